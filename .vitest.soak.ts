@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+
+/** The long forms of the tests that take random ways: the same files, many more cases. */
+export default defineConfig({
+  test: {
+    environment: "node",
+    include: ["test/durability/**/*.test.ts"],
+    pool: "forks",
+    env: { SVC_SOAK: "1" },
+    testTimeout: 3_600_000,
+    hookTimeout: 600_000,
+    // One file after the other: the figures of a campaign stand together, and crashes come at a pace of their own.
+    fileParallelism: false,
+  },
+});

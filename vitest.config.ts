@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    environment: "node",
+    include: ["test/**/*.test.ts"],
+    pool: "forks",
+    // Tests that start processes and stop them wait for a machine that others use, too.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+});
