@@ -1,0 +1,221 @@
+/**
+ * Text search. Two bytes of the needle, chosen for being rare, are looked for at their distance in 64 places
+ * at once; where both match, the whole needle is compared. For a folded needle, which is in lower case, bit
+ * 5 of the text is set where the needle holds a letter: that makes exactly A-Z equal to a-z.
+ *
+ * Reads pass both ends of the text by at most 15 bytes.
+ */
+import { foldAt, needleAt } from "./layout.ts";
+import { fetchPage, pageEnd } from "./page.ts";
+
+/** Of the needle. */
+let length: u32 = 0;
+let first: u32 = 0;
+let second: u32 = 0;
+let folded: bool = false;
+
+let bytesAt: usize = 0;
+let count: u32 = 0;
+/** Hits before this place are settled. */
+let settledTo: usize = 0;
+
+let hitsAt: usize = 0;
+let hitsMax: u32 = 0;
+
+/** Offsets of the rows, or 0 where hits are wanted. */
+let offsetsAt: usize = 0;
+let rowCount: u32 = 0;
+let row: u32 = 0;
+let bitmapAt: usize = 0;
+
+/**
+ * Tells of the needle that was laid out: its length, the places of its two probes, and whether it is folded.
+ */
+export function setNeedle(needleLength: u32, firstProbe: u32, secondProbe: u32, fold: bool): void {
+  length = needleLength;
+  first = firstProbe;
+  second = secondProbe;
+  folded = fold;
+}
+
+/**
+ * Writes every place in [from, to) where the needle stands, until `max` of them are written; gives their
+ * number.
+ */
+export function findHits(bytes: usize, from: u32, to: u32, hits: usize, max: u32): u32 {
+  offsetsAt = 0;
+  hitsAt = hits;
+  hitsMax = max;
+  return find(bytes, from, to);
+}
+
+/** How many rows hold the needle; their bits, zero before, are set where `bitmap` is not 0. */
+export function findRows(bytes: usize, offsets: usize, rows: u32, bitmap: usize): u32 {
+  offsetsAt = offsets;
+  rowCount = rows;
+  row = 0;
+  bitmapAt = bitmap;
+  return find(bytes, load<u32>(offsets), load<u32>(offsets + ((<usize>rows) << 2)));
+}
+
+function find(bytes: usize, from: u32, to: u32): u32 {
+  count = 0;
+  if (to < from || to - from < length) return 0;
+  bytesAt = bytes;
+  const begin = bytes + from;
+  const last = bytes + to - length;
+  if (folded) search(true, begin, last);
+  else search(false, begin, last);
+  return count;
+}
+
+/** Goes over the places [begin, last] where the needle may begin, the first probe's reads aligned. */
+@inline
+function search(fold: bool, begin: usize, last: usize): void {
+  const byteA = v128.load8_splat(needleAt + first);
+  const byteB = v128.load8_splat(needleAt + second);
+  const foldA = v128.load8_splat(foldAt + first);
+  const foldB = v128.load8_splat(foldAt + second);
+  const shift = second - first;
+  settledTo = begin + first;
+  const lastProbe = last + first;
+  let at = (begin + first) & ~15;
+  while (at + 63 <= lastProbe) {
+    fetchPage(at, lastProbe);
+    const strip = min(pageEnd(at), lastProbe - 62);
+    while (at < strip) {
+      const hit0 = probe(fold, at, shift, byteA, byteB, foldA, foldB);
+      const hit1 = probe(fold, at + 16, shift, byteA, byteB, foldA, foldB);
+      const hit2 = probe(fold, at + 32, shift, byteA, byteB, foldA, foldB);
+      const hit3 = probe(fold, at + 48, shift, byteA, byteB, foldA, foldB);
+      if (v128.any_true(v128.or(v128.or(hit0, hit1), v128.or(hit2, hit3)))) {
+        const low = <u32>i8x16.bitmask(hit0) | ((<u32>i8x16.bitmask(hit1)) << 16);
+        const high = <u32>i8x16.bitmask(hit2) | ((<u32>i8x16.bitmask(hit3)) << 16);
+        at = settle(at, <u64>low | ((<u64>high) << 32));
+      } else {
+        at += 64;
+      }
+    }
+  }
+  while (at <= lastProbe) {
+    let places = <u64>i8x16.bitmask(probe(fold, at, shift, byteA, byteB, foldA, foldB));
+    if (lastProbe - at < 15) places &= ((<u64>2) << (lastProbe - at)) - 1;
+    const next = places == 0 ? at : settle(at, places);
+    at = next > at + 64 ? next : at + 16;
+  }
+}
+
+/** Lanes where both probes match; b lies `shift` bytes behind a, which may be negative. */
+@inline
+function probe(
+  fold: bool,
+  at: usize,
+  shift: usize,
+  byteA: v128,
+  byteB: v128,
+  foldA: v128,
+  foldB: v128,
+): v128 {
+  const a = v128.load(at);
+  const b = v128.load(at + shift);
+  return fold
+    ? v128.and(i8x16.eq(v128.or(a, foldA), byteA), i8x16.eq(v128.or(b, foldB), byteB))
+    : v128.and(i8x16.eq(a, byteA), i8x16.eq(b, byteB));
+}
+
+/**
+ * Takes the hits among 64 places, bit i being the place whose first probe is `at` + i; gives the next place
+ * to look at.
+ */
+function settle(at: usize, places: u64): usize {
+  if (settledTo > at) places &= ~(<u64>0) << (settledTo - at);
+  return offsetsAt == 0 ? settleHits(at, places) : settleRows(at, places);
+}
+
+@inline
+function settleHits(at: usize, places: u64): usize {
+  while (places != 0) {
+    const hit = at - first + <usize>ctz(places);
+    places &= places - 1;
+    if (length > 2 && !holdsNeedle(hit)) continue;
+    store<u32>(hitsAt + ((<usize>count) << 2), <u32>(hit - bytesAt));
+    // Past every place: the search ends.
+    if (++count == hitsMax) return 0xffff_ff00;
+  }
+  return at + 64;
+}
+
+@inline
+function settleRows(at: usize, places: u64): usize {
+  while (places != 0) {
+    const hit = at - first + <usize>ctz(places);
+    places &= places - 1;
+    if (length > 2 && !holdsNeedle(hit)) continue;
+    const place = <u32>(hit - bytesAt);
+    row = rowOf(row, place);
+    const end = load<u32>(offsetsAt + ((<usize>row) << 2), 4);
+    // A hit that straddles two rows is none.
+    if (place + length > end) continue;
+    count++;
+    if (bitmapAt != 0) setBit(bitmapAt, row);
+    settledTo = bytesAt + end + first;
+    if (settledTo - at >= 64) return settledTo & ~15;
+    places &= ~(<u64>0) << (settledTo - at);
+  }
+  return at + 64;
+}
+
+function holdsNeedle(at: usize): bool {
+  const text = v128.or(v128.load(at), v128.load(foldAt));
+  const unlike = v128.and(v128.xor(text, v128.load(needleAt)), firstLanes(length));
+  if (v128.any_true(unlike)) return false;
+  if (length <= 16) return true;
+  // The last step overlaps the one before.
+  const last = length - 16;
+  for (let i: u32 = 16; i < last; i += 16) if (differs(at, i)) return false;
+  return !differs(at, last);
+}
+
+@inline
+function differs(at: usize, i: u32): bool {
+  const text = v128.or(v128.load(at + i), v128.load(foldAt + i));
+  return v128.any_true(v128.xor(text, v128.load(needleAt + i)));
+}
+
+/**
+ * The row that holds the byte at `place`, which is not before row `from`: looked for in growing steps, then
+ * by halves.
+ */
+function rowOf(from: u32, place: u32): u32 {
+  if (offsetOf(from + 1) > place) return from;
+  let low = from + 1;
+  let step: u32 = 1;
+  while (low + step < rowCount && offsetOf(low + step) <= place) {
+    low += step;
+    step <<= 1;
+  }
+  let high = min(low + step, rowCount);
+  while (high - low > 1) {
+    const middle = low + ((high - low) >> 1);
+    if (offsetOf(middle) <= place) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+@inline
+function offsetOf(index: u32): u32 {
+  return load<u32>(offsetsAt + ((<usize>index) << 2));
+}
+
+@inline
+function firstLanes(lanes: u32): v128 {
+  const places = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return i8x16.lt_u(places, i8x16.splat(<i8>min<u32>(lanes, 16)));
+}
+
+@inline
+function setBit(bitmap: usize, index: u32): void {
+  const at = bitmap + (index >> 3);
+  store<u8>(at, load<u8>(at) | ((<u8>1) << (<u8>(index & 7))));
+}

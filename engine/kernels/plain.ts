@@ -1,0 +1,202 @@
+/** The kernels in plain TypeScript, over vectors in any memory. */
+import { hasBit, intersect, isEmptyBitmap, setBit, subtract, unite } from "../bitmap.ts";
+import { foldedByte } from "../fold.ts";
+import type { Bits, Kernels, NumberRange, Text } from "./contract.ts";
+import type { Needle } from "./needle.ts";
+
+type Any = ArrayBufferLike;
+
+export const plainKernels: Kernels<Any> = {
+  findHits,
+  rowsHolding,
+  countHolding: (text, needle) => eachRowHolding(text, needle, () => undefined),
+
+  equalCodes: (codes, code, found) => fillBits(codes.length, found, (row) => codes[row] === code),
+  unequalCodes: (codes, code, found) => fillBits(codes.length, found, (row) => codes[row] !== code),
+  codesBetween: (codes, low, high, found) =>
+    fillBits(codes.length, found, (row) => codes[row]! >= low && codes[row]! <= high),
+  codesInTable: (codes, table, found) => fillBits(codes.length, found, (row) => table[codes[row]!] !== 0),
+  largestCode(codes) {
+    let most = 0;
+    for (let row = 0; row < codes.length; row++) if (codes[row]! > most) most = codes[row]!;
+    return most;
+  },
+
+  numbersInRange(values, range, valid, found) {
+    const passes = rangeTest(range);
+    fillBits(values.length, found, (row) => passes(values[row]!) && (valid === null || hasBit(valid, row)));
+  },
+
+  equalIds(ids, id, found) {
+    fillBits(ids.byteLength / id.byteLength, found, (row) => isId(ids, row, id));
+  },
+  findId(ids, id, from) {
+    const rows = ids.byteLength / id.byteLength;
+    for (let row = from; row < rows; row++) if (isId(ids, row, id)) return row;
+    return -1;
+  },
+
+  and: intersect,
+  or: unite,
+  andNot: subtract,
+  not(a, rows) {
+    for (let i = 0; i < a.length; i++) a[i] = ~a[i]!;
+    const tail = rows & 7;
+    if (tail !== 0) a[a.length - 1] = a[a.length - 1]! & ((1 << tail) - 1);
+  },
+  countBits(a) {
+    let count = 0;
+    for (let i = 0; i < a.length; i++) for (let rest = a[i]!; rest !== 0; rest &= rest - 1) count++;
+    return count;
+  },
+  anyBit: (a) => !isEmptyBitmap(a),
+  expand(a, from, out) {
+    let count = 0;
+    const rows = a.byteLength * 8;
+    for (let row = from; row < rows && count < out.length; row++) if (hasBit(a, row)) out[count++] = row;
+    return count;
+  },
+
+  bucketsOf(times, start, width, buckets) {
+    for (let row = 0; row < times.length; row++) {
+      const bucket = Math.floor((times[row]! - start) / width);
+      buckets[row] = bucket > 0 ? Math.min(bucket, 0xffff_ffff) : 0;
+    }
+  },
+
+  combineCodes(a, b, cardinalityB, groups) {
+    for (let row = 0; row < a.length; row++) groups[row] = a[row]! * cardinalityB + b[row]!;
+  },
+  countGroups(groups, selection, counts) {
+    eachSelected(groups.length, selection, (row) => {
+      counts[groups[row]!] = counts[groups[row]!]! + 1;
+    });
+  },
+  countRuns(codes, bounds, cardinality, selection, counts) {
+    for (let run = 0; run + 1 < bounds.length; run++) {
+      const base = run * cardinality;
+      for (let row = bounds[run]!; row < bounds[run + 1]!; row++) {
+        if (selection !== null && !hasBit(selection, row)) continue;
+        const counter = base + codes[row]!;
+        counts[counter] = counts[counter]! + 1;
+      }
+    }
+  },
+  addCounts(counts, totals) {
+    for (let group = 0; group < counts.length; group++) totals[group] = totals[group]! + counts[group]!;
+  },
+
+  sumGroups(groups, values, selection, sums) {
+    eachSelected(values.length, selection, (row) => {
+      sums[groups[row]!] = sums[groups[row]!]! + values[row]!;
+    });
+  },
+  leastOfGroups(groups, values, selection, least) {
+    eachSelected(values.length, selection, (row) => {
+      if (values[row]! < least[groups[row]!]!) least[groups[row]!] = values[row]!;
+    });
+  },
+  greatestOfGroups(groups, values, selection, greatest) {
+    eachSelected(values.length, selection, (row) => {
+      if (values[row]! > greatest[groups[row]!]!) greatest[groups[row]!] = values[row]!;
+    });
+  },
+
+  sum(values, selection) {
+    let sum = 0;
+    eachSelected(values.length, selection, (row) => {
+      sum += values[row]!;
+    });
+    return sum;
+  },
+  least(values, selection) {
+    let least = Number.POSITIVE_INFINITY;
+    eachSelected(values.length, selection, (row) => {
+      if (values[row]! < least) least = values[row]!;
+    });
+    return least;
+  },
+  greatest(values, selection) {
+    let greatest = Number.NEGATIVE_INFINITY;
+    eachSelected(values.length, selection, (row) => {
+      if (values[row]! > greatest) greatest = values[row]!;
+    });
+    return greatest;
+  },
+};
+
+function findHits(bytes: Uint8Array, from: number, to: number, needle: Needle, hits: Uint32Array): number {
+  let count = 0;
+  for (let at = nextHit(bytes, from, to, needle); at >= 0 && count < hits.length; ) {
+    hits[count++] = at;
+    at = nextHit(bytes, at + 1, to, needle);
+  }
+  return count;
+}
+
+function rowsHolding(text: Text<Any>, needle: Needle, found: Bits<Any>): number {
+  found.fill(0);
+  return eachRowHolding(text, needle, (row) => setBit(found, row));
+}
+
+/** One search over the bytes of all rows; hits that straddle rows are none. */
+function eachRowHolding({ bytes, offsets }: Text<Any>, needle: Needle, visit: (row: number) => void): number {
+  const rows = offsets.length - 1;
+  const to = offsets[rows]!;
+  let count = 0;
+  let row = 0;
+  let at = nextHit(bytes, offsets[0]!, to, needle);
+  while (at >= 0) {
+    while (offsets[row + 1]! <= at) row++;
+    const end = offsets[row + 1]!;
+    if (at + needle.bytes.byteLength <= end) {
+      visit(row);
+      count++;
+      at = nextHit(bytes, end, to, needle);
+    } else {
+      at = nextHit(bytes, at + 1, to, needle);
+    }
+  }
+  return count;
+}
+
+/** The first place in bytes[from, to) where the needle stands, or -1. */
+function nextHit(bytes: Uint8Array, from: number, to: number, needle: Needle): number {
+  if (to - from < needle.bytes.byteLength) return -1;
+  if (!needle.ignoreCase) {
+    return Buffer.from(bytes.buffer, bytes.byteOffset, to).indexOf(needle.bytes, from);
+  }
+  return foldedHit(bytes, from, to, needle.bytes);
+}
+
+function foldedHit(bytes: Uint8Array, from: number, to: number, needle: Uint8Array): number {
+  const last = to - needle.byteLength;
+  for (let at = from; at <= last; at++) {
+    let i = 0;
+    while (i < needle.byteLength && foldedByte[bytes[at + i]!] === needle[i]) i++;
+    if (i === needle.byteLength) return at;
+  }
+  return -1;
+}
+
+function rangeTest({ low, high, lowOpen, highOpen }: NumberRange): (value: number) => boolean {
+  if (lowOpen && highOpen) return (value) => value > low && value < high;
+  if (lowOpen) return (value) => value > low && value <= high;
+  if (highOpen) return (value) => value >= low && value < high;
+  return (value) => value >= low && value <= high;
+}
+
+function isId(ids: Uint8Array, row: number, id: Uint8Array): boolean {
+  const at = row * id.byteLength;
+  for (let i = 0; i < id.byteLength; i++) if (ids[at + i] !== id[i]) return false;
+  return true;
+}
+
+function fillBits(rows: number, found: Bits<Any>, passes: (row: number) => boolean): void {
+  found.fill(0);
+  for (let row = 0; row < rows; row++) if (passes(row)) setBit(found, row);
+}
+
+function eachSelected(rows: number, selection: Bits<Any> | null, visit: (row: number) => void): void {
+  for (let row = 0; row < rows; row++) if (selection === null || hasBit(selection, row)) visit(row);
+}
