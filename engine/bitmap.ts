@@ -1,0 +1,55 @@
+/** Bitmaps over the rows of a vector, least significant bit first, as Arrow's validity bitmaps. */
+
+export type Bitmap = Uint8Array;
+
+function bitmapBytes(rows: number): number {
+  return (rows + 7) >> 3;
+}
+
+export function emptyBitmap(rows: number): Bitmap {
+  return new Uint8Array(bitmapBytes(rows));
+}
+
+export function fullBitmap(rows: number): Bitmap {
+  const bitmap = new Uint8Array(bitmapBytes(rows)).fill(0xff);
+  clearTail(bitmap, rows);
+  return bitmap;
+}
+
+export function hasBit(bitmap: Bitmap, row: number): boolean {
+  return ((bitmap[row >> 3]! >> (row & 7)) & 1) === 1;
+}
+
+export function setBit(bitmap: Bitmap, row: number): void {
+  bitmap[row >> 3] = bitmap[row >> 3]! | (1 << (row & 7));
+}
+
+export function clearBit(bitmap: Bitmap, row: number): void {
+  bitmap[row >> 3] = bitmap[row >> 3]! & ~(1 << (row & 7));
+}
+
+/** a := a and b */
+export function intersect(a: Bitmap, b: Bitmap): void {
+  for (let i = 0; i < a.length; i++) a[i] = a[i]! & b[i]!;
+}
+
+/** a := a or b */
+export function unite(a: Bitmap, b: Bitmap): void {
+  for (let i = 0; i < a.length; i++) a[i] = a[i]! | b[i]!;
+}
+
+/** a := a without b */
+export function subtract(a: Bitmap, b: Bitmap): void {
+  for (let i = 0; i < a.length; i++) a[i] = a[i]! & ~b[i]!;
+}
+
+export function isEmptyBitmap(bitmap: Bitmap): boolean {
+  for (let i = 0; i < bitmap.length; i++) if (bitmap[i] !== 0) return false;
+  return true;
+}
+
+/** Bits past the last row are always zero, so that counts need no mask. */
+function clearTail(bitmap: Bitmap, rows: number): void {
+  const tail = rows & 7;
+  if (tail !== 0) bitmap[bitmap.length - 1] = bitmap[bitmap.length - 1]! & ((1 << tail) - 1);
+}

@@ -1,0 +1,141 @@
+/** A chunk: rows of one signal and day in order of time, each column apart, with a header that describes them. */
+import type { AttributeVector, EncodingName } from "./encoding.ts";
+import { Failure } from "./failure.ts";
+import { align8 } from "./payload.ts";
+
+export type ColumnRole = "time" | "arrival" | "level" | "message" | "attribute" | "rest";
+
+export interface ColumnHeader {
+  role: ColumnRole;
+  /** Attribute key; "" for the other roles. */
+  key: string;
+  encoding: EncodingName;
+  /** Rows that have a value. */
+  present: number;
+  /** Every distinct value with its count, where they are few and short. */
+  values?: [string, number][];
+  /** Least and greatest, where every value is a number. */
+  min?: number;
+  max?: number;
+  /** Bytes of the payload, and of the membership filter (0: none). */
+  payloadBytes: number;
+  filterBytes: number;
+  /** Where the column is sealed: the checksums of its frames and their bytes. */
+  checksum?: number;
+  filterChecksum?: number;
+  storedBytes?: number;
+}
+
+export interface ChunkHeader {
+  rows: number;
+  /** Nanoseconds since the start of the partition's day. */
+  timeNsMin: number;
+  timeNsMax: number;
+  arrivalMin: number;
+  arrivalMax: number;
+  columns: ColumnHeader[];
+}
+
+/** A chunk as it is built: payloads and filters stand in the order of the header's columns. */
+export interface ChunkImage {
+  header: ChunkHeader;
+  payloads: Uint8Array[];
+  filters: (Uint8Array | undefined)[];
+}
+
+/** Something that columns can be read from: an image in memory, or a chunk in a partition. */
+export interface ChunkSource {
+  readonly header: ChunkHeader;
+  /** Added to every value of the arrival column. */
+  readonly arrivalBase: number;
+  payload(column: number): Uint8Array;
+  filter(column: number): Uint8Array | undefined;
+}
+
+export function findColumn(header: ChunkHeader, role: ColumnRole, key = ""): number {
+  return header.columns.findIndex((column) => column.role === role && column.key === key);
+}
+
+/** Counts and bounds of an attribute's values, as far as they are worth their place in the header. */
+export function valueStatistics(
+  vector: AttributeVector,
+  caps: { values: number; bytes: number },
+): Pick<ColumnHeader, "present" | "values"> {
+  let present = 0;
+  const counts = new Uint32Array(vector.values.length);
+  for (const code of vector.codes) {
+    if (code < 0) continue;
+    counts[code] = counts[code]! + 1;
+    present++;
+  }
+  const bytes = vector.values.reduce((sum, value) => sum + value.length, 0);
+  if (vector.values.length > caps.values || bytes > caps.bytes) return { present };
+  return { present, values: vector.values.map((value, code) => [value, counts[code]!]) };
+}
+
+/**
+ * An image as one run of bytes, which is also what the journal holds:
+ * u32 magic "SVCI", u32 length of the header's JSON, the JSON, then each column's payload and filter,
+ * every part padded to 8 bytes.
+ */
+const imageMagic = 0x49435653;
+
+export function imageBytes(image: ChunkImage): number {
+  const parts = [...image.payloads, ...image.filters.filter((filter) => filter !== undefined)];
+  const json = Buffer.byteLength(JSON.stringify(image.header));
+  return parts.reduce((sum, part) => sum + align8(part.byteLength), 8 + align8(json));
+}
+
+/** Writes an image at `offset`, a multiple of 8; returns the offset behind it. */
+export function writeImage(image: ChunkImage, target: Uint8Array, offset: number): number {
+  const json = Buffer.from(JSON.stringify(image.header), "utf8");
+  const view = new DataView(target.buffer, target.byteOffset, target.byteLength);
+  view.setUint32(offset, imageMagic, true);
+  view.setUint32(offset + 4, json.byteLength, true);
+  target.set(json, offset + 8);
+  let at = offset + 8 + align8(json.byteLength);
+  for (const [i, payload] of image.payloads.entries()) {
+    for (const part of [payload, image.filters[i]]) {
+      if (part === undefined) continue;
+      target.set(part, at);
+      at += align8(part.byteLength);
+    }
+  }
+  return at;
+}
+
+/** Opens an image in place. Throws Failure "damage" where the bytes are none. */
+export function openImage(bytes: Uint8Array, arrivalBase: number): ChunkSource {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.byteLength < 8 || view.getUint32(0, true) !== imageMagic) {
+    throw new Failure("damage", "batch: no chunk stands where one should");
+  }
+  const jsonBytes = view.getUint32(4, true);
+  const header = parseHeader(bytes.subarray(8, 8 + jsonBytes));
+  const places: { payload: number; filter: number }[] = [];
+  let at = 8 + align8(jsonBytes);
+  for (const column of header.columns) {
+    const filter = at + align8(column.payloadBytes);
+    places.push({ payload: at, filter });
+    at = filter + align8(column.filterBytes);
+  }
+  return {
+    header,
+    arrivalBase,
+    payload: (i) => slice(bytes, places[i]!.payload, header.columns[i]!.payloadBytes),
+    filter: (i) => {
+      const { filterBytes } = header.columns[i]!;
+      return filterBytes === 0 ? undefined : slice(bytes, places[i]!.filter, filterBytes);
+    },
+  };
+}
+
+export function parseHeader(json: Uint8Array): ChunkHeader {
+  const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
+  return JSON.parse(text) as ChunkHeader;
+}
+
+function slice(bytes: Uint8Array, from: number, byteLength: number): Uint8Array {
+  if (from + byteLength > bytes.byteLength) throw new Failure("damage", "batch: a column passes the end");
+  return bytes.subarray(from, from + byteLength);
+}

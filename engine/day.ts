@@ -1,0 +1,28 @@
+/** Partitions are UTC days; times inside one are nanoseconds since its start, below 2^53 and so exact as numbers. */
+
+export const dayNs = 86_400_000_000_000n;
+
+/** Number of the day since 1970-01-01 that holds a time. */
+export function dayOf(timeNs: bigint): number {
+  return Number(timeNs / dayNs);
+}
+
+export function dayStartNs(day: number): bigint {
+  return BigInt(day) * dayNs;
+}
+
+export function timeInDay(timeNs: bigint, day: number): number {
+  return Number(timeNs - BigInt(day) * dayNs);
+}
+
+/** "2026-11-20" */
+export function dayName(day: number): string {
+  return new Date(day * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** The day that a folder's name stands for, or undefined. */
+export function parseDayName(name: string): number | undefined {
+  if (!/^\d{4,6}-\d{2}-\d{2}$/.test(name)) return undefined;
+  const day = Date.parse(`${name}T00:00:00Z`) / 86_400_000;
+  return Number.isInteger(day) && dayName(day) === name ? day : undefined;
+}

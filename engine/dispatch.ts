@@ -1,0 +1,169 @@
+/** Queries over the scan threads: who reads what, and how the parts become one answer. */
+import type { Catalog } from "./catalog.ts";
+import { dayStartNs } from "./day.ts";
+import { Failure } from "./failure.ts";
+import type { Step } from "./filter.ts";
+import { deadlineGraceMs, defaultDeadlineMs, defaultQueryMemoryBytes } from "./limits.ts";
+import { compareCandidates } from "./newest.ts";
+import type {
+  ChunkRef,
+  Control,
+  DamagedChunk,
+  FoundRows,
+  Scanned,
+  SearchAnswer,
+  WorkerTask,
+} from "./protocol.ts";
+import type { FoundRow, RowPosition, Signal } from "./row.ts";
+import type { Shard } from "./shard.ts";
+
+export interface RowQuery {
+  signal: Signal;
+  /** Nanoseconds since the epoch, inclusive. */
+  fromNs: bigint;
+  /** Exclusive. */
+  toNs: bigint;
+  steps: Step[];
+  /** Rows to return at most, 1 or more. */
+  limit: number;
+  /** Only rows behind this place, which a page before ended with. */
+  after?: RowPosition;
+}
+
+export interface QueryLimits {
+  /** From now; 30 s by default. */
+  deadlineMs?: number;
+  /** For each scan thread; 1 GiB by default. */
+  memoryBytes?: number;
+  /** For each scan thread; no cap by default. */
+  scannedRows?: number;
+  abort?: AbortSignal;
+}
+
+export interface SearchResult {
+  /** Newest first, ties in the order of arrival. */
+  rows: FoundRow[];
+  /** Whether there are rows behind the last one. */
+  more: boolean;
+  scanned: Scanned;
+}
+
+export interface Dispatch {
+  catalog: Catalog;
+  shards: readonly Shard[];
+  setAside: (chunk: DamagedChunk) => void;
+}
+
+/** A query that is under way: what its tasks carry, and its end. */
+export interface Running {
+  control: Control;
+  end: () => void;
+}
+
+export function startControl(limits: QueryLimits): Running {
+  const cancel = new Int32Array(new SharedArrayBuffer(4));
+  const onAbort = () => void Atomics.store(cancel, 0, 1);
+  if (limits.abort?.aborted === true) onAbort();
+  limits.abort?.addEventListener("abort", onAbort, { once: true });
+  return {
+    control: {
+      cancel,
+      deadlineAtMs: Date.now() + (limits.deadlineMs ?? defaultDeadlineMs),
+      memoryBytesMax: limits.memoryBytes ?? defaultQueryMemoryBytes,
+      scannedRowsMax: limits.scannedRows ?? Number.MAX_SAFE_INTEGER,
+    },
+    end: () => limits.abort?.removeEventListener("abort", onAbort),
+  };
+}
+
+/** Rounds until no chunk turns out damaged: each such chunk is set aside and the rest is asked again. */
+export async function dispatchSearch(
+  dispatch: Dispatch,
+  query: RowQuery,
+  control: Control,
+): Promise<SearchResult> {
+  for (;;) {
+    const answers = await askShards(dispatch, query, control);
+    const damaged = answers.flatMap((answer) => answer.damaged);
+    if (damaged.length === 0) return mergeAnswers(answers, query.limit);
+    for (const chunk of damaged) dispatch.setAside(chunk);
+  }
+}
+
+async function askShards(dispatch: Dispatch, query: RowQuery, control: Control): Promise<SearchAnswer[]> {
+  const { catalog, shards } = dispatch;
+  const { fromNs, after, steps } = query;
+  const toNs = after !== undefined && after.timeNs < query.toNs ? after.timeNs + 1n : query.toNs;
+  const lists: ChunkRef[][] = shards.map(() => []);
+  for (const ref of catalog.chunksIn(fromNs, toNs)) lists[shardOf(ref, shards.length)]!.push(ref);
+  // One row more than asked for tells whether there is a next page.
+  const limit = query.limit + 1;
+  const tasks = lists.flatMap((chunks, i) => {
+    if (chunks.length === 0) return [];
+    const task = { kind: "search", chunks, fromNs, toNs, after, steps, limit, control } as const;
+    return [runWithin<SearchAnswer>(shards[i]!, task, control)];
+  });
+  try {
+    return await Promise.all(tasks);
+  } catch (error) {
+    // The other parts have nobody to answer to.
+    Atomics.store(control.cancel, 0, 1);
+    await Promise.allSettled(tasks);
+    throw error;
+  }
+}
+
+/** A chunk always goes to the same thread, which keeps its columns. */
+export function shardOf(ref: ChunkRef, shards: number): number {
+  return (ref.kind === "sealed" ? ref.day + ref.entry.id : ref.id) % shards;
+}
+
+/** Runs a task; a thread that does not answer though its deadline is past is replaced. */
+export async function runWithin<T>(shard: Shard, task: WorkerTask, control: Control): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const hung = new Promise<never>((_, reject) => {
+    const wait = control.deadlineAtMs - Date.now() + deadlineGraceMs;
+    timer = setTimeout(() => {
+      reject(new Failure("deadline", "the query did not stop at its deadline and was ended"));
+      void shard.replace();
+    }, wait);
+    timer.unref();
+  });
+  const answer = shard.run<T>(task);
+  try {
+    return await Promise.race([answer, hung]);
+  } finally {
+    clearTimeout(timer);
+    // Where the thread was replaced, its answer is a rejection that nobody waits for.
+    answer.catch(() => undefined);
+  }
+}
+
+function mergeAnswers(answers: readonly SearchAnswer[], limit: number): SearchResult {
+  const places = answers.flatMap(({ rows }) =>
+    rows.day.map((day, i) => ({ day, timeNs: rows.timeNs[i]!, arrival: rows.arrival[i]!, rows, i })),
+  );
+  places.sort(compareCandidates);
+  const scanned: Scanned = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
+  for (const answer of answers) {
+    scanned.rows += answer.scanned.rows;
+    scanned.bytes += answer.scanned.bytes;
+    scanned.chunks += answer.scanned.chunks;
+    scanned.chunksSkipped += answer.scanned.chunksSkipped;
+  }
+  const rows = places.slice(0, limit).map(({ rows, i }) => foundRow(rows, i));
+  return { rows, more: places.length > limit, scanned };
+}
+
+function foundRow(rows: FoundRows, i: number): FoundRow {
+  const attributes: Record<string, string> = Object.create(null);
+  const pairs = rows.attributes[i]!;
+  for (let at = 0; at < pairs.length; at += 2) attributes[pairs[at]!] = pairs[at + 1]!;
+  return {
+    timeNs: dayStartNs(rows.day[i]!) + BigInt(rows.timeNs[i]!),
+    arrival: rows.arrival[i]!,
+    level: rows.level[i]!,
+    message: rows.message[i]!,
+    attributes,
+  };
+}

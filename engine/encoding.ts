@@ -1,0 +1,279 @@
+/** How a column's values become bytes, chosen by what they are, and back. */
+import { type Bitmap, emptyBitmap, setBit } from "./bitmap.ts";
+import type { Codes, Column } from "./column.ts";
+import { Failure } from "./failure.ts";
+import { roundTripNumber } from "./number.ts";
+import { bytesOf, type Payload, readPayload, writePayload } from "./payload.ts";
+import { decodeMessages, encodeMessages } from "./template/messages.ts";
+import { decodeText, type TextVector, textVector } from "./text.ts";
+
+/** Part of the format: the numbers stand in every stored column. */
+const Encoding = {
+  constant: 1,
+  dictionary: 2,
+  integer: 3,
+  float: 4,
+  hex: 5,
+  text: 6,
+  delta: 7,
+  template: 8,
+} as const;
+
+export type EncodingName = keyof typeof Encoding;
+
+/** Values of one attribute over the rows of a chunk; code -1 where a row lacks it. Every value is used. */
+export interface AttributeVector {
+  values: string[];
+  codes: Int32Array;
+}
+
+export interface EncodedColumn {
+  encoding: EncodingName;
+  payload: Uint8Array;
+}
+
+const hexDigits = /^(?:[0-9a-f]{2})+$/;
+const hexWidthMax = 64;
+
+/** Picks the encoding: constant, dictionary where values repeat, else hex, integer, float, and text for what is left. */
+export function encodeAttribute(vector: AttributeVector): EncodedColumn {
+  const { values, codes } = vector;
+  if (values.length === 1) return encodeConstant(vector);
+  const present = codes.reduce((count, code) => (code < 0 ? count : count + 1), 0);
+  if (values.length * 2 <= present) return encodeDictionary(vector);
+  return encodeHex(vector) ?? encodeNumber(vector) ?? encodeSparseText(vector);
+}
+
+export function encodeText(text: TextVector): EncodedColumn {
+  const rows = text.offsets.length - 1;
+  const buffers = [bytesOf(text.offsets), text.bytes];
+  return column("text", { encoding: Encoding.text, width: 4, hasValidity: false, rows, buffers });
+}
+
+/** Templates and variables where templates repeat, else plain text. */
+export function encodeMessage(text: TextVector): EncodedColumn {
+  const payload = encodeMessages(text);
+  return payload === undefined
+    ? encodeText(text)
+    : column("template", { ...payload, encoding: Encoding.template });
+}
+
+/** Whole numbers below 2^53 that change little from row to row: their differences, less `step`, zigzagged. */
+export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
+  const deltas = new Float64Array(values.length);
+  for (let row = 1; row < values.length; row++) {
+    const delta = values[row]! - values[row - 1]! - step;
+    deltas[row] = delta >= 0 ? delta * 2 : -delta * 2 - 1;
+  }
+  const { width, bytes } = narrow(deltas);
+  const base = Float64Array.of(values[0] ?? 0, step);
+  const buffers = [bytesOf(base), bytes];
+  return column("delta", {
+    encoding: Encoding.delta,
+    width,
+    hasValidity: false,
+    rows: values.length,
+    buffers,
+  });
+}
+
+export function decodeDelta(stored: Uint8Array): Float64Array {
+  const payload = readPayload(stored);
+  if (payload.encoding !== Encoding.delta) throw new Failure("damage", "column: not a delta encoding");
+  const [base, step] = float64At(payload, 0);
+  const deltas = widen(payload, 1);
+  const values = new Float64Array(payload.rows);
+  let value = base! - step!;
+  for (let row = 0; row < payload.rows; row++) {
+    const delta = deltas[row]!;
+    value += step! + (delta % 2 === 0 ? delta / 2 : -(delta + 1) / 2);
+    values[row] = value;
+  }
+  return values;
+}
+
+export function decodeColumn(stored: Uint8Array): Column {
+  const payload = readPayload(stored);
+  const { rows } = payload;
+  const valid: Bitmap | null = payload.hasValidity ? bufferAt(payload, 0) : null;
+  const first = payload.hasValidity ? 1 : 0;
+  switch (payload.encoding) {
+    case Encoding.constant: {
+      const value = bufferAt(payload, first);
+      return { kind: "constant", rows, value: decodeText(value, 0, value.byteLength), valid };
+    }
+    case Encoding.dictionary:
+      return decodeDictionary(payload);
+    case Encoding.integer:
+      return { kind: "number", rows, values: decodeInteger(payload, first), valid };
+    case Encoding.float:
+      return { kind: "number", rows, values: float64At(payload, first), valid };
+    case Encoding.hex:
+      return { kind: "hex", rows, width: payload.width, bytes: bufferAt(payload, first), valid };
+    case Encoding.text: {
+      const text = { offsets: uint32At(payload, first), bytes: bufferAt(payload, first + 1) };
+      return { kind: "text", rows, text, valid };
+    }
+    case Encoding.template:
+      return { kind: "message", rows, messages: decodeMessages(payload) };
+    default:
+      throw new Failure("damage", `column: unknown encoding ${payload.encoding}`);
+  }
+}
+
+function encodeConstant({ values, codes }: AttributeVector): EncodedColumn {
+  const validity = validityOf(codes);
+  const buffers = [...validity, Buffer.from(values[0]!, "utf8")];
+  return column("constant", payloadOf(Encoding.constant, 0, codes.length, validity, buffers));
+}
+
+function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
+  const text = textVector(values);
+  const stored = codesOf(codes, values.length);
+  const buffers = [bytesOf(text.offsets), text.bytes, bytesOf(stored)];
+  const width = stored.BYTES_PER_ELEMENT;
+  return column("dictionary", {
+    encoding: Encoding.dictionary,
+    width,
+    hasValidity: false,
+    rows: codes.length,
+    buffers,
+  });
+}
+
+function decodeDictionary(payload: Payload): Column {
+  const values = { offsets: uint32At(payload, 0), bytes: bufferAt(payload, 1) };
+  const bytes = bufferAt(payload, 2);
+  const codes: Codes =
+    payload.width === 1
+      ? bytes
+      : payload.width === 2
+        ? new Uint16Array(bytes.buffer, bytes.byteOffset, payload.rows)
+        : new Uint32Array(bytes.buffer, bytes.byteOffset, payload.rows);
+  return { kind: "dictionary", rows: payload.rows, values, valueCount: values.offsets.length - 1, codes };
+}
+
+/** Codes as narrow as the values allow; one code more than values says "absent". */
+function codesOf(codes: Int32Array, valueCount: number): Codes {
+  const stored =
+    valueCount < 0xff
+      ? new Uint8Array(codes.length)
+      : valueCount < 0xffff
+        ? new Uint16Array(codes.length)
+        : new Uint32Array(codes.length);
+  for (let row = 0; row < codes.length; row++) stored[row] = codes[row]! < 0 ? valueCount : codes[row]!;
+  return stored;
+}
+
+function encodeHex({ values, codes }: AttributeVector): EncodedColumn | undefined {
+  const digits = values[0]!.length;
+  const width = digits / 2;
+  if (width > hexWidthMax) return undefined;
+  for (const value of values) if (value.length !== digits || !hexDigits.test(value)) return undefined;
+  const bytes = Buffer.alloc(codes.length * width);
+  for (let row = 0; row < codes.length; row++) {
+    if (codes[row]! >= 0) bytes.write(values[codes[row]!]!, row * width, "hex");
+  }
+  const validity = validityOf(codes);
+  return column("hex", payloadOf(Encoding.hex, width, codes.length, validity, [...validity, bytes]));
+}
+
+function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undefined {
+  const numbers = new Float64Array(values.length);
+  for (let code = 0; code < values.length; code++) {
+    const number = roundTripNumber(values[code]!);
+    if (number === undefined) return undefined;
+    numbers[code] = number;
+  }
+  const validity = validityOf(codes);
+  const rows = new Float64Array(codes.length);
+  if (numbers.every(Number.isSafeInteger)) {
+    const base = numbers.reduce((least, number) => Math.min(least, number), Number.MAX_SAFE_INTEGER);
+    for (let row = 0; row < codes.length; row++)
+      rows[row] = codes[row]! < 0 ? 0 : numbers[codes[row]!]! - base;
+    // A range wider than 2^53 would round; such columns are floats.
+    if (rows.every(Number.isSafeInteger)) {
+      const { width, bytes } = narrow(rows);
+      const buffers = [...validity, bytesOf(Float64Array.of(base)), bytes];
+      return column("integer", payloadOf(Encoding.integer, width, codes.length, validity, buffers));
+    }
+  }
+  for (let row = 0; row < codes.length; row++) rows[row] = codes[row]! < 0 ? 0 : numbers[codes[row]!]!;
+  return column("float", payloadOf(Encoding.float, 8, codes.length, validity, [...validity, bytesOf(rows)]));
+}
+
+function decodeInteger(payload: Payload, first: number): Float64Array {
+  const base = float64At(payload, first)[0]!;
+  const offsets = widen(payload, first + 1);
+  const values = new Float64Array(payload.rows);
+  for (let row = 0; row < values.length; row++) values[row] = base + offsets[row]!;
+  return values;
+}
+
+function encodeSparseText({ values, codes }: AttributeVector): EncodedColumn {
+  const validity = validityOf(codes);
+  const rowValues = Array.from(codes, (code) => (code < 0 ? "" : values[code]!));
+  const text = textVector(rowValues);
+  const buffers = [...validity, bytesOf(text.offsets), text.bytes];
+  return column("text", payloadOf(Encoding.text, 4, codes.length, validity, buffers));
+}
+
+/** A validity bitmap as a list of one buffer, or of none where every row has a value. */
+function validityOf(codes: Int32Array): Bitmap[] {
+  if (!codes.includes(-1)) return [];
+  const valid = emptyBitmap(codes.length);
+  for (let row = 0; row < codes.length; row++) if (codes[row]! >= 0) setBit(valid, row);
+  return [valid];
+}
+
+/** Non-negative whole numbers in the narrowest of 0 (all zero), 1, 2, 4 or 8 bytes (as float64). */
+function narrow(values: Float64Array): { width: number; bytes: Uint8Array } {
+  let largest = 0;
+  for (const value of values) if (value > largest) largest = value;
+  if (largest === 0) return { width: 0, bytes: new Uint8Array(0) };
+  if (largest <= 0xff) return { width: 1, bytes: Uint8Array.from(values) };
+  if (largest <= 0xffff) return { width: 2, bytes: bytesOf(Uint16Array.from(values)) };
+  if (largest <= 0xffffffff) return { width: 4, bytes: bytesOf(Uint32Array.from(values)) };
+  return { width: 8, bytes: bytesOf(values) };
+}
+
+function widen(payload: Payload, index: number): ArrayLike<number> {
+  const bytes = bufferAt(payload, index);
+  const { rows, width } = payload;
+  if (bytes.byteLength !== rows * width) throw new Failure("damage", "column: numbers cut short");
+  if (width === 0) return new Uint8Array(rows);
+  if (width === 1) return bytes;
+  if (width === 2) return new Uint16Array(bytes.buffer, bytes.byteOffset, rows);
+  if (width === 4) return new Uint32Array(bytes.buffer, bytes.byteOffset, rows);
+  return new Float64Array(bytes.buffer, bytes.byteOffset, rows);
+}
+
+function column(encoding: EncodingName, payload: Payload): EncodedColumn {
+  return { encoding, payload: writePayload(payload) };
+}
+
+function payloadOf(
+  encoding: number,
+  width: number,
+  rows: number,
+  validity: Bitmap[],
+  buffers: Uint8Array[],
+): Payload {
+  return { encoding, width, hasValidity: validity.length > 0, rows, buffers };
+}
+
+function bufferAt(payload: Payload, index: number): Uint8Array {
+  const buffer = payload.buffers[index];
+  if (buffer === undefined) throw new Failure("damage", `column: buffer ${index} is missing`);
+  return buffer;
+}
+
+function uint32At(payload: Payload, index: number): Uint32Array {
+  const bytes = bufferAt(payload, index);
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
+}
+
+function float64At(payload: Payload, index: number): Float64Array {
+  const bytes = bufferAt(payload, index);
+  return new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 3);
+}

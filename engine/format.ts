@@ -1,0 +1,38 @@
+/** Which format a data folder has: another one is refused by name, never misread. */
+import { join } from "node:path";
+import { readChecked, writeChecked } from "./checked.ts";
+import { Failure } from "./failure.ts";
+import { makeFolder } from "./folder.ts";
+
+/** 0 is not frozen yet: folders of it are not carried over to version 1. */
+const formatVersion = 0;
+
+interface FormatFile {
+  name: string;
+  format: number;
+}
+
+/** Throws Failure "folder" where the folder is another program's or of another format. */
+export async function checkFormat(dir: string, options: { create: boolean }): Promise<void> {
+  const path = join(dir, "format");
+  const found = await readChecked<FormatFile>(path);
+  if (found === "damaged") {
+    throw new Failure(
+      "folder",
+      `${path} is damaged: it should say {"name":"svc","format":${formatVersion}} and its checksum`,
+    );
+  }
+  if (found === undefined) {
+    if (!options.create)
+      throw new Failure("folder", `${dir} is no data folder of svc: it has no file "format"`);
+    await makeFolder(dir);
+    await writeChecked(path, { name: "svc", format: formatVersion } satisfies FormatFile);
+    return;
+  }
+  if (found.name !== "svc" || found.format !== formatVersion) {
+    throw new Failure(
+      "folder",
+      `${dir} has data of format ${found.format}; this build reads format ${formatVersion}: use the svc that wrote it, or another folder`,
+    );
+  }
+}

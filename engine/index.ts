@@ -1,0 +1,19 @@
+/** The engine's public face. */
+
+export { type EncodedBatch, encodeBatch } from "./batch.ts";
+export type { DamageReport } from "./damage.ts";
+export type { QueryLimits, RowQuery, SearchResult } from "./dispatch.ts";
+export { Failure, type FailureKind } from "./failure.ts";
+export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./filter.ts";
+export type { FoundRow, LogRow, RefusedRow, RowPosition, Signal } from "./row.ts";
+export { openState, type State } from "./state.ts";
+export type {
+  AppendOptions,
+  AppendResult,
+  ScanQuery,
+  StoreEvent,
+  StoreOptions,
+  StoreStats,
+} from "./store.ts";
+export { openStore, Store } from "./store.ts";
+export { type VerifyProgress, type VerifyReport, verifyStore } from "./verify.ts";

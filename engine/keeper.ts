@@ -1,0 +1,252 @@
+/** Background work on partitions: joining, sealing, merging, sweeping, inspecting. One at a time, on a thread of its own. */
+import { existsSync, readdirSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { buildChunks, draftOf } from "./build.ts";
+import { type ChunkImage, type ChunkSource, imageBytes, openImage, writeImage } from "./chunk.ts";
+import type { DamageReport } from "./damage.ts";
+import { Failure, unlessFull } from "./failure.ts";
+import { syncFolder } from "./folder.ts";
+import { manifestKeysMax } from "./limits.ts";
+import { type Environment, openEnvironment } from "./lmdb.ts";
+import { type ChunkEntry, emptyManifest, type Manifest, readManifest, writeManifest } from "./manifest.ts";
+import { auditPageTree } from "./pagetree.ts";
+import { chunkKeys, headerKey, openChunk, sealChunk } from "./partition.ts";
+import type {
+  DamagedChunk,
+  ImageRef,
+  InspectAnswer,
+  InspectTask,
+  JoinTask,
+  Kept,
+  MergeAnswer,
+  MergeTask,
+  SealTask,
+  SweepTask,
+} from "./protocol.ts";
+import { rebuildPartition } from "./rebuild.ts";
+import { damageOf } from "./search.ts";
+
+/** Does work on a partition; where that finds its tree or manifest damaged, rebuilds it and does the work again. */
+export async function repairing<T>(
+  { dir, day }: { dir: string; day: number },
+  work: () => Promise<T>,
+): Promise<Kept<T>> {
+  try {
+    return { value: await work(), damage: [] };
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+    const damage: DamageReport[] = [{ where: dir, problem: error.message }];
+    await rebuildPartition(dir, day, (problem) => damage.push({ where: dir, problem }));
+    return { value: await work(), damage };
+  }
+}
+
+/** One image, in shared memory, with absolute arrival numbers; more only where the rows pass a chunk's caps. */
+export function joinImages(task: JoinTask): Uint8Array[] {
+  return buildChunks(draftOf(openAll(task.images)), { sealed: false }).map(sharedImage);
+}
+
+/** Sealing the same rows again, as after a failure between the manifest's two copies, adds nothing. */
+export async function sealImages(task: SealTask): Promise<Manifest> {
+  const { manifest = emptyManifest(task.day) } = await readManifest(task.dir);
+  if (task.arrivalSealed <= manifest.arrivalSealed) return manifest;
+  const images = buildChunks(draftOf(openAll(task.images)), { sealed: true });
+  const next = {
+    ...(await addChunks(task.dir, manifest, images)),
+    arrivalSealed: Math.max(manifest.arrivalSealed, task.arrivalSealed),
+  };
+  await writeManifest(task.dir, next);
+  return next;
+}
+
+/**
+ * Writes the merged chunks beside the old ones; the manifest then names the new ones alone. Chunks that cannot be read
+ * whole are left out and reported; the manifest goes on naming them. Chunks that it names no more were merged already.
+ */
+export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
+  const manifest = await existingManifest(task.dir);
+  const named = new Set(manifest.chunks.map(({ id }) => id));
+  if (!task.chunks.every(({ id }) => named.has(id))) {
+    return { manifest, merged: task.chunks.map(({ id }) => id).filter((id) => !named.has(id)), damaged: [] };
+  }
+  const environment = openEnvironment(task.dir, { readOnly: true });
+  const damaged: DamagedChunk[] = [];
+  const merged = new Set<number>();
+  let images: ChunkImage[];
+  try {
+    const sources = task.chunks.flatMap((entry) => {
+      const ref = { kind: "sealed", day: task.day, dir: task.dir, entry } as const;
+      try {
+        const source = openChunk(environment, entry, task.dir);
+        for (let i = 0; i < source.header.columns.length; i++) source.payload(i);
+        merged.add(entry.id);
+        return [source];
+      } catch (error) {
+        damaged.push(damageOf(ref, error));
+        return [];
+      }
+    });
+    images = buildChunks(draftOf(sources), { sealed: true });
+  } finally {
+    await environment.close();
+  }
+  const rest = manifest.chunks.filter((entry) => !merged.has(entry.id));
+  const next = await addChunks(task.dir, { ...manifest, chunks: rest }, images);
+  await writeManifest(task.dir, next);
+  return { manifest: next, merged: [...merged], damaged };
+}
+
+/** Drops chunks from the manifest if they are in it still, then removes their values. */
+export async function sweepChunks(task: SweepTask): Promise<Manifest> {
+  const manifest = await existingManifest(task.dir);
+  const swept = new Set(task.chunks);
+  const chunks = manifest.chunks.filter((entry) => !swept.has(entry.id));
+  const next =
+    chunks.length === manifest.chunks.length
+      ? manifest
+      : { ...manifest, version: manifest.version + 1, chunks };
+  if (next !== manifest) await writeManifest(task.dir, next);
+  const environment = openEnvironment(task.dir, { readOnly: true });
+  const keys = environment.keys().map((key) => Buffer.from(key));
+  await environment.close();
+  await removeKeys(
+    task.dir,
+    keys.filter((key) => swept.has(key.readUInt32BE(0))).map((key) => key.toString("hex")),
+  );
+  return next;
+}
+
+/**
+ * Reads a partition's manifest and tree at start. Values of chunks that no manifest names, left by a crash between
+ * commit and manifest, are removed; a tree that is damaged is rebuilt from the values that can still be read.
+ */
+export async function inspectPartition(task: InspectTask): Promise<InspectAnswer> {
+  const damage: DamageReport[] = [];
+  const report = (problem: string) => damage.push({ where: task.dir, problem });
+  if (!existsSync(join(task.dir, "data.mdb"))) return { manifest: await withoutData(task, report), damage };
+  try {
+    const { manifest, problems } = await readManifest(task.dir);
+    problems.forEach(report);
+    const whole = manifest ?? emptyManifest(task.day);
+    if (problems.length > 0)
+      await unlessFull(writeManifest(task.dir, { ...whole, version: whole.version + 1 }));
+    return { manifest: await checkTree(task.dir, whole), damage };
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+    report(error.message);
+    return { manifest: await rebuildPartition(task.dir, task.day, report), damage };
+  }
+}
+
+/** A folder whose data file is gone: whatever its manifest names is lost. */
+async function withoutData(task: InspectTask, report: (problem: string) => void): Promise<Manifest> {
+  const { manifest } = await readManifest(task.dir).catch(() => ({ manifest: undefined }));
+  const lost = manifest?.chunks ?? [];
+  if (lost.length > 0) report(`data.mdb is missing; ${lost.length} chunks are lost`);
+  const next = { ...(manifest ?? emptyManifest(task.day)), chunks: [] };
+  if (lost.length > 0) await writeManifest(task.dir, { ...next, version: next.version + 1 });
+  return next;
+}
+
+/** Throws Failure "damage" where the tree is unsound or lacks what the manifest's chunks name. */
+async function checkTree(dir: string, manifest: Manifest): Promise<Manifest> {
+  const { ok, problems } = auditPageTree(join(dir, "data.mdb"));
+  if (!ok) throw new Failure("damage", `${dir}: ${problems.join("; ")}`);
+  const environment = openEnvironment(dir, { readOnly: true });
+  let orphans: string[];
+  try {
+    orphans = orphanKeys(environment, dir, manifest);
+  } finally {
+    await environment.close();
+  }
+  if (orphans.length > 0) await unlessFull(removeKeys(dir, orphans));
+  return manifest;
+}
+
+/** Keys, in hexadecimal, that belong to no chunk of the manifest. */
+function orphanKeys(environment: Environment, dir: string, manifest: Manifest): string[] {
+  const present = new Set(environment.keys().map((key) => Buffer.from(key).toString("hex")));
+  for (const entry of manifest.chunks) {
+    const { header } = openChunk(environment, entry, dir);
+    for (const key of [headerKey(entry.id), ...chunkKeys(entry.id, header).map(({ key }) => key)]) {
+      if (!present.delete(key.toString("hex"))) {
+        throw new Failure("damage", `${dir} chunk ${entry.id}: a value is missing`);
+      }
+    }
+  }
+  return [...present];
+}
+
+async function removeKeys(dir: string, keys: readonly string[]): Promise<void> {
+  const environment = openEnvironment(dir, { readOnly: false });
+  try {
+    await environment.write((transaction) => {
+      for (const key of keys) transaction.remove(Buffer.from(key, "hex"));
+    });
+  } finally {
+    await environment.close();
+  }
+}
+
+async function addChunks(dir: string, manifest: Manifest, images: readonly ChunkImage[]): Promise<Manifest> {
+  const sealed = images.map((image, i) => sealChunk(image, manifest.chunkNext + i));
+  const environment = openEnvironment(dir, { readOnly: false });
+  try {
+    await environment.write((transaction) => {
+      for (const { values } of sealed) for (const { key, frame } of values) transaction.put(key, frame);
+    });
+  } finally {
+    await environment.close();
+  }
+  const keys = new Set(manifest.attributeKeys);
+  for (const { header } of images) {
+    for (const column of header.columns) {
+      if (column.role === "attribute" && keys.size < manifestKeysMax) keys.add(column.key);
+    }
+  }
+  const chunks: ChunkEntry[] = [...manifest.chunks, ...sealed.map(({ entry }) => entry)];
+  return {
+    ...manifest,
+    version: manifest.version + 1,
+    chunkNext: manifest.chunkNext + images.length,
+    chunks: chunks.sort((a, b) => a.timeNsMin - b.timeNsMin || a.id - b.id),
+    attributeKeys: [...keys],
+  };
+}
+
+async function existingManifest(dir: string): Promise<Manifest> {
+  const { manifest } = await readManifest(dir);
+  if (manifest === undefined) throw new Failure("damage", `${dir}: the manifest is missing`);
+  return manifest;
+}
+
+function openAll(images: readonly ImageRef[]): ChunkSource[] {
+  return images.map(({ bytes, arrivalBase }) => openImage(bytes, arrivalBase));
+}
+
+function sharedImage(image: ChunkImage): Uint8Array {
+  const bytes = new Uint8Array(new SharedArrayBuffer(imageBytes(image)));
+  writeImage(image, bytes, 0);
+  return bytes;
+}
+
+/** Removes a folder under a name that says so: a crash half-way must not leave what looks like a damaged partition. */
+export async function dropPartition(dir: string): Promise<void> {
+  const dropped = `${dir}${droppedSuffix}`;
+  if (existsSync(dir)) {
+    await rm(dropped, { recursive: true, force: true });
+    await rename(dir, dropped);
+    await syncFolder(dirname(dir));
+  }
+  await rm(dropped, { recursive: true, force: true });
+}
+
+const droppedSuffix = ".dropped";
+/** Folders that a crash left behind: half removed, or half rebuilt. */
+const leftOver = /\.(?:dropped|rebuilt)$/;
+
+export async function removeLeftOvers(dir: string): Promise<void> {
+  const names = existsSync(dir) ? readdirSync(dir).filter((name) => leftOver.test(name)) : [];
+  for (const name of names) await rm(join(dir, name), { recursive: true, force: true });
+}

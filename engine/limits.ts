@@ -1,0 +1,73 @@
+/** Every cap of the engine, each with its reason. */
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const GiB = 1024 * MiB;
+
+/** One message as stored: as long as the longest line that shippers send whole, so that a row still fits a result. */
+export const messageBytesMax = 2 * MiB;
+/** An attribute key is a name; longer ones are data gone astray and would weigh on every chunk header. */
+export const attributeKeyBytesMax = 1 * KiB;
+/** An attribute's value: room for a stack trace or a request body. */
+export const attributeValueBytesMax = 256 * KiB;
+/** Attributes of one row; real rows have 5 to 60. */
+export const attributesPerRowMax = 1_000;
+/** A level is a word. */
+export const levelBytesMax = 256;
+
+/** Attribute columns of a chunk; keys beyond it, rarest first, share one column, so that 100,000 keys cost no 100,000 values. */
+export const attributeColumnsMax = 512;
+/** Rows of a chunk: enough that headers and tree pages weigh nothing, few enough that one scan task is short. */
+export const chunkRowsMax = 131_072;
+/** Bytes of messages in a chunk, for rows that are long: bounds what one scan task must hold. */
+export const chunkMessageBytesMax = 64 * MiB;
+/** Distinct values whose counts stand in a chunk's header. */
+export const headerValuesMax = 256;
+/** Bytes of such values for one column. */
+export const headerValueBytesMax = 16 * KiB;
+
+/** Rows are searched in blocks of this many: small enough to stop early and to look at the clock between. */
+export const blockRows = 8_192;
+
+/** Bytes of encoded rows in memory that start a seal, whatever their number. */
+export const unsealedBytesMax = 64 * MiB;
+/** Bytes of encoded rows in memory at which appends wait for the seal: memory stays flat under a flood. */
+export const unsealedBytesStop = 256 * MiB;
+/** A row is sealed at the latest after this time, so that the journal stays short. */
+export const unsealedAgeMsMax = 5 * 60 * 1000;
+/** In-memory chunks below this many rows are joined, sixteen at a time, so that a search does not visit hundreds. */
+export const smallImageRows = 16_384;
+export const smallImagesMax = 16;
+
+/** A journal file; the tail of the journal is replayed at start, so this bounds start-up too. */
+export const journalSegmentBytes = 64 * MiB;
+/** Bytes of batches that wait for the disk; beyond it appends are refused as overload. */
+export const journalQueueBytesMax = 256 * MiB;
+
+/** An idempotency key is remembered at least this long. */
+export const keyAgeMs = 60 * 60 * 1000;
+/** Idempotency keys held in memory (about 100 bytes each); the oldest are forgotten first. */
+export const keysMax = 1_000_000;
+
+/** Rows stamped later than this ahead of the clock are refused: they would sit on top of every search for days. */
+export const futureNsMax = 86_400_000_000_000n;
+
+/** Environments that one thread keeps mapped. */
+export const openPartitionsMax = 32;
+
+/** Decoded columns that one scan thread keeps. */
+export const columnCacheBytes = 512 * MiB;
+
+/** Chunks with fewer rows than this share of chunkRowsMax are merged once enough of them stand beside each other. */
+export const mergeRowsMax = chunkRowsMax / 4;
+export const mergeChunksMin = 8;
+
+/** Attribute keys that a partition's manifest lists for suggestions. */
+export const manifestKeysMax = 2_000;
+
+export const defaultDeadlineMs = 30_000;
+export const defaultQueryMemoryBytes = 1 * GiB;
+/** Rows that one search returns: they pass through the heap of the thread that asked, several times over. */
+export const resultBytesMax = 64 * MiB;
+/** A scan thread that does not answer this long after its deadline is replaced. */
+export const deadlineGraceMs = 5_000;

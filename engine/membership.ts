@@ -1,0 +1,79 @@
+/**
+ * Membership filters: "this chunk cannot hold that value", with no false "cannot".
+ * Split-block Bloom filters as Apache Parquet specifies them (eight 32-bit words a block, one bit in each), over a
+ * 32-bit MurmurHash3 of the value's UTF-8 bytes. 12 bits a value give about 0.5 % false "may".
+ */
+
+const bitsAValue = 12;
+const blockBytes = 32;
+const salts = Uint32Array.of(
+  0x47b6137b,
+  0x44974d91,
+  0x8824ad5b,
+  0xa2b7289d,
+  0x705495c7,
+  0x2df1424b,
+  0x9efc4947,
+  0x5c6bfb31,
+);
+
+export function buildMembership(hashes: Iterable<number>, count: number): Uint8Array {
+  const blocks = Math.max(1, Math.ceil((count * bitsAValue) / (blockBytes * 8)));
+  const words = new Uint32Array(blocks * 8);
+  for (const hash of hashes) {
+    const block = blockOf(hash, blocks);
+    const key = mix(hash);
+    for (let i = 0; i < 8; i++) {
+      const word = block * 8 + i;
+      words[word] = words[word]! | (1 << (Math.imul(key, salts[i]!) >>> 27));
+    }
+  }
+  return new Uint8Array(words.buffer);
+}
+
+export function mayContain(filter: Uint8Array, hash: number): boolean {
+  const words = new Uint32Array(filter.buffer, filter.byteOffset, filter.byteLength >> 2);
+  const block = blockOf(hash, words.length >> 3);
+  const key = mix(hash);
+  for (let i = 0; i < 8; i++) {
+    if ((words[block * 8 + i]! & (1 << (Math.imul(key, salts[i]!) >>> 27))) === 0) return false;
+  }
+  return true;
+}
+
+function blockOf(hash: number, blocks: number): number {
+  return Math.floor((hash / 0x1_0000_0000) * blocks);
+}
+
+/** Makes the bits within a block independent of the block that the same hash chose. */
+function mix(hash: number): number {
+  return Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) ^ 0x297a2d39;
+}
+
+export function hashText(text: string): number {
+  const bytes = Buffer.from(text, "utf8");
+  return hashBytes(bytes, 0, bytes.byteLength);
+}
+
+/** MurmurHash3 (x86, 32 bit, seed 0) of bytes[from, to), as an unsigned number. */
+function hashBytes(bytes: Uint8Array, from: number, to: number): number {
+  let hash = 0;
+  let at = from;
+  for (; at + 4 <= to; at += 4) {
+    const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+    hash ^= scramble(word);
+    hash = Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64;
+  }
+  let tail = 0;
+  for (let i = to - 1; i >= at; i--) tail = (tail << 8) | bytes[i]!;
+  if (at < to) hash ^= scramble(tail);
+  hash ^= to - from;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+function scramble(word: number): number {
+  const mixed = Math.imul(word, 0xcc9e2d51);
+  return Math.imul((mixed << 15) | (mixed >>> 17), 0x1b873593);
+}

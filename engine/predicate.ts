@@ -1,0 +1,51 @@
+/** A leaf filter as a test of one value: text, or undefined where the row lacks the field. */
+import type { Filter } from "./filter.ts";
+import { foldCase } from "./fold.ts";
+import { parseDecimal } from "./number.ts";
+import { compilePattern } from "./pattern.ts";
+
+export type LeafFilter = Extract<Filter, { field: unknown }>;
+export type ValueTest = (value: string | undefined) => boolean;
+
+/** Throws Failure "input" for a pattern that is not RE2. */
+export function valueTest(filter: LeafFilter): ValueTest {
+  if (filter.field.kind !== "level") return textTest(filter);
+  const test = textTest(filter);
+  return (value) => test(value?.toLowerCase());
+}
+
+function textTest(filter: LeafFilter): ValueTest {
+  switch (filter.kind) {
+    case "present":
+      return (value) => value !== undefined;
+    case "equals":
+      return (value = "") => value === filter.value;
+    case "contains": {
+      if (!filter.ignoreCase) return (value = "") => value.includes(filter.text);
+      const wanted = foldCase(filter.text);
+      return (value = "") => foldCase(value).includes(wanted);
+    }
+    case "matches": {
+      const pattern = compilePattern(filter.pattern, { whole: filter.whole });
+      return (value = "") => pattern.test(value);
+    }
+    case "compares":
+      return (value) => {
+        const number = value === undefined ? undefined : parseDecimal(value);
+        return number !== undefined && compareNumbers(number, filter.op, filter.number);
+      };
+  }
+}
+
+export function compareNumbers(left: number, op: ">" | ">=" | "<" | "<=", right: number): boolean {
+  switch (op) {
+    case ">":
+      return left > right;
+    case ">=":
+      return left >= right;
+    case "<":
+      return left < right;
+    case "<=":
+      return left <= right;
+  }
+}

@@ -1,0 +1,169 @@
+/** What passes between the store and its worker threads: plain data and shared memory. */
+import type { DamageReport } from "./damage.ts";
+import type { FailureKind } from "./failure.ts";
+import type { Step } from "./filter.ts";
+import type { ChunkEntry, Manifest } from "./manifest.ts";
+import type { RowPosition } from "./row.ts";
+import type { TextVector } from "./text.ts";
+
+/** A chunk that a scan reads: sealed, or an image in shared memory. */
+export type ChunkRef = { day: number } & (
+  | { kind: "sealed"; dir: string; entry: ChunkEntry }
+  | { kind: "image"; id: number; bytes: Uint8Array; arrivalBase: number }
+);
+
+/** How a query ends early. */
+export interface Control {
+  /** Int32 in shared memory: not zero once the query is cancelled. */
+  cancel: Int32Array;
+  /** Milliseconds since the epoch. */
+  deadlineAtMs: number;
+  memoryBytesMax: number;
+  scannedRowsMax: number;
+}
+
+export interface SearchTask {
+  kind: "search";
+  /** Newest first. */
+  chunks: ChunkRef[];
+  fromNs: bigint;
+  toNs: bigint;
+  after: RowPosition | undefined;
+  steps: Step[];
+  limit: number;
+  control: Control;
+}
+
+/** Rows column by column, as they cross threads. */
+export interface FoundRows {
+  day: number[];
+  timeNs: number[];
+  arrival: number[];
+  level: string[];
+  message: string[];
+  /** For each row key, value, key, value … */
+  attributes: string[][];
+}
+
+export interface Scanned {
+  rows: number;
+  bytes: number;
+  chunks: number;
+  chunksSkipped: number;
+}
+
+export interface SearchAnswer {
+  rows: FoundRows;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
+
+/** A sealed chunk that could not be read. */
+export interface DamagedChunk extends DamageReport {
+  day: number;
+  chunk: number;
+}
+
+/** The matching rows of one chunk, in order of time, for `scan`. */
+export interface ReadTask {
+  kind: "read";
+  chunk: ChunkRef;
+  fromNs: bigint;
+  toNs: bigint;
+  steps: Step[];
+  control: Control;
+}
+
+/** Buffers in Arrow's layout. */
+export interface ReadAnswer {
+  rows: number;
+  timeNs: BigInt64Array;
+  level: TextVector;
+  message: TextVector;
+  /** Offsets (rows + 1) into the pairs of all rows. */
+  pairOffsets: Int32Array;
+  keys: TextVector;
+  values: TextVector;
+}
+
+export interface ImageRef {
+  bytes: Uint8Array;
+  arrivalBase: number;
+}
+
+/** Joins images of one day to a larger one. */
+export interface JoinTask {
+  kind: "join";
+  images: ImageRef[];
+}
+
+/** Writes images to a partition as chunks. */
+export interface SealTask {
+  kind: "seal";
+  dir: string;
+  day: number;
+  images: ImageRef[];
+  /** Every row of the day up to this arrival number is in the images or in the partition already. */
+  arrivalSealed: number;
+}
+
+/** Writes some chunks of a partition anew as fewer, larger ones. The old values stay until they are swept. */
+export interface MergeTask {
+  kind: "merge";
+  dir: string;
+  day: number;
+  chunks: ChunkEntry[];
+}
+
+export interface MergeAnswer {
+  manifest: Manifest;
+  /** Chunks that the new ones stand for. */
+  merged: number[];
+  damaged: DamagedChunk[];
+}
+
+/** Removes chunks from the manifest, then their values. */
+export interface SweepTask {
+  kind: "sweep";
+  dir: string;
+  day: number;
+  chunks: number[];
+}
+
+/** Checks a partition at start, mends what can be mended. */
+export interface InspectTask {
+  kind: "inspect";
+  dir: string;
+  day: number;
+}
+
+/** What work on a partition gave; with reports of damage where the partition had to be rebuilt for it. */
+export interface Kept<T> {
+  value: T;
+  damage: DamageReport[];
+}
+
+/** Removes a partition's folder. */
+interface DropTask {
+  kind: "drop";
+  dir: string;
+}
+
+/** Lets go of a partition whose folder is about to be removed. */
+interface ForgetTask {
+  kind: "forget";
+  dir: string;
+}
+
+type KeeperTask = JoinTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
+export type WorkerTask = SearchTask | ReadTask | ForgetTask | KeeperTask;
+
+export interface InspectAnswer {
+  manifest: Manifest;
+  damage: DamageReport[];
+}
+
+/** Errors cross threads as data: structured clone would drop their kind. */
+export type WorkerAnswer<T> =
+  | { ok: true; value: T }
+  | { ok: false; kind: FailureKind | "bug"; message: string };

@@ -1,0 +1,81 @@
+/** What a chunk's statistics say of a filter before any column is read. */
+import type { ColumnHeader } from "./chunk.ts";
+import { findColumn } from "./chunk.ts";
+import type { Filter } from "./filter.ts";
+import { hashText, mayContain } from "./membership.ts";
+import { compareNumbers, type LeafFilter, valueTest } from "./predicate.ts";
+import type { ChunkView } from "./view.ts";
+
+/** How many of the chunk's rows pass: all, none, or some as far as statistics can tell. */
+export type Verdict = "all" | "none" | "some";
+
+export function judge(filter: Filter, view: ChunkView): Verdict {
+  switch (filter.kind) {
+    case "always":
+      return "all";
+    case "never":
+      return "none";
+    case "not":
+      return opposite[judge(filter.of, view)];
+    case "and":
+      return judgeAll(filter.of, view);
+    case "or":
+      return opposite[
+        judgeAll(
+          filter.of.map((of) => ({ kind: "not", of })),
+          view,
+        )
+      ];
+    default:
+      return judgeLeaf(filter, view);
+  }
+}
+
+const opposite = { all: "none", none: "all", some: "some" } as const satisfies Record<Verdict, Verdict>;
+
+function judgeAll(filters: readonly Filter[], view: ChunkView): Verdict {
+  let verdict: Verdict = "all";
+  for (const filter of filters) {
+    const part = judge(filter, view);
+    if (part === "none") return "none";
+    if (part === "some") verdict = "some";
+  }
+  return verdict;
+}
+
+function judgeLeaf(filter: LeafFilter, view: ChunkView): Verdict {
+  const { field } = filter;
+  if (field.kind === "time") return "some";
+  const index = findColumn(view.header, field.kind, field.kind === "attribute" ? field.key : "");
+  const column = view.header.columns[index];
+  if (column === undefined) {
+    if (findColumn(view.header, "rest") >= 0) return "some";
+    return valueTest(filter)(undefined) ? "all" : "none";
+  }
+  if (column.values !== undefined) return judgeValues(filter, column, view.rows);
+  if (outOfBounds(filter, column)) return "none";
+  return excludedByMembership(filter, view) ? "none" : "some";
+}
+
+function judgeValues(filter: LeafFilter, column: ColumnHeader, rows: number): Verdict {
+  const test = valueTest(filter);
+  let passing = 0;
+  for (const [value, count] of column.values!) if (test(value)) passing += count;
+  if (column.present < rows && test(undefined)) passing += rows - column.present;
+  return passing === 0 ? "none" : passing === rows ? "all" : "some";
+}
+
+/** A column with bounds holds numbers only; the bounds themselves are values of it. */
+function outOfBounds(filter: LeafFilter, { min, max }: ColumnHeader): boolean {
+  if (filter.kind !== "compares" || min === undefined || max === undefined) return false;
+  const { op, number } = filter;
+  return !compareNumbers(min, op, number) && !compareNumbers(max, op, number);
+}
+
+function excludedByMembership(filter: LeafFilter, view: ChunkView): boolean {
+  if (filter.kind === "equals" && filter.value !== "" && filter.field.kind === "attribute") {
+    const members = view.membership(filter.field);
+    return members !== undefined && !mayContain(members, hashText(filter.value));
+  }
+  return false;
+}

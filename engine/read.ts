@@ -1,0 +1,65 @@
+/** The matching rows of one chunk as buffers in Arrow's layout. */
+import { fullBitmap, hasBit } from "./bitmap.ts";
+import { checkCaps, checkControl } from "./control.ts";
+import { dayStartNs } from "./day.ts";
+import type { ReadAnswer, ReadTask } from "./protocol.ts";
+import { judge } from "./prune.ts";
+import { lowerBound, rangeInDay } from "./range.ts";
+import { compileRowSteps } from "./rowsteps.ts";
+import { type OpenView, rowState, splitSteps } from "./search.ts";
+import { compileFilter } from "./selection.ts";
+import { TextDraft } from "./text.ts";
+import type { ChunkView } from "./view.ts";
+
+export function readChunk(task: ReadTask, open: OpenView): ReadAnswer {
+  const view = open(task.chunk);
+  const draft = { times: [] as bigint[], level: new TextDraft(), message: new TextDraft(), pairs: [0] };
+  const keys = new TextDraft();
+  const values = new TextDraft();
+  const { filters, rest } = splitSteps(task.steps);
+  const passes = compileRowSteps(rest);
+  const start = dayStartNs(view.day);
+  for (const row of matchingRows(task, view, filters)) {
+    const state = rowState(view, row);
+    if (!passes(state)) continue;
+    draft.times.push(start + BigInt(view.timeNs[row]!));
+    draft.level.push(state.level);
+    draft.message.push(state.message);
+    for (const [key, value] of state.attributes) {
+      keys.push(key);
+      values.push(value);
+    }
+    draft.pairs.push(keys.rows);
+    if (draft.times.length % 1024 === 0) {
+      checkControl(task.control);
+      const memoryBytes = view.decodedBytes + draft.message.byteLength + values.byteLength;
+      checkCaps(task.control, { memoryBytes, scannedRows: 0 });
+    }
+  }
+  return {
+    rows: draft.times.length,
+    timeNs: BigInt64Array.from(draft.times),
+    level: draft.level.finish(),
+    message: draft.message.finish(),
+    pairOffsets: Int32Array.from(draft.pairs),
+    keys: keys.finish(),
+    values: values.finish(),
+  };
+}
+
+function matchingRows(
+  task: ReadTask,
+  view: ChunkView,
+  filters: ReturnType<typeof splitSteps>["filters"],
+): number[] {
+  const filter = { kind: "and", of: filters } as const;
+  if (judge(filter, view) === "none") return [];
+  const range = rangeInDay(task.fromNs, task.toNs, view.day);
+  const from = lowerBound(view.timeNs, range.from);
+  const rows = lowerBound(view.timeNs, range.to) - from;
+  const selection = fullBitmap(rows);
+  compileFilter(filter, view, () => checkControl(task.control))({ from, rows, selection });
+  const matching: number[] = [];
+  for (let i = 0; i < rows; i++) if (hasBit(selection, i)) matching.push(from + i);
+  return matching;
+}

@@ -1,0 +1,127 @@
+/**
+ * One record of the journal: a header, then the batch's frame, padded to 8 bytes. Integers are little-endian.
+ *
+ *  offset  size  what
+ *       0     4  magic "SVCJ"
+ *       4     4  CRC-32 of bytes 8..95
+ *       8     8  sequence number, float64, counted from 1 without gaps
+ *      16     8  arrival number of the batch's first row, float64
+ *      24     8  time of the append, ms since the epoch, float64
+ *      32     8  time until which the idempotency key holds, ms since the epoch, float64
+ *      40     4  rows
+ *      44     4  bytes of the frame
+ *      48     4  signal
+ *      52    12  zero
+ *      64    32  SHA-256 of the idempotency key; zeros without one
+ */
+import { crc32 } from "node:zlib";
+import { frameIsWhole } from "./frame.ts";
+import { align8 } from "./payload.ts";
+
+export const recordHeaderBytes = 96;
+const recordMagic = Buffer.from("SVCJ", "latin1");
+
+export interface RecordHeader {
+  seq: number;
+  arrivalBase: number;
+  appendedMs: number;
+  keyUntilMs: number;
+  rows: number;
+  frameBytes: number;
+  /** Hexadecimal SHA-256 of the idempotency key, or undefined. */
+  keyHash: string | undefined;
+}
+
+export interface JournalRecord extends RecordHeader {
+  /** The batch's frame. */
+  frame: Uint8Array;
+}
+
+export function recordLength(frameBytes: number): number {
+  return recordHeaderBytes + align8(frameBytes);
+}
+
+export function writeRecordHeader(header: RecordHeader): Buffer {
+  const bytes = Buffer.alloc(recordHeaderBytes);
+  recordMagic.copy(bytes, 0);
+  bytes.writeDoubleLE(header.seq, 8);
+  bytes.writeDoubleLE(header.arrivalBase, 16);
+  bytes.writeDoubleLE(header.appendedMs, 24);
+  bytes.writeDoubleLE(header.keyUntilMs, 32);
+  bytes.writeUInt32LE(header.rows, 40);
+  bytes.writeUInt32LE(header.frameBytes, 44);
+  if (header.keyHash !== undefined) bytes.write(header.keyHash, 64, 32, "hex");
+  bytes.writeUInt32LE(crc32(bytes.subarray(8)), 4);
+  return bytes;
+}
+
+/** The header that stands at an offset, or undefined where none stands whole. */
+function readRecordHeader(file: Buffer, offset: number): RecordHeader | undefined {
+  const bytes = file.subarray(offset, offset + recordHeaderBytes);
+  if (bytes.byteLength < recordHeaderBytes || !bytes.subarray(0, 4).equals(recordMagic)) return undefined;
+  if (crc32(bytes.subarray(8)) !== bytes.readUInt32LE(4)) return undefined;
+  const key = bytes.subarray(64, 96);
+  return {
+    seq: bytes.readDoubleLE(8),
+    arrivalBase: bytes.readDoubleLE(16),
+    appendedMs: bytes.readDoubleLE(24),
+    keyUntilMs: bytes.readDoubleLE(32),
+    rows: bytes.readUInt32LE(40),
+    frameBytes: bytes.readUInt32LE(44),
+    keyHash: key.every((byte) => byte === 0) ? undefined : key.toString("hex"),
+  };
+}
+
+export interface SegmentScan {
+  records: JournalRecord[];
+  /** Offset behind the last record. */
+  end: number;
+  problems: string[];
+}
+
+/** Reads every whole record of a segment; what lies between and cannot be read is a problem, by offset. */
+export function scanSegment(file: Buffer): SegmentScan {
+  const scan: SegmentScan = { records: [], end: 0, problems: [] };
+  let at = 0;
+  while (at < file.byteLength) {
+    const header = readRecordHeader(file, at);
+    if (header === undefined) {
+      const next = nextRecord(file, at + 1);
+      if (next < 0) {
+        noteTail(file, at, scan);
+        break;
+      }
+      scan.problems.push(`the bytes from ${at} to ${next} are damaged`);
+      at = next;
+      continue;
+    }
+    const frame = file.subarray(at + recordHeaderBytes, at + recordHeaderBytes + header.frameBytes);
+    if (frame.byteLength === header.frameBytes && frameIsWhole(frame))
+      scan.records.push({ ...header, frame });
+    else scan.problems.push(`batch ${header.seq} at ${at} is damaged or unfinished (${header.rows} rows)`);
+    at += recordLength(header.frameBytes);
+    scan.end = Math.min(at, file.byteLength);
+  }
+  return scan;
+}
+
+/** Offset of the next whole record header, or -1. */
+function nextRecord(file: Buffer, from: number): number {
+  for (let at = file.indexOf(recordMagic, from); at >= 0; at = file.indexOf(recordMagic, at + 1)) {
+    if (readRecordHeader(file, at) !== undefined) return at;
+  }
+  return -1;
+}
+
+/** Behind the last record a segment is all zeros, unless a record was cut by a crash or damaged. */
+function noteTail(file: Buffer, from: number, scan: SegmentScan): void {
+  const zeros = Buffer.alloc(64 * 1024);
+  for (let at = from; at < file.byteLength; at += zeros.byteLength) {
+    const part = file.subarray(at, at + zeros.byteLength);
+    if (part.equals(zeros.subarray(0, part.byteLength))) continue;
+    scan.problems.push(
+      `the bytes from ${from} on are damaged, or an unfinished batch that was never acknowledged`,
+    );
+    return;
+  }
+}

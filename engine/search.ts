@@ -1,0 +1,184 @@
+/** The newest matching rows of some chunks, on one thread. */
+import { type Bitmap, fullBitmap, hasBit } from "./bitmap.ts";
+import { columnText } from "./column.ts";
+import { checkCaps, checkControl } from "./control.ts";
+import { timeInDay } from "./day.ts";
+import { Failure } from "./failure.ts";
+import type { Filter, Step } from "./filter.ts";
+import { blockRows, resultBytesMax } from "./limits.ts";
+import { type Candidate, NewestRows } from "./newest.ts";
+import type { ChunkRef, DamagedChunk, FoundRows, Scanned, SearchAnswer, SearchTask } from "./protocol.ts";
+import { judge } from "./prune.ts";
+import { lowerBound, rangeInDay } from "./range.ts";
+import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
+import { type BlockFilter, compileFilter, timeText } from "./selection.ts";
+import type { ChunkView } from "./view.ts";
+
+export type OpenView = (ref: ChunkRef) => ChunkView;
+
+/** A scan's turn on its thread: other queries run between two chunks. */
+export type Pause = () => Promise<void>;
+
+export async function searchChunks(task: SearchTask, open: OpenView, pause: Pause): Promise<SearchAnswer> {
+  const newest = new NewestRows(task.limit);
+  const scanned: Scanned = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
+  const damaged: DamagedChunk[] = [];
+  for (const ref of task.chunks) {
+    await pause();
+    checkControl(task.control);
+    try {
+      searchChunk(task, ref, open(ref), newest, scanned);
+    } catch (error) {
+      damaged.push(damageOf(ref, error));
+    }
+  }
+  return { rows: gather(task, newest.finish(), damaged), scanned, damaged };
+}
+
+/** The report of a sealed chunk that cannot be read; every other error is thrown on. */
+export function damageOf(ref: ChunkRef, error: unknown): DamagedChunk {
+  if (ref.kind !== "sealed" || !(error instanceof Failure) || error.kind !== "damage") throw error;
+  return {
+    day: ref.day,
+    chunk: ref.entry.id,
+    where: `${ref.dir} chunk ${ref.entry.id}`,
+    problem: error.message,
+  };
+}
+
+/** Leading filters look at whole columns; from the first extraction on, rows are taken one by one. */
+export function splitSteps(steps: readonly Step[]): { filters: Filter[]; rest: Step[] } {
+  const first = steps.findIndex((step) => step.kind === "extract");
+  const leading = first < 0 ? steps : steps.slice(0, first);
+  const filters = leading.flatMap((step) => (step.kind === "filter" ? [step.filter] : []));
+  return { filters, rest: first < 0 ? [] : steps.slice(first) };
+}
+
+function searchChunk(
+  task: SearchTask,
+  ref: ChunkRef,
+  view: ChunkView,
+  newest: NewestRows,
+  scanned: Scanned,
+): void {
+  const { header, day } = view;
+  const { filters, rest } = splitSteps(task.steps);
+  const range = rangeInDay(task.fromNs, task.toNs, day);
+  const filter: Filter = { kind: "and", of: filters };
+  const outside = header.timeNsMax < range.from || header.timeNsMin >= range.to;
+  if (outside || !newest.admits(day, header.timeNsMax) || judge(filter, view) === "none") {
+    scanned.chunksSkipped++;
+    return;
+  }
+  scanned.chunks++;
+  const readBefore = view.readBytes;
+  const search = {
+    ref,
+    newest,
+    isBehind: behind(task, view),
+    filter: compileFilter(filter, view, () => checkControl(task.control)),
+    rest: rest.length === 0 ? undefined : compileRowSteps(rest),
+  };
+  const rowFrom = lowerBound(view.timeNs, range.from);
+  let rowTo = lowerBound(view.timeNs, range.to);
+  while (rowTo > rowFrom && newest.admits(day, view.timeNs[rowTo - 1]!)) {
+    const from = Math.max(rowFrom, rowTo - blockRows);
+    checkControl(task.control);
+    searchBlock(view, from, rowTo, search);
+    scanned.rows += rowTo - from;
+    checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
+    rowTo = from;
+  }
+  scanned.bytes += view.readBytes - readBefore;
+}
+
+interface BlockSearch {
+  ref: ChunkRef;
+  newest: NewestRows;
+  isBehind: (row: number) => boolean;
+  filter: BlockFilter;
+  rest: RowSteps | undefined;
+}
+
+function searchBlock(view: ChunkView, from: number, to: number, search: BlockSearch): void {
+  const { ref, newest, isBehind, filter, rest } = search;
+  const rows = to - from;
+  const selection: Bitmap = fullBitmap(rows);
+  filter({ from, rows, selection });
+  for (let i = rows - 1; i >= 0; i--) {
+    if (!hasBit(selection, i)) continue;
+    const row = from + i;
+    const timeNs = view.timeNs[row]!;
+    if (!newest.admits(view.day, timeNs)) return;
+    if (!isBehind(row)) continue;
+    let attributes: Map<string, string> | undefined;
+    if (rest !== undefined) {
+      const state = rowState(view, row);
+      if (!rest(state)) continue;
+      attributes = state.attributes;
+    }
+    newest.add({ day: view.day, timeNs, arrival: view.arrival[row]!, ref, view, row, attributes });
+  }
+}
+
+/** Whether a row comes behind the place where the page before ended. */
+function behind(task: SearchTask, view: ChunkView): (row: number) => boolean {
+  const { after } = task;
+  if (after === undefined) return () => true;
+  const timeNs = timeInDay(after.timeNs, view.day);
+  return (row) => {
+    const rowTime = view.timeNs[row]!;
+    return rowTime < timeNs || (rowTime === timeNs && view.arrival[row]! > after.arrival);
+  };
+}
+
+export function rowState(view: ChunkView, row: number) {
+  const stored = new Map(view.attributes(row));
+  return {
+    time: timeText(view.day, view.timeNs[row]!),
+    level: columnText(view.column({ kind: "level" }), row) ?? "",
+    message: columnText(view.column({ kind: "message" }), row) ?? "",
+    stored,
+    attributes: new Map(stored),
+  };
+}
+
+/** Throws Failure "limit" where the rows together are larger than the query may hold. */
+function gather(task: SearchTask, candidates: readonly Candidate[], damaged: DamagedChunk[]): FoundRows {
+  const rows: FoundRows = { day: [], timeNs: [], arrival: [], level: [], message: [], attributes: [] };
+  let memoryBytes = 0;
+  for (const candidate of candidates) {
+    try {
+      memoryBytes += gatherRow(rows, candidate);
+    } catch (error) {
+      // The store sets the chunk aside and asks again, so a row short here is in no answer.
+      damaged.push(damageOf(candidate.ref, error));
+    }
+    checkRowBytes(task, memoryBytes);
+  }
+  return rows;
+}
+
+function checkRowBytes(task: SearchTask, bytes: number): void {
+  const bytesMax = Math.min(resultBytesMax, task.control.memoryBytesMax);
+  if (bytes <= bytesMax) return;
+  throw new Failure(
+    "limit",
+    `the rows found are larger than ${bytesMax} bytes together; ask for fewer rows at a time`,
+  );
+}
+
+/** Bytes of the row, counting a character as one. */
+function gatherRow(rows: FoundRows, { day, timeNs, arrival, view, row, attributes }: Candidate): number {
+  const level = columnText(view.column({ kind: "level" }), row) ?? "";
+  const message = columnText(view.column({ kind: "message" }), row) ?? "";
+  const pairs = attributes === undefined ? view.attributes(row) : [...attributes];
+  rows.day.push(day);
+  rows.timeNs.push(timeNs);
+  rows.arrival.push(arrival);
+  rows.level.push(level);
+  rows.message.push(message);
+  const flat = pairs.flat();
+  rows.attributes.push(flat);
+  return flat.reduce((sum, text) => sum + text.length, message.length);
+}

@@ -1,0 +1,223 @@
+/**
+ * The control plane's store: tables of JSON values by id, tens of thousands of them, held in memory and written to two
+ * copies of an LMDB environment. Writes that come while a commit is under way share the next one.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { DamageReport } from "./damage.ts";
+import { Failure } from "./failure.ts";
+import { frameChecksum } from "./frame.ts";
+import { copyNames, loadCopy, type MergedState, mergeCopies, replaceCopy, summarize } from "./statecopy.ts";
+import {
+  type EncodedRecord,
+  encodeRecord,
+  encodeSummary,
+  freeze,
+  type Json,
+  recordKey,
+  recordName,
+  type StateRecord,
+  type StoredRecord,
+  type Summary,
+  summaryName,
+} from "./staterecord.ts";
+import { StateWriter } from "./statewriter.ts";
+
+export type { Json } from "./staterecord.ts";
+
+export interface StateChange {
+  table: string;
+  id: string;
+  /** Undefined removes the entry. */
+  value: Json | undefined;
+}
+
+export interface State {
+  /** What was found damaged since the state was opened, and what became of it. */
+  readonly damage: readonly DamageReport[];
+  /** The value as last committed, frozen. Throws Failure "damage" where it was lost. */
+  get(table: string, id: string): Json | undefined;
+  /** Ids in ascending order with their values; without those that were lost. */
+  list(table: string): [id: string, value: Json][];
+  /**
+   * All changes or none; resolves when they are on disk and get sees them. Throws Failure "disk-full", and "input"
+   * where an id has more than about a thousand bytes or is no valid Unicode.
+   */
+  write(changes: readonly StateChange[]): Promise<void>;
+  /** Finishes the writes under way. */
+  close(): Promise<void>;
+}
+
+/** Deletions that are kept as records, so that a damaged file does not bring the entries back, before they are dropped. */
+const deletionsMax = 1_000;
+
+/** Opens (creates) the state in `dir`. Damage is repaired from the other copy, and reported in `damage`. */
+export async function openState(dir: string): Promise<State> {
+  mkdirSync(dir, { recursive: true });
+  const copies = copyNames.map((name) => loadCopy(dir, name));
+  const damage: DamageReport[] = [];
+  const isNew = copies.every((copy) => !copy.exists);
+  const merged = isNew ? { records: new Map(), commit: 0, losses: [] } : mergeCopies(copies);
+  for (const problem of merged.losses) damage.push({ where: dir, problem });
+  const dropped = merged.losses.length === 0 && dropDeletions(merged.records);
+  for (const copy of copies) {
+    const where = join(dir, copy.name);
+    for (const problem of copy.problems) damage.push({ where, problem });
+    if (!copy.exists && !isNew) damage.push({ where, problem: "the copy is missing" });
+    if (copy.sound && copy.commit === merged.commit && !dropped) continue;
+    await repair(() => replaceCopy(dir, copy, merged), where, damage);
+  }
+  return new StoredState(dir, merged, damage);
+}
+
+/** A full disk leaves the copy as it is; the other one serves. */
+async function repair(replace: () => Promise<void>, where: string, damage: DamageReport[]): Promise<void> {
+  try {
+    await replace();
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== "disk-full") throw error;
+    damage.push({ where, problem: `it could not be made anew: ${error.message}` });
+  }
+}
+
+function dropDeletions(records: Map<string, StoredRecord>): boolean {
+  const deleted = [...records].filter(([, record]) => record.status === "deleted");
+  if (deleted.length <= Math.max(deletionsMax, records.size - deleted.length)) return false;
+  for (const [name] of deleted) records.delete(name);
+  return true;
+}
+
+interface PendingWrite {
+  changes: StateChange[];
+  resolve: () => void;
+  reject: (reason: Error) => void;
+}
+
+class StoredState implements State {
+  readonly damage: DamageReport[];
+  readonly #dir: string;
+  readonly #records: Map<string, StoredRecord>;
+  readonly #tables = new Map<string, Map<string, StoredRecord>>();
+  /** Of tables that were listed since they last changed. */
+  readonly #lists = new Map<string, [id: string, value: Json][]>();
+  readonly #writer: StateWriter;
+  #summary: Summary;
+  #commit: number;
+  #waiting: PendingWrite[] = [];
+  /** The commit under way, and those that follow it at once. */
+  #committing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(dir: string, { records, commit }: MergedState, damage: DamageReport[]) {
+    this.#dir = dir;
+    this.damage = damage;
+    this.#records = records;
+    this.#commit = commit;
+    this.#summary = summarize(records);
+    this.#writer = new StateWriter(copyNames.map((name) => join(dir, name)));
+    for (const record of records.values()) this.#tableOf(record).set(record.id, record);
+  }
+
+  get(table: string, id: string): Json | undefined {
+    const record = this.#tables.get(table)?.get(id);
+    if (record?.status === "lost") {
+      throw new Failure("damage", `${table} ${JSON.stringify(id)}: its stored value was damaged and is lost`);
+    }
+    return record?.status === "value" ? record.value : undefined;
+  }
+
+  list(table: string): [id: string, value: Json][] {
+    let list = this.#lists.get(table);
+    if (list === undefined) {
+      const records = [...(this.#tables.get(table)?.values() ?? [])].filter(
+        ({ status }) => status === "value",
+      );
+      list = records.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ id, value }) => [id, value]);
+      this.#lists.set(table, list);
+    }
+    return [...list];
+  }
+
+  async write(changes: readonly StateChange[]): Promise<void> {
+    for (const { table, id } of changes) recordKey(table, id);
+    const copied = changes.map(({ table, id, value }) => {
+      return { table, id, value: value === undefined ? undefined : freeze(value) };
+    });
+    if (this.#closed) throw new Error(`${this.#dir} is closed`);
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ changes: copied, resolve, reject });
+      this.#committing ??= this.#commitWaiting();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#committing;
+    await this.#writer.close();
+  }
+
+  #tableOf({ table }: { table: string }): Map<string, StoredRecord> {
+    let records = this.#tables.get(table);
+    if (records === undefined) {
+      records = new Map();
+      this.#tables.set(table, records);
+    }
+    return records;
+  }
+
+  async #commitWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const writes = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#commitAll(writes.flatMap((write) => write.changes));
+        for (const { resolve } of writes) resolve();
+      } catch (error) {
+        for (const { reject } of writes) reject(error as Error);
+      }
+    }
+    this.#committing = undefined;
+  }
+
+  async #commitAll(changes: readonly StateChange[]): Promise<void> {
+    const commit = this.#commit + 1;
+    const values = new Map<string, EncodedRecord>();
+    const changed = new Map<string, StoredRecord>();
+    for (const { table, id, value } of changes) {
+      const name = recordName(table, id);
+      if (value === undefined && !this.#records.has(name) && !values.has(name)) continue;
+      const status = value === undefined ? "deleted" : "value";
+      const record: StateRecord = { table, id, commit, status, value: value ?? null };
+      const encoded = encodeRecord(record);
+      values.set(name, encoded);
+      changed.set(name, { ...record, checksum: frameChecksum(encoded.frame) });
+    }
+    if (values.size === 0) return;
+    const summary = this.#summaryWith(changed);
+    for (const problem of await this.#writer.write(values.set(summaryName, encodeSummary(summary, commit)))) {
+      this.#note(problem);
+    }
+    this.#commit = commit;
+    this.#summary = summary;
+    for (const [name, record] of changed) {
+      this.#records.set(name, record);
+      this.#tableOf(record).set(record.id, record);
+      this.#lists.delete(record.table);
+    }
+  }
+
+  #summaryWith(changed: ReadonlyMap<string, StoredRecord>): Summary {
+    const summary = { ...this.#summary };
+    for (const [name, record] of changed) {
+      const before = this.#records.get(name);
+      summary.records += before === undefined ? 1 : 0;
+      summary.checksums += record.checksum - (before?.checksum ?? 0);
+    }
+    return summary;
+  }
+
+  #note(problem: string): void {
+    const where = this.#dir;
+    if (!this.damage.some((known) => known.problem === problem)) this.damage.push({ where, problem });
+  }
+}

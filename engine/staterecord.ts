@@ -1,0 +1,94 @@
+/**
+ * One entry of the state as it is stored: LMDB key and frame key are the table, a zero byte and the id in UTF-8; the
+ * frame's payload is JSON. A deletion is a record too, so that an older value found in a damaged file stays deleted.
+ */
+import { Failure } from "./failure.ts";
+import { FrameKind, frameChecksum, openFrame, writeFrame } from "./frame.ts";
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+export interface StateRecord {
+  table: string;
+  id: string;
+  /** Number of the commit that wrote it; of two records of one entry the greater holds. */
+  commit: number;
+  /** "lost" stands where the newest value was damaged beyond repair, until the entry is written again. */
+  status: "value" | "deleted" | "lost";
+  value: Json;
+}
+
+export interface StoredRecord extends StateRecord {
+  /** Of its frame. */
+  checksum: number;
+}
+
+/** What a copy of the state should hold; written with every commit, under the table "". */
+export interface Summary {
+  records: number;
+  /** Sum of the checksums of all records. */
+  checksums: number;
+}
+
+const summaryId = "summary";
+const keyBytesMax = 1_024;
+
+export function recordName(table: string, id: string): string {
+  return `${table}\0${id}`;
+}
+
+export const summaryName = recordName("", summaryId);
+
+/** Throws Failure "input" where the id cannot be a key. */
+export function recordKey(table: string, id: string): Buffer {
+  if (!id.isWellFormed()) throw new Failure("input", `the id ${JSON.stringify(id)} is not valid Unicode`);
+  const key = Buffer.from(recordName(table, id));
+  if (key.length <= keyBytesMax) return key;
+  throw new Failure(
+    "input",
+    `an id may have ${keyBytesMax - table.length - 1} bytes, not ${Buffer.byteLength(id)}`,
+  );
+}
+
+/** The name in a stored key, undefined where it is none. */
+export function nameOfKey(key: Uint8Array): string | undefined {
+  const name = Buffer.from(key).toString();
+  return name.includes("\0") ? name : undefined;
+}
+
+export interface EncodedRecord {
+  key: Buffer;
+  frame: Buffer;
+}
+
+export function encodeRecord(record: StateRecord): EncodedRecord {
+  const key = recordKey(record.table, record.id);
+  const { table, id, commit, status, value } = record;
+  const payload = Buffer.from(JSON.stringify({ table, id, commit, status, value }));
+  return { key, frame: writeFrame(FrameKind.state, key, payload) };
+}
+
+/** The record in a frame; undefined where it is no whole frame of a record. Its value is frozen. */
+export function decodeRecord(frame: Buffer): StoredRecord | undefined {
+  const opened = openFrame(frame);
+  if (opened?.kind !== FrameKind.state) return undefined;
+  const record = JSON.parse(Buffer.from(opened.payload).toString()) as StateRecord;
+  return { ...record, value: frozen(record.value), checksum: frameChecksum(frame) };
+}
+
+export function encodeSummary(summary: Summary, commit: number): EncodedRecord {
+  const value = { records: summary.records, checksums: summary.checksums };
+  return encodeRecord({ table: "", id: summaryId, commit, status: "value", value });
+}
+
+/** A copy that no one can change. */
+export function freeze(value: Json): Json {
+  return frozen(JSON.parse(JSON.stringify(value)) as Json);
+}
+
+function frozen<T extends Json>(value: T): T {
+  if (typeof value === "object" && value !== null) {
+    for (const inner of Object.values(value)) frozen(inner as Json);
+    Object.freeze(value);
+  }
+  return value;
+}

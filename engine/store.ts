@@ -1,0 +1,356 @@
+/** The store: appends rows, searches them, keeps them. */
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join, relative } from "node:path";
+import { type RecordBatch, recordBatch } from "./arrow.ts";
+import { type EncodedBatch, encodeBatch } from "./batch.ts";
+import { Catalog } from "./catalog.ts";
+import type { DamageReport } from "./damage.ts";
+import { parseDayName } from "./day.ts";
+import {
+  type Dispatch,
+  dispatchSearch,
+  type QueryLimits,
+  type RowQuery,
+  runWithin,
+  type SearchResult,
+  shardOf,
+  startControl,
+} from "./dispatch.ts";
+import { Failure } from "./failure.ts";
+import type { Step } from "./filter.ts";
+import { checkFormat } from "./format.ts";
+import { Journal } from "./journal.ts";
+import { removeLeftOvers } from "./keeper.ts";
+import { keyAgeMs, unsealedBytesStop } from "./limits.ts";
+import { lockFolder } from "./lock.ts";
+import type { DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
+import type { LogRow, RefusedRow, Signal } from "./row.ts";
+import { Shard } from "./shard.ts";
+import { Upkeep } from "./upkeep.ts";
+
+export interface StoreEvent {
+  level: "info" | "warn" | "error";
+  message: string;
+}
+
+export interface StoreOptions {
+  dir: string;
+  /** Scan threads; one a core by default. */
+  threads?: number;
+  /** Days that ended longer ago than this are removed; everything is kept by default. */
+  retentionAgeMs?: number;
+  /** Bytes of chunks to keep; the oldest go first. */
+  retentionBytes?: number;
+  log?: (event: StoreEvent) => void;
+  /** Milliseconds since the epoch. */
+  now?: () => number;
+}
+
+export interface AppendOptions {
+  /** Idempotency key: a batch whose key was taken before adds nothing. */
+  key?: string;
+  /** How long the key is remembered; an hour by default. */
+  keyAgeMs?: number;
+}
+
+export interface AppendResult {
+  /** Rows that this batch, or the first one under its key, added. */
+  rows: number;
+  duplicate: boolean;
+}
+
+export interface ScanQuery {
+  signal: Signal;
+  /** Nanoseconds since the epoch, inclusive. */
+  fromNs: bigint;
+  /** Exclusive. */
+  toNs: bigint;
+  steps: Step[];
+}
+
+export interface StoreStats {
+  rows: number;
+  unsealedRows: number;
+  chunks: number;
+  partitions: number;
+  /** Of chunks as stored. */
+  bytes: number;
+  unsealedBytes: number;
+  journalBytes: number;
+  damage: DamageReport[];
+  /** Why the store takes no rows just now, if so. */
+  refusing: string | undefined;
+}
+
+/** Damage reports kept for `stats`; all of them are logged. */
+const damageMax = 1_000;
+/** How long an append waits for room before it is refused. */
+const roomWaitMs = 10_000;
+
+/** Opens the store in a folder, creating it. Throws Failure "folder". */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { dir } = options;
+  await checkFormat(dir, { create: true });
+  const unlock = await lockFolder(dir);
+  try {
+    return await Store.open(options, unlock);
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+export class Store {
+  readonly #options: StoreOptions;
+  readonly #unlock: () => Promise<void>;
+  readonly #catalog: Catalog;
+  readonly #shards: Shard[];
+  readonly #keeper = new Shard({ concurrent: false });
+  readonly #damage: DamageReport[] = [];
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #pendingKeys = new Map<string, Promise<AppendResult>>();
+  #journal!: Journal;
+  #upkeep!: Upkeep;
+  #isClosed = false;
+
+  private constructor(options: StoreOptions, unlock: () => Promise<void>) {
+    this.#options = options;
+    this.#unlock = unlock;
+    this.#catalog = new Catalog(join(options.dir, "logs"));
+    const threads = options.threads ?? availableParallelism();
+    this.#shards = Array.from({ length: threads }, () => new Shard({ concurrent: true }));
+  }
+
+  static async open(options: StoreOptions, unlock: () => Promise<void>): Promise<Store> {
+    const store = new Store(options, unlock);
+    try {
+      await store.#recover();
+    } catch (error) {
+      await store.#closeThreads();
+      throw error;
+    }
+    return store;
+  }
+
+  /** Encodes rows on this thread and appends them; resolves once they are on disk and found by searches. */
+  async append(
+    signal: Signal,
+    rows: readonly LogRow[],
+    options: AppendOptions = {},
+  ): Promise<AppendResult & { refused: RefusedRow[] }> {
+    const batch = encodeBatch(signal, rows, { nowMs: this.#now() });
+    const result = await this.appendEncoded(batch, options);
+    return { ...result, refused: batch.refused };
+  }
+
+  /** Resolves once the batch is on disk and found by searches. Throws Failure "overload", "disk-full". */
+  async appendEncoded(batch: EncodedBatch, options: AppendOptions = {}): Promise<AppendResult> {
+    this.#assertOpen();
+    if (options.key === undefined) return this.#appendBatch(batch, undefined, 0);
+    const keyHash = createHash("sha256").update(options.key).digest("hex");
+    const pending = this.#pendingKeys.get(keyHash);
+    if (pending !== undefined) return { ...(await pending), duplicate: true };
+    const taken = this.#journal.keys.find(keyHash, this.#now());
+    if (taken !== undefined) return { rows: taken.rows, duplicate: true };
+    const appended = this.#appendBatch(batch, keyHash, this.#now() + (options.keyAgeMs ?? keyAgeMs));
+    this.#pendingKeys.set(keyHash, appended);
+    try {
+      return await appended;
+    } finally {
+      this.#pendingKeys.delete(keyHash);
+    }
+  }
+
+  /** Throws Failure "input", "deadline", "cancelled", "limit". */
+  search(query: RowQuery, limits: QueryLimits = {}): Promise<SearchResult> {
+    this.#assertOpen();
+    const { control, end } = startControl(limits);
+    return this.#track(dispatchSearch(this.#dispatch(), query, control).finally(end));
+  }
+
+  /**
+   * Matching rows as Arrow record batches: timestamp (ns), log_level, message, attributes (map of text to text). Each
+   * batch is in order of time; batches come in the order of the chunks they were read from, oldest first.
+   */
+  async *scan(query: ScanQuery, limits: QueryLimits = {}): AsyncGenerator<RecordBatch, void, undefined> {
+    this.#assertOpen();
+    const { fromNs, toNs, steps } = query;
+    const { control, end } = startControl(limits);
+    let finish!: () => void;
+    void this.#track(new Promise<void>((resolve) => (finish = resolve)));
+    try {
+      for (const chunk of this.#catalog.chunksIn(fromNs, toNs).reverse()) {
+        const shard = this.#shards[shardOf(chunk, this.#shards.length)]!;
+        const task = { kind: "read", chunk, fromNs, toNs, steps, control } as const;
+        const answer = await runWithin<ReadAnswer>(shard, task, control);
+        if (answer.rows > 0) yield recordBatch(answer);
+      }
+    } finally {
+      end();
+      finish();
+    }
+  }
+
+  attributeKeys(_signal: Signal, fromNs: bigint, toNs: bigint): string[] {
+    return this.#catalog.attributeKeys(fromNs, toNs);
+  }
+
+  stats(): StoreStats {
+    const partitions = [...this.#catalog.partitions.values()];
+    const chunks = partitions.flatMap(({ manifest }) => manifest.chunks);
+    const images = this.#catalog.images();
+    const unsealedRows = images.reduce((sum, { rows }) => sum + rows, 0);
+    return {
+      rows: chunks.reduce((sum, { rows }) => sum + rows, unsealedRows),
+      unsealedRows,
+      chunks: chunks.length,
+      partitions: partitions.length,
+      bytes: chunks.reduce((sum, { bytes }) => sum + bytes, 0),
+      unsealedBytes: this.#upkeep.unsealedBytes,
+      journalBytes: this.#journal.bytes,
+      damage: [...this.#damage],
+      refusing: this.#journal.refusing ?? (this.#isFull() ? this.#upkeep.failure?.message : undefined),
+    };
+  }
+
+  /** Seals all rows that are in memory into chunks. Throws Failure "disk-full". */
+  seal(): Promise<void> {
+    this.#assertOpen();
+    return this.#upkeep.sealAll();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#upkeep.close();
+    await this.#queriesEnded();
+    try {
+      await this.#journal.close();
+    } finally {
+      await this.#closeThreads();
+      await this.#unlock();
+    }
+  }
+
+  async #recover(): Promise<void> {
+    const dir = join(this.#options.dir, "logs");
+    await removeLeftOvers(dir);
+    const names = existsSync(dir) ? readdirSync(dir).sort() : [];
+    let arrivalMax = 0;
+    for (const name of names) {
+      const day = parseDayName(name);
+      if (day === undefined) continue;
+      const partition = this.#catalog.partition(day);
+      const { manifest, damage } = await this.#keeper.run<InspectAnswer>({
+        kind: "inspect",
+        dir: partition.dir,
+        day,
+      });
+      partition.manifest = manifest;
+      arrivalMax = Math.max(arrivalMax, manifest.arrivalSealed);
+      for (const { where, problem } of damage) this.#reportDamage(where, problem);
+    }
+    this.#journal = await Journal.open(
+      {
+        dir: join(this.#options.dir, "journal"),
+        publish: (record) => this.#catalog.publish(record),
+        reportDamage: (where, problem) => this.#reportDamage(where, problem),
+        now: () => this.#now(),
+      },
+      { seqMin: 1, arrivalMin: arrivalMax + 1 },
+    );
+    this.#upkeep = this.#startUpkeep();
+    this.#upkeep.nudge();
+  }
+
+  #startUpkeep(): Upkeep {
+    const { retentionAgeMs, retentionBytes } = this.#options;
+    return new Upkeep({
+      catalog: this.#catalog,
+      journal: this.#journal,
+      keeper: this.#keeper,
+      retention: { ageMs: retentionAgeMs, bytes: retentionBytes },
+      queriesEnded: () => this.#queriesEnded(),
+      forget: async (dir) => {
+        await Promise.all(this.#shards.map((shard) => shard.run<void>({ kind: "forget", dir })));
+      },
+      setAside: (chunk) => this.#setAside(chunk),
+      reportDamage: (where, problem) => this.#reportDamage(where, problem),
+      log: (level, message) => this.#log(level, message),
+      now: () => this.#now(),
+    });
+  }
+
+  async #appendBatch(
+    batch: EncodedBatch,
+    keyHash: string | undefined,
+    keyUntilMs: number,
+  ): Promise<AppendResult> {
+    if (batch.rows === 0 && keyHash === undefined) return { rows: 0, duplicate: false };
+    await this.#room();
+    const record = await this.#journal.append({ frame: batch.bytes, rows: batch.rows, keyHash, keyUntilMs });
+    this.#upkeep.nudge();
+    return { rows: record.rows, duplicate: false };
+  }
+
+  /** Waits while more rows are in memory than may be; memory stays flat when rows come faster than they are sealed. */
+  async #room(): Promise<void> {
+    const waitUntil = this.#now() + roomWaitMs;
+    while (this.#isFull()) {
+      if (this.#upkeep.failure?.kind === "disk-full") throw this.#upkeep.failure;
+      if (this.#now() > waitUntil)
+        throw new Failure("overload", "rows come faster than they can be stored; try again shortly");
+      await this.#upkeep.progress();
+    }
+  }
+
+  #isFull(): boolean {
+    return this.#upkeep.unsealedBytes > unsealedBytesStop;
+  }
+
+  #dispatch(): Dispatch {
+    return { catalog: this.#catalog, shards: this.#shards, setAside: (chunk) => this.#setAside(chunk) };
+  }
+
+  #setAside(chunk: DamagedChunk): void {
+    const entry = this.#catalog.setAside(chunk.day, chunk.chunk);
+    if (entry !== undefined)
+      this.#reportDamage(chunk.where, `${chunk.problem}; its ${entry.rows} rows are set aside`);
+  }
+
+  #reportDamage(where: string, problem: string): void {
+    const report = { where: where.startsWith("/") ? relative(this.#options.dir, where) : where, problem };
+    if (this.#damage.length < damageMax) this.#damage.push(report);
+    this.#log("error", `damage: ${report.where}: ${problem}`);
+  }
+
+  /** Keeps a query on the list of those that a sweep must wait for. */
+  #track<T>(query: Promise<T>): Promise<T> {
+    this.#running.add(query);
+    const forget = () => void this.#running.delete(query);
+    query.then(forget, forget);
+    return query;
+  }
+
+  async #queriesEnded(): Promise<void> {
+    await Promise.allSettled([...this.#running]);
+  }
+
+  async #closeThreads(): Promise<void> {
+    await Promise.all([...this.#shards, this.#keeper].map((shard) => shard.close()));
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new Failure("folder", "the store is closed");
+  }
+
+  #log(level: StoreEvent["level"], message: string): void {
+    this.#options.log?.({ level, message });
+  }
+
+  #now(): number {
+    return this.#options.now?.() ?? Date.now();
+  }
+}

@@ -1,0 +1,254 @@
+/**
+ * Background work: joins small images, seals images into chunks, merges small chunks, applies retention. Decides on the
+ * store's thread, works on the keeper's, one task at a time.
+ */
+import type { Catalog, ImageEntry, Partition } from "./catalog.ts";
+import { Failure } from "./failure.ts";
+import type { Journal } from "./journal.ts";
+import {
+  chunkRowsMax,
+  mergeChunksMin,
+  mergeRowsMax,
+  smallImageRows,
+  smallImagesMax,
+  unsealedAgeMsMax,
+  unsealedBytesMax,
+} from "./limits.ts";
+import type { ChunkEntry, Manifest } from "./manifest.ts";
+import type { DamagedChunk, Kept, MergeAnswer, MergeTask, SealTask, SweepTask } from "./protocol.ts";
+import { planRetention, type RetentionOptions } from "./retention.ts";
+import type { Shard } from "./shard.ts";
+
+export interface UpkeepOptions {
+  catalog: Catalog;
+  journal: Journal;
+  keeper: Shard;
+  retention: RetentionOptions;
+  /** Resolves once every query that may read what is now superseded has ended. */
+  queriesEnded: () => Promise<void>;
+  /** Makes scan threads let go of a partition. */
+  forget: (dir: string) => Promise<void>;
+  setAside: (chunk: DamagedChunk) => void;
+  reportDamage: (where: string, problem: string) => void;
+  log: (level: "info" | "warn" | "error", message: string) => void;
+  now: () => number;
+}
+
+const tickMs = 1_000;
+const retryMs = 5_000;
+
+export class Upkeep {
+  readonly #options: UpkeepOptions;
+  readonly #timer: NodeJS.Timeout;
+  #work: Promise<void> = Promise.resolve();
+  #isBusy = false;
+  #waiters: (() => void)[] = [];
+  /** Why the last attempt to write failed; undefined once one succeeded. */
+  failure: Failure | undefined;
+  #retryAtMs = 0;
+  #isClosed = false;
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.nudge(), tickMs);
+    this.#timer.unref();
+  }
+
+  get unsealedBytes(): number {
+    return this.#options.catalog.images().reduce((sum, image) => sum + image.bytes.byteLength, 0);
+  }
+
+  /** Looks whether there is work, unless some is under way. */
+  nudge(): void {
+    if (this.#isBusy || this.#isClosed || this.#options.now() < this.#retryAtMs) return;
+    void this.#inTurn(() => this.#pass()).catch((error: unknown) => this.#noteFailure(error));
+  }
+
+  /** Resolves after the next piece of background work. */
+  progress(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiters.push(resolve);
+      this.nudge();
+    });
+  }
+
+  /** Seals everything that is in memory now. Throws Failure "disk-full". */
+  sealAll(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#eachPartition((partition) => this.#seal(partition));
+      await this.#eachPartition((partition) => this.#merge(partition));
+      await this.#retain();
+    });
+  }
+
+  /** One piece of work at a time: two would seal the same rows twice. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#isBusy = true;
+    const turn = this.#work.then(work);
+    const ended = this.#settle(turn).finally(() => {
+      if (this.#work === ended) this.#isBusy = false;
+      for (const wake of this.#waiters.splice(0)) wake();
+    });
+    this.#work = ended;
+    return turn;
+  }
+
+  /** Never rejects: whoever asked for the work hears of its failure. */
+  async #settle(turn: Promise<void>): Promise<void> {
+    try {
+      await turn;
+      this.failure = undefined;
+    } catch (error) {
+      this.failure = error instanceof Failure ? error : undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#work;
+  }
+
+  async #pass(): Promise<void> {
+    await this.#eachPartition((partition) =>
+      this.#isDue(partition) ? this.#seal(partition) : this.#join(partition),
+    );
+    await this.#eachPartition((partition) => this.#merge(partition));
+    await this.#retain();
+  }
+
+  /** A partition that cannot be written does not hold up the others: its failure is thrown when all had their turn. */
+  async #eachPartition(work: (partition: Partition) => Promise<void>): Promise<void> {
+    const failures: unknown[] = [];
+    for (const partition of [...this.#options.catalog.partitions.values()]) {
+      await work(partition).catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Runs a task on a partition; where it had to be rebuilt for that, scan threads open it anew. */
+  async #keep<T>(task: SealTask | MergeTask | SweepTask): Promise<T> {
+    const { keeper, forget, reportDamage } = this.#options;
+    const { value, damage } = await keeper.run<Kept<T>>(task);
+    if (damage.length > 0) await forget(task.dir);
+    for (const { where, problem } of damage) reportDamage(where, problem);
+    return value;
+  }
+
+  #noteFailure(error: unknown): void {
+    const { log, now } = this.#options;
+    this.#retryAtMs = now() + retryMs;
+    log(
+      "error",
+      `background work failed and is tried again: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+
+  #isDue({ images }: Partition): boolean {
+    const rows = images.reduce((sum, image) => sum + image.rows, 0);
+    const oldestMs = images.reduce(
+      (least, image) => Math.min(least, image.appendedMs),
+      Number.POSITIVE_INFINITY,
+    );
+    return (
+      rows >= chunkRowsMax ||
+      this.#options.now() - oldestMs > unsealedAgeMsMax ||
+      (images.length > 0 && this.unsealedBytes > unsealedBytesMax)
+    );
+  }
+
+  async #seal(partition: Partition): Promise<void> {
+    const { catalog, journal } = this.#options;
+    const sealed = [...partition.images];
+    if (sealed.length === 0) return;
+    const images = sealed.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
+    const { dir, day } = partition;
+    const arrivalSealed = sealed.reduce((most, image) => Math.max(most, image.arrivalMax), 0);
+    const manifest = await this.#keep<Manifest>({ kind: "seal", dir, day, images, arrivalSealed });
+    partition.manifest = withoutSetAside(manifest, partition.manifest);
+    partition.images = partition.images.filter((image) => !sealed.includes(image));
+    const unsealed = catalog
+      .images()
+      .reduce((least, image) => Math.min(least, image.arrivalMin), journal.arrivalMax + 1);
+    await journal.retire(unsealed - 1);
+  }
+
+  async #join(partition: Partition): Promise<void> {
+    const { keeper, catalog } = this.#options;
+    const small = partition.images.filter((image) => image.rows < smallImageRows);
+    if (small.length < smallImagesMax) return;
+    const images = small.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
+    const joined = await keeper.run<Uint8Array[]>({ kind: "join", images });
+    const appendedMs = small.reduce(
+      (least, image) => Math.min(least, image.appendedMs),
+      Number.POSITIVE_INFINITY,
+    );
+    const entries: ImageEntry[] = joined.map((bytes) =>
+      catalog.imageEntry(partition.day, bytes, 0, appendedMs),
+    );
+    partition.images = [...partition.images.filter((image) => !small.includes(image)), ...entries];
+  }
+
+  async #merge(partition: Partition): Promise<void> {
+    const { queriesEnded, setAside } = this.#options;
+    const chunks = mergeable(partition.manifest.chunks);
+    if (chunks === undefined) return;
+    const { dir, day } = partition;
+    const before = partition.manifest;
+    const { manifest, merged, damaged } = await this.#keep<MergeAnswer>({ kind: "merge", dir, day, chunks });
+    partition.manifest = withoutSetAside(manifest, before);
+    for (const chunk of damaged) setAside(chunk);
+    await queriesEnded();
+    await this.#keep<Manifest>({ kind: "sweep", dir, day, chunks: merged });
+  }
+
+  async #retain(): Promise<void> {
+    const { keeper, catalog, retention, now, log, queriesEnded, forget } = this.#options;
+    if (retention.ageMs === undefined && retention.bytes === undefined) return;
+    const stored = [...catalog.partitions.values()].map(({ day, manifest }) => ({
+      day,
+      chunks: manifest.chunks,
+    }));
+    const plan = planRetention(stored, retention, now());
+    for (const day of plan.days) {
+      const partition = catalog.partitions.get(day)!;
+      catalog.partitions.delete(day);
+      await queriesEnded();
+      await forget(partition.dir);
+      await keeper.run<void>({ kind: "drop", dir: partition.dir });
+      log("info", `retention removed ${partition.dir}`);
+    }
+    if (plan.chunks !== undefined) await this.#removeChunks(plan.chunks.day, plan.chunks.ids);
+  }
+
+  async #removeChunks(day: number, ids: number[]): Promise<void> {
+    const { catalog, log, queriesEnded } = this.#options;
+    const partition = catalog.partitions.get(day)!;
+    const chunks = partition.manifest.chunks.filter(({ id }) => !ids.includes(id));
+    partition.manifest = { ...partition.manifest, chunks };
+    await queriesEnded();
+    await this.#keep<Manifest>({ kind: "sweep", dir: partition.dir, day, chunks: ids });
+    log("info", `retention removed the ${ids.length} oldest chunks of ${partition.dir}`);
+  }
+}
+
+/** Neighbouring small chunks that together make at most one full one. */
+function mergeable(chunks: readonly ChunkEntry[]): ChunkEntry[] | undefined {
+  const small = chunks.filter(({ rows }) => rows < mergeRowsMax);
+  if (small.length < mergeChunksMin) return undefined;
+  const chosen: ChunkEntry[] = [];
+  let rows = 0;
+  for (const chunk of small) {
+    if (rows + chunk.rows > chunkRowsMax) break;
+    rows += chunk.rows;
+    chosen.push(chunk);
+  }
+  return chosen.length >= 2 ? chosen : undefined;
+}
+
+/** A chunk that was set aside in memory stays so, though the manifest on disk still names it. */
+function withoutSetAside(next: Manifest, current: Manifest): Manifest {
+  const known = new Set(current.chunks.map(({ id }) => id));
+  const chunks = next.chunks.filter(({ id }) => known.has(id) || id >= current.chunkNext);
+  return { ...next, chunks };
+}
