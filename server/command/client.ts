@@ -1,0 +1,115 @@
+/** Talks to a running server. */
+
+import { readFile } from "node:fs/promises";
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Settings } from "./flag.ts";
+import type { serverFlags } from "./shared-flags.ts";
+
+type ServerSettings = Settings<typeof serverFlags>;
+
+export interface Client {
+  url: string;
+  token: string | null;
+}
+
+export interface Answer {
+  status: number;
+  /** Seconds that the server asks to wait; null where it does not say. */
+  retryAfterSeconds: number | null;
+  text: string;
+}
+
+/** The server could not be reached: nothing listens there, or the connection broke. */
+export class ConnectionProblem extends Error {}
+
+export async function openClient(settings: ServerSettings): Promise<Client> {
+  return { url: settings.url, token: settings.token ?? (await adminToken(settings)) };
+}
+
+/** An admin token is not sent to other machines unless somebody says so. */
+async function adminToken(settings: ServerSettings): Promise<string | null> {
+  const { hostname } = new URL(settings.url);
+  if (!/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return null;
+  try {
+    return (await readFile(join(settings.data, "admin-token"), "utf8")).trim();
+  } catch {
+    // No folder here, or not ours to read: then there is no token to send.
+    return null;
+  }
+}
+
+export interface Ask {
+  method: "GET" | "POST" | "DELETE";
+  path: string;
+  headers?: Record<string, string>;
+  body?: Uint8Array<ArrayBuffer> | string;
+  signal?: AbortSignal;
+}
+
+/** Kept open between requests, for less time than the server waits. */
+const keeping = { keepAlive: true, keepAliveMsecs: 1_000, timeout: 60_000 };
+const agents = { "http:": new HttpAgent(keeping), "https:": new HttpsAgent(keeping) };
+
+/** Throws ConnectionProblem. (Not `fetch`, which refuses to talk to a list of ports.) */
+export function ask(client: Client, request: Ask): Promise<Answer> {
+  const url = new URL(client.url + request.path);
+  const isSecure = url.protocol === "https:";
+  const { method, body, signal } = request;
+  const headers: Record<string, string | number> = { ...request.headers };
+  if (client.token !== null) headers.Authorization = `Bearer ${client.token}`;
+  if (body !== undefined) headers["Content-Length"] = Buffer.byteLength(body);
+  return new Promise((resolve, reject) => {
+    const options = {
+      method,
+      headers,
+      agent: agents[isSecure ? "https:" : "http:"],
+      ...(signal ? { signal } : {}),
+    };
+    const fail = (error: NodeJS.ErrnoException) =>
+      reject(new ConnectionProblem(connectionProblem(client, error)));
+    const sent = (isSecure ? httpsRequest : httpRequest)(url, options, (response) => {
+      text(response).then((answer) => resolve(answerOf(response, answer)), fail);
+    });
+    sent.on("timeout", () => sent.destroy(new Error("no answer for a minute")));
+    sent.on("error", fail);
+    sent.end(body);
+  });
+}
+
+function answerOf(response: IncomingMessage, answer: string): Answer {
+  const retryAfter = Number(response.headers["retry-after"] ?? Number.NaN);
+  const retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter;
+  return { status: response.statusCode ?? 0, text: answer, retryAfterSeconds };
+}
+
+function connectionProblem(client: Client, error: NodeJS.ErrnoException): string {
+  if (error.code === "ECONNREFUSED")
+    return `nothing listens on ${client.url}: start the server with \`svc serve\``;
+  return `cannot talk to ${client.url}: ${error.message || error.code}`;
+}
+
+/** The answer's JSON. Throws an Error with the server's own sentence unless it is a success. */
+export async function askJson<T>(client: Client, request: Ask): Promise<T> {
+  const answer = await ask(client, request);
+  if (answer.status === 200) return JSON.parse(answer.text) as T;
+  throw new Error(`${problemOf(answer)}${tokenHint(client, answer)}`);
+}
+
+/** The sentence of an error body, or the status where something else than svc answered. */
+export function problemOf(answer: Answer): string {
+  try {
+    const { error } = JSON.parse(answer.text) as { error?: unknown };
+    if (typeof error === "string") return error;
+  } catch {
+    // Not JSON, so not from svc: the status is all there is to say.
+  }
+  return `the server answered ${answer.status}`;
+}
+
+export function tokenHint(client: Client, answer: Answer): string {
+  if (answer.status !== 401 || client.token !== null) return "";
+  return " (give one with --token or SVC_TOKEN, or name the server's data folder with --data)";
+}

@@ -1,0 +1,141 @@
+/** `svc serve`: runs the server until it is told to stop. */
+
+import { access } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Service } from "../service.ts";
+import type { Command, Settings } from "./flag.ts";
+import { anyText, one, onOrOff } from "./flag.ts";
+import { configFlag, dataFlag } from "./shared-flags.ts";
+import { parseAge, parseHostPort, parseInteger, parseSize, UsageError } from "./units.ts";
+
+const threads = { value: "N", parse: one((text: string) => parseInteger(text, 1, 256)) };
+
+const flags = {
+  data: dataFlag,
+  listen: {
+    value: "HOST:PORT",
+    help: "where to listen; port 0 takes a free one",
+    default: "127.0.0.1:8080",
+    parse: one(parseHostPort),
+  },
+  retention: {
+    value: "AGE",
+    help: "removes rows older than this, such as 30d",
+    defaultSays: "everything is kept",
+    parse: one(parseAge),
+  },
+  "retention-bytes": {
+    value: "SIZE",
+    help: "removes the oldest rows when the data takes more, such as 100GiB",
+    defaultSays: "everything is kept",
+    parse: one(parseSize),
+  },
+  "anonymous-read": {
+    value: null,
+    help: "lets requests without a token search even where other machines can reach the server",
+    default: "false",
+    parse: one(onOrOff),
+  },
+  "host-name": {
+    value: "NAME",
+    help: "a name besides localhost that requests may use in their Host header when listening on loopback",
+    defaultSays: "none",
+    many: true,
+    parse: (texts: readonly string[]) => texts.map((text) => anyText(text).toLowerCase()),
+  },
+  "query-deadline": {
+    value: "AGE",
+    help: "gives up searches that take longer",
+    default: "30s",
+    parse: one(parseAge),
+  },
+  "query-memory": {
+    value: "SIZE",
+    help: "memory that one search may hold",
+    default: "1GiB",
+    parse: one(parseSize),
+  },
+  "scan-threads": { ...threads, help: "threads that search", defaultSays: "one a core" },
+  "ingest-threads": { ...threads, help: "threads that read what is sent", defaultSays: "half of the cores" },
+  config: configFlag,
+} as const;
+
+/** Signals that come this soon after the first are the same key press, passed on by npm and by the terminal. */
+const sameKeyPressMs = 500;
+
+export const serve: Command<typeof flags> = {
+  name: "serve",
+  summary: "runs the server",
+  operands: "",
+  flags,
+  details: [
+    "SIGTERM and Ctrl-C take no more requests, end what is acknowledged and exit; a second Ctrl-C exits at once.",
+    "The first start writes an admin token to the data folder.",
+  ],
+  run: async (settings, operands) => {
+    if (operands.length > 0)
+      throw new UsageError(`serve takes no ${JSON.stringify(operands[0])}: the folder goes behind --data`);
+    const stop = stopSignal();
+    const { startService } = await import("../service.ts");
+    const service = await startService(serviceSettings(settings));
+    await announce(service, resolve(settings.data));
+    await stop;
+    await service.close();
+    process.stdout.write("svc has stopped\n");
+    return 0;
+  },
+};
+
+function serviceSettings(settings: Settings<typeof flags>) {
+  const { retention, listen } = settings;
+  const retentionBytes = settings["retention-bytes"];
+  const scanThreads = settings["scan-threads"];
+  const ingestThreads = settings["ingest-threads"];
+  return {
+    dataDir: resolve(settings.data),
+    address: listen,
+    anonymousRead: settings["anonymous-read"],
+    hostNames: settings["host-name"] ?? [],
+    queryDeadlineMs: settings["query-deadline"],
+    queryMemoryBytes: settings["query-memory"],
+    ...(retention === null ? {} : { retentionAgeMs: retention }),
+    ...(retentionBytes === null ? {} : { retentionBytes }),
+    ...(scanThreads === null ? {} : { scanThreads }),
+    ...(ingestThreads === null ? {} : { ingestThreads }),
+    log: (level: string, message: string) => {
+      process.stderr.write(`${new Date().toISOString()} ${level} ${message}\n`);
+    },
+  };
+}
+
+async function announce(service: Service, dataDir: string): Promise<void> {
+  const made = service.adminToken === "made" ? " (made by this start, readable by its owner alone)" : "";
+  const token = (await isReadable(service.adminTokenPath))
+    ? `${service.adminTokenPath}${made}`
+    : "no file; kept elsewhere";
+  process.stdout.write(`svc listens on ${service.url}\ndata folder: ${dataDir}\nadmin token: ${token}\n`);
+}
+
+async function isReadable(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Resolves at the first SIGINT, SIGTERM or SIGHUP; a second one, later than the echo of the first, ends the process. */
+function stopSignal(): Promise<void> {
+  let firstAtMs: number | null = null;
+  return new Promise((resolveStop) => {
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (firstAtMs === null) {
+        firstAtMs = Date.now();
+        process.stderr.write(`${signal}: stopping; what is acknowledged is kept (once more: exit at once)\n`);
+        resolveStop();
+      } else if (Date.now() - firstAtMs > sameKeyPressMs) {
+        process.exit(130);
+      }
+    };
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
+  });
+}

@@ -1,0 +1,120 @@
+/** `svc token`: makes, lists and revokes tokens of a running server. */
+
+import { suggestion } from "../nearest.ts";
+import { roles } from "../route.ts";
+import type { Client } from "./client.ts";
+import { askJson, openClient } from "./client.ts";
+import type { Command, Settings } from "./flag.ts";
+import { anyText, one, onOrOff } from "./flag.ts";
+import { serverFlags } from "./shared-flags.ts";
+import { safeLine } from "./terminal.ts";
+import { parseAge, UsageError } from "./units.ts";
+
+const flags = {
+  role: { value: "ROLE", help: `what a new token may do: ${roles.join(", ")}`, parse: one(parseRole) },
+  name: {
+    value: "NAME",
+    help: "what a new token is called in lists",
+    defaultSays: "its role",
+    parse: one(anyText),
+  },
+  expires: {
+    value: "AGE",
+    help: "how long a new token is good for",
+    defaultSays: "for ever",
+    parse: one(parseAge),
+  },
+  json: { value: null, help: "prints JSON", default: "false", parse: one(onOrOff) },
+  ...serverFlags,
+} as const;
+
+interface ShownToken {
+  id: string;
+  name: string;
+  role: string;
+  createdAt: number;
+  expiresAt?: number;
+}
+
+const path = "/api/v1/tokens";
+
+export const token: Command<typeof flags> = {
+  name: "token",
+  summary: "makes, lists and revokes tokens of a running server",
+  operands: "create|list|revoke [ID]",
+  flags,
+  details: [
+    "svc token create --role ingest --name shop   prints the token: it cannot be shown again",
+    "svc token list                               prints id, role, name and times of every token",
+    "svc token revoke ID                          refuses the token from now on",
+  ],
+  run: async (settings, [action, ...operands]) => {
+    const client = await openClient(settings);
+    switch (action) {
+      case "create":
+        return create(client, settings);
+      case "list":
+        return list(client, settings);
+      case "revoke":
+        return revoke(client, operands);
+      default:
+        throw new UsageError(
+          `token takes create, list or revoke${suggestion(action ?? "", ["create", "list", "revoke"])}`,
+        );
+    }
+  },
+};
+
+function parseRole(text: string): string {
+  if (roles.some((role) => role === text)) return text;
+  throw new UsageError(`one of ${roles.join(", ")}${suggestion(text, roles)}`);
+}
+
+async function create(client: Client, settings: Settings<typeof flags>): Promise<number> {
+  const { role, name, expires } = settings;
+  if (role === null) throw new UsageError(`--role is required: one of ${roles.join(", ")}`);
+  const wanted = {
+    role,
+    ...(name === null ? {} : { name }),
+    ...(expires === null ? {} : { expiresAt: Date.now() + expires }),
+  };
+  const made = await askJson<ShownToken & { token: string }>(client, {
+    method: "POST",
+    path,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(wanted),
+  });
+  // The token alone goes to standard output, so that `$(svc token create …)` is the token.
+  process.stdout.write(settings.json ? `${JSON.stringify(made)}\n` : `${made.token}\n`);
+  process.stderr.write(`token ${made.id} of role ${made.role}: keep it now, it cannot be shown again\n`);
+  return 0;
+}
+
+async function list(client: Client, settings: Settings<typeof flags>): Promise<number> {
+  const { tokens } = await askJson<{ tokens: ShownToken[] }>(client, { method: "GET", path });
+  if (settings.json) {
+    for (const one of tokens) process.stdout.write(`${JSON.stringify(one)}\n`);
+    return 0;
+  }
+  for (const { id, role, name, createdAt, expiresAt } of tokens) {
+    const expiry =
+      expiresAt === undefined
+        ? "never expires"
+        : `${expiresAt <= Date.now() ? "expired" : "expires"} ${day(expiresAt)}`;
+    process.stdout.write(`${id}  ${role.padEnd(6)}  made ${day(createdAt)}  ${expiry}  ${safeLine(name)}\n`);
+  }
+  return 0;
+}
+
+function day(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 16).replace("T", " ");
+}
+
+async function revoke(client: Client, ids: readonly string[]): Promise<number> {
+  if (ids.length === 0) throw new UsageError("revoke takes the id of a token (svc token list shows them)");
+  for (const id of ids) {
+    await askJson(client, { method: "DELETE", path: `${path}/${encodeURIComponent(id)}` });
+    process.stderr.write(`token ${id} is revoked\n`);
+  }
+  return 0;
+}

@@ -1,0 +1,37 @@
+/** `svc verify`: reads every stored byte of a data folder and reports damage. */
+
+import { resolve } from "node:path";
+import type { Command } from "./flag.ts";
+import { openProgress } from "./progress.ts";
+import { configFlag, dataFlag } from "./shared-flags.ts";
+import { safeLine } from "./terminal.ts";
+import { UsageError } from "./units.ts";
+
+const flags = { data: dataFlag, config: configFlag } as const;
+
+export const verify: Command<typeof flags> = {
+  name: "verify",
+  summary: "reads every stored byte and reports damage",
+  operands: "",
+  flags,
+  details: [
+    "Changes nothing, also while a server has the folder open. The exit code is 1 where something is damaged.",
+  ],
+  run: async (settings, operands) => {
+    if (operands.length > 0)
+      throw new UsageError(`verify takes no ${JSON.stringify(operands[0])}: the folder goes behind --data`);
+    const { verifyStore } = await import("../../engine/index.ts");
+    const progress = openProgress("read");
+    const report = await verifyStore(resolve(settings.data), (done) =>
+      progress.show({ ...done, dataBytes: done.bytes, rows: 0 }),
+    );
+    progress.end();
+    for (const { where, problem } of report.damage)
+      process.stdout.write(`damaged: ${safeLine(where)}: ${safeLine(problem)}\n`);
+    const found = report.damage.length === 0 ? "no damage" : `${report.damage.length} damaged`;
+    process.stdout.write(
+      `${report.rows} rows in ${report.chunks} chunks, ${report.bytes} bytes read: ${found}\n`,
+    );
+    return report.damage.length === 0 ? 0 : 1;
+  },
+};

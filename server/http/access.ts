@@ -1,0 +1,132 @@
+/** Who asks, and whether they may. */
+
+import { isIP } from "node:net";
+import type { Caller, Permission, Role } from "../route.ts";
+import { Refusal } from "../route.ts";
+import type { Head } from "./exchange.ts";
+
+const permissionsOf: Record<Role | "anonymous", readonly Permission[]> = {
+  admin: ["search", "ingest", "configure", "manage tokens"],
+  editor: ["search", "configure"],
+  viewer: ["search"],
+  ingest: ["ingest"],
+  anonymous: ["search"],
+};
+
+/** A request that bears one of these came through a proxy: its sender is not on this machine, whatever the socket says. */
+const forwardingHeaders = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "cf-connecting-ip",
+  "true-client-ip",
+];
+
+export interface AccessRules {
+  /** Whether requests without a token may search. */
+  anonymousReads: boolean;
+  /** The server can only be reached from its own machine. */
+  onLoopback: boolean;
+  /** Host names that the server answers to on loopback, besides its own. */
+  hostNames: readonly string[];
+  /** The bearer of a token, or null where the token is unknown, expired or revoked. */
+  callerOf(token: string): Caller | null;
+}
+
+const anonymous: Caller = { tokenId: null, name: "anonymous", role: "anonymous" };
+
+/** Throws Refusal 401 or 403 unless the request may do what it asks. */
+export function admit(head: Head, permission: Permission | null, rules: AccessRules): Caller {
+  checkHost(head, rules);
+  if (permission === null) return anonymous;
+  const token = tokenOf(head);
+  const caller = token === null ? anonymousCaller(head, rules, permission) : bearer(token, rules);
+  if (!permissionsOf[caller.role].includes(permission)) {
+    throw new Refusal(
+      403,
+      `a token of role ${caller.role} may not ${permission}: it takes ${rolesFor(permission)}`,
+    );
+  }
+  return caller;
+}
+
+/** `Authorization: Bearer …`, or the bare token; null without the header. */
+function tokenOf(head: Head): string | null {
+  const header = head.headers.get("authorization")?.trim();
+  if (header === undefined) return null;
+  const [, scheme, rest] = /^(?:(\S+)\s+)?(\S+)$/.exec(header) ?? [];
+  if (rest === undefined || (scheme !== undefined && scheme.toLowerCase() !== "bearer")) {
+    throw unauthorized("the Authorization header must be `Bearer TOKEN`");
+  }
+  return rest;
+}
+
+function bearer(token: string, rules: AccessRules): Caller {
+  const caller = rules.callerOf(token);
+  if (caller === null) throw unauthorized("the token is unknown, expired or revoked");
+  return caller;
+}
+
+function anonymousCaller(head: Head, rules: AccessRules, permission: Permission): Caller {
+  const missing = "a token is needed: send it as `Authorization: Bearer TOKEN`";
+  const mayAtAll = rules.anonymousReads && permissionsOf.anonymous.includes(permission);
+  if (!mayAtAll) throw unauthorized(missing);
+  const proxied = rules.onLoopback ? forwardingHeaders.find((name) => head.headers.has(name)) : undefined;
+  if (proxied !== undefined) {
+    throw unauthorized(`${missing} (the request came through a proxy: it bears the header ${proxied})`);
+  }
+  if (fromOtherSite(head)) throw unauthorized(`${missing} (the request comes from a page of another site)`);
+  return anonymous;
+}
+
+function unauthorized(message: string): Refusal {
+  return new Refusal(401, message, { headers: { "WWW-Authenticate": 'Bearer realm="svc"' } });
+}
+
+function rolesFor(permission: Permission): string {
+  const roles = Object.entries(permissionsOf).filter(([, allowed]) => allowed.includes(permission));
+  return roles
+    .map(([role]) => role)
+    .filter((role) => role !== "anonymous")
+    .join(" or ");
+}
+
+/** A page of another site makes the reader's browser ask; it could not read the answer, but would cost the server work. */
+function fromOtherSite(head: Head): boolean {
+  const origin = head.headers.get("origin");
+  if (origin === undefined) return head.headers.get("sec-fetch-site") === "cross-site";
+  return URL.parse(origin)?.host !== head.headers.get("host");
+}
+
+/**
+ * On loopback only names of this machine are answered: a page of another site that has its name resolve to 127.0.0.1
+ * (DNS rebinding) would otherwise be same-origin with the server.
+ */
+function checkHost(head: Head, rules: AccessRules): void {
+  if (!rules.onLoopback) return;
+  const host = head.headers.get("host") ?? "";
+  const name = hostName(host);
+  if (isLoopbackName(name) || rules.hostNames.includes(name)) return;
+  throw new Refusal(
+    403,
+    `the Host header ${JSON.stringify(host.slice(0, 100))} does not name this server: add it with --host-name`,
+  );
+}
+
+/** The name without its port, in lower case; `[::1]:80` gives `::1`. */
+function hostName(host: string): string {
+  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(host.toLowerCase()) ?? [];
+  return bracketed ?? plain ?? "";
+}
+
+/** Whether only this machine can reach the address. */
+export function isLoopbackName(name: string): boolean {
+  if (isIP(name) === 4) return name.startsWith("127.");
+  if (isIP(name) === 6) return name === "::1" || name === "0:0:0:0:0:0:0:1";
+  return name === "localhost" || name.endsWith(".localhost");
+}

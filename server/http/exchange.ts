@@ -1,0 +1,238 @@
+/** One request and its answer on a socket. */
+
+import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "../limits.ts";
+import type { Reply } from "../route.ts";
+import { Refusal, tryLater } from "../route.ts";
+import type { Budget } from "./budget.ts";
+import type { HttpRequest, HttpResponse } from "./sockets.ts";
+import { statusLine } from "./status.ts";
+
+/** What is known before the body: copied, since uWebSockets.js takes its request back when the callback returns. */
+export interface Head {
+  method: string;
+  path: string;
+  queryText: string;
+  /** Names in lower case; a header that comes twice is joined with a comma. */
+  headers: Map<string, string>;
+}
+
+export function readHead(req: HttpRequest): Head {
+  const headers = new Map<string, string>();
+  req.forEach((name, value) => {
+    const before = headers.get(name);
+    headers.set(name, before === undefined ? value : `${before}, ${value}`);
+  });
+  return { method: req.getCaseSensitiveMethod(), path: req.getUrl(), queryText: req.getQuery(), headers };
+}
+
+type BodyState = "none" | "unread" | "reading" | "whole";
+
+/** Must be made in the very callback that hands out `res`: there an abort handler is due. */
+export class Exchange {
+  readonly #res: HttpResponse;
+  readonly #budget: Budget;
+  readonly #abort = new AbortController();
+  #body: BodyState;
+  #bytesHeld = 0;
+  #gone = false;
+  #ended = false;
+  #wake: (() => void) | null = null;
+
+  constructor(res: HttpResponse, head: Head, budget: Budget) {
+    this.#res = res;
+    this.#budget = budget;
+    this.#body = hasBody(head) ? "unread" : "none";
+    res.onAborted(() => {
+      this.#gone = true;
+      this.#abort.abort(new Refusal(503, "the client went away"));
+      this.release();
+      this.#wake?.();
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** The connection was lost: nothing can be answered any more. */
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  abort(reason: Error): void {
+    this.#abort.abort(reason);
+  }
+
+  /** Gives the bytes of the body back to the budget; harmless when done twice. */
+  release(): void {
+    this.#budget.give(this.#bytesHeld);
+    this.#bytesHeld = 0;
+  }
+
+  /**
+   * The whole body. Must be called in the same turn in which the exchange was made. Throws Refusal 413 as soon as more
+   * than `bytesMax` are announced or come, 503 where the budget of all requests is spent, 408 when it takes too long.
+   */
+  readBody(bytesMax: number, announced: number | null): Promise<Uint8Array<ArrayBuffer>> {
+    if (this.#body === "none") return Promise.resolve(new Uint8Array(0));
+    if (announced !== null && announced > bytesMax) throw tooLarge(bytesMax);
+    this.#body = "reading";
+    return new Promise((resolve, reject) => this.#receive(bytesMax, resolve, reject));
+  }
+
+  #receive(
+    bytesMax: number,
+    resolve: (body: Uint8Array<ArrayBuffer>) => void,
+    reject: (e: Error) => void,
+  ): void {
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
+    let bytes = 0;
+    const stop = (error: Error) => {
+      clearTimeout(timer);
+      chunks.length = 0;
+      reject(error);
+    };
+    const timer = setTimeout(() => {
+      stop(new Refusal(408, `the body did not arrive within ${bodyReceiveMsMax / 1000} s`));
+    }, bodyReceiveMsMax);
+    this.signal.addEventListener("abort", () => stop(this.signal.reason as Error), { once: true });
+    this.#res.onData((chunk, isLast) => {
+      bytes += chunk.byteLength;
+      if (bytes > bytesMax) return stop(tooLarge(bytesMax));
+      if (!this.#budget.take(chunk.byteLength)) {
+        return stop(tryLater("too much is being sent to the server just now; try again", 1));
+      }
+      this.#bytesHeld += chunk.byteLength;
+      // The library takes the chunk's memory back when this callback returns.
+      chunks.push(new Uint8Array(chunk.slice(0)));
+      if (!isLast) return;
+      clearTimeout(timer);
+      this.#body = "whole";
+      resolve(joined(chunks, bytes));
+    });
+  }
+
+  /** Writes the answer; resolves when its last byte is handed over, or the client is gone. Never throws. */
+  async send(reply: Reply, options: { withoutBody: boolean; closing: boolean }): Promise<void> {
+    if (this.#gone || this.#ended) return;
+    const body = typeof reply.body === "string" ? Buffer.from(reply.body) : reply.body;
+    if (this.#body === "unread" || this.#body === "reading") {
+      return this.#sendEarly(reply, body instanceof Uint8Array ? body : new Uint8Array(0));
+    }
+    if (!(body instanceof Uint8Array)) return this.#sendPieces(reply, body);
+    this.#ended = true;
+    this.#res.cork(() => {
+      this.#writeHead(reply);
+      if (options.withoutBody) this.#res.endWithoutBody(body.length, options.closing);
+      else this.#res.end(body, options.closing);
+    });
+  }
+
+  #writeHead(reply: Reply): void {
+    this.#res.writeStatus(statusLine(reply.status));
+    for (const [name, value] of Object.entries(reply.headers ?? {})) this.#res.writeHeader(name, value);
+  }
+
+  async #sendPieces(reply: Reply, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
+    this.#res.onWritable(() => {
+      this.#wake?.();
+      return true;
+    });
+    this.#res.cork(() => this.#writeHead(reply));
+    const tooSlow = setTimeout(() => this.#res.close(), answerSendMsMax);
+    try {
+      for await (const piece of pieces) {
+        if (piece.length > 0) await this.#write(piece);
+        if (this.#gone) return;
+      }
+      this.#ended = true;
+      this.#res.cork(() => this.#res.end());
+    } catch (error) {
+      // The status is out: only a broken connection can still tell the client that the answer is not whole.
+      if (!this.#gone) this.#res.close();
+      throw error;
+    } finally {
+      clearTimeout(tooSlow);
+    }
+  }
+
+  /** Writes one piece and waits until the reader has caught up; then lets other requests have a turn. */
+  async #write(piece: Uint8Array): Promise<void> {
+    let flowing = true;
+    this.#res.cork(() => {
+      flowing = this.#res.write(piece);
+    });
+    if (!flowing && !this.#gone) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = null;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /**
+   * Answers while the client is still sending. Closing at once would reset the connection, and most clients would see
+   * "broken pipe" instead of the reason. So all but the last byte goes out now, what still comes is thrown away within
+   * bounds, and then the last byte ends the answer; who goes on sending after that is cut off.
+   */
+  #sendEarly(reply: Reply, body: Uint8Array): Promise<void> {
+    const res = this.#res;
+    res.cork(() => {
+      this.#writeHead(reply);
+      res.writeHeader("Connection", "close");
+      res.tryEnd(body.subarray(0, -1), body.length);
+    });
+    return new Promise((resolve) => {
+      let dropped = 0;
+      const finish = (isLast: boolean) => {
+        clearTimeout(idle);
+        clearTimeout(latest);
+        if (!this.#gone && !this.#ended) {
+          this.#ended = true;
+          if (!isLast) res.pause();
+          res.cork(() => res.tryEnd(body.subarray(-1), body.length));
+        }
+        resolve();
+      };
+      const latest = setTimeout(finish, lingerMsMax, false);
+      let idle = setTimeout(finish, lingerIdleMs, false);
+      this.#wake = () => finish(false);
+      res.onData((chunk, isLast) => {
+        if (this.#ended) return;
+        dropped += chunk.byteLength;
+        clearTimeout(idle);
+        idle = setTimeout(finish, lingerIdleMs, false);
+        if (isLast || dropped > lingerBytesMax) finish(isLast);
+      });
+    });
+  }
+}
+
+/** Bytes that Content-Length announces, null where there is none. Throws Refusal 400 unless it is a number. */
+export function announcedBytes(head: Head): number | null {
+  const text = head.headers.get("content-length");
+  if (text === undefined) return null;
+  if (!/^\d{1,15}$/.test(text)) throw new Refusal(400, "Content-Length must be a number of bytes");
+  return Number(text);
+}
+
+function hasBody(head: Head): boolean {
+  const length = head.headers.get("content-length");
+  return (length !== undefined && length !== "0") || head.headers.has("transfer-encoding");
+}
+
+function tooLarge(bytesMax: number): Refusal {
+  return new Refusal(413, `the body is larger than ${bytesMax} bytes: send it in smaller parts`);
+}
+
+function joined(chunks: Uint8Array<ArrayBuffer>[], bytes: number): Uint8Array<ArrayBuffer> {
+  if (chunks.length === 1) return chunks[0]!;
+  const body = new Uint8Array(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, at);
+    at += chunk.length;
+  }
+  return body;
+}

@@ -1,0 +1,27 @@
+/** Whether the server lives, takes writes, and what it has done. */
+
+import type { Metrics } from "../metrics.ts";
+import type { Route } from "../route.ts";
+import { jsonReply } from "../route.ts";
+
+const deadlineMs = 5_000;
+
+/** `notReady` gives the reason why nothing should be sent to this server now, or null. */
+export function healthRoutes(notReady: () => string | null, metrics: Metrics): Route[] {
+  const route = { method: "GET", body: null, deadlineMs } as const;
+  return [
+    { ...route, path: "/health", permission: null, answer: async () => jsonReply({ status: "ok" }) },
+    { ...route, path: "/ready", permission: null, answer: async () => readiness(notReady()) },
+    { ...route, path: "/metrics", permission: "search", answer: async () => metricsReply(metrics) },
+  ];
+}
+
+function readiness(reason: string | null) {
+  if (reason === null) return jsonReply({ status: "ready" });
+  return jsonReply({ status: "not ready", error: reason }, 503, { "Retry-After": "5" });
+}
+
+function metricsReply(metrics: Metrics) {
+  const headers = { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" };
+  return { status: 200, headers, body: metrics.text() };
+}

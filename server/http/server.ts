@@ -1,0 +1,196 @@
+/** Takes requests from the sockets to the routes and their answers back. */
+
+import { bodyBytesInFlightMax, requestsInFlightMax } from "../limits.ts";
+import type { Counter, Metrics } from "../metrics.ts";
+import type { Reply, Route, ServerRequest } from "../route.ts";
+import { Refusal, tryLater } from "../route.ts";
+import type { AccessRules } from "./access.ts";
+import { admit } from "./access.ts";
+import { replyOf, securityHeaders } from "./answer.ts";
+import { Budget } from "./budget.ts";
+import type { Head } from "./exchange.ts";
+import { announcedBytes, Exchange, readHead } from "./exchange.ts";
+import type { Match, Router } from "./router.ts";
+import { matchRoute, routerOf } from "./router.ts";
+import type { ListenAddress } from "./sockets.ts";
+import { listen } from "./sockets.ts";
+
+export interface HttpOptions {
+  address: ListenAddress;
+  routes: readonly Route[];
+  access: AccessRules;
+  metrics: Metrics;
+  log: (message: string) => void;
+}
+
+export interface HttpServer {
+  /** The port that was taken; of interest where 0 was asked for. */
+  port: number;
+  /** Takes no more requests, lets those in flight end for at most `drainMs`, then closes every connection. */
+  close(drainMs: number): Promise<void>;
+}
+
+interface State {
+  router: Router;
+  options: HttpOptions;
+  budget: Budget;
+  inFlight: Set<Exchange>;
+  draining: boolean;
+  /** Called when a request has ended. */
+  onIdle: (() => void) | null;
+  requests: Counter;
+}
+
+/** Throws an Error of one sentence where the address cannot be had. */
+export async function openHttp(options: HttpOptions): Promise<HttpServer> {
+  const state: State = {
+    router: routerOf(options.routes),
+    options,
+    budget: new Budget(bodyBytesInFlightMax),
+    inFlight: new Set(),
+    draining: false,
+    onIdle: null,
+    requests: options.metrics.counter(
+      "svc_http_requests_total",
+      "HTTP requests answered, by route and status.",
+    ),
+  };
+  const { metrics } = options;
+  metrics.read(
+    "gauge",
+    "svc_http_requests_in_flight",
+    "HTTP requests being answered.",
+    () => state.inFlight.size,
+  );
+  metrics.read(
+    "gauge",
+    "svc_http_body_bytes_held",
+    "Bytes of request bodies held.",
+    () => state.budget.bytesHeld,
+  );
+  const listener = await listen(options.address, (res, req) => {
+    const head = readHead(req);
+    const exchange = new Exchange(res, head, state.budget);
+    void handle(state, head, exchange);
+  });
+  return {
+    port: listener.port,
+    close: async (drainMs) => {
+      state.draining = true;
+      listener.stopListening();
+      await drained(state, drainMs);
+      for (const exchange of state.inFlight) exchange.abort(tryLater("the server is stopping", 1));
+      listener.closeAll();
+    },
+  };
+}
+
+/** Never rejects: whatever goes wrong becomes an answer, or a line in the log when it is too late for one. */
+async function handle(state: State, head: Head, exchange: Exchange): Promise<void> {
+  state.inFlight.add(exchange);
+  let routePath = "none";
+  let reply: Reply;
+  try {
+    const match = gate(state, head);
+    routePath = match.route.path;
+    reply = await answer(state, head, exchange, match);
+  } catch (error) {
+    reply = replyOf(error, state.options.log);
+  }
+  exchange.release();
+  try {
+    const headers = { ...securityHeaders, ...reply.headers };
+    await exchange.send(
+      { ...reply, headers },
+      { withoutBody: head.method === "HEAD", closing: state.draining },
+    );
+  } catch (error) {
+    replyOf(error, state.options.log);
+  }
+  reply.onEnd?.();
+  const status = exchange.gone ? "gone" : String(reply.status);
+  state.requests.add(1, { route: routePath, status });
+  state.inFlight.delete(exchange);
+  if (state.inFlight.size === 0) state.onIdle?.();
+}
+
+/** What can be refused before anything is known but the path. */
+function gate(state: State, head: Head): Match {
+  if (state.draining) throw tryLater("the server is stopping", 5);
+  if (state.inFlight.size > requestsInFlightMax) throw tryLater("too many requests at once; try again", 1);
+  return matchRoute(state.router, head.method, head.path);
+}
+
+/** Reading the body starts in the same turn as the request: what arrives before anybody listens is lost. */
+async function answer(state: State, head: Head, exchange: Exchange, match: Match): Promise<Reply> {
+  const { route, params } = match;
+  const caller = admit(head, route.permission, state.options.access);
+  const body = await bodyOf(route, head, exchange);
+  const { method } = route;
+  const query = new URLSearchParams(head.queryText);
+  return withinDeadline(route, exchange, {
+    method,
+    path: head.path,
+    params,
+    query,
+    headers: head.headers,
+    body,
+    caller,
+    signal: exchange.signal,
+  });
+}
+
+function bodyOf(route: Route, head: Head, exchange: Exchange): Promise<Uint8Array<ArrayBuffer>> {
+  if (route.body === null) return exchange.readBody(0, null).catch(bodyUnexpected);
+  checkContentType(route.body.contentTypes, head);
+  return exchange.readBody(route.body.bytesMax, announcedBytes(head));
+}
+
+function bodyUnexpected(): never {
+  throw new Refusal(400, "this request takes no body");
+}
+
+function checkContentType(accepted: readonly string[], head: Head): void {
+  const type = (head.headers.get("content-type") ?? "").split(";", 1)[0]!.trim().toLowerCase();
+  if (accepted.includes(type)) return;
+  const named = accepted.slice(0, 2).join(" or ");
+  const fromCurl =
+    type === "application/x-www-form-urlencoded" ? " (curl sends this type unless told otherwise)" : "";
+  const got = type === "" ? "none came" : `got ${JSON.stringify(type.slice(0, 80))}${fromCurl}`;
+  throw new Refusal(415, `the Content-Type must be ${named}, ${got}`);
+}
+
+async function withinDeadline(route: Route, exchange: Exchange, request: ServerRequest): Promise<Reply> {
+  const late = new Refusal(503, `no answer within ${route.deadlineMs / 1000} s`, {
+    headers: { "Retry-After": "1" },
+  });
+  const timer = setTimeout(() => exchange.abort(late), route.deadlineMs);
+  const given = new Promise<never>((_, reject) => {
+    const stop = () => reject(request.signal.reason as Error);
+    if (request.signal.aborted) stop();
+    request.signal.addEventListener("abort", stop, { once: true });
+  });
+  const answering = route.answer(request);
+  try {
+    return await Promise.race([answering, given]);
+  } catch (error) {
+    // An answer that comes too late is written to nobody, but what it holds must be let go.
+    answering.then(
+      (late) => late.onEnd?.(),
+      () => undefined,
+    );
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function drained(state: State, drainMs: number): Promise<void> {
+  if (state.inFlight.size === 0) return;
+  let timer: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve) => {
+    state.onIdle = resolve;
+    timer = setTimeout(resolve, drainMs);
+  });
+  clearTimeout(timer);
+}

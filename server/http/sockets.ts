@@ -1,0 +1,108 @@
+/** The edge to uWebSockets.js: which build loads, and how to listen. No other file imports it. */
+
+import { createServer } from "node:net";
+import type { HttpRequest, HttpResponse, us_listen_socket } from "uwebsockets-old";
+import { headerBytesMax } from "../limits.ts";
+
+export type { HttpRequest, HttpResponse };
+
+/** What is used of the library; its own typings lack `listen` with host and options, which it has. */
+interface Sockets {
+  App(): App;
+  LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+  us_listen_socket_close(token: us_listen_socket): void;
+  us_socket_local_port(token: us_listen_socket): number;
+}
+
+interface App {
+  any(pattern: string, answer: (res: HttpResponse, req: HttpRequest) => void): App;
+  listen(host: string, port: number, options: number, done: (token: us_listen_socket | false) => void): App;
+  close(): App;
+}
+
+/** The builds of the same library, newest first: the newer one wants a newer glibc, the older one an older Node. */
+const builds = ["uwebsockets-new", "uwebsockets-old"] as const;
+
+export interface ListenAddress {
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+}
+
+export interface Listener {
+  port: number;
+  /** Takes no more connections; those that stand stay. */
+  stopListening(): void;
+  /** Ends every connection at once. */
+  closeAll(): void;
+}
+
+/** Throws an Error of one sentence where no build runs on this platform or the address cannot be had. */
+export async function listen(
+  address: ListenAddress,
+  onRequest: (res: HttpResponse, req: HttpRequest) => void,
+): Promise<Listener> {
+  const sockets = await loadSockets();
+  const app = sockets.App().any("/*", onRequest);
+  // Without "exclusive" two servers could share one port, each getting some of the requests.
+  const exclusive = sockets.LIBUS_LISTEN_EXCLUSIVE_PORT;
+  const token = await new Promise<us_listen_socket | false>((resolve) => {
+    app.listen(address.host, address.port, exclusive, resolve);
+  });
+  if (token === false) {
+    app.close();
+    throw new Error(await whyNotListening(address));
+  }
+  return {
+    port: sockets.us_socket_local_port(token),
+    stopListening: () => sockets.us_listen_socket_close(token),
+    closeAll: () => void app.close(),
+  };
+}
+
+async function loadSockets(): Promise<Sockets> {
+  // Read once by the library when it loads.
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(headerBytesMax);
+  const reasons: string[] = [];
+  for (const build of builds) {
+    try {
+      const loaded = (await import(build)) as { default: Sockets };
+      return loaded.default;
+    } catch (error) {
+      const lines = error instanceof Error ? error.message.trim().split("\n") : [String(error)];
+      reasons.push(lines.at(-1) ?? "");
+    }
+  }
+  throw new Error(
+    `no build of uWebSockets.js runs on ${process.platform} ${process.arch} with Node ${process.versions.node}: ` +
+      "use Node 22 on Linux (glibc 2.27 or later) or macOS, 64 bit, and where another Node ran the installation, install " +
+      `again with \`npx -y -p node@22 -- npm install\` (${reasons.join("; ")})`,
+  );
+}
+
+/** uWebSockets.js does not say why it could not listen; Node's own sockets do. */
+function whyNotListening(address: ListenAddress): Promise<string> {
+  const where = `${address.host}:${address.port}`;
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", (error: NodeJS.ErrnoException) => resolve(listenProblem(where, error.code)));
+    probe.listen(address.port, address.host, () => {
+      probe.close(() => resolve(`cannot listen on ${where}`));
+    });
+  });
+}
+
+function listenProblem(where: string, code: string | undefined): string {
+  switch (code) {
+    case "EADDRINUSE":
+      return `${where} is in use: stop the program that listens there, or choose another with --listen HOST:PORT`;
+    case "EACCES":
+      return `not allowed to listen on ${where}: ports below 1024 need more rights; choose another with --listen`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `${where} is not an address of this machine: give one with --listen HOST:PORT`;
+    default:
+      return `cannot listen on ${where} (${code ?? "unknown reason"})`;
+  }
+}

@@ -1,0 +1,55 @@
+/** POST /api/v1/ingest/logs */
+
+import { idempotencyKeyLengthMax, ingestBodyBytesMax } from "../limits.ts";
+import type { Reply, Route, ServerRequest } from "../route.ts";
+import { jsonReply, Refusal } from "../route.ts";
+import { encodingOf } from "../unpack.ts";
+import type { Intake } from "./intake.ts";
+
+/** JSON lines have no registered type, so every name in use will do; but not curl's default, whose `-d` eats the newlines. */
+const contentTypes = [
+  "application/json",
+  "application/x-ndjson",
+  "application/ndjson",
+  "application/jsonl",
+  "application/x-jsonlines",
+  "application/json-lines",
+  "text/plain",
+  "application/octet-stream",
+  "",
+];
+
+export function ingestLogsRoute(intake: Intake): Route {
+  return {
+    method: "POST",
+    path: "/api/v1/ingest/logs",
+    permission: "ingest",
+    body: { bytesMax: ingestBodyBytesMax, contentTypes },
+    deadlineMs: 60_000,
+    answer: (request) => ingest(intake, request),
+  };
+}
+
+/** 200 as soon as one row is taken; 400 where every single one was refused, so that a wrong format does not pass for success. */
+async function ingest(intake: Intake, request: ServerRequest): Promise<Reply> {
+  const taken = await intake.take({
+    body: request.body,
+    encoding: encodingOf(request.headers),
+    sender: request.caller.tokenId ?? "",
+    key: keyOf(request),
+  });
+  const first = taken.errors[0];
+  if (taken.accepted > 0 || first === undefined) return jsonReply(taken);
+  const rows = taken.refused === 1 ? "the only row was" : `all ${taken.refused} rows were`;
+  return jsonReply({ error: `${rows} refused; line ${first.line}: ${first.reason}`, ...taken }, 400);
+}
+
+function keyOf(request: ServerRequest): string | null {
+  const key = request.headers.get("idempotency-key");
+  if (key === undefined) return null;
+  if (key !== "" && key.length <= idempotencyKeyLengthMax) return key;
+  throw new Refusal(
+    400,
+    `Idempotency-Key must have 1 to ${idempotencyKeyLengthMax} characters, got ${key.length}`,
+  );
+}

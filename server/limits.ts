@@ -1,0 +1,64 @@
+/** Every cap of the edge, each with its reason. */
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+/** Header block of a request: room for a bearer token of an identity provider. */
+export const headerBytesMax = 16 * KiB;
+/** JSON bodies other than telemetry: a dashboard of hundreds of widgets takes a tenth of it. */
+export const jsonBodyBytesMax = 2 * MiB;
+/** One body of telemetry on the wire. Agents send 1 to 10 MiB. */
+export const ingestBodyBytesMax = 32 * MiB;
+/** The same body unpacked: 4 to 8 times is usual, and one worker holds it whole. */
+export const ingestUnpackedBytesMax = 128 * MiB;
+/** Rows of one body: the smallest has three bytes, and takes some hundred in memory while it is decoded. */
+export const ingestRowsMax = 1_000_000;
+/** Distinct attribute keys of one body: each is a column of its batch for a moment, at about 2 KiB. */
+export const ingestKeysMax = 131_072;
+/** Frames of one zstd body: each costs a call, and an empty one has nine bytes. */
+export const zstdFramesMax = 10_000;
+/** Bytes of all request bodies that are being received or worked on: bounds memory under any number of clients. */
+export const bodyBytesInFlightMax = 256 * MiB;
+/** Requests being answered at once; beyond it the answer is 503 at once rather than after the deadline. */
+export const requestsInFlightMax = 4_096;
+/**
+ * Searches running or being read at once: scan threads are few, so more would only wait for each other until their deadline;
+ * and each holds the rows that it found until they are written.
+ */
+export const searchesInFlightMax = 64;
+
+/** After an early refusal the rest of a body is thrown away up to here, so that simple clients get to read the answer. */
+export const lingerBytesMax = 128 * MiB;
+export const lingerMsMax = 5_000;
+/** A client that has sent nothing for this long after an early refusal has stopped sending. */
+export const lingerIdleMs = 200;
+
+/** A request whose body has not arrived whole after this time is dropped, however steadily it trickles. */
+export const bodyReceiveMsMax = 120_000;
+/** An answer that has not been read whole after this time is given up, however steadily it trickles: it holds its rows. */
+export const answerSendMsMax = 120_000;
+/** On SIGTERM, requests that are being answered get this long. */
+export const drainMsMax = 20_000;
+
+/** Bytes of small bodies that are decoded in one trip to a worker: a trip costs as much as some hundred rows. */
+export const decodeGroupBytes = 1 * MiB;
+/** Bodies in one trip. */
+export const decodeGroupBodies = 64;
+/** Bytes of bodies that wait for a decoding thread; beyond it the answer is 503 rather than a long wait. */
+export const decodeWaitingBytesMax = 256 * MiB;
+/** Refused rows that an answer lists; the count is always whole. */
+export const refusedRowsListed = 100;
+/** Objects inside objects whose members become attributes; what is nested deeper stays JSON text, as in the language. */
+export const flatDepthMax = 32;
+/** Keys are kept in memory by the hundred thousand. */
+export const idempotencyKeyLengthMax = 256;
+/** Attributes of one row at which flattening is given up; the engine's own cap is lower and gives the better reason. */
+export const flatKeysMax = 10_000;
+
+/** Largest time that a JavaScript Date can hold; requests name no later one. */
+export const timeMsMax = 8_640_000_000_000_000;
+
+/** How long a body is known again by the name that its sender gave it: a retry may come after a night's outage. */
+export const namedKeyAgeMs = 24 * 60 * 60 * 1000;
+/** And by its content alone, where every row has its own time: long enough for retries of agents that name nothing. */
+export const contentKeyAgeMs = 60 * 60 * 1000;

@@ -1,0 +1,95 @@
+/**
+ * The contract between the sockets (`http/`) and everything that answers a request: plain data in, plain data out,
+ * so that what answers can be read and tested without a socket.
+ */
+
+export const roles = ["admin", "editor", "viewer", "ingest"] as const;
+export type Role = (typeof roles)[number];
+
+/** What a request wants to do; a route names one. */
+export type Permission = "search" | "ingest" | "configure" | "manage tokens";
+
+/** Who asks: the bearer of a token, or one who sent none. */
+export interface Caller {
+  /** Id of the token (not the token itself); null without one. */
+  tokenId: string | null;
+  name: string;
+  role: Role | "anonymous";
+}
+
+type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+export interface ServerRequest {
+  method: Method;
+  path: string;
+  /** Values of the `{…}` parts of the route's path, percent-decoded. */
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  /** Names in lower case. */
+  headers: ReadonlyMap<string, string>;
+  /** As it came over the wire, still compressed where Content-Encoding says so; empty without a body. */
+  body: Uint8Array<ArrayBuffer>;
+  caller: Caller;
+  /** Aborted when the client goes away, the deadline passes or the server stops. */
+  signal: AbortSignal;
+}
+
+export interface Reply {
+  status: number;
+  headers?: Readonly<Record<string, string>>;
+  /** Pieces are written one after the other, at the pace of the reader. */
+  body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  /** Called once when the answer has been written, or nobody is left to read it. */
+  onEnd?: () => void;
+}
+
+export interface RouteBody {
+  /** Bytes on the wire; one more gives 413. */
+  bytesMax: number;
+  /** Media types; "" stands for a missing Content-Type. */
+  contentTypes: readonly string[];
+}
+
+export interface Route {
+  method: Method;
+  /** Exact, `{name}` standing for one segment, e.g. `/api/v1/tokens/{id}`. */
+  path: string;
+  /** What the caller must be allowed to do; null is open to all. */
+  permission: Permission | null;
+  /** Whether the route reads a body; null: there is none. */
+  body: RouteBody | null;
+  /** The signal is aborted and 503 answered after this time, counted from the last byte of the request. */
+  deadlineMs: number;
+  answer(request: ServerRequest): Promise<Reply>;
+}
+
+/** An answer that is not a success, thrown from anywhere below a route; the message is for the person who asked. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Fields that stand beside `error` in the answer. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    status: number,
+    message: string,
+    more: { headers?: Record<string, string>; details?: Record<string, unknown> } = {},
+  ) {
+    super(message);
+    this.name = "Refusal";
+    this.status = status;
+    this.headers = more.headers ?? {};
+    this.details = more.details ?? {};
+  }
+}
+
+export const jsonHeaders = { "Content-Type": "application/json; charset=utf-8" } as const;
+
+export function jsonReply(value: unknown, status = 200, headers: Record<string, string> = {}): Reply {
+  return { status, headers: { ...jsonHeaders, ...headers }, body: `${JSON.stringify(value)}\n` };
+}
+
+/** Refuses for now: the client may come again after so many seconds. */
+export function tryLater(message: string, seconds: number): Refusal {
+  return new Refusal(503, message, { headers: { "Retry-After": String(seconds) } });
+}

@@ -1,0 +1,145 @@
+/** One running server: store, state, workers and HTTP, wired together. */
+
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import type { State, Store, StoreEvent } from "../engine/index.ts";
+import { openState, openStore } from "../engine/index.ts";
+import { adminTokenFile, ensureAdminToken } from "./control/admin-token.ts";
+import { tokenRoutes } from "./control/token-routes.ts";
+import { Tokens } from "./control/tokens.ts";
+import { isLoopbackName } from "./http/access.ts";
+import { healthRoutes } from "./http/health.ts";
+import { openHttp } from "./http/server.ts";
+import type { ListenAddress } from "./http/sockets.ts";
+import { Intake } from "./ingest/intake.ts";
+import { ingestLogsRoute } from "./ingest/logs-route.ts";
+import { drainMsMax } from "./limits.ts";
+import { Metrics } from "./metrics.ts";
+import { queryLogsRoute } from "./search/logs-route.ts";
+import { readStoreMetrics } from "./store-metrics.ts";
+
+export interface ServiceSettings {
+  dataDir: string;
+  address: ListenAddress;
+  /** Requests without a token may read although others than this machine can reach the server. */
+  anonymousRead: boolean;
+  /** Names besides its own that the server answers to on loopback. */
+  hostNames: readonly string[];
+  /** Undefined keeps everything. */
+  retentionAgeMs?: number;
+  retentionBytes?: number;
+  scanThreads?: number;
+  ingestThreads?: number;
+  queryDeadlineMs: number;
+  queryMemoryBytes: number;
+  log: (level: StoreEvent["level"], message: string) => void;
+}
+
+export interface Service {
+  /** `http://127.0.0.1:8080` */
+  url: string;
+  store: Store;
+  adminTokenPath: string;
+  /** "made": this start wrote the file. */
+  adminToken: "made" | "there";
+  /** Ends what is acknowledged, closes the store. */
+  close(): Promise<void>;
+}
+
+/** Throws Failure or Error, one sentence for people, where the folder or the address cannot be used; nothing is left open then. */
+export async function startService(settings: ServiceSettings): Promise<Service> {
+  const closers: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  try {
+    const store = await openStoreOf(settings);
+    closers.push(() => store.close());
+    const state = await openState(join(settings.dataDir, "control"));
+    closers.push(() => state.close());
+    for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
+    const { http, intake, adminToken } = await serve(settings, store, state);
+    closers.push(() => intake.close());
+    closers.push(() => http.close(drainMsMax));
+    const adminTokenPath = join(settings.dataDir, adminTokenFile);
+    return { url: urlOf(settings.address.host, http.port), store, adminTokenPath, adminToken, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function openStoreOf(settings: ServiceSettings): Promise<Store> {
+  const { dataDir, retentionAgeMs, retentionBytes, scanThreads } = settings;
+  try {
+    return await openStore({
+      dir: dataDir,
+      threads: scanThreads ?? availableParallelism(),
+      ...(retentionAgeMs === undefined ? {} : { retentionAgeMs }),
+      ...(retentionBytes === undefined ? {} : { retentionBytes }),
+      log: (event) => settings.log(event.level, event.message),
+    });
+  } catch (error) {
+    const reason = folderProblems[(error as NodeJS.ErrnoException).code ?? ""];
+    throw reason === undefined ? error : new Error(`the data folder ${dataDir} cannot be used: ${reason}`);
+  }
+}
+
+/** What the operating system's refusals mean to whoever chose the folder. */
+const folderProblems: Readonly<Record<string, string>> = {
+  EACCES: "this user may not write there",
+  EPERM: "this user may not write there",
+  EROFS: "the file system is read-only",
+  ENOTDIR: "a part of its path is a file",
+  EEXIST: "it is a file",
+  ENOSPC: "the disk is full",
+};
+
+async function serve(settings: ServiceSettings, store: Store, state: State) {
+  const now = Date.now;
+  const metrics = new Metrics();
+  readStoreMetrics(metrics, store, state);
+  const tokens = new Tokens(state, now);
+  const adminToken = await ensureAdminToken(tokens, settings.dataDir, now());
+  const { ingestThreads } = settings;
+  const intake = new Intake({
+    store,
+    metrics,
+    now,
+    ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),
+  });
+  const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
+  const routes = [
+    ...healthRoutes(() => store.stats().refusing ?? null, metrics),
+    ingestLogsRoute(intake),
+    queryLogsRoute({ store, metrics, deadlineMs, memoryBytes }),
+    ...tokenRoutes(tokens, now),
+  ];
+  try {
+    const http = await openHttp({
+      address: settings.address,
+      routes,
+      access: accessRules(settings, tokens),
+      metrics,
+      log: (message) => settings.log("error", message),
+    });
+    return { http, intake, adminToken };
+  } catch (error) {
+    await intake.close();
+    throw error;
+  }
+}
+
+function accessRules(settings: ServiceSettings, tokens: Tokens) {
+  const onLoopback = isLoopbackName(settings.address.host);
+  return {
+    anonymousReads: onLoopback || settings.anonymousRead,
+    onLoopback,
+    hostNames: settings.hostNames,
+    callerOf: (token: string) => tokens.callerOf(token),
+  };
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
