@@ -1,0 +1,38 @@
+/** What a test tells the process that has the store open, and what that answers: one line of JSON each. */
+import type { FailureKind, StoreStats, VerifyReport } from "../../engine/index.ts";
+import type { Contents } from "./contents.ts";
+
+export type Command =
+  | { do: "open"; dir: string; retentionAgeMs?: number; nowMs?: number }
+  /** Each batch by its number, `times` times at once. */
+  | { do: "append"; batches: number[]; times?: number }
+  | { do: "seal" }
+  | { do: "read"; pageRows?: number }
+  | { do: "verify"; dir: string }
+  | { do: "close" };
+
+export type Answer<T> = { ok: true; value: T } | { ok: false; kind: FailureKind | "bug"; message: string };
+
+export interface Appended {
+  batch: number;
+  /** Undefined where the append failed. */
+  rows: number | undefined;
+  duplicate: boolean;
+  failure: string | undefined;
+}
+
+export interface ReadAnswer {
+  contents: Contents;
+  stats: StoreStats;
+  /** Warnings and errors that the store logged since it was opened. */
+  events: string[];
+}
+
+export interface Answers {
+  open: { events: string[] };
+  append: Appended[];
+  seal: null;
+  read: ReadAnswer;
+  verify: VerifyReport;
+  close: null;
+}

@@ -1,0 +1,138 @@
+/** Reads a store whole, in two ways, and judges each row by what seed and batch number say it must be. */
+import type { FoundRow, LogRow, RowPosition, RowQuery, Store } from "../../engine/index.ts";
+import { identityOf, rowsOf, sameRow } from "./batches.ts";
+
+export interface FoundBatch {
+  batch: number;
+  /** Rows of it that were found. */
+  rows: number;
+  /** Whether these are all. */
+  isWhole: boolean;
+  /** Arrival number of its first row, as the rows found tell it. */
+  arrivalBase: number;
+}
+
+export interface Contents {
+  batches: FoundBatch[];
+  rows: number;
+  /** What must never be: rows that nobody sent, rows that stand twice, rows out of order. */
+  problems: string[];
+}
+
+export const everythingNs = { fromNs: 0n, toNs: 1n << 62n } as const;
+const problemsMax = 20;
+
+/** `pageRows`: rows a page when reading by search. */
+export async function readContents(store: Store, seed: number, pageRows = 1_000): Promise<Contents> {
+  const bySearch = new Tally(seed);
+  let before: FoundRow | undefined;
+  for await (const row of searchAll(store, pageRows)) {
+    bySearch.add(row, row.arrival);
+    if (before !== undefined && !isBehind(row, before))
+      bySearch.note(`row ${row.attributes.id} is out of order`);
+    before = row;
+  }
+  const byScan = new Tally(seed);
+  for await (const row of scanAll(store)) byScan.add(row, undefined);
+  const contents = bySearch.finish();
+  const scanned = byScan.finish();
+  const problems = [...contents.problems, ...scanned.problems.map((problem) => `scan: ${problem}`)];
+  if (scanned.rows !== contents.rows)
+    problems.push(`search found ${contents.rows} rows, scan ${scanned.rows}`);
+  return { ...contents, problems };
+}
+
+/** Every row by pages, each resumed behind the last row of the page before. */
+export async function* searchAll(store: Store, pageRows: number): AsyncGenerator<FoundRow, void, undefined> {
+  let after: RowPosition | undefined;
+  for (;;) {
+    const query: RowQuery = { signal: "logs", ...everythingNs, steps: [], limit: pageRows };
+    const { rows, more } = await store.search(after === undefined ? query : { ...query, after });
+    yield* rows;
+    if (!more) return;
+    after = rows.at(-1)!;
+  }
+}
+
+export async function* scanAll(store: Store): AsyncGenerator<LogRow, void, undefined> {
+  for await (const batch of store.scan({ signal: "logs", ...everythingNs, steps: [] })) {
+    const timesNs = batch.getChild("timestamp")!.data[0]!.values as BigInt64Array;
+    const levels = batch.getChild("log_level")!;
+    const messages = batch.getChild("message")!;
+    const attributes = batch.getChild("attributes")!;
+    for (let row = 0; row < batch.numRows; row++) {
+      yield {
+        timeNs: timesNs[row]!,
+        level: levels.get(row) as string,
+        message: messages.get(row) as string,
+        attributes: Object.fromEntries(attributes.get(row) as Iterable<[string, string]>),
+      };
+    }
+  }
+}
+
+/** Newest first, ties in the order of arrival. */
+function isBehind(row: RowPosition, before: RowPosition): boolean {
+  return row.timeNs < before.timeNs || (row.timeNs === before.timeNs && row.arrival > before.arrival);
+}
+
+class Tally {
+  readonly #seed: number;
+  readonly #batches = new Map<
+    number,
+    { rows: LogRow[]; seen: Uint8Array; arrivalBase: number | undefined }
+  >();
+  readonly #problems: string[] = [];
+  #rows = 0;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  note(problem: string): void {
+    if (this.#problems.length < problemsMax) this.#problems.push(problem);
+  }
+
+  add(row: LogRow, arrival: number | undefined): void {
+    this.#rows++;
+    const problem = this.#judge(row, arrival);
+    if (problem !== undefined) this.note(problem);
+  }
+
+  finish(): Contents {
+    const batches = [...this.#batches].map(([batch, { rows, seen, arrivalBase }]) => {
+      const count = seen.reduce((sum, one) => sum + one, 0);
+      return { batch, rows: count, isWhole: count === rows.length, arrivalBase: arrivalBase ?? 0 };
+    });
+    return { batches, rows: this.#rows, problems: this.#problems };
+  }
+
+  #judge(row: LogRow, arrival: number | undefined): string | undefined {
+    const identity = identityOf(row.attributes);
+    if (identity === undefined) return `a row that nobody sent: ${describe(row)}`;
+    const [batch, index] = identity;
+    const found = this.#batchOf(batch);
+    const sent = found.rows[index];
+    if (sent === undefined || !sameRow(sent, row)) return `row ${batch}:${index} is not as it was sent`;
+    if (found.seen[index] === 1) return `row ${batch}:${index} stands twice`;
+    found.seen[index] = 1;
+    if (arrival === undefined) return undefined;
+    found.arrivalBase ??= arrival - index;
+    const isInPlace = found.arrivalBase === arrival - index;
+    return isInPlace ? undefined : `row ${batch}:${index} has lost its place of arrival`;
+  }
+
+  #batchOf(batch: number) {
+    let found = this.#batches.get(batch);
+    if (found === undefined) {
+      const rows = rowsOf(this.#seed, batch);
+      found = { rows, seen: new Uint8Array(rows.length), arrivalBase: undefined };
+      this.#batches.set(batch, found);
+    }
+    return found;
+  }
+}
+
+function describe(row: LogRow): string {
+  return JSON.stringify({ ...row, timeNs: String(row.timeNs) }).slice(0, 200);
+}

@@ -1,0 +1,83 @@
+/** The process under test: opens a store and does what the lines on its standard input say. Its argument is the seed. */
+import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { Failure, openStore, type Store, verifyStore } from "../../engine/index.ts";
+import { keyOf, nowMs, rowsOf } from "./batches.ts";
+import type { Answer, Appended, Command } from "./command.ts";
+import { readContents } from "./contents.ts";
+
+const seed = JSON.parse(process.argv[2]!) as number;
+const events: string[] = [];
+let store: Store | undefined;
+
+function opened(): Store {
+  if (store === undefined) throw new Error("no store is open");
+  return store;
+}
+
+async function open({ dir, retentionAgeMs, nowMs: clockMs }: Command & { do: "open" }): Promise<unknown> {
+  events.length = 0;
+  store = await openStore({
+    dir,
+    threads: 1,
+    now: () => clockMs ?? nowMs,
+    log: ({ level, message }) => {
+      if (level !== "info") events.push(`${level}: ${message}`);
+    },
+    ...(retentionAgeMs === undefined ? {} : { retentionAgeMs }),
+  });
+  return { events };
+}
+
+async function append(batch: number): Promise<Appended> {
+  const key = keyOf(seed, batch);
+  try {
+    const { rows, duplicate } = await opened().append(
+      "logs",
+      rowsOf(seed, batch),
+      key === undefined ? {} : { key },
+    );
+    return { batch, rows, duplicate, failure: undefined };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return { batch, rows: undefined, duplicate: false, failure: `${error.kind}: ${error.message}` };
+  }
+}
+
+async function perform(command: Command): Promise<unknown> {
+  switch (command.do) {
+    case "open":
+      return open(command);
+    case "append": {
+      const all = command.batches.flatMap((batch) => new Array<number>(command.times ?? 1).fill(batch));
+      return Promise.all(all.map(append));
+    }
+    case "seal":
+      await opened().seal();
+      return null;
+    case "read": {
+      const contents = await readContents(opened(), seed, command.pageRows);
+      return { contents, stats: opened().stats(), events };
+    }
+    case "verify":
+      return verifyStore(command.dir);
+    case "close":
+      await opened().close();
+      store = undefined;
+      return null;
+  }
+}
+
+async function answer(command: Command): Promise<Answer<unknown>> {
+  try {
+    return { ok: true, value: await perform(command) };
+  } catch (error) {
+    if (error instanceof Failure) return { ok: false, kind: error.kind, message: error.message };
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { ok: false, kind: "bug", message };
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  writeSync(1, `${JSON.stringify(await answer(JSON.parse(line) as Command))}\n`);
+}

@@ -1,0 +1,180 @@
+/**
+ * The order in which bytes are made durable, as the kernel saw it: kill -9 cannot show it, since the kernel still writes
+ * what a killed process had handed over.
+ */
+import { spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { keyOf } from "./batches.ts";
+import { report, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
+import { Child } from "./child.ts";
+import { Driver } from "./driver.ts";
+import {
+  descriptorOf,
+  hasStrace,
+  openedDescriptor,
+  readTrace,
+  type SystemCall,
+  straceWrapper,
+  targetOf,
+} from "./trace.ts";
+import type { WriterPlan } from "./writer.ts";
+
+const isJournal = (path: string) => /\/journal\/\d+\.log$/.test(path);
+const writes = new Set(["write", "writev", "pwrite64", "pwritev"]);
+const syncs = new Set(["fdatasync", "fsync"]);
+
+describe.skipIf(!hasStrace())("under strace (skipped where there is none)", () => {
+  test("each acknowledgement comes after the sync of its record", async () => {
+    seededRandom("sync before acknowledgement");
+    const folder = temporaryFolder();
+    const logFile = join(folder, "strace");
+    const plan: WriterPlan = {
+      dir: join(folder, "data"),
+      seed,
+      batchMin: 1,
+      clients: 5,
+      again: [],
+      appendPauseMs: 5,
+      sealPauseMs: 300,
+      runMs: scaled(1_500, 20_000),
+    };
+    const writer = new Child("writer.ts", plan, { wrapper: straceWrapper(logFile) });
+    expect(await writer.ended, writer.stderr).toEqual({ code: 0, signal: null });
+    const calls = readTrace(logFile);
+    const { acknowledgements, early } = acknowledgedEarly(calls);
+    expect(acknowledgements).toBe(writer.lines.filter((line) => /^ack \d+ \d+ false$/.test(line)).length);
+    expect(acknowledgements).toBeGreaterThan(20);
+    expect(early).toEqual([]);
+    report(`${acknowledgements} acknowledgements, each after its fdatasync`);
+  });
+
+  test("one sync serves batches that arrive together", async () => {
+    const folder = temporaryFolder();
+    const logFile = join(folder, "strace");
+    const batches = Array.from({ length: 400 }, (_, i) => i + 1).filter(
+      (batch) => keyOf(seed, batch) === undefined,
+    );
+    await underStrace(logFile, async (driver) => {
+      await driver.run({ do: "open", dir: join(folder, "data") });
+      await driver.run({ do: "append", batches });
+      await driver.run({ do: "close" });
+    });
+    const dataSyncs = readTrace(logFile).filter(({ name, path }) => name === "fdatasync" && isJournal(path));
+    expect(dataSyncs.length).toBeLessThan(batches.length / 4);
+  });
+
+  test("names are durable before anything rests on them, contents before they are named or their journal goes", async () => {
+    const folder = temporaryFolder();
+    const logFile = join(folder, "strace");
+    await underStrace(logFile, async (driver) => {
+      for (let round = 0; round < 2; round++) {
+        await driver.run({ do: "open", dir: join(folder, "data") });
+        for (let i = 0; i < (round === 0 ? 9 : 3); i++) {
+          const batch = round * 100 + i * 3 + 1;
+          await driver.run({ do: "append", batches: [batch, batch + 1, batch + 2] });
+          await driver.run({ do: "seal" });
+        }
+        await driver.run({ do: "close" });
+      }
+    });
+    const calls = readTrace(logFile).filter(({ path }) => path.startsWith(folder));
+    expect(calls.filter(({ name, path }) => name === "unlink" && isJournal(path)).length).toBeGreaterThan(3);
+    expect(unsafeSteps(calls)).toEqual([]);
+  });
+});
+
+async function underStrace(logFile: string, work: (driver: Driver) => Promise<void>): Promise<void> {
+  const driver = new Driver(seed, { wrapper: straceWrapper(logFile) });
+  try {
+    await work(driver);
+  } finally {
+    await driver.kill();
+  }
+}
+
+/**
+ * Records stand in the journal in the order of their acknowledgements. So the n-th acknowledgement needs n records whose
+ * write was followed by an fdatasync that had ended. Batches that were sent again have no record, and are not counted.
+ */
+function acknowledgedEarly(calls: readonly SystemCall[]): { acknowledgements: number; early: string[] } {
+  const written: { end: number; path: string; records: number }[] = [];
+  const durable: { end: number; records: number }[] = [];
+  const early: string[] = [];
+  let acknowledgements = 0;
+  for (const { name, path, args, begin, end, succeeded } of calls) {
+    if (writes.has(name) && isJournal(path) && succeeded) {
+      written.push({ end, path, records: args.split('iov_base="SVCJ').length - 1 });
+    } else if (name === "fdatasync" && isJournal(path) && succeeded) {
+      const before = written.filter((write) => write.end < begin && write.path === path);
+      for (const write of before) written.splice(written.indexOf(write), 1);
+      durable.push({ end, records: before.reduce((sum, { records }) => sum + records, 0) });
+    } else if (name === "write" && /^1<.*"ack \d+ \d+ false\\n"/.test(args)) {
+      acknowledgements++;
+      const records = durable.reduce((sum, sync) => (sync.end < begin ? sum + sync.records : sum), 0);
+      if (records < acknowledgements) early.push(`line ${begin + 1}: ${args}`);
+    }
+  }
+  return { acknowledgements, early };
+}
+
+/** Steps that a loss of power would turn into loss of rows. */
+function unsafeSteps(calls: readonly SystemCall[]): string[] {
+  const state = { dirtyFiles: new Map<string, number>(), dirtyFolders: new Map<string, number>() };
+  const selfSyncing = new Set<string>();
+  const named = new Set<string>();
+  const unsafe: string[] = [];
+  const complain = (call: SystemCall, what: string[]) => {
+    if (what.length > 0)
+      unsafe.push(`line ${call.begin + 1}: ${call.name} ${call.path} before the sync of ${what.join(", ")}`);
+  };
+  for (const call of calls.filter(({ succeeded }) => succeeded)) {
+    const { name, path, args, begin } = call;
+    if (name === "openat") {
+      const descriptor = openedDescriptor(call);
+      if (args.includes("O_DSYNC")) selfSyncing.add(descriptor);
+      else selfSyncing.delete(descriptor);
+      const isNew = args.includes("O_CREAT") && !named.has(path);
+      if (isNew && isKept(path)) state.dirtyFolders.set(dirname(path), begin);
+      named.add(path);
+    } else if (name === "mkdir") {
+      state.dirtyFolders.set(dirname(path), begin);
+    } else if (writes.has(name) && isKept(path)) {
+      if (isJournal(path))
+        complain(
+          call,
+          [...state.dirtyFolders.keys()].filter((folder) => path.startsWith(folder)),
+        );
+      if (!selfSyncing.has(descriptorOf(call))) state.dirtyFiles.set(path, begin);
+    } else if (syncs.has(name)) {
+      forget(state.dirtyFiles, call);
+      forget(state.dirtyFolders, call);
+    } else if (name === "rename") {
+      complain(
+        call,
+        [...state.dirtyFiles.keys()].filter((file) => file === path),
+      );
+      named.delete(path);
+      named.add(targetOf(call));
+      state.dirtyFolders.set(dirname(targetOf(call)), begin);
+    } else if (name === "unlink" && isJournal(path)) {
+      const rest = (other: string) => !other.includes("/journal");
+      complain(call, [...state.dirtyFiles.keys(), ...state.dirtyFolders.keys()].filter(rest));
+    }
+  }
+  return unsafe;
+}
+
+/** What a start after a loss of power needs. The two lock files are made anew. */
+function isKept(path: string): boolean {
+  return !path.endsWith("/lock.mdb") && !path.endsWith("/lock") && !path.endsWith("/strace");
+}
+
+function forget(dirty: Map<string, number>, sync: SystemCall): void {
+  if ((dirty.get(sync.path) ?? Number.POSITIVE_INFINITY) < sync.begin) dirty.delete(sync.path);
+}
+
+test("strace runs here, or the proof of the order of syncs is left out", () => {
+  if (!hasStrace())
+    report(`skipped: strace is missing (${spawnSync("strace").error?.message ?? "not permitted"})`);
+});

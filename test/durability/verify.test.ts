@@ -1,0 +1,123 @@
+/** verifyStore finds nothing on a store that is whole, also while another process writes to it, and changes nothing. */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Failure, openStore, verifyStore } from "../../engine/index.ts";
+import { nowMs, rowsOf } from "./batches.ts";
+import { report, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
+import { Child } from "./child.ts";
+import { Driver } from "./driver.ts";
+import type { WriterPlan } from "./writer.ts";
+
+/** Name, size and content of every file. */
+function fingerprint(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      return `${path} ${statSync(path).mtimeMs} ${createHash("sha256").update(readFileSync(path)).digest("hex")}`;
+    })
+    .sort();
+}
+
+test("a whole store has no damage, whether it was closed or killed, and verifying changes no file", async () => {
+  const dir = join(temporaryFolder(), "data");
+  await (await openStore({ dir, threads: 1 })).close();
+  expect(await verifyStore(dir)).toMatchObject({ chunks: 0, rows: 0, damage: [] });
+  for (const end of ["close", "kill"] as const) {
+    const driver = new Driver(seed);
+    await driver.run({ do: "open", dir });
+    for (let batch = 1; batch <= 20; batch += 2) {
+      await driver.run({ do: "append", batches: [batch, batch + 1] });
+      await driver.run({ do: "seal" });
+    }
+    await driver.run({ do: "append", batches: [100, 101] });
+    const { stats } = await driver.run({ do: "read", pageRows: 5_000 });
+    if (end === "close") await driver.run({ do: "close" });
+    await driver.kill();
+    const before = fingerprint(dir);
+    const progress: number[] = [];
+    const verified = await verifyStore(dir, ({ bytes, bytesTotal }) => progress.push(bytes / bytesTotal));
+    expect(verified.damage).toEqual([]);
+    expect(verified).toMatchObject({ chunks: stats.chunks, rows: stats.rows - stats.unsealedRows });
+    expect(progress).toEqual([...progress].sort((a, b) => a - b));
+    expect(progress.at(-1)).toBe(1);
+    expect(fingerprint(dir)).toEqual(before);
+  }
+});
+
+test("no damage is seen in a store that another process appends to, seals and merges meanwhile", async () => {
+  const random = seededRandom("verify beside a writer");
+  const dir = join(temporaryFolder(), "data");
+  const plan: WriterPlan = {
+    dir,
+    seed,
+    batchMin: 1,
+    clients: 3,
+    again: [],
+    appendPauseMs: random.pick([5, 30]),
+    sealPauseMs: 20,
+    runMs: scaled(3_000, 60_000),
+  };
+  const writer = new Child("writer.ts", plan);
+  await writer.line((line) => line === "open", { timeoutMs: 60_000 });
+  let isWriting = true;
+  void writer.ended.then(() => {
+    isWriting = false;
+  });
+  let times = 0;
+  let rows = 0;
+  while (isWriting) {
+    const verified = await verifyStore(dir);
+    expect(verified.damage).toEqual([]);
+    rows = Math.max(rows, verified.rows);
+    times++;
+  }
+  expect(await writer.ended, writer.stderr).toEqual({ code: 0, signal: null });
+  expect(rows).toBeGreaterThan(0);
+  report(`verified ${times} times beside a writer, up to ${rows} rows`);
+});
+
+test("a folder that is no store, or of another format, is refused by name", async () => {
+  const dir = temporaryFolder();
+  await expect(verifyStore(dir)).rejects.toThrow(/is no data folder of svc/);
+  await expect(verifyStore(join(dir, "missing"))).rejects.toBeInstanceOf(Failure);
+});
+
+test("a second process is refused while the first has the folder open, and taken after its death", async () => {
+  const dir = join(temporaryFolder(), "data");
+  const first = new Driver(seed);
+  await first.run({ do: "open", dir });
+  await first.run({ do: "append", batches: [1] });
+  const second = new Driver(seed);
+  await expect(second.run({ do: "open", dir })).rejects.toMatchObject({ kind: "folder" });
+  await expect(openStore({ dir })).rejects.toThrow(/is in use by process \d+/);
+  expect((await verifyStore(dir)).damage).toEqual([]);
+  await first.kill();
+  await second.run({ do: "open", dir });
+  const { contents } = await second.run({ do: "read" });
+  expect(contents).toMatchObject({ rows: rowsOf(seed, 1).length, problems: [] });
+  await second.kill();
+});
+
+test("of many processes that open a folder at once one gets it", async () => {
+  const dir = join(temporaryFolder(), "data");
+  await (await openStore({ dir, threads: 1, now: () => nowMs })).close();
+  const drivers = Array.from({ length: 4 }, () => new Driver(seed));
+  for (let round = 0; round < scaled(4, 80); round++) {
+    const answers = await Promise.allSettled(drivers.map((driver) => driver.run({ do: "open", dir })));
+    const holders = drivers.filter((_, i) => answers[i]!.status === "fulfilled");
+    expect(holders.length).toBe(1);
+    // Every other time it dies, and leaves its lock behind.
+    if (round % 2 === 0) await holders[0]!.run({ do: "close" });
+    else {
+      const at = drivers.indexOf(holders[0]!);
+      await drivers[at]!.kill();
+      drivers[at] = new Driver(seed);
+      // It has started when it answers, and the next round's four meet the lock of a dead process at once.
+      await drivers[at].run({ do: "verify", dir });
+    }
+  }
+  await Promise.all(drivers.map((driver) => driver.kill()));
+});

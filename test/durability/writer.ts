@@ -1,0 +1,100 @@
+/**
+ * The process that is killed: several clients append at once and send batches again, while the store seals and searches.
+ * It writes to its standard output "sent N" before each append and "ack N rows duplicate" after it, one write each, so that
+ * a test knows at the moment of the kill what was acknowledged.
+ */
+import { writeSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
+import { openStore, type Store } from "../../engine/index.ts";
+import { Random } from "../../fixtures/random.ts";
+import { keyOf, nowMs, rowsOf } from "./batches.ts";
+import { everythingNs } from "./contents.ts";
+
+export interface WriterPlan {
+  dir: string;
+  seed: number;
+  /** Number of the first new batch. */
+  batchMin: number;
+  clients: number;
+  /** Batches of earlier runs that have keys; they are sent again now and then. */
+  again: number[];
+  /** Longest pause of a client between appends. */
+  appendPauseMs: number;
+  /** Mean pause between seals. */
+  sealPauseMs: number;
+  /** After this time it closes the store and ends. */
+  runMs: number;
+}
+
+function say(line: string): void {
+  writeSync(1, `${line}\n`);
+}
+
+const plan = JSON.parse(process.argv[2]!) as WriterPlan;
+const random = new Random(plan.seed, plan.batchMin);
+const known = [...plan.again];
+let batchNext = plan.batchMin;
+let isOver = false;
+
+async function send(store: Store, batch: number): Promise<void> {
+  const key = keyOf(plan.seed, batch);
+  const rows = rowsOf(plan.seed, batch);
+  say(`sent ${batch}`);
+  const result = await store.append("logs", rows, key === undefined ? {} : { key });
+  say(`ack ${batch} ${result.rows} ${result.duplicate}`);
+}
+
+async function appendOn(store: Store): Promise<void> {
+  while (!isOver) {
+    if (plan.appendPauseMs > 0) await setTimeout(random.below(plan.appendPauseMs));
+    if (known.length > 0 && random.oneIn(8)) {
+      await send(store, random.pick(known));
+      continue;
+    }
+    const batch = batchNext++;
+    const hasKey = keyOf(plan.seed, batch) !== undefined;
+    if (hasKey && random.oneIn(6)) await Promise.all([send(store, batch), send(store, batch)]);
+    else await send(store, batch);
+    if (hasKey) known.push(batch);
+  }
+}
+
+async function sealOn(store: Store): Promise<void> {
+  while (!isOver) {
+    await setTimeout(random.below(plan.sealPauseMs * 2));
+    say("sealing");
+    if (random.oneIn(4)) await Promise.all([store.seal(), store.seal()]);
+    else await store.seal();
+    say("sealed");
+  }
+}
+
+async function searchOn(store: Store): Promise<void> {
+  while (!isOver) {
+    await setTimeout(random.below(60));
+    await store.search({ signal: "logs", ...everythingNs, steps: [], limit: random.between(1, 500) });
+  }
+}
+
+say("opening");
+const store = await openStore({
+  dir: plan.dir,
+  threads: 1,
+  now: () => nowMs,
+  log: ({ level, message }) => {
+    if (level !== "info") say(`event ${level}: ${message}`);
+  },
+});
+say("open");
+const end = setTimeout(plan.runMs).then(() => {
+  isOver = true;
+});
+await Promise.all([
+  ...Array.from({ length: plan.clients }, () => appendOn(store)),
+  sealOn(store),
+  searchOn(store),
+  end,
+]);
+say("closing");
+await store.close();
+say("closed");

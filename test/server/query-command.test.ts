@@ -1,0 +1,217 @@
+/** `svc query`, `token` and `verify` against a running server. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { runSvc } from "./program.ts";
+import type { Entry, Running } from "./running.ts";
+import { call, ingest, lines, startServer } from "./running.ts";
+
+let server: Running;
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "svc-command-"));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+beforeEach(async () => {
+  server = await startServer();
+});
+afterEach(() => server.stop());
+
+const svc = (...words: string[]) =>
+  runSvc([...words, "--url", server.url, "--data", server.dir], { cwd: dir });
+const start = Date.UTC(2026, 0, 29, 8, 42);
+const rows = (number: number, first = 0) =>
+  Array.from({ length: number }, (_, i) => ({
+    timestamp: start + first + i,
+    log_level: "info",
+    message: `row ${first + i}`,
+  }));
+describe("svc query", () => {
+  const entry = (changes: Partial<Entry>): Entry => ({
+    timestamp: start,
+    log_level: "info",
+    message: "m",
+    attributes: { "service.name": "/k8s/shop/cart" },
+    ...changes,
+  });
+  const from = ["--from", "2026-01-01"];
+
+  test("prints time, level, service and message, newest first, further lines indented", async () => {
+    await ingest(
+      server,
+      lines([
+        entry({ message: "first" }),
+        entry({ timestamp: start + 1, log_level: "ERROR", message: "boom\n  at a\r\n  at b\n" }),
+      ]),
+    );
+    const { code, out, err } = await svc("query", ...from);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toBe(
+      "2026-01-29T08:42:00.001Z ERROR /k8s/shop/cart boom\n      at a\n      at b\n" +
+        "2026-01-29T08:42:00.000Z info  /k8s/shop/cart first\n",
+    );
+  });
+
+  test("a row without level and service has dashes", async () => {
+    await ingest(server, lines([{ timestamp: start, message: "bare" }]));
+    expect((await svc("query", ...from)).out).toBe("2026-01-29T08:42:00.000Z -     - bare\n");
+  });
+
+  test("--json prints what the API gives, one object a line", async () => {
+    const row = entry({
+      message: "a\tb\n\u001b[31m\u009b\u202e",
+      attributes: { "service.name": "s", k: "\u0000" },
+    });
+    await ingest(server, lines([row]));
+    const { out } = await svc("query", ...from, "--json");
+    expect(JSON.parse(out)).toEqual(row);
+    expect(out).toMatch(/^[\x20-\x7e]+\n$/);
+  });
+
+  test("control characters of a log do not reach the terminal", async () => {
+    const hostile = "\u001b]0;title\u0007\u001b[2J\u009b31m\r\u0008\u202eback\u2066 \u007f\u0000";
+    await ingest(
+      server,
+      lines([
+        entry({ message: hostile, log_level: "\u001b[1m", attributes: { "service.name": "\u001b[5mx\n" } }),
+      ]),
+    );
+    const { out } = await svc("query", ...from);
+    expect(out).toBe(
+      "2026-01-29T08:42:00.000Z \\x1b[1m \\x1b[5mx\\x0a \\x1b]0;title\\x07\\x1b[2J\\x9b31m\\x0d\\x08\\u202eback\\u2066 \\x7f\\x00\n",
+    );
+  });
+
+  test("--limit beyond a page goes on behind it", async () => {
+    await ingest(server, lines(rows(2_500)));
+    const { out } = await svc("query", ...from, "--limit", "2222");
+    const printed = out.trim().split("\n");
+    expect(printed).toHaveLength(2_222);
+    expect(new Set(printed).size).toBe(2_222);
+    expect(printed[0]).toContain("row 2499");
+  });
+
+  test.each([
+    [
+      ["--from", "2026-01-29T08:42:00.001Z", "--to", "2026-01-29T08:42:00.002Z"],
+      ["row 2", "row 1"],
+    ],
+    [["--from", "2026-01-29T09:42:00.001+01:00", "--to", "2026-01-29 08:42:00.001"], ["row 1"]],
+    [
+      ["--from", String(start + 2), "--to", "2026-01-30"],
+      ["row 3", "row 2"],
+    ],
+    [["--from", "-1h"], []],
+    [["--from=-40y", "--to=-1m", "--limit=1"], ["row 3"]],
+  ])("times: %j", async (words, messages) => {
+    await ingest(server, lines(rows(4)));
+    const { out } = await svc("query", "row", ...words);
+    expect(
+      out
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => line.split(" - ")[1]),
+    ).toEqual(messages);
+  });
+
+  test("the error of a query is printed with its caret", async () => {
+    const { code, out, err } = await svc("query", "{service.name=}");
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toMatch(/^svc: expected .*\n {2}\{service\.name=\}\n {16}\^\n$/);
+  });
+
+  test("warnings go to standard error", async () => {
+    await ingest(server, lines([entry({ timestamp: Date.now() })]));
+    const { code, out, err } = await svc("query", '{servce.name="x"}');
+    expect([code, out]).toEqual([0, ""]);
+    expect(err).toMatch(/^warning: .*service\.name/);
+  });
+
+  test.each([
+    [["a", "b"], "query takes one query, got 2: put it in single quotes"],
+    [
+      ["--from", "yesterday"],
+      '--from must be a time such as -1h, now, 2026-01-29, 2026-01-29T08:42:00Z or Unix milliseconds, got "yesterday"',
+    ],
+    [["--from", "2026-13-01"], "--from must be a time such as"],
+    [["--limit", "0"], '--limit must be an integer from 1 to 10000000, got "0"'],
+    [["--form", "-1h"], "unknown flag --form; did you mean --from?"],
+  ])("%j is refused", async (words, error) => {
+    const { code, err } = await svc("query", ...words);
+    expect(code).toBe(2);
+    expect(err).toContain(error);
+  });
+});
+
+describe("svc token", () => {
+  test("create prints the token alone, list shows it, revoke ends it", async () => {
+    const made = await svc("token", "create", "--role", "viewer", "--name", "ops", "--expires", "30d");
+    expect(made.code).toBe(0);
+    const token = made.out.trim();
+    expect(token).toMatch(/^svc_[0-9a-f]{12}_[\w-]{43}$/);
+    expect((await call(server, "/metrics", { token })).status).toBe(200);
+    const id = token.slice(4, 16);
+    expect((await svc("token", "list")).out).toMatch(
+      new RegExp(`^${id} {2}viewer {2}made .* {2}expires .* {2}ops$`, "m"),
+    );
+    expect((await svc("token", "revoke", id)).code).toBe(0);
+    expect((await call(server, "/metrics", { token })).status).toBe(401);
+    const again = await svc("token", "revoke", id);
+    expect([again.code, again.err]).toEqual([1, `svc: there is no token of id "${id}"\n`]);
+  });
+
+  test.each([
+    [["create"], 2, "--role is required: one of admin, editor, viewer, ingest"],
+    [
+      ["create", "--role", "viewr"],
+      2,
+      '--role must be one of admin, editor, viewer, ingest; did you mean viewer?, got "viewr"',
+    ],
+    [["creat"], 2, "token takes create, list or revoke; did you mean create?"],
+    [[], 2, "token takes create, list or revoke"],
+    [["revoke"], 2, "revoke takes the id of a token"],
+    [["list", "--token", "x"], 1, "the token is unknown, expired or revoked"],
+  ])("%j is refused", async (words, code, error) => {
+    const got = await runSvc(["token", "--url", server.url, "--data", server.dir, ...words]);
+    expect(got.code).toBe(code);
+    expect(got.err).toContain(error);
+    expect(got.err).not.toContain('"x"');
+  });
+
+  test("the admin-token file is not sent to other machines", async () => {
+    const seen: (string | undefined)[] = [];
+    const other = createServer((request, response) => {
+      seen.push(request.headers.authorization);
+      response.writeHead(401).end('{"error":"a token is needed"}');
+    });
+    await new Promise<void>((resolve) => other.listen(0, "0.0.0.0", resolve));
+    const { port } = other.address() as AddressInfo;
+    const ownAddress = `http://0.0.0.0:${port}`;
+    const got = await runSvc(["token", "list", "--url", ownAddress, "--data", server.dir]);
+    expect(seen).toEqual([undefined]);
+    expect(got.err).toContain(
+      "give one with --token or SVC_TOKEN, or name the server's data folder with --data",
+    );
+    other.close();
+  });
+});
+
+describe("svc verify", () => {
+  test("reads a folder that a server has open, and says what it found", async () => {
+    await ingest(server, lines(rows(5_000)));
+    await server.service.store.seal();
+    const { code, out } = await runSvc(["verify", "--data", server.dir]);
+    expect(out).toMatch(/^5000 rows in \d+ chunks, \d+ bytes read: no damage\n$/);
+    expect(code).toBe(0);
+  });
+
+  test("a folder that is none is said to be none", async () => {
+    const { code, err } = await runSvc(["verify", "--data", dir]);
+    expect(code).toBe(1);
+    expect(err).toContain("is no data folder of svc");
+  });
+});

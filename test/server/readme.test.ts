@@ -1,0 +1,63 @@
+/** server/README.md says what is there. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import * as limits from "../../server/limits.ts";
+import { call, ingest, lines, search, startServer } from "./running.ts";
+
+const readme = readFileSync(join(import.meta.dirname, "../../server/README.md"), "utf8");
+
+test("every path that it names answers, with the methods that it names", async () => {
+  const server = await startServer();
+  const named = [...readme.matchAll(/`(GET|POST|DELETE) (\/[^`]*)`/g)].map(
+    (match) => [match[1]!, match[2]!] as const,
+  );
+  expect(named.length).toBeGreaterThan(8);
+  for (const [method, path] of named) {
+    const { status, text } = await call(server, path.replace("{id}", "0"), {
+      method,
+      token: server.adminToken,
+    });
+    const isThere = status !== 405 && !text.includes("there is nothing at");
+    expect(isThere, `${method} ${path}`).toBe(true);
+  }
+  await server.stop();
+});
+
+test("its example of a search is answered with the fields that it shows", async () => {
+  const server = await startServer();
+  const [request, answer] = [...readme.matchAll(/```json\n([\s\S]*?)```/g)].map(
+    (match) => JSON.parse(match[1]!) as Record<string, unknown>,
+  );
+  const entry = (answer!.logs as Record<string, unknown>[])[0]!;
+  await ingest(
+    server,
+    lines([
+      { ...entry, message: "connection refused" },
+      { ...entry, message: "refused again" },
+    ]),
+  );
+  const got = await search(server, { ...request, limit: 1 });
+  expect(got.json.logs[0]).toEqual({ ...entry, message: "connection refused" });
+  expect(Object.keys(got.json)).toEqual(["count", "logs", "cursor"]);
+  await server.stop();
+});
+
+test("its limits are those of the code", () => {
+  const MiB = 2 ** 20;
+  const shown = [
+    [limits.jsonBodyBytesMax / MiB, "JSON body | 2 MiB"],
+    [limits.ingestBodyBytesMax / MiB, "packed and unpacked | 32 MiB"],
+    [limits.ingestUnpackedBytesMax / MiB, "32 MiB and 128 MiB"],
+    [limits.ingestRowsMax, "| 1,000,000 and"],
+    [limits.ingestKeysMax, "and 131,072 |"],
+    [limits.searchesInFlightMax, "searches at once | 64"],
+    [limits.bodyBytesInFlightMax / MiB, "held at once | 256 MiB"],
+    [limits.bodyReceiveMsMax / 1000, "after 120 s"],
+  ] as const;
+  for (const [value, text] of shown) {
+    expect(readme).toContain(text);
+    expect(text).toContain(value.toLocaleString("en-US"));
+  }
+});

@@ -1,0 +1,141 @@
+/** The house rules that a program can keep: what imports what, how long a file is, what it may be called. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize, relative, sep } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const layers = ["engine", "query", "server"] as const;
+const linesMax = 400;
+const bannedNames = /^(?:utils?|helpers?|common|misc|manager|handlers?|types)(?:\.|$)/;
+
+/** What each folder may import of the others. */
+const mayImport: Record<string, readonly string[]> = {
+  engine: [],
+  query: ["engine"],
+  server: ["engine", "query"],
+  fixtures: ["engine"],
+  bench: ["engine", "query", "server", "fixtures"],
+  test: ["engine", "query", "server", "fixtures", "bench"],
+};
+
+/** Foreign packages that one file alone imports. */
+const edges: Record<string, string> = {
+  lmdb: "engine/lmdb.ts",
+  tinypool: "",
+  re2js: "",
+  "apache-arrow": "engine/arrow.ts",
+};
+
+/** Benchmarks of a layer's inner parts, which its public face does not show. */
+const innerBenchmarks = [normalize("bench/kernels.ts")];
+
+const files = sourceFiles();
+
+describe("files", () => {
+  test.each(files)("%s is short enough to read and named for what it holds", (file) => {
+    const lines = readFileSync(join(root, file), "utf8").split("\n").length - 1;
+    expect(lines, `${file} has ${lines} lines`).toBeLessThanOrEqual(linesMax);
+    for (const part of file.split(sep)) expect(part, file).not.toMatch(bannedNames);
+  });
+
+  test("only the three layers have an index.ts, one each", () => {
+    const barrels = files.filter((file) => file.endsWith("index.ts"));
+    expect(barrels.filter((file) => !layers.some((layer) => file === `${layer}/index.ts`))).toEqual([]);
+  });
+});
+
+describe("imports", () => {
+  test.each(files)("%s imports one way, and other layers through their index.ts alone", (file) => {
+    const layer = file.split(sep)[0]!;
+    for (const target of relativeImports(file)) {
+      expect(existsSync(join(root, target)), `${file} imports ${target}`).toBe(true);
+      const targetLayer = target.split(sep)[0]!;
+      if (targetLayer === layer) continue;
+      expect(mayImport[layer], `${file} imports ${target}`).toContain(targetLayer);
+      const isLayer = (layers as readonly string[]).includes(targetLayer);
+      // Tests of a layer's inner laws stand beside it in test/<layer>.
+      const looksInside = file.startsWith(`test${sep}${targetLayer}${sep}`) || innerBenchmarks.includes(file);
+      if (isLayer && !looksInside) {
+        expect(target, `${file} enters ${targetLayer} past its public face`).toBe(
+          `${targetLayer}${sep}index.ts`,
+        );
+      }
+    }
+  });
+
+  test("siblings within the server do not import each other", () => {
+    const strays = files.flatMap((file) => {
+      const [layer, folder, ...rest] = file.split(sep);
+      if (layer !== "server" || rest.length === 0) return [];
+      return relativeImports(file)
+        .filter((target) => {
+          const [targetLayer, targetFolder, ...targetRest] = target.split(sep);
+          return targetLayer === "server" && targetRest.length > 0 && targetFolder !== folder;
+        })
+        .map((target) => `${file} imports ${target}`);
+    });
+    expect(strays).toEqual([]);
+  });
+
+  test("a foreign API has one edge file", () => {
+    for (const [name, edge] of Object.entries(edges)) {
+      const importers = files.filter((file) => {
+        return layers.some((layer) => file.startsWith(`${layer}${sep}`)) && importsOf(file).includes(name);
+      });
+      if (edge !== "") expect(importers, name).toEqual([normalize(edge)]);
+      for (const layer of layers) {
+        const inLayer = importers.filter((file) => file.startsWith(`${layer}${sep}`));
+        expect(inLayer.length, `${name} in ${layer}: ${inLayer.join(", ")}`).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+});
+
+describe("documents", () => {
+  const documents = [
+    "README.md",
+    "engine/FORMAT.md",
+    "query/README.md",
+    "bench/README.md",
+    "fixtures/README.md",
+  ];
+
+  test.each(documents)("every path that %s names exists", (document) => {
+    const text = readFileSync(join(root, document), "utf8");
+    const named = [...text.matchAll(/`((?:engine|query|server|bench|fixtures|test)\/[\w./-]+)`/g)].map(
+      (match) => match[1]!,
+    );
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test.each(documents)("every npm script that %s names exists", (document) => {
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+      scripts: Record<string, string>;
+    };
+    const text = readFileSync(join(root, document), "utf8");
+    const named = [...text.matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g)].map((match) => match[1]!);
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+  });
+});
+
+function sourceFiles(): string[] {
+  return ["engine", "query", "server", "bench", "fixtures", "test"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.[jt]s$/.test(entry.name))
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+      .filter((file) => !file.includes("node_modules")),
+  );
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(root, file), "utf8");
+  return [
+    ...text.matchAll(/^(?:import|export)\b[^"';]*?from "([^"]+)"|\bimport\("([^"]+)"\)|^import "([^"]+)"/gm),
+  ].map((match) => (match[1] ?? match[2] ?? match[3])!);
+}
+
+function relativeImports(file: string): string[] {
+  return importsOf(file)
+    .filter((target) => target.startsWith("."))
+    .map((target) => normalize(join(dirname(file), target)));
+}
