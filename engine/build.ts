@@ -20,8 +20,6 @@ import {
 } from "./draft.ts";
 import {
   type AttributeVector,
-  decodeColumn,
-  decodeDelta,
   type EncodedColumn,
   encodeAttribute,
   encodeDelta,
@@ -29,6 +27,7 @@ import {
   encodeText,
 } from "./encoding.ts";
 import { Failure } from "./failure.ts";
+import { plainColumns } from "./heap.ts";
 import {
   attributeColumnsMax,
   chunkMessageBytesMax,
@@ -38,7 +37,9 @@ import {
 } from "./limits.ts";
 import { buildMembership, hashText } from "./membership.ts";
 import { parseDecimal } from "./number.ts";
+import { parseRest } from "./rest.ts";
 import type { TextVector } from "./text.ts";
+import { ChunkView } from "./view.ts";
 
 export interface BuildOptions {
   /** For disk: with templates and membership filters, which take time to build and pay on disk only. */
@@ -126,16 +127,13 @@ function buildChunk(sorted: SortedDraft, from: number, to: number, options: Buil
   const rows = to - from;
   add(columnHeader("time", "", rows), encodeDelta(sorted.timeNs.subarray(from, to), 0), undefined);
   add(columnHeader("arrival", "", rows), encodeDelta(sorted.arrival.subarray(from, to), 1), undefined);
-  const message = sliceText(sorted.message, from, to);
-  add(
-    columnHeader("message", "", rows),
-    options.sealed ? encodeMessage(message) : encodeText(message),
-    undefined,
+  const attributes = sorted.attributes.map(
+    ([key, vector]) => [key, sliceAttribute(vector, from, to)] as const,
   );
+  addMessage(add, sliceText(sorted.message, from, to), attributes, options);
   addAttribute(add, columnHeader("level", "", 0), sliceAttribute(sorted.level, from, to), options);
-  for (const [key, vector] of sorted.attributes) {
-    addAttribute(add, columnHeader("attribute", key, 0), sliceAttribute(vector, from, to), options);
-  }
+  for (const [key, vector] of attributes)
+    addAttribute(add, columnHeader("attribute", key, 0), vector, options);
   if (sorted.rest !== undefined) {
     addAttribute(add, columnHeader("rest", "", 0), sliceAttribute(sorted.rest, from, to), { sealed: false });
   }
@@ -143,6 +141,26 @@ function buildChunk(sorted: SortedDraft, from: number, to: number, options: Buil
 }
 
 type AddColumn = (column: ColumnHeader, encoded: EncodedColumn, filter: Uint8Array | undefined) => void;
+
+function addMessage(
+  add: AddColumn,
+  text: TextVector,
+  attributes: readonly (readonly [string, AttributeVector])[],
+  options: BuildOptions,
+): void {
+  const rows = text.offsets.length - 1;
+  if (!options.sealed) {
+    add(columnHeader("message", "", rows), encodeText(text), undefined);
+    return;
+  }
+  // What a header lists is small already; ids are what costs twice.
+  const repeatables = attributes.flatMap(([key, { values, codes }]) =>
+    values.length > headerValuesMax ? [{ key, at: (row: number) => values[codes[row]!] }] : [],
+  );
+  const { message, variables } = encodeMessage(text, repeatables);
+  add(columnHeader("message", "", rows), message, undefined);
+  for (const group of variables) add(columnHeader("variables", group.group, rows), group, group.filter);
+}
 
 /** A column that no row of the chunk has is left out. */
 function addAttribute(
@@ -220,23 +238,21 @@ function sliceAttribute(vector: AttributeVector, from: number, to: number): Attr
 
 function appendChunk(draft: ChunkDraft, source: ChunkSource): void {
   const base = draft.rows;
-  for (const [i, header] of source.header.columns.entries()) {
-    const payload = source.payload(i);
-    if (header.role === "time") appendNumbers(draft.timeNs, decodeDelta(payload), 0);
-    else if (header.role === "arrival")
-      appendNumbers(draft.arrival, decodeDelta(payload), source.arrivalBase);
-    else if (header.role === "message") appendMessages(draft, decodeColumn(payload));
-    else if (header.role === "rest") appendRest(draft, decodeColumn(payload), base);
-    else {
-      const attribute = header.role === "level" ? draft.level : attributeOf(draft, header.key);
-      appendAttribute(attribute, decodeColumn(payload), base);
-    }
+  const view = new ChunkView(source, 0, plainColumns);
+  appendNumbers(draft.timeNs, view.timeNs);
+  appendNumbers(draft.arrival, view.arrival);
+  appendMessages(draft, view.column({ kind: "message" }));
+  for (const { role, key } of source.header.columns) {
+    if (role === "level") appendAttribute(draft.level, view.column({ kind: "level" }), base);
+    else if (role === "attribute")
+      appendAttribute(attributeOf(draft, key), view.column({ kind: "attribute", key }), base);
+    else if (role === "rest") appendRest(draft, view.rest, base);
   }
   draft.rows += source.header.rows;
 }
 
-function appendNumbers(target: number[], values: Float64Array, base: number): void {
-  for (const value of values) target.push(value + base);
+function appendNumbers(target: number[], values: Float64Array): void {
+  for (const value of values) target.push(value);
 }
 
 function appendMessages(draft: ChunkDraft, column: Column): void {
@@ -269,10 +285,4 @@ function appendRest(draft: ChunkDraft, column: Column, base: number): void {
     if (pairs === undefined) continue;
     for (const [key, value] of parseRest(pairs)) attributeOf(draft, key).push(base + row, value);
   }
-}
-
-/** The pairs of a `rest` column's text. */
-export function parseRest(text: string): [key: string, value: string][] {
-  const flat = JSON.parse(text) as string[];
-  return Array.from({ length: flat.length / 2 }, (_, i) => [flat[i * 2]!, flat[i * 2 + 1]!]);
 }

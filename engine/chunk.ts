@@ -3,11 +3,12 @@ import type { AttributeVector, EncodingName } from "./encoding.ts";
 import { Failure } from "./failure.ts";
 import { align8 } from "./payload.ts";
 
-export type ColumnRole = "time" | "arrival" | "level" | "message" | "attribute" | "rest";
+/** `variables`: a group of the variables of messages that are stored as templates. */
+export type ColumnRole = "time" | "arrival" | "level" | "message" | "variables" | "attribute" | "rest";
 
 export interface ColumnHeader {
   role: ColumnRole;
-  /** Attribute key; "" for the other roles. */
+  /** Attribute key, or name of a group of variables; "" for the other roles. */
   key: string;
   encoding: EncodingName;
   /** Rows that have a value. */

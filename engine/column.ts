@@ -1,15 +1,26 @@
 /** Decoded columns: what kernels and filters read. */
 import { type Bitmap, hasBit } from "./bitmap.ts";
+import { uint32Of } from "./payload.ts";
 import type { MessageColumn } from "./template/messages.ts";
 import { decodeText, type TextVector, textAt } from "./text.ts";
 
 export type Codes = Uint8Array | Uint16Array | Uint32Array;
 
+export interface DictionaryColumn {
+  kind: "dictionary";
+  rows: number;
+  values: TextVector;
+  valueCount: number;
+  /** A row's code is its place in `values`; the code `valueCount` says that the row lacks the field. */
+  codes: Codes;
+  /** The values as strings, once somebody has asked for them. */
+  texts?: readonly string[];
+}
+
 export type Column =
   | { kind: "absent"; rows: number }
   | { kind: "constant"; rows: number; value: string; valid: Bitmap | null }
-  /** A row's code is its place in `values`; the code `valueCount` says that the row lacks the field. */
-  | { kind: "dictionary"; rows: number; values: TextVector; valueCount: number; codes: Codes }
+  | DictionaryColumn
   /** Numbers whose text is what JavaScript prints for them. */
   | { kind: "number"; rows: number; values: Float64Array; valid: Bitmap | null }
   /** Lower-case hexadecimal text of 2 × `width` digits. */
@@ -27,7 +38,8 @@ export function columnText(column: Column, row: number): string | undefined {
       return isValid(column.valid, row) ? column.value : undefined;
     case "dictionary": {
       const code = column.codes[row]!;
-      return code === column.valueCount ? undefined : textAt(column.values, code);
+      if (code === column.valueCount) return undefined;
+      return column.texts === undefined ? textAt(column.values, code) : column.texts[code]!;
     }
     case "number":
       return isValid(column.valid, row) ? String(column.values[row]!) : undefined;
@@ -42,28 +54,29 @@ export function columnText(column: Column, row: number): string | undefined {
   }
 }
 
-export function dictionaryTexts(column: Extract<Column, { kind: "dictionary" }>): string[] {
-  return Array.from({ length: column.valueCount }, (_, code) => textAt(column.values, code));
+export function dictionaryTexts(column: DictionaryColumn): readonly string[] {
+  column.texts ??= Array.from({ length: column.valueCount }, (_, code) => textAt(column.values, code));
+  return column.texts;
 }
 
-/** Bytes that a decoded column keeps alive. */
-export function columnBytes(column: Column): number {
-  const valid = "valid" in column && column.valid !== null ? column.valid.byteLength : 0;
-  switch (column.kind) {
-    case "absent":
-    case "constant":
-      return valid + 64;
-    case "dictionary":
-      return column.codes.byteLength + column.values.bytes.byteLength + column.values.offsets.byteLength;
-    case "number":
-      return valid + column.values.byteLength;
-    case "hex":
-      return valid + column.bytes.byteLength;
-    case "text":
-      return valid + column.text.bytes.byteLength + column.text.offsets.byteLength;
-    case "message":
-      return column.messages.byteLength;
+/** UTF-8 of one row's text, empty where the row lacks the field. */
+export function columnBytes(column: Column, row: number): Uint8Array {
+  if (column.kind === "dictionary") {
+    const code = column.codes[row]!;
+    const { offsets, bytes } = column.values;
+    return code === column.valueCount ? noBytes : bytes.subarray(offsets[code], offsets[code + 1]);
   }
+  return Buffer.from(columnText(column, row) ?? "", "utf8");
+}
+
+const noBytes = new Uint8Array(0);
+
+/** Codes of 1, 2 or 4 bytes that lie on these. */
+export function codesOfWidth(bytes: Uint8Array, width: number): Codes {
+  if (width === 1) return bytes;
+  return width === 2
+    ? new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 1)
+    : uint32Of(bytes);
 }
 
 export function isValid(valid: Bitmap | null, row: number): boolean {

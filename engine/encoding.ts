@@ -1,10 +1,17 @@
 /** How a column's values become bytes, chosen by what they are, and back. */
 import { type Bitmap, emptyBitmap, setBit } from "./bitmap.ts";
-import type { Codes, Column } from "./column.ts";
+import { type Codes, type Column, codesOfWidth } from "./column.ts";
 import { Failure } from "./failure.ts";
+import { type Heap, plainHeap } from "./heap.ts";
 import { roundTripNumber } from "./number.ts";
-import { bytesOf, type Payload, readPayload, writePayload } from "./payload.ts";
-import { decodeMessages, encodeMessages } from "./template/messages.ts";
+import { bytesOf, float64Of, type Payload, readPayload, uint32Of, writePayload } from "./payload.ts";
+import { decodeMessages, encodeMessages, type LoadGroup, type MessageColumn } from "./template/messages.ts";
+import {
+  decodeVariables,
+  type ReadAttribute,
+  type Repeatable,
+  type VariableGroup,
+} from "./template/variables.ts";
 import { decodeText, type TextVector, textVector } from "./text.ts";
 
 /** Part of the format: the numbers stand in every stored column. */
@@ -17,6 +24,7 @@ const Encoding = {
   text: 6,
   delta: 7,
   template: 8,
+  variables: 9,
 } as const;
 
 export type EncodingName = keyof typeof Encoding;
@@ -50,12 +58,27 @@ export function encodeText(text: TextVector): EncodedColumn {
   return column("text", { encoding: Encoding.text, width: 4, hasValidity: false, rows, buffers });
 }
 
-/** Templates and variables where templates repeat, else plain text. */
-export function encodeMessage(text: TextVector): EncodedColumn {
-  const payload = encodeMessages(text);
-  return payload === undefined
-    ? encodeText(text)
-    : column("template", { ...payload, encoding: Encoding.template });
+/** A group of variables, which is a column of its own. */
+export interface EncodedVariables extends EncodedColumn {
+  group: string;
+  filter: Uint8Array | undefined;
+}
+
+/** Templates and variables where templates repeat, else plain text. `repeatables`: attributes that variables may repeat. */
+export function encodeMessage(
+  text: TextVector,
+  repeatables: readonly Repeatable[],
+): { message: EncodedColumn; variables: EncodedVariables[] } {
+  const encoded = encodeMessages(text, repeatables);
+  if (encoded === undefined) return { message: encodeText(text), variables: [] };
+  return {
+    message: column("template", { ...encoded.templates, encoding: Encoding.template }),
+    variables: encoded.groups.map(({ name, payload, filter }) => ({
+      ...column("variables", { ...payload, encoding: Encoding.variables }),
+      group: name,
+      filter,
+    })),
+  };
 }
 
 /** Whole numbers below 2^53 that change little from row to row: their differences, less `step`, zigzagged. */
@@ -77,12 +100,12 @@ export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
   });
 }
 
-export function decodeDelta(stored: Uint8Array): Float64Array {
+export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64Array {
   const payload = readPayload(stored);
   if (payload.encoding !== Encoding.delta) throw new Failure("damage", "column: not a delta encoding");
-  const [base, step] = float64At(payload, 0);
+  const [base, step] = float64Of(bufferAt(payload, 0));
   const deltas = widen(payload, 1);
-  const values = new Float64Array(payload.rows);
+  const values = heap.float64(payload.rows);
   let value = base! - step!;
   for (let row = 0; row < payload.rows; row++) {
     const delta = deltas[row]!;
@@ -92,10 +115,11 @@ export function decodeDelta(stored: Uint8Array): Float64Array {
   return values;
 }
 
-export function decodeColumn(stored: Uint8Array): Column {
+/** Every column but a message's templates. Throws Failure "damage". */
+export function decodeColumn(stored: Uint8Array, heap: Heap = plainHeap): Column {
   const payload = readPayload(stored);
   const { rows } = payload;
-  const valid: Bitmap | null = payload.hasValidity ? bufferAt(payload, 0) : null;
+  const valid: Bitmap | null = payload.hasValidity ? heap.place(bufferAt(payload, 0)) : null;
   const first = payload.hasValidity ? 1 : 0;
   switch (payload.encoding) {
     case Encoding.constant: {
@@ -103,22 +127,45 @@ export function decodeColumn(stored: Uint8Array): Column {
       return { kind: "constant", rows, value: decodeText(value, 0, value.byteLength), valid };
     }
     case Encoding.dictionary:
-      return decodeDictionary(payload);
+      return decodeDictionary(payload, heap);
     case Encoding.integer:
-      return { kind: "number", rows, values: decodeInteger(payload, first), valid };
+      return { kind: "number", rows, values: decodeInteger(payload, first, heap), valid };
     case Encoding.float:
-      return { kind: "number", rows, values: float64At(payload, first), valid };
+      return { kind: "number", rows, values: float64Of(heap.place(bufferAt(payload, first))), valid };
     case Encoding.hex:
-      return { kind: "hex", rows, width: payload.width, bytes: bufferAt(payload, first), valid };
+      return { kind: "hex", rows, width: payload.width, bytes: heap.place(bufferAt(payload, first)), valid };
     case Encoding.text: {
-      const text = { offsets: uint32At(payload, first), bytes: bufferAt(payload, first + 1) };
-      return { kind: "text", rows, text, valid };
+      const offsets = uint32Of(heap.place(bufferAt(payload, first)));
+      return {
+        kind: "text",
+        rows,
+        text: { offsets, bytes: heap.place(bufferAt(payload, first + 1)) },
+        valid,
+      };
     }
-    case Encoding.template:
-      return { kind: "message", rows, messages: decodeMessages(payload) };
     default:
       throw new Failure("damage", `column: unknown encoding ${payload.encoding}`);
   }
+}
+
+/** The message column: templates, whose variables are read when first asked for, or plain text. Throws Failure "damage". */
+export function decodeMessage(stored: Uint8Array, heap: Heap, loadGroup: LoadGroup): Column {
+  const payload = readPayload(stored);
+  if (payload.encoding !== Encoding.template) return decodeColumn(stored, heap);
+  return { kind: "message", rows: payload.rows, messages: decodeMessages(payload, heap, loadGroup) };
+}
+
+/** One group of a message column's variables. Throws Failure "damage". */
+export function decodeGroup(
+  stored: Uint8Array,
+  messages: MessageColumn,
+  group: number,
+  heap: Heap,
+  readAttribute: ReadAttribute,
+): VariableGroup {
+  const payload = readPayload(stored);
+  if (payload.encoding !== Encoding.variables) throw new Failure("damage", "message: no variables");
+  return decodeVariables(payload, messages.slotsOfGroup(group), heap, readAttribute);
 }
 
 function encodeConstant({ values, codes }: AttributeVector): EncodedColumn {
@@ -141,15 +188,10 @@ function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
   });
 }
 
-function decodeDictionary(payload: Payload): Column {
-  const values = { offsets: uint32At(payload, 0), bytes: bufferAt(payload, 1) };
-  const bytes = bufferAt(payload, 2);
-  const codes: Codes =
-    payload.width === 1
-      ? bytes
-      : payload.width === 2
-        ? new Uint16Array(bytes.buffer, bytes.byteOffset, payload.rows)
-        : new Uint32Array(bytes.buffer, bytes.byteOffset, payload.rows);
+function decodeDictionary(payload: Payload, heap: Heap): Column {
+  const [offsets, texts, bytes] = [0, 1, 2].map((i) => heap.place(bufferAt(payload, i)));
+  const values = { offsets: uint32Of(offsets!), bytes: texts! };
+  const codes = codesOfWidth(bytes!, payload.width);
   return { kind: "dictionary", rows: payload.rows, values, valueCount: values.offsets.length - 1, codes };
 }
 
@@ -202,10 +244,10 @@ function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undef
   return column("float", payloadOf(Encoding.float, 8, codes.length, validity, [...validity, bytesOf(rows)]));
 }
 
-function decodeInteger(payload: Payload, first: number): Float64Array {
-  const base = float64At(payload, first)[0]!;
+function decodeInteger(payload: Payload, first: number, heap: Heap): Float64Array {
+  const base = float64Of(bufferAt(payload, first))[0]!;
   const offsets = widen(payload, first + 1);
-  const values = new Float64Array(payload.rows);
+  const values = heap.float64(payload.rows);
   for (let row = 0; row < values.length; row++) values[row] = base + offsets[row]!;
   return values;
 }
@@ -266,14 +308,4 @@ function bufferAt(payload: Payload, index: number): Uint8Array {
   const buffer = payload.buffers[index];
   if (buffer === undefined) throw new Failure("damage", `column: buffer ${index} is missing`);
   return buffer;
-}
-
-function uint32At(payload: Payload, index: number): Uint32Array {
-  const bytes = bufferAt(payload, index);
-  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
-}
-
-function float64At(payload: Payload, index: number): Float64Array {
-  const bytes = bufferAt(payload, index);
-  return new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 3);
 }

@@ -55,8 +55,13 @@ export const futureNsMax = 86_400_000_000_000n;
 /** Environments that one thread keeps mapped. */
 export const openPartitionsMax = 32;
 
-/** Decoded columns that one scan thread keeps. */
-export const columnCacheBytes = 512 * MiB;
+/** Chunks whose headers one scan thread keeps open, some 20 KiB each. */
+export const openViewsMax = 4_096;
+/** Decoded columns of all scan threads together, as a share of the machine's memory, where nothing else is asked for. */
+export const columnCacheShare = 0.25;
+/** The least and the most that the column cache of one thread can have: a large chunk, and what 32-bit addresses reach. */
+export const columnCacheBytesMin = 256 * MiB;
+export const columnCacheBytesMax = 4 * GiB - 64 * KiB;
 
 /** Chunks with fewer rows than this share of chunkRowsMax are merged once enough of them stand beside each other. */
 export const mergeRowsMax = chunkRowsMax / 4;

@@ -1,33 +1,25 @@
 /** Filters over messages that are stored as templates and variables. */
+import type { Bitmap } from "./bitmap.ts";
 import { foldCase, isAscii } from "./fold.ts";
 import type { LeafFilter } from "./predicate.ts";
-import { type BlockFilter, type Checkpoint, eachRow } from "./selection.ts";
 import type { MessageColumn } from "./template/messages.ts";
-import { MessageSearch } from "./template/search.ts";
+import { messagesHolding, textNeedle } from "./template/search.ts";
+import type { ChunkView } from "./view.ts";
 
-/** Undefined where templates cannot decide: the filter is then to run over the messages as plain text. */
-export function compileTemplateFilter(
+/** The chunk's rows that pass, undefined where none does; "unsettled" where templates cannot decide and rows are to be looked at. */
+export function searchMessages(
   filter: LeafFilter,
   messages: MessageColumn,
-  checkpoint: Checkpoint,
-): BlockFilter | undefined {
-  if (filter.kind !== "contains") return undefined;
-  const search = templateSearch(filter.text, filter.ignoreCase, messages);
-  if (search === "all") return () => undefined;
-  if (search === "none") return (block) => void block.selection.fill(0);
-  return search === undefined ? undefined : eachRow((row) => search.holds(row), checkpoint);
-}
-
-/** Undefined where case is ignored and the text is not ASCII. */
-function templateSearch(
-  text: string,
-  ignoreCase: boolean,
-  messages: MessageColumn,
-): MessageSearch | "all" | "none" | undefined {
+  view: ChunkView,
+): Bitmap | undefined | "all" | "unsettled" {
+  if (filter.kind !== "contains") return "unsettled";
+  const { text, ignoreCase } = filter;
   if (text === "") return "all";
   const wanted = ignoreCase ? foldCase(text) : text;
-  if (ignoreCase && !isAscii(wanted)) return undefined;
+  if (ignoreCase && !isAscii(wanted)) return "unsettled";
   // A lone surrogate has no UTF-8 and so stands in no stored text.
-  if (!wanted.isWellFormed()) return "none";
-  return new MessageSearch(messages, Buffer.from(wanted, "utf8"), ignoreCase);
+  if (!wanted.isWellFormed()) return undefined;
+  const needle = textNeedle(Buffer.from(wanted, "utf8"), ignoreCase);
+  const { kernels, scratch } = view.heap;
+  return messagesHolding(messages, needle, { kernels, scratch, letters: () => view.letters() });
 }

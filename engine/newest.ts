@@ -1,13 +1,11 @@
 /** The newest rows found so far, at most `limit`: newest first, ties in the order of arrival. */
 import type { ChunkRef } from "./protocol.ts";
-import type { ChunkView } from "./view.ts";
 
 export interface Candidate {
   day: number;
   timeNs: number;
   arrival: number;
   ref: ChunkRef;
-  view: ChunkView;
   row: number;
   /** Attributes with what stages extracted; undefined where they are the stored ones. */
   attributes: Map<string, string> | undefined;

@@ -73,3 +73,11 @@ export function align8(byteLength: number): number {
 export function bytesOf(array: ArrayBufferView): Uint8Array {
   return new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset, array.byteLength);
 }
+
+export function uint32Of(bytes: Uint8Array): Uint32Array {
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
+}
+
+export function float64Of(bytes: Uint8Array): Float64Array {
+  return new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 3);
+}

@@ -1,5 +1,5 @@
 /** The matching rows of one chunk as buffers in Arrow's layout. */
-import { fullBitmap, hasBit } from "./bitmap.ts";
+import { hasBit } from "./bitmap.ts";
 import { checkCaps, checkControl } from "./control.ts";
 import { dayStartNs } from "./day.ts";
 import type { ReadAnswer, ReadTask } from "./protocol.ts";
@@ -7,7 +7,7 @@ import { judge } from "./prune.ts";
 import { lowerBound, rangeInDay } from "./range.ts";
 import { compileRowSteps } from "./rowsteps.ts";
 import { type OpenView, rowState, splitSteps } from "./search.ts";
-import { compileFilter } from "./selection.ts";
+import { compileFilter, selectRows } from "./selection.ts";
 import { TextDraft } from "./text.ts";
 import type { ChunkView } from "./view.ts";
 
@@ -56,10 +56,12 @@ function matchingRows(
   if (judge(filter, view) === "none") return [];
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
   const from = lowerBound(view.timeNs, range.from);
-  const rows = lowerBound(view.timeNs, range.to) - from;
-  const selection = fullBitmap(rows);
-  compileFilter(filter, view, () => checkControl(task.control))({ from, rows, selection });
+  const to = lowerBound(view.timeNs, range.to);
+  if (from >= to) return [];
+  const first = from & ~7;
+  const selection = selectRows(view.heap, first, from, to);
+  compileFilter(filter, view, () => checkControl(task.control))({ from: first, rows: to - first, selection });
   const matching: number[] = [];
-  for (let i = 0; i < rows; i++) if (hasBit(selection, i)) matching.push(from + i);
+  for (let row = from; row < to; row++) if (hasBit(selection, row - first)) matching.push(row);
   return matching;
 }

@@ -1,27 +1,29 @@
 /** What one thread keeps open between queries: partitions, and chunks with their decoded columns. */
 import { type ChunkSource, openImage } from "./chunk.ts";
-import { columnCacheBytes, openPartitionsMax } from "./limits.ts";
+import type { ColumnMemory } from "./columnmemory.ts";
+import { openPartitionsMax, openViewsMax } from "./limits.ts";
 import { type Environment, openEnvironment } from "./lmdb.ts";
 import { openChunk } from "./partition.ts";
 import type { ChunkRef } from "./protocol.ts";
 import { ChunkView } from "./view.ts";
 
 export class Readers {
-  readonly #cacheBytes: number;
+  readonly #memory: ColumnMemory;
   /** Both maps are in order of last use. */
   readonly #environments = new Map<string, Environment>();
   readonly #views = new Map<string, ChunkView>();
 
-  constructor(cacheBytes = columnCacheBytes) {
-    this.#cacheBytes = cacheBytes;
+  constructor(memory: ColumnMemory) {
+    this.#memory = memory;
   }
 
-  /** Throws Failure "damage". */
+  /** Begins a turn of the column memory: of the views opened before, nothing may be in use. Throws Failure "damage". */
   open(ref: ChunkRef): ChunkView {
+    this.#memory.beginTurn();
     const name =
       ref.kind === "sealed" ? `${ref.dir}/${ref.entry.id}/${ref.entry.checksum}` : `image/${ref.id}`;
     let view = this.#views.get(name);
-    if (view === undefined) view = new ChunkView(this.#source(ref), ref.day);
+    if (view === undefined) view = new ChunkView(this.#source(ref), ref.day, this.#memory);
     else this.#views.delete(name);
     this.#views.set(name, view);
     this.#evict();
@@ -32,7 +34,11 @@ export class Readers {
   forget(dir: string): void {
     this.#environments.get(dir)?.close();
     this.#environments.delete(dir);
-    for (const name of this.#views.keys()) if (name.startsWith(`${dir}/`)) this.#views.delete(name);
+    for (const [name, view] of this.#views) {
+      if (!name.startsWith(`${dir}/`)) continue;
+      view.release();
+      this.#views.delete(name);
+    }
   }
 
   close(): void {
@@ -65,13 +71,11 @@ export class Readers {
     return openChunk(environment, ref.entry, ref.dir);
   }
 
-  /** Views grow as columns are decoded, so the sum is taken anew; a few dozen chunks make that cheap. */
+  /** Columns go by themselves; this bounds the headers. */
   #evict(): void {
-    let bytes = 0;
-    for (const view of this.#views.values()) bytes += view.decodedBytes;
     for (const [oldest, view] of this.#views) {
-      if (bytes <= this.#cacheBytes || this.#views.size === 1) return;
-      bytes -= view.decodedBytes;
+      if (this.#views.size <= openViewsMax) return;
+      view.release();
       this.#views.delete(oldest);
     }
   }

@@ -1,5 +1,5 @@
 /** The newest matching rows of some chunks, on one thread. */
-import { type Bitmap, fullBitmap, hasBit } from "./bitmap.ts";
+import { hasBit } from "./bitmap.ts";
 import { columnText } from "./column.ts";
 import { checkCaps, checkControl } from "./control.ts";
 import { timeInDay } from "./day.ts";
@@ -11,7 +11,7 @@ import type { ChunkRef, DamagedChunk, FoundRows, Scanned, SearchAnswer, SearchTa
 import { judge } from "./prune.ts";
 import { lowerBound, rangeInDay } from "./range.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
-import { type BlockFilter, compileFilter, timeText } from "./selection.ts";
+import { type BlockFilter, compileFilter, selectRows, timeText } from "./selection.ts";
 import type { ChunkView } from "./view.ts";
 
 export type OpenView = (ref: ChunkRef) => ChunkView;
@@ -32,7 +32,7 @@ export async function searchChunks(task: SearchTask, open: OpenView, pause: Paus
       damaged.push(damageOf(ref, error));
     }
   }
-  return { rows: gather(task, newest.finish(), damaged), scanned, damaged };
+  return { rows: gather(task, newest.finish(), open, damaged), scanned, damaged };
 }
 
 /** The report of a sealed chunk that cannot be read; every other error is thrown on. */
@@ -82,9 +82,9 @@ function searchChunk(
   const rowFrom = lowerBound(view.timeNs, range.from);
   let rowTo = lowerBound(view.timeNs, range.to);
   while (rowTo > rowFrom && newest.admits(day, view.timeNs[rowTo - 1]!)) {
-    const from = Math.max(rowFrom, rowTo - blockRows);
+    const from = Math.max(rowFrom & ~7, (rowTo - blockRows) & ~7);
     checkControl(task.control);
-    searchBlock(view, from, rowTo, search);
+    searchBlock(view, { from, rowFrom: Math.max(from, rowFrom), rowTo }, search);
     scanned.rows += rowTo - from;
     checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
     rowTo = from;
@@ -100,10 +100,17 @@ interface BlockSearch {
   rest: RowSteps | undefined;
 }
 
-function searchBlock(view: ChunkView, from: number, to: number, search: BlockSearch): void {
+/** Rows [rowFrom, rowTo), in a block that begins at `from`. */
+interface BlockRows {
+  from: number;
+  rowFrom: number;
+  rowTo: number;
+}
+
+function searchBlock(view: ChunkView, { from, rowFrom, rowTo }: BlockRows, search: BlockSearch): void {
   const { ref, newest, isBehind, filter, rest } = search;
-  const rows = to - from;
-  const selection: Bitmap = fullBitmap(rows);
+  const rows = rowTo - from;
+  const selection = selectRows(view.heap, from, rowFrom, rowTo);
   filter({ from, rows, selection });
   for (let i = rows - 1; i >= 0; i--) {
     if (!hasBit(selection, i)) continue;
@@ -117,7 +124,7 @@ function searchBlock(view: ChunkView, from: number, to: number, search: BlockSea
       if (!rest(state)) continue;
       attributes = state.attributes;
     }
-    newest.add({ day: view.day, timeNs, arrival: view.arrival[row]!, ref, view, row, attributes });
+    newest.add({ day: view.day, timeNs, arrival: view.arrival[row]!, ref, row, attributes });
   }
 }
 
@@ -144,12 +151,17 @@ export function rowState(view: ChunkView, row: number) {
 }
 
 /** Throws Failure "limit" where the rows together are larger than the query may hold. */
-function gather(task: SearchTask, candidates: readonly Candidate[], damaged: DamagedChunk[]): FoundRows {
+function gather(
+  task: SearchTask,
+  candidates: readonly Candidate[],
+  open: OpenView,
+  damaged: DamagedChunk[],
+): FoundRows {
   const rows: FoundRows = { day: [], timeNs: [], arrival: [], level: [], message: [], attributes: [] };
   let memoryBytes = 0;
   for (const candidate of candidates) {
     try {
-      memoryBytes += gatherRow(rows, candidate);
+      memoryBytes += gatherRow(rows, candidate, open(candidate.ref));
     } catch (error) {
       // The store sets the chunk aside and asks again, so a row short here is in no answer.
       damaged.push(damageOf(candidate.ref, error));
@@ -169,7 +181,11 @@ function checkRowBytes(task: SearchTask, bytes: number): void {
 }
 
 /** Bytes of the row, counting a character as one. */
-function gatherRow(rows: FoundRows, { day, timeNs, arrival, view, row, attributes }: Candidate): number {
+function gatherRow(
+  rows: FoundRows,
+  { day, timeNs, arrival, row, attributes }: Candidate,
+  view: ChunkView,
+): number {
   const level = columnText(view.column({ kind: "level" }), row) ?? "";
   const message = columnText(view.column({ kind: "message" }), row) ?? "";
   const pairs = attributes === undefined ? view.attributes(row) : [...attributes];

@@ -1,13 +1,15 @@
 /** Filters over blocks of a chunk's rows: each clears the bits of rows that fail. */
-import { type Bitmap, clearBit, emptyBitmap, hasBit, isEmptyBitmap, subtract, unite } from "./bitmap.ts";
-import { type Column, columnText, dictionaryTexts } from "./column.ts";
-import type { Filter } from "./filter.ts";
-import { compileTemplateFilter } from "./messagesearch.ts";
-import { compareNumbers, type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
+import { type Bitmap, clearBit } from "./bitmap.ts";
+import { type Column, type DictionaryColumn, dictionaryTexts } from "./column.ts";
+import type { CompareOp, Filter } from "./filter.ts";
+import type { ColumnHeap } from "./heap.ts";
+import { searchMessages } from "./messagesearch.ts";
+import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
 import { compileTextFilter } from "./textsearch.ts";
+import { eachRow, eachValue } from "./valuefilter.ts";
 import type { ChunkView } from "./view.ts";
 
-/** Rows [from, from + rows) of a chunk; bit i of the selection is row from + i. */
+/** Rows [from, from + rows) of a chunk, `from` a multiple of 8; bit i of the selection, on the view's heap, is row from + i. */
 interface Block {
   from: number;
   rows: number;
@@ -19,114 +21,204 @@ export type BlockFilter = (block: Block) => void;
 /** Looks at the clock and at the cancel flag; throws Failure "deadline" or "cancelled". */
 export type Checkpoint = () => void;
 
-/** Compiles a filter for one chunk: tests of dictionary values run here once, not per row. */
+/** The chunk that a filter is compiled for. */
+export interface FilterScope {
+  view: ChunkView;
+  checkpoint: Checkpoint;
+}
+
+/** Compiles a filter for one chunk, for one turn of its heap: tests of dictionary values run here once, not per row. */
 export function compileFilter(filter: Filter, view: ChunkView, checkpoint: Checkpoint): BlockFilter {
+  return compile(filter, { view, checkpoint });
+}
+
+/** Every row of [rowFrom, rowTo), as the selection of the block that begins at `from`. */
+export function selectRows(heap: ColumnHeap, from: number, rowFrom: number, rowTo: number): Bitmap {
+  const rows = rowTo - from;
+  const selection = heap.scratch.uint8((rows + 7) >> 3);
+  heap.kernels.not(selection, rows);
+  for (let row = from; row < rowFrom; row++) clearBit(selection, row - from);
+  return selection;
+}
+
+function compile(filter: Filter, scope: FilterScope): BlockFilter {
   switch (filter.kind) {
     case "always":
-      return () => undefined;
+      return passAll;
     case "never":
-      return (block) => void block.selection.fill(0);
+      return passNone;
     case "and":
-      return allOf(filter.of.map((part) => compileFilter(part, view, checkpoint)));
+      return allOf(
+        filter.of.map((part) => compile(part, scope)),
+        scope.view.heap,
+      );
     case "or":
-      return anyOf(filter.of.map((part) => compileFilter(part, view, checkpoint)));
+      return anyOf(
+        filter.of.map((part) => compile(part, scope)),
+        scope.view.heap,
+      );
     case "not":
-      return negationOf(compileFilter(filter.of, view, checkpoint));
+      return negationOf(compile(filter.of, scope), scope.view.heap);
     default:
-      return compileLeaf(filter, view, checkpoint);
+      return compileLeaf(filter, scope);
   }
 }
 
-function allOf(filters: BlockFilter[]): BlockFilter {
+const passAll: BlockFilter = () => undefined;
+const passNone: BlockFilter = (block) => void block.selection.fill(0);
+
+function allOf(filters: BlockFilter[], { kernels }: ColumnHeap): BlockFilter {
   return (block) => {
     for (const filter of filters) {
-      if (isEmptyBitmap(block.selection)) return;
+      if (!kernels.anyBit(block.selection)) return;
       filter(block);
     }
   };
 }
 
-function anyOf(filters: BlockFilter[]): BlockFilter {
+function anyOf(filters: BlockFilter[], { kernels, scratch }: ColumnHeap): BlockFilter {
   return (block) => {
-    const result = emptyBitmap(block.rows);
+    const result = scratch.uint8(block.selection.length);
     for (const filter of filters) {
-      const selection = block.selection.slice();
+      const selection = scratch.place(block.selection);
       // Rows that an earlier branch took need no second test.
-      subtract(selection, result);
+      kernels.andNot(selection, result);
       filter({ ...block, selection });
-      unite(result, selection);
+      kernels.or(result, selection);
     }
     block.selection.set(result);
   };
 }
 
-function negationOf(filter: BlockFilter): BlockFilter {
+function negationOf(filter: BlockFilter, { kernels, scratch }: ColumnHeap): BlockFilter {
   return (block) => {
-    const selection = block.selection.slice();
+    const selection = scratch.place(block.selection);
     filter({ ...block, selection });
-    subtract(block.selection, selection);
+    kernels.andNot(block.selection, selection);
   };
 }
 
-function compileLeaf(filter: LeafFilter, view: ChunkView, checkpoint: Checkpoint): BlockFilter {
+function compileLeaf(filter: LeafFilter, scope: FilterScope): BlockFilter {
+  const { view, checkpoint } = scope;
   const { field } = filter;
   if (field.kind === "time") return timeFilter(filter, view);
-  let column = view.column(field);
-  if (column.kind === "message") {
-    const decided = compileTemplateFilter(filter, column.messages, checkpoint);
-    if (decided !== undefined) return decided;
-    column = { kind: "text", rows: column.rows, text: column.messages.text, valid: null };
+  const column = view.column(field);
+  switch (column.kind) {
+    case "absent":
+      return valueTest(filter)(undefined) ? passAll : passNone;
+    case "dictionary":
+      return dictionaryFilter(column, valueTest(filter), view.heap);
+    case "message":
+      return messageFilter(filter, column, scope);
+    case "text":
+      return compileTextFilter(filter, column, scope) ?? eachValue(column, valueTest(filter), checkpoint);
+    case "number":
+      if (filter.kind !== "compares") break;
+      return numberFilter(column, filter.op, filter.number, view.heap);
+    case "hex":
+      if (filter.kind !== "equals" || filter.value === "") break;
+      return idFilter(column, filter.value, view.heap);
+    case "constant":
+      return constantFilter(column, valueTest(filter), view.heap);
   }
-  if (column.kind === "text") {
-    const textFilter = compileTextFilter(filter, column, checkpoint);
-    if (textFilter !== undefined) return textFilter;
-  }
-  if (column.kind === "number" && filter.kind === "compares") {
-    const { values, valid } = column;
-    return eachRow(
-      (row) =>
-        (valid === null || hasBit(valid, row)) && compareNumbers(values[row]!, filter.op, filter.number),
-    );
-  }
-  if (column.kind === "hex" && filter.kind === "equals" && filter.value !== "") {
-    return idFilter(column, filter.value);
-  }
-  return columnFilter(column, valueTest(filter), checkpoint);
+  return eachValue(column, valueTest(filter), checkpoint);
 }
 
-/** Ids are compared as bytes: making their text costs a hundred times as much. */
-function idFilter({ bytes, width, valid }: Extract<Column, { kind: "hex" }>, value: string): BlockFilter {
-  if (value.length !== width * 2 || !/^[0-9a-f]+$/.test(value))
-    return (block) => void block.selection.fill(0);
-  const wanted = Buffer.from(value, "hex");
-  return eachRow((row) => {
-    const from = row * width;
-    let i = 0;
-    while (i < width && bytes[from + i] === wanted[i]) i++;
-    return i === width && (valid === null || hasBit(valid, row));
+/** Keeps the rows of a block that `find` finds, which may leave bits beyond the selection set. */
+function keepFound(
+  { kernels, scratch }: ColumnHeap,
+  find: (from: number, rows: number, found: Bitmap) => void,
+): BlockFilter {
+  return ({ from, rows, selection }) => {
+    const found = scratch.uint8(selection.length);
+    find(from, rows, found);
+    kernels.and(selection, found);
+  };
+}
+
+function dictionaryFilter(column: DictionaryColumn, test: ValueTest, heap: ColumnHeap): BlockFilter {
+  const passes = Uint8Array.from([...dictionaryTexts(column).map(test), test(undefined)], Number);
+  const first = passes.indexOf(1);
+  if (first < 0) return passNone;
+  if (!passes.includes(0)) return passAll;
+  const { codes } = column;
+  const only = passes.indexOf(1, first + 1) < 0;
+  return keepFound(heap, (from, rows, found) => {
+    const block = codes.subarray(from, from + rows);
+    if (only) heap.kernels.equalCodes(block, first, found);
+    else heap.kernels.codesInTable(block, passes, found);
   });
 }
 
-function columnFilter(column: Column, test: ValueTest, checkpoint: Checkpoint): BlockFilter {
-  if (column.kind === "absent")
-    return test(undefined) ? () => undefined : (block) => void block.selection.fill(0);
-  if (column.kind === "dictionary") {
-    const passes = Uint8Array.from([...dictionaryTexts(column).map(test), test(undefined)], Number);
-    const { codes } = column;
-    if (!passes.includes(0)) return () => undefined;
-    if (!passes.includes(1)) return (block) => void block.selection.fill(0);
-    return eachRow((row) => passes[codes[row]!] === 1);
-  }
-  if (column.kind === "constant") {
-    const present = test(column.value);
-    const absent = test(undefined);
-    const { valid } = column;
-    if (valid === null || present === absent) {
-      return present ? () => undefined : (block) => void block.selection.fill(0);
+function constantFilter(
+  { value, valid }: Extract<Column, { kind: "constant" }>,
+  test: ValueTest,
+  { kernels }: ColumnHeap,
+): BlockFilter {
+  const present = test(value);
+  const absent = test(undefined);
+  if (valid === null || present === absent) return present ? passAll : passNone;
+  return ({ from, selection }) => {
+    const bits = valid.subarray(from >> 3, (from >> 3) + selection.length);
+    if (present) kernels.and(selection, bits);
+    else kernels.andNot(selection, bits);
+  };
+}
+
+function numberFilter(
+  { values, valid }: Extract<Column, { kind: "number" }>,
+  op: CompareOp,
+  number: number,
+  heap: ColumnHeap,
+): BlockFilter {
+  const isLow = op === ">" || op === ">=";
+  const range = {
+    low: isLow ? number : Number.NEGATIVE_INFINITY,
+    high: isLow ? Number.POSITIVE_INFINITY : number,
+    lowOpen: op === ">",
+    highOpen: op === "<",
+  };
+  return keepFound(heap, (from, rows, found) => {
+    const bits = valid?.subarray(from >> 3, (from >> 3) + found.length) ?? null;
+    heap.kernels.numbersInRange(values.subarray(from, from + rows), range, bits, found);
+  });
+}
+
+/** Ids are compared as bytes: making their text costs a hundred times as much. */
+function idFilter(
+  { bytes, width, valid }: Extract<Column, { kind: "hex" }>,
+  value: string,
+  heap: ColumnHeap,
+): BlockFilter {
+  if (value.length !== width * 2 || !/^[0-9a-f]+$/.test(value)) return passNone;
+  const id = Buffer.from(value, "hex");
+  return keepFound(heap, (from, rows, found) => {
+    heap.kernels.equalIds(bytes.subarray(from * width, (from + rows) * width), id, found);
+    if (valid !== null) heap.kernels.and(found, valid.subarray(from >> 3, (from >> 3) + found.length));
+  });
+}
+
+/** Text is looked for in the whole chunk at once: templates and variables do not lie in the order of the rows. */
+function messageFilter(
+  filter: LeafFilter,
+  column: Extract<Column, { kind: "message" }>,
+  { view, checkpoint }: FilterScope,
+): BlockFilter {
+  let found: ReturnType<typeof searchMessages> | "unknown" = "unknown";
+  const rowByRow = eachValue(column, valueTest(filter), checkpoint);
+  return (block) => {
+    if (found === "unknown") {
+      checkpoint();
+      found = searchMessages(filter, column.messages, view);
     }
-    return eachRow((row) => (hasBit(valid, row) ? present : absent));
-  }
-  return eachRow((row) => test(columnText(column, row)), checkpoint);
+    if (found === "all") return;
+    if (found === "unsettled") rowByRow(block);
+    else if (found === undefined) passNone(block);
+    else {
+      const first = block.from >> 3;
+      view.heap.kernels.and(block.selection, found.subarray(first, first + block.selection.length));
+    }
+  };
 }
 
 /** The text of a time is its whole milliseconds since the epoch. */
@@ -138,16 +230,4 @@ function timeFilter(filter: LeafFilter, view: ChunkView): BlockFilter {
 
 export function timeText(day: number, timeNs: number): string {
   return String(day * 86_400_000 + Math.floor(timeNs / 1e6));
-}
-
-/** Rows tested between two looks at the clock. */
-const checkEvery = 1024;
-
-export function eachRow(passes: (row: number) => boolean, checkpoint?: Checkpoint): BlockFilter {
-  return ({ from, rows, selection }) => {
-    for (let i = 0; i < rows; i++) {
-      if (checkpoint !== undefined && i % checkEvery === 0) checkpoint();
-      if (hasBit(selection, i) && !passes(from + i)) clearBit(selection, i);
-    }
-  };
 }

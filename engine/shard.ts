@@ -8,13 +8,25 @@ const concurrentTasks = 1024;
 const isTypeScript = import.meta.url.endsWith(".ts");
 const workerUrl = new URL(isTypeScript ? "./worker.ts" : "./worker.js", import.meta.url);
 
+/** What a thread is started with. */
+export interface ThreadOptions {
+  columnCacheBytes: number;
+}
+
+/** On a worker thread: its options. */
+export function threadOptions(): ThreadOptions {
+  return Tinypool.workerData as ThreadOptions;
+}
+
 export class Shard {
   readonly #concurrent: boolean;
+  readonly #options: ThreadOptions;
   #pool: Tinypool;
   #closed = false;
 
-  constructor(options: { concurrent: boolean }) {
-    this.#concurrent = options.concurrent;
+  constructor({ concurrent, ...options }: { concurrent: boolean } & ThreadOptions) {
+    this.#concurrent = concurrent;
+    this.#options = options;
     this.#pool = this.#start();
   }
 
@@ -44,6 +56,7 @@ export class Shard {
       filename: workerUrl.href,
       minThreads: 1,
       maxThreads: 1,
+      workerData: this.#options,
       concurrentTasksPerWorker: this.#concurrent ? concurrentTasks : 1,
     });
   }

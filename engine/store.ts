@@ -1,7 +1,7 @@
 /** The store: appends rows, searches them, keeps them. */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
 import { type RecordBatch, recordBatch } from "./arrow.ts";
 import { type EncodedBatch, encodeBatch } from "./batch.ts";
@@ -23,7 +23,13 @@ import type { Step } from "./filter.ts";
 import { checkFormat } from "./format.ts";
 import { Journal } from "./journal.ts";
 import { removeLeftOvers } from "./keeper.ts";
-import { keyAgeMs, unsealedBytesStop } from "./limits.ts";
+import {
+  columnCacheBytesMax,
+  columnCacheBytesMin,
+  columnCacheShare,
+  keyAgeMs,
+  unsealedBytesStop,
+} from "./limits.ts";
 import { lockFolder } from "./lock.ts";
 import type { DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
 import type { LogRow, RefusedRow, Signal } from "./row.ts";
@@ -39,6 +45,8 @@ export interface StoreOptions {
   dir: string;
   /** Scan threads; one a core by default. */
   threads?: number;
+  /** Decoded columns kept by all scan threads together; a quarter of the machine's memory by default. */
+  columnCacheBytes?: number;
   /** Days that ended longer ago than this are removed; everything is kept by default. */
   retentionAgeMs?: number;
   /** Bytes of chunks to keep; the oldest go first. */
@@ -102,12 +110,18 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
+function cacheBytesOfThread(bytes: number | undefined, threads: number): number {
+  const share = (bytes ?? totalmem() * columnCacheShare) / threads;
+  return Math.min(Math.max(share, columnCacheBytesMin), columnCacheBytesMax);
+}
+
 export class Store {
   readonly #options: StoreOptions;
   readonly #unlock: () => Promise<void>;
   readonly #catalog: Catalog;
   readonly #shards: Shard[];
-  readonly #keeper = new Shard({ concurrent: false });
+  /** It decodes columns on its own heap. */
+  readonly #keeper = new Shard({ concurrent: false, columnCacheBytes: 0 });
   readonly #damage: DamageReport[] = [];
   readonly #running = new Set<Promise<unknown>>();
   readonly #pendingKeys = new Map<string, Promise<AppendResult>>();
@@ -120,7 +134,8 @@ export class Store {
     this.#unlock = unlock;
     this.#catalog = new Catalog(join(options.dir, "logs"));
     const threads = options.threads ?? availableParallelism();
-    this.#shards = Array.from({ length: threads }, () => new Shard({ concurrent: true }));
+    const columnCacheBytes = cacheBytesOfThread(options.columnCacheBytes, threads);
+    this.#shards = Array.from({ length: threads }, () => new Shard({ concurrent: true, columnCacheBytes }));
   }
 
   static async open(options: StoreOptions, unlock: () => Promise<void>): Promise<Store> {

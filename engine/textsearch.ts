@@ -1,11 +1,12 @@
 /** Text search over plain text columns: whole blocks of bytes at once where it can be, else row by row. */
-import { type Bitmap, clearBit, emptyBitmap, hasBit, intersect, setBit } from "./bitmap.ts";
+import { clearBit, hasBit } from "./bitmap.ts";
 import { type Column, isValid } from "./column.ts";
-import { containsFoldedAscii, foldCase, isAscii } from "./fold.ts";
+import { foldCase, isAscii } from "./fold.ts";
+import { needleOf } from "./kernels/needle.ts";
 import { compilePattern } from "./pattern.ts";
 import type { LeafFilter } from "./predicate.ts";
-import type { BlockFilter, Checkpoint } from "./selection.ts";
-import { type TextVector, textAt } from "./text.ts";
+import type { BlockFilter, Checkpoint, FilterScope } from "./selection.ts";
+import { textAt } from "./text.ts";
 
 type TextColumn = Extract<Column, { kind: "text" }>;
 
@@ -13,15 +14,15 @@ type TextColumn = Extract<Column, { kind: "text" }>;
 export function compileTextFilter(
   filter: LeafFilter,
   column: TextColumn,
-  checkpoint: Checkpoint,
+  scope: FilterScope,
 ): BlockFilter | undefined {
   if (filter.field.kind === "level") return undefined;
-  if (filter.kind === "contains") return containsFilter(filter.text, filter.ignoreCase, column, checkpoint);
+  if (filter.kind === "contains") return containsFilter(filter.text, filter.ignoreCase, column, scope);
   if (filter.kind === "matches") {
     const pattern = compilePattern(filter.pattern, { whole: filter.whole });
     const emptyPasses = pattern.test("");
     const { bytes } = column.text;
-    return eachText(column, checkpoint, (row, from, to) =>
+    return eachText(column, scope.checkpoint, (row, from, to) =>
       isValid(column.valid, row) ? pattern.test(bytes.subarray(from, to)) : emptyPasses,
     );
   }
@@ -32,46 +33,24 @@ function containsFilter(
   text: string,
   ignoreCase: boolean,
   column: TextColumn,
-  checkpoint: Checkpoint,
+  { view, checkpoint }: FilterScope,
 ): BlockFilter {
   if (text === "") return () => undefined;
-  if (!ignoreCase) {
-    // A lone surrogate has no UTF-8 and so stands in no stored text.
-    if (!text.isWellFormed()) return (block) => void block.selection.fill(0);
-    const needle = Buffer.from(text, "utf8");
-    return (block) => {
-      checkpoint();
-      intersect(block.selection, rowsHolding(column.text, needle, block.from, block.rows));
-    };
+  // A lone surrogate has no UTF-8 and so stands in no stored text.
+  if (!text.isWellFormed()) return (block) => void block.selection.fill(0);
+  const wanted = ignoreCase ? foldCase(text) : text;
+  if (ignoreCase && !isAscii(wanted)) {
+    return eachText(column, checkpoint, (row) => foldCase(textAt(column.text, row)).includes(wanted));
   }
-  const folded = foldCase(text);
-  if (!isAscii(folded)) {
-    return eachText(column, checkpoint, (row) => foldCase(textAt(column.text, row)).includes(folded));
-  }
-  const needle = Buffer.from(folded, "latin1");
-  const { bytes } = column.text;
-  return eachText(column, checkpoint, (_, from, to) => containsFoldedAscii(bytes, from, to, needle));
-}
-
-/** Rows of a block whose bytes hold the needle: one search over the block's bytes, hits turned into rows. */
-function rowsHolding(text: TextVector, needle: Buffer, from: number, rows: number): Bitmap {
-  const { offsets } = text;
-  const found = emptyBitmap(rows);
-  const end = offsets[from + rows]!;
-  const haystack = Buffer.from(text.bytes.buffer, text.bytes.byteOffset, end);
-  let row = from;
-  let at = haystack.indexOf(needle, offsets[from]!);
-  while (at >= 0 && at < end) {
-    while (offsets[row + 1]! <= at) row++;
-    if (at + needle.byteLength <= offsets[row + 1]!) {
-      setBit(found, row - from);
-      at = haystack.indexOf(needle, offsets[row + 1]!);
-    } else {
-      // The hit straddles two rows: only the next byte may begin another.
-      at = haystack.indexOf(needle, at + 1);
-    }
-  }
-  return found;
+  const needle = needleOf(Buffer.from(wanted, "utf8"), ignoreCase);
+  const { offsets, bytes } = column.text;
+  const { kernels, scratch } = view.heap;
+  return ({ from, rows, selection }) => {
+    checkpoint();
+    const found = scratch.uint8(selection.length);
+    kernels.rowsHolding({ offsets: offsets.subarray(from, from + rows + 1), bytes }, needle, found);
+    kernels.and(selection, found);
+  };
 }
 
 /** Bytes read between two looks at the clock. */

@@ -1,21 +1,36 @@
-/** A chunk opened for one scan: its columns, decoded when first asked for. */
-import { parseRest } from "./build.ts";
+/** A chunk opened on one thread: its columns, decoded when first asked for. */
 import { type ChunkHeader, type ChunkSource, type ColumnRole, findColumn } from "./chunk.ts";
 import { type Column, columnBytes, columnText } from "./column.ts";
-import { decodeColumn, decodeDelta } from "./encoding.ts";
+import { decodeColumn, decodeDelta, decodeGroup, decodeMessage } from "./encoding.ts";
+import { Failure } from "./failure.ts";
 import type { Field } from "./filter.ts";
+import type { ColumnHeap, Held } from "./heap.ts";
+import { parseRest } from "./rest.ts";
+import type { MessageColumn } from "./template/messages.ts";
+import { Group, type VariableGroup, variableGroups } from "./template/variables.ts";
 import { textVector } from "./text.ts";
 
+/** Something decoded, and its memory. */
+interface Kept<T> {
+  value: T;
+  held: Held;
+}
+
+/** What it hands out is good for one turn of its heap. */
 export class ChunkView {
   readonly day: number;
+  readonly heap: ColumnHeap;
   readonly #source: ChunkSource;
-  readonly #columns = new Map<number, Column>();
-  readonly #numbers = new Map<number, Float64Array>();
+  readonly #columns = new Map<number, Kept<Column>>();
+  readonly #numbers = new Map<number, Kept<Float64Array>>();
+  readonly #groups = new Map<number, Kept<VariableGroup>>();
+  readonly #filters = new Map<number, Kept<Uint8Array>>();
   readBytes = 0;
 
-  constructor(source: ChunkSource, day: number) {
+  constructor(source: ChunkSource, day: number, heap: ColumnHeap) {
     this.#source = source;
     this.day = day;
+    this.heap = heap;
   }
 
   get header(): ChunkHeader {
@@ -26,11 +41,10 @@ export class ChunkView {
     return this.#source.header.rows;
   }
 
-  /** Bytes of decoded columns, which grow as searches look deeper into them; what a query's memory cap counts. */
+  /** Bytes of decoded columns; what a query's memory cap counts. */
   get decodedBytes(): number {
     let bytes = 0;
-    for (const column of this.#columns.values()) bytes += columnBytes(column);
-    for (const values of this.#numbers.values()) bytes += values.byteLength;
+    for (const kept of this.#kept()) for (const { held } of kept.values()) bytes += held.byteLength;
     return bytes;
   }
 
@@ -50,11 +64,20 @@ export class ChunkView {
     return own >= 0 ? this.#column(own) : this.#restColumn(field.key);
   }
 
+  /** The pairs of rare keys, as text; see rest.ts. */
+  get rest(): Column {
+    return this.#column(findColumn(this.header, "rest"));
+  }
+
   /** The membership filter of a field's column, if it has one. */
   membership(field: Field): Uint8Array | undefined {
     if (field.kind === "time") return undefined;
-    const column = findColumn(this.header, field.kind, field.kind === "attribute" ? field.key : "");
-    return column < 0 ? undefined : this.#source.filter(column);
+    return this.#filter(findColumn(this.header, field.kind, field.kind === "attribute" ? field.key : ""));
+  }
+
+  /** Which runs of letters the variables that are words hold, if that is known. */
+  letters(): Uint8Array | undefined {
+    return this.#filter(findColumn(this.header, "variables", variableGroups[Group.word]));
   }
 
   /** Every attribute of one row. */
@@ -74,39 +97,78 @@ export class ChunkView {
 
   /** One key's values out of the column that holds the rare keys together. */
   #restColumn(key: string): Column {
-    const at = findColumn(this.header, "rest");
-    if (at < 0) return { kind: "absent", rows: this.rows };
-    const rest = this.#column(at);
+    const { rest } = this;
+    if (rest.kind === "absent") return rest;
     const values = new Map<number, string>();
     for (let row = 0; row < this.rows; row++) {
       const text = columnText(rest, row);
       if (text === undefined || !text.includes(JSON.stringify(key))) continue;
       for (const [name, value] of parseRest(text)) if (name === key) values.set(row, value);
     }
-    return sparseColumn(values, this.rows);
+    return sparseColumn(values, this.rows, this.heap);
   }
 
   #column(index: number): Column {
-    let column = this.#columns.get(index);
-    if (column === undefined) {
-      if (index < 0) return { kind: "absent", rows: this.rows };
-      column = decodeColumn(this.#read(index));
-      this.#columns.set(index, column);
-    }
-    return column;
+    if (index < 0) return { kind: "absent", rows: this.rows };
+    return this.#keep(this.#columns, index, (held) => {
+      const stored = this.#read(index);
+      if (this.header.columns[index]!.role !== "message") return decodeColumn(stored, held);
+      return decodeMessage(stored, held, (messages, group) => this.#group(messages, group));
+    });
   }
 
   #number(role: ColumnRole): Float64Array {
     const index = findColumn(this.header, role);
-    let values = this.#numbers.get(index);
-    if (values === undefined) {
-      values = decodeDelta(this.#read(index));
+    return this.#keep(this.#numbers, index, (held) => {
+      const values = decodeDelta(this.#read(index), held);
       if (role === "arrival" && this.#source.arrivalBase !== 0) {
         for (let row = 0; row < values.length; row++) values[row] = values[row]! + this.#source.arrivalBase;
       }
-      this.#numbers.set(index, values);
+      return values;
+    });
+  }
+
+  #group(messages: MessageColumn, group: number): VariableGroup {
+    return this.#keep(this.#groups, group, (held) => {
+      const index = findColumn(this.header, "variables", variableGroups[group]!);
+      if (index < 0) throw new Failure("damage", "message: variables are missing");
+      return decodeGroup(this.#read(index), messages, group, held, (key) => {
+        const column = this.column({ kind: "attribute", key });
+        return (row) => columnBytes(column, row);
+      });
+    });
+  }
+
+  #filter(index: number): Uint8Array | undefined {
+    if (index < 0 || this.header.columns[index]!.filterBytes === 0) return undefined;
+    return this.#keep(this.#filters, index, (held) => held.place(this.#source.filter(index)!));
+  }
+
+  /** What a map has under an index, made where it has nothing. */
+  #keep<T>(map: Map<number, Kept<T>>, index: number, make: (held: Held) => T): T {
+    const known = map.get(index);
+    if (known !== undefined) {
+      this.heap.touch(known.held);
+      return known.value;
     }
-    return values;
+    const held = this.heap.hold(() => map.delete(index));
+    try {
+      const value = make(held);
+      map.set(index, { value, held });
+      return value;
+    } catch (error) {
+      this.heap.release(held);
+      throw error;
+    }
+  }
+
+  /** Gives back the memory of everything that is decoded. */
+  release(): void {
+    for (const map of this.#kept()) for (const { held } of [...map.values()]) this.heap.release(held);
+  }
+
+  #kept(): Map<number, Kept<unknown>>[] {
+    return [this.#columns, this.#numbers, this.#groups, this.#filters];
   }
 
   #read(index: number): Uint8Array {
@@ -116,11 +178,11 @@ export class ChunkView {
   }
 }
 
-function sparseColumn(values: Map<number, string>, rows: number): Column {
+function sparseColumn(values: Map<number, string>, rows: number, heap: ColumnHeap): Column {
   if (values.size === 0) return { kind: "absent", rows };
   const distinct = [...new Set(values.values())];
   const codeOf = new Map(distinct.map((value, code) => [value, code]));
-  const codes = new Uint32Array(rows).fill(distinct.length);
+  const codes = heap.scratch.uint32(rows).fill(distinct.length);
   for (const [row, value] of values) codes[row] = codeOf.get(value)!;
   return { kind: "dictionary", rows, values: textVector(distinct), valueCount: distinct.length, codes };
 }

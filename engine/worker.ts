@@ -1,5 +1,6 @@
 /** A worker thread of the store: answers tasks of protocol.ts. */
 import { setImmediate } from "node:timers/promises";
+import { ColumnMemory } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
 import { diskFullMessage, Failure, isDiskFull } from "./failure.ts";
 import {
@@ -15,8 +16,9 @@ import type { WorkerAnswer, WorkerTask } from "./protocol.ts";
 import { readChunk } from "./read.ts";
 import { Readers } from "./readers.ts";
 import { searchChunks } from "./search.ts";
+import { threadOptions } from "./shard.ts";
 
-const readers = new Readers();
+const readers = new Readers(new ColumnMemory(threadOptions().columnCacheBytes));
 
 /** Milliseconds of work after which a scan lets the thread's other queries run. */
 const turnMs = 4;

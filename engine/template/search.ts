@@ -1,200 +1,289 @@
 /** Which rows of a message column hold a text: decided on templates, then on variables, without rebuilding a row. */
+import { type Bitmap, setBit } from "../bitmap.ts";
 import { foldedByte } from "../fold.ts";
-import type { TextVector } from "../text.ts";
-import { type Alignment, alignNeedle, type Condition, type Lie } from "./alignment.ts";
-import type { MessageColumn } from "./messages.ts";
+import type { Heap } from "../heap.ts";
+import type { Kernels } from "../kernels/contract.ts";
+import { type Needle, needleOf } from "../kernels/needle.ts";
+import { letterRunsOf, mayHoldRuns } from "./letters.ts";
+import { lastAtMost, type MessageColumn } from "./messages.ts";
+import { type Condition, isWord, shapesOf } from "./needle.ts";
 import { CharClass, classesOf } from "./slot.ts";
-import { byteClass } from "./split.ts";
+import { slotByte } from "./split.ts";
+import { eachRow, Group, groupClasses, groupOf, oneForAll, type VariableGroup } from "./variables.ts";
 
-/** Tests rows of one column for one text. */
-export class MessageSearch {
+/** What a search works with: vectors on the scratch heap live until the turn ends. */
+export interface SearchTools {
+  kernels: Kernels<ArrayBufferLike>;
+  scratch: Heap;
+  /** Bits of the runs of letters in the group of words, where it has them. */
+  letters: () => Uint8Array | undefined;
+}
+
+/** Where a text stands, prepared once for many chunks. */
+export interface TextNeedle {
+  ignoreCase: boolean;
+  isWord: boolean;
+  whole: Part;
+  shapes: readonly { needle: Needle; conditions: readonly (Condition & Part)[] }[];
+}
+
+/** What a text asks of the variable that is to hold it. */
+interface Part {
+  needle: Needle;
+  /** Classes of characters that a slot must have. */
+  classes: number;
+  /** Classes that the slot's group must allow: of letters whose case is ignored, either case would do. */
+  groupClasses: number;
+  letterRuns: readonly number[];
+}
+
+/** `bytes`: UTF-8, not empty; in lower case and ASCII where case is ignored. */
+export function textNeedle(bytes: Uint8Array, ignoreCase: boolean): TextNeedle {
+  const shapes = shapesOf(bytes).map(({ text, conditions }) => ({
+    needle: needleOf(text, ignoreCase),
+    conditions: conditions.map((condition) => ({ ...condition, ...partOf(condition.text, ignoreCase) })),
+  }));
+  return { ignoreCase, isWord: isWord(bytes), whole: partOf(bytes, ignoreCase), shapes };
+}
+
+function partOf(bytes: Uint8Array, ignoreCase: boolean): Part {
+  const groupClasses = classesOf(bytes, 0, bytes.length);
+  const sure = CharClass.digit | CharClass.mark;
+  return {
+    needle: needleOf(bytes, ignoreCase),
+    classes: ignoreCase ? groupClasses & sure : groupClasses,
+    groupClasses,
+    letterRuns: letterRunsOf(bytes),
+  };
+}
+
+/** Rows of templates that hold the needle are set one by one where they are at most one in so many, else by a look at each row's code. */
+const fewRows = 16;
+
+/** The rows that hold the needle, a bit a row on the scratch heap; undefined where there are none. */
+export function messagesHolding(
+  column: MessageColumn,
+  needle: TextNeedle,
+  tools: SearchTools,
+): Bitmap | undefined {
+  return new MessageSearch(column, needle, tools).rows();
+}
+
+class MessageSearch {
   readonly #column: MessageColumn;
-  readonly #needle: Buffer;
-  readonly #ignoreCase: boolean;
-  /** Classes of the needle's characters that a slot must have to hold it. */
-  readonly #classes: number;
-  readonly #isWord: boolean;
-  /** 1 for each template whose static text holds the needle. */
-  readonly #inStatic: Uint8Array;
-  /** Places among the cold variables of those that hold the needle, ascending. */
-  #coldHits: Uint32Array | undefined;
-  readonly #lies: (Lie | undefined)[];
-  readonly #matches: (Uint8Array | undefined)[];
+  readonly #needle: TextNeedle;
+  readonly #tools: SearchTools;
+  /** 1 for each template whose rows all hold the needle. */
+  readonly #whole: Uint8Array;
+  #found: Bitmap | undefined;
 
-  /** `needle`: UTF-8, not empty; in lower case and ASCII where case is ignored. */
-  constructor(column: MessageColumn, needle: Buffer, ignoreCase: boolean) {
+  constructor(column: MessageColumn, needle: TextNeedle, tools: SearchTools) {
     this.#column = column;
     this.#needle = needle;
-    this.#ignoreCase = ignoreCase;
-    this.#classes = neededClasses(needle, ignoreCase);
-    this.#isWord = needle.every((byte) => byteClass[byte] !== 0);
-    this.#inStatic = new Uint8Array(column.templateCount);
-    for (const code of holders(column.templates, needle, ignoreCase)) this.#inStatic[code] = 1;
-    this.#lies = new Array(column.templateCount);
-    this.#matches = new Array(column.templateCount);
+    this.#tools = tools;
+    this.#whole = new Uint8Array(column.templateCount);
   }
 
-  holds(row: number): boolean {
-    const code = this.#column.codes[row]!;
-    const lie = this.lie(code);
-    if (lie === "all") return true;
-    if (lie.length === 0) return false;
-    return this.matches(code, lie)[this.#column.order.rankOf[row]!] === 1;
-  }
-
-  /** Rows that hold the text, in the whole column. */
-  count(): number {
-    let count = 0;
-    for (let code = 0; code < this.#column.templateCount; code++) {
-      const lie = this.lie(code);
-      if (lie === "all") count += this.#column.rowCounts[code]!;
-      else if (lie.length > 0) for (const match of this.matches(code, lie)) count += match;
+  rows(): Bitmap | undefined {
+    // Static shapes come first, so that templates which they settle are settled for the others.
+    for (const { needle, conditions } of this.#needle.shapes) {
+      this.#eachHit(needle, (template, at) => {
+        if (conditions.length === 0) this.#whole[template] = 1;
+        else if (this.#whole[template] === 0)
+          this.#markShape(template, firstAtLeast(this.#column.slotPlaces, at), conditions);
+      });
     }
-    return count;
+    if (this.#needle.isWord) this.#markVariables();
+    else this.#markLoneSlots();
+    this.#markTemplates();
+    return this.#found;
   }
 
-  /** What is known of a template's rows before its variables are read. */
-  private lie(code: number): Lie {
-    let lie = this.#lies[code];
-    if (lie === undefined) {
-      lie = this.#inStatic[code] === 1 ? "all" : this.#alignments(code);
-      this.#lies[code] = lie;
-    }
-    return lie;
-  }
-
-  #alignments(code: number): Alignment[] {
-    const alignments: Alignment[] = [];
-    if (this.#isWord) {
-      // Without a separator in it the needle lies within one variable.
-      const slots = this.#column.slotCounts[code]!;
-      for (let slot = 0; slot < slots; slot++) {
-        const condition: Condition = { slot, how: "contains", text: this.#needle };
-        if (this.#mayHold(code, condition)) alignments.push([condition]);
-      }
-      return alignments;
-    }
+  /** Hits among the templates' texts that lie within one template. */
+  #eachHit(needle: Needle, onHit: (template: number, at: number) => void): void {
     const { offsets, bytes } = this.#column.templates;
-    const text = bytes.subarray(offsets[code], offsets[code + 1]);
-    const lie = alignNeedle(this.#ignoreCase ? text.map((byte) => foldedByte[byte]!) : text, this.#needle);
-    if (lie === "all") throw new Error("a template that holds the needle was not found to do so");
-    return lie.filter((alignment) => alignment.every((condition) => this.#mayHold(code, condition)));
+    const hits = this.#tools.scratch.uint32(hitsAtATime);
+    let template = 0;
+    for (let from = 0; ; ) {
+      const count = this.#tools.kernels.findHits(bytes, from, bytes.length, needle, hits);
+      for (let i = 0; i < count; i++) {
+        const at = hits[i]!;
+        while (offsets[template + 1]! <= at) template++;
+        if (at + needle.bytes.length <= offsets[template + 1]!) onHit(template, at);
+      }
+      if (count < hitsAtATime) return;
+      from = hits[count - 1]! + 1;
+    }
   }
 
-  /** Whether a slot's stamp leaves a condition possible. */
-  #mayHold(code: number, { slot, how, text }: Condition): boolean {
-    const hot = this.#column.hotBase[code]!;
-    if (hot < 0) return how !== "contains" || this.#coldRange(code).length > 0;
-    const { classes, lengthMin, lengthMax } = this.#column.slots;
-    const at = hot + slot;
-    if (text.length > lengthMax[at]! || (how === "equals" && text.length < lengthMin[at]!)) return false;
-    const needed = how === "contains" ? this.#classes : neededClasses(text, this.#ignoreCase);
-    return (needed & ~classes[at]!) === 0;
+  /** Marks the rows of a template whose variables from a slot on meet the conditions. */
+  #markShape(template: number, slotFirst: number, conditions: readonly (Condition & Part)[]): void {
+    if (!conditions.every((condition, i) => this.#mayMeet(slotFirst + i, condition))) return;
+    const rows = this.#column.rowsOf(template);
+    let open: Uint8Array | undefined;
+    for (const [i, condition] of conditions.entries())
+      open = this.#ranksMeeting(slotFirst + i, condition, rows.length, open);
+    const found = this.#bits();
+    for (let rank = 0; rank < rows.length; rank++) if (open![rank] === 1) setBit(found, rows[rank]!);
   }
 
-  /** 1 for each of a template's rows, by rank, for which an alignment holds. */
-  private matches(code: number, alignments: readonly Alignment[]): Uint8Array {
-    let matches = this.#matches[code];
-    if (matches === undefined) {
-      matches = new Uint8Array(this.#column.rowCounts[code]!);
-      for (const alignment of alignments) this.#mark(code, alignment, matches);
-      this.#matches[code] = matches;
-    }
-    return matches;
+  #mayMeet(slot: number, part: Part): boolean {
+    const classes = this.#column.classes[slot]!;
+    return (part.classes & ~classes) === 0 && this.#mayHold(groupOf(classes), part);
   }
 
-  #mark(code: number, alignment: Alignment, matches: Uint8Array): void {
-    const rows = matches.length;
-    let ranks: Uint8Array | undefined;
-    for (const condition of alignment) {
-      const holds = this.#ranksHolding(code, condition, rows);
-      if (ranks === undefined) ranks = holds;
-      else for (let rank = 0; rank < rows; rank++) ranks[rank] = ranks[rank]! & holds[rank]!;
-    }
-    for (let rank = 0; rank < rows; rank++) matches[rank] = matches[rank]! | ranks![rank]!;
+  /** Whether a group's variables can hold a text. */
+  #mayHold(group: number, { groupClasses: needed, letterRuns }: Part): boolean {
+    if ((needed & ~groupClasses[group]!) !== 0) return false;
+    const letters = group === Group.word && letterRuns.length > 0 ? this.#tools.letters() : undefined;
+    return letters === undefined || mayHoldRuns(letters, letterRuns);
   }
 
-  #ranksHolding(code: number, condition: Condition, rows: number): Uint8Array {
-    const column = this.#column;
-    const hot = column.hotBase[code]!;
-    const ranks = new Uint8Array(rows);
-    if (hot >= 0) {
-      const text = column.slotText(hot + condition.slot, rows);
-      if (condition.how === "contains" && !this.#ignoreCase) markContaining(text, this.#needle, ranks);
-      else for (let rank = 0; rank < rows; rank++) ranks[rank] = this.#test(text, rank, condition);
-      return ranks;
+  /** 1 for each rank that is open still and whose value meets the condition. */
+  #ranksMeeting(slot: number, condition: Condition, rows: number, open: Uint8Array | undefined): Uint8Array {
+    const { text, first, codesAt, codes } = this.#column.group(groupOf(this.#column.classes[slot]!));
+    const place = this.#column.placeOf[slot]!;
+    const base = first[place]!;
+    const result = new Uint8Array(rows);
+    const { ignoreCase } = this.#needle;
+    const at = codesAt[place]!;
+    if (at === eachRow) {
+      for (let rank = 0; rank < rows; rank++) {
+        if (open !== undefined && open[rank] === 0) continue;
+        const from = text.offsets[base + rank]!;
+        result[rank] = meets(text.bytes, from, text.offsets[base + rank + 1]!, condition, ignoreCase) ? 1 : 0;
+      }
+      return result;
     }
-    const slots = column.slotCounts[code]!;
-    const base = column.coldBase[code]! + condition.slot;
-    if (condition.how === "contains") {
-      for (const hit of this.#coldRange(code))
-        if ((hit - base) % slots === 0) ranks[(hit - base) / slots] = 1;
-      return ranks;
+    const passes = new Uint8Array(first[place + 1]! - base);
+    for (let i = 0; i < passes.length; i++) {
+      const from = text.offsets[base + i]!;
+      passes[i] = meets(text.bytes, from, text.offsets[base + i + 1]!, condition, ignoreCase) ? 1 : 0;
     }
+    for (let rank = 0; rank < rows; rank++) {
+      const code = at === oneForAll ? 0 : codes[at + rank]!;
+      result[rank] = passes[code]! & (open === undefined ? 1 : open[rank]!);
+    }
+    return result;
+  }
+
+  /** A needle without separators may lie within a variable of any template. */
+  #markVariables(): void {
+    const { whole } = this.#needle;
+    for (const [group, slots] of this.#column.slotsOf.entries()) {
+      if (slots.length === 0 || !this.#mayHold(group, whole)) continue;
+      const variables = this.#column.group(group);
+      this.#markValues(group, variables, 0, variables.text.offsets.length - 1);
+    }
+  }
+
+  /** A variable that is a whole message may have separators in it. */
+  #markLoneSlots(): void {
+    const { templates, slotBase, classes, placeOf } = this.#column;
+    const { offsets, bytes } = templates;
+    for (let template = 0; template < this.#column.templateCount; template++) {
+      const at = offsets[template]!;
+      if (offsets[template + 1]! - at !== 1 || bytes[at] !== slotByte) continue;
+      const slot = slotBase[template]!;
+      if ((this.#needle.whole.classes & ~classes[slot]!) !== 0) continue;
+      const group = groupOf(classes[slot]!);
+      const variables = this.#column.group(group);
+      const { first } = variables;
+      this.#markValues(group, variables, first[placeOf[slot]!]!, first[placeOf[slot]! + 1]!);
+    }
+  }
+
+  /** Marks the rows of those of a group's texts [from, to) that hold the needle. */
+  #markValues(group: number, variables: VariableGroup, from: number, to: number): void {
+    const { needle } = this.#needle.whole;
+    const { text, first } = variables;
+    const { kernels, scratch } = this.#tools;
+    const found = scratch.uint8((to - from + 7) >> 3);
+    const offsets = text.offsets.subarray(from, to + 1);
+    if (kernels.rowsHolding({ offsets, bytes: text.bytes }, needle, found) === 0) return;
+    const values = scratch.uint32(hitsAtATime);
+    const slots = this.#column.slotsOf[group]!;
+    let place = lastAtMost(first, from);
+    for (let next = 0; ; ) {
+      const count = kernels.expand(found, next, values);
+      for (let i = 0; i < count; i++) {
+        const value = from + values[i]!;
+        while (first[place + 1]! <= value) place++;
+        this.#markValue(slots[place]!, variables, place, value - first[place]!);
+      }
+      if (count < hitsAtATime) return;
+      next = values[count - 1]! + 1;
+    }
+  }
+
+  /** Marks the rows of a slot that have its `index`-th text. */
+  #markValue(slot: number, { codesAt, codes }: VariableGroup, place: number, index: number): void {
+    const template = this.#column.templateOfSlot(slot);
+    if (this.#whole[template] === 1) return;
+    const at = codesAt[place]!;
+    if (at === oneForAll) {
+      this.#whole[template] = 1;
+      return;
+    }
+    const { order } = this.#column;
+    const start = order.starts[template]!;
+    const found = this.#bits();
+    if (at === eachRow) {
+      setBit(found, order.rows[start + index]!);
+      return;
+    }
+    const rows = order.starts[template + 1]! - start;
     for (let rank = 0; rank < rows; rank++)
-      ranks[rank] = this.#test(column.cold, base + rank * slots, condition);
-    return ranks;
+      if (codes[at + rank] === index) setBit(found, order.rows[start + rank]!);
   }
 
-  /** Cold variables of a template that hold the needle. */
-  #coldRange(code: number): Uint32Array {
-    const column = this.#column;
-    this.#coldHits ??= Uint32Array.from(holders(column.cold, this.#needle, this.#ignoreCase));
-    const from = column.coldBase[code]!;
-    const first = lowerPlace(this.#coldHits, from);
-    return this.#coldHits.subarray(
-      first,
-      lowerPlace(this.#coldHits, from + column.slotCounts[code]! * column.rowCounts[code]!),
-    );
-  }
-
-  #test({ offsets, bytes }: TextVector, at: number, { how, text }: Condition): number {
-    const from = offsets[at]!;
-    const to = offsets[at + 1]!;
-    const length = text.length;
-    if (to - from < length || (how === "equals" && to - from !== length)) return 0;
-    const first = how === "ends" ? to - length : from;
-    const last = how === "contains" ? to - length : first;
-    for (let start = first; start <= last; start++) if (this.#standsAt(bytes, start, text)) return 1;
-    return 0;
-  }
-
-  #standsAt(bytes: Uint8Array, start: number, text: Uint8Array): boolean {
-    if (this.#ignoreCase) {
-      for (let i = 0; i < text.length; i++) if (foldedByte[bytes[start + i]!] !== text[i]) return false;
-    } else {
-      for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text[i]) return false;
+  #markTemplates(): void {
+    let rows = 0;
+    for (let template = 0; template < this.#whole.length; template++)
+      if (this.#whole[template] === 1) rows += this.#column.rowCount(template);
+    if (rows === 0) return;
+    const found = this.#bits();
+    if (rows * fewRows > this.#column.rows) {
+      const { kernels, scratch } = this.#tools;
+      const settled = scratch.uint8(found.length);
+      kernels.codesInTable(this.#column.codes, this.#whole, settled);
+      kernels.or(found, settled);
+      return;
     }
+    for (let template = 0; template < this.#whole.length; template++) {
+      if (this.#whole[template] === 0) continue;
+      for (const row of this.#column.rowsOf(template)) setBit(found, row);
+    }
+  }
+
+  #bits(): Bitmap {
+    this.#found ??= this.#tools.scratch.uint8((this.#column.rows + 7) >> 3);
+    return this.#found;
+  }
+}
+
+const hitsAtATime = 4096;
+
+function meets(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  { how, text }: Condition,
+  ignoreCase: boolean,
+): boolean {
+  const { length } = text;
+  if (to - from < length || (how === "equals" && to - from !== length)) return false;
+  const start = how === "ends" ? to - length : from;
+  if (ignoreCase) {
+    for (let i = 0; i < length; i++) if (foldedByte[bytes[start + i]!] !== text[i]) return false;
     return true;
   }
+  for (let i = 0; i < length; i++) if (bytes[start + i] !== text[i]) return false;
+  return true;
 }
 
-/** Where case is ignored, letters of a needle stand for both cases; only digits are sure. */
-function neededClasses(text: Uint8Array, ignoreCase: boolean): number {
-  return classesOf(text, 0, text.length) & (ignoreCase ? CharClass.digit : 0xff);
-}
-
-function markContaining(text: TextVector, needle: Buffer, ranks: Uint8Array): void {
-  for (const rank of holders(text, needle, false)) ranks[rank] = 1;
-}
-
-/** Places of the values that hold the needle: one search over all bytes; a hit that straddles two values is none. */
-function holders({ offsets, bytes }: TextVector, needle: Buffer, ignoreCase: boolean): number[] {
-  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const haystack = ignoreCase ? Buffer.from(whole.map((byte) => foldedByte[byte]!)) : whole;
-  const places: number[] = [];
-  let place = 0;
-  for (let at = haystack.indexOf(needle); at >= 0; ) {
-    while (offsets[place + 1]! <= at) place++;
-    const isWhole = at + needle.length <= offsets[place + 1]!;
-    if (isWhole) places.push(place);
-    at = haystack.indexOf(needle, isWhole ? offsets[place + 1]! : at + 1);
-  }
-  return places;
-}
-
-/** First place in ascending numbers at which one is at least `least`. */
-function lowerPlace(numbers: Uint32Array, least: number): number {
+/** The first place of ascending numbers whose number is at least `least`. */
+function firstAtLeast(numbers: Uint32Array, least: number): number {
   let low = 0;
   let high = numbers.length;
   while (low < high) {

@@ -1,9 +1,8 @@
-/** The values of one slot of one template over its rows: encoded by what they are, decoded to text when a search must look at them. */
+/** The values of one slot of one template over its rows: written by what they are, read back as text. */
 import { Failure } from "../failure.ts";
-import type { TextVector } from "../text.ts";
 
 /** Part of the format. */
-const SlotKind = {
+export const SlotKind = {
   /** Every row has the same value. */
   constant: 1,
   /** Few values, a code a row. */
@@ -15,10 +14,12 @@ const SlotKind = {
   /** Lower-case hexadecimal of one even length. */
   hex: 5,
   text: 6,
+  /** The value of an attribute of the same row. */
+  attribute: 7,
 } as const;
 
 /** Classes of characters that a slot's values hold: a needle with a class that is missing cannot lie in it. */
-export const CharClass = { digit: 1, lowerHex: 2, lower: 4, upper: 8, other: 16 } as const;
+export const CharClass = { digit: 1, lowerHex: 2, lower: 4, upper: 8, mark: 16, other: 32 } as const;
 
 const classOf = Uint8Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte);
@@ -26,7 +27,7 @@ const classOf = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (/[a-f]/.test(character)) return CharClass.lowerHex;
   if (/[g-z]/.test(character)) return CharClass.lower;
   if (/[A-Z]/.test(character)) return CharClass.upper;
-  return CharClass.other;
+  return /[._-]/.test(character) ? CharClass.mark : CharClass.other;
 });
 
 export function classesOf(bytes: Uint8Array, from: number, to: number): number {
@@ -35,233 +36,375 @@ export function classesOf(bytes: Uint8Array, from: number, to: number): number {
   return classes;
 }
 
-/** What a slot's values can be, told before any is read. */
-interface SlotStamp {
-  classes: number;
-  lengthMin: number;
-  lengthMax: number;
+/** Values as ranges of bytes; the first `count` entries of `starts` and `ends`. */
+export interface SlotValues {
+  bytes: Uint8Array;
+  starts: Uint32Array;
+  ends: Uint32Array;
+  count: number;
 }
 
-export interface EncodedSlot {
-  kind: number;
-  stamp: SlotStamp;
-  data: Uint8Array;
+/** What slots are written to: data of every kind, and texts as lengths and bytes. */
+export interface SlotSinks {
+  data: ByteSink;
+  texts: TextSink;
+}
+
+/** Bytes that grow. */
+export class ByteSink {
+  #bytes = new Uint8Array(1 << 16);
+  length = 0;
+
+  push(byte: number): void {
+    this.#reserve(1);
+    this.#bytes[this.length++] = byte;
+  }
+
+  append(bytes: Uint8Array, from = 0, to = bytes.byteLength): void {
+    this.#reserve(to - from);
+    // A call into the runtime costs more than a few bytes do.
+    if (to - from > 32) this.#bytes.set(bytes.subarray(from, to), this.length);
+    else for (let at = from, target = this.length; at < to; at++) this.#bytes[target++] = bytes[at]!;
+    this.length += to - from;
+  }
+
+  float64(value: number): void {
+    this.append(new Uint8Array(Float64Array.of(value).buffer));
+  }
+
+  finish(): Uint8Array {
+    return this.#bytes.subarray(0, this.length);
+  }
+
+  #reserve(byteLength: number): void {
+    if (this.length + byteLength <= this.#bytes.length) return;
+    const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.length + byteLength));
+    larger.set(this.#bytes.subarray(0, this.length));
+    this.#bytes = larger;
+  }
+}
+
+/** A length of 255 stands for one that is among the long ones. */
+const longLength = 255;
+
+export class TextSink {
+  readonly lengths = new ByteSink();
+  readonly longs: number[] = [];
+  readonly bytes = new ByteSink();
+
+  push(bytes: Uint8Array, from: number, to: number): void {
+    const length = to - from;
+    if (length >= longLength) this.longs.push(length);
+    this.lengths.push(Math.min(length, longLength));
+    this.bytes.append(bytes, from, to);
+  }
 }
 
 /** Digits in a row that a float64 holds exactly. */
 const exactDigits = 15;
 const dictionaryMax = 255;
+/** Fewer values are text unless all are equal: a shape of their own would outweigh them. */
+const shapedMin = 32;
 
-function stampOf(values: TextVector): SlotStamp {
-  const { offsets, bytes } = values;
-  const stamp = { classes: 0, lengthMin: 0xffffffff, lengthMax: 0 };
-  for (let i = 0; i + 1 < offsets.length; i++) {
-    const length = offsets[i + 1]! - offsets[i]!;
-    if (length < stamp.lengthMin) stamp.lengthMin = length;
-    if (length > stamp.lengthMax) stamp.lengthMax = length;
+/** Writes the values and returns the kind. */
+export function encodeSlot(values: SlotValues, classes: number, sinks: SlotSinks): number {
+  const { count } = values;
+  if (count > 1 && allEqual(values)) {
+    sinks.texts.push(values.bytes, values.starts[0]!, values.ends[0]!);
+    return SlotKind.constant;
   }
-  stamp.classes = classesOf(bytes, offsets[0]!, offsets.at(-1)!);
-  return stamp;
+  if (count >= shapedMin) {
+    if (encodeFew(values, sinks)) return SlotKind.dictionary;
+    if (encodeDigits(values, sinks.data)) return SlotKind.digits;
+    if (encodeInteger(values, classes, sinks.data)) return SlotKind.integer;
+    if (encodeHex(values, classes, sinks.data)) return SlotKind.hex;
+  }
+  const { bytes, starts, ends } = values;
+  for (let i = 0; i < count; i++) sinks.texts.push(bytes, starts[i]!, ends[i]!);
+  return SlotKind.text;
 }
 
-export function encodeSlot(values: TextVector): EncodedSlot {
-  const stamp = stampOf(values);
-  const encoded =
-    encodeFew(values) ??
-    encodeDigits(values, stamp) ??
-    encodeInteger(values, stamp) ??
-    encodeHex(values, stamp);
-  return encoded === undefined
-    ? { kind: SlotKind.text, stamp, data: encodeTexts(values) }
-    : { ...encoded, stamp };
+function allEqual(values: SlotValues): boolean {
+  for (let i = 1; i < values.count; i++) if (!equalValues(values, 0, i)) return false;
+  return true;
 }
 
-type Encoded = Omit<EncodedSlot, "stamp">;
+function equalValues({ bytes, starts, ends }: SlotValues, a: number, b: number): boolean {
+  const first = starts[a]!;
+  const second = starts[b]!;
+  const length = ends[a]! - first;
+  if (ends[b]! - second !== length) return false;
+  for (let i = 0; i < length; i++) if (bytes[first + i] !== bytes[second + i]) return false;
+  return true;
+}
 
-/** Constant, or a dictionary where values repeat eight times on average. */
-function encodeFew(values: TextVector): Encoded | undefined {
-  const rows = values.offsets.length - 1;
-  const most = Math.min(dictionaryMax, Math.max(1, rows >> 3));
-  const codeOf = new Map<string, number>();
-  const codes = new Uint8Array(rows);
-  const { offsets, bytes } = values;
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let row = 0; row < rows; row++) {
-    const value = buffer.toString("latin1", offsets[row]!, offsets[row + 1]!);
-    let code = codeOf.get(value);
-    if (code === undefined) {
-      if (codeOf.size === most) return undefined;
-      code = codeOf.size;
-      codeOf.set(value, code);
+const tableSlots = 1024;
+const table = new Int16Array(tableSlots);
+const firstOf = new Uint32Array(dictionaryMax);
+let codes = new Uint8Array(1024);
+
+/** A dictionary where values repeat eight times on average: u8 number of values less one, then the codes. */
+function encodeFew(values: SlotValues, sinks: SlotSinks): boolean {
+  const { count, bytes, starts, ends } = values;
+  const most = Math.min(dictionaryMax, count >> 3);
+  if (codes.length < count) codes = new Uint8Array(count * 2);
+  table.fill(-1);
+  let distinct = 0;
+  for (let i = 0; i < count; i++) {
+    let hash = 0;
+    for (let at = starts[i]!; at < ends[i]!; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
+    let place = (hash ^ (hash >>> 15)) & (tableSlots - 1);
+    while (table[place]! >= 0 && !equalValues(values, firstOf[table[place]!]!, i))
+      place = (place + 1) & (tableSlots - 1);
+    if (table[place]! < 0) {
+      if (distinct === most) return false;
+      firstOf[distinct] = i;
+      table[place] = distinct++;
     }
-    codes[row] = code;
+    codes[i] = table[place]!;
   }
-  const distinct = [...codeOf.keys()].map((value) => Buffer.from(value, "latin1"));
-  if (distinct.length === 1) return { kind: SlotKind.constant, data: distinct[0]! };
-  const texts = writeTexts(
-    distinct.map((value) => value.byteLength),
-    Buffer.concat(distinct),
-  );
-  return {
-    kind: SlotKind.dictionary,
-    data: Buffer.concat([uint32(distinct.length), uint32(texts.length), texts, codes]),
-  };
+  for (let code = 0; code < distinct; code++)
+    sinks.texts.push(bytes, starts[firstOf[code]!]!, ends[firstOf[code]!]!);
+  sinks.data.push(distinct - 1);
+  sinks.data.append(codes, 0, count);
+  return true;
 }
 
-/** Shape: the first value with each digit as "0". */
-function encodeDigits(values: TextVector, stamp: SlotStamp): Encoded | undefined {
-  const { offsets, bytes } = values;
-  const length = stamp.lengthMax;
-  if (stamp.lengthMin !== length || length > 64) return undefined;
-  const start = offsets[0]!;
-  const isDigit = Array.from(bytes.subarray(start, start + length), (byte) => byte >= 48 && byte <= 57);
-  if (isDigit.filter(Boolean).length > exactDigits) return undefined;
-  const rows = offsets.length - 1;
-  const numbers = new Float64Array(rows);
-  for (let row = 0; row < rows; row++) {
+let numbers = new Float64Array(1024);
+
+function roomForNumbers(count: number): Float64Array {
+  if (numbers.length < count) numbers = new Float64Array(count * 2);
+  return numbers;
+}
+
+/** u8 length, the shape (a value with each digit as "0"), numbers. */
+function encodeDigits({ bytes, starts, ends, count }: SlotValues, data: ByteSink): boolean {
+  const start = starts[0]!;
+  const length = ends[0]! - start;
+  if (length > 64) return false;
+  const shape = bytes.slice(start, start + length);
+  let digits = 0;
+  for (let i = 0; i < length; i++) {
+    if (!isDigit(shape[i]!)) continue;
+    shape[i] = 48;
+    digits++;
+  }
+  if (digits > exactDigits) return false;
+  const parsed = roomForNumbers(count);
+  for (let row = 0; row < count; row++) {
+    const at = starts[row]!;
+    if (ends[row]! - at !== length) return false;
     let number = 0;
-    const at = offsets[row]!;
     for (let i = 0; i < length; i++) {
       const byte = bytes[at + i]!;
-      if (!isDigit[i]) {
-        if (byte !== bytes[start + i]) return undefined;
+      if (shape[i] !== 48) {
+        if (byte !== shape[i]) return false;
       } else {
-        if (byte < 48 || byte > 57) return undefined;
+        if (!isDigit(byte)) return false;
         number = number * 10 + byte - 48;
       }
     }
-    numbers[row] = number;
+    parsed[row] = number;
   }
-  const shape = Uint8Array.from(bytes.subarray(start, start + length), (byte, i) => (isDigit[i] ? 48 : byte));
-  return {
-    kind: SlotKind.digits,
-    data: Buffer.concat([Uint8Array.of(length), shape, writeNumbers(numbers)]),
-  };
+  data.push(length);
+  data.append(shape);
+  writeNumbers(parsed, count, data);
+  return true;
 }
 
-function encodeInteger(values: TextVector, stamp: SlotStamp): Encoded | undefined {
-  const { offsets, bytes } = values;
-  if (stamp.classes !== CharClass.digit || stamp.lengthMax > exactDigits) return undefined;
-  const rows = offsets.length - 1;
-  const numbers = new Float64Array(rows);
-  for (let row = 0; row < rows; row++) {
-    const from = offsets[row]!;
-    const to = offsets[row + 1]!;
-    if (bytes[from] === 48 && to - from > 1) return undefined;
+function isDigit(byte: number): boolean {
+  return byte >= 48 && byte <= 57;
+}
+
+/** u8 digits of the longest, numbers. */
+function encodeInteger(values: SlotValues, classes: number, data: ByteSink): boolean {
+  const { bytes, starts, ends, count } = values;
+  if (classes !== CharClass.digit) return false;
+  const parsed = roomForNumbers(count);
+  let longest = 0;
+  for (let row = 0; row < count; row++) {
+    const from = starts[row]!;
+    const length = ends[row]! - from;
+    if (length > exactDigits || (bytes[from] === 48 && length > 1)) return false;
+    if (length > longest) longest = length;
     let number = 0;
-    for (let at = from; at < to; at++) number = number * 10 + bytes[at]! - 48;
-    numbers[row] = number;
+    for (let at = from; at < from + length; at++) number = number * 10 + bytes[at]! - 48;
+    parsed[row] = number;
   }
-  return { kind: SlotKind.integer, data: writeNumbers(numbers) };
+  data.push(longest);
+  writeNumbers(parsed, count, data);
+  return true;
 }
 
-function encodeHex(values: TextVector, stamp: SlotStamp): Encoded | undefined {
-  const { offsets, bytes } = values;
-  const length = stamp.lengthMax;
-  if ((stamp.classes & ~(CharClass.digit | CharClass.lowerHex)) !== 0) return undefined;
-  if (stamp.lengthMin !== length || length % 2 !== 0 || length > 510) return undefined;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(
-    "latin1",
-    offsets[0],
-    offsets.at(-1),
-  );
-  return { kind: SlotKind.hex, data: Buffer.concat([Uint8Array.of(length / 2), Buffer.from(text, "hex")]) };
+/** u8 bytes of a value, the bytes. */
+function encodeHex(values: SlotValues, classes: number, data: ByteSink): boolean {
+  const { bytes, starts, ends, count } = values;
+  if ((classes & ~(CharClass.digit | CharClass.lowerHex)) !== 0) return false;
+  const length = ends[0]! - starts[0]!;
+  if (length % 2 !== 0 || length > 510) return false;
+  for (let row = 1; row < count; row++) if (ends[row]! - starts[row]! !== length) return false;
+  data.push(length / 2);
+  for (let row = 0; row < count; row++) {
+    for (let at = starts[row]!; at < ends[row]!; at += 2)
+      data.push((nibble(bytes[at]!) << 4) | nibble(bytes[at + 1]!));
+  }
+  return true;
 }
 
-function encodeTexts(values: TextVector): Uint8Array {
-  const { offsets, bytes } = values;
-  const lengths = Array.from({ length: offsets.length - 1 }, (_, row) => offsets[row + 1]! - offsets[row]!);
-  return writeTexts(lengths, bytes.subarray(offsets[0]!, offsets.at(-1)!));
+function nibble(digit: number): number {
+  return digit < 58 ? digit - 48 : digit - 87;
 }
 
-/** Values as text, in row order. Throws Failure "damage" where the data is not what encodeSlot writes. */
-export function decodeSlot(kind: number, data: Uint8Array, rows: number): TextVector {
-  switch (kind) {
-    case SlotKind.constant:
-      return repeated(data, rows);
-    case SlotKind.dictionary:
-      return decodeDictionary(data, rows);
-    case SlotKind.digits:
-      return decodeDigits(data, rows);
-    case SlotKind.integer:
-      return decodeInteger(data, rows);
-    case SlotKind.hex:
-      return decodeHex(data, rows);
-    case SlotKind.text:
-      return readTexts(data, rows).vector;
-    default:
-      throw new Failure("damage", `message: unknown kind of slot ${kind}`);
+/** Non-negative whole numbers below 2^53: float64 base, u8 width, then offsets from the base, least significant bytes first. */
+function writeNumbers(values: Float64Array, count: number, data: ByteSink): void {
+  let base = values[0]!;
+  let largest = base;
+  for (let row = 1; row < count; row++) {
+    if (values[row]! < base) base = values[row]!;
+    if (values[row]! > largest) largest = values[row]!;
+  }
+  const width = bytesFor(largest - base);
+  data.float64(base);
+  data.push(width);
+  for (let row = 0; row < count; row++) values[row] = values[row]! - base;
+  // Byte planes: the high bytes, which change little, lie together.
+  for (let plane = 0; plane < width; plane++) {
+    for (let row = 0; row < count; row++) {
+      const rest = Math.floor(values[row]! / 256);
+      data.push(values[row]! - rest * 256);
+      values[row] = rest;
+    }
   }
 }
 
-function repeated(value: Uint8Array, rows: number): TextVector {
-  const offsets = new Uint32Array(rows + 1);
-  const bytes = new Uint8Array(rows * value.byteLength);
-  for (let row = 0; row < rows; row++) {
-    bytes.set(value, row * value.byteLength);
-    offsets[row + 1] = (row + 1) * value.byteLength;
-  }
-  return { offsets, bytes };
+function bytesFor(range: number): number {
+  let width = 0;
+  for (let bound = 1; bound <= range; bound *= 256) width++;
+  return width;
 }
 
-function decodeDictionary(data: Uint8Array, rows: number): TextVector {
-  const view = viewOf(data);
-  const count = view.getUint32(0, true);
-  const textBytes = view.getUint32(4, true);
-  const { vector: values } = readTexts(data.subarray(8, 8 + textBytes), count);
-  const codes = data.subarray(8 + textBytes, 8 + textBytes + rows);
-  const offsets = new Uint32Array(rows + 1);
-  let at = 0;
-  for (let row = 0; row < rows; row++) {
-    const code = codes[row]!;
-    at += values.offsets[code + 1]! - values.offsets[code]!;
-    offsets[row + 1] = at;
+/** Reads what slots were written to, in the same order. */
+export class SlotSource {
+  readonly data: Uint8Array;
+  readonly lengths: Uint8Array;
+  readonly longs: Uint32Array;
+  readonly text: Uint8Array;
+  at = 0;
+  /** Texts taken so far. */
+  texts = 0;
+  #longs = 0;
+  #textAt = 0;
+
+  constructor(parts: { data: Uint8Array; lengths: Uint8Array; longs: Uint32Array; text: Uint8Array }) {
+    this.data = parts.data;
+    this.lengths = parts.lengths;
+    this.longs = parts.longs;
+    this.text = parts.text;
   }
-  const bytes = new Uint8Array(at);
-  for (let row = 0; row < rows; row++) {
-    const code = codes[row]!;
-    const from = values.offsets[code]!;
-    const to = values.offsets[code + 1]!;
-    for (let i = from, target = offsets[row]!; i < to; i++, target++) bytes[target] = values.bytes[i]!;
+
+  byte(): number {
+    const byte = this.data[this.at++];
+    if (byte === undefined) throw cutShort();
+    return byte;
   }
-  return { offsets, bytes };
+
+  take(byteLength: number): Uint8Array {
+    const from = this.at;
+    this.at += byteLength;
+    if (this.at > this.data.byteLength) throw cutShort();
+    return this.data.subarray(from, this.at);
+  }
+
+  /** `count` numbers that writeNumbers wrote. */
+  numbers(count: number): Float64Array {
+    const head = this.take(8);
+    const base = new DataView(head.buffer, head.byteOffset, 8).getFloat64(0, true);
+    const width = this.byte();
+    const values = new Float64Array(count).fill(base);
+    let factor = 1;
+    for (let plane = 0; plane < width; plane++, factor *= 256) {
+      const bytes = this.take(count);
+      for (let row = 0; row < count; row++) values[row] = values[row]! + bytes[row]! * factor;
+    }
+    return values;
+  }
+
+  /** Copies `count` texts behind those that stand in `target` already. */
+  copyTexts(count: number, target: TextTarget): void {
+    const from = this.#textAt;
+    for (let i = 0; i < count; i++) {
+      let length = this.lengths[this.texts++];
+      if (length === longLength) length = this.longs[this.#longs++];
+      if (length === undefined) throw cutShort();
+      this.#textAt += length;
+      target.end(target.byteLength + this.#textAt - from);
+    }
+    if (this.#textAt > this.text.byteLength) throw cutShort();
+    target.append(this.text.subarray(from, this.#textAt));
+  }
 }
 
-function decodeDigits(data: Uint8Array, rows: number): TextVector {
-  const length = data[0]!;
-  const shape = data.subarray(1, 1 + length);
-  const numbers = readNumbers(data.subarray(1 + length), rows);
-  const { offsets, bytes } = repeated(shape, rows);
-  for (let row = 0; row < rows; row++) {
-    let number = numbers[row]!;
-    for (let i = length - 1, at = row * length + length - 1; i >= 0; i--, at--) {
-      if (shape[i] !== 48) continue;
+/** Values as text, as they are decoded: `bytes` of value i end at offsets[i + 1]. */
+export class TextTarget {
+  readonly offsets: Uint32Array;
+  readonly bytes: Uint8Array;
+  count = 0;
+  byteLength = 0;
+
+  constructor(offsets: Uint32Array, bytes: Uint8Array) {
+    this.offsets = offsets;
+    this.bytes = bytes;
+  }
+
+  /** Notes where the next value ends. */
+  end(at: number): void {
+    if (this.count + 1 >= this.offsets.length || at > this.bytes.byteLength) throw cutShort();
+    this.offsets[++this.count] = at;
+  }
+
+  append(bytes: Uint8Array): void {
+    this.bytes.set(bytes, this.byteLength);
+    this.byteLength += bytes.byteLength;
+  }
+}
+
+export function decodeDigits(source: SlotSource, count: number, target: TextTarget): void {
+  const length = source.byte();
+  const shape = source.take(length);
+  const values = source.numbers(count);
+  const { bytes } = target;
+  for (let row = 0; row < count; row++) {
+    const from = target.byteLength;
+    target.end(from + length);
+    let number = values[row]!;
+    for (let i = length - 1; i >= 0; i--) {
+      if (shape[i] !== 48) {
+        bytes[from + i] = shape[i]!;
+        continue;
+      }
+      const rest = Math.floor(number / 10);
+      bytes[from + i] = 48 + number - rest * 10;
+      number = rest;
+    }
+    target.byteLength = from + length;
+  }
+}
+
+export function decodeInteger(source: SlotSource, count: number, target: TextTarget): void {
+  source.byte();
+  const values = source.numbers(count);
+  const { bytes } = target;
+  for (let row = 0; row < count; row++) {
+    let number = values[row]!;
+    const end = target.byteLength + digitsOf(number);
+    target.end(end);
+    for (let at = end - 1; at >= target.byteLength; at--) {
       const rest = Math.floor(number / 10);
       bytes[at] = 48 + number - rest * 10;
       number = rest;
     }
+    target.byteLength = end;
   }
-  return { offsets, bytes };
-}
-
-function decodeInteger(data: Uint8Array, rows: number): TextVector {
-  const numbers = readNumbers(data, rows);
-  const offsets = new Uint32Array(rows + 1);
-  const bytes = Buffer.alloc(rows * exactDigits);
-  let at = 0;
-  for (let row = 0; row < rows; row++) {
-    let number = numbers[row]!;
-    let end = at + digitsOf(number);
-    offsets[row + 1] = end;
-    const next = end;
-    do {
-      const rest = Math.floor(number / 10);
-      bytes[--end] = 48 + number - rest * 10;
-      number = rest;
-    } while (end > at);
-    at = next;
-  }
-  return { offsets, bytes: bytes.subarray(0, at) };
 }
 
 function digitsOf(number: number): number {
@@ -270,85 +413,19 @@ function digitsOf(number: number): number {
   return digits;
 }
 
-function decodeHex(data: Uint8Array, rows: number): TextVector {
-  const length = data[0]! * 2;
-  const text = Buffer.from(data.buffer, data.byteOffset + 1, data.byteLength - 1).toString("hex");
-  const offsets = Uint32Array.from({ length: rows + 1 }, (_, row) => row * length);
-  return { offsets, bytes: Buffer.from(text, "latin1") };
-}
+const hexDigits = Uint8Array.from({ length: 16 }, (_, value) => (value < 10 ? 48 + value : 87 + value));
 
-/** Non-negative whole numbers below 2^53: float64 base, u8 width, then offsets from the base (width 8: float64). */
-function writeNumbers(numbers: Float64Array): Uint8Array {
-  let base = numbers[0]!;
-  let largest = base;
-  for (const number of numbers) {
-    if (number < base) base = number;
-    if (number > largest) largest = number;
+export function decodeHex(source: SlotSource, count: number, target: TextTarget): void {
+  const width = source.byte();
+  const data = source.take(width * count);
+  const { bytes } = target;
+  for (let row = 0; row < count; row++) target.end(target.byteLength + (row + 1) * width * 2);
+  for (const byte of data) {
+    bytes[target.byteLength++] = hexDigits[byte >> 4]!;
+    bytes[target.byteLength++] = hexDigits[byte & 15]!;
   }
-  const range = largest - base;
-  const width = range === 0 ? 0 : range <= 0xff ? 1 : range <= 0xffff ? 2 : range <= 0xffffffff ? 4 : 8;
-  const data = Buffer.alloc(9 + numbers.length * width);
-  data.writeDoubleLE(base, 0);
-  data[8] = width;
-  // Byte planes: the high bytes, which change little, lie together.
-  for (let row = 0; row < numbers.length; row++) {
-    let offset = numbers[row]! - base;
-    for (let plane = 0; plane < width; plane++) {
-      const rest = Math.floor(offset / 256);
-      data[9 + plane * numbers.length + row] = offset - rest * 256;
-      offset = rest;
-    }
-  }
-  return data;
 }
 
-function readNumbers(data: Uint8Array, rows: number): Float64Array {
-  const base = viewOf(data).getFloat64(0, true);
-  const width = data[8]!;
-  if (data.byteLength !== 9 + rows * width) throw new Failure("damage", "message: numbers cut short");
-  const numbers = new Float64Array(rows).fill(base);
-  let factor = 1;
-  for (let plane = 0; plane < width; plane++, factor *= 256) {
-    const from = 9 + plane * rows;
-    for (let row = 0; row < rows; row++) numbers[row] = numbers[row]! + data[from + row]! * factor;
-  }
-  return numbers;
-}
-
-/** u8 width of a length, lengths, bytes. */
-export function writeTexts(lengths: readonly number[], bytes: Uint8Array): Uint8Array {
-  const longest = lengths.reduce((most, length) => Math.max(most, length), 0);
-  const width = longest <= 0xff ? 1 : longest <= 0xffff ? 2 : 4;
-  const data = Buffer.alloc(1 + lengths.length * width + bytes.byteLength);
-  data[0] = width;
-  for (const [i, length] of lengths.entries()) data.writeUIntLE(length, 1 + i * width, width);
-  data.set(bytes, 1 + lengths.length * width);
-  return data;
-}
-
-export function readTexts(data: Uint8Array, rows: number): { vector: TextVector; end: number } {
-  const width = data[0]!;
-  const offsets = new Uint32Array(rows + 1);
-  let at = 1;
-  let total = 0;
-  for (let row = 0; row < rows; row++, at += width) {
-    let length = data[at]!;
-    if (width > 1) length |= data[at + 1]! << 8;
-    if (width > 2) length = (length | (data[at + 2]! << 16) | (data[at + 3]! << 24)) >>> 0;
-    total += length;
-    offsets[row + 1] = total;
-  }
-  const end = at + total;
-  if (end > data.byteLength) throw new Failure("damage", "message: text cut short");
-  return { vector: { offsets, bytes: data.subarray(at, end) }, end };
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value, 0);
-  return bytes;
-}
-
-function viewOf(data: Uint8Array): DataView {
-  return new DataView(data.buffer, data.byteOffset, data.byteLength);
+export function cutShort(): Failure {
+  return new Failure("damage", "message: variables cut short");
 }

@@ -1,0 +1,66 @@
+/**
+ * Which runs of three letters occur in some texts, case ignored: one bit for each of the 26³. A needle with another run lies in
+ * none of them.
+ */
+import { foldedByte } from "../fold.ts";
+
+const letters = 26;
+const runs = letters ** 3;
+
+/** 0 for "a" to 25 for "z", whatever the case; 26 for all else. */
+const letterOf = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const letter = foldedByte[byte]! - 97;
+  return letter >= 0 && letter < letters ? letter : letters;
+});
+
+/** Calls with the number of each run of three letters in bytes[from, to). */
+function eachRun(bytes: Uint8Array, from: number, to: number, onRun: (run: number) => void): void {
+  let length = 0;
+  let run = 0;
+  for (let at = from; at < to; at++) {
+    const letter = letterOf[bytes[at]!]!;
+    if (letter === letters) {
+      length = 0;
+      continue;
+    }
+    run = (run % (letters * letters)) * letters + letter;
+    if (++length >= 3) onRun(run);
+  }
+}
+
+export class LetterRuns {
+  readonly bits = new Uint8Array((runs + 7) >> 3);
+  /** Distinct runs. */
+  count = 0;
+  readonly #note = (run: number): void => {
+    const bit = 1 << (run & 7);
+    if ((this.bits[run >> 3]! & bit) !== 0) return;
+    this.bits[run >> 3] = this.bits[run >> 3]! | bit;
+    this.count++;
+  };
+
+  add(bytes: Uint8Array, from: number, to: number): void {
+    eachRun(bytes, from, to, this.#note);
+  }
+
+  addAll(other: LetterRuns): void {
+    for (let i = 0; i < this.bits.length; i++) this.bits[i] = this.bits[i]! | other.bits[i]!;
+  }
+
+  clear(): void {
+    if (this.count > 0) this.bits.fill(0);
+    this.count = 0;
+  }
+}
+
+/** The runs of a needle, for `mayHold`. */
+export function letterRunsOf(needle: Uint8Array): number[] {
+  const found = new Set<number>();
+  eachRun(needle, 0, needle.byteLength, (run) => found.add(run));
+  return [...found];
+}
+
+/** False where texts with those runs (the bits of a LetterRuns) cannot hold a needle with these. */
+export function mayHoldRuns(bits: Uint8Array, wanted: readonly number[]): boolean {
+  return wanted.every((run) => (bits[run >> 3]! & (1 << (run & 7))) !== 0);
+}

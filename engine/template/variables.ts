@@ -1,0 +1,282 @@
+/**
+ * Variables of a chunk's messages, in groups by the characters that they hold: a needle is looked for only in groups that can hold
+ * it, each of them one text.
+ */
+import type { Heap } from "../heap.ts";
+import { bytesOf, type Payload, uint32Of } from "../payload.ts";
+import type { TextVector } from "../text.ts";
+import { LetterRuns } from "./letters.ts";
+import {
+  ByteSink,
+  CharClass,
+  classesOf,
+  cutShort,
+  decodeDigits,
+  decodeHex,
+  decodeInteger,
+  encodeSlot,
+  SlotKind,
+  SlotSource,
+  type SlotValues,
+  TextSink,
+  TextTarget,
+} from "./slot.ts";
+
+/** Part of the format: the names stand in chunk headers. */
+export const variableGroups = ["digits", "hex", "word", "random"] as const;
+export const Group = { digits: 0, hex: 1, word: 2, random: 3 } as const;
+
+/** Stands among a slot's classes where its letters are random. */
+export const randomClass = 0x80;
+
+/** Classes of characters that values of each group may have. */
+export const groupClasses: readonly number[] = [
+  CharClass.digit | CharClass.mark,
+  CharClass.digit | CharClass.mark | CharClass.lowerHex,
+  0xff,
+  0xff,
+];
+
+export function groupOf(classes: number): number {
+  if ((classes & ~groupClasses[Group.digits]!) === 0) return Group.digits;
+  if ((classes & ~groupClasses[Group.hex]!) === 0) return Group.hex;
+  return (classes & randomClass) === 0 ? Group.word : Group.random;
+}
+
+/** An attribute that a slot may repeat: the text of a row, or undefined. */
+export interface Repeatable {
+  key: string;
+  at: (row: number) => string | undefined;
+}
+
+/** Writes the slots of one group, in order. */
+class GroupWriter {
+  readonly letters = new LetterRuns();
+  readonly #sinks = { data: new ByteSink(), texts: new TextSink() };
+  readonly #keys: string[] = [];
+  /** Texts, their bytes, and codes of dictionaries, as decoding makes them. */
+  readonly #sizes = [0, 0, 0];
+  slots = 0;
+
+  add(values: SlotValues, classes: number, rows: Uint32Array, repeatables: readonly Repeatable[]): number {
+    this.slots++;
+    const repeated = values.count < repeatedMin ? undefined : findRepeated(values, rows, repeatables);
+    if (repeated !== undefined) {
+      let index = this.#keys.indexOf(repeated.key);
+      if (index < 0) index = this.#keys.push(repeated.key) - 1;
+      this.#sinks.data.push(index & 0xff);
+      this.#sinks.data.push(index >> 8);
+      this.#count(values.count, textBytes(values), 0);
+      return SlotKind.attribute;
+    }
+    const { texts } = this.#sinks;
+    const textsBefore = texts.lengths.length;
+    const bytesBefore = texts.bytes.length;
+    const kind = encodeSlot(values, classes, this.#sinks);
+    if (kind === SlotKind.constant || kind === SlotKind.dictionary) {
+      const codes = kind === SlotKind.dictionary ? values.count : 0;
+      this.#count(texts.lengths.length - textsBefore, texts.bytes.length - bytesBefore, codes);
+    } else this.#count(values.count, textBytes(values), 0);
+    return kind;
+  }
+
+  finish(): Omit<Payload, "encoding"> {
+    const { data, texts } = this.#sinks;
+    const buffers = [
+      bytesOf(Uint32Array.from(this.#sizes)),
+      data.finish(),
+      texts.lengths.finish(),
+      bytesOf(Uint32Array.from(texts.longs)),
+      texts.bytes.finish(),
+      Buffer.from(JSON.stringify(this.#keys)),
+    ];
+    return { width: 0, hasValidity: false, rows: this.slots, buffers };
+  }
+
+  #count(...sizes: [values: number, bytes: number, codes: number]): void {
+    for (const [i, size] of sizes.entries()) this.#sizes[i] = this.#sizes[i]! + size;
+  }
+}
+
+function textBytes({ starts, ends, count }: SlotValues): number {
+  let bytes = 0;
+  for (let i = 0; i < count; i++) bytes += ends[i]! - starts[i]!;
+  return bytes;
+}
+
+/** Fewer values are not worth the look at the attributes. */
+const repeatedMin = 32;
+
+function findRepeated(
+  values: SlotValues,
+  rows: Uint32Array,
+  repeatables: readonly Repeatable[],
+): Repeatable | undefined {
+  const { bytes, starts, ends, count } = values;
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return repeatables.find(({ at }) => {
+    for (let i = 0; i < count; i++) {
+      const text = at(rows[i]!);
+      if (text === undefined || text.length > ends[i]! - starts[i]!) return false;
+      if (buffer.toString("utf8", starts[i]!, ends[i]!) !== text) return false;
+    }
+    return true;
+  });
+}
+
+/** A slot's letters are random where they make this many runs of three, and few of them twice. */
+const randomRunsMin = 1_000;
+
+/** Writes slots to the groups that they belong to. */
+export class VariableWriter {
+  readonly #groups = variableGroups.map(() => new GroupWriter());
+  readonly #runs = new LetterRuns();
+
+  /** Returns the slot's kind and classes for the table of slots. */
+  add(
+    values: SlotValues,
+    rows: Uint32Array,
+    repeatables: readonly Repeatable[],
+  ): { kind: number; classes: number } {
+    const { bytes, starts, ends, count } = values;
+    let classes = 0;
+    let length = 0;
+    for (let i = 0; i < count; i++) {
+      classes |= classesOf(bytes, starts[i]!, ends[i]!);
+      length += ends[i]! - starts[i]!;
+    }
+    if (groupOf(classes) === Group.word) {
+      this.#runs.clear();
+      for (let i = 0; i < count; i++) this.#runs.add(bytes, starts[i]!, ends[i]!);
+      if (this.#runs.count >= randomRunsMin && this.#runs.count * 32 > length) classes |= randomClass;
+      else this.#groups[Group.word]!.letters.addAll(this.#runs);
+    }
+    const kind = this.#groups[groupOf(classes)]!.add(values, classes & ~randomClass, rows, repeatables);
+    return { kind, classes };
+  }
+
+  /** Payloads of the groups that have slots, the filter of those that have one. */
+  finish(): EncodedGroup[] {
+    return this.#groups.flatMap((group, i) => {
+      if (group.slots === 0) return [];
+      const filter = i === Group.word ? group.letters.bits : undefined;
+      return [{ name: variableGroups[i]!, payload: group.finish(), filter }];
+    });
+  }
+}
+
+export interface EncodedGroup {
+  name: (typeof variableGroups)[number];
+  payload: Omit<Payload, "encoding">;
+  filter: Uint8Array | undefined;
+}
+
+/** A group as searches read it. A slot's values stand in the order of its template's rows, or are distinct with codes. */
+export interface VariableGroup {
+  text: TextVector;
+  /** First text of each of the group's slots, and the number of texts. */
+  first: Uint32Array;
+  /** Of each slot: where its codes begin, or that every row has a text of its own, or that all have one. */
+  codesAt: Uint32Array;
+  codes: Uint8Array;
+}
+
+/** Entries of `codesAt` that are no place. */
+export const eachRow = 0xffffffff;
+export const oneForAll = 0xfffffffe;
+
+/** Slots of a group as their table has them, with the rows that each has a value for. */
+export interface GroupSlots {
+  kinds: Uint8Array;
+  rows: readonly Uint32Array[];
+}
+
+/** Text of an attribute in a row, as UTF-8; empty where the row lacks it. */
+export type ReadAttribute = (key: string) => (row: number) => Uint8Array;
+
+/** Throws Failure "damage" where the payload is not what was written for those slots. */
+export function decodeVariables(
+  payload: Payload,
+  slots: GroupSlots,
+  heap: Heap,
+  readAttribute: ReadAttribute,
+): VariableGroup {
+  const [sizes, data, lengths, longs, text, keys] = payload.buffers as (Uint8Array | undefined)[];
+  if (
+    sizes === undefined ||
+    sizes.byteLength !== 12 ||
+    keys === undefined ||
+    slots.kinds.length !== payload.rows
+  )
+    throw cutShort();
+  const [values, textLength, codesLength] = uint32Of(sizes);
+  const source = new SlotSource({ data: data!, lengths: lengths!, longs: uint32Of(longs!), text: text! });
+  const target = new TextTarget(heap.uint32(values! + 1), heap.uint8(textLength!));
+  const first = heap.uint32(payload.rows + 1);
+  const group = { text: target, first, codesAt: heap.uint32(payload.rows), codes: heap.uint8(codesLength!) };
+  return decodeSlots(group, source, target, slots, { keys, readAttribute });
+}
+
+function decodeSlots(
+  group: VariableGroup,
+  source: SlotSource,
+  target: TextTarget,
+  { kinds, rows }: GroupSlots,
+  attributes: { keys: Uint8Array; readAttribute: ReadAttribute },
+): VariableGroup {
+  const keys = JSON.parse(Buffer.from(attributes.keys).toString()) as string[];
+  const { first, codesAt, codes } = group;
+  let codesEnd = 0;
+  for (const [slot, kind] of kinds.entries()) {
+    first[slot] = target.count;
+    codesAt[slot] = eachRow;
+    const count = rows[slot]!.length;
+    switch (kind) {
+      case SlotKind.constant:
+        codesAt[slot] = oneForAll;
+        source.copyTexts(1, target);
+        break;
+      case SlotKind.dictionary: {
+        const distinct = source.byte() + 1;
+        const slotCodes = source.take(count);
+        if (codesEnd + count > codes.length || slotCodes.some((code) => code >= distinct)) throw cutShort();
+        codes.set(slotCodes, codesEnd);
+        codesAt[slot] = codesEnd;
+        codesEnd += count;
+        source.copyTexts(distinct, target);
+        break;
+      }
+      case SlotKind.digits:
+        decodeDigits(source, count, target);
+        break;
+      case SlotKind.integer:
+        decodeInteger(source, count, target);
+        break;
+      case SlotKind.hex:
+        decodeHex(source, count, target);
+        break;
+      case SlotKind.text:
+        source.copyTexts(count, target);
+        break;
+      case SlotKind.attribute:
+        copyAttribute(
+          attributes.readAttribute(keys[source.byte() | (source.byte() << 8)] ?? ""),
+          rows[slot]!,
+          target,
+        );
+        break;
+      default:
+        throw cutShort();
+    }
+  }
+  first[kinds.length] = target.count;
+  return group;
+}
+
+function copyAttribute(read: (row: number) => Uint8Array, rows: Uint32Array, target: TextTarget): void {
+  for (const row of rows) {
+    const text = read(row);
+    target.end(target.byteLength + text.byteLength);
+    target.append(text);
+  }
+}

@@ -1,0 +1,21 @@
+/** Filters that look at one row after the other. */
+import { clearBit, hasBit } from "./bitmap.ts";
+import { type Column, columnText } from "./column.ts";
+import type { ValueTest } from "./predicate.ts";
+import type { BlockFilter, Checkpoint } from "./selection.ts";
+
+/** Rows tested between two looks at the clock. */
+const checkEvery = 1024;
+
+export function eachRow(passes: (row: number) => boolean, checkpoint?: Checkpoint): BlockFilter {
+  return ({ from, rows, selection }) => {
+    for (let i = 0; i < rows; i++) {
+      if (checkpoint !== undefined && i % checkEvery === 0) checkpoint();
+      if (hasBit(selection, i) && !passes(from + i)) clearBit(selection, i);
+    }
+  };
+}
+
+export function eachValue(column: Column, test: ValueTest, checkpoint: Checkpoint): BlockFilter {
+  return eachRow((row) => test(columnText(column, row)), checkpoint);
+}
