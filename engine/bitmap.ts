@@ -10,12 +10,6 @@ export function emptyBitmap(rows: number): Bitmap {
   return new Uint8Array(bitmapBytes(rows));
 }
 
-export function fullBitmap(rows: number): Bitmap {
-  const bitmap = new Uint8Array(bitmapBytes(rows)).fill(0xff);
-  clearTail(bitmap, rows);
-  return bitmap;
-}
-
 export function hasBit(bitmap: Bitmap, row: number): boolean {
   return ((bitmap[row >> 3]! >> (row & 7)) & 1) === 1;
 }
@@ -46,10 +40,4 @@ export function subtract(a: Bitmap, b: Bitmap): void {
 export function isEmptyBitmap(bitmap: Bitmap): boolean {
   for (let i = 0; i < bitmap.length; i++) if (bitmap[i] !== 0) return false;
   return true;
-}
-
-/** Bits past the last row are always zero, so that counts need no mask. */
-function clearTail(bitmap: Bitmap, rows: number): void {
-  const tail = rows & 7;
-  if (tail !== 0) bitmap[bitmap.length - 1] = bitmap[bitmap.length - 1]! & ((1 << tail) - 1);
 }

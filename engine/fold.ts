@@ -24,21 +24,3 @@ export function isAscii(text: string): boolean {
 export const foldedByte = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 65 && byte <= 90 ? byte + 32 : byte,
 );
-
-/** Whether bytes[from, to), folded, hold an ASCII needle that is folded already. */
-export function containsFoldedAscii(
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  needle: Uint8Array,
-): boolean {
-  const first = needle[0]!;
-  const last = to - needle.byteLength;
-  for (let at = from; at <= last; at++) {
-    if (foldedByte[bytes[at]!] !== first) continue;
-    let i = 1;
-    while (i < needle.byteLength && foldedByte[bytes[at + i]!] === needle[i]) i++;
-    if (i === needle.byteLength) return true;
-  }
-  return false;
-}

@@ -18,6 +18,21 @@ interface Block {
 
 export type BlockFilter = (block: Block) => void;
 
+/** Whether a filter runs on kernels alone, so that a whole chunk costs no more than a part of it. */
+export function isVectorised(filter: Filter): boolean {
+  switch (filter.kind) {
+    case "and":
+    case "or":
+      return filter.of.every(isVectorised);
+    case "not":
+      return isVectorised(filter.of);
+    case "matches":
+      return false;
+    default:
+      return !("field" in filter) || filter.field.kind !== "time";
+  }
+}
+
 /** Looks at the clock and at the cancel flag; throws Failure "deadline" or "cancelled". */
 export type Checkpoint = () => void;
 

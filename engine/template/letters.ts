@@ -47,6 +47,15 @@ export class LetterRuns {
     for (let i = 0; i < this.bits.length; i++) this.bits[i] = this.bits[i]! | other.bits[i]!;
   }
 
+  /** How many of the runs are not among the others. */
+  unknownTo(others: LetterRuns): number {
+    let unknown = 0;
+    for (let i = 0; i < this.bits.length; i++) {
+      for (let bits = this.bits[i]! & ~others.bits[i]!; bits !== 0; bits &= bits - 1) unknown++;
+    }
+    return unknown;
+  }
+
   clear(): void {
     if (this.count > 0) this.bits.fill(0);
     this.count = 0;

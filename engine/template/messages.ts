@@ -4,6 +4,7 @@ import { Failure } from "../failure.ts";
 import type { Heap } from "../heap.ts";
 import { bytesOf, type Payload, uint32Of } from "../payload.ts";
 import type { TextVector } from "../text.ts";
+import { LetterRuns } from "./letters.ts";
 import type { SlotValues } from "./slot.ts";
 import { type SplitMessages, slotByte, splitMessages } from "./split.ts";
 import {
@@ -164,7 +165,9 @@ export function encodeMessages(
   const { templates, rows } = split;
   if (templates.length * rowsATemplateMin > rows) return undefined;
   const order = groupOrder(split.codes, templates.length);
-  const writer = new VariableWriter();
+  const known = new LetterRuns();
+  for (const template of templates) known.add(template, 0, template.length);
+  const writer = new VariableWriter(known);
   const kinds: number[] = [];
   const classes: number[] = [];
   for (const [code, template] of templates.entries()) {

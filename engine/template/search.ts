@@ -69,6 +69,9 @@ export function messagesHolding(
   return new MessageSearch(column, needle, tools).rows();
 }
 
+/** A condition, and the groups whose variables can meet it. */
+type Asked = Condition & Part & { groups: number };
+
 class MessageSearch {
   readonly #column: MessageColumn;
   readonly #needle: TextNeedle;
@@ -87,11 +90,10 @@ class MessageSearch {
   rows(): Bitmap | undefined {
     // Static shapes come first, so that templates which they settle are settled for the others.
     for (const { needle, conditions } of this.#needle.shapes) {
-      this.#eachHit(needle, (template, at) => {
-        if (conditions.length === 0) this.#whole[template] = 1;
-        else if (this.#whole[template] === 0)
-          this.#markShape(template, firstAtLeast(this.#column.slotPlaces, at), conditions);
-      });
+      const asked = conditions.map((condition) => ({ ...condition, groups: this.#groupsFor(condition) }));
+      if (asked.some(({ groups }) => groups === 0)) continue;
+      if (asked.length === 0) this.#markHolders(needle);
+      else this.#eachPlace(needle.bytes, asked);
     }
     if (this.#needle.isWord) this.#markVariables();
     else this.#markLoneSlots();
@@ -99,8 +101,8 @@ class MessageSearch {
     return this.#found;
   }
 
-  /** Hits among the templates' texts that lie within one template. */
-  #eachHit(needle: Needle, onHit: (template: number, at: number) => void): void {
+  /** Settles the templates whose static text holds the needle. */
+  #markHolders(needle: Needle): void {
     const { offsets, bytes } = this.#column.templates;
     const hits = this.#tools.scratch.uint32(hitsAtATime);
     let template = 0;
@@ -109,16 +111,48 @@ class MessageSearch {
       for (let i = 0; i < count; i++) {
         const at = hits[i]!;
         while (offsets[template + 1]! <= at) template++;
-        if (at + needle.bytes.length <= offsets[template + 1]!) onHit(template, at);
+        if (at + needle.bytes.length <= offsets[template + 1]!) this.#whole[template] = 1;
       }
       if (count < hitsAtATime) return;
       from = hits[count - 1]! + 1;
     }
   }
 
+  /** Looks for a shape around the slots that can meet its most selective condition, and marks the rows that meet all. */
+  #eachPlace(shape: Uint8Array, conditions: readonly Asked[]): void {
+    const candidates = conditions.map(({ groups }) =>
+      this.#column.slotsOf.filter((_, group) => ((groups >> group) & 1) === 1),
+    );
+    const sizes = candidates.map((lists) => lists.reduce((sum, slots) => sum + slots.length, 0));
+    const chosen = sizes.indexOf(Math.min(...sizes));
+    let within = -1;
+    for (let i = 0; i <= chosen; i++) within = shape.indexOf(slotByte, within + 1);
+    const { ignoreCase } = this.#needle;
+    const { offsets, bytes } = this.#column.templates;
+    for (const slots of candidates[chosen]!) {
+      for (let i = 0; i < slots.length; i++) {
+        const slot = slots[i]!;
+        const at = this.#column.slotPlaces[slot]! - within;
+        if (at < 0 || !standsAt(bytes, at, shape, ignoreCase)) continue;
+        const template = this.#column.templateOfSlot(slot);
+        if (
+          this.#whole[template] === 1 ||
+          at < offsets[template]! ||
+          at + shape.length > offsets[template + 1]!
+        )
+          continue;
+        this.#markShape(template, slot - chosen, conditions);
+      }
+    }
+  }
+
   /** Marks the rows of a template whose variables from a slot on meet the conditions. */
-  #markShape(template: number, slotFirst: number, conditions: readonly (Condition & Part)[]): void {
-    if (!conditions.every((condition, i) => this.#mayMeet(slotFirst + i, condition))) return;
+  #markShape(template: number, slotFirst: number, conditions: readonly Asked[]): void {
+    for (let i = 0; i < conditions.length; i++) {
+      const classes = this.#column.classes[slotFirst + i]!;
+      const asked = conditions[i]!;
+      if ((asked.classes & ~classes) !== 0 || ((asked.groups >> groupOf(classes)) & 1) === 0) return;
+    }
     const rows = this.#column.rowsOf(template);
     let open: Uint8Array | undefined;
     for (const [i, condition] of conditions.entries())
@@ -127,9 +161,12 @@ class MessageSearch {
     for (let rank = 0; rank < rows.length; rank++) if (open![rank] === 1) setBit(found, rows[rank]!);
   }
 
-  #mayMeet(slot: number, part: Part): boolean {
-    const classes = this.#column.classes[slot]!;
-    return (part.classes & ~classes) === 0 && this.#mayHold(groupOf(classes), part);
+  /** The groups, a bit each, whose variables can hold a text. */
+  #groupsFor(part: Part): number {
+    let groups = 0;
+    for (const [group, slots] of this.#column.slotsOf.entries())
+      if (slots.length > 0 && this.#mayHold(group, part)) groups |= 1 << group;
+    return groups;
   }
 
   /** Whether a group's variables can hold a text. */
@@ -273,23 +310,14 @@ function meets(
 ): boolean {
   const { length } = text;
   if (to - from < length || (how === "equals" && to - from !== length)) return false;
-  const start = how === "ends" ? to - length : from;
-  if (ignoreCase) {
-    for (let i = 0; i < length; i++) if (foldedByte[bytes[start + i]!] !== text[i]) return false;
-    return true;
-  }
-  for (let i = 0; i < length; i++) if (bytes[start + i] !== text[i]) return false;
-  return true;
+  return standsAt(bytes, how === "ends" ? to - length : from, text, ignoreCase);
 }
 
-/** The first place of ascending numbers whose number is at least `least`. */
-function firstAtLeast(numbers: Uint32Array, least: number): number {
-  let low = 0;
-  let high = numbers.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (numbers[middle]! < least) low = middle + 1;
-    else high = middle;
+function standsAt(bytes: Uint8Array, at: number, text: Uint8Array, ignoreCase: boolean): boolean {
+  if (ignoreCase) {
+    for (let i = 0; i < text.length; i++) if (foldedByte[bytes[at + i]!] !== text[i]) return false;
+    return true;
   }
-  return low;
+  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
+  return true;
 }

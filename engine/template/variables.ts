@@ -6,28 +6,16 @@ import type { Heap } from "../heap.ts";
 import { bytesOf, type Payload, uint32Of } from "../payload.ts";
 import type { TextVector } from "../text.ts";
 import { LetterRuns } from "./letters.ts";
-import {
-  ByteSink,
-  CharClass,
-  classesOf,
-  cutShort,
-  decodeDigits,
-  decodeHex,
-  decodeInteger,
-  encodeSlot,
-  SlotKind,
-  SlotSource,
-  type SlotValues,
-  TextSink,
-  TextTarget,
-} from "./slot.ts";
+import { ByteSink, TextSink } from "./sink.ts";
+import { CharClass, classesOf, encodeSlot, SlotKind, type SlotValues } from "./slot.ts";
+import { cutShort, decodeDigits, decodeHex, decodeInteger, SlotSource, TextTarget } from "./slotsource.ts";
 
 /** Part of the format: the names stand in chunk headers. */
 export const variableGroups = ["digits", "hex", "word", "random"] as const;
 export const Group = { digits: 0, hex: 1, word: 2, random: 3 } as const;
 
 /** Stands among a slot's classes where its letters are random. */
-export const randomClass = 0x80;
+const randomClass = 0x80;
 
 /** Classes of characters that values of each group may have. */
 export const groupClasses: readonly number[] = [
@@ -124,13 +112,19 @@ function findRepeated(
   });
 }
 
-/** A slot's letters are random where they make this many runs of three, and few of them twice. */
-const randomRunsMin = 1_000;
+/** A slot's letters are random where more than one in so many of their runs of three stands in no template. */
+const randomShare = 4;
 
 /** Writes slots to the groups that they belong to. */
 export class VariableWriter {
   readonly #groups = variableGroups.map(() => new GroupWriter());
   readonly #runs = new LetterRuns();
+  readonly #known: LetterRuns;
+
+  /** `known`: runs of letters that the templates hold, as people write them. */
+  constructor(known: LetterRuns) {
+    this.#known = known;
+  }
 
   /** Returns the slot's kind and classes for the table of slots. */
   add(
@@ -140,15 +134,11 @@ export class VariableWriter {
   ): { kind: number; classes: number } {
     const { bytes, starts, ends, count } = values;
     let classes = 0;
-    let length = 0;
-    for (let i = 0; i < count; i++) {
-      classes |= classesOf(bytes, starts[i]!, ends[i]!);
-      length += ends[i]! - starts[i]!;
-    }
+    for (let i = 0; i < count; i++) classes |= classesOf(bytes, starts[i]!, ends[i]!);
     if (groupOf(classes) === Group.word) {
       this.#runs.clear();
       for (let i = 0; i < count; i++) this.#runs.add(bytes, starts[i]!, ends[i]!);
-      if (this.#runs.count >= randomRunsMin && this.#runs.count * 32 > length) classes |= randomClass;
+      if (this.#runs.unknownTo(this.#known) * randomShare > this.#runs.count) classes |= randomClass;
       else this.#groups[Group.word]!.letters.addAll(this.#runs);
     }
     const kind = this.#groups[groupOf(classes)]!.add(values, classes & ~randomClass, rows, repeatables);

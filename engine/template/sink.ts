@@ -1,0 +1,57 @@
+/** Where slots are written: streams that grow. */
+
+/** What slots are written to: data of every kind, and texts as lengths and bytes. */
+export interface SlotSinks {
+  data: ByteSink;
+  texts: TextSink;
+}
+
+/** Bytes that grow. */
+export class ByteSink {
+  #bytes = new Uint8Array(1 << 16);
+  length = 0;
+
+  push(byte: number): void {
+    this.#reserve(1);
+    this.#bytes[this.length++] = byte;
+  }
+
+  append(bytes: Uint8Array, from = 0, to = bytes.byteLength): void {
+    this.#reserve(to - from);
+    // A call into the runtime costs more than a few bytes do.
+    if (to - from > 32) this.#bytes.set(bytes.subarray(from, to), this.length);
+    else for (let at = from, target = this.length; at < to; at++) this.#bytes[target++] = bytes[at]!;
+    this.length += to - from;
+  }
+
+  float64(value: number): void {
+    this.append(new Uint8Array(Float64Array.of(value).buffer));
+  }
+
+  finish(): Uint8Array {
+    return this.#bytes.subarray(0, this.length);
+  }
+
+  #reserve(byteLength: number): void {
+    if (this.length + byteLength <= this.#bytes.length) return;
+    const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.length + byteLength));
+    larger.set(this.#bytes.subarray(0, this.length));
+    this.#bytes = larger;
+  }
+}
+
+/** A length of 255 stands for one that is among the long ones. */
+export const longLength = 255;
+
+export class TextSink {
+  readonly lengths = new ByteSink();
+  readonly longs: number[] = [];
+  readonly bytes = new ByteSink();
+
+  push(bytes: Uint8Array, from: number, to: number): void {
+    const length = to - from;
+    if (length >= longLength) this.longs.push(length);
+    this.lengths.push(Math.min(length, longLength));
+    this.bytes.append(bytes, from, to);
+  }
+}
