@@ -5,6 +5,7 @@ import { Failure } from "./failure.ts";
 import { type Heap, plainHeap } from "./heap.ts";
 import { roundTripNumber } from "./number.ts";
 import { bytesOf, float64Of, type Payload, readPayload, uint32Of, writePayload } from "./payload.ts";
+import { joinPlanes, readPlanes, splitPlanes, writePlanes } from "./planes.ts";
 import { decodeMessages, encodeMessages, type LoadGroup, type MessageColumn } from "./template/messages.ts";
 import {
   decodeVariables,
@@ -81,35 +82,37 @@ export function encodeMessage(
   };
 }
 
-/** Whole numbers below 2^53 that change little from row to row: their differences, less `step`, zigzagged. */
+/** Units that times are multiples of, as clocks give them: seconds, milliseconds, microseconds. */
+const timeUnits = [1e9, 1e6, 1e3];
+
+/**
+ * Whole numbers below 2^53 that change little from row to row: their differences, less `step`, zigzagged. Differences that are all
+ * multiples of a unit of time are counted in it.
+ */
 export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
   const deltas = new Float64Array(values.length);
+  for (let row = 1; row < values.length; row++) deltas[row] = values[row]! - values[row - 1]! - step;
+  const unit = timeUnits.find((each) => deltas.every((delta) => delta % each === 0)) ?? 1;
   for (let row = 1; row < values.length; row++) {
-    const delta = values[row]! - values[row - 1]! - step;
+    const delta = deltas[row]! / unit;
     deltas[row] = delta >= 0 ? delta * 2 : -delta * 2 - 1;
   }
-  const { width, bytes } = narrow(deltas);
-  const base = Float64Array.of(values[0] ?? 0, step);
-  const buffers = [bytesOf(base), bytes];
-  return column("delta", {
-    encoding: Encoding.delta,
-    width,
-    hasValidity: false,
-    rows: values.length,
-    buffers,
-  });
+  const { width, bytes } = writePlanes(deltas);
+  const buffers = [bytesOf(Float64Array.of(values[0] ?? 0, step, unit)), bytes];
+  return column("delta", payloadOf(Encoding.delta, width, values.length, [], buffers));
 }
 
 export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64Array {
   const payload = readPayload(stored);
   if (payload.encoding !== Encoding.delta) throw new Failure("damage", "column: not a delta encoding");
-  const [base, step] = float64Of(bufferAt(payload, 0));
-  const deltas = widen(payload, 1);
+  const [base, step, unit] = float64Of(bufferAt(payload, 0));
+  if (unit === undefined) throw new Failure("damage", "column: differences without a unit");
   const values = heap.float64(payload.rows);
+  readPlanes(bufferAt(payload, 1), payload.width, values);
   let value = base! - step!;
   for (let row = 0; row < payload.rows; row++) {
-    const delta = deltas[row]!;
-    value += step! + (delta % 2 === 0 ? delta / 2 : -(delta + 1) / 2);
+    const delta = values[row]!;
+    value += step! + (delta % 2 === 0 ? delta / 2 : -(delta + 1) / 2) * unit;
     values[row] = value;
   }
   return values;
@@ -177,8 +180,8 @@ function encodeConstant({ values, codes }: AttributeVector): EncodedColumn {
 function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
   const text = textVector(values);
   const stored = codesOf(codes, values.length);
-  const buffers = [bytesOf(text.offsets), text.bytes, bytesOf(stored)];
   const width = stored.BYTES_PER_ELEMENT;
+  const buffers = [bytesOf(text.offsets), text.bytes, splitPlanes(bytesOf(stored), width)];
   return column("dictionary", {
     encoding: Encoding.dictionary,
     width,
@@ -189,9 +192,9 @@ function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
 }
 
 function decodeDictionary(payload: Payload, heap: Heap): Column {
-  const [offsets, texts, bytes] = [0, 1, 2].map((i) => heap.place(bufferAt(payload, i)));
+  const [offsets, texts] = [0, 1].map((i) => heap.place(bufferAt(payload, i)));
   const values = { offsets: uint32Of(offsets!), bytes: texts! };
-  const codes = codesOfWidth(bytes!, payload.width);
+  const codes = codesOfWidth(joinPlanes(bufferAt(payload, 2), payload.width, heap), payload.width);
   return { kind: "dictionary", rows: payload.rows, values, valueCount: values.offsets.length - 1, codes };
 }
 
@@ -235,7 +238,7 @@ function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undef
       rows[row] = codes[row]! < 0 ? 0 : numbers[codes[row]!]! - base;
     // A range wider than 2^53 would round; such columns are floats.
     if (rows.every(Number.isSafeInteger)) {
-      const { width, bytes } = narrow(rows);
+      const { width, bytes } = writePlanes(rows);
       const buffers = [...validity, bytesOf(Float64Array.of(base)), bytes];
       return column("integer", payloadOf(Encoding.integer, width, codes.length, validity, buffers));
     }
@@ -246,9 +249,9 @@ function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undef
 
 function decodeInteger(payload: Payload, first: number, heap: Heap): Float64Array {
   const base = float64Of(bufferAt(payload, first))[0]!;
-  const offsets = widen(payload, first + 1);
   const values = heap.float64(payload.rows);
-  for (let row = 0; row < values.length; row++) values[row] = base + offsets[row]!;
+  readPlanes(bufferAt(payload, first + 1), payload.width, values);
+  for (let row = 0; row < values.length; row++) values[row] = base + values[row]!;
   return values;
 }
 
@@ -266,28 +269,6 @@ function validityOf(codes: Int32Array): Bitmap[] {
   const valid = emptyBitmap(codes.length);
   for (let row = 0; row < codes.length; row++) if (codes[row]! >= 0) setBit(valid, row);
   return [valid];
-}
-
-/** Non-negative whole numbers in the narrowest of 0 (all zero), 1, 2, 4 or 8 bytes (as float64). */
-function narrow(values: Float64Array): { width: number; bytes: Uint8Array } {
-  let largest = 0;
-  for (const value of values) if (value > largest) largest = value;
-  if (largest === 0) return { width: 0, bytes: new Uint8Array(0) };
-  if (largest <= 0xff) return { width: 1, bytes: Uint8Array.from(values) };
-  if (largest <= 0xffff) return { width: 2, bytes: bytesOf(Uint16Array.from(values)) };
-  if (largest <= 0xffffffff) return { width: 4, bytes: bytesOf(Uint32Array.from(values)) };
-  return { width: 8, bytes: bytesOf(values) };
-}
-
-function widen(payload: Payload, index: number): ArrayLike<number> {
-  const bytes = bufferAt(payload, index);
-  const { rows, width } = payload;
-  if (bytes.byteLength !== rows * width) throw new Failure("damage", "column: numbers cut short");
-  if (width === 0) return new Uint8Array(rows);
-  if (width === 1) return bytes;
-  if (width === 2) return new Uint16Array(bytes.buffer, bytes.byteOffset, rows);
-  if (width === 4) return new Uint32Array(bytes.buffer, bytes.byteOffset, rows);
-  return new Float64Array(bytes.buffer, bytes.byteOffset, rows);
 }
 
 function column(encoding: EncodingName, payload: Payload): EncodedColumn {

@@ -3,6 +3,7 @@ import { type Codes, codesOfWidth } from "../column.ts";
 import { Failure } from "../failure.ts";
 import type { Heap } from "../heap.ts";
 import { bytesOf, type Payload, uint32Of } from "../payload.ts";
+import { joinPlanes, splitPlanes } from "../planes.ts";
 import type { TextVector } from "../text.ts";
 import { LetterRuns } from "./letters.ts";
 import type { SlotValues } from "./slot.ts";
@@ -186,7 +187,7 @@ export function encodeMessages(
   const buffers = [
     bytesOf(offsets),
     Buffer.concat(templates),
-    bytesOf(codes),
+    splitPlanes(bytesOf(codes), codes.BYTES_PER_ELEMENT),
     Uint8Array.from(kinds),
     Uint8Array.from(classes),
   ];
@@ -199,7 +200,9 @@ export function encodeMessages(
 /** Throws Failure "damage" where buffers are missing or do not fit. */
 export function decodeMessages(payload: Payload, heap: Heap, loadGroup: LoadGroup): MessageColumn {
   const { buffers, width } = payload;
-  const [offsets, bytes, codes, kinds, classes] = buffers.map((buffer) => heap.place(buffer));
+  const [offsets, bytes, codes, kinds, classes] = buffers.map((buffer, i) =>
+    i === 2 ? joinPlanes(buffer, width, heap) : heap.place(buffer),
+  );
   if (classes === undefined || kinds!.length !== classes.length || codes!.byteLength !== payload.rows * width)
     throw new Failure("damage", "message: buffers do not fit");
   return new MessageColumn(
