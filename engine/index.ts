@@ -5,6 +5,7 @@ export type { DamageReport } from "./damage.ts";
 export type { QueryLimits, RowQuery, SearchResult } from "./dispatch.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./filter.ts";
+export { type ColumnInventory, type StoreInventory, storeInventory } from "./inventory.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition, Signal } from "./row.ts";
 export { openState, type State } from "./state.ts";
 export type {

@@ -4,10 +4,11 @@ import type { Command, Flags } from "./flag.ts";
 import { ingest } from "./ingest.ts";
 import { query } from "./query.ts";
 import { serve } from "./serve.ts";
+import { stats } from "./stats.ts";
 import { token } from "./token.ts";
 import { verify } from "./verify.ts";
 
-export const commands: readonly Command<Flags>[] = [serve, ingest, query, token, verify];
+export const commands: readonly Command<Flags>[] = [serve, ingest, query, stats, token, verify];
 
 export function knownSettings(): string[] {
   return [...new Set(commands.flatMap((command) => Object.keys(command.flags)))];

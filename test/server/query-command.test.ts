@@ -215,3 +215,28 @@ describe("svc verify", () => {
     expect(err).toContain("is no data folder of svc");
   });
 });
+
+describe("svc stats", () => {
+  test("counts rows and bytes of each column of a folder that a server has open", async () => {
+    const sent = rows(3_000).map((row, i) => ({
+      ...row,
+      attributes: { "service.name": `s${i % 3}`, ...(i % 2 === 0 ? { even: String(i) } : {}) },
+    }));
+    await ingest(server, lines(sent));
+    await server.service.store.seal();
+    const { code, out } = await runSvc(["stats", "--data", server.dir]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^3,000 rows in 1 chunks of 1 days: /);
+    expect(out).toMatch(/^service\.name +dictionary +3,000 /m);
+    expect(out).toMatch(/^even +integer +1,500 /m);
+
+    const json = JSON.parse((await runSvc(["stats", "--data", server.dir, "--json"])).out);
+    const stored = json.columns.reduce(
+      (sum: number, column: { storedBytes: number }) => sum + column.storedBytes,
+      0,
+    );
+    expect(stored).toBeGreaterThan(3_000);
+    expect(stored).toBeLessThan(server.service.store.stats().bytes);
+    expect(json.allocatedBytes).toBeGreaterThanOrEqual(server.service.store.stats().bytes);
+  });
+});

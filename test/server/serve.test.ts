@@ -247,7 +247,7 @@ describe("help", () => {
     for (const words of [[], ["help"], ["--help"]]) {
       const { code, out } = await runSvc(words);
       expect(code).toBe(0);
-      for (const name of ["serve", "ingest", "query", "token", "verify"])
+      for (const name of ["serve", "ingest", "query", "stats", "token", "verify"])
         expect(out).toContain(`svc ${name}`);
     }
   });

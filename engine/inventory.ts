@@ -1,0 +1,109 @@
+/** What a store's chunks hold and weigh, column by column, out of their headers. Read-only: another process may have the store open. */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { ColumnHeader, ColumnRole } from "./chunk.ts";
+import { parseDayName } from "./day.ts";
+import { Failure } from "./failure.ts";
+import { checkFormat } from "./format.ts";
+import { openEnvironment } from "./lmdb.ts";
+import { type ChunkEntry, readManifest } from "./manifest.ts";
+import { openChunk } from "./partition.ts";
+
+/** One column over all chunks that have it. */
+export interface ColumnInventory {
+  role: ColumnRole;
+  /** Attribute key, or group of variables; "" for the other roles. */
+  key: string;
+  /** Number of chunks by encoding. */
+  encodings: Record<string, number>;
+  /** Rows that have a value. */
+  rows: number;
+  /** Bytes before the codec. */
+  encodedBytes: number;
+  /** Bytes as stored, with membership filters. */
+  storedBytes: number;
+}
+
+export interface StoreInventory {
+  rows: number;
+  chunks: number;
+  partitions: number;
+  /** Blocks that the partitions' files take on the disk, free pages included. */
+  allocatedBytes: number;
+  /** The largest first. */
+  columns: ColumnInventory[];
+  /** Chunks whose header could not be read, and why. */
+  unread: string[];
+}
+
+/** Rows that are not sealed yet are not counted. Throws Failure "folder" where the folder holds no store of this format. */
+export async function storeInventory(dir: string): Promise<StoreInventory> {
+  await checkFormat(dir, { create: false });
+  const inventory: StoreInventory = {
+    rows: 0,
+    chunks: 0,
+    partitions: 0,
+    allocatedBytes: 0,
+    columns: [],
+    unread: [],
+  };
+  const columns = new Map<string, ColumnInventory>();
+  const logs = join(dir, "logs");
+  const names = existsSync(logs) ? readdirSync(logs).filter((name) => parseDayName(name) !== undefined) : [];
+  for (const name of names.sort()) await addPartition(join(logs, name), inventory, columns);
+  inventory.columns = [...columns.values()].sort((a, b) => b.storedBytes - a.storedBytes);
+  return inventory;
+}
+
+async function addPartition(
+  dir: string,
+  inventory: StoreInventory,
+  columns: Map<string, ColumnInventory>,
+): Promise<void> {
+  const { manifest } = await readManifest(dir);
+  if (manifest === undefined) return;
+  inventory.partitions++;
+  inventory.allocatedBytes += allocatedBytes(dir);
+  for (const entry of manifest.chunks) {
+    const headers = readHeader(dir, entry);
+    if (typeof headers === "string") {
+      inventory.unread.push(headers);
+      continue;
+    }
+    inventory.chunks++;
+    inventory.rows += entry.rows;
+    for (const header of headers) addColumn(columns, header);
+  }
+}
+
+/** The columns of a chunk, or why they cannot be told; a running store may have merged it away meanwhile. */
+function readHeader(dir: string, entry: ChunkEntry): ColumnHeader[] | string {
+  const environment = openEnvironment(dir, { readOnly: true });
+  try {
+    return openChunk(environment, entry, dir).header.columns;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return error.message;
+  } finally {
+    environment.close();
+  }
+}
+
+function addColumn(columns: Map<string, ColumnInventory>, header: ColumnHeader): void {
+  const name = `${header.role} ${header.key}`;
+  let column = columns.get(name);
+  if (column === undefined) {
+    const { role, key } = header;
+    column = { role, key, encodings: {}, rows: 0, encodedBytes: 0, storedBytes: 0 };
+    columns.set(name, column);
+  }
+  column.encodings[header.encoding] = (column.encodings[header.encoding] ?? 0) + 1;
+  column.rows += header.present;
+  column.encodedBytes += header.payloadBytes + header.filterBytes;
+  column.storedBytes += (header.storedBytes ?? 0) + header.filterBytes;
+}
+
+/** As the file system gives them out, in blocks of 512 bytes. */
+function allocatedBytes(dir: string): number {
+  return readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).blocks * 512, 0);
+}

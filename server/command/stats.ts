@@ -1,0 +1,83 @@
+/** `svc stats`: what the chunks of a data folder hold and weigh, column by column. */
+
+import { resolve } from "node:path";
+import type { ColumnInventory, StoreInventory } from "../../engine/index.ts";
+import { type Command, one, onOrOff } from "./flag.ts";
+import { configFlag, dataFlag } from "./shared-flags.ts";
+import { safeLine } from "./terminal.ts";
+import { UsageError } from "./units.ts";
+
+const flags = {
+  data: dataFlag,
+  json: { value: null, help: "prints JSON", default: "false", parse: one(onOrOff) },
+  config: configFlag,
+} as const;
+
+export const stats: Command<typeof flags> = {
+  name: "stats",
+  summary: "prints what is stored, in bytes a column",
+  operands: "",
+  flags,
+  details: [
+    "Reads chunk headers alone, also while a server has the folder open; rows that are not sealed into chunks yet are left out.",
+    "A message is stored as its template (message) and what varies in it (variables, by the characters they hold).",
+  ],
+  run: async (settings, operands) => {
+    if (operands.length > 0)
+      throw new UsageError(`stats takes no ${JSON.stringify(operands[0])}: the folder goes behind --data`);
+    const { storeInventory } = await import("../../engine/index.ts");
+    const inventory = await storeInventory(resolve(settings.data));
+    process.stdout.write(settings.json ? `${JSON.stringify(inventory)}\n` : inventoryText(inventory));
+    for (const problem of inventory.unread) process.stderr.write(`not read: ${safeLine(problem)}\n`);
+    return inventory.unread.length === 0 ? 0 : 1;
+  },
+};
+
+const barWidth = 20;
+
+function inventoryText(inventory: StoreInventory): string {
+  const { rows, chunks, partitions, allocatedBytes, columns } = inventory;
+  const total = columns.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
+  const head = `${count(rows)} rows in ${count(chunks)} chunks of ${count(partitions)} days: ${bytesText(total)} of columns, ${bytesText(allocatedBytes)} on disk\n`;
+  if (rows === 0) return head;
+  const largest = columns[0]!.storedBytes;
+  const lines = columns.map((column) => [
+    columnName(column),
+    Object.keys(column.encodings).sort().join(", "),
+    count(column.rows),
+    bytesText(column.encodedBytes),
+    bytesText(column.storedBytes),
+    (column.storedBytes / Math.max(1, column.rows)).toFixed(2),
+    `${((column.storedBytes / total) * 100).toFixed(1)} %`,
+    "█".repeat(Math.round((column.storedBytes / largest) * barWidth)),
+  ]);
+  const titles = ["column", "encoding", "rows", "encoded", "stored", "bytes/row", "share", ""];
+  return `${head}\n${aligned([titles, ...lines])}`;
+}
+
+function columnName({ role, key }: ColumnInventory): string {
+  return safeLine(role === "attribute" ? key : key === "" ? `(${role})` : `(${role}: ${key})`);
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+function bytesText(bytes: number): string {
+  if (bytes < 1e3) return `${bytes} B`;
+  const [divisor, unit] = bytes < 1e6 ? [1e3, "kB"] : bytes < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
+  return `${(bytes / divisor).toFixed(1)} ${unit}`;
+}
+
+/** Columns 2 to 6 are numbers and stand at the right. */
+function aligned(lines: readonly string[][]): string {
+  const widths = lines[0]!.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
+  return lines
+    .map((line) => {
+      const cells = line.map((cell, i) =>
+        i >= 2 && i <= 6 ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!),
+      );
+      return `${cells.join("  ").trimEnd()}\n`;
+    })
+    .join("");
+}
