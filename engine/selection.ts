@@ -1,6 +1,7 @@
 /** Filters over blocks of a chunk's rows: each clears the bits of rows that fail. */
 import { type Bitmap, clearBit, emptyBitmap, hasBit, isEmptyBitmap, subtract, unite } from "./bitmap.ts";
 import { type Column, columnText, dictionaryTexts } from "./column.ts";
+import { timeMs } from "./day.ts";
 import type { Filter } from "./filter.ts";
 import { compileTemplateFilter } from "./messagesearch.ts";
 import { compareNumbers, type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
@@ -137,7 +138,7 @@ function timeFilter(filter: LeafFilter, view: ChunkView): BlockFilter {
 }
 
 export function timeText(day: number, timeNs: number): string {
-  return String(day * 86_400_000 + Math.floor(timeNs / 1e6));
+  return String(timeMs(day, timeNs));
 }
 
 /** Rows tested between two looks at the clock. */

@@ -2,14 +2,19 @@
 import { parseRest } from "./build.ts";
 import { type ChunkHeader, type ChunkSource, type ColumnRole, findColumn } from "./chunk.ts";
 import { type Column, columnBytes, columnText } from "./column.ts";
+import { asDictionary } from "./dictionary.ts";
 import { decodeColumn, decodeDelta } from "./encoding.ts";
 import type { Field } from "./filter.ts";
+import { templateIds } from "./template/id.ts";
 import { textVector } from "./text.ts";
 
 export class ChunkView {
   readonly day: number;
   readonly #source: ChunkSource;
   readonly #columns = new Map<number, Column>();
+  /** Columns as dictionaries, by what they were made of. */
+  readonly #dictionaries = new Map<Column, Column>();
+  #templates: Column | undefined;
   readonly #numbers = new Map<number, Float64Array>();
   readBytes = 0;
 
@@ -30,6 +35,8 @@ export class ChunkView {
   get decodedBytes(): number {
     let bytes = 0;
     for (const column of this.#columns.values()) bytes += columnBytes(column);
+    for (const column of this.#dictionaries.values()) bytes += columnBytes(column);
+    if (this.#templates !== undefined) bytes += columnBytes(this.#templates);
     for (const values of this.#numbers.values()) bytes += values.byteLength;
     return bytes;
   }
@@ -45,14 +52,29 @@ export class ChunkView {
 
   /** The column behind a field other than time; "absent" where no row of the chunk has it. */
   column(field: Exclude<Field, { kind: "time" }>): Column {
+    if (field.kind === "template") {
+      this.#templates ??= templateIds(this.column({ kind: "message" }));
+      return this.#templates;
+    }
     if (field.kind !== "attribute") return this.#column(findColumn(this.header, field.kind));
     const own = findColumn(this.header, "attribute", field.key);
     return own >= 0 ? this.#column(own) : this.#restColumn(field.key);
   }
 
+  /** The same as a dictionary, or absent, or a constant that no row lacks. */
+  dictionary(field: Exclude<Field, { kind: "time" }>): Column {
+    const column = this.column(field);
+    let dictionary = this.#dictionaries.get(column);
+    if (dictionary === undefined) {
+      dictionary = asDictionary(column);
+      if (dictionary !== column) this.#dictionaries.set(column, dictionary);
+    }
+    return dictionary;
+  }
+
   /** The membership filter of a field's column, if it has one. */
   membership(field: Field): Uint8Array | undefined {
-    if (field.kind === "time") return undefined;
+    if (field.kind === "time" || field.kind === "template") return undefined;
     const column = findColumn(this.header, field.kind, field.kind === "attribute" ? field.key : "");
     return column < 0 ? undefined : this.#source.filter(column);
   }

@@ -1,5 +1,6 @@
 /** A worker thread of the store: answers tasks of protocol.ts. */
 import { setImmediate } from "node:timers/promises";
+import { aggregateChunks } from "./aggregate.ts";
 import { checkControl } from "./control.ts";
 import { diskFullMessage, Failure, isDiskFull } from "./failure.ts";
 import {
@@ -11,6 +12,7 @@ import {
   sealImages,
   sweepChunks,
 } from "./keeper.ts";
+import { plainKernels } from "./kernels/plain.ts";
 import type { WorkerAnswer, WorkerTask } from "./protocol.ts";
 import { readChunk } from "./read.ts";
 import { Readers } from "./readers.ts";
@@ -36,6 +38,8 @@ function answer(task: WorkerTask): unknown {
   switch (task.kind) {
     case "search":
       return searchChunks(task, (ref) => readers.open(ref), turn());
+    case "aggregate":
+      return aggregateChunks(task, (ref) => readers.open(ref), turn(), plainKernels);
     case "read":
       checkControl(task.control);
       return readChunk(task, (ref) => readers.open(ref));
