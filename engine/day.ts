@@ -1,7 +1,7 @@
 /** Partitions are UTC days; times inside one are nanoseconds since its start, below 2^53 and so exact as numbers. */
 
 export const dayNs = 86_400_000_000_000n;
-export const dayMs = 86_400_000;
+const dayMs = 86_400_000;
 
 /** Number of the day since 1970-01-01 that holds a time. */
 export function dayOf(timeNs: bigint): number {

@@ -26,7 +26,10 @@ export class GroupTable {
     const known = this.#numberOf.get(key);
     if (known !== undefined) return known;
     if (this.labels.length === groupsMax) {
-      throw new Failure("limit", `the query gives more than ${groupsMax} groups; group by fewer labels`);
+      throw new Failure(
+        "limit",
+        `the query gives more than ${groupsMax} groups; group by fewer labels or select fewer rows`,
+      );
     }
     // A character takes one byte or two; the key holds the texts once more.
     this.#byteLength += groupBytes + key.length * 2;

@@ -16,7 +16,7 @@ export class BucketGrid {
   /** `widthNs` undefined: all of time is bucket 0. */
   constructor(fromNs: bigint, widthNs: bigint | undefined) {
     this.#widthNs = widthNs;
-    this.#first = widthNs === undefined ? 0n : fromNs / widthNs;
+    this.#first = widthNs === undefined ? 0n : floorQuotient(fromNs, widthNs);
   }
 
   /** The bucket that holds a time of a day. */
@@ -63,4 +63,9 @@ function runsByRow(times: Float64Array, from: number, to: number, { first, start
     buckets.push(bucket);
   }
   return { bounds: Uint32Array.from([...bounds, to]), buckets: Float64Array.from(buckets) };
+}
+
+/** BigInt's division rounds towards zero; a range may begin before 1970. */
+function floorQuotient(a: bigint, b: bigint): bigint {
+  return a < 0n ? (a - b + 1n) / b : a / b;
 }

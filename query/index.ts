@@ -6,6 +6,13 @@ import { parseExpression, readSource } from "./parse.ts";
 import { printTerms, type Terms } from "./terms.ts";
 
 export type { Expression } from "./expression.ts";
+export {
+  type Pattern,
+  type PatternQuery,
+  type PatternStore,
+  type Patterns,
+  queryPatterns,
+} from "./patterns.ts";
 export { type LogsPlan, type PlanOptions, planLogs } from "./plan.ts";
 export { QueryError } from "./query-error.ts";
 export { type LogsFound, type LogsSearch, type LogsStore, searchLogs } from "./search.ts";
