@@ -48,7 +48,7 @@ export async function aggregateChunks(
     grid: new BucketGrid(task.fromNs, task.bucketNs),
     filter: { kind: "and", of: filters },
     rest: rest.length === 0 ? undefined : compileRowSteps(rest),
-    groups: new GroupTable(Math.min(resultBytesMax, task.control.memoryBytesMax)),
+    groups: new GroupTable(task.groupBy.length, Math.min(resultBytesMax, task.control.memoryBytesMax)),
     points: new PointTable(task.aggregates),
     scanned: { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 },
   };
@@ -64,7 +64,7 @@ export async function aggregateChunks(
     }
   }
   const { groups, points, scanned } = aggregating;
-  return { labels: groups.labels.flat(), points: points.finish(), scanned, damaged };
+  return { groups: groups.count, labels: groups.finish(), points: points.finish(), scanned, damaged };
 }
 
 function aggregateChunk(aggregating: Aggregating, ref: ChunkRef, open: OpenView): void {
@@ -99,7 +99,8 @@ function settle({ task, grid, filter, rest, groups, points }: Aggregating, view:
   const settled = settleChunk(filter, task.groupBy, view);
   if (settled === undefined) return false;
   for (const { labels, rows } of settled) {
-    const point = points.place(groups.numberOf(labels), bucket);
+    for (const label of labels) groups.stageText(label);
+    const point = points.place(groups.numberOfStaged(), bucket);
     for (const i of task.aggregates.keys()) points.join(point, i, rows);
   }
   return true;
@@ -149,7 +150,7 @@ function denseRows(
   view: ChunkView,
   rows: SelectedRows,
   runs: Runs,
-  { codes, cardinality, labelsOf }: GroupCodes,
+  { codes, cardinality, stage }: GroupCodes,
 ): void {
   const cells = countCells(kernels, rows, { runs, codes, cardinality });
   const values = task.aggregates.map(({ op }) => cellValues(op, kernels, view, rows, cells));
@@ -157,7 +158,10 @@ function denseRows(
   for (let cell = 0; cell < cells.counts.length; cell++) {
     if (cells.counts[cell] === 0) continue;
     const code = cell % cardinality;
-    if (groupOf[code]! < 0) groupOf[code] = groups.numberOf(labelsOf(code));
+    if (groupOf[code]! < 0) {
+      stage(code, groups);
+      groupOf[code] = groups.numberOfStaged();
+    }
     const point = points.place(groupOf[code]!, runs.buckets[Math.floor(cell / cardinality)]!);
     for (let i = 0; i < values.length; i++) points.join(point, i, values[i]!(cell));
   }
@@ -169,13 +173,16 @@ function sparseRows(
   view: ChunkView,
   rows: SelectedRows,
   runs: Runs,
-  { codes, cardinality, labelsOf }: GroupCodes,
+  { codes, cardinality, stage }: GroupCodes,
 ): void {
   const { groups } = aggregating;
   const groupOf = new Int32Array(cardinality).fill(-1);
   eachSelected(aggregating, view, rows, runs, (row, bucket) => {
     const code = codes === null ? 0 : codes[row]!;
-    if (groupOf[code]! < 0) groupOf[code] = groups.numberOf(labelsOf(code));
+    if (groupOf[code]! < 0) {
+      stage(code, groups);
+      groupOf[code] = groups.numberOfStaged();
+    }
     addRow(aggregating, view, row, groupOf[code]!, bucket);
   });
 }
@@ -192,8 +199,8 @@ function extractRows(
   eachSelected(aggregating, view, rows, runs, (row, bucket) => {
     const state = rowState(view, row);
     if (!passes(state)) return;
-    const labels = task.groupBy.map((field) => labelText(field, fieldText(state, field)));
-    addRow(aggregating, view, row, groups.numberOf(labels), bucket);
+    for (const field of task.groupBy) groups.stageText(labelText(field, fieldText(state, field)));
+    addRow(aggregating, view, row, groups.numberOfStaged(), bucket);
   });
 }
 

@@ -2,6 +2,7 @@
 import type { Field, Step } from "./filter.ts";
 import type { Scanned } from "./protocol.ts";
 import type { Signal } from "./row.ts";
+import type { TextVector } from "./text.ts";
 
 /** `count`: rows. `first`, `last`: the least and the greatest time, whole milliseconds since the epoch. */
 export type Aggregation = { op: "count" } | { op: "first" } | { op: "last" };
@@ -23,14 +24,18 @@ export interface AggregateQuery {
 
 /** A point is a group in a bucket that has rows of it. Points come in no defined order. */
 export interface Aggregated {
-  /** Of each group the text of every field of `groupBy`; "" where rows lack the field or have it empty. Levels are in lower case. */
-  groups: string[][];
+  groups: number;
+  /**
+   * Of group after group the text of each field of `groupBy`, which `textAt` reads: "" where rows lack the field or have it empty.
+   * Levels are in lower case.
+   */
+  labels: TextVector;
   points: Points;
   scanned: Scanned;
 }
 
 export interface Points {
-  /** Place of a point's group in `groups`. */
+  /** Number of a point's group, from 0. */
   groups: Uint32Array;
   /** Number of a point's bucket: the bucket that holds `fromNs` is 0. */
   buckets: Float64Array;

@@ -6,6 +6,7 @@ import { GroupTable } from "./groups.ts";
 import { resultBytesMax } from "./limits.ts";
 import { PointTable } from "./points.ts";
 import type { AggregateAnswer, Control } from "./protocol.ts";
+import type { TextVector } from "./text.ts";
 
 const bucketNsMin = 1_000_000n;
 
@@ -24,7 +25,8 @@ export async function dispatchAggregate(
   const scanned = scannedBy(answers);
   const [first, ...more] = answers;
   if (first !== undefined && more.length === 0) {
-    return { groups: groupsOf(first, groupBy.length), points: first.points, scanned };
+    const { groups, labels, points } = first;
+    return { groups, labels, points, scanned };
   }
   return { ...joinAnswers(query, answers, control), scanned };
 }
@@ -34,22 +36,30 @@ function joinAnswers(
   { groupBy, aggregates }: AggregateQuery,
   answers: readonly AggregateAnswer[],
   control: Control,
-): Pick<Aggregated, "groups" | "points"> {
-  const groups = new GroupTable(Math.min(resultBytesMax, control.memoryBytesMax));
+): Pick<Aggregated, "groups" | "labels" | "points"> {
+  const groups = new GroupTable(groupBy.length, Math.min(resultBytesMax, control.memoryBytesMax));
   const table = new PointTable(aggregates);
   for (const answer of answers) {
-    const numberOf = groupsOf(answer, groupBy.length).map((labels) => groups.numberOf(labels));
+    const numberOf = Uint32Array.from({ length: answer.groups }, (_, group) =>
+      joinedGroup(groups, answer.labels, group * groupBy.length, groupBy.length),
+    );
     const { points } = answer;
     for (let i = 0; i < points.groups.length; i++) {
       const point = table.place(numberOf[points.groups[i]!]!, points.buckets[i]!);
       for (const [aggregate, values] of points.values.entries()) table.join(point, aggregate, values[i]!);
     }
   }
-  return { groups: groups.labels, points: table.finish() };
+  return { groups: groups.count, labels: groups.finish(), points: table.finish() };
 }
 
-function groupsOf({ labels, points }: AggregateAnswer, fields: number): string[][] {
-  // Without fields there is one group at most, with no text.
-  if (fields === 0) return points.groups.length === 0 ? [] : [[]];
-  return Array.from({ length: labels.length / fields }, (_, i) => labels.slice(i * fields, (i + 1) * fields));
+function joinedGroup(
+  groups: GroupTable,
+  { offsets, bytes }: TextVector,
+  from: number,
+  fields: number,
+): number {
+  for (let label = from; label < from + fields; label++) {
+    groups.stage(bytes, offsets[label]!, offsets[label + 1]!);
+  }
+  return groups.numberOfStaged();
 }

@@ -3,18 +3,21 @@ import type { Codes } from "./column.ts";
 import { timeMs } from "./day.ts";
 import { narrowed } from "./dictionary.ts";
 import type { Field } from "./filter.ts";
+import type { GroupTable } from "./groups.ts";
 import type { Kernels } from "./kernels/contract.ts";
 import { labelText } from "./settle.ts";
 import { textAt } from "./text.ts";
 import type { ChunkView } from "./view.ts";
+
+type Stage = (code: number, groups: GroupTable) => void;
 
 /** Codes are below `cardinality`, and not each of them need occur. */
 export interface GroupCodes {
   /** A code a row of the chunk; null: all rows have code 0. */
   codes: Codes | null;
   cardinality: number;
-  /** Texts of the fields in the rows that have a code. */
-  labelsOf: (code: number) => string[];
+  /** Hands over the texts of the fields in the rows that have a code. */
+  stage: Stage;
 }
 
 /** Pairs of codes beyond this many are made dense through a map rather than a table. */
@@ -30,25 +33,27 @@ export function groupCodes(
   return groupBy.reduce<GroupCodes>((before, field) => combined(before, codesOf(view, field), kernels), {
     codes: null,
     cardinality: 1,
-    labelsOf: () => [],
+    stage: () => [],
   });
 }
 
 function codesOf(view: ChunkView, field: Field): GroupCodes {
   if (field.kind === "time") return timeCodes(view);
   const column = view.dictionary(field);
-  if (column.kind === "absent") return { codes: null, cardinality: 1, labelsOf: () => [""] };
+  if (column.kind === "absent")
+    return { codes: null, cardinality: 1, stage: (_, groups) => groups.stageText("") };
   if (column.kind === "constant") {
     const label = labelText(field, column.value);
-    return { codes: null, cardinality: 1, labelsOf: () => [label] };
+    return { codes: null, cardinality: 1, stage: (_, groups) => groups.stageText(label) };
   }
   if (column.kind !== "dictionary") throw new Error(`column: a ${column.kind} is no dictionary`);
   const { values, valueCount, codes } = column;
-  return {
-    codes,
-    cardinality: valueCount + 1,
-    labelsOf: (code) => [labelText(field, code === valueCount ? undefined : textAt(values, code))],
+  const stage: Stage = (code, groups) => {
+    if (code === valueCount) groups.stageText("");
+    else if (field.kind === "level") groups.stageText(labelText(field, textAt(values, code)));
+    else groups.stage(values.bytes, values.offsets[code]!, values.offsets[code + 1]!);
   };
+  return { codes, cardinality: valueCount + 1, stage };
 }
 
 /** Times ascend, so each new millisecond is a new code. */
@@ -60,18 +65,18 @@ function timeCodes(view: ChunkView): GroupCodes {
     if (ms !== milliseconds.at(-1)) milliseconds.push(ms);
     codes[row] = milliseconds.length - 1;
   }
-  const labelsOf = (code: number) => [String(milliseconds[code]!)];
-  return { codes, cardinality: milliseconds.length, labelsOf };
+  const stage: Stage = (code, groups) => groups.stageText(String(milliseconds[code]!));
+  return { codes, cardinality: milliseconds.length, stage };
 }
 
 function combined(a: GroupCodes, b: GroupCodes, kernels: Kernels<ArrayBufferLike>): GroupCodes {
   const cardinality = a.cardinality * b.cardinality;
-  const labelsOf = (pair: number) => [
-    ...a.labelsOf(Math.floor(pair / b.cardinality)),
-    ...b.labelsOf(pair % b.cardinality),
-  ];
-  if (a.codes === null || b.codes === null) return { codes: a.codes ?? b.codes, cardinality, labelsOf };
-  if (cardinality > tableCellsMax) return densePairs(a.codes, b.codes, b.cardinality, labelsOf);
+  const stage: Stage = (pair, groups) => {
+    a.stage(Math.floor(pair / b.cardinality), groups);
+    b.stage(pair % b.cardinality, groups);
+  };
+  if (a.codes === null || b.codes === null) return { codes: a.codes ?? b.codes, cardinality, stage };
+  if (cardinality > tableCellsMax) return densePairs(a.codes, b.codes, b.cardinality, stage);
   const rows = a.codes.length;
   const pairs =
     cardinality <= 0x100
@@ -80,12 +85,12 @@ function combined(a: GroupCodes, b: GroupCodes, kernels: Kernels<ArrayBufferLike
         ? new Uint16Array(rows)
         : new Uint32Array(rows);
   kernels.combineCodes(a.codes, b.codes, b.cardinality, pairs);
-  if (cardinality <= cardinalityMax) return { codes: pairs, cardinality, labelsOf };
-  return dense(pairs, cardinality, labelsOf);
+  if (cardinality <= cardinalityMax) return { codes: pairs, cardinality, stage };
+  return dense(pairs, cardinality, stage);
 }
 
 /** New codes without gaps for those that occur, through a table of all that could. */
-function dense(pairs: Codes, cardinality: number, labelsOf: GroupCodes["labelsOf"]): GroupCodes {
+function dense(pairs: Codes, cardinality: number, stage: Stage): GroupCodes {
   const codeOf = new Uint32Array(cardinality);
   const codes = new Uint32Array(pairs.length);
   const numbers: number[] = [];
@@ -94,11 +99,11 @@ function dense(pairs: Codes, cardinality: number, labelsOf: GroupCodes["labelsOf
     if (codeOf[pair] === 0) codeOf[pair] = numbers.push(pair);
     codes[row] = codeOf[pair]! - 1;
   }
-  return renumbered(codes, numbers, labelsOf);
+  return renumbered(codes, numbers, stage);
 }
 
 /** The same through a map, for pairs whose number may pass 32 bits. */
-function densePairs(a: Codes, b: Codes, cardinalityB: number, labelsOf: GroupCodes["labelsOf"]): GroupCodes {
+function densePairs(a: Codes, b: Codes, cardinalityB: number, stage: Stage): GroupCodes {
   const codeOf = new Map<number, number>();
   const codes = new Uint32Array(a.length);
   for (let row = 0; row < a.length; row++) {
@@ -110,10 +115,14 @@ function densePairs(a: Codes, b: Codes, cardinalityB: number, labelsOf: GroupCod
     }
     codes[row] = code;
   }
-  return renumbered(codes, [...codeOf.keys()], labelsOf);
+  return renumbered(codes, [...codeOf.keys()], stage);
 }
 
-function renumbered(codes: Uint32Array, numbers: number[], labelsOf: GroupCodes["labelsOf"]): GroupCodes {
+function renumbered(codes: Uint32Array, numbers: number[], stage: Stage): GroupCodes {
   const cardinality = Math.max(numbers.length, 1);
-  return { codes: narrowed(codes, cardinality), cardinality, labelsOf: (code) => labelsOf(numbers[code]!) };
+  return {
+    codes: narrowed(codes, cardinality),
+    cardinality,
+    stage: (code, groups) => stage(numbers[code]!, groups),
+  };
 }

@@ -1,43 +1,137 @@
 /** The groups of an aggregation, numbered in the order in which they are met. */
 import { Failure } from "./failure.ts";
 import { groupsMax } from "./limits.ts";
+import { TextDraft, type TextVector } from "./text.ts";
 
-/** Bytes of a group beside its texts, about: the list, the map's entry, strings' heads. */
-const groupBytes = 160;
-
+/**
+ * A hash table from lists of texts to numbers, over bytes: texts are copied from dictionaries and from other threads' answers without
+ * ever being decoded. A list is staged text by text; `numberOfStaged` then takes it.
+ */
 export class GroupTable {
-  readonly labels: string[][] = [];
-  readonly #numberOf = new Map<string, number>();
+  readonly #fields: number;
   readonly #bytesMax: number;
-  #byteLength = 0;
+  /** The texts of group g are the rows from g × fields on. */
+  readonly #labels = new TextDraft();
+  #hashes = new Int32Array(64);
+  /** Numbers of groups plus 1, 0 for none; twice as long as the hashes, a power of two. */
+  #slots = new Int32Array(128);
+  #count = 0;
+  #staged: Buffer = Buffer.allocUnsafeSlow(1024);
+  #stagedBytes = 0;
+  readonly #ends: number[] = [];
 
-  /** `bytesMax`: what all texts may take together. */
-  constructor(bytesMax: number) {
+  /** `bytesMax`: what the texts of all groups may take together. */
+  constructor(fields: number, bytesMax: number) {
+    this.#fields = fields;
     this.#bytesMax = bytesMax;
   }
 
-  get byteLength(): number {
-    return this.#byteLength;
+  get count(): number {
+    return this.#count;
   }
 
-  /** Number of the group with these texts. Throws Failure "limit" where there are too many, or their texts too long. */
-  numberOf(labels: string[]): number {
-    const key = labels.length === 1 ? labels[0]! : labels.map((text) => `${text.length}:${text}`).join("");
-    const known = this.#numberOf.get(key);
-    if (known !== undefined) return known;
-    if (this.labels.length === groupsMax) {
-      throw new Failure(
-        "limit",
-        `the query gives more than ${groupsMax} groups; group by fewer labels or select fewer rows`,
-      );
+  get byteLength(): number {
+    return this.#labels.byteLength + this.#hashes.byteLength + this.#slots.byteLength;
+  }
+
+  stage(bytes: Uint8Array, from: number, to: number): void {
+    this.#reserve(to - from);
+    const target = this.#staged;
+    let at = this.#stagedBytes;
+    // A loop is faster than `set` on texts as short as labels are.
+    for (let i = from; i < to; i++) target[at++] = bytes[i]!;
+    this.#stagedBytes = at;
+    this.#ends.push(at);
+  }
+
+  stageText(text: string): void {
+    this.#reserve(text.length * 3);
+    this.#stagedBytes += this.#staged.write(text, this.#stagedBytes, "utf8");
+    this.#ends.push(this.#stagedBytes);
+  }
+
+  /** Number of the group with the staged texts. Throws Failure "limit" where there are too many, or their texts too long. */
+  numberOfStaged(): number {
+    const hash = this.#hashStaged();
+    const mask = this.#slots.length - 1;
+    let slot = hash & mask;
+    for (let taken = this.#slots[slot]!; taken !== 0; taken = this.#slots[slot]!) {
+      if (this.#hashes[taken - 1] === hash && this.#isStaged(taken - 1)) return this.#unstage(taken - 1);
+      slot = (slot + 1) & mask;
     }
-    // A character takes one byte or two; the key holds the texts once more.
-    this.#byteLength += groupBytes + key.length * 2;
-    if (this.#byteLength > this.#bytesMax) {
+    this.#checkRoom();
+    if (this.#count === this.#hashes.length) {
+      this.#grow();
+      return this.numberOfStaged();
+    }
+    this.#slots[slot] = this.#count + 1;
+    this.#hashes[this.#count] = hash;
+    for (let field = 0, from = 0; field < this.#fields; from = this.#ends[field++]!) {
+      this.#labels.pushBytes(this.#staged.subarray(from, this.#ends[field]!));
+    }
+    return this.#unstage(this.#count++);
+  }
+
+  /** Of group after group the text of each field. */
+  finish(): TextVector {
+    const { offsets, bytes } = this.#labels.finish();
+    // A copy, for what crosses threads takes its whole buffer along.
+    return { offsets, bytes: bytes.slice() };
+  }
+
+  #unstage(group: number): number {
+    this.#stagedBytes = 0;
+    this.#ends.length = 0;
+    return group;
+  }
+
+  /** Where texts end counts too: "ab", "c" is another list than "a", "bc". */
+  #hashStaged(): number {
+    let hash = 0x811c9dc5;
+    for (let i = 0; i < this.#stagedBytes; i++) hash = Math.imul(hash ^ this.#staged[i]!, 0x01000193);
+    for (const end of this.#ends) hash = Math.imul(hash ^ end, 0x01000193);
+    return hash ^ (hash >>> 15);
+  }
+
+  #isStaged(group: number): boolean {
+    const first = group * this.#fields;
+    const start = this.#labels.startOf(first);
+    for (let field = 0; field < this.#fields; field++) {
+      if (this.#labels.startOf(first + field + 1) - start !== this.#ends[field]) return false;
+    }
+    const { bytes } = this.#labels;
+    for (let i = 0; i < this.#stagedBytes; i++) if (bytes[start + i] !== this.#staged[i]) return false;
+    return true;
+  }
+
+  #checkRoom(): void {
+    if (this.#count === groupsMax) {
+      const problem = `the query gives more than ${groupsMax} groups`;
+      throw new Failure("limit", `${problem}; group by fewer labels or select fewer rows`);
+    }
+    if (this.#labels.byteLength + this.#stagedBytes > this.#bytesMax) {
       const problem = `the labels of the groups are larger than ${this.#bytesMax} bytes together`;
       throw new Failure("limit", `${problem}; group by fewer labels`);
     }
-    this.#numberOf.set(key, this.labels.length);
-    return this.labels.push(labels) - 1;
+  }
+
+  #reserve(byteLength: number): void {
+    if (this.#stagedBytes + byteLength <= this.#staged.length) return;
+    const larger = Buffer.allocUnsafeSlow((this.#stagedBytes + byteLength) * 2);
+    this.#staged.copy(larger, 0, 0, this.#stagedBytes);
+    this.#staged = larger;
+  }
+
+  #grow(): void {
+    const hashes = new Int32Array(this.#count * 2);
+    hashes.set(this.#hashes);
+    this.#hashes = hashes;
+    this.#slots = new Int32Array(hashes.length * 2);
+    const mask = this.#slots.length - 1;
+    for (let group = 0; group < this.#count; group++) {
+      let slot = hashes[group]! & mask;
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = group + 1;
+    }
   }
 }

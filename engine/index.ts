@@ -18,4 +18,5 @@ export type {
 } from "./store.ts";
 export { openStore, Store } from "./store.ts";
 export { templateIdOf, templateTextOf } from "./template/id.ts";
+export { type TextVector, textAt } from "./text.ts";
 export { type VerifyProgress, type VerifyReport, verifyStore } from "./verify.ts";

@@ -76,8 +76,9 @@ export interface AggregateTask {
 
 /** Groups are numbered within this answer. */
 export interface AggregateAnswer {
+  groups: number;
   /** Of group after group the text of each field. */
-  labels: string[];
+  labels: TextVector;
   points: Points;
   scanned: Scanned;
   damaged: DamagedChunk[];

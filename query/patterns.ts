@@ -1,4 +1,11 @@
-import { type QueryLimits, type Step, type Store, templateTextOf } from "../engine/index.ts";
+import {
+  type Aggregated,
+  type QueryLimits,
+  type Step,
+  type Store,
+  templateTextOf,
+  textAt,
+} from "../engine/index.ts";
 import { planLogs } from "./plan.ts";
 import { rangeNs } from "./range.ts";
 import { dropIdleExtraction, simplifySteps } from "./simplify.ts";
@@ -43,7 +50,7 @@ export interface Patterns {
   count: number;
   distinct: number;
   warnings: string[];
-  scanned: Awaited<ReturnType<Store["aggregate"]>>["scanned"];
+  scanned: Aggregated["scanned"];
 }
 
 type Counted = Omit<Pattern, "text" | "share" | "example">;
@@ -60,7 +67,7 @@ export async function queryPatterns(
   const begunMs = performance.now();
   const plan = planLogs(query);
   const range = { signal: "logs", ...rangeNs(startMs, endMs) } as const;
-  const { groups, points, scanned } = await store.aggregate(
+  const aggregated = await store.aggregate(
     {
       ...range,
       steps: dropIdleExtraction(plan.steps, []),
@@ -69,7 +76,7 @@ export async function queryPatterns(
     },
     limits,
   );
-  const counted = countPatterns(groups, points);
+  const counted = countPatterns(aggregated);
   const count = counted.reduce((sum, each) => sum + each.count, 0);
   const newest = newestRow(store, plan.steps, limitsLeft(limits, begunMs));
   const listed = await Promise.all(
@@ -84,18 +91,16 @@ export async function queryPatterns(
     count,
     distinct: counted.length,
     warnings: [...plan.warnings, ...unknownNameWarnings(store, plan.names, range.fromNs, range.toNs)],
-    scanned,
+    scanned: aggregated.scanned,
   };
 }
 
-function countPatterns(
-  groups: readonly string[][],
-  points: Awaited<ReturnType<Store["aggregate"]>>["points"],
-): Counted[] {
+function countPatterns({ labels, points }: Aggregated): Counted[] {
   const patterns = new Map<string, Counted>();
   const [counts, firsts, lasts] = points.values as [Float64Array, Float64Array, Float64Array];
   for (const [point, group] of points.groups.entries()) {
-    const [template, level] = groups[group] as [string, string];
+    const template = textAt(labels, group * 2);
+    const level = textAt(labels, group * 2 + 1);
     const pattern = patterns.get(template) ?? emptyPattern(template);
     patterns.set(template, pattern);
     pattern.count += counts[point]!;

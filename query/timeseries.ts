@@ -1,7 +1,7 @@
 import type { Aggregated, QueryLimits, Store } from "../engine/index.ts";
 import { type Buckets, bucketStartMs, bucketsOf, partialBuckets, secondsCovered } from "./buckets.ts";
 import { rangeNs } from "./range.ts";
-import { compareLabels, type SeriesVector, seriesOf } from "./series.ts";
+import { labelsOf, type SeriesSet, seriesOf, sortedByLabels } from "./series.ts";
 import { planTimeseries, type RowSeries, type SeriesPlan } from "./series-plan.ts";
 import { topSeries } from "./top.ts";
 import { unknownNameWarnings } from "./unknown-names.ts";
@@ -58,10 +58,10 @@ export async function queryTimeseries(
   const scanned = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
   const evaluation = { store, buckets, limits, scanned };
   const found = await evaluate(plan.series, evaluation);
-  if (plan.series.kind === "rows") found.sort(compareLabels);
+  const set = plan.series.kind === "rows" ? sortedByLabels(found) : found;
   const { fromNs, toNs } = rangeNs(startMs, endMs);
   return {
-    series: found.map((each) => answered(each, buckets)),
+    series: Array.from(set.order, (series) => answered(set, series, buckets)),
     bucketSeconds: buckets.seconds,
     partial: partialBuckets(buckets),
     warnings: [...plan.warnings, ...unknownNameWarnings(store, plan.names, fromNs, toNs)],
@@ -69,7 +69,7 @@ export async function queryTimeseries(
   };
 }
 
-async function evaluate(plan: SeriesPlan, evaluation: Evaluation): Promise<SeriesVector[]> {
+async function evaluate(plan: SeriesPlan, evaluation: Evaluation): Promise<SeriesSet> {
   switch (plan.kind) {
     case "rows":
       return rowSeries(plan, evaluation);
@@ -78,7 +78,7 @@ async function evaluate(plan: SeriesPlan, evaluation: Evaluation): Promise<Serie
   }
 }
 
-async function rowSeries(plan: RowSeries, evaluation: Evaluation): Promise<SeriesVector[]> {
+async function rowSeries(plan: RowSeries, evaluation: Evaluation): Promise<SeriesSet> {
   const { store, buckets, limits } = evaluation;
   const { signal, steps, groupBy, aggregate } = plan;
   const aggregated = await store.aggregate(
@@ -93,24 +93,24 @@ async function rowSeries(plan: RowSeries, evaluation: Evaluation): Promise<Serie
     limits,
   );
   evaluation.scanned = aggregated.scanned;
-  const series = seriesOf(
+  const set = seriesOf(
     aggregated,
     groupBy.map(({ label }) => label),
   );
-  if (plan.perSecond) for (const each of series) dividePerSecond(each, buckets);
-  return series;
+  if (plan.perSecond) dividePerSecond(set, buckets);
+  return set;
 }
 
-function dividePerSecond({ buckets: places, values }: SeriesVector, buckets: Buckets): void {
+function dividePerSecond({ buckets: places, values }: SeriesSet, buckets: Buckets): void {
   for (let i = 0; i < values.length; i++) {
     values[i] = values[i]! / secondsCovered(buckets, bucketStartMs(buckets, places[i]!));
   }
 }
 
-function answered({ labels, buckets: places, values }: SeriesVector, buckets: Buckets): Series {
-  const points = Array.from(places, (place, i): [number, number] => [
-    bucketStartMs(buckets, place),
-    values[i]!,
-  ]);
-  return { labels: Object.fromEntries(labels), points };
+function answered(set: SeriesSet, series: number, buckets: Buckets): Series {
+  const points: Series["points"] = [];
+  for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
+    points.push([bucketStartMs(buckets, set.buckets[point]!), set.values[point]!]);
+  }
+  return { labels: Object.fromEntries(labelsOf(set, series)), points };
 }

@@ -1,7 +1,14 @@
 /** Aggregations against a naive loop: random rows in every state, random filters, groups, buckets and ranges. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Aggregated, AggregateQuery, Field, LogRow, Store } from "../../engine/index.ts";
+import {
+  type Aggregated,
+  type AggregateQuery,
+  type Field,
+  type LogRow,
+  type Store,
+  textAt,
+} from "../../engine/index.ts";
 import { fieldText, runSteps } from "../query/naive.ts";
 import { arbitraryField, arbitrarySteps } from "./arbitrary.ts";
 import {
@@ -44,7 +51,7 @@ describe(`random aggregations over random rows (SVC_SEED=${seed})`, () => {
       for (const query of sample(arbitraryQuery(set), queriesEach, 13_000 + number)) {
         const found = await store.aggregate(query);
         const context = `dataset ${number} (${set.state}): ${JSON.stringify(query, printBigInt)}`;
-        expect(pointsOf(found), context).toEqual(naivePoints(set, query));
+        expect(pointsOf(query, found), context).toEqual(naivePoints(set, query));
       }
     }
   }, 300_000);
@@ -73,10 +80,11 @@ function arbitraryQuery(set: Dataset): fc.Arbitrary<AggregateQuery> {
 }
 
 /** Each point as text: its group, its bucket, and its values; in order. */
-function pointsOf({ groups, points }: Aggregated): string[] {
+function pointsOf({ groupBy }: AggregateQuery, { labels, points }: Aggregated): string[] {
   return Array.from(points.groups, (group, i) => {
     const values = points.values.map((each) => each[i]!);
-    return JSON.stringify([groups[group]!, points.buckets[i], values]);
+    const texts = groupBy.map((_, field) => textAt(labels, group * groupBy.length + field));
+    return JSON.stringify([texts, points.buckets[i], values]);
   }).sort();
 }
 
