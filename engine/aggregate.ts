@@ -155,15 +155,17 @@ function denseRows(
   const cells = countCells(kernels, rows, { runs, codes, cardinality });
   const values = task.aggregates.map(({ op }) => cellValues(op, kernels, view, rows, cells));
   const groupOf = new Int32Array(cardinality).fill(-1);
-  for (let cell = 0; cell < cells.counts.length; cell++) {
-    if (cells.counts[cell] === 0) continue;
-    const code = cell % cardinality;
-    if (groupOf[code]! < 0) {
-      stage(code, groups);
-      groupOf[code] = groups.numberOfStaged();
+  for (let run = 0; run < runs.buckets.length; run++) {
+    for (let code = 0; code < cardinality; code++) {
+      const cell = run * cardinality + code;
+      if (cells.counts[cell] === 0) continue;
+      if (groupOf[code]! < 0) {
+        stage(code, groups);
+        groupOf[code] = groups.numberOfStaged();
+      }
+      const point = points.place(groupOf[code]!, runs.buckets[run]!);
+      for (let i = 0; i < values.length; i++) points.join(point, i, values[i]!(cell));
     }
-    const point = points.place(groupOf[code]!, runs.buckets[Math.floor(cell / cardinality)]!);
-    for (let i = 0; i < values.length; i++) points.join(point, i, values[i]!(cell));
   }
 }
 

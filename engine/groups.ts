@@ -18,11 +18,14 @@ export class GroupTable {
   #count = 0;
   #staged: Buffer = Buffer.allocUnsafeSlow(1024);
   #stagedBytes = 0;
-  readonly #ends: number[] = [];
+  /** Where the staged texts end. */
+  readonly #ends: Uint32Array;
+  #stagedTexts = 0;
 
   /** `bytesMax`: what the texts of all groups may take together. */
   constructor(fields: number, bytesMax: number) {
     this.#fields = fields;
+    this.#ends = new Uint32Array(fields);
     this.#bytesMax = bytesMax;
   }
 
@@ -40,14 +43,21 @@ export class GroupTable {
     let at = this.#stagedBytes;
     // A loop is faster than `set` on texts as short as labels are.
     for (let i = from; i < to; i++) target[at++] = bytes[i]!;
-    this.#stagedBytes = at;
-    this.#ends.push(at);
+    this.#endText(at);
   }
 
   stageText(text: string): void {
     this.#reserve(text.length * 3);
-    this.#stagedBytes += this.#staged.write(text, this.#stagedBytes, "utf8");
-    this.#ends.push(this.#stagedBytes);
+    const target = this.#staged;
+    const start = this.#stagedBytes;
+    // Most labels are short and ASCII, and done before a call of the system's encoder would be.
+    let i = 0;
+    for (; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit >= 0x80) break;
+      target[start + i] = unit;
+    }
+    this.#endText(start + (i === text.length ? i : target.write(text, start, "utf8")));
   }
 
   /** Number of the group with the staged texts. Throws Failure "limit" where there are too many, or their texts too long. */
@@ -79,17 +89,23 @@ export class GroupTable {
     return { offsets, bytes: bytes.slice() };
   }
 
+  #endText(at: number): void {
+    this.#stagedBytes = at;
+    this.#ends[this.#stagedTexts++] = at;
+  }
+
   #unstage(group: number): number {
     this.#stagedBytes = 0;
-    this.#ends.length = 0;
+    this.#stagedTexts = 0;
     return group;
   }
 
   /** Where texts end counts too: "ab", "c" is another list than "a", "bc". */
   #hashStaged(): number {
     let hash = 0x811c9dc5;
-    for (let i = 0; i < this.#stagedBytes; i++) hash = Math.imul(hash ^ this.#staged[i]!, 0x01000193);
-    for (const end of this.#ends) hash = Math.imul(hash ^ end, 0x01000193);
+    const staged = this.#staged;
+    for (let i = 0; i < this.#stagedBytes; i++) hash = Math.imul(hash ^ staged[i]!, 0x01000193);
+    for (let i = 0; i < this.#fields; i++) hash = Math.imul(hash ^ this.#ends[i]!, 0x01000193);
     return hash ^ (hash >>> 15);
   }
 
@@ -100,7 +116,8 @@ export class GroupTable {
       if (this.#labels.startOf(first + field + 1) - start !== this.#ends[field]) return false;
     }
     const { bytes } = this.#labels;
-    for (let i = 0; i < this.#stagedBytes; i++) if (bytes[start + i] !== this.#staged[i]) return false;
+    const staged = this.#staged;
+    for (let i = 0; i < this.#stagedBytes; i++) if (bytes[start + i] !== staged[i]) return false;
     return true;
   }
 
