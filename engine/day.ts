@@ -1,6 +1,7 @@
 /** Partitions are UTC days; times inside one are nanoseconds since its start, below 2^53 and so exact as numbers. */
 
 export const dayNs = 86_400_000_000_000n;
+const dayMs = 86_400_000;
 
 /** Number of the day since 1970-01-01 that holds a time. */
 export function dayOf(timeNs: bigint): number {
@@ -15,14 +16,19 @@ export function timeInDay(timeNs: bigint, day: number): number {
   return Number(timeNs - BigInt(day) * dayNs);
 }
 
+/** Whole milliseconds since the epoch of a time in a day. */
+export function timeMs(day: number, timeNs: number): number {
+  return day * dayMs + Math.floor(timeNs / 1e6);
+}
+
 /** "2026-11-20" */
 export function dayName(day: number): string {
-  return new Date(day * 86_400_000).toISOString().slice(0, 10);
+  return new Date(day * dayMs).toISOString().slice(0, 10);
 }
 
 /** The day that a folder's name stands for, or undefined. */
 export function parseDayName(name: string): number | undefined {
   if (!/^\d{4,6}-\d{2}-\d{2}$/.test(name)) return undefined;
-  const day = Date.parse(`${name}T00:00:00Z`) / 86_400_000;
+  const day = Date.parse(`${name}T00:00:00Z`) / dayMs;
   return Number.isInteger(day) && dayName(day) === name ? day : undefined;
 }

@@ -76,32 +76,55 @@ export function startControl(limits: QueryLimits): Running {
   };
 }
 
-/** Rounds until no chunk turns out damaged: each such chunk is set aside and the rest is asked again. */
+/** The part of each thread's answer that tells what could not be read. */
+interface Part {
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
+
 export async function dispatchSearch(
   dispatch: Dispatch,
   query: RowQuery,
   control: Control,
 ): Promise<SearchResult> {
+  const { fromNs, after, steps } = query;
+  const toNs = after !== undefined && after.timeNs < query.toNs ? after.timeNs + 1n : query.toNs;
+  // One row more than asked for tells whether there is a next page.
+  const limit = query.limit + 1;
+  const answers = await askShards<SearchAnswer>(dispatch, { fromNs, toNs }, control, (chunks) => {
+    return { kind: "search", chunks, fromNs, toNs, after, steps, limit, control };
+  });
+  return mergeAnswers(answers, query.limit);
+}
+
+/**
+ * The answers of the threads, each to the task for its chunks. Rounds until no chunk turns out damaged: each such chunk is set aside
+ * and the rest is asked again.
+ */
+export async function askShards<Answer extends Part>(
+  dispatch: Dispatch,
+  range: { fromNs: bigint; toNs: bigint },
+  control: Control,
+  taskOf: (chunks: ChunkRef[]) => WorkerTask,
+): Promise<Answer[]> {
   for (;;) {
-    const answers = await askShards(dispatch, query, control);
+    const answers = await askOnce<Answer>(dispatch, range, control, taskOf);
     const damaged = answers.flatMap((answer) => answer.damaged);
-    if (damaged.length === 0) return mergeAnswers(answers, query.limit);
+    if (damaged.length === 0) return answers;
     for (const chunk of damaged) dispatch.setAside(chunk);
   }
 }
 
-async function askShards(dispatch: Dispatch, query: RowQuery, control: Control): Promise<SearchAnswer[]> {
-  const { catalog, shards } = dispatch;
-  const { fromNs, after, steps } = query;
-  const toNs = after !== undefined && after.timeNs < query.toNs ? after.timeNs + 1n : query.toNs;
+async function askOnce<Answer>(
+  { catalog, shards }: Dispatch,
+  { fromNs, toNs }: { fromNs: bigint; toNs: bigint },
+  control: Control,
+  taskOf: (chunks: ChunkRef[]) => WorkerTask,
+): Promise<Answer[]> {
   const lists: ChunkRef[][] = shards.map(() => []);
   for (const ref of catalog.chunksIn(fromNs, toNs)) lists[shardOf(ref, shards.length)]!.push(ref);
-  // One row more than asked for tells whether there is a next page.
-  const limit = query.limit + 1;
   const tasks = lists.flatMap((chunks, i) => {
-    if (chunks.length === 0) return [];
-    const task = { kind: "search", chunks, fromNs, toNs, after, steps, limit, control } as const;
-    return [runWithin<SearchAnswer>(shards[i]!, task, control)];
+    return chunks.length === 0 ? [] : [runWithin<Answer>(shards[i]!, taskOf(chunks), control)];
   });
   try {
     return await Promise.all(tasks);
@@ -144,6 +167,12 @@ function mergeAnswers(answers: readonly SearchAnswer[], limit: number): SearchRe
     rows.day.map((day, i) => ({ day, timeNs: rows.timeNs[i]!, arrival: rows.arrival[i]!, rows, i })),
   );
   places.sort(compareCandidates);
+  const rows = places.slice(0, limit).map(({ rows, i }) => foundRow(rows, i));
+  return { rows, more: places.length > limit, scanned: scannedBy(answers) };
+}
+
+/** What all threads scanned together. */
+export function scannedBy(answers: readonly Part[]): Scanned {
   const scanned: Scanned = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
   for (const answer of answers) {
     scanned.rows += answer.scanned.rows;
@@ -151,8 +180,7 @@ function mergeAnswers(answers: readonly SearchAnswer[], limit: number): SearchRe
     scanned.chunks += answer.scanned.chunks;
     scanned.chunksSkipped += answer.scanned.chunksSkipped;
   }
-  const rows = places.slice(0, limit).map(({ rows, i }) => foundRow(rows, i));
-  return { rows, more: places.length > limit, scanned };
+  return scanned;
 }
 
 function foundRow(rows: FoundRows, i: number): FoundRow {

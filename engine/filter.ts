@@ -3,11 +3,15 @@
  * A row passes a list of steps in order; an `extract` step adds attributes that later steps see.
  */
 
-/** Where a value stands in a row. The text of a level is the level in lower case; that of a time is its whole milliseconds. */
+/**
+ * Where a value stands in a row. The text of a level is the level in lower case; that of a time is its whole milliseconds;
+ * that of a template is the id of the message's template, 16 hexadecimal digits (FORMAT.md).
+ */
 export type Field =
   | { kind: "time" }
   | { kind: "level" }
   | { kind: "message" }
+  | { kind: "template" }
   | { kind: "attribute"; key: string };
 
 export type CompareOp = ">" | ">=" | "<" | "<=";

@@ -1,5 +1,6 @@
 /** The engine's public face. */
 
+export type { Aggregated, AggregateQuery, Aggregation, Points } from "./aggregation.ts";
 export { type EncodedBatch, encodeBatch } from "./batch.ts";
 export type { DamageReport } from "./damage.ts";
 export type { QueryLimits, RowQuery, SearchResult } from "./dispatch.ts";
@@ -17,4 +18,6 @@ export type {
   StoreStats,
 } from "./store.ts";
 export { openStore, Store } from "./store.ts";
+export { templateIdOf, templateTextOf } from "./template/id.ts";
+export { type TextVector, textAt } from "./text.ts";
 export { type VerifyProgress, type VerifyReport, verifyStore } from "./verify.ts";

@@ -74,5 +74,11 @@ export const defaultDeadlineMs = 30_000;
 export const defaultQueryMemoryBytes = 1 * GiB;
 /** Rows that one search returns: they pass through the heap of the thread that asked, several times over. */
 export const resultBytesMax = 64 * MiB;
+/** Groups of one aggregation: each is a text or more in the heap of every thread; more than this are ids, not labels. */
+export const groupsMax = 100_000;
+/** Groups times buckets that have rows: 16 bytes and more each, on every thread and again where the parts are joined. */
+export const pointsMax = 1_000_000;
+/** Cells that a chunk's counts are gathered in before only those that have rows are kept: a few bytes each, for a moment. */
+export const denseCellsMax = 262_144;
 /** A scan thread that does not answer this long after its deadline is replaced. */
 export const deadlineGraceMs = 5_000;

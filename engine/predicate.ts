@@ -1,5 +1,5 @@
-/** A leaf filter as a test of one value: text, or undefined where the row lacks the field. */
-import type { Filter } from "./filter.ts";
+/** A leaf filter as a test of one value (text, or undefined where the row lacks the field), and filters of one row. */
+import type { Field, Filter } from "./filter.ts";
 import { foldCase } from "./fold.ts";
 import { parseDecimal } from "./number.ts";
 import { compilePattern } from "./pattern.ts";
@@ -12,6 +12,38 @@ export function valueTest(filter: LeafFilter): ValueTest {
   if (filter.field.kind !== "level") return textTest(filter);
   const test = textTest(filter);
   return (value) => test(value?.toLowerCase());
+}
+
+/**
+ * A filter as a test of one row, whose fields `textOf` reads. Throws Failure "input" for a pattern that is not RE2.
+ */
+export function rowTest<Row>(
+  filter: Filter,
+  textOf: (row: Row, field: Field) => string | undefined,
+): (row: Row) => boolean {
+  switch (filter.kind) {
+    case "always":
+      return () => true;
+    case "never":
+      return () => false;
+    case "and": {
+      const parts = filter.of.map((of) => rowTest(of, textOf));
+      return (row) => parts.every((part) => part(row));
+    }
+    case "or": {
+      const parts = filter.of.map((of) => rowTest(of, textOf));
+      return (row) => parts.some((part) => part(row));
+    }
+    case "not": {
+      const part = rowTest(filter.of, textOf);
+      return (row) => !part(row);
+    }
+    default: {
+      const test = valueTest(filter);
+      const { field } = filter;
+      return (row) => test(textOf(row, field));
+    }
+  }
 }
 
 function textTest(filter: LeafFilter): ValueTest {

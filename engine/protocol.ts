@@ -1,7 +1,8 @@
 /** What passes between the store and its worker threads: plain data and shared memory. */
+import type { Aggregation, Points } from "./aggregation.ts";
 import type { DamageReport } from "./damage.ts";
 import type { FailureKind } from "./failure.ts";
-import type { Step } from "./filter.ts";
+import type { Field, Step } from "./filter.ts";
 import type { ChunkEntry, Manifest } from "./manifest.ts";
 import type { RowPosition } from "./row.ts";
 import type { TextVector } from "./text.ts";
@@ -47,13 +48,38 @@ export interface FoundRows {
 
 export interface Scanned {
   rows: number;
+  /** Of columns that had to be read and decoded; 0 where all of them were at hand. */
   bytes: number;
   chunks: number;
+  /** Chunks of which no column was looked at, for their header told enough. */
   chunksSkipped: number;
 }
 
 export interface SearchAnswer {
   rows: FoundRows;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
+
+/** Aggregates over the matching rows of some chunks. */
+export interface AggregateTask {
+  kind: "aggregate";
+  chunks: ChunkRef[];
+  fromNs: bigint;
+  toNs: bigint;
+  steps: Step[];
+  groupBy: Field[];
+  bucketNs: bigint | undefined;
+  aggregates: Aggregation[];
+  control: Control;
+}
+
+/** Groups are numbered within this answer. */
+export interface AggregateAnswer {
+  groups: number;
+  /** Of group after group the text of each field. */
+  labels: TextVector;
+  points: Points;
   scanned: Scanned;
   damaged: DamagedChunk[];
 }
@@ -156,7 +182,7 @@ interface ForgetTask {
 }
 
 type KeeperTask = JoinTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
-export type WorkerTask = SearchTask | ReadTask | ForgetTask | KeeperTask;
+export type WorkerTask = SearchTask | AggregateTask | ReadTask | ForgetTask | KeeperTask;
 
 export interface InspectAnswer {
   manifest: Manifest;

@@ -45,7 +45,7 @@ function judgeAll(filters: readonly Filter[], view: ChunkView): Verdict {
 
 function judgeLeaf(filter: LeafFilter, view: ChunkView): Verdict {
   const { field } = filter;
-  if (field.kind === "time") return "some";
+  if (field.kind === "time" || field.kind === "template") return "some";
   const index = findColumn(view.header, field.kind, field.kind === "attribute" ? field.key : "");
   const column = view.header.columns[index];
   if (column === undefined) {

@@ -1,10 +1,11 @@
 /** Steps from the first extraction on, row by row: what is extracted differs from row to row. */
 import { applyExtractor, compileExtractor, type Extract } from "./extract/extractor.ts";
-import type { Field, Filter, Step } from "./filter.ts";
-import { valueTest } from "./predicate.ts";
+import type { Field, Step } from "./filter.ts";
+import { rowTest } from "./predicate.ts";
+import { templateIdOf } from "./template/id.ts";
 
 /** A row on its way through the steps. */
-interface RowState {
+export interface RowState {
   /** Whole milliseconds since the epoch, in decimal. */
   time: string;
   level: string;
@@ -20,7 +21,7 @@ export type RowSteps = (row: RowState) => boolean;
 /** Compiles steps to a test that also extracts. Throws Failure "input" for a pattern that is not RE2. */
 export function compileRowSteps(steps: readonly Step[]): RowSteps {
   const compiled = steps.map((step) =>
-    step.kind === "filter" ? rowFilter(step.filter) : extraction(compileExtractor(step.extractor)),
+    step.kind === "filter" ? rowTest(step.filter, fieldText) : extraction(compileExtractor(step.extractor)),
   );
   return (row) => {
     for (const step of compiled) if (!step(row)) return false;
@@ -35,33 +36,8 @@ function extraction(extract: Extract): RowSteps {
   };
 }
 
-function rowFilter(filter: Filter): RowSteps {
-  switch (filter.kind) {
-    case "always":
-      return () => true;
-    case "never":
-      return () => false;
-    case "and": {
-      const parts = filter.of.map(rowFilter);
-      return (row) => parts.every((part) => part(row));
-    }
-    case "or": {
-      const parts = filter.of.map(rowFilter);
-      return (row) => parts.some((part) => part(row));
-    }
-    case "not": {
-      const part = rowFilter(filter.of);
-      return (row) => !part(row);
-    }
-    default: {
-      const test = valueTest(filter);
-      const { field } = filter;
-      return (row) => test(fieldText(row, field));
-    }
-  }
-}
-
-function fieldText(row: RowState, field: Field): string | undefined {
+/** Text of a field, or undefined where the row lacks it. */
+export function fieldText(row: RowState, field: Field): string | undefined {
   switch (field.kind) {
     case "time":
       return row.time;
@@ -69,6 +45,8 @@ function fieldText(row: RowState, field: Field): string | undefined {
       return row.level;
     case "message":
       return row.message;
+    case "template":
+      return templateIdOf(row.message);
     case "attribute":
       return row.attributes.get(field.key);
   }

@@ -1,6 +1,7 @@
 /** Filters over blocks of a chunk's rows: each clears the bits of rows that fail. */
 import { type Bitmap, clearBit } from "./bitmap.ts";
 import { type Column, type DictionaryColumn, dictionaryTexts } from "./column.ts";
+import { timeMs } from "./day.ts";
 import type { CompareOp, Filter } from "./filter.ts";
 import type { ColumnHeap } from "./heap.ts";
 import { searchMessages } from "./messagesearch.ts";
@@ -244,5 +245,5 @@ function timeFilter(filter: LeafFilter, view: ChunkView): BlockFilter {
 }
 
 export function timeText(day: number, timeNs: number): string {
-  return String(day * 86_400_000 + Math.floor(timeNs / 1e6));
+  return String(timeMs(day, timeNs));
 }

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
+import type { Aggregated, AggregateQuery } from "./aggregation.ts";
 import { type RecordBatch, recordBatch } from "./arrow.ts";
 import { type EncodedBatch, encodeBatch } from "./batch.ts";
 import { Catalog } from "./catalog.ts";
@@ -18,6 +19,7 @@ import {
   shardOf,
   startControl,
 } from "./dispatch.ts";
+import { dispatchAggregate } from "./dispatchaggregate.ts";
 import { Failure } from "./failure.ts";
 import type { Step } from "./filter.ts";
 import { checkFormat } from "./format.ts";
@@ -183,6 +185,13 @@ export class Store {
     this.#assertOpen();
     const { control, end } = startControl(limits);
     return this.#track(dispatchSearch(this.#dispatch(), query, control).finally(end));
+  }
+
+  /** Throws Failure "input", "deadline", "cancelled", "limit". */
+  aggregate(query: AggregateQuery, limits: QueryLimits = {}): Promise<Aggregated> {
+    this.#assertOpen();
+    const { control, end } = startControl(limits);
+    return this.#track(dispatchAggregate(this.#dispatch(), query, control).finally(end));
   }
 
   /**

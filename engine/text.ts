@@ -26,6 +26,16 @@ export class TextDraft {
     return this.#byteLength;
   }
 
+  /** All texts so far, one after the other; the view is gone with the next text. */
+  get bytes(): Uint8Array {
+    return this.#bytes;
+  }
+
+  /** Where a row begins, or the row before it ends. */
+  startOf(row: number): number {
+    return this.#offsets[row]!;
+  }
+
   push(text: string): void {
     // A UTF-16 unit takes at most three bytes of UTF-8.
     this.#reserve(text.length * 3);

@@ -1,11 +1,13 @@
 /** A chunk opened on one thread: its columns, decoded when first asked for. */
 import { type ChunkHeader, type ChunkSource, type ColumnRole, findColumn } from "./chunk.ts";
 import { type Column, columnBytes, columnText } from "./column.ts";
+import { asDictionary, isDictionary } from "./dictionary.ts";
 import { decodeColumn, decodeDelta, decodeGroup, decodeMessage } from "./encoding.ts";
 import { Failure } from "./failure.ts";
 import type { Field } from "./filter.ts";
 import type { ColumnHeap, Held } from "./heap.ts";
 import { parseRest } from "./rest.ts";
+import { templateIds } from "./template/id.ts";
 import type { MessageColumn } from "./template/messages.ts";
 import { Group, type VariableGroup, variableGroups } from "./template/variables.ts";
 import { textVector } from "./text.ts";
@@ -25,6 +27,10 @@ export class ChunkView {
   readonly #numbers = new Map<number, Kept<Float64Array>>();
   readonly #groups = new Map<number, Kept<VariableGroup>>();
   readonly #filters = new Map<number, Kept<Uint8Array>>();
+  /** Columns that are made of others, by the name of the field. */
+  readonly #made = new Map<string, Kept<Column>>();
+  /** Memory of all of these. */
+  readonly #held = new Set<Held>();
   readBytes = 0;
 
   constructor(source: ChunkSource, day: number, heap: ColumnHeap) {
@@ -44,7 +50,7 @@ export class ChunkView {
   /** Bytes of decoded columns; what a query's memory cap counts. */
   get decodedBytes(): number {
     let bytes = 0;
-    for (const kept of this.#kept()) for (const { held } of kept.values()) bytes += held.byteLength;
+    for (const held of this.#held) bytes += held.byteLength;
     return bytes;
   }
 
@@ -59,6 +65,7 @@ export class ChunkView {
 
   /** The column behind a field other than time; "absent" where no row of the chunk has it. */
   column(field: Exclude<Field, { kind: "time" }>): Column {
+    if (field.kind === "template") return this.#templates();
     if (field.kind !== "attribute") return this.#column(findColumn(this.header, field.kind));
     const own = findColumn(this.header, "attribute", field.key);
     return own >= 0 ? this.#column(own) : this.#restColumn(field.key);
@@ -69,9 +76,17 @@ export class ChunkView {
     return this.#column(findColumn(this.header, "rest"));
   }
 
+  /** The column behind a field as a dictionary, or absent, or a constant that no row lacks. */
+  dictionary(field: Exclude<Field, { kind: "time" }>): Column {
+    const column = this.column(field);
+    if (isDictionary(column)) return column;
+    const name = field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
+    return this.#keep(this.#made, name, (held) => asDictionary(column, held));
+  }
+
   /** The membership filter of a field's column, if it has one. */
   membership(field: Field): Uint8Array | undefined {
-    if (field.kind === "time") return undefined;
+    if (field.kind === "time" || field.kind === "template") return undefined;
     return this.#filter(findColumn(this.header, field.kind, field.kind === "attribute" ? field.key : ""));
   }
 
@@ -117,6 +132,14 @@ export class ChunkView {
     });
   }
 
+  /** Messages that are stored as templates share their codes. */
+  #templates(): Column {
+    const messages = this.column({ kind: "message" });
+    const ids = this.#keep(this.#made, "template", (held) => templateIds(messages, held));
+    if (messages.kind !== "message" || ids.kind !== "dictionary") return ids;
+    return { ...ids, codes: messages.messages.codes };
+  }
+
   #number(role: ColumnRole): Float64Array {
     const index = findColumn(this.header, role);
     return this.#keep(this.#numbers, index, (held) => {
@@ -145,13 +168,17 @@ export class ChunkView {
   }
 
   /** What a map has under an index, made where it has nothing. */
-  #keep<T>(map: Map<number, Kept<T>>, index: number, make: (held: Held) => T): T {
+  #keep<K, T>(map: Map<K, Kept<T>>, index: K, make: (held: Held) => T): T {
     const known = map.get(index);
     if (known !== undefined) {
       this.heap.touch(known.held);
       return known.value;
     }
-    const held = this.heap.hold(() => map.delete(index));
+    const held: Held = this.heap.hold(() => {
+      map.delete(index);
+      this.#held.delete(held);
+    });
+    this.#held.add(held);
     try {
       const value = make(held);
       map.set(index, { value, held });
@@ -164,11 +191,7 @@ export class ChunkView {
 
   /** Gives back the memory of everything that is decoded. */
   release(): void {
-    for (const map of this.#kept()) for (const { held } of [...map.values()]) this.heap.release(held);
-  }
-
-  #kept(): Map<number, Kept<unknown>>[] {
-    return [this.#columns, this.#numbers, this.#groups, this.#filters];
+    for (const held of [...this.#held]) this.heap.release(held);
   }
 
   #read(index: number): Uint8Array {

@@ -1,5 +1,6 @@
 /** A worker thread of the store: answers tasks of protocol.ts. */
 import { setImmediate } from "node:timers/promises";
+import { aggregateChunks } from "./aggregate.ts";
 import { ColumnMemory } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
 import { diskFullMessage, Failure, isDiskFull } from "./failure.ts";
@@ -38,6 +39,8 @@ function answer(task: WorkerTask): unknown {
   switch (task.kind) {
     case "search":
       return searchChunks(task, (ref) => readers.open(ref), turn());
+    case "aggregate":
+      return aggregateChunks(task, (ref) => readers.open(ref), turn());
     case "read":
       checkControl(task.control);
       return readChunk(task, (ref) => readers.open(ref));

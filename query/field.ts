@@ -6,10 +6,11 @@ export const columns: Readonly<Record<string, Field>> = {
   timestamp: { kind: "time" },
   log_level: { kind: "level" },
   message: { kind: "message" },
+  template: { kind: "template" },
 };
 
 /** `attributes.message`; with more `attributes.` before it, the attribute that is named so but for the first. */
-const columnLikeAttribute = /^attributes\.((?:attributes\.)*(?:timestamp|log_level|message))$/;
+const columnLikeAttribute = /^attributes\.((?:attributes\.)*(?:timestamp|log_level|message|template))$/;
 
 /** Where the value of a label stands in a row. */
 function fieldOf(name: string): Field {

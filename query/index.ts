@@ -6,10 +6,31 @@ import { parseExpression, readSource } from "./parse.ts";
 import { printTerms, type Terms } from "./terms.ts";
 
 export type { Expression } from "./expression.ts";
+export {
+  type Pattern,
+  type PatternQuery,
+  type PatternStore,
+  type Patterns,
+  queryPatterns,
+} from "./patterns.ts";
 export { type LogsPlan, type PlanOptions, planLogs } from "./plan.ts";
 export { QueryError } from "./query-error.ts";
 export { type LogsFound, type LogsSearch, type LogsStore, searchLogs } from "./search.ts";
+export {
+  planTimeseries,
+  type RowSeries,
+  type SeriesPlan,
+  type TimeseriesPlan,
+  type TopSeries,
+} from "./series-plan.ts";
 export type { Terms } from "./terms.ts";
+export {
+  queryTimeseries,
+  type Series,
+  type SeriesStore,
+  type Timeseries,
+  type TimeseriesQuery,
+} from "./timeseries.ts";
 
 /** The tree of a structured query; an empty one is all logs. Throws a QueryError. */
 export function parseQuery(text: string): Expression {

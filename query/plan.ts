@@ -3,12 +3,10 @@ import type { Aggregate } from "./aggregate.ts";
 import { type PlanContext, planContext } from "./context.ts";
 import type { Expression } from "./expression.ts";
 import { parseLogsQuery } from "./logs-query.ts";
-import { matcherFilter } from "./matcher.ts";
 import { readSource } from "./parse.ts";
-import type { Selector } from "./selector.ts";
+import { type Selector, selectorSteps } from "./selector.ts";
 import { simplifySteps } from "./simplify.ts";
 import { refuse } from "./source.ts";
-import { stageSteps } from "./stage.ts";
 import { termsFilter } from "./terms.ts";
 
 export interface PlanOptions {
@@ -74,12 +72,4 @@ function ofLogs(tree: Selector, context: PlanContext): Selector {
   if (tree.of.kind === "signal" && tree.of.name === "logs") return tree;
   const what = tree.of.kind === "signal" ? `\`${tree.of.name}\`` : "a metric";
   return refuse(context.source, tree, `a search for logs selects \`logs{…}\`, not ${what}`);
-}
-
-function selectorSteps(tree: Selector, context: PlanContext): Step[] {
-  const matchers = tree.matchers.map(
-    (each): Step => ({ kind: "filter", filter: matcherFilter(each, context) }),
-  );
-  // One after the other: a stage says what the stages behind it can read.
-  return [...matchers, ...tree.stages.flatMap((each) => stageSteps(each, context))];
 }

@@ -1,6 +1,7 @@
 import type { FoundRow, QueryLimits, SearchResult, Store } from "../engine/index.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { planLogs } from "./plan.ts";
+import { rangeNs } from "./range.ts";
 import { unknownNameWarnings } from "./unknown-names.ts";
 
 /** The part of a store that a search for logs needs. */
@@ -28,9 +29,6 @@ export interface LogsFound {
   scanned: SearchResult["scanned"];
 }
 
-const nsPerMs = 1_000_000n;
-const endOfTimeNs = 2n ** 63n - 1n;
-
 /**
  * Searches logs. Throws a QueryError for a query or cursor that is none, and what the store throws: Failure "deadline", "cancelled",
  * "limit".
@@ -41,8 +39,7 @@ export async function searchLogs(
   limits?: QueryLimits,
 ): Promise<LogsFound> {
   const plan = planLogs(search.query);
-  const fromNs = BigInt(search.startMs) * nsPerMs;
-  const toNs = (BigInt(search.endMs) + 1n) * nsPerMs;
+  const { fromNs, toNs } = rangeNs(search.startMs, search.endMs);
   const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor) };
   const range = { signal: "logs", fromNs, toNs } as const;
   const { rows, more, scanned } = await store.search(
@@ -52,24 +49,8 @@ export async function searchLogs(
   const unborne = plan.names.filter(
     (name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)),
   );
-  const warnings = [...plan.warnings, ...unknownNameWarnings(...strangers(store, unborne, fromNs, toNs))];
+  const warnings = [...plan.warnings, ...unknownNameWarnings(store, unborne, fromNs, toNs)];
   const last = rows.at(-1);
   const cursor = more && last !== undefined ? { cursor: writeCursor(last) } : {};
   return { rows, ...cursor, warnings, scanned };
-}
-
-/** The names that no row of the store bears, and those that rows do: first of the range, which is at hand, then of all time. */
-function strangers(
-  store: LogsStore,
-  names: readonly string[],
-  fromNs: bigint,
-  toNs: bigint,
-): [string[], string[]] {
-  const missing = (known: readonly string[]) => {
-    const set = new Set(known);
-    return names.filter((name) => !set.has(name));
-  };
-  if (names.length === 0 || missing(store.attributeKeys("logs", fromNs, toNs)).length === 0) return [[], []];
-  const known = store.attributeKeys("logs", 0n, endOfTimeNs);
-  return [missing(known), known];
 }

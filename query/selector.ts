@@ -1,5 +1,7 @@
-import { type Matcher, printMatcher } from "./matcher.ts";
-import { printStage, type Stage } from "./stage.ts";
+import type { Step } from "../engine/index.ts";
+import type { PlanContext } from "./context.ts";
+import { type Matcher, matcherFilter, printMatcher } from "./matcher.ts";
+import { printStage, type Stage, stageSteps } from "./stage.ts";
 import { printText, type Text } from "./string.ts";
 import { aggregations, connectives, rates, signals } from "./words.ts";
 
@@ -70,4 +72,14 @@ function bareMetricName(name: Text): string | undefined {
   const [only, ...more] = name.parts;
   if (only?.kind !== "characters" || more.length > 0) return undefined;
   return metricName.test(only.text) && !taken.has(only.text) ? only.text : undefined;
+}
+
+/** What a selector keeps of the rows of its signal. Throws a QueryError where it cannot be planned. */
+export function selectorSteps(node: Selector, context: PlanContext): Step[] {
+  context.extracted = new Set();
+  const matchers = node.matchers.map(
+    (each): Step => ({ kind: "filter", filter: matcherFilter(each, context) }),
+  );
+  // One after the other: a stage says what the stages behind it can read.
+  return [...matchers, ...node.stages.flatMap((each) => stageSteps(each, context))];
 }

@@ -1,4 +1,4 @@
-import type { Filter, Step } from "../engine/index.ts";
+import type { Field, Filter, Step } from "../engine/index.ts";
 
 /** The same filter with constants folded, lists of `and` and `or` flattened, and `not` taken inwards where it shortens. */
 function simplifyFilter(filter: Filter): Filter {
@@ -69,6 +69,12 @@ export function simplifySteps(steps: readonly Step[]): Step[] {
   if (filters.some(({ kind }) => kind === "never")) return [{ kind: "filter", filter: { kind: "never" } }];
   const first = junction("and", early);
   return first.kind === "always" ? rest : [{ kind: "filter", filter: first }, ...rest];
+}
+
+/** The same steps without extraction at their end that none of the fields reads. */
+export function dropIdleExtraction(steps: readonly Step[], fields: readonly Field[]): Step[] {
+  if (fields.some(({ kind }) => kind === "attribute")) return [...steps];
+  return steps.slice(0, steps.findLastIndex(({ kind }) => kind === "filter") + 1);
 }
 
 function conjuncts(filter: Filter): Filter[] {

@@ -27,6 +27,11 @@ export const requestsInFlightMax = 4_096;
  */
 export const searchesInFlightMax = 64;
 
+/** Series of one answer: more than anybody draws; many points of each make an answer of tens of megabytes. */
+export const seriesMax = 10_000;
+/** Width of a bucket: a hundred years hold all there is. */
+export const bucketSecondsMax = 3_155_760_000;
+
 /** After an early refusal the rest of a body is thrown away up to here, so that simple clients get to read the answer. */
 export const lingerBytesMax = 128 * MiB;
 export const lingerMsMax = 5_000;

@@ -15,7 +15,10 @@ import { Intake } from "./ingest/intake.ts";
 import { ingestLogsRoute } from "./ingest/logs-route.ts";
 import { drainMsMax } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
-import { queryLogsRoute } from "./search/logs-route.ts";
+import { logsSearch } from "./search/logs-route.ts";
+import { patternsSearch } from "./search/patterns-route.ts";
+import { Searches } from "./search/searches.ts";
+import { timeseriesSearch } from "./search/timeseries-route.ts";
 import { readStoreMetrics } from "./store-metrics.ts";
 
 export interface ServiceSettings {
@@ -109,10 +112,13 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),
   });
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
+  const searches = new Searches({ store, metrics, deadlineMs, memoryBytes });
   const routes = [
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
     ingestLogsRoute(intake),
-    queryLogsRoute({ store, metrics, deadlineMs, memoryBytes }),
+    searches.route(logsSearch),
+    searches.route(timeseriesSearch),
+    searches.route(patternsSearch),
     ...tokenRoutes(tokens, now),
   ];
   try {

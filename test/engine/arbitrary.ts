@@ -1,6 +1,7 @@
 /** Random rows, and random steps that are likely to select some of them. */
 import fc from "fast-check";
 import type { Field, Filter, LogRow, Step } from "../../engine/index.ts";
+import { templateId } from "../query/templates.ts";
 
 const levels = ["info", "INFO", "Error", "warn", "", "debug"];
 const keys = [
@@ -101,10 +102,11 @@ export function arbitraryRow(startNs: bigint, spanNs: bigint): fc.Arbitrary<LogR
   });
 }
 
-const field: fc.Arbitrary<Field> = fc.oneof(
+export const arbitraryField: fc.Arbitrary<Field> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Field>({ kind: "time" }) },
   { weight: 2, arbitrary: fc.constant<Field>({ kind: "level" }) },
   { weight: 4, arbitrary: fc.constant<Field>({ kind: "message" }) },
+  { weight: 2, arbitrary: fc.constant<Field>({ kind: "template" }) },
   {
     weight: 8,
     arbitrary: fc
@@ -131,9 +133,11 @@ const pattern = fc.constantFrom(
 /** Texts that occur in the rows, whole or in part, among others that do not. */
 function textOf(rows: readonly LogRow[]): fc.Arbitrary<string> {
   const texts = rows.flatMap((row) => [row.message, row.level, ...Object.values(row.attributes)]);
+  const templates = rows.map(({ message }) => templateId(message));
   const part = fc.tuple(fc.constantFrom(...texts), fc.nat({ max: 40 }), fc.integer({ min: 1, max: 12 }));
   return fc.oneof(
     fc.constantFrom(...texts),
+    fc.constantFrom(...templates),
     part.map(([text, from, length]) => text.slice(from, from + length).toWellFormed()),
     part.map(([text, from, length]) =>
       text
@@ -148,19 +152,24 @@ function textOf(rows: readonly LogRow[]): fc.Arbitrary<string> {
 export function arbitrarySteps(rows: readonly LogRow[]): fc.Arbitrary<Step[]> {
   const text = textOf(rows);
   const leaf = fc.oneof(
-    fc.record({ kind: fc.constant("equals" as const), field, value: text }),
-    fc.record({ kind: fc.constant("present" as const), field }),
+    fc.record({ kind: fc.constant("equals" as const), field: arbitraryField, value: text }),
+    fc.record({ kind: fc.constant("present" as const), field: arbitraryField }),
     fc.record({
       kind: fc.constant("compares" as const),
-      field,
+      field: arbitraryField,
       op: fc.constantFrom(">", ">=", "<", "<=" as const),
       number: fc.oneof(
         fc.integer({ min: -60, max: 60 }),
         fc.constantFrom(0.5, 1e3, Number(rows[0]!.timeNs / 1_000_000n)),
       ),
     }),
-    fc.record({ kind: fc.constant("contains" as const), field, text, ignoreCase: fc.boolean() }),
-    fc.record({ kind: fc.constant("matches" as const), field, pattern, whole: fc.boolean() }),
+    fc.record({
+      kind: fc.constant("contains" as const),
+      field: arbitraryField,
+      text,
+      ignoreCase: fc.boolean(),
+    }),
+    fc.record({ kind: fc.constant("matches" as const), field: arbitraryField, pattern, whole: fc.boolean() }),
   ) as fc.Arbitrary<Filter>;
   const { filter } = fc.letrec<{ filter: Filter }>((tie) => ({
     filter: fc.oneof(

@@ -1,70 +1,34 @@
 /** The store against a naive array: random rows, random steps, in every state that rows pass through. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type FoundRow, type LogRow, openStore, type Step, type Store } from "../../engine/index.ts";
+import type { FoundRow, LogRow, Step, Store } from "../../engine/index.ts";
 import { runSteps } from "../query/naive.ts";
-import { arbitraryRow, arbitrarySteps } from "./arbitrary.ts";
+import { arbitrarySteps } from "./arbitrary.ts";
+import {
+  arbitraryRange,
+  type Dataset,
+  type FilledStore,
+  fillStore,
+  printBigInt,
+  sample,
+  seed,
+  states,
+} from "./datasets.ts";
 
-const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const datasets = 42;
 const queriesEach = 50;
-const dayNs = 86_400_000_000_000n;
-const firstDay = 19_000n;
 
-/** Where a dataset's rows are when they are searched. */
-const states = ["in memory", "sealed", "in memory and sealed", "merged", "after a restart"] as const;
-
-interface Dataset {
-  state: (typeof states)[number];
-  /** In the order in which the store acknowledged them. */
-  rows: LogRow[];
-  fromNs: bigint;
-  toNs: bigint;
-}
-
-let dir: string;
+let filled: FilledStore;
 let store: Store;
 let sets: Dataset[];
 
-const sample = <T>(arbitrary: fc.Arbitrary<T>, count: number, salt: number): T[] =>
-  fc.sample(arbitrary, { seed: seed + salt, numRuns: count });
-
 describe(`random queries over random rows (SVC_SEED=${seed})`, () => {
   beforeAll(async () => {
-    dir = mkdtempSync(join(tmpdir(), "svc-search-"));
-    store = await openStore({ dir, threads: 2 });
-    sets = [];
-    for (let number = 0; number < datasets; number++) sets.push(makeDataset(number));
-    for (const set of sets.filter(({ state }) => state === "merged")) await appendMerged(set);
-    await append(sets.filter(({ state }) => state === "sealed" || state === "after a restart"));
-    await append(
-      sets.filter(({ state }) => state === "in memory and sealed"),
-      0,
-      0.5,
-    );
-    await store.seal();
-    await append(
-      sets.filter(({ state }) => state === "in memory and sealed"),
-      0.5,
-      1,
-    );
-    await append(
-      sets.filter(({ state }) => state === "after a restart"),
-      1,
-      1.5,
-    );
-    await store.close();
-    store = await openStore({ dir, threads: 2 });
-    await append(sets.filter(({ state }) => state === "in memory"));
+    filled = await fillStore(datasets);
+    ({ store, sets } = filled);
   }, 120_000);
 
-  afterAll(async () => {
-    await store.close();
-    rmSync(dir, { recursive: true });
-  });
+  afterAll(() => filled.close());
 
   test("every state of rows is searched", () => {
     expect(new Set(sets.map(({ state }) => state)).size).toBe(states.length);
@@ -136,48 +100,10 @@ interface Query {
   limit: number;
 }
 
-/** Each dataset has days of its own, so that its searches see no other's rows; every third spans midnight. */
-function makeDataset(number: number): Dataset {
-  const spanNs = number % 3 === 0 ? dayNs : 3_600_000_000_000n;
-  const fromNs = (firstDay + BigInt(number) * 3n) * dayNs + (number % 3 === 0 ? dayNs / 2n : 0n);
-  const rows = sample(arbitraryRow(fromNs, spanNs), 40 + (number % 5) * 40, number);
-  return { state: states[number % states.length]!, rows, fromNs, toNs: fromNs + spanNs };
-}
-
-/** Appends the part of each dataset's rows between two shares of them (a share above 1 adds rows again), in odd batches. */
-async function append(chosen: Dataset[], fromShare = 0, toShare = 1): Promise<void> {
-  for (const set of chosen) {
-    const count = set.rows.length;
-    const part =
-      fromShare >= 1 ? set.rows.slice(0, count / 2) : set.rows.slice(fromShare * count, toShare * count);
-    if (fromShare >= 1) set.rows = [...set.rows, ...part];
-    for (let at = 0, size = 1; at < part.length; at += size, size = (size * 3) % 31 || 1) {
-      await store.append("logs", part.slice(at, at + size));
-    }
-  }
-}
-
-/** One chunk a batch, so that upkeep merges them. */
-async function appendMerged(set: Dataset): Promise<void> {
-  const size = Math.ceil(set.rows.length / 12);
-  for (let at = 0; at < set.rows.length; at += size) {
-    await store.append("logs", set.rows.slice(at, at + size));
-    await store.seal();
-  }
-}
-
 function arbitraryQuery(set: Dataset): fc.Arbitrary<Query> {
-  const time = fc.oneof(
-    fc.constantFrom(...set.rows.map(({ timeNs }) => timeNs)),
-    fc.bigInt({ min: set.fromNs, max: set.toNs }),
-  );
-  const range = fc.oneof(
-    { weight: 2, arbitrary: fc.constant<[bigint, bigint]>([set.fromNs, set.toNs]) },
-    { weight: 1, arbitrary: fc.tuple(time, time) },
-  );
   return fc
-    .tuple(range, arbitrarySteps(set.rows), fc.constantFrom(1, 5, 100, 1000))
-    .map(([[a, b], steps, limit]) => ({ fromNs: a < b ? a : b, toNs: a < b ? b : a, steps, limit }));
+    .tuple(arbitraryRange(set), arbitrarySteps(set.rows), fc.constantFrom(1, 5, 100, 1000))
+    .map(([range, steps, limit]) => ({ ...range, steps, limit }));
 }
 
 /** Newest first; rows of one time in the order in which they were appended, which a stable sort keeps. */
@@ -189,8 +115,4 @@ function naiveSearch(set: Dataset, query: Query): LogRow[] {
 
 function comparable({ timeNs, level, message, attributes }: LogRow): unknown {
   return [timeNs, level, message, Object.entries(attributes).sort()];
-}
-
-function printBigInt(_key: string, value: unknown): unknown {
-  return typeof value === "bigint" ? value.toString() : value;
 }

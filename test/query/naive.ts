@@ -4,6 +4,7 @@
  */
 import { RE2JS } from "re2js";
 import type { Extractor, Field, Filter, LogRow, PatternPart, Step } from "../../engine/index.ts";
+import { templateId } from "./templates.ts";
 
 /** The rows that pass all steps, in their order, with what the steps extracted among their attributes (without prototype). */
 export function runSteps<Row extends LogRow>(steps: readonly Step[], rows: readonly Row[]): Row[] {
@@ -25,7 +26,8 @@ function withoutPrototype(attributes: Map<string, string>): Record<string, strin
 
 type Attributes = Map<string, string>;
 
-function fieldText(field: Field, row: LogRow, attributes: Attributes): string | undefined {
+/** Text of a field, or undefined where the row lacks it. */
+export function fieldText(field: Field, row: LogRow, attributes: Attributes): string | undefined {
   switch (field.kind) {
     case "time":
       return String(row.timeNs / 1_000_000n);
@@ -33,6 +35,8 @@ function fieldText(field: Field, row: LogRow, attributes: Attributes): string | 
       return row.level.toLowerCase();
     case "message":
       return row.message;
+    case "template":
+      return templateId(row.message);
     case "attribute":
       return attributes.get(field.key);
   }

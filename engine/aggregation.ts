@@ -1,0 +1,58 @@
+/** What an aggregation computes, as plain data, and how parts of it become one. */
+import type { Field, Step } from "./filter.ts";
+import type { Scanned } from "./protocol.ts";
+import type { Signal } from "./row.ts";
+import type { TextVector } from "./text.ts";
+
+/** `count`: rows. `first`, `last`: the least and the greatest time, whole milliseconds since the epoch. */
+export type Aggregation = { op: "count" } | { op: "first" } | { op: "last" };
+
+export interface AggregateQuery {
+  signal: Signal;
+  /** Nanoseconds since the epoch, inclusive. */
+  fromNs: bigint;
+  /** Exclusive. */
+  toNs: bigint;
+  steps: Step[];
+  /** A group for each different list of these fields' texts; without fields all rows are one group. */
+  groupBy: Field[];
+  /** Width of a bucket, at least a millisecond; buckets are aligned to the epoch. Without it the whole range is one. */
+  bucketNs?: bigint;
+  /** One or more. */
+  aggregates: Aggregation[];
+}
+
+/** A point is a group in a bucket that has rows of it. Points come in no defined order. */
+export interface Aggregated {
+  groups: number;
+  /**
+   * Of group after group the text of each field of `groupBy`, which `textAt` reads: "" where rows lack the field or have it empty.
+   * Levels are in lower case.
+   */
+  labels: TextVector;
+  points: Points;
+  scanned: Scanned;
+}
+
+export interface Points {
+  /** Number of a point's group, from 0. */
+  groups: Uint32Array;
+  /** Number of a point's bucket: the bucket that holds `fromNs` is 0. */
+  buckets: Float64Array;
+  /** For each aggregate the value of every point. */
+  values: Float64Array[];
+}
+
+/** The value of no rows. */
+export const identity = {
+  count: 0,
+  first: Number.POSITIVE_INFINITY,
+  last: Number.NEGATIVE_INFINITY,
+} as const satisfies Record<Aggregation["op"], number>;
+
+/** The value of two parts together. */
+export const joined = {
+  count: (a: number, b: number) => a + b,
+  first: Math.min,
+  last: Math.max,
+} as const satisfies Record<Aggregation["op"], (a: number, b: number) => number>;

@@ -1,0 +1,98 @@
+/** Counts that a chunk's header gives exactly, without a look at any column. */
+import { findColumn } from "./chunk.ts";
+import type { Field, Filter } from "./filter.ts";
+import { rowTest } from "./predicate.ts";
+import { judge } from "./prune.ts";
+import type { ChunkView } from "./view.ts";
+
+/** Rows of a chunk with one text of a field; undefined stands for the rows that lack it. */
+type ValueCount = [text: string | undefined, rows: number];
+
+export interface SettledGroup {
+  labels: string[];
+  rows: number;
+}
+
+/**
+ * The groups of all rows of a chunk that pass; undefined where the header does not tell. It tells where at most one field of
+ * `groupBy` differs between the chunk's rows, and where what it leaves open of the filter looks at that field alone (or, where none
+ * differs, at one other).
+ */
+export function settleChunk(
+  filter: Filter,
+  groupBy: readonly Field[],
+  view: ChunkView,
+): SettledGroup[] | undefined {
+  const counts = groupBy.map((field) => valueCounts(field, view));
+  const differing = groupBy.filter((_, i) => counts[i]?.length !== 1);
+  const open = conjuncts(filter).filter((each) => judge(each, view) !== "all");
+  const fields = distinctFields([...differing, ...open.flatMap(fieldsOf)]);
+  const [field, ...more] = fields;
+  if (more.length > 0) return undefined;
+  if (field === undefined)
+    return [{ labels: labelsOf(groupBy, counts, undefined, undefined), rows: view.rows }];
+  const split = valueCounts(field, view);
+  if (split === undefined) return undefined;
+  const passes = rowTest<string | undefined>({ kind: "and", of: open }, (text) => text);
+  return split
+    .filter(([text]) => passes(text))
+    .map(([text, rows]) => ({ labels: labelsOf(groupBy, counts, field, text), rows }));
+}
+
+/** The text of a field as a label: a field that a row lacks has the empty text, a level is in lower case. */
+export function labelText(field: Field, text: string | undefined): string {
+  if (text === undefined) return "";
+  return field.kind === "level" ? text.toLowerCase() : text;
+}
+
+function labelsOf(
+  groupBy: readonly Field[],
+  counts: readonly (ValueCount[] | undefined)[],
+  field: Field | undefined,
+  text: string | undefined,
+): string[] {
+  return groupBy.map((each, i) => {
+    const isSplit = field !== undefined && fieldName(each) === fieldName(field);
+    return labelText(each, isSplit ? text : counts[i]![0]![0]);
+  });
+}
+
+/** Every text of a field with its rows, where the header lists them. */
+function valueCounts(field: Field, view: ChunkView): ValueCount[] | undefined {
+  if (field.kind === "time" || field.kind === "template") return undefined;
+  const index = findColumn(view.header, field.kind, field.kind === "attribute" ? field.key : "");
+  const column = view.header.columns[index];
+  if (column === undefined) {
+    return findColumn(view.header, "rest") >= 0 ? undefined : [[undefined, view.rows]];
+  }
+  if (column.values === undefined) return undefined;
+  const lacking = view.rows - column.present;
+  return lacking === 0 ? column.values : [...column.values, [undefined, lacking]];
+}
+
+function conjuncts(filter: Filter): Filter[] {
+  return filter.kind === "and" ? filter.of.flatMap(conjuncts) : [filter];
+}
+
+function fieldsOf(filter: Filter): Field[] {
+  switch (filter.kind) {
+    case "always":
+    case "never":
+      return [];
+    case "and":
+    case "or":
+      return filter.of.flatMap(fieldsOf);
+    case "not":
+      return fieldsOf(filter.of);
+    default:
+      return [filter.field];
+  }
+}
+
+function distinctFields(fields: readonly Field[]): Field[] {
+  return [...new Map(fields.map((field) => [fieldName(field), field])).values()];
+}
+
+function fieldName(field: Field): string {
+  return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
+}

@@ -1,0 +1,105 @@
+/** What all searches share: how many may run, how long, and what is counted of them. */
+
+import { performance } from "node:perf_hooks";
+import type { QueryLimits, Store } from "../../engine/index.ts";
+import { QueryError } from "../../query/index.ts";
+import { type Fields, integerField } from "../fields.ts";
+import { jsonBody, parseJsonBody } from "../json-body.ts";
+import { searchesInFlightMax, timeMsMax } from "../limits.ts";
+import type { Counter, Histogram, Metrics } from "../metrics.ts";
+import type { Reply, Route, ServerRequest } from "../route.ts";
+import { Refusal } from "../route.ts";
+
+export interface SearchOptions {
+  store: Store;
+  metrics: Metrics;
+  /** A search that takes longer is given up with 503. */
+  deadlineMs: number;
+  /** Memory that one search may hold. */
+  memoryBytes: number;
+}
+
+/** One kind of search. */
+export interface SearchKind<Query> {
+  path: string;
+  /** Throws Refusal 400 naming the field. */
+  read(body: unknown): Query;
+  answer(store: Store, query: Query, limits: QueryLimits): Promise<Reply>;
+}
+
+const timeRange = { min: 0, max: timeMsMax, expected: "an integer, Unix time in milliseconds" };
+/** The engine keeps to its deadline by itself; this is for the case that it does not answer at all. */
+const deadlineSlackMs = 10_000;
+const secondsBounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export class Searches {
+  readonly #options: SearchOptions;
+  readonly #queries: Counter;
+  readonly #seconds: Histogram;
+  #inFlight = 0;
+
+  constructor(options: SearchOptions) {
+    const { metrics } = options;
+    this.#options = options;
+    this.#queries = metrics.counter("svc_queries_total", "Searches ended, by how they ended.");
+    this.#seconds = metrics.histogram("svc_query_seconds", "Duration of searches.", secondsBounds);
+    const inFlight = () => this.#inFlight;
+    metrics.read("gauge", "svc_queries_in_flight", "Searches running or being read.", inFlight);
+  }
+
+  route<Query>(kind: SearchKind<Query>): Route {
+    return {
+      method: "POST",
+      path: kind.path,
+      permission: "search",
+      body: jsonBody,
+      deadlineMs: this.#options.deadlineMs + deadlineSlackMs,
+      answer: (request) => this.#answer(kind, request),
+    };
+  }
+
+  async #answer<Query>(kind: SearchKind<Query>, request: ServerRequest): Promise<Reply> {
+    const query = kind.read(parseJsonBody(request));
+    if (this.#inFlight >= searchesInFlightMax) {
+      throw new Refusal(429, `${searchesInFlightMax} searches are running; try again`, {
+        headers: { "Retry-After": "1" },
+      });
+    }
+    this.#inFlight++;
+    const onEnd = () => {
+      this.#inFlight--;
+    };
+    try {
+      const { deadlineMs, memoryBytes, store } = this.#options;
+      const limits = { deadlineMs, memoryBytes, abort: request.signal };
+      const reply = await this.#timed(() => kind.answer(store, query, limits));
+      return { ...reply, onEnd };
+    } catch (error) {
+      onEnd();
+      if (error instanceof QueryError) throw new Refusal(400, error.message);
+      throw error;
+    }
+  }
+
+  async #timed<T>(run: () => Promise<T>): Promise<T> {
+    const startedMs = performance.now();
+    let outcome = "failed";
+    try {
+      const result = await run();
+      outcome = "answered";
+      return result;
+    } finally {
+      this.#queries.add(1, { outcome });
+      this.#seconds.observe((performance.now() - startedMs) / 1000);
+    }
+  }
+}
+
+/** `startTime` and `endTime`, both inclusive. Throws Refusal 400. */
+export function rangeFields(fields: Fields): { startMs: number; endMs: number } {
+  const startMs = integerField(fields, "startTime", timeRange);
+  const endMs = integerField(fields, "endTime", timeRange);
+  if (startMs > endMs)
+    throw new Refusal(400, `startTime must not be after endTime, got ${startMs} and ${endMs}`);
+  return { startMs, endMs };
+}

@@ -1,0 +1,40 @@
+/** POST /api/v1/query/timeseries. */
+
+import { queryTimeseries, type Series, type TimeseriesQuery } from "../../query/index.ts";
+import { fieldsOf, integerField, isGiven, stringField } from "../fields.ts";
+import { bucketSecondsMax, seriesMax } from "../limits.ts";
+import { Refusal } from "../route.ts";
+import { listReply } from "./list-reply.ts";
+import { rangeFields, type SearchKind } from "./searches.ts";
+
+const bucketRange = {
+  min: 0,
+  max: bucketSecondsMax,
+  expected: `an integer from 0 to ${bucketSecondsMax}, the seconds of a bucket (0: chosen by the range)`,
+};
+
+export const timeseriesSearch: SearchKind<TimeseriesQuery> = {
+  path: "/api/v1/query/timeseries",
+  read: readTimeseriesQuery,
+  answer: async (store, query, limits) => {
+    const { series, bucketSeconds, partial, warnings } = await queryTimeseries(store, query, limits);
+    if (series.length > seriesMax) {
+      const problem = `the query gives ${series.length} series, and an answer holds ${seriesMax} at most`;
+      throw new Refusal(400, `${problem}; group by fewer labels, or take the greatest with topk(…)`);
+    }
+    const after = { bucketSize: bucketSeconds, partial, ...(warnings.length === 0 ? {} : { warnings }) };
+    return listReply({ before: {}, name: "series", items: seriesTexts(series), after });
+  },
+};
+
+function readTimeseriesQuery(body: unknown): TimeseriesQuery {
+  const fields = fieldsOf(body, "", ["query", "startTime", "endTime", "bucketSize"]);
+  const query = stringField(fields, "query", "a string, svcQL with an aggregation");
+  const range = rangeFields(fields);
+  if (!isGiven(fields, "bucketSize")) return { query, ...range };
+  return { query, ...range, bucketSeconds: integerField(fields, "bucketSize", bucketRange) };
+}
+
+function* seriesTexts(series: readonly Series[]): Generator<string> {
+  for (const each of series) yield JSON.stringify(each);
+}
