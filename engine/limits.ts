@@ -59,7 +59,7 @@ export const openPartitionsMax = 32;
 export const openViewsMax = 4_096;
 /** Decoded columns of all scan threads together, as a share of the machine's memory, where nothing else is asked for. */
 export const columnCacheShare = 0.25;
-/** The least and the most that the column cache of one thread can have: a large chunk, and what 32-bit addresses reach. */
+/** What the column cache of one thread has at least where nothing is asked for, enough for any chunk; and at most, what 32-bit addresses reach. */
 export const columnCacheBytesMin = 256 * MiB;
 export const columnCacheBytesMax = 4 * GiB - 64 * KiB;
 

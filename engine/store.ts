@@ -47,7 +47,10 @@ export interface StoreOptions {
   dir: string;
   /** Scan threads; one a core by default. */
   threads?: number;
-  /** Decoded columns kept by all scan threads together; a quarter of the machine's memory by default. */
+  /**
+   * Memory for decoded columns, over all scan threads: a quarter of the machine's by default. A chunk's columns that a query reads must
+   * fit a thread's share, some 50 MB for a full chunk of common logs.
+   */
   columnCacheBytes?: number;
   /** Days that ended longer ago than this are removed; everything is kept by default. */
   retentionAgeMs?: number;
@@ -113,8 +116,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 function cacheBytesOfThread(bytes: number | undefined, threads: number): number {
-  const share = (bytes ?? totalmem() * columnCacheShare) / threads;
-  return Math.min(Math.max(share, columnCacheBytesMin), columnCacheBytesMax);
+  const share =
+    bytes === undefined ? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin) : bytes;
+  return Math.min(share / threads, columnCacheBytesMax);
 }
 
 export class Store {

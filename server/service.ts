@@ -31,6 +31,8 @@ export interface ServiceSettings {
   /** Undefined keeps everything. */
   retentionAgeMs?: number;
   retentionBytes?: number;
+  /** Memory for decoded columns, over all scan threads. */
+  columnCacheBytes?: number;
   scanThreads?: number;
   ingestThreads?: number;
   queryDeadlineMs: number;
@@ -73,13 +75,14 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
 }
 
 async function openStoreOf(settings: ServiceSettings): Promise<Store> {
-  const { dataDir, retentionAgeMs, retentionBytes, scanThreads } = settings;
+  const { dataDir, retentionAgeMs, retentionBytes, columnCacheBytes, scanThreads } = settings;
   try {
     return await openStore({
       dir: dataDir,
       threads: scanThreads ?? availableParallelism(),
       ...(retentionAgeMs === undefined ? {} : { retentionAgeMs }),
       ...(retentionBytes === undefined ? {} : { retentionBytes }),
+      ...(columnCacheBytes === undefined ? {} : { columnCacheBytes }),
       log: (event) => settings.log(event.level, event.message),
     });
   } catch (error) {

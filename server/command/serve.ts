@@ -55,6 +55,12 @@ const flags = {
     default: "1GiB",
     parse: one(parseSize),
   },
+  "column-cache": {
+    value: "SIZE",
+    help: "memory for decoded columns, over all scan threads",
+    defaultSays: "a quarter of the machine's",
+    parse: one(parseSize),
+  },
   "scan-threads": { ...threads, help: "threads that search", defaultSays: "one a core" },
   "ingest-threads": { ...threads, help: "threads that read what is sent", defaultSays: "half of the cores" },
   config: configFlag,
@@ -89,6 +95,7 @@ export const serve: Command<typeof flags> = {
 function serviceSettings(settings: Settings<typeof flags>) {
   const { retention, listen } = settings;
   const retentionBytes = settings["retention-bytes"];
+  const columnCacheBytes = settings["column-cache"];
   const scanThreads = settings["scan-threads"];
   const ingestThreads = settings["ingest-threads"];
   return {
@@ -100,6 +107,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     queryMemoryBytes: settings["query-memory"],
     ...(retention === null ? {} : { retentionAgeMs: retention }),
     ...(retentionBytes === null ? {} : { retentionBytes }),
+    ...(columnCacheBytes === null ? {} : { columnCacheBytes }),
     ...(scanThreads === null ? {} : { scanThreads }),
     ...(ingestThreads === null ? {} : { ingestThreads }),
     log: (level: string, message: string) => {

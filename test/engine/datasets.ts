@@ -43,7 +43,8 @@ export async function fillStore(datasets: number): Promise<FilledStore> {
   await append(store, inState("in memory and sealed"), 0.5, 1);
   await append(store, inState("after a restart"), 1, 1.5);
   await store.close();
-  store = await openStore({ dir, threads: 2 });
+  // So little room for columns that most of them are decoded again and again.
+  store = await openStore({ dir, threads: 2, columnCacheBytes: 12 * 2 ** 20 });
   await append(store, inState("in memory"));
   const close = async () => {
     await store.close();
