@@ -127,7 +127,8 @@ function planSum(tree: Aggregate, context: PlanContext): SeriesPlan {
 
 function planRows(tree: Aggregate, of: Series, context: PlanContext): RowSeries {
   if (of.kind !== "selector") {
-    return refuse(context.source, of, `${tree.op} of series is not supported yet, only of logs{…}`);
+    const supported = tree.op === "sum" ? "rate(logs{…})" : "logs{…}";
+    return refuse(context.source, of, `${tree.op} of series is not supported yet, only of ${supported}`);
   }
   checkLogs(of, context);
   checkNoField(tree, context);
@@ -186,8 +187,9 @@ function checkNoField({ op, field }: Aggregate, context: PlanContext): void {
   refuse(context.source, field, `${op} takes no field${meant}`);
 }
 
-function checkLogs({ of }: Selector, context: PlanContext, at: object = of): void {
+function checkLogs(node: Selector, context: PlanContext): void {
+  const { of } = node;
   if (of.kind === "signal" && of.name === "logs") return;
   const what = of.kind === "signal" ? `of \`${of.name}\`` : "of metrics";
-  refuse(context.source, at, `timeseries ${what} are not supported yet, only of logs{…}`);
+  refuse(context.source, node, `timeseries ${what} are not supported yet, only of logs{…}`);
 }

@@ -32,7 +32,7 @@ describe("xxHash64", () => {
 describe("a template", () => {
   test.each([
     ["", "", "ef46db3751d8e999"],
-    ["GET /cart 200 in 12ms", "GET /cart <*> in <*>", templateId("GET /cart 7 in 1ms")],
+    ["GET /cart 200 in 12ms", "GET /cart <*> in <*>", "cea5d810124c15d9"],
     ["a<*>b", "a<*>b", templateId("a<*>b")],
     ["é1 x", "<*> x", templateId("2 x")],
   ])("of %j is %j", (message, text, id) => {

@@ -1,6 +1,13 @@
 /** Queries as data: what they print as, what they do, and what people read where they are wrong. */
 import { describe, expect, test } from "vitest";
-import { parseLogsQuery, parseQuery, planLogs, printQuery, QueryError } from "../../query/index.ts";
+import {
+  parseLogsQuery,
+  parseQuery,
+  planLogs,
+  planTimeseries,
+  printQuery,
+  QueryError,
+} from "../../query/index.ts";
 import { readCases } from "./cases.ts";
 
 /** How a query reads and what it does, as the case files have it. */
@@ -18,6 +25,29 @@ function planText(query: string): string {
     throw error;
   }
 }
+
+/** The series that a timeseries query gives, as the case file has it. */
+function seriesText(query: string): string {
+  try {
+    const { series, names, warnings } = planTimeseries(query);
+    expect(structuredClone(series)).toEqual(series);
+    return [
+      JSON.stringify(series),
+      ...(names.length === 0 ? [] : [`names: ${names.join(", ")}`]),
+      ...warnings.map((warning) => `warning: ${warning}`),
+    ].join("\n");
+  } catch (error) {
+    if (error instanceof QueryError) return error.message;
+    throw error;
+  }
+}
+
+describe("timeseries.txt", () => {
+  test.each(readCases("timeseries.txt"))("$query", ({ query, answer }) => {
+    // An empty line of an excerpt is no part of the case.
+    expect(seriesText(query).trimEnd()).toBe(answer);
+  });
+});
 
 describe.each(["plans.txt", "terms.txt"])("%s", (file) => {
   test.each(readCases(file))("$query", ({ query, answer }) => {
@@ -72,6 +102,12 @@ describe("variables", () => {
         },
       },
     ]);
+  });
+
+  test("say how many series, of which selector, by which label", () => {
+    const query = 'topk($limit, count(logs{a="$service"}) by ($label))';
+    const { series } = planTimeseries(query, { variables: { ...variables, limit: "5" } });
+    expect(series).toMatchObject({ kind: "top", count: 5, of: { groupBy: [{ label: "http.status_code" }] } });
   });
 
   test("without a value are named", () => {

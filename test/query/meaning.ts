@@ -6,6 +6,7 @@ import { RE2JS } from "re2js";
 import type { LogRow, PatternPart } from "../../engine/index.ts";
 import type { Expression, Terms } from "../../query/index.ts";
 import { runSteps } from "./naive.ts";
+import { templateId } from "./templates.ts";
 
 type Selector = Extract<Expression, { kind: "selector" }>;
 type Stage = Selector["stages"][number];
@@ -95,12 +96,13 @@ function holds(matcher: Matcher, row: LogRow): boolean {
   }
 }
 
-/** A row without a level does not have one; every row has a message and a time. */
-function labelValue(label: string, row: LogRow): string | undefined {
+/** The text of a label, or undefined where the row does not have it. A row without a level does not have one; every row has a message and a time. */
+export function labelValue(label: string, row: LogRow): string | undefined {
   if (label === "message") return row.message;
+  if (label === "template") return templateId(row.message);
   if (label === "timestamp") return String(row.timeNs / 1_000_000n);
   if (label === "log_level") return row.level === "" ? undefined : row.level.toLowerCase();
-  const columnLike = /^attributes\.(message|log_level|timestamp)$/.exec(label)?.[1];
+  const columnLike = /^attributes\.(message|log_level|timestamp|template)$/.exec(label)?.[1];
   const key = columnLike ?? label;
   return Object.hasOwn(row.attributes, key) ? row.attributes[key] : undefined;
 }

@@ -1,8 +1,10 @@
-/** Every example of the language reference, run by a naive evaluator over the rows that the reference gives. */
-import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
-import type { LogRow } from "../../engine/index.ts";
-import { planLogs, QueryError } from "../../query/index.ts";
+/** Every example of the language reference, over the rows that it gives: searches by a naive evaluator, timeseries by a store. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type LogRow, openStore, type Store } from "../../engine/index.ts";
+import { planLogs, QueryError, queryTimeseries } from "../../query/index.ts";
 import { runSteps } from "./naive.ts";
 
 const reference = readFileSync(new URL("../../query/README.md", import.meta.url), "utf8");
@@ -65,10 +67,26 @@ function expected(notes: string[]): Outcome {
   return { found: notes.find((note) => note.startsWith("→"))!, warnings };
 }
 
+/** What `# series` of an example says: each series, its points by the seconds between the first row and their bucket. */
+async function seriesNotes(store: Store, query: string): Promise<string[]> {
+  const startMs = Number(rows[0]!.timeNs / 1_000_000n);
+  const endMs = Number(rows.at(-1)!.timeNs / 1_000_000n) + 1_999;
+  try {
+    const { series } = await queryTimeseries(store, { query, startMs, endMs, bucketSeconds: 2 });
+    return series.map(({ labels, points }) => {
+      const values = points.map(([ms, value]) => `${(ms - startMs) / 1000}=${value}`);
+      return `series ${JSON.stringify(labels)}: ${values.join(" ")}`;
+    });
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error;
+    return [`series error: ${error.message.split("\n")[0]!}`];
+  }
+}
+
 describe("the examples of query/README.md", () => {
   const examples = blocks("svcql").map((block) => {
     const lines = block.trimEnd().split("\n");
-    const isNote = (line: string) => /^# (?:→|error: |warning: )/.test(line);
+    const isNote = (line: string) => /^# (?:→|error: |warning: |series )/.test(line);
     return {
       query: lines.filter((line) => !isNote(line)).join("\n"),
       notes: lines.filter(isNote).map((line) => line.slice(2).trimEnd()),
@@ -79,7 +97,26 @@ describe("the examples of query/README.md", () => {
     expect(examples.length).toBeGreaterThan(35);
   });
 
-  test.each(examples)("$query", ({ query, notes }) => {
+  const isSeries = ({ notes }: { notes: string[] }) => notes.some((note) => note.startsWith("series "));
+
+  test.each(examples.filter((example) => !isSeries(example)))("$query", ({ query, notes }) => {
     expect(outcome(query)).toEqual(expected(notes));
+  });
+
+  describe("of timeseries", () => {
+    const dir = mkdtempSync(join(tmpdir(), "svc-reference-"));
+    let store: Store;
+    beforeAll(async () => {
+      store = await openStore({ dir, threads: 1 });
+      await store.append("logs", rows);
+    });
+    afterAll(async () => {
+      await store.close();
+      rmSync(dir, { recursive: true });
+    });
+
+    test.each(examples.filter(isSeries))("$query", async ({ query, notes }) => {
+      expect(await seriesNotes(store, query)).toEqual(notes);
+    });
   });
 });

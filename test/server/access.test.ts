@@ -32,6 +32,21 @@ async function makeToken(server: Running, wanted: Record<string, unknown>): Prom
 /** What is asked, and who may: by role, and without a token on loopback. */
 const matrix: [string, string, string, { body?: string; may: string[] }][] = [
   ["search", "POST", "/api/v1/query/logs", { body: anyTime, may: ["admin", "editor", "viewer", "nobody"] }],
+  [
+    "count over time",
+    "POST",
+    "/api/v1/query/timeseries",
+    {
+      body: JSON.stringify({ ...JSON.parse(anyTime), query: "count(logs)" }),
+      may: ["admin", "editor", "viewer", "nobody"],
+    },
+  ],
+  [
+    "see patterns",
+    "POST",
+    "/api/v1/query/patterns",
+    { body: anyTime, may: ["admin", "editor", "viewer", "nobody"] },
+  ],
   ["read metrics", "GET", "/metrics", { may: ["admin", "editor", "viewer", "nobody"] }],
   ["send logs", "POST", "/api/v1/ingest/logs", { body: "{}", may: ["admin", "ingest"] }],
   ["list tokens", "GET", "/api/v1/tokens", { may: ["admin"] }],

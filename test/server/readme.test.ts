@@ -52,6 +52,7 @@ test("its limits are those of the code", () => {
     [limits.ingestUnpackedBytesMax / MiB, "32 MiB and 128 MiB"],
     [limits.ingestRowsMax, "| 1,000,000 and"],
     [limits.ingestKeysMax, "and 131,072 |"],
+    [limits.seriesMax, "points | 10,000, 100,000 and 1,000,000"],
     [limits.searchesInFlightMax, "searches at once | 64"],
     [limits.bodyBytesInFlightMax / MiB, "held at once | 256 MiB"],
     [limits.bodyReceiveMsMax / 1000, "after 120 s"],
