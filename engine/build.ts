@@ -1,18 +1,9 @@
-/** From drafts to chunk images, and from chunks back to a draft: `draftOf(build(rows)) = rows`. */
+/** From drafts to chunk images. */
+import { type ChunkHeader, type ChunkImage, type ColumnHeader, valueStatistics } from "./chunk.ts";
 import {
-  type ChunkHeader,
-  type ChunkImage,
-  type ChunkSource,
-  type ColumnHeader,
-  valueStatistics,
-} from "./chunk.ts";
-import { type Column, columnText, dictionaryTexts } from "./column.ts";
-import {
-  type AttributeDraft,
-  attributeOf,
+  AttributeDraft,
   type ChunkDraft,
   denseAttribute,
-  emptyDraft,
   invertOrder,
   reorderNumbers,
   reorderText,
@@ -26,8 +17,6 @@ import {
   encodeMessage,
   encodeText,
 } from "./encoding.ts";
-import { Failure } from "./failure.ts";
-import { plainColumns } from "./heap.ts";
 import {
   attributeColumnsMax,
   chunkMessageBytesMax,
@@ -35,11 +24,9 @@ import {
   headerValueBytesMax,
   headerValuesMax,
 } from "./limits.ts";
-import { buildMembership, hashText } from "./membership.ts";
-import { parseDecimal } from "./number.ts";
-import { parseRest } from "./rest.ts";
-import type { TextVector } from "./text.ts";
-import { ChunkView } from "./view.ts";
+import { buildMembership } from "./membership.ts";
+import { integerIn, mayBeginDecimal, parseDecimal } from "./number.ts";
+import { gatherText, type TextVector, textAt, textCount } from "./text.ts";
 
 export interface BuildOptions {
   /** For disk: with templates and membership filters, which take time to build and pay on disk only. */
@@ -58,13 +45,6 @@ export function buildChunks(draft: ChunkDraft, options: BuildOptions): ChunkImag
   return images;
 }
 
-/** All rows of some chunks of one partition as a draft, in the order of the chunks. */
-export function draftOf(sources: readonly ChunkSource[]): ChunkDraft {
-  const draft = emptyDraft();
-  for (const source of sources) appendChunk(draft, source);
-  return draft;
-}
-
 interface SortedDraft {
   timeNs: Float64Array;
   arrival: Float64Array;
@@ -76,14 +56,16 @@ interface SortedDraft {
 }
 
 function sortDraft(draft: ChunkDraft): SortedDraft {
-  const order = timeOrder(draft);
+  const timeNs = draft.timeNs.finish();
+  const arrival = draft.arrival.finish();
+  const order = timeOrder(timeNs, arrival);
   const places = order === undefined ? undefined : invertOrder(order);
-  const byRows = [...draft.attributes].sort(([, a], [, b]) => b.rows.length - a.rows.length);
+  const byRows = [...draft.attributes].sort(([, a], [, b]) => b.count - a.count);
   const columns = byRows.slice(0, attributeColumnsMax);
   const rest = byRows.slice(attributeColumnsMax);
   return {
-    timeNs: reorderNumbers(draft.timeNs, order),
-    arrival: reorderNumbers(draft.arrival, order),
+    timeNs: reorderNumbers(timeNs, order),
+    arrival: reorderNumbers(arrival, order),
     message: reorderText(draft.message.finish(), order),
     level: denseAttribute(draft.level, draft.rows, places),
     attributes: columns.map(([key, attribute]) => [key, denseAttribute(attribute, draft.rows, places)]),
@@ -93,15 +75,16 @@ function sortDraft(draft: ChunkDraft): SortedDraft {
 
 function restAttribute(rest: [string, AttributeDraft][]): AttributeDraft {
   const pairsOf = new Map<number, string[]>();
-  for (const [key, attribute] of rest) {
-    for (const [i, row] of attribute.rows.entries()) {
-      const pairs = pairsOf.get(row) ?? [];
-      pairs.push(key, attribute.values[attribute.codes[i]!]!);
-      pairsOf.set(row, pairs);
+  for (const [key, { count, rows, codes, values }] of rest) {
+    const texts = values.texts();
+    for (let i = 0; i < count; i++) {
+      const pairs = pairsOf.get(rows[i]!) ?? [];
+      pairs.push(key, textAt(texts, codes[i]!));
+      pairsOf.set(rows[i]!, pairs);
     }
   }
-  const merged = emptyDraft().level;
-  for (const [row, pairs] of pairsOf) merged.push(row, JSON.stringify(pairs));
+  const merged = new AttributeDraft();
+  for (const [row, pairs] of pairsOf) merged.pushText(row, JSON.stringify(pairs));
   return merged;
 }
 
@@ -148,14 +131,14 @@ function addMessage(
   attributes: readonly (readonly [string, AttributeVector])[],
   options: BuildOptions,
 ): void {
-  const rows = text.offsets.length - 1;
+  const rows = textCount(text);
   if (!options.sealed) {
     add(columnHeader("message", "", rows), encodeText(text), undefined);
     return;
   }
   // What a header lists is small already; ids are what costs twice.
   const repeatables = attributes.flatMap(([key, { values, codes }]) =>
-    values.length > headerValuesMax ? [{ key, at: (row: number) => values[codes[row]!] }] : [],
+    textCount(values) > headerValuesMax ? [{ key, values, codes }] : [],
   );
   const { message, variables } = encodeMessage(text, repeatables);
   add(columnHeader("message", "", rows), message, undefined);
@@ -169,22 +152,24 @@ function addAttribute(
   vector: AttributeVector,
   options: BuildOptions,
 ): void {
-  if (vector.values.length === 0) return;
+  if (textCount(vector.values) === 0) return;
   const caps = { values: headerValuesMax, bytes: headerValueBytesMax };
   const statistics =
     column.role === "rest" ? { present: vector.codes.length } : valueStatistics(vector, caps);
   const encoded = encodeAttribute(vector);
   // Where the header lists every value, it tells as much.
   const filtered = options.sealed && column.role === "attribute" && !("values" in statistics);
-  const filter = filtered ? buildMembership(vector.values.map(hashText), vector.values.length) : undefined;
+  const filter = filtered ? buildMembership(vector.hashes) : undefined;
   add(Object.assign(column, statistics, numberBounds(vector.values)), encoded, filter);
 }
 
-function numberBounds(values: readonly string[]): { min?: number; max?: number } {
+function numberBounds(values: TextVector): { min?: number; max?: number } {
+  const { offsets, bytes } = values;
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
-  for (const value of values) {
-    const number = parseDecimal(value);
+  for (let code = 0; code < textCount(values); code++) {
+    if (!mayBeginDecimal(bytes[offsets[code]!])) return {};
+    const number = integerIn(bytes, offsets[code]!, offsets[code + 1]!) ?? parseDecimal(textAt(values, code));
     if (number === undefined) return {};
     if (number < min) min = number;
     if (number > max) max = number;
@@ -224,65 +209,23 @@ function sliceText(text: TextVector, from: number, to: number): TextVector {
 /** Rows [from, to) of an attribute, with only the values that occur in them. */
 function sliceAttribute(vector: AttributeVector, from: number, to: number): AttributeVector {
   if (from === 0 && to === vector.codes.length) return vector;
-  const values: string[] = [];
-  const codeOf = new Int32Array(vector.values.length).fill(-1);
+  const codeOf = new Int32Array(vector.hashes.length).fill(-1);
+  const kept = new Uint32Array(Math.min(vector.hashes.length, to - from));
+  let count = 0;
   const codes = vector.codes.slice(from, to);
   for (let row = 0; row < codes.length; row++) {
     const code = codes[row]!;
     if (code < 0) continue;
-    if (codeOf[code]! < 0) codeOf[code] = values.push(vector.values[code]!) - 1;
+    if (codeOf[code]! < 0) {
+      codeOf[code] = count;
+      kept[count++] = code;
+    }
     codes[row] = codeOf[code]!;
   }
-  return { values, codes };
-}
-
-function appendChunk(draft: ChunkDraft, source: ChunkSource): void {
-  const base = draft.rows;
-  const view = new ChunkView(source, 0, plainColumns);
-  appendNumbers(draft.timeNs, view.timeNs);
-  appendNumbers(draft.arrival, view.arrival);
-  appendMessages(draft, view.column({ kind: "message" }));
-  for (const { role, key } of source.header.columns) {
-    if (role === "level") appendAttribute(draft.level, view.column({ kind: "level" }), base);
-    else if (role === "attribute")
-      appendAttribute(attributeOf(draft, key), view.column({ kind: "attribute", key }), base);
-    else if (role === "rest") appendRest(draft, view.rest, base);
-  }
-  draft.rows += source.header.rows;
-}
-
-function appendNumbers(target: number[], values: Float64Array): void {
-  for (const value of values) target.push(value);
-}
-
-function appendMessages(draft: ChunkDraft, column: Column): void {
-  if (column.kind === "text") draft.message.append(column.text);
-  else if (column.kind === "message") {
-    for (let row = 0; row < column.rows; row++) draft.message.pushBytes(column.messages.messageAt(row));
-  } else throw new Failure("damage", "column: messages are not text");
-}
-
-function appendAttribute(attribute: AttributeDraft, column: Column, base: number): void {
-  if (column.kind !== "dictionary") {
-    for (let row = 0; row < column.rows; row++) {
-      const value = columnText(column, row);
-      if (value !== undefined) attribute.push(base + row, value);
-    }
-    return;
-  }
-  const codes = dictionaryTexts(column).map((value) => attribute.codeOf(value));
-  for (let row = 0; row < column.rows; row++) {
-    const code = column.codes[row]!;
-    if (code === column.valueCount) continue;
-    attribute.rows.push(base + row);
-    attribute.codes.push(codes[code]!);
-  }
-}
-
-function appendRest(draft: ChunkDraft, column: Column, base: number): void {
-  for (let row = 0; row < column.rows; row++) {
-    const pairs = columnText(column, row);
-    if (pairs === undefined) continue;
-    for (const [key, value] of parseRest(pairs)) attributeOf(draft, key).push(base + row, value);
-  }
+  const places = kept.subarray(0, count);
+  return {
+    values: gatherText(vector.values, places),
+    hashes: places.map((code) => vector.hashes[code]!),
+    codes,
+  };
 }

@@ -2,6 +2,7 @@
 import type { AttributeVector, EncodingName } from "./encoding.ts";
 import { Failure } from "./failure.ts";
 import { align8 } from "./payload.ts";
+import { textAt, textCount } from "./text.ts";
 
 /** `variables`: a group of the variables of messages that are stored as templates. */
 export type ColumnRole = "time" | "arrival" | "level" | "message" | "variables" | "attribute" | "rest";
@@ -63,15 +64,16 @@ export function valueStatistics(
   caps: { values: number; bytes: number },
 ): Pick<ColumnHeader, "present" | "values"> {
   let present = 0;
-  const counts = new Uint32Array(vector.values.length);
-  for (const code of vector.codes) {
+  const { values, codes } = vector;
+  const counts = new Uint32Array(textCount(values));
+  for (let row = 0; row < codes.length; row++) {
+    const code = codes[row]!;
     if (code < 0) continue;
     counts[code] = counts[code]! + 1;
     present++;
   }
-  const bytes = vector.values.reduce((sum, value) => sum + value.length, 0);
-  if (vector.values.length > caps.values || bytes > caps.bytes) return { present };
-  return { present, values: vector.values.map((value, code) => [value, counts[code]!]) };
+  if (counts.length > caps.values || values.bytes.byteLength > caps.bytes) return { present };
+  return { present, values: Array.from(counts, (count, code) => [textAt(values, code), count]) };
 }
 
 /**

@@ -3,7 +3,7 @@ import { type Bitmap, emptyBitmap, setBit } from "./bitmap.ts";
 import { type Codes, type Column, codesOfWidth } from "./column.ts";
 import { Failure } from "./failure.ts";
 import { type Heap, plainHeap } from "./heap.ts";
-import { roundTripNumber } from "./number.ts";
+import { integerIn, roundTripNumber } from "./number.ts";
 import { bytesOf, float64Of, type Payload, readPayload, uint32Of, writePayload } from "./payload.ts";
 import { joinPlanes, readPlanes, splitPlanes, writePlanes } from "./planes.ts";
 import { decodeMessages, encodeMessages, type LoadGroup, type MessageColumn } from "./template/messages.ts";
@@ -13,7 +13,7 @@ import {
   type Repeatable,
   type VariableGroup,
 } from "./template/variables.ts";
-import { decodeText, type TextVector, textVector } from "./text.ts";
+import { decodeText, gatherText, type TextVector, textAt, textCount } from "./text.ts";
 
 /** Part of the format: the numbers stand in every stored column. */
 const Encoding = {
@@ -32,7 +32,9 @@ export type EncodingName = keyof typeof Encoding;
 
 /** Values of one attribute over the rows of a chunk; code -1 where a row lacks it. Every value is used. */
 export interface AttributeVector {
-  values: string[];
+  values: TextVector;
+  /** Of each value, as `hashBytes` gives them. */
+  hashes: Uint32Array;
   codes: Int32Array;
 }
 
@@ -41,15 +43,21 @@ export interface EncodedColumn {
   payload: Uint8Array;
 }
 
-const hexDigits = /^(?:[0-9a-f]{2})+$/;
 const hexWidthMax = 64;
+/** The value of a lower-case hexadecimal digit; 0xff for any other byte. */
+const hexDigit = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  return /[0-9a-f]/.test(character) ? Number.parseInt(character, 16) : 0xff;
+});
 
 /** Picks the encoding: constant, dictionary where values repeat, else hex, integer, float, and text for what is left. */
 export function encodeAttribute(vector: AttributeVector): EncodedColumn {
-  const { values, codes } = vector;
-  if (values.length === 1) return encodeConstant(vector);
-  const present = codes.reduce((count, code) => (code < 0 ? count : count + 1), 0);
-  if (values.length * 2 <= present) return encodeDictionary(vector);
+  const { codes } = vector;
+  const count = textCount(vector.values);
+  if (count === 1) return encodeConstant(vector);
+  let present = 0;
+  for (let row = 0; row < codes.length; row++) if (codes[row]! >= 0) present++;
+  if (count * 2 <= present) return encodeDictionary(vector);
   return encodeHex(vector) ?? encodeNumber(vector) ?? encodeSparseText(vector);
 }
 
@@ -173,15 +181,14 @@ export function decodeGroup(
 
 function encodeConstant({ values, codes }: AttributeVector): EncodedColumn {
   const validity = validityOf(codes);
-  const buffers = [...validity, Buffer.from(values[0]!, "utf8")];
+  const buffers = [...validity, values.bytes];
   return column("constant", payloadOf(Encoding.constant, 0, codes.length, validity, buffers));
 }
 
 function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
-  const text = textVector(values);
-  const stored = codesOf(codes, values.length);
+  const stored = codesOf(codes, textCount(values));
   const width = stored.BYTES_PER_ELEMENT;
-  const buffers = [bytesOf(text.offsets), text.bytes, splitPlanes(bytesOf(stored), width)];
+  const buffers = [bytesOf(values.offsets), values.bytes, splitPlanes(bytesOf(stored), width)];
   return column("dictionary", {
     encoding: Encoding.dictionary,
     width,
@@ -211,25 +218,27 @@ function codesOf(codes: Int32Array, valueCount: number): Codes {
 }
 
 function encodeHex({ values, codes }: AttributeVector): EncodedColumn | undefined {
-  const digits = values[0]!.length;
+  const { offsets, bytes } = values;
+  const digits = offsets[1]! - offsets[0]!;
   const width = digits / 2;
-  if (width > hexWidthMax) return undefined;
-  for (const value of values) if (value.length !== digits || !hexDigits.test(value)) return undefined;
-  const bytes = Buffer.alloc(codes.length * width);
-  for (let row = 0; row < codes.length; row++) {
-    if (codes[row]! >= 0) bytes.write(values[codes[row]!]!, row * width, "hex");
+  if (digits === 0 || digits % 2 !== 0 || width > hexWidthMax) return undefined;
+  if (bytes.byteLength !== digits * textCount(values)) return undefined;
+  for (let code = 0; code + 1 < offsets.length; code++) if (offsets[code] !== code * digits) return undefined;
+  for (let at = 0; at < bytes.byteLength; at++) if (hexDigit[bytes[at]!] === 0xff) return undefined;
+  const ids = new Uint8Array(codes.length * width);
+  for (let row = 0, target = 0; row < codes.length; row++, target += width) {
+    if (codes[row]! < 0) continue;
+    for (let i = 0, at = codes[row]! * digits; i < width; i++, at += 2) {
+      ids[target + i] = (hexDigit[bytes[at]!]! << 4) | hexDigit[bytes[at + 1]!]!;
+    }
   }
   const validity = validityOf(codes);
-  return column("hex", payloadOf(Encoding.hex, width, codes.length, validity, [...validity, bytes]));
+  return column("hex", payloadOf(Encoding.hex, width, codes.length, validity, [...validity, ids]));
 }
 
 function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undefined {
-  const numbers = new Float64Array(values.length);
-  for (let code = 0; code < values.length; code++) {
-    const number = roundTripNumber(values[code]!);
-    if (number === undefined) return undefined;
-    numbers[code] = number;
-  }
+  const numbers = numbersOf(values);
+  if (numbers === undefined) return undefined;
   const validity = validityOf(codes);
   const rows = new Float64Array(codes.length);
   if (numbers.every(Number.isSafeInteger)) {
@@ -247,6 +256,19 @@ function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undef
   return column("float", payloadOf(Encoding.float, 8, codes.length, validity, [...validity, bytesOf(rows)]));
 }
 
+/** Undefined where one of the values is not what JavaScript prints for its number. */
+function numbersOf(values: TextVector): Float64Array | undefined {
+  const { offsets, bytes } = values;
+  const numbers = new Float64Array(textCount(values));
+  for (let code = 0; code < numbers.length; code++) {
+    const number =
+      integerIn(bytes, offsets[code]!, offsets[code + 1]!) ?? roundTripNumber(textAt(values, code));
+    if (number === undefined) return undefined;
+    numbers[code] = number;
+  }
+  return numbers;
+}
+
 function decodeInteger(payload: Payload, first: number, heap: Heap): Float64Array {
   const base = float64Of(bufferAt(payload, first))[0]!;
   const values = heap.float64(payload.rows);
@@ -257,8 +279,7 @@ function decodeInteger(payload: Payload, first: number, heap: Heap): Float64Arra
 
 function encodeSparseText({ values, codes }: AttributeVector): EncodedColumn {
   const validity = validityOf(codes);
-  const rowValues = Array.from(codes, (code) => (code < 0 ? "" : values[code]!));
-  const text = textVector(rowValues);
+  const text = gatherText(values, codes);
   const buffers = [...validity, bytesOf(text.offsets), text.bytes];
   return column("text", payloadOf(Encoding.text, 4, codes.length, validity, buffers));
 }

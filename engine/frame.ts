@@ -60,18 +60,34 @@ export function writeFrame(
       codec = 1;
     }
   }
-  const bodyAt = frameHeaderBytes + padded(key.byteLength);
-  const frame = Buffer.alloc(bodyAt + body.byteLength);
-  frameMagic.copy(frame, 0);
-  frame.writeUInt16LE(key.byteLength, 8);
-  frame[10] = kind;
-  frame[11] = codec;
-  frame.writeUInt32LE(body.byteLength, 12);
-  frame.writeUInt32LE(payload.byteLength, 16);
-  frame.set(key, frameHeaderBytes);
-  frame.set(body, bodyAt);
-  frame.writeUInt32LE(crc32(frame.subarray(8)), 4);
+  const frame = Buffer.alloc(frameBytes(key, body.byteLength));
+  frame.set(body, frame.byteLength - body.byteLength);
+  closeFrame(frame, kind, key, { codec, payloadBytes: payload.byteLength });
   return frame;
+}
+
+/** Length of a frame around so many bytes. */
+export function frameBytes(key: Uint8Array, bodyBytes: number): number {
+  return frameHeaderBytes + padded(key.byteLength) + bodyBytes;
+}
+
+/** Writes what belongs before a body that stands at the end of the frame already, */
+export function closeFrame(
+  frame: Uint8Array,
+  kind: FrameKind,
+  key: Uint8Array,
+  packed?: { codec: number; payloadBytes: number },
+): void {
+  const bodyBytes = frame.byteLength - frameBytes(key, 0);
+  const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
+  frame.set(frameMagic, 0);
+  view.setUint16(8, key.byteLength, true);
+  view.setUint8(10, kind);
+  view.setUint8(11, packed?.codec ?? 0);
+  view.setUint32(12, bodyBytes, true);
+  view.setUint32(16, packed?.payloadBytes ?? bodyBytes, true);
+  frame.set(key, frameHeaderBytes);
+  view.setUint32(4, crc32(frame.subarray(8)), true);
 }
 
 /** Length of the whole frame that begins at `offset`, or undefined where no frame header stands there whole. */

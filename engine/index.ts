@@ -1,7 +1,8 @@
 /** The engine's public face. */
 
 export type { Aggregated, AggregateQuery, Aggregation, Points } from "./aggregation.ts";
-export { type EncodedBatch, encodeBatch } from "./batch.ts";
+export type { EncodedBatch } from "./batch.ts";
+export { BatchDraft, encodeBatch, RowRanges } from "./batchdraft.ts";
 export type { DamageReport } from "./damage.ts";
 export type { QueryLimits, RowQuery, SearchResult } from "./dispatch.ts";
 export { Failure, type FailureKind } from "./failure.ts";

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { buildChunks, draftOf } from "./build.ts";
+import { buildChunks } from "./build.ts";
 import { type ChunkImage, type ChunkSource, imageBytes, openImage, writeImage } from "./chunk.ts";
 import type { DamageReport } from "./damage.ts";
 import { Failure, unlessFull } from "./failure.ts";
@@ -25,6 +25,7 @@ import type {
   SweepTask,
 } from "./protocol.ts";
 import { rebuildPartition } from "./rebuild.ts";
+import { draftOf } from "./redraft.ts";
 import { damageOf } from "./search.ts";
 
 /** Does work on a partition; where that finds its tree or manifest damaged, rebuilds it and does the work again. */

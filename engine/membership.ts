@@ -17,8 +17,8 @@ const salts = Uint32Array.of(
   0x5c6bfb31,
 );
 
-export function buildMembership(hashes: Iterable<number>, count: number): Uint8Array {
-  const blocks = Math.max(1, Math.ceil((count * bitsAValue) / (blockBytes * 8)));
+export function buildMembership(hashes: Uint32Array): Uint8Array {
+  const blocks = Math.max(1, Math.ceil((hashes.length * bitsAValue) / (blockBytes * 8)));
   const words = new Uint32Array(blocks * 8);
   for (const hash of hashes) {
     const block = blockOf(hash, blocks);
@@ -52,20 +52,19 @@ function mix(hash: number): number {
 
 export function hashText(text: string): number {
   const bytes = Buffer.from(text, "utf8");
-  return hashBytes(bytes, 0, bytes.byteLength);
+  return hashBytes(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), 0, bytes.byteLength);
 }
 
-/** MurmurHash3 (x86, 32 bit, seed 0) of bytes[from, to), as an unsigned number. */
-function hashBytes(bytes: Uint8Array, from: number, to: number): number {
+/** MurmurHash3 (x86, 32 bit, seed 0) of bytes [from, to) of the view, as an unsigned number. */
+export function hashBytes(view: DataView, from: number, to: number): number {
   let hash = 0;
   let at = from;
   for (; at + 4 <= to; at += 4) {
-    const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
-    hash ^= scramble(word);
-    hash = Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64;
+    hash ^= scramble(view.getInt32(at, true));
+    hash = (Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64) | 0;
   }
   let tail = 0;
-  for (let i = to - 1; i >= at; i--) tail = (tail << 8) | bytes[i]!;
+  for (let i = to - 1; i >= at; i--) tail = (tail << 8) | view.getUint8(i);
   if (at < to) hash ^= scramble(tail);
   hash ^= to - from;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

@@ -15,3 +15,23 @@ export function roundTripNumber(text: string): number | undefined {
   const number = Number(text);
   return String(number) === text && Number.isFinite(number) ? number : undefined;
 }
+
+const exactDigits = 15;
+
+/** The whole number that bytes [from, to) print, where it has at most fifteen digits and no sign; else undefined. */
+export function integerIn(bytes: Uint8Array, from: number, to: number): number | undefined {
+  const first = bytes[from];
+  if (to === from || to - from > exactDigits || (first === 48 && to - from > 1)) return undefined;
+  let number = 0;
+  for (let at = from; at < to; at++) {
+    const digit = bytes[at]! - 48;
+    if (digit < 0 || digit > 9) return undefined;
+    number = number * 10 + digit;
+  }
+  return number;
+}
+
+/** Whether a text that begins with this byte can be a decimal number. */
+export function mayBeginDecimal(byte: number | undefined): boolean {
+  return byte !== undefined && ((byte >= 48 && byte <= 57) || byte === 43 || byte === 45 || byte === 46);
+}

@@ -5,7 +5,8 @@ import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
 import type { Aggregated, AggregateQuery } from "./aggregation.ts";
 import { type RecordBatch, recordBatch } from "./arrow.ts";
-import { type EncodedBatch, encodeBatch } from "./batch.ts";
+import type { EncodedBatch } from "./batch.ts";
+import { encodeBatch } from "./batchdraft.ts";
 import { Catalog } from "./catalog.ts";
 import type { DamageReport } from "./damage.ts";
 import { parseDayName } from "./day.ts";
@@ -161,9 +162,9 @@ export class Store {
     rows: readonly LogRow[],
     options: AppendOptions = {},
   ): Promise<AppendResult & { refused: RefusedRow[] }> {
-    const batch = encodeBatch(signal, rows, { nowMs: this.#now() });
+    const { refused, ...batch } = encodeBatch(signal, rows, { nowMs: this.#now() });
     const result = await this.appendEncoded(batch, options);
-    return { ...result, refused: batch.refused };
+    return { ...result, refused };
   }
 
   /** Resolves once the batch is on disk and found by searches. Throws Failure "overload", "disk-full". */

@@ -15,11 +15,16 @@ export function decodeText(bytes: Uint8Array, from: number, to: number): string 
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString("utf8");
 }
 
+export function textCount(vector: TextVector): number {
+  return vector.offsets.length - 1;
+}
+
 /** Text that grows row by row. */
 export class TextDraft {
   rows = 0;
-  #offsets = new Uint32Array(1024);
-  #bytes: Buffer = Buffer.allocUnsafeSlow(64 * 1024);
+  // Small at first: a batch may have rows of thousands of days.
+  #offsets = new Uint32Array(64);
+  #bytes: Buffer = Buffer.allocUnsafeSlow(4096);
   #byteLength = 0;
 
   get byteLength(): number {
@@ -50,9 +55,17 @@ export class TextDraft {
     this.#endRow();
   }
 
+  /** Appends source[from, to) as one row. */
+  pushRange(source: Buffer, from: number, to: number): void {
+    this.#reserve(to - from);
+    source.copy(this.#bytes, this.#byteLength, from, to);
+    this.#byteLength += to - from;
+    this.#endRow();
+  }
+
   /** Appends every row of another vector. */
   append(vector: TextVector): void {
-    const rows = vector.offsets.length - 1;
+    const rows = textCount(vector);
     const from = vector.offsets[0]!;
     const to = vector.offsets[rows]!;
     this.#reserve(to - from);
@@ -93,8 +106,32 @@ export function textVector(values: readonly string[]): TextVector {
   return draft.finish();
 }
 
-function grown(offsets: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
+/** The texts at `places`, in that order; a negative place gives an empty text. */
+export function gatherText(text: TextVector, places: ArrayLike<number>): TextVector {
+  const offsets = new Uint32Array(places.length + 1);
+  let byteLength = 0;
+  for (let i = 0; i < places.length; i++) {
+    const place = places[i]!;
+    if (place >= 0) byteLength += text.offsets[place + 1]! - text.offsets[place]!;
+    offsets[i + 1] = byteLength;
+  }
+  const bytes = Buffer.allocUnsafeSlow(byteLength);
+  const source = Buffer.from(text.bytes.buffer, text.bytes.byteOffset, text.bytes.byteLength);
+  for (let i = 0; i < places.length; i++) {
+    const place = places[i]!;
+    if (place >= 0) source.copy(bytes, offsets[i]!, text.offsets[place]!, text.offsets[place + 1]!);
+  }
+  return { offsets, bytes: plainBytes(bytes) };
+}
+
+/** The same bytes as no Buffer, whose `slice` is a view where that of other arrays is a copy. */
+export function plainBytes(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** A larger copy, zeros behind what there was. */
+export function grown(array: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
   const larger = new Uint32Array(length);
-  larger.set(offsets);
+  larger.set(array);
   return larger;
 }

@@ -126,7 +126,7 @@ function encodeDigits({ bytes, starts, ends, count }: SlotValues, data: ByteSink
   const start = starts[0]!;
   const length = ends[0]! - start;
   if (length > 64) return false;
-  const shape = bytes.slice(start, start + length);
+  const shape = Uint8Array.from(bytes.subarray(start, start + length));
   let digits = 0;
   for (let i = 0; i < length; i++) {
     if (!isDigit(shape[i]!)) continue;

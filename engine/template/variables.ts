@@ -31,10 +31,11 @@ export function groupOf(classes: number): number {
   return (classes & randomClass) === 0 ? Group.word : Group.random;
 }
 
-/** An attribute that a slot may repeat: the text of a row, or undefined. */
+/** An attribute that a slot may repeat: its values, and the code of each row's, -1 where the row lacks it. */
 export interface Repeatable {
   key: string;
-  at: (row: number) => string | undefined;
+  values: TextVector;
+  codes: Int32Array;
 }
 
 /** Writes the slots of one group, in order. */
@@ -100,16 +101,27 @@ function findRepeated(
   rows: Uint32Array,
   repeatables: readonly Repeatable[],
 ): Repeatable | undefined {
-  const { bytes, starts, ends, count } = values;
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return repeatables.find(({ at }) => {
-    for (let i = 0; i < count; i++) {
-      const text = at(rows[i]!);
-      if (text === undefined || text.length > ends[i]! - starts[i]!) return false;
-      if (buffer.toString("utf8", starts[i]!, ends[i]!) !== text) return false;
-    }
+  return repeatables.find((repeatable) => {
+    for (let i = 0; i < values.count; i++) if (!repeats(values, i, repeatable, rows[i]!)) return false;
     return true;
   });
+}
+
+/** Whether the i-th value is the attribute's in a row. */
+function repeats(
+  { bytes, starts, ends }: SlotValues,
+  i: number,
+  { values, codes }: Repeatable,
+  row: number,
+): boolean {
+  const code = codes[row]!;
+  if (code < 0) return false;
+  const from = values.offsets[code]!;
+  const length = values.offsets[code + 1]! - from;
+  const start = starts[i]!;
+  if (length !== ends[i]! - start) return false;
+  for (let at = 0; at < length; at++) if (values.bytes[from + at] !== bytes[start + at]) return false;
+  return true;
 }
 
 /** A slot's letters are random where more than one in so many of their runs of three stands in no template. */

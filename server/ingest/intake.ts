@@ -102,13 +102,20 @@ export class Intake {
     await this.#pool.destroy();
   }
 
-  #decode({ body, encoding, sender }: IntakeBody): Promise<DecodedBody> {
+  #decode({ body, encoding, sender, key }: IntakeBody): Promise<DecodedBody> {
     if (this.#waitingBytes + body.length > decodeWaitingBytesMax) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }
     this.#waitingBytes += body.length;
     const arrivalMs = this.#options.now();
-    const task = { body, encoding, sender, arrivalMs, unpackedBytesMax: ingestUnpackedBytesMax };
+    const task = {
+      body,
+      encoding,
+      sender,
+      arrivalMs,
+      unpackedBytesMax: ingestUnpackedBytesMax,
+      wantsContentKey: key === null,
+    };
     return new Promise((resolve, reject) => {
       this.#waiting.push({ task, resolve, reject });
       this.#fillWorkers();

@@ -11,6 +11,8 @@ export interface BodyTask {
   arrivalMs: number;
   /** Id of the token that sent it. */
   sender: string;
+  /** Whether the body is to be known again by its content. */
+  wantsContentKey: boolean;
 }
 
 export type RefusedKind = "encoding" | "json" | "field" | "row";
@@ -24,10 +26,10 @@ export interface RefusedLine {
 export type DecodedBody =
   | {
       ok: true;
-      /** Its bytes are in shared memory; its `refused` is empty, for they stand in `refused` here with their lines. */
+      /** Its bytes are in shared memory. */
       batch: EncodedBatch;
       unpackedBytes: number;
-      /** Tells this body from any other of the sender; null where a row had no time of its own. */
+      /** Tells this body from any other of the sender; null where that was not wanted, or a row had no time of its own. */
       contentKey: string | null;
       refusedByKind: [RefusedKind, number][];
       /** In the order of lines, the first ones only. */

@@ -1,10 +1,9 @@
 /** Splits a body into its rows: JSON lines, or the elements of one JSON array. */
 
-import { isUtf8 } from "node:buffer";
 import { Refusal } from "../route.ts";
 
-/** Called for each row with the number of its line (or element), from 1. */
-export type OnRow = (text: string | null, line: number) => void;
+/** Called for each row, which lies at [from, to), with the number of its line (or element), from 1. */
+export type OnRow = (from: number, to: number, line: number) => void;
 
 const newline = 0x0a;
 const comma = 0x2c;
@@ -14,11 +13,10 @@ const openingBracket = 0x5b;
 const closingBracket = 0x5d;
 
 /**
- * Calls `onRow` for each row in order; blank lines count as lines but are no rows. Text is null where the row's bytes
- * are not UTF-8. Throws Refusal 400 where a JSON array does not end properly.
+ * Calls `onRow` for each row in order; blank lines count as lines but are no rows. Throws Refusal 400 where a JSON array
+ * does not end properly.
  */
-export function eachRow(body: Uint8Array, onRow: OnRow): void {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+export function eachRow(bytes: Buffer, onRow: OnRow): void {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const start = skipBlank(bytes, hasMark ? 3 : 0);
   if (bytes[start] === openingBracket) eachElement(bytes, start + 1, onRow);
@@ -26,32 +24,24 @@ export function eachRow(body: Uint8Array, onRow: OnRow): void {
 }
 
 function eachLine(bytes: Buffer, start: number, onRow: OnRow): void {
-  const text = textReader(bytes);
   let line = 0;
   for (let from = start; from < bytes.length; ) {
     const end = bytes.indexOf(newline, from);
     const to = end < 0 ? bytes.length : end;
     line++;
-    if (skipBlank(bytes, from) < to) onRow(text(from, to), line);
+    if (skipBlank(bytes, from) < to) onRow(from, to, line);
     from = to + 1;
   }
 }
 
-/** The bytes are checked once as a whole, which costs next to nothing; only a bad body is checked line by line. */
-function textReader(bytes: Buffer): (from: number, to: number) => string | null {
-  if (isUtf8(bytes)) return (from, to) => bytes.toString("utf8", from, to);
-  return (from, to) => (isUtf8(bytes.subarray(from, to)) ? bytes.toString("utf8", from, to) : null);
-}
-
 function eachElement(bytes: Buffer, start: number, onRow: OnRow): void {
-  const text = textReader(bytes);
   let element = 0;
   let from = skipBlank(bytes, start);
   let isLast = bytes[from] === closingBracket;
   while (!isLast) {
     const to = elementEnd(bytes, from);
     if (to >= bytes.length) throw new Refusal(400, "the body is a JSON array without an end");
-    onRow(text(from, to), ++element);
+    onRow(from, to, ++element);
     isLast = bytes[to] === closingBracket;
     from = isLast ? to : to + 1;
   }
@@ -104,6 +94,6 @@ function skipBlank(bytes: Buffer, from: number): number {
 }
 
 /** JSON's white space. */
-function isBlank(byte: number): boolean {
+export function isBlank(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

@@ -1,0 +1,259 @@
+/** A batch on its way: rows are added as ranges of bytes, so that a reader of any wire format makes no strings of them. */
+import { type EncodedBatch, writeBatch } from "./batch.ts";
+import { buildChunks } from "./build.ts";
+import { dayOf, timeInDay } from "./day.ts";
+import { type AttributeDraft, attributeOf, type ChunkDraft, emptyDraft } from "./draft.ts";
+import {
+  attributeKeyBytesMax,
+  attributesPerRowMax,
+  attributeValueBytesMax,
+  futureNsMax,
+  levelBytesMax,
+  messageBytesMax,
+} from "./limits.ts";
+import type { LogRow, RefusedRow, Signal } from "./row.ts";
+import { decodeText, grown } from "./text.ts";
+import { type ByteSource, byteSource, TextTable } from "./texttable.ts";
+
+const daySeconds = 86_400;
+
+/** Where the parts of one row lie in the bytes that a BatchDraft reads; filled anew for each row. */
+export class RowRanges {
+  /** Whole seconds since the epoch, and nanoseconds of the second. */
+  seconds = 0;
+  nanos = 0;
+  levelFrom = 0;
+  levelTo = 0;
+  messageFrom = 0;
+  messageTo = 0;
+  /** Attributes of the row; the arrays are longer. */
+  attributes = 0;
+  /** Numbers of the keys, from BatchDraft.addKey. */
+  keys = new Uint32Array(64);
+  from = new Uint32Array(64);
+  to = new Uint32Array(64);
+
+  /** Makes this a row without level, message and attributes. */
+  clear(): void {
+    this.levelFrom = 0;
+    this.levelTo = 0;
+    this.messageFrom = 0;
+    this.messageTo = 0;
+    this.attributes = 0;
+  }
+
+  addAttribute(key: number, from: number, to: number): void {
+    const place = this.attributes++;
+    if (place === this.keys.length) {
+      this.keys = grown(this.keys, place * 2);
+      this.from = grown(this.from, place * 2);
+      this.to = grown(this.to, place * 2);
+    }
+    this.keys[place] = key;
+    this.from[place] = from;
+    this.to[place] = to;
+  }
+}
+
+/** Rows of one day, with the column of each key that the batch has numbered. */
+interface DayDraft {
+  day: number;
+  draft: ChunkDraft;
+  columns: (AttributeDraft | undefined)[];
+}
+
+/**
+ * Gathers rows and encodes them to one batch: pure computation, fit for a worker thread. What it is given as bytes must be
+ * UTF-8. `nowMs` is the clock that "a day ahead" is measured by.
+ */
+export class BatchDraft {
+  readonly #signal: Signal;
+  readonly #keys = new TextTable();
+  readonly #days = new Map<number, DayDraft>();
+  readonly #secondsMax: number;
+  readonly #nanosMax: number;
+  readonly #scratch = new Scratch();
+  readonly #scratchRow = new RowRanges();
+  #source: ByteSource = byteSource(new Uint8Array(0));
+  #newest: DayDraft | undefined;
+  #rows = 0;
+
+  constructor(signal: Signal, options: { nowMs: number }) {
+    this.#signal = signal;
+    const timeNsMax = BigInt(Math.trunc(options.nowMs)) * 1_000_000n + futureNsMax;
+    this.#secondsMax = Number(timeNsMax / 1_000_000_000n);
+    this.#nanosMax = Number(timeNsMax % 1_000_000_000n);
+  }
+
+  /** Distinct attribute keys that were numbered up to now. */
+  get keyCount(): number {
+    return this.#keys.size;
+  }
+
+  /** The bytes that ranges refer to from now on. */
+  read(bytes: Uint8Array): void {
+    this.#source = byteSource(bytes);
+  }
+
+  /** The number of the attribute key that lies at [from, to), or -1 where it has none yet. */
+  findKey(from: number, to: number): number {
+    return this.#keys.find(this.#source, from, to);
+  }
+
+  /** The number of the attribute key that lies at [from, to). */
+  addKey(from: number, to: number): number {
+    return this.#keys.codeOf(this.#source, from, to);
+  }
+
+  /** As `findKey`, for a key that is not among the bytes. */
+  findKeyText(key: string): number {
+    const to = this.#scratch.write(key, 0);
+    return this.#keys.find(this.#scratch.source, 0, to);
+  }
+
+  /** Takes a row, or returns why it cannot be stored. */
+  add(row: RowRanges): string | undefined {
+    return this.#add(row, this.#source);
+  }
+
+  addLogRow(row: LogRow): string | undefined {
+    const day = dayOf(row.timeNs);
+    const timeNs = timeInDay(row.timeNs, day);
+    const ranges = this.#scratchRow;
+    ranges.clear();
+    ranges.seconds = day * daySeconds + Math.floor(timeNs / 1e9);
+    ranges.nanos = timeNs % 1e9;
+    if (row.timeNs < 0n) ranges.seconds = -1;
+    const scratch = this.#scratch;
+    let at = scratch.write(row.level, 0);
+    ranges.levelTo = at;
+    ranges.messageFrom = at;
+    at = scratch.write(row.message, at);
+    ranges.messageTo = at;
+    for (const key in row.attributes) {
+      // The first one too many is enough to refuse the row.
+      if (ranges.attributes > attributesPerRowMax) break;
+      const keyTo = scratch.write(key, at);
+      const valueTo = scratch.write(row.attributes[key]!, keyTo);
+      ranges.addAttribute(this.#keys.codeOf(scratch.source, at, keyTo), keyTo, valueTo);
+      at = valueTo;
+    }
+    return this.#add(ranges, scratch.source);
+  }
+
+  finish(): EncodedBatch {
+    const images = [...this.#days.values()].flatMap(({ day, draft }) =>
+      buildChunks(draft, { sealed: false }).map((image) => ({ day, image })),
+    );
+    return { signal: this.#signal, bytes: writeBatch(images), rows: this.#rows };
+  }
+
+  #add(row: RowRanges, source: ByteSource): string | undefined {
+    const reason = this.#refusal(row);
+    if (reason !== undefined) return reason;
+    const day = Math.floor(row.seconds / daySeconds);
+    const { draft, columns } = this.#dayDraft(day);
+    draft.timeNs.push((row.seconds - day * daySeconds) * 1e9 + row.nanos);
+    draft.arrival.push(this.#rows++);
+    draft.level.push(draft.rows, draft.level.values.codeOf(source, row.levelFrom, row.levelTo));
+    draft.message.pushRange(source.bytes, row.messageFrom, row.messageTo);
+    for (let i = 0; i < row.attributes; i++) {
+      const key = row.keys[i]!;
+      const column = columns[key] ?? this.#newColumn(draft, columns, key);
+      column.push(draft.rows, column.values.codeOf(source, row.from[i]!, row.to[i]!));
+    }
+    draft.rows++;
+    return undefined;
+  }
+
+  #dayDraft(day: number): DayDraft {
+    if (this.#newest?.day === day) return this.#newest;
+    let found = this.#days.get(day);
+    if (found === undefined) {
+      found = { day, draft: emptyDraft(), columns: [] };
+      this.#days.set(day, found);
+    }
+    this.#newest = found;
+    return found;
+  }
+
+  #newColumn(draft: ChunkDraft, columns: DayDraft["columns"], key: number): AttributeDraft {
+    const { offsets, bytes } = this.#keys.texts();
+    const column = attributeOf(draft, decodeText(bytes, offsets[key]!, offsets[key + 1]!));
+    columns[key] = column;
+    return column;
+  }
+
+  /** Why a row cannot be stored, or undefined. */
+  #refusal(row: RowRanges): string | undefined {
+    if (row.seconds < 0) return "the time is before 1970-01-01, the earliest that can be stored";
+    if (row.seconds > this.#secondsMax || (row.seconds === this.#secondsMax && row.nanos > this.#nanosMax)) {
+      return "the time is more than a day ahead of the server's clock";
+    }
+    if (row.messageTo - row.messageFrom > messageBytesMax) {
+      return `the message is longer than ${messageBytesMax} bytes`;
+    }
+    if (row.levelTo - row.levelFrom > levelBytesMax) return `log_level is longer than ${levelBytesMax} bytes`;
+    const { offsets, bytes } = this.#keys.texts();
+    for (let i = 0; i < row.attributes; i++) {
+      if (i === attributesPerRowMax) return `more than ${attributesPerRowMax} attributes`;
+      const keyFrom = offsets[row.keys[i]!]!;
+      const keyTo = offsets[row.keys[i]! + 1]!;
+      if (keyTo - keyFrom > attributeKeyBytesMax) {
+        const key = decodeText(bytes, keyFrom, keyTo).slice(0, 40);
+        return `attribute key "${key}…" is longer than ${attributeKeyBytesMax} bytes`;
+      }
+      if (row.to[i]! - row.from[i]! > attributeValueBytesMax) {
+        const key = decodeText(bytes, keyFrom, keyTo);
+        return `attribute "${key}" is longer than ${attributeValueBytesMax} bytes`;
+      }
+    }
+    return undefined;
+  }
+}
+
+/** Where the strings of a row become UTF-8, one behind the other. */
+class Scratch {
+  source: ByteSource = byteSource(new Uint8Array(4096));
+
+  /** Writes text at a place; returns the place behind it. A lone surrogate becomes U+FFFD. */
+  write(text: string, at: number): number {
+    // A UTF-16 unit takes at most three bytes of UTF-8.
+    if (at + text.length * 3 > this.source.bytes.length) this.#grow(at + text.length * 3);
+    const { bytes } = this.source;
+    if (text.length > shortLength) return at + bytes.write(text, at, "utf8");
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit > 0x7f) return at + bytes.write(text, at, "utf8");
+      bytes[at + i] = unit;
+    }
+    return at + text.length;
+  }
+
+  #grow(byteLength: number): void {
+    const larger = new Uint8Array(Math.max(byteLength, this.source.bytes.length * 2));
+    larger.set(this.source.bytes);
+    this.source = byteSource(larger);
+  }
+}
+
+/** Below this many units a loop is faster than a call of Buffer's encoder. */
+const shortLength = 48;
+
+/**
+ * Encodes rows to one batch: pure computation, fit for a worker thread. Rows outside the bounds of time or size are
+ * refused with the reason, the rest is taken. `nowMs` is the clock that "a day ahead" is measured by.
+ */
+export function encodeBatch(
+  signal: Signal,
+  rows: readonly LogRow[],
+  options: { nowMs: number },
+): EncodedBatch & { refused: RefusedRow[] } {
+  const draft = new BatchDraft(signal, options);
+  const refused: RefusedRow[] = [];
+  for (const [index, row] of rows.entries()) {
+    const reason = draft.addLogRow(row);
+    if (reason !== undefined) refused.push({ index, reason });
+  }
+  return { ...draft.finish(), refused };
+}
