@@ -1,5 +1,5 @@
 /** Regular expressions in RE2 syntax: linear time in the text, whatever the pattern. The one importer of re2js. */
-import { RE2JS } from "re2js";
+import { RE2JS, RE2Set } from "re2js";
 import { Failure } from "./failure.ts";
 
 export interface TextPattern {
@@ -35,6 +35,51 @@ export function compileGroups(pattern: string): (text: string) => [string, strin
   };
 }
 
+/** A node of the tree that RE2 parses a pattern into: counted repetitions written out, groups numbered, flags resolved. */
+export interface SyntaxNode {
+  /** RE2's name of the operation, as in "CONCAT"; undefined where this version of RE2 is not known. */
+  op: string | undefined;
+  /** Of a literal: each character stands for all that differ from it in case alone. */
+  foldsCase: boolean;
+  /** Code points of a literal; first and last of each range of a class. */
+  runes: readonly number[];
+  of: readonly SyntaxNode[];
+}
+
+/** Throws Failure "input" where the pattern is not RE2. */
+export function parsePattern(pattern: string): SyntaxNode {
+  return refusing(pattern, () => {
+    const set = new RE2Set();
+    set.add(pattern);
+    return syntaxNode(set.regexps[0] as Regexp, new Map());
+  });
+}
+
+/** re2js's own tree, as far as it is read here. */
+interface Regexp {
+  constructor: { Op?: Record<number, string> };
+  op: number;
+  flags: number;
+  runes: Int32Array | readonly number[] | null;
+  subs: readonly Regexp[] | null;
+}
+
+const foldCaseFlag = 1;
+
+/** Repetitions share their nodes: each is read once. Recurses as deeply as the pattern, which RE2 bounds, nests. */
+function syntaxNode(regexp: Regexp, known: Map<Regexp, SyntaxNode>): SyntaxNode {
+  const seen = known.get(regexp);
+  if (seen !== undefined) return seen;
+  const node: SyntaxNode = {
+    op: regexp.constructor.Op?.[regexp.op],
+    foldsCase: (regexp.flags & foldCaseFlag) !== 0,
+    runes: Array.from(regexp.runes ?? []),
+    of: (regexp.subs ?? []).map((sub) => syntaxNode(sub, known)),
+  };
+  known.set(regexp, node);
+  return node;
+}
+
 /** Compiled patterns keep the automaton that they built so far, so a scan of many chunks builds it once. */
 const compiledPatterns = new Map<string, RE2JS>();
 const compiledPatternsMax = 64;
@@ -42,11 +87,15 @@ const compiledPatternsMax = 64;
 function compile(pattern: string): RE2JS {
   const known = compiledPatterns.get(pattern);
   if (known !== undefined) return known;
+  const compiled = refusing(pattern, () => RE2JS.compile(pattern));
+  if (compiledPatterns.size >= compiledPatternsMax) compiledPatterns.clear();
+  compiledPatterns.set(pattern, compiled);
+  return compiled;
+}
+
+function refusing<T>(pattern: string, read: () => T): T {
   try {
-    const compiled = RE2JS.compile(pattern);
-    if (compiledPatterns.size >= compiledPatternsMax) compiledPatterns.clear();
-    compiledPatterns.set(pattern, compiled);
-    return compiled;
+    return read();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Failure(
