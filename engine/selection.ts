@@ -2,10 +2,11 @@
 import { type Bitmap, clearBit } from "./bitmap.ts";
 import { type Column, type DictionaryColumn, dictionaryTexts } from "./column.ts";
 import { timeMs } from "./day.ts";
-import type { CompareOp, Filter } from "./filter.ts";
+import type { CompareOp, Field, Filter } from "./filter.ts";
 import type { ColumnHeap } from "./heap.ts";
 import { searchMessages } from "./messagesearch.ts";
 import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
+import { type Requirement, requirementOf } from "./prefilter.ts";
 import { compileTextFilter } from "./textsearch.ts";
 import { eachRow, eachValue } from "./valuefilter.ts";
 import type { ChunkView } from "./view.ts";
@@ -115,10 +116,15 @@ function negationOf(filter: BlockFilter, { kernels, scratch }: ColumnHeap): Bloc
 }
 
 function compileLeaf(filter: LeafFilter, scope: FilterScope): BlockFilter {
-  const { view, checkpoint } = scope;
+  const { view } = scope;
   const { field } = filter;
   if (field.kind === "time") return timeFilter(filter, view);
-  const column = view.column(field);
+  if (field.kind === "message" && filter.kind === "matches") return patternFilter(filter, scope);
+  return compileValues(filter, view.column(field), scope);
+}
+
+function compileValues(filter: LeafFilter, column: Column, scope: FilterScope): BlockFilter {
+  const { view, checkpoint } = scope;
   switch (column.kind) {
     case "absent":
       return valueTest(filter)(undefined) ? passAll : passNone;
@@ -212,6 +218,37 @@ function idFilter(
     heap.kernels.equalIds(bytes.subarray(from * width, (from + rows) * width), id, found);
     if (valid !== null) heap.kernels.and(found, valid.subarray(from >> 3, (from >> 3) + found.length));
   });
+}
+
+/** A pattern asks for texts first: most rows are settled by those, and only what they leave open is matched. */
+function patternFilter(filter: Extract<LeafFilter, { kind: "matches" }>, scope: FilterScope): BlockFilter {
+  const { needs, proves, exact } = requirementOf(filter.pattern, filter);
+  const needed = compile(requirementFilter(needs, filter.field), scope);
+  if (exact) return needed;
+  const proven = compile(requirementFilter(proves, filter.field), scope);
+  const matching = compileValues(filter, scope.view.column({ kind: "message" }), scope);
+  const { kernels, scratch } = scope.view.heap;
+  return (block) => {
+    needed(block);
+    if (!kernels.anyBit(block.selection)) return;
+    const settled = scratch.place(block.selection);
+    proven({ ...block, selection: settled });
+    kernels.andNot(block.selection, settled);
+    matching(block);
+    kernels.or(block.selection, settled);
+  };
+}
+
+function requirementFilter(requirement: Requirement, field: Field): Filter {
+  switch (requirement.kind) {
+    case "text":
+      return { kind: "contains", field, text: requirement.text, ignoreCase: requirement.ignoreCase };
+    case "and":
+    case "or":
+      return { kind: requirement.kind, of: requirement.of.map((part) => requirementFilter(part, field)) };
+    default:
+      return requirement;
+  }
 }
 
 /** Text is looked for in the whole chunk at once: templates and variables do not lie in the order of the rows. */
