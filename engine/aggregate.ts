@@ -6,15 +6,15 @@ import { timeMs } from "./day.ts";
 import type { Filter } from "./filter.ts";
 import { type GroupCodes, groupCodes } from "./groupcodes.ts";
 import { GroupTable } from "./groups.ts";
-import { denseCellsMax, resultBytesMax } from "./limits.ts";
+import { blockRows, denseCellsMax, resultBytesMax } from "./limits.ts";
 import { PointTable } from "./points.ts";
-import type { AggregateAnswer, AggregateTask, ChunkRef, DamagedChunk, Scanned } from "./protocol.ts";
+import type { AggregateAnswer, AggregateTask, DamagedChunk, Scanned } from "./protocol.ts";
 import { judge } from "./prune.ts";
 import { lowerBound, rangeInDay } from "./range.ts";
 import { compileRowSteps, fieldText, type RowSteps } from "./rowsteps.ts";
 import { BucketGrid, type Runs } from "./runs.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
-import { compileFilter, selectRows } from "./selection.ts";
+import { compileFilter, isVectorised, selectRows } from "./selection.ts";
 import { labelText, settleChunk } from "./settle.ts";
 import type { ChunkView } from "./view.ts";
 
@@ -24,6 +24,7 @@ const checkEvery = 1024;
 /** What one task gathers. */
 interface Aggregating {
   task: AggregateTask;
+  pause: Pause;
   grid: BucketGrid;
   filter: Filter;
   /** Steps from the first extraction on, if there is one. */
@@ -41,6 +42,7 @@ export async function aggregateChunks(
   const { filters, rest } = splitSteps(task.steps);
   const aggregating: Aggregating = {
     task,
+    pause,
     grid: new BucketGrid(task.fromNs, task.bucketNs),
     filter: { kind: "and", of: filters },
     rest: rest.length === 0 ? undefined : compileRowSteps(rest),
@@ -52,20 +54,23 @@ export async function aggregateChunks(
   for (const ref of task.chunks) {
     await pause();
     checkControl(task.control);
+    let view: ChunkView | undefined;
     try {
-      aggregateChunk(aggregating, ref, open);
+      view = open(ref);
+      await aggregateChunk(aggregating, view);
     } catch (error) {
       // The store sets the chunk aside and asks again, so what was counted of it is in no answer.
       damaged.push(damageOf(ref, error));
+    } finally {
+      view?.close();
     }
   }
   const { groups, points, scanned } = aggregating;
   return { groups: groups.count, labels: groups.finish(), points: points.finish(), scanned, damaged };
 }
 
-function aggregateChunk(aggregating: Aggregating, ref: ChunkRef, open: OpenView): void {
+async function aggregateChunk(aggregating: Aggregating, view: ChunkView): Promise<void> {
   const { task, filter, scanned } = aggregating;
-  const view = open(ref);
   const { timeNsMin, timeNsMax } = view.header;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
   const outside = timeNsMax < range.from || timeNsMin >= range.to;
@@ -74,13 +79,12 @@ function aggregateChunk(aggregating: Aggregating, ref: ChunkRef, open: OpenView)
     return;
   }
   scanned.chunks++;
-  const readBefore = view.readBytes;
   const isWhole = timeNsMin >= range.from && timeNsMax < range.to;
   const from = isWhole ? 0 : lowerBound(view.timeNs, range.from);
   const to = isWhole ? view.rows : lowerBound(view.timeNs, range.to);
-  if (from < to) aggregateRows(aggregating, view, from, to);
+  if (from < to) await aggregateRows(aggregating, view, from, to);
   scanned.rows += to - from;
-  scanned.bytes += view.readBytes - readBefore;
+  scanned.bytes += view.readBytes;
   checkMemory(aggregating, view);
 }
 
@@ -102,32 +106,44 @@ function settle({ task, grid, filter, rest, groups, points }: Aggregating, view:
   return true;
 }
 
-function aggregateRows(aggregating: Aggregating, view: ChunkView, from: number, to: number): void {
+async function aggregateRows(
+  aggregating: Aggregating,
+  view: ChunkView,
+  from: number,
+  to: number,
+): Promise<void> {
   const { task, grid, rest } = aggregating;
-  const rows = selectedRows(aggregating, view, from, to);
+  const rows = await selectedRows(aggregating, view, from, to);
   if (rows.selection !== null && !view.heap.kernels.anyBit(rows.selection)) return;
   const runs = runsOf(grid, view, from, to);
   if (rest !== undefined) {
-    extractRows(aggregating, view, rows, runs, rest);
+    await extractRows(aggregating, view, rows, runs, rest);
     return;
   }
   const codes = groupCodes(view, task.groupBy);
   const cells = codes.cardinality * runs.buckets.length;
-  if (cells > denseCellsMax) sparseRows(aggregating, view, rows, runs, codes);
+  if (cells > denseCellsMax) await sparseRows(aggregating, view, rows, runs, codes);
   else denseRows(aggregating, view, rows, runs, codes);
 }
 
 /** The rows of [from, to) that pass the filters; a selection begins at a whole byte before them. */
-function selectedRows(
-  { task, filter }: Aggregating,
+async function selectedRows(
+  { task, filter, pause }: Aggregating,
   view: ChunkView,
   from: number,
   to: number,
-): SelectedRows {
+): Promise<SelectedRows> {
   if (judge(filter, view) === "all") return { from, to, selection: null };
   const first = from & ~7;
   const selection = selectRows(view.heap, first, from, to);
-  compileFilter(filter, view, () => checkControl(task.control))({ from: first, rows: to - first, selection });
+  const apply = compileFilter(filter, view, () => checkControl(task.control));
+  const step = isVectorised(filter) ? view.rows : blockRows;
+  for (let row = first; row < to; row += step) {
+    const rows = Math.min(step, to - row);
+    const at = (row - first) >> 3;
+    apply({ from: row, rows, selection: selection.subarray(at, at + ((rows + 7) >> 3)) });
+    await pause();
+  }
   return { from: first, to, selection };
 }
 
@@ -166,16 +182,16 @@ function denseRows(
 }
 
 /** Row by row, where cells are too many to have a counter each. */
-function sparseRows(
+async function sparseRows(
   aggregating: Aggregating,
   view: ChunkView,
   rows: SelectedRows,
   runs: Runs,
   { codes, cardinality, stage }: GroupCodes,
-): void {
+): Promise<void> {
   const { groups } = aggregating;
   const groupOf = new Int32Array(cardinality).fill(-1);
-  eachSelected(aggregating, view, rows, runs, (row, bucket) => {
+  await eachSelected(aggregating, view, rows, runs, (row, bucket) => {
     const code = codes === null ? 0 : codes[row]!;
     if (groupOf[code]! < 0) {
       stage(code, groups);
@@ -186,15 +202,15 @@ function sparseRows(
 }
 
 /** Row by row through the steps, for what is extracted differs from row to row. */
-function extractRows(
+async function extractRows(
   aggregating: Aggregating,
   view: ChunkView,
   rows: SelectedRows,
   runs: Runs,
   passes: RowSteps,
-): void {
+): Promise<void> {
   const { task, groups } = aggregating;
-  eachSelected(aggregating, view, rows, runs, (row, bucket) => {
+  await eachSelected(aggregating, view, rows, runs, (row, bucket) => {
     const state = rowState(view, row);
     if (!passes(state)) return;
     for (const field of task.groupBy) groups.stageText(labelText(field, fieldText(state, field)));
@@ -202,18 +218,19 @@ function extractRows(
   });
 }
 
-function eachSelected(
+async function eachSelected(
   aggregating: Aggregating,
   view: ChunkView,
   { from, selection }: SelectedRows,
   { bounds, buckets }: Runs,
   visit: (row: number, bucket: number) => void,
-): void {
+): Promise<void> {
   for (let run = 0; run < buckets.length; run++) {
     for (let row = bounds[run]!; row < bounds[run + 1]!; row++) {
       if (row % checkEvery === 0) {
         checkControl(aggregating.task.control);
         checkMemory(aggregating, view);
+        await aggregating.pause();
       }
       if (selection === null || hasBit(selection, row - from)) visit(row, buckets[run]!);
     }

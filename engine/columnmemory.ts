@@ -1,22 +1,22 @@
 /**
  * The column cache of one thread: decoded columns in WebAssembly memory, where kernels read them, up to a budget; the least
- * recently used go first. Work on it is cut into turns: what a turn has touched stays until the next turn begins.
+ * recently used go first. Work on it holds a lease: what it has touched stays until the lease ends, though other work runs meanwhile.
  */
-
 import { Failure } from "./failure.ts";
 import type { ColumnHeap, Heap, Held } from "./heap.ts";
 import { Arena, type Block } from "./kernels/arena.ts";
 import type { Kernels } from "./kernels/contract.ts";
 import { openKernels } from "./kernels/kernels.ts";
 
-/** Memory of one column, or of one turn. */
+/** Memory of one column, or the scratch of one lease. */
 class Holding implements Held {
   readonly #memory: ColumnMemory;
   readonly #blocks: Block[] = [];
   /** Called when the memory is taken back. */
   readonly onDrop: () => unknown;
   byteLength = 0;
-  turn = 0;
+  /** Leases that have touched it. */
+  leases = 0;
 
   constructor(memory: ColumnMemory, onDrop: () => unknown) {
     this.#memory = memory;
@@ -51,13 +51,10 @@ class Holding implements Held {
     return placed;
   }
 
-  blocks(): readonly Block[] {
-    return this.#blocks;
-  }
-
-  clear(): void {
-    this.#blocks.length = 0;
+  /** Hands over the blocks and forgets them. */
+  takeBlocks(): Block[] {
     this.byteLength = 0;
+    return this.#blocks.splice(0);
   }
 
   #take(byteLength: number): Block {
@@ -68,64 +65,101 @@ class Holding implements Held {
   }
 }
 
-export class ColumnMemory implements ColumnHeap {
+/** One piece of work's hold on the columns that it touches. */
+export class Lease implements ColumnHeap {
+  readonly kernels: Kernels<ArrayBufferLike>;
+  readonly #memory: ColumnMemory;
+  readonly #scratch: Holding;
+  readonly #touched = new Set<Holding>();
+
+  constructor(memory: ColumnMemory) {
+    this.#memory = memory;
+    this.kernels = memory.kernels;
+    this.#scratch = new Holding(memory, () => undefined);
+  }
+
+  get scratch(): Heap {
+    return this.#scratch;
+  }
+
+  hold(onDrop: () => unknown): Held {
+    const holding = this.#memory.hold(onDrop);
+    this.touch(holding);
+    return holding;
+  }
+
+  touch(held: Held): void {
+    const holding = held as Holding;
+    if (this.#touched.has(holding)) return;
+    this.#touched.add(holding);
+    holding.leases++;
+    this.#memory.use(holding);
+  }
+
+  release(held: Held): void {
+    const holding = held as Holding;
+    if (this.#touched.delete(holding)) holding.leases--;
+    this.#memory.release(holding);
+  }
+
+  end(): void {
+    for (const holding of this.#touched) holding.leases--;
+    this.#touched.clear();
+    this.#memory.free(this.#scratch);
+  }
+}
+
+export class ColumnMemory {
   /** For vectors on this heap alone. */
   readonly kernels: Kernels<ArrayBufferLike>;
   readonly #arena: Arena;
   /** In order of last use. */
   readonly #holdings = new Set<Holding>();
-  readonly #scratch: Holding;
-  #turn = 0;
 
   /** @param bytesMax budget of the thread's columns, at most 4 GiB */
   constructor(bytesMax: number) {
     this.#arena = new Arena({ bytesMax });
     this.kernels = openKernels(this.#arena);
-    this.#scratch = new Holding(this, () => undefined);
   }
 
   get usedBytes(): number {
     return this.#arena.usedBytes;
   }
 
-  /** Vectors until the turn ends. */
-  get scratch(): Heap {
-    return this.#scratch;
-  }
-
-  /** From here on, what earlier turns touched may be taken back, and their scratch is gone. */
-  beginTurn(): void {
-    this.#turn++;
-    this.#free(this.#scratch);
+  lease(): Lease {
+    return new Lease(this);
   }
 
   hold(onDrop: () => unknown): Holding {
     const holding = new Holding(this, onDrop);
-    holding.turn = this.#turn;
     this.#holdings.add(holding);
     return holding;
   }
 
-  touch(holding: Holding): void {
-    if (holding.turn === this.#turn) return;
-    holding.turn = this.#turn;
-    this.#holdings.delete(holding);
+  use(holding: Holding): void {
+    if (!this.#holdings.delete(holding)) return;
     this.#holdings.add(holding);
   }
 
-  release(holding: Holding): void {
-    if (!this.#holdings.delete(holding)) return;
-    this.#free(holding);
+  /** Takes memory back, unless a lease still holds it: then it goes later. */
+  release(held: Held): void {
+    const holding = held as Holding;
+    if (holding.leases > 0 || !this.#holdings.delete(holding)) return;
+    this.free(holding);
     holding.onDrop();
   }
 
-  /** Throws Failure "limit" where what this turn needs is more than the budget. */
+  free(holding: Holding): void {
+    for (const block of holding.takeBlocks()) this.#arena.free(block);
+  }
+
+  /** Throws Failure "limit" where what work now holds is more than the budget. */
   allocate(byteLength: number): Block {
     for (;;) {
       const block = this.#arena.allocate(byteLength);
       if (block !== undefined) return block;
-      const [oldest] = this.#holdings;
-      if (oldest === undefined || oldest.turn === this.#turn) {
+      const oldest = this.#oldestFree();
+      if (oldest === undefined) {
         throw new Failure(
           "limit",
           `the query needs more columns at once than the ${this.#arena.bytesMax} bytes of a scan thread's column cache hold`,
@@ -135,8 +169,8 @@ export class ColumnMemory implements ColumnHeap {
     }
   }
 
-  #free(holding: Holding): void {
-    for (const block of holding.blocks()) this.#arena.free(block);
-    holding.clear();
+  #oldestFree(): Holding | undefined {
+    for (const holding of this.#holdings) if (holding.leases === 0) return holding;
+    return undefined;
   }
 }

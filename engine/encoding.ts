@@ -6,7 +6,7 @@ import { type Heap, plainHeap } from "./heap.ts";
 import { integerIn, roundTripNumber } from "./number.ts";
 import { bytesOf, float64Of, type Payload, readPayload, uint32Of, writePayload } from "./payload.ts";
 import { joinPlanes, readPlanes, splitPlanes, writePlanes } from "./planes.ts";
-import { decodeMessages, encodeMessages, type LoadGroup, type MessageColumn } from "./template/messages.ts";
+import { decodeMessages, encodeMessages, type MessageColumn } from "./template/messages.ts";
 import {
   decodeVariables,
   type ReadAttribute,
@@ -159,11 +159,11 @@ export function decodeColumn(stored: Uint8Array, heap: Heap = plainHeap): Column
   }
 }
 
-/** The message column: templates, whose variables are read when first asked for, or plain text. Throws Failure "damage". */
-export function decodeMessage(stored: Uint8Array, heap: Heap, loadGroup: LoadGroup): Column {
+/** The message column: templates, still without their variables, or plain text. Throws Failure "damage". */
+export function decodeMessage(stored: Uint8Array, heap: Heap): Column {
   const payload = readPayload(stored);
   if (payload.encoding !== Encoding.template) return decodeColumn(stored, heap);
-  return { kind: "message", rows: payload.rows, messages: decodeMessages(payload, heap, loadGroup) };
+  return { kind: "message", rows: payload.rows, messages: decodeMessages(payload, heap) };
 }
 
 /** One group of a message column's variables. Throws Failure "damage". */

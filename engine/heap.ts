@@ -20,14 +20,16 @@ export interface Held extends Heap {
 export interface ColumnHeap {
   /** For vectors that lie here alone. */
   kernels: Kernels<ArrayBufferLike>;
-  /** Vectors until the turn ends. */
+  /** Vectors for as long as the work takes. */
   scratch: Heap;
   /** Memory that may be taken back, which `onDrop` is told. */
   hold(onDrop: () => unknown): Held;
-  /** Keeps memory for this turn. */
+  /** Keeps memory for as long as the work takes. */
   touch(held: Held): void;
-  /** Takes memory back now. */
+  /** Takes back what could not be filled. */
   release(held: Held): void;
+  /** Ends the work. */
+  end(): void;
 }
 
 /** The JavaScript heap, for work that decodes a column once and lets it go. */
@@ -47,4 +49,5 @@ export const plainColumns: ColumnHeap = {
   hold: () => plainHeld,
   touch: () => undefined,
   release: () => undefined,
+  end: () => undefined,
 };

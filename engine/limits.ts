@@ -26,8 +26,8 @@ export const headerValuesMax = 256;
 /** Bytes of such values for one column. */
 export const headerValueBytesMax = 16 * KiB;
 
-/** Rows are searched in blocks of this many: small enough to stop early and to look at the clock between. */
-export const blockRows = 8_192;
+/** Rows that are looked at one by one are searched in blocks of this many: other queries run between two of them. */
+export const blockRows = 2_048;
 
 /** Bytes of encoded rows in memory that start a seal, whatever their number. */
 export const unsealedBytesMax = 64 * MiB;
@@ -56,7 +56,7 @@ export const futureNsMax = 86_400_000_000_000n;
 export const openPartitionsMax = 32;
 
 /** Chunks whose headers one scan thread keeps open, some 20 KiB each. */
-export const openViewsMax = 4_096;
+export const openChunksMax = 4_096;
 /** Decoded columns of all scan threads together, as a share of the machine's memory, where nothing else is asked for. */
 export const columnCacheShare = 0.25;
 /** What the column cache of one thread has at least where nothing is asked for, enough for any chunk; and at most, what 32-bit addresses reach. */

@@ -13,6 +13,14 @@ import type { ChunkView } from "./view.ts";
 
 export function readChunk(task: ReadTask, open: OpenView): ReadAnswer {
   const view = open(task.chunk);
+  try {
+    return readView(task, view);
+  } finally {
+    view.close();
+  }
+}
+
+function readView(task: ReadTask, view: ChunkView): ReadAnswer {
   const draft = { times: [] as bigint[], level: new TextDraft(), message: new TextDraft(), pairs: [0] };
   const keys = new TextDraft();
   const values = new TextDraft();

@@ -1,50 +1,44 @@
 /** What one thread keeps open between queries: partitions, and chunks with their decoded columns. */
 import { type ChunkSource, openImage } from "./chunk.ts";
 import type { ColumnMemory } from "./columnmemory.ts";
-import { openPartitionsMax, openViewsMax } from "./limits.ts";
+import { openChunksMax, openPartitionsMax } from "./limits.ts";
 import { type Environment, openEnvironment } from "./lmdb.ts";
 import { openChunk } from "./partition.ts";
 import type { ChunkRef } from "./protocol.ts";
-import { ChunkView } from "./view.ts";
+import { ChunkColumns, ChunkView } from "./view.ts";
 
 export class Readers {
   readonly #memory: ColumnMemory;
   /** Both maps are in order of last use. */
   readonly #environments = new Map<string, Environment>();
-  readonly #views = new Map<string, ChunkView>();
+  readonly #chunks = new Map<string, ChunkColumns>();
 
   constructor(memory: ColumnMemory) {
     this.#memory = memory;
   }
 
-  /** Begins a turn of the column memory: of the views opened before, nothing may be in use. Throws Failure "damage". */
+  /** The view's columns stay until it is closed. Throws Failure "damage". */
   open(ref: ChunkRef): ChunkView {
-    this.#memory.beginTurn();
     const name =
       ref.kind === "sealed" ? `${ref.dir}/${ref.entry.id}/${ref.entry.checksum}` : `image/${ref.id}`;
-    let view = this.#views.get(name);
-    if (view === undefined) view = new ChunkView(this.#source(ref), ref.day, this.#memory);
-    else this.#views.delete(name);
-    this.#views.set(name, view);
+    const chunk = this.#chunks.get(name) ?? new ChunkColumns(this.#source(ref), ref.day);
+    this.#chunks.delete(name);
+    this.#chunks.set(name, chunk);
     this.#evict();
-    return view;
+    return new ChunkView(chunk, this.#memory.lease());
   }
 
   /** Closes a partition whose folder is about to go. */
   forget(dir: string): void {
     this.#environments.get(dir)?.close();
     this.#environments.delete(dir);
-    for (const [name, view] of this.#views) {
-      if (!name.startsWith(`${dir}/`)) continue;
-      view.release();
-      this.#views.delete(name);
-    }
+    for (const name of [...this.#chunks.keys()]) if (name.startsWith(`${dir}/`)) this.#drop(name);
   }
 
   close(): void {
     for (const environment of this.#environments.values()) environment.close();
     this.#environments.clear();
-    this.#views.clear();
+    this.#chunks.clear();
   }
 
   environment(dir: string): Environment {
@@ -73,10 +67,12 @@ export class Readers {
 
   /** Columns go by themselves; this bounds the headers. */
   #evict(): void {
-    for (const [oldest, view] of this.#views) {
-      if (this.#views.size <= openViewsMax) return;
-      view.release();
-      this.#views.delete(oldest);
-    }
+    for (const oldest of [...this.#chunks.keys()].slice(0, this.#chunks.size - openChunksMax))
+      this.#drop(oldest);
+  }
+
+  #drop(name: string): void {
+    for (const held of [...(this.#chunks.get(name)?.held ?? [])]) this.#memory.release(held);
+    this.#chunks.delete(name);
   }
 }

@@ -8,7 +8,7 @@ import { plainColumns } from "./heap.ts";
 import { parseRest } from "./rest.ts";
 import { plainBytes, type TextVector, textCount } from "./text.ts";
 import { byteSource } from "./texttable.ts";
-import { ChunkView } from "./view.ts";
+import { ChunkColumns, ChunkView } from "./view.ts";
 
 /** All rows of some chunks of one partition as a draft, in the order of the chunks. */
 export function draftOf(sources: readonly ChunkSource[]): ChunkDraft {
@@ -19,7 +19,7 @@ export function draftOf(sources: readonly ChunkSource[]): ChunkDraft {
 
 function appendChunk(draft: ChunkDraft, source: ChunkSource): void {
   const base = draft.rows;
-  const view = new ChunkView(source, 0, plainColumns);
+  const view = new ChunkView(new ChunkColumns(source, 0), plainColumns);
   draft.timeNs.append(view.timeNs);
   draft.arrival.append(view.arrival);
   appendMessages(draft, view.column({ kind: "message" }));

@@ -16,7 +16,7 @@ import type { ChunkView } from "./view.ts";
 
 export type OpenView = (ref: ChunkRef) => ChunkView;
 
-/** A scan's turn on its thread: other queries run between two chunks. */
+/** Lets other queries of the thread run, where a scan has had its turn. */
 export type Pause = () => Promise<void>;
 
 export async function searchChunks(task: SearchTask, open: OpenView, pause: Pause): Promise<SearchAnswer> {
@@ -26,10 +26,14 @@ export async function searchChunks(task: SearchTask, open: OpenView, pause: Paus
   for (const ref of task.chunks) {
     await pause();
     checkControl(task.control);
+    let view: ChunkView | undefined;
     try {
-      searchChunk(task, ref, open(ref), newest, scanned);
+      view = open(ref);
+      await searchChunk({ task, ref, view, newest, scanned, pause });
     } catch (error) {
       damaged.push(damageOf(ref, error));
+    } finally {
+      view?.close();
     }
   }
   return { rows: gather(task, newest.finish(), open, damaged), scanned, damaged };
@@ -54,13 +58,16 @@ export function splitSteps(steps: readonly Step[]): { filters: Filter[]; rest: S
   return { filters, rest: first < 0 ? [] : steps.slice(first) };
 }
 
-function searchChunk(
-  task: SearchTask,
-  ref: ChunkRef,
-  view: ChunkView,
-  newest: NewestRows,
-  scanned: Scanned,
-): void {
+interface ChunkSearch {
+  task: SearchTask;
+  ref: ChunkRef;
+  view: ChunkView;
+  newest: NewestRows;
+  scanned: Scanned;
+  pause: Pause;
+}
+
+async function searchChunk({ task, ref, view, newest, scanned, pause }: ChunkSearch): Promise<void> {
   const { header, day } = view;
   const { filters, rest } = splitSteps(task.steps);
   const range = rangeInDay(task.fromNs, task.toNs, day);
@@ -71,7 +78,6 @@ function searchChunk(
     return;
   }
   scanned.chunks++;
-  const readBefore = view.readBytes;
   const search = {
     ref,
     newest,
@@ -89,8 +95,9 @@ function searchChunk(
     scanned.rows += rowTo - from;
     checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
     rowTo = from;
+    await pause();
   }
-  scanned.bytes += view.readBytes - readBefore;
+  scanned.bytes += view.readBytes;
 }
 
 interface BlockSearch {
@@ -166,11 +173,15 @@ function gather(
   const rows: FoundRows = { day: [], timeNs: [], arrival: [], level: [], message: [], attributes: [] };
   let memoryBytes = 0;
   for (const candidate of candidates) {
+    let view: ChunkView | undefined;
     try {
-      memoryBytes += gatherRow(rows, candidate, open(candidate.ref));
+      view = open(candidate.ref);
+      memoryBytes += gatherRow(rows, candidate, view);
     } catch (error) {
       // The store sets the chunk aside and asks again, so a row short here is in no answer.
       damaged.push(damageOf(candidate.ref, error));
+    } finally {
+      view?.close();
     }
     checkRowBytes(task, memoryBytes);
   }

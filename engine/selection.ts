@@ -44,7 +44,7 @@ export interface FilterScope {
   checkpoint: Checkpoint;
 }
 
-/** Compiles a filter for one chunk, for one turn of its heap: tests of dictionary values run here once, not per row. */
+/** Compiles a filter for one view: tests of dictionary values run here once, not per row. */
 export function compileFilter(filter: Filter, view: ChunkView, checkpoint: Checkpoint): BlockFilter {
   return compile(filter, { view, checkpoint });
 }

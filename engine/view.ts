@@ -1,4 +1,4 @@
-/** A chunk opened on one thread: its columns, decoded when first asked for. */
+/** A chunk opened on one thread: its columns, decoded when first asked for, and kept as long as there is room. */
 import { type ChunkHeader, type ChunkSource, type ColumnRole, findColumn } from "./chunk.ts";
 import { type Column, columnBytes, columnText } from "./column.ts";
 import { asDictionary, isDictionary } from "./dictionary.ts";
@@ -18,39 +18,60 @@ interface Kept<T> {
   held: Held;
 }
 
-/** What it hands out is good for one turn of its heap. */
-export class ChunkView {
+/** What is decoded of a chunk, shared by all views of it. */
+export class ChunkColumns {
+  readonly source: ChunkSource;
   readonly day: number;
-  readonly heap: ColumnHeap;
-  readonly #source: ChunkSource;
-  readonly #columns = new Map<number, Kept<Column>>();
-  readonly #numbers = new Map<number, Kept<Float64Array>>();
-  readonly #groups = new Map<number, Kept<VariableGroup>>();
-  readonly #filters = new Map<number, Kept<Uint8Array>>();
+  readonly columns = new Map<number, Kept<Column>>();
+  readonly numbers = new Map<number, Kept<Float64Array>>();
+  readonly groups = new Map<number, Kept<VariableGroup>>();
+  readonly filters = new Map<number, Kept<Uint8Array>>();
   /** Columns that are made of others, by the name of the field. */
-  readonly #made = new Map<string, Kept<Column>>();
+  readonly made = new Map<string, Kept<Column>>();
   /** Memory of all of these. */
-  readonly #held = new Set<Held>();
+  readonly held = new Set<Held>();
+
+  constructor(source: ChunkSource, day: number) {
+    this.source = source;
+    this.day = day;
+  }
+}
+
+/** A chunk under one lease: what it hands out is good until the lease ends. */
+export class ChunkView {
+  readonly heap: ColumnHeap;
+  readonly #chunk: ChunkColumns;
+  /** The messages, whose variables are held by this view's lease. */
+  #messages: MessageColumn | undefined;
+  /** Bytes of columns that this view had to read. */
   readBytes = 0;
 
-  constructor(source: ChunkSource, day: number, heap: ColumnHeap) {
-    this.#source = source;
-    this.day = day;
+  constructor(chunk: ChunkColumns, heap: ColumnHeap) {
+    this.#chunk = chunk;
     this.heap = heap;
   }
 
+  get day(): number {
+    return this.#chunk.day;
+  }
+
   get header(): ChunkHeader {
-    return this.#source.header;
+    return this.#chunk.source.header;
   }
 
   get rows(): number {
-    return this.#source.header.rows;
+    return this.#chunk.source.header.rows;
+  }
+
+  /** Ends the lease: nothing that the view handed out may be used any more. */
+  close(): void {
+    this.heap.end();
   }
 
   /** Bytes of decoded columns; what a query's memory cap counts. */
   get decodedBytes(): number {
     let bytes = 0;
-    for (const held of this.#held) bytes += held.byteLength;
+    for (const held of this.#chunk.held) bytes += held.byteLength;
     return bytes;
   }
 
@@ -81,7 +102,7 @@ export class ChunkView {
     const column = this.column(field);
     if (isDictionary(column)) return column;
     const name = field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
-    return this.#keep(this.#made, name, (held) => asDictionary(column, held));
+    return this.#keep(this.#chunk.made, name, (held) => asDictionary(column, held));
   }
 
   /** The membership filter of a field's column, if it has one. */
@@ -125,34 +146,39 @@ export class ChunkView {
 
   #column(index: number): Column {
     if (index < 0) return { kind: "absent", rows: this.rows };
-    return this.#keep(this.#columns, index, (held) => {
+    const column = this.#keep(this.#chunk.columns, index, (held) => {
       const stored = this.#read(index);
-      if (this.header.columns[index]!.role !== "message") return decodeColumn(stored, held);
-      return decodeMessage(stored, held, (messages, group) => this.#group(messages, group));
+      return this.header.columns[index]!.role === "message"
+        ? decodeMessage(stored, held)
+        : decodeColumn(stored, held);
     });
+    if (column.kind !== "message") return column;
+    this.#messages ??= column.messages.withGroups((messages, group) => this.#group(messages, group));
+    return { ...column, messages: this.#messages };
   }
 
   /** Messages that are stored as templates share their codes. */
   #templates(): Column {
     const messages = this.column({ kind: "message" });
-    const ids = this.#keep(this.#made, "template", (held) => templateIds(messages, held));
+    const ids = this.#keep(this.#chunk.made, "template", (held) => templateIds(messages, held));
     if (messages.kind !== "message" || ids.kind !== "dictionary") return ids;
     return { ...ids, codes: messages.messages.codes };
   }
 
   #number(role: ColumnRole): Float64Array {
     const index = findColumn(this.header, role);
-    return this.#keep(this.#numbers, index, (held) => {
+    return this.#keep(this.#chunk.numbers, index, (held) => {
       const values = decodeDelta(this.#read(index), held);
-      if (role === "arrival" && this.#source.arrivalBase !== 0) {
-        for (let row = 0; row < values.length; row++) values[row] = values[row]! + this.#source.arrivalBase;
+      if (role === "arrival" && this.#chunk.source.arrivalBase !== 0) {
+        for (let row = 0; row < values.length; row++)
+          values[row] = values[row]! + this.#chunk.source.arrivalBase;
       }
       return values;
     });
   }
 
   #group(messages: MessageColumn, group: number): VariableGroup {
-    return this.#keep(this.#groups, group, (held) => {
+    return this.#keep(this.#chunk.groups, group, (held) => {
       const index = findColumn(this.header, "variables", variableGroups[group]!);
       if (index < 0) throw new Failure("damage", "message: variables are missing");
       return decodeGroup(this.#read(index), messages, group, held, (key) => {
@@ -164,7 +190,7 @@ export class ChunkView {
 
   #filter(index: number): Uint8Array | undefined {
     if (index < 0 || this.header.columns[index]!.filterBytes === 0) return undefined;
-    return this.#keep(this.#filters, index, (held) => held.place(this.#source.filter(index)!));
+    return this.#keep(this.#chunk.filters, index, (held) => held.place(this.#chunk.source.filter(index)!));
   }
 
   /** What a map has under an index, made where it has nothing. */
@@ -176,9 +202,9 @@ export class ChunkView {
     }
     const held: Held = this.heap.hold(() => {
       map.delete(index);
-      this.#held.delete(held);
+      this.#chunk.held.delete(held);
     });
-    this.#held.add(held);
+    this.#chunk.held.add(held);
     try {
       const value = make(held);
       map.set(index, { value, held });
@@ -189,13 +215,8 @@ export class ChunkView {
     }
   }
 
-  /** Gives back the memory of everything that is decoded. */
-  release(): void {
-    for (const held of [...this.#held]) this.heap.release(held);
-  }
-
   #read(index: number): Uint8Array {
-    const payload = this.#source.payload(index);
+    const payload = this.#chunk.source.payload(index);
     this.readBytes += payload.byteLength;
     return payload;
   }

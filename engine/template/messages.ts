@@ -34,6 +34,20 @@ export interface TemplateOrder {
 /** Gives one group of a column's variables. */
 export type LoadGroup = (messages: MessageColumn, group: number) => VariableGroup;
 
+type MessageParts = Pick<
+  MessageColumn,
+  | "templates"
+  | "codes"
+  | "order"
+  | "slotBase"
+  | "slotPlaces"
+  | "kinds"
+  | "classes"
+  | "placeOf"
+  | "slotsOf"
+  | "loadGroup"
+>;
+
 /** Templates, and where variables are; those are read when first asked for. */
 export class MessageColumn {
   readonly rows: number;
@@ -50,28 +64,25 @@ export class MessageColumn {
   readonly placeOf: Uint32Array;
   /** Slots of each group, ascending. */
   readonly slotsOf: readonly Uint32Array[];
-  readonly #loadGroup: LoadGroup;
+  readonly loadGroup: LoadGroup;
 
-  constructor(
-    parts: Pick<MessageColumn, "templates" | "codes" | "kinds" | "classes">,
-    heap: Heap,
-    loadGroup: LoadGroup,
-  ) {
+  constructor(parts: MessageParts) {
     this.rows = parts.codes.length;
     this.templates = parts.templates;
     this.codes = parts.codes;
+    this.order = parts.order;
+    this.slotBase = parts.slotBase;
+    this.slotPlaces = parts.slotPlaces;
     this.kinds = parts.kinds;
     this.classes = parts.classes;
-    this.order = groupRows(this.codes, this.templates.offsets.length - 1, heap);
-    const { base, places } = findSlots(this.templates, this.kinds.length, heap);
-    this.slotBase = base;
-    this.slotPlaces = places;
-    this.placeOf = heap.uint32(this.kinds.length);
-    const slotsOf: number[][] = variableGroups.map(() => []);
-    for (const [slot, classes] of this.classes.entries())
-      this.placeOf[slot] = slotsOf[groupOf(classes)]!.push(slot) - 1;
-    this.slotsOf = slotsOf.map((slots) => Uint32Array.from(slots));
-    this.#loadGroup = loadGroup;
+    this.placeOf = parts.placeOf;
+    this.slotsOf = parts.slotsOf;
+    this.loadGroup = parts.loadGroup;
+  }
+
+  /** The same messages, with variables from there. */
+  withGroups(loadGroup: LoadGroup): MessageColumn {
+    return new MessageColumn({ ...this, loadGroup });
   }
 
   get templateCount(): number {
@@ -93,7 +104,7 @@ export class MessageColumn {
 
   /** Throws Failure "damage". */
   group(group: number): VariableGroup {
-    return this.#loadGroup(this, group);
+    return this.loadGroup(this, group);
   }
 
   /** Kinds of a group's slots, and the rows that each has values for. */
@@ -197,24 +208,38 @@ export function encodeMessages(
   };
 }
 
-/** Throws Failure "damage" where buffers are missing or do not fit. */
-export function decodeMessages(payload: Payload, heap: Heap, loadGroup: LoadGroup): MessageColumn {
+/** Messages without variables yet. Throws Failure "damage" where buffers are missing or do not fit. */
+export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   const { buffers, width } = payload;
-  const [offsets, bytes, codes, kinds, classes] = buffers.map((buffer, i) =>
+  const [offsets, bytes, codeBytes, kinds, classes] = buffers.map((buffer, i) =>
     i === 2 ? joinPlanes(buffer, width, heap) : heap.place(buffer),
   );
-  if (classes === undefined || kinds!.length !== classes.length || codes!.byteLength !== payload.rows * width)
+  if (
+    classes === undefined ||
+    kinds!.length !== classes.length ||
+    codeBytes!.byteLength !== payload.rows * width
+  )
     throw new Failure("damage", "message: buffers do not fit");
-  return new MessageColumn(
-    {
-      templates: { offsets: uint32Of(offsets!), bytes: bytes! },
-      codes: codesOfWidth(codes!, width),
-      kinds: kinds!,
-      classes,
+  const templates = { offsets: uint32Of(offsets!), bytes: bytes! };
+  const codes = codesOfWidth(codeBytes!, width);
+  const { base, places } = findSlots(templates, classes.length, heap);
+  const placeOf = heap.uint32(classes.length);
+  const slotsOf: number[][] = variableGroups.map(() => []);
+  for (const [slot, held] of classes.entries()) placeOf[slot] = slotsOf[groupOf(held)]!.push(slot) - 1;
+  return new MessageColumn({
+    templates,
+    codes,
+    order: groupRows(codes, templates.offsets.length - 1, heap),
+    slotBase: base,
+    slotPlaces: places,
+    kinds: kinds!,
+    classes,
+    placeOf,
+    slotsOf: slotsOf.map((slots) => Uint32Array.from(slots)),
+    loadGroup: () => {
+      throw new Error("messages: their variables were not given");
     },
-    heap,
-    loadGroup,
-  );
+  });
 }
 
 const values: SlotValues = {

@@ -11,7 +11,7 @@ import { CharClass, classesOf } from "./slot.ts";
 import { slotByte } from "./split.ts";
 import { eachRow, Group, groupClasses, groupOf, oneForAll, type VariableGroup } from "./variables.ts";
 
-/** What a search works with: vectors on the scratch heap live until the turn ends. */
+/** What a search works with: vectors on the scratch heap live as long as the view. */
 export interface SearchTools {
   kernels: Kernels<ArrayBufferLike>;
   scratch: Heap;

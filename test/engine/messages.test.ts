@@ -9,7 +9,7 @@ import { imageBytes, openImage, writeImage } from "../../engine/chunk.ts";
 import { emptyDraft } from "../../engine/draft.ts";
 import { plainColumns } from "../../engine/heap.ts";
 import { type Filter, type LogRow, openStore, type Store } from "../../engine/index.ts";
-import { ChunkView } from "../../engine/view.ts";
+import { ChunkColumns, ChunkView } from "../../engine/view.ts";
 import { runSteps } from "../query/naive.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -29,7 +29,7 @@ function sealedView(messages: readonly Uint8Array[]): ChunkView {
   const [image] = buildChunks(draft, { sealed: true });
   const bytes = new Uint8Array(imageBytes(image!));
   writeImage(image!, bytes, 0);
-  return new ChunkView(openImage(bytes, 0), 0, plainColumns);
+  return new ChunkView(new ChunkColumns(openImage(bytes, 0), 0), plainColumns);
 }
 
 describe(`templates (SVC_SEED=${seed})`, () => {

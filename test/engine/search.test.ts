@@ -49,6 +49,19 @@ describe(`random queries over random rows (SVC_SEED=${seed})`, () => {
     }
   }, 300_000);
 
+  test("searches that run at once, with room for the columns of few, give the same rows", async () => {
+    const searches = sets.flatMap((set, number) =>
+      sample(arbitraryQuery(set), 6, 11_000 + number).map((query) => ({ set, query })),
+    );
+    const found = await Promise.all(searches.map(({ query }) => store.search({ signal: "logs", ...query })));
+    for (const [i, { set, query }] of searches.entries()) {
+      const wanted = naiveSearch(set, query).slice(0, query.limit);
+      expect(found[i]!.rows.map(comparable), JSON.stringify(query, printBigInt)).toEqual(
+        wanted.map(comparable),
+      );
+    }
+  }, 120_000);
+
   test("pages put together give every row once, equal times included", async () => {
     for (const [number, set] of sets.slice(0, 10).entries()) {
       const [query] = sample(arbitraryQuery(set), 1, 9_000 + number);
