@@ -90,8 +90,8 @@ export class Catalog {
       for (const entry of partition.manifest.chunks.filter(overlaps)) {
         refs.push({ ref: { kind: "sealed", day, dir, entry }, timeNsMax: entry.timeNsMax });
       }
-      for (const { id, bytes, arrivalBase, timeNsMax } of partition.images.filter(overlaps)) {
-        refs.push({ ref: { kind: "image", day, id, bytes, arrivalBase }, timeNsMax });
+      for (const { id, rows, bytes, arrivalBase, timeNsMax } of partition.images.filter(overlaps)) {
+        refs.push({ ref: { kind: "image", day, id, rows, bytes, arrivalBase }, timeNsMax });
       }
     }
     refs.sort((a, b) => b.ref.day - a.ref.day || b.timeNsMax - a.timeNsMax);

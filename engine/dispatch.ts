@@ -3,18 +3,22 @@ import type { Catalog } from "./catalog.ts";
 import { dayStartNs } from "./day.ts";
 import { Failure } from "./failure.ts";
 import type { Step } from "./filter.ts";
-import { deadlineGraceMs, defaultDeadlineMs, defaultQueryMemoryBytes } from "./limits.ts";
+import { callerRowsMax, deadlineGraceMs, defaultDeadlineMs, defaultQueryMemoryBytes } from "./limits.ts";
 import { compareCandidates } from "./newest.ts";
 import type {
+  AggregateTask,
   ChunkRef,
   Control,
   DamagedChunk,
   FoundRows,
   Scanned,
   SearchAnswer,
+  SearchTask,
   WorkerTask,
 } from "./protocol.ts";
 import type { FoundRow, RowPosition, Signal } from "./row.ts";
+import type { Scans } from "./scans.ts";
+import { isVectorised } from "./selection.ts";
 import type { Shard } from "./shard.ts";
 
 export interface RowQuery {
@@ -51,6 +55,8 @@ export interface SearchResult {
 export interface Dispatch {
   catalog: Catalog;
   shards: readonly Shard[];
+  /** Scans on the calling thread. */
+  caller: Scans;
   setAside: (chunk: DamagedChunk) => void;
 }
 
@@ -105,7 +111,7 @@ export async function askShards<Answer extends Part>(
   dispatch: Dispatch,
   range: { fromNs: bigint; toNs: bigint },
   control: Control,
-  taskOf: (chunks: ChunkRef[]) => WorkerTask,
+  taskOf: (chunks: ChunkRef[]) => SearchTask | AggregateTask,
 ): Promise<Answer[]> {
   for (;;) {
     const answers = await askOnce<Answer>(dispatch, range, control, taskOf);
@@ -116,13 +122,17 @@ export async function askShards<Answer extends Part>(
 }
 
 async function askOnce<Answer>(
-  { catalog, shards }: Dispatch,
+  { catalog, shards, caller }: Dispatch,
   { fromNs, toNs }: { fromNs: bigint; toNs: bigint },
   control: Control,
-  taskOf: (chunks: ChunkRef[]) => WorkerTask,
+  taskOf: (chunks: ChunkRef[]) => SearchTask | AggregateTask,
 ): Promise<Answer[]> {
+  const all = catalog.chunksIn(fromNs, toNs);
+  if (all.length === 0) return [];
+  const whole = taskOf(all);
+  if (isSmall(whole)) return [(await caller.run(whole)) as Answer];
   const lists: ChunkRef[][] = shards.map(() => []);
-  for (const ref of catalog.chunksIn(fromNs, toNs)) lists[shardOf(ref, shards.length)]!.push(ref);
+  for (const ref of all) lists[shardOf(ref, shards.length)]!.push(ref);
   const tasks = lists.flatMap((chunks, i) => {
     return chunks.length === 0 ? [] : [runWithin<Answer>(shards[i]!, taskOf(chunks), control)];
   });
@@ -134,6 +144,17 @@ async function askOnce<Answer>(
     await Promise.allSettled(tasks);
     throw error;
   }
+}
+
+/** Few rows, all in memory, and nothing that takes long on one of them. */
+function isSmall({ chunks, steps }: SearchTask | AggregateTask): boolean {
+  let rows = 0;
+  for (const ref of chunks) {
+    if (ref.kind === "sealed") return false;
+    rows += ref.rows;
+  }
+  if (rows > callerRowsMax) return false;
+  return steps.every((step) => step.kind === "filter" && isVectorised(step.filter));
 }
 
 /** A chunk always goes to the same thread, which keeps its columns. */

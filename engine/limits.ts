@@ -26,6 +26,10 @@ export const headerValuesMax = 256;
 /** Bytes of such values for one column. */
 export const headerValueBytesMax = 16 * KiB;
 
+/** Rows in memory that a query takes on the calling thread: fewer than the way to another thread and back would cost. */
+export const callerRowsMax = 4_096;
+/** Decoded columns of such rows. */
+export const callerCacheBytes = 64 * MiB;
 /** Rows that are looked at one by one are searched in blocks of this many: other queries run between two of them. */
 export const blockRows = 2_048;
 

@@ -10,7 +10,7 @@ import type { TextVector } from "./text.ts";
 /** A chunk that a scan reads: sealed, or an image in shared memory. */
 export type ChunkRef = { day: number } & (
   | { kind: "sealed"; dir: string; entry: ChunkEntry }
-  | { kind: "image"; id: number; bytes: Uint8Array; arrivalBase: number }
+  | { kind: "image"; id: number; rows: number; bytes: Uint8Array; arrivalBase: number }
 );
 
 /** How a query ends early. */

@@ -27,6 +27,7 @@ import { checkFormat } from "./format.ts";
 import { Journal } from "./journal.ts";
 import { removeLeftOvers } from "./keeper.ts";
 import {
+  callerCacheBytes,
   columnCacheBytesMax,
   columnCacheBytesMin,
   columnCacheShare,
@@ -36,6 +37,7 @@ import {
 import { lockFolder } from "./lock.ts";
 import type { DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
 import type { LogRow, RefusedRow, Signal } from "./row.ts";
+import { Scans } from "./scans.ts";
 import { Shard } from "./shard.ts";
 import { Upkeep } from "./upkeep.ts";
 
@@ -127,6 +129,7 @@ export class Store {
   readonly #unlock: () => Promise<void>;
   readonly #catalog: Catalog;
   readonly #shards: Shard[];
+  readonly #caller = new Scans(callerCacheBytes);
   /** It decodes columns on its own heap. */
   readonly #keeper = new Shard({ concurrent: false, columnCacheBytes: 0 });
   readonly #damage: DamageReport[] = [];
@@ -340,7 +343,8 @@ export class Store {
   }
 
   #dispatch(): Dispatch {
-    return { catalog: this.#catalog, shards: this.#shards, setAside: (chunk) => this.#setAside(chunk) };
+    const setAside = (chunk: DamagedChunk) => this.#setAside(chunk);
+    return { catalog: this.#catalog, shards: this.#shards, caller: this.#caller, setAside };
   }
 
   #setAside(chunk: DamagedChunk): void {

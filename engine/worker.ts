@@ -1,8 +1,4 @@
 /** A worker thread of the store: answers tasks of protocol.ts. */
-import { setImmediate } from "node:timers/promises";
-import { aggregateChunks } from "./aggregate.ts";
-import { ColumnMemory } from "./columnmemory.ts";
-import { checkControl } from "./control.ts";
 import { diskFullMessage, Failure, isDiskFull } from "./failure.ts";
 import {
   dropPartition,
@@ -14,15 +10,10 @@ import {
   sweepChunks,
 } from "./keeper.ts";
 import type { WorkerAnswer, WorkerTask } from "./protocol.ts";
-import { readChunk } from "./read.ts";
-import { Readers } from "./readers.ts";
-import { searchChunks } from "./search.ts";
+import { Scans } from "./scans.ts";
 import { threadOptions } from "./shard.ts";
 
-const readers = new Readers(new ColumnMemory(threadOptions().columnCacheBytes));
-
-/** Milliseconds of work after which a scan lets the thread's other queries run. */
-const turnMs = 4;
+const scans = new Scans(threadOptions().columnCacheBytes);
 
 export default async function run(task: WorkerTask): Promise<WorkerAnswer<unknown>> {
   try {
@@ -38,14 +29,11 @@ export default async function run(task: WorkerTask): Promise<WorkerAnswer<unknow
 function answer(task: WorkerTask): unknown {
   switch (task.kind) {
     case "search":
-      return searchChunks(task, (ref) => readers.open(ref), turn());
     case "aggregate":
-      return aggregateChunks(task, (ref) => readers.open(ref), turn());
     case "read":
-      checkControl(task.control);
-      return readChunk(task, (ref) => readers.open(ref));
+      return scans.run(task);
     case "forget":
-      return readers.forget(task.dir);
+      return scans.readers.forget(task.dir);
     case "join":
       return joinImages(task);
     case "seal":
@@ -59,13 +47,4 @@ function answer(task: WorkerTask): unknown {
     case "drop":
       return dropPartition(task.dir);
   }
-}
-
-function turn(): () => Promise<void> {
-  let since = performance.now();
-  return async () => {
-    if (performance.now() - since < turnMs) return;
-    await setImmediate();
-    since = performance.now();
-  };
 }

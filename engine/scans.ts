@@ -1,0 +1,46 @@
+/** Scans on one thread: chunks that it keeps open, and their columns. */
+import { setImmediate } from "node:timers/promises";
+import { aggregateChunks } from "./aggregate.ts";
+import { ColumnMemory } from "./columnmemory.ts";
+import { checkControl } from "./control.ts";
+import type { AggregateTask, ReadTask, SearchTask } from "./protocol.ts";
+import { readChunk } from "./read.ts";
+import { Readers } from "./readers.ts";
+import { type Pause, searchChunks } from "./search.ts";
+
+export type ScanTask = SearchTask | AggregateTask | ReadTask;
+
+/** Milliseconds of work after which a scan lets the thread's other work run. */
+const turnMs = 4;
+
+export class Scans {
+  readonly readers: Readers;
+
+  /** @param columnCacheBytes for decoded columns */
+  constructor(columnCacheBytes: number) {
+    this.readers = new Readers(new ColumnMemory(columnCacheBytes));
+  }
+
+  /** Throws Failure "input", "deadline", "cancelled", "limit". */
+  async run(task: ScanTask): Promise<unknown> {
+    const open = this.readers.open.bind(this.readers);
+    switch (task.kind) {
+      case "search":
+        return searchChunks(task, open, givingWay());
+      case "aggregate":
+        return aggregateChunks(task, open, givingWay());
+      case "read":
+        checkControl(task.control);
+        return readChunk(task, open);
+    }
+  }
+}
+
+function givingWay(): Pause {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < turnMs) return;
+    await setImmediate();
+    since = performance.now();
+  };
+}
