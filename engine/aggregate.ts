@@ -98,10 +98,12 @@ function settle({ task, grid, filter, rest, groups, points }: Aggregating, view:
   if (bucket !== grid.bucketOf(view.day, timeNsMax)) return false;
   const settled = settleChunk(filter, task.groupBy, view);
   if (settled === undefined) return false;
-  for (const { labels, rows } of settled) {
-    for (const label of labels) groups.stageText(label);
+  for (const [text, rows] of settled.counts) {
+    for (let i = 0; i < task.groupBy.length; i++) {
+      groups.stageText(settled.labels[i] ?? labelText(task.groupBy[i]!, text));
+    }
     const point = points.place(groups.numberOfStaged(), bucket);
-    for (const i of task.aggregates.keys()) points.join(point, i, rows);
+    for (let i = 0; i < task.aggregates.length; i++) points.join(point, i, rows);
   }
   return true;
 }

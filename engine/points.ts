@@ -5,6 +5,7 @@ import { pointsMax } from "./limits.ts";
 
 export class PointTable {
   readonly #aggregates: readonly Aggregation[];
+  readonly #joined: readonly ((a: number, b: number) => number)[];
   #count = 0;
   #groups = new Uint32Array(64);
   #buckets = new Float64Array(64);
@@ -14,6 +15,7 @@ export class PointTable {
 
   constructor(aggregates: readonly Aggregation[]) {
     this.#aggregates = aggregates;
+    this.#joined = aggregates.map(({ op }) => joined[op]);
     this.#values = aggregates.map(({ op }) => new Float64Array(64).fill(identity[op]));
   }
 
@@ -24,7 +26,7 @@ export class PointTable {
   /** Joins one aggregate's value to that of a point. */
   join(point: number, aggregate: number, value: number): void {
     const values = this.#values[aggregate]!;
-    values[point] = joined[this.#aggregates[aggregate]!.op](values[point]!, value);
+    values[point] = this.#joined[aggregate]!(values[point]!, value);
   }
 
   /** Place of the point, which is made if it is new. Throws Failure "limit". */

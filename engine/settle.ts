@@ -6,11 +6,14 @@ import { judge } from "./prune.ts";
 import type { ChunkView } from "./view.ts";
 
 /** Rows of a chunk with one text of a field; undefined stands for the rows that lack it. */
-type ValueCount = [text: string | undefined, rows: number];
+type ValueCount = readonly [text: string | undefined, rows: number];
 
-export interface SettledGroup {
-  labels: string[];
-  rows: number;
+/** The groups of a chunk: one for each text of the one field that differs between its rows. */
+export interface SettledChunk {
+  /** The texts whose rows pass. */
+  counts: readonly ValueCount[];
+  /** Labels in the order of `groupBy`; undefined: the text that is counted. */
+  labels: (string | undefined)[];
 }
 
 /**
@@ -22,39 +25,27 @@ export function settleChunk(
   filter: Filter,
   groupBy: readonly Field[],
   view: ChunkView,
-): SettledGroup[] | undefined {
+): SettledChunk | undefined {
   const counts = groupBy.map((field) => valueCounts(field, view));
   const differing = groupBy.filter((_, i) => counts[i]?.length !== 1);
   const open = conjuncts(filter).filter((each) => judge(each, view) !== "all");
-  const fields = distinctFields([...differing, ...open.flatMap(fieldsOf)]);
-  const [field, ...more] = fields;
+  const [field, ...more] = distinctFields([...differing, ...open.flatMap(fieldsOf)]);
   if (more.length > 0) return undefined;
-  if (field === undefined)
-    return [{ labels: labelsOf(groupBy, counts, undefined, undefined), rows: view.rows }];
-  const split = valueCounts(field, view);
+  const split: ValueCount[] | undefined =
+    field === undefined ? [[undefined, view.rows]] : valueCounts(field, view);
   if (split === undefined) return undefined;
   const passes = rowTest<string | undefined>({ kind: "and", of: open }, (text) => text);
-  return split
-    .filter(([text]) => passes(text))
-    .map(([text, rows]) => ({ labels: labelsOf(groupBy, counts, field, text), rows }));
+  const labels = groupBy.map((each, i): string | undefined => {
+    const isSplit = field !== undefined && fieldName(each) === fieldName(field);
+    return isSplit ? undefined : labelText(each, counts[i]![0]![0]);
+  });
+  return { counts: open.length === 0 ? split : split.filter(([text]) => passes(text)), labels };
 }
 
 /** The text of a field as a label: a field that a row lacks has the empty text, a level is in lower case. */
 export function labelText(field: Field, text: string | undefined): string {
   if (text === undefined) return "";
   return field.kind === "level" ? text.toLowerCase() : text;
-}
-
-function labelsOf(
-  groupBy: readonly Field[],
-  counts: readonly (ValueCount[] | undefined)[],
-  field: Field | undefined,
-  text: string | undefined,
-): string[] {
-  return groupBy.map((each, i) => {
-    const isSplit = field !== undefined && fieldName(each) === fieldName(field);
-    return labelText(each, isSplit ? text : counts[i]![0]![0]);
-  });
 }
 
 /** Every text of a field with its rows, where the header lists them. */

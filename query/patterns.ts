@@ -6,6 +6,7 @@ import {
   templateTextOf,
   textAt,
 } from "../engine/index.ts";
+import { limitsSince } from "./deadline.ts";
 import { planLogs } from "./plan.ts";
 import { rangeNs } from "./range.ts";
 import { dropIdleExtraction, simplifySteps } from "./simplify.ts";
@@ -62,7 +63,7 @@ type Counted = Omit<Pattern, "text" | "share" | "example">;
 export async function queryPatterns(
   store: PatternStore,
   { query, startMs, endMs, limit }: PatternQuery,
-  limits: QueryLimits = {},
+  limits?: QueryLimits,
 ): Promise<Patterns> {
   const begunMs = performance.now();
   const plan = planLogs(query);
@@ -78,7 +79,7 @@ export async function queryPatterns(
   );
   const counted = countPatterns(aggregated);
   const count = counted.reduce((sum, each) => sum + each.count, 0);
-  const newest = newestRow(store, plan.steps, limitsLeft(limits, begunMs));
+  const newest = newestRow(store, plan.steps, limitsSince(begunMs, limits));
   const listed = await Promise.all(
     counted.slice(0, limit).map(async (each): Promise<Pattern[]> => {
       const example = await newest(each);
@@ -142,10 +143,4 @@ function newestRow(
     );
     return rows[0]?.message;
   };
-}
-
-/** The same limits for work that begins now. */
-function limitsLeft(limits: QueryLimits, begunMs: number): QueryLimits {
-  if (limits.deadlineMs === undefined) return limits;
-  return { ...limits, deadlineMs: limits.deadlineMs - (performance.now() - begunMs) };
 }

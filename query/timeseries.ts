@@ -1,8 +1,10 @@
-import type { Aggregated, QueryLimits, Store } from "../engine/index.ts";
+import { type Aggregated, Failure, type Filter, type QueryLimits, type Store } from "../engine/index.ts";
 import { type Buckets, bucketStartMs, bucketsOf, partialBuckets, secondsCovered } from "./buckets.ts";
+import { limitsSince } from "./deadline.ts";
 import { rangeNs } from "./range.ts";
 import { labelsOf, type SeriesSet, seriesOf, sortedByLabels } from "./series.ts";
-import { planTimeseries, type RowSeries, type SeriesPlan } from "./series-plan.ts";
+import { planTimeseries, type RowSeries, type SeriesPlan, type TopSeries } from "./series-plan.ts";
+import { simplifySteps } from "./simplify.ts";
 import { topSeries } from "./top.ts";
 import { unknownNameWarnings } from "./unknown-names.ts";
 
@@ -37,10 +39,15 @@ export interface Timeseries {
   scanned: Aggregated["scanned"];
 }
 
+/** Series that a second scan can be narrowed to: each is a condition on every row. */
+const keptMax = 100;
+
 interface Evaluation {
   store: SeriesStore;
   buckets: Buckets;
   limits: QueryLimits | undefined;
+  /** Of `performance.now()`. */
+  begunMs: number;
   scanned: Aggregated["scanned"];
 }
 
@@ -56,7 +63,7 @@ export async function queryTimeseries(
   const plan = planTimeseries(query);
   const buckets = bucketsOf(startMs, endMs, bucketSeconds);
   const scanned = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
-  const evaluation = { store, buckets, limits, scanned };
+  const evaluation = { store, buckets, limits, begunMs: performance.now(), scanned };
   const found = await evaluate(plan.series, evaluation);
   const set = plan.series.kind === "rows" ? sortedByLabels(found) : found;
   const { fromNs, toNs } = rangeNs(startMs, endMs);
@@ -65,7 +72,7 @@ export async function queryTimeseries(
     bucketSeconds: buckets.seconds,
     partial: partialBuckets(buckets),
     warnings: [...plan.warnings, ...unknownNameWarnings(store, plan.names, fromNs, toNs)],
-    scanned: evaluation.scanned,
+    scanned,
   };
 }
 
@@ -74,12 +81,44 @@ async function evaluate(plan: SeriesPlan, evaluation: Evaluation): Promise<Serie
     case "rows":
       return rowSeries(plan, evaluation);
     case "top":
-      return topSeries(plan, await evaluate(plan.of, evaluation));
+      return plan.of.kind === "rows"
+        ? topOfRows(plan, plan.of, evaluation)
+        : topSeries(plan, await evaluate(plan.of, evaluation));
   }
 }
 
-async function rowSeries(plan: RowSeries, evaluation: Evaluation): Promise<SeriesSet> {
-  const { store, buckets, limits } = evaluation;
+/**
+ * Ranks all series at once where their points are not too many. Else series are ranked by their rows in the whole range, which is the
+ * sum of their points, and then only those that are kept are counted bucket by bucket.
+ */
+async function topOfRows(plan: TopSeries, rows: RowSeries, evaluation: Evaluation): Promise<SeriesSet> {
+  try {
+    return topSeries(plan, await rowSeries(rows, evaluation));
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== "limit" || rows.perSecond) throw error;
+    const ranked = topSeries(plan, await rowSeries(rows, evaluation, "whole"));
+    if (ranked.order.length > keptMax) throw error;
+    const kept: Filter = {
+      kind: "or",
+      of: Array.from(ranked.order, (series) => hasLabels(rows, ranked, series)),
+    };
+    const steps = simplifySteps([...rows.steps, { kind: "filter", filter: kept }]);
+    return topSeries(plan, await rowSeries({ ...rows, steps }, evaluation));
+  }
+}
+
+/** The rows of one series. */
+function hasLabels({ groupBy }: RowSeries, { labelOf }: SeriesSet, series: number): Filter {
+  const of = groupBy.map(({ field }, i): Filter => ({ kind: "equals", field, value: labelOf(series, i) }));
+  return { kind: "and", of };
+}
+
+async function rowSeries(
+  plan: RowSeries,
+  evaluation: Evaluation,
+  width: "bucket" | "whole" = "bucket",
+): Promise<SeriesSet> {
+  const { store, buckets, limits, begunMs } = evaluation;
   const { signal, steps, groupBy, aggregate } = plan;
   const aggregated = await store.aggregate(
     {
@@ -87,18 +126,25 @@ async function rowSeries(plan: RowSeries, evaluation: Evaluation): Promise<Serie
       ...rangeNs(buckets.startMs, buckets.endMs),
       steps,
       groupBy: groupBy.map(({ field }) => field),
-      bucketNs: BigInt(buckets.seconds) * 1_000_000_000n,
+      ...(width === "whole" ? {} : { bucketNs: BigInt(buckets.seconds) * 1_000_000_000n }),
       aggregates: [aggregate],
     },
-    limits,
+    limitsSince(begunMs, limits),
   );
-  evaluation.scanned = aggregated.scanned;
+  addScanned(evaluation.scanned, aggregated.scanned);
   const set = seriesOf(
     aggregated,
     groupBy.map(({ label }) => label),
   );
   if (plan.perSecond) dividePerSecond(set, buckets);
   return set;
+}
+
+function addScanned(sum: Aggregated["scanned"], part: Aggregated["scanned"]): void {
+  sum.rows += part.rows;
+  sum.bytes += part.bytes;
+  sum.chunks += part.chunks;
+  sum.chunksSkipped += part.chunksSkipped;
 }
 
 function dividePerSecond({ buckets: places, values }: SeriesSet, buckets: Buckets): void {

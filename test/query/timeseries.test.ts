@@ -4,8 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type LogRow, openStore, type Store } from "../../engine/index.ts";
-import { type Expression, printQuery, QueryError, queryTimeseries, type Series } from "../../query/index.ts";
+import { Failure, type LogRow, openStore, type Store } from "../../engine/index.ts";
+import {
+  type Expression,
+  printQuery,
+  QueryError,
+  queryTimeseries,
+  type Series,
+  type SeriesStore,
+} from "../../query/index.ts";
 import { answer, labelValue } from "./meaning.ts";
 import { arbitraryRow, arbitrarySelector } from "./meaningful.ts";
 
@@ -147,6 +154,30 @@ describe(`random timeseries over random rows (SVC_SEED=${seed})`, () => {
       } else expect(rounded(found.series), context).toEqual(rounded(naive(asked)));
     }
   }, 120_000);
+});
+
+test("topk of more points than there may be ranks first, then counts what it keeps", async () => {
+  const ranked = arbitraryAsked.filter(({ top }) => top !== null);
+  for (const asked of fc.sample(ranked, { seed: seed + 2, numRuns: 100 })) {
+    const query = textOf({ ...asked, perSecond: false });
+    const direct = await queryTimeseries(store, { ...asked, query });
+    let calls = 0;
+    const capped: SeriesStore = {
+      attributeKeys: (signal, fromNs, toNs) => store.attributeKeys(signal, fromNs, toNs),
+      aggregate: async (aggregation, limits) => {
+        calls += 1;
+        if (calls === 1) throw new Failure("limit", "more points than there may be");
+        return store.aggregate(aggregation, limits);
+      },
+    };
+    const found = queryTimeseries(capped, { ...asked, query });
+    if (direct.series.length > 100) {
+      await expect(found, query).rejects.toThrow("more points than there may be");
+      continue;
+    }
+    expect((await found).series, query).toEqual(direct.series);
+    expect(calls).toBe(3);
+  }
 });
 
 describe("buckets", () => {
