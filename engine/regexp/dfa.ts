@@ -24,7 +24,8 @@ export class Dfa {
   readonly #alphabet: Alphabet;
   readonly #whole: boolean;
   readonly #looksAhead: boolean;
-  readonly #looksBothWays: boolean;
+  /** What a state can still match depends on what stands before it, too. */
+  readonly #keepsBefore: boolean;
   /** A match may begin behind any newline, though it could not before. */
   readonly #beginsAtLines: boolean;
   /** Of each state: those of the pattern's states that go on by a code point, a look around, or match at the end. */
@@ -43,7 +44,8 @@ export class Dfa {
     this.#whole = whole;
     const looks = nfa.edges.flatMap((edge) => (edge.kind === "look" ? [edge.at] : []));
     this.#looksAhead = looks.some((at) => at !== "textStart" && at !== "lineStart");
-    this.#looksBothWays = looks.some((at) => at === "wordBoundary" || at === "noWordBoundary");
+    // A look back can stand behind a look ahead, as in $^, and so be open as long as that.
+    this.#keepsBefore = this.#looksAhead && looks.some((at) => at !== "textEnd" && at !== "lineEnd");
     this.#beginsAtLines = !whole && looks.includes("lineStart");
     this.start = this.#stateOf([nfa.start], "edge");
   }
@@ -79,7 +81,7 @@ export class Dfa {
     const set = this.#closure(from, before);
     if (set.length === 0 && !this.#beginsAtLines) return dead;
     if (!this.#whole && this.#matches(set)) return matched;
-    const key = `${this.#looksBothWays ? before : ""}:${set}`;
+    const key = `${this.#keepsBefore ? before : ""}:${set}`;
     const known = this.#numbers.get(key);
     if (known !== undefined) return known;
     if (this.#sets.length >= statesMax || this.#members >= membersMax) return unknownState;

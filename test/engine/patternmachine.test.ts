@@ -7,7 +7,7 @@ import { Random } from "../../fixtures/random.ts";
 import { bytesOf, nearby, oneOf, randomPattern } from "./regexpcases.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const patterns = 700;
+const patterns = 1_500;
 const textsEach = 8;
 const instancesEach = 6;
 
@@ -89,6 +89,9 @@ describe("the verdict on a template", () => {
     ["done$", "done (<*>)", "none", undefined],
     ["\\bms\\b", "took <*> ms", "all", undefined],
     ["(?i)WARN|5\\d\\d", "status <*>", "some", digits],
+    ["(?m)^b", "a\nb", "all", undefined],
+    ["(?m)$^", "a\nb", "none", undefined],
+    ["(?m)$^", "a\n\nb", "all", undefined],
     ["", "<*>", "all", undefined],
     [" ", "<*>", "some", undefined],
     [" ", "<*>", "none", digitsAndMarks],
