@@ -20,6 +20,7 @@ const statesMax = 2_000;
 /** The sum of the states that its states stand for. */
 const membersMax = 64_000;
 
+/** States of which nothing leads on; all others are greater. */
 const none = 0;
 const all = 1;
 /** Where the limits are reached: open whatever comes. */
@@ -37,10 +38,14 @@ export class PatternMachine {
   readonly #ofAscii: Uint8Array;
   /** Entries of a state: its next by symbol, at the end of the text, and by the classes of a variable. */
   readonly #width: number;
-  /** -1 where it is not known yet. */
+  /** A state is the place of its first entry, so that no step multiplies. -1 where the next is not known yet. */
   #next = new Int32Array(0);
-  readonly #sets: (readonly number[])[] = [];
-  readonly #numbers = new Map<string, number>();
+  /** The pattern's states that each state stands for; those that lead nowhere have none. */
+  readonly #sets: (readonly number[])[] = [[], [], []];
+  readonly #states = new Map([
+    [`${dead}`, none],
+    [`${matched}`, all],
+  ]);
   #members = 0;
 
   constructor(dfa: Dfa, alphabet: Alphabet) {
@@ -48,28 +53,30 @@ export class PatternMachine {
     this.#alphabet = alphabet;
     this.#ofAscii = alphabet.ofAscii;
     this.#width = alphabet.size + 1 + anyClass + 1;
-    for (const fixed of [[dead], [matched], []]) this.#add(fixed);
     this.start = this.#stateOf(new Set([dfa.start]));
   }
 
   /** The state behind the text bytes[from, to), which is cut between characters. */
   afterText(state: number, bytes: Uint8Array, from: number, to: number): number {
-    const width = this.#width;
+    const ofAscii = this.#ofAscii;
     let next = this.#next;
-    for (let at = from; at < to; ) {
-      if (state <= open) return state;
+    for (let at = from; at < to && state > open; ) {
       const byte = bytes[at]!;
       let symbol: number;
       if (byte < 0x80) {
-        symbol = this.#ofAscii[byte]!;
+        symbol = ofAscii[byte]!;
         at++;
       } else {
         const packed = runeAt(bytes, at, to);
         symbol = this.#alphabet.of(packed >> 3);
         at += packed & 7;
       }
-      const known = next[state * width + symbol]!;
-      state = known >= 0 ? known : this.#step(state, symbol);
+      const known = next[state + symbol]!;
+      if (known >= 0) {
+        state = known;
+        continue;
+      }
+      state = this.#step(state, symbol);
       next = this.#next;
     }
     return state;
@@ -92,18 +99,18 @@ export class PatternMachine {
   }
 
   #nextOf(state: number, entry: number): number {
-    const known = this.#next[state * this.#width + entry]!;
+    const known = this.#next[state + entry]!;
     return known >= 0 ? known : this.#step(state, entry);
   }
 
   #step(state: number, entry: number): number {
     const reached = new Set<number>();
-    for (const inner of this.#sets[state]!) {
+    for (const inner of this.#sets[state / this.#width]!) {
       if (entry <= this.#alphabet.size) reached.add(this.#dfa.next(inner, entry));
       else this.#throughToken(inner, entry - this.#alphabet.size - 1, reached);
     }
     const next = reached.has(unknownState) ? open : this.#stateOf(reached);
-    if (next !== open) this.#next[state * this.#width + entry] = next;
+    if (next !== open) this.#next[state + entry] = next;
     return next;
   }
 
@@ -130,7 +137,7 @@ export class PatternMachine {
 
   #stateOf(set: ReadonlySet<number>): number {
     const members = [...set].sort((a, b) => a - b);
-    const known = this.#numbers.get(members.join());
+    const known = this.#states.get(members.join());
     if (known !== undefined) return known;
     if (members.length === 0 || members[0] === unknownState) return open;
     if (this.#sets.length >= statesMax || this.#members > membersMax) return open;
@@ -138,16 +145,16 @@ export class PatternMachine {
   }
 
   #add(members: readonly number[]): number {
-    const number = this.#sets.push(members) - 1;
+    const state = this.#sets.length * this.#width;
+    this.#sets.push(members);
     this.#members += members.length;
-    if (members.length > 0) this.#numbers.set(members.join(), number);
-    const entries = this.#sets.length * this.#width;
-    if (entries > this.#next.length) {
-      const larger = new Int32Array(entries * 2).fill(-1);
+    this.#states.set(members.join(), state);
+    if (state + this.#width > this.#next.length) {
+      const larger = new Int32Array(2 * (state + this.#width)).fill(-1);
       larger.set(this.#next);
       this.#next = larger;
     }
-    return number;
+    return state;
   }
 }
 
