@@ -48,6 +48,27 @@ describe(`machines of random patterns (SVC_SEED=${seed})`, () => {
     expect(Math.min(verdicts.all, verdicts.none)).toBeGreaterThan((patterns * textsEach) / 20);
   });
 
+  test("take bytes that are not UTF-8 as RE2 does", () => {
+    const odd = ["c080", "e08080", "eda080", "f0808080", "f4908080", "f5808080", "e282", "80", "ff", "c3"];
+    const texts = [...odd, ...odd.map((hex) => `${hex}c3a9`), "c3a9", "efbfbd", "e282ac", "f09f9880", "dfbf"];
+    for (const pattern of [
+      "^.$",
+      "^..$",
+      "^.{3}$",
+      "^[^\\x{fffd}]+$",
+      "^[\\x{fffd}é]*$",
+      "[\\x{d800}-\\x{dfff}]",
+    ]) {
+      const machine = patternMachine(pattern, { whole: false })!;
+      for (const hex of texts) {
+        const bytes = Buffer.from(hex, "hex");
+        const matches = compilePattern(pattern, { whole: false }).test(bytes);
+        const verdict = machine.verdict(machine.afterText(machine.start, bytes, 0, bytes.length));
+        expect(verdict, `${pattern} on ${hex}`).toBe(matches ? "all" : "none");
+      }
+    }
+  });
+
   test("give up where a pattern has too many states, and are not wrong then", () => {
     const pattern = "(a|b)*a(a|b){14}x";
     const machine = patternMachine(pattern, { whole: false })!;
@@ -89,6 +110,8 @@ describe("the verdict on a template", () => {
     ["done$", "done (<*>)", "none", undefined],
     ["\\bms\\b", "took <*> ms", "all", undefined],
     ["(?i)WARN|5\\d\\d", "status <*>", "some", digits],
+    ["^[^0-9]*$", "took <*> ms", "none", undefined],
+    ["^[^0-9]*$", "took ms", "all", undefined],
     ["(?m)^b", "a\nb", "all", undefined],
     ["(?m)$^", "a\nb", "none", undefined],
     ["(?m)$^", "a\n\nb", "all", undefined],
