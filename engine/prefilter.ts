@@ -58,9 +58,18 @@ export function isLocal(pattern: string): boolean {
 }
 
 function looksAround(tree: Tree): boolean {
-  if (tree.kind === "look" || tree.kind === "unknown") return true;
-  if (tree.kind === "class") return false;
-  return Array.isArray(tree.of) ? tree.of.some(looksAround) : looksAround(tree.of as Tree);
+  switch (tree.kind) {
+    case "class":
+      return false;
+    case "concat":
+    case "alternate":
+      return tree.of.some(looksAround);
+    case "look":
+    case "unknown":
+      return true;
+    default:
+      return looksAround(tree.of);
+  }
 }
 
 function needsOf(tree: Tree): Requirement {

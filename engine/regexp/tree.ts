@@ -1,7 +1,7 @@
 /** Regular expressions as trees: what of a pattern decides whether it matches. Groups and greediness are gone. */
 import { parsePattern, type SyntaxNode } from "../pattern.ts";
 
-type Look = "lineStart" | "lineEnd" | "textStart" | "textEnd" | "wordBoundary" | "noWordBoundary";
+export type Look = "lineStart" | "lineEnd" | "textStart" | "textEnd" | "wordBoundary" | "noWordBoundary";
 
 export type Tree =
   /** One code point out of ascending ranges: first, last, first, last … */
