@@ -302,8 +302,9 @@ export class Journal {
     const name = `${String(this.#seqNext).padStart(12, "0")}.log`;
     const path = this.#pathOf(name);
     const others = this.#segments.filter((segment) => segment.name !== name);
-    if (others.length < this.#segments.length) {
+    if (others.length < this.#segments.length || !this.#list.isWritten) {
       // One of that name got no batch yet. It is made anew, and must not count as cut short if that is interrupted.
+      // The first list comes before the first segment: where segments stand without one, it was lost.
       this.#segments = others;
       await this.#writeList();
     }

@@ -1,4 +1,4 @@
-/** Background work on partitions: joining, sealing, merging, sweeping, inspecting. One at a time, on a thread of its own. */
+/** Background work on partitions: joining, sealing, merging, sweeping, mending. One at a time, on a thread of its own. */
 import { existsSync, readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { buildChunks } from "./build.ts";
 import { type ChunkImage, type ChunkSource, imageBytes, openImage, writeImage } from "./chunk.ts";
 import type { DamageReport } from "./damage.ts";
 import { Failure, unlessFull } from "./failure.ts";
-import { syncFolder } from "./folder.ts";
+import { makeFolder, syncFolder } from "./folder.ts";
 import { manifestKeysMax } from "./limits.ts";
 import { type Environment, openEnvironment } from "./lmdb.ts";
 import { type ChunkEntry, emptyManifest, type Manifest, readManifest, writeManifest } from "./manifest.ts";
@@ -18,30 +18,14 @@ import type {
   InspectAnswer,
   InspectTask,
   JoinTask,
-  Kept,
   MergeAnswer,
   MergeTask,
   SealTask,
   SweepTask,
 } from "./protocol.ts";
-import { rebuildPartition } from "./rebuild.ts";
+import { rebuildPartition, withLosses } from "./rebuild.ts";
 import { draftOf } from "./redraft.ts";
 import { damageOf } from "./search.ts";
-
-/** Does work on a partition; where that finds its tree or manifest damaged, rebuilds it and does the work again. */
-export async function repairing<T>(
-  { dir, day }: { dir: string; day: number },
-  work: () => Promise<T>,
-): Promise<Kept<T>> {
-  try {
-    return { value: await work(), damage: [] };
-  } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== "damage") throw error;
-    const damage: DamageReport[] = [{ where: dir, problem: error.message }];
-    await rebuildPartition(dir, day, (problem) => damage.push({ where: dir, problem }));
-    return { value: await work(), damage };
-  }
-}
 
 /** One image, in shared memory, with absolute arrival numbers; more only where the rows pass a chunk's caps. */
 export function joinImages(task: JoinTask): Uint8Array[] {
@@ -50,7 +34,9 @@ export function joinImages(task: JoinTask): Uint8Array[] {
 
 /** Sealing the same rows again, as after a failure between the manifest's two copies, adds nothing. */
 export async function sealImages(task: SealTask): Promise<Manifest> {
-  const { manifest = emptyManifest(task.day) } = await readManifest(task.dir);
+  const manifest = existsSync(dataFileIn(task.dir))
+    ? await existingManifest(task.dir)
+    : await firstManifest(task);
   if (task.arrivalSealed <= manifest.arrivalSealed) return manifest;
   const images = buildChunks(draftOf(openAll(task.images)), { sealed: true });
   const next = {
@@ -118,6 +104,13 @@ export async function sweepChunks(task: SweepTask): Promise<Manifest> {
   return next;
 }
 
+/** Rebuilds a partition that work found damaged. */
+export async function mendPartition(task: InspectTask): Promise<InspectAnswer> {
+  const damage: DamageReport[] = [];
+  const report = (problem: string) => damage.push({ where: task.dir, problem });
+  return { manifest: await rebuildPartition(task.dir, task.day, report), damage };
+}
+
 /**
  * Reads a partition's manifest and tree at start. Values of chunks that no manifest names, left by a crash between
  * commit and manifest, are removed; a tree that is damaged is rebuilt from the values that can still be read.
@@ -125,14 +118,15 @@ export async function sweepChunks(task: SweepTask): Promise<Manifest> {
 export async function inspectPartition(task: InspectTask): Promise<InspectAnswer> {
   const damage: DamageReport[] = [];
   const report = (problem: string) => damage.push({ where: task.dir, problem });
-  if (!existsSync(join(task.dir, "data.mdb"))) return { manifest: await withoutData(task, report), damage };
+  if (!existsSync(dataFileIn(task.dir))) return { manifest: await withoutData(task, report), damage };
   try {
     const { manifest, problems } = await readManifest(task.dir);
     problems.forEach(report);
-    const whole = manifest ?? emptyManifest(task.day);
+    if (manifest === undefined) throw missingManifest(task.dir);
+    manifest.losses?.forEach(report);
     if (problems.length > 0)
-      await unlessFull(writeManifest(task.dir, { ...whole, version: whole.version + 1 }));
-    return { manifest: await checkTree(task.dir, whole), damage };
+      await unlessFull(writeManifest(task.dir, { ...manifest, version: manifest.version + 1 }));
+    return { manifest: await checkTree(task.dir, manifest), damage };
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== "damage") throw error;
     report(error.message);
@@ -142,17 +136,25 @@ export async function inspectPartition(task: InspectTask): Promise<InspectAnswer
 
 /** A folder whose data file is gone: whatever its manifest names is lost. */
 async function withoutData(task: InspectTask, report: (problem: string) => void): Promise<Manifest> {
-  const { manifest } = await readManifest(task.dir).catch(() => ({ manifest: undefined }));
-  const lost = manifest?.chunks ?? [];
-  if (lost.length > 0) report(`data.mdb is missing; ${lost.length} chunks are lost`);
-  const next = { ...(manifest ?? emptyManifest(task.day)), chunks: [] };
-  if (lost.length > 0) await writeManifest(task.dir, { ...next, version: next.version + 1 });
+  const losses: string[] = [];
+  let manifest = emptyManifest(task.day);
+  try {
+    manifest = (await readManifest(task.dir)).manifest ?? manifest;
+    const lost = manifest.chunks.length;
+    if (lost > 0) losses.push(`data.mdb is missing; ${lost} chunks are lost`);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    losses.push("data.mdb is missing, and no copy of the manifest is whole");
+  }
+  const next = { ...withLosses(manifest, losses), chunks: [] };
+  if (losses.length > 0) await writeManifest(task.dir, { ...next, version: next.version + 1 });
+  next.losses?.forEach(report);
   return next;
 }
 
 /** Throws Failure "damage" where the tree is unsound or lacks what the manifest's chunks name. */
 async function checkTree(dir: string, manifest: Manifest): Promise<Manifest> {
-  const { ok, problems } = auditPageTree(join(dir, "data.mdb"));
+  const { ok, problems } = auditPageTree(dataFileIn(dir));
   if (!ok) throw new Failure("damage", `${dir}: ${problems.join("; ")}`);
   const environment = openEnvironment(dir, { readOnly: true });
   let orphans: string[];
@@ -218,8 +220,26 @@ async function addChunks(dir: string, manifest: Manifest, images: readonly Chunk
 
 async function existingManifest(dir: string): Promise<Manifest> {
   const { manifest } = await readManifest(dir);
-  if (manifest === undefined) throw new Failure("damage", `${dir}: the manifest is missing`);
+  if (manifest === undefined) throw missingManifest(dir);
   return manifest;
+}
+
+/** It is on disk before the data file: where that stands without one, the manifest was lost. */
+async function firstManifest({ dir, day }: SealTask): Promise<Manifest> {
+  const { manifest } = await readManifest(dir);
+  if (manifest !== undefined) return manifest;
+  const first = { ...emptyManifest(day), version: 1 };
+  await makeFolder(dir);
+  await writeManifest(dir, first);
+  return first;
+}
+
+function missingManifest(dir: string): Failure {
+  return new Failure("damage", `${dir}: the manifest is missing`);
+}
+
+function dataFileIn(dir: string): string {
+  return join(dir, "data.mdb");
 }
 
 function openAll(images: readonly ImageRef[]): ChunkSource[] {

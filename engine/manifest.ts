@@ -30,6 +30,8 @@ export interface Manifest {
   chunks: ChunkEntry[];
   /** Attribute keys, up to a bound, for suggestions. */
   attributeKeys: string[];
+  /** What damage took out of the partition, in sentences: said again at every start, until retention removes the day. */
+  losses?: string[];
 }
 
 export function emptyManifest(day: number): Manifest {

@@ -156,17 +156,11 @@ export interface SweepTask {
   chunks: number[];
 }
 
-/** Checks a partition at start, mends what can be mended. */
+/** Checks a partition at start and mends what can be mended; or mends it because other work found it damaged. */
 export interface InspectTask {
-  kind: "inspect";
+  kind: "inspect" | "mend";
   dir: string;
   day: number;
-}
-
-/** What work on a partition gave; with reports of damage where the partition had to be rebuilt for it. */
-export interface Kept<T> {
-  value: T;
-  damage: DamageReport[];
 }
 
 /** Removes a partition's folder. */

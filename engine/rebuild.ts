@@ -5,20 +5,30 @@ import { join } from "node:path";
 import { type ChunkHeader, parseHeader } from "./chunk.ts";
 import { Failure } from "./failure.ts";
 import { syncFolder } from "./folder.ts";
-import { FrameKind, frameChecksum, openFrame } from "./frame.ts";
+import { FrameKind, frameChecksum, frameIsWhole, openFrame } from "./frame.ts";
+import { openEnvironment } from "./lmdb.ts";
 import { type ChunkEntry, emptyManifest, type Manifest, readManifest, writeManifest } from "./manifest.ts";
+import { auditPageTree } from "./pagetree.ts";
 import { chunkKeys, headerKey } from "./partition.ts";
 import { rebuildEnvironment, salvageFrames } from "./salvage.ts";
 
-/** Reports what is lost; the damaged file stays beside the new one as `data.mdb.damaged`. */
+/**
+ * Reports what is lost, and notes it in the manifest; the damaged file stays beside the new one as `data.mdb.damaged`.
+ */
 export async function rebuildPartition(
   dir: string,
   day: number,
   report: (problem: string) => void,
 ): Promise<Manifest> {
-  const known = await knownManifest(dir, day, report);
-  const headers = salvageHeaders(join(dir, "data.mdb"));
-  const found = chunksToSave(known.manifest, headers, known.isWhole, report);
+  const losses: string[] = [];
+  const lose = (problem: string) => {
+    losses.push(problem);
+    report(problem);
+  };
+  const known = await knownManifest(dir, day, lose);
+  const salvaged = salvageHeaders(join(dir, "data.mdb"));
+  const headers = known.isWhole ? salvaged : inUse(dir, salvaged);
+  const found = chunksToSave(known.manifest, headers, known.isWhole, lose);
   const rebuilt = `${dir}.rebuilt`;
   await rm(rebuilt, { recursive: true, force: true });
   const wanted = new Map<string, number>();
@@ -30,7 +40,9 @@ export async function rebuildPartition(
   const { missing } = await rebuildEnvironment(dir, rebuilt, wanted);
   const lost = new Set(missing.map((key) => Number.parseInt(key.slice(0, 8), 16)));
   const chunks = found.map(({ entry }) => entry).filter((entry) => !lost.has(entry.id));
-  for (const id of lost) report(`chunk ${id} is damaged and was set aside`);
+  for (const { entry } of found) {
+    if (lost.has(entry.id)) lose(`chunk ${entry.id} (${entry.rows} rows) is damaged and was set aside`);
+  }
   report(
     `rebuilt: ${chunks.length} chunks with ${chunks.reduce((sum, { rows }) => sum + rows, 0)} rows could be read`,
   );
@@ -38,32 +50,41 @@ export async function rebuildPartition(
   const arrivalSealed = Math.max(known.manifest.arrivalSealed, ...found.map(({ entry }) => entry.arrivalMax));
   const chunkNext = Math.max(known.manifest.chunkNext, ...found.map(({ entry }) => entry.id + 1));
   const version = known.manifest.version + 1;
-  const manifest = { ...known.manifest, version, arrivalSealed, chunkNext, chunks };
-  // A second name for the damaged file first: at every moment there is a data.mdb.
-  const kept = join(dir, "data.mdb.damaged");
-  if (!existsSync(kept)) await link(join(dir, "data.mdb"), kept);
-  await rename(join(rebuilt, "data.mdb"), join(dir, "data.mdb"));
-  await rm(rebuilt, { recursive: true, force: true });
-  await syncFolder(dir);
+  const manifest = { ...withLosses(known.manifest, losses), version, arrivalSealed, chunkNext, chunks };
+  await replaceData(dir, rebuilt);
   await writeManifest(dir, manifest);
   return manifest;
+}
+
+export function withLosses(manifest: Manifest, losses: readonly string[]): Manifest {
+  return losses.length === 0 ? manifest : { ...manifest, losses: [...(manifest.losses ?? []), ...losses] };
+}
+
+/** A second name for the damaged file first: at every moment there is a data.mdb. */
+async function replaceData(dir: string, rebuilt: string): Promise<void> {
+  const data = join(dir, "data.mdb");
+  const kept = `${data}.damaged`;
+  if (existsSync(data) && !existsSync(kept)) await link(data, kept);
+  await rename(join(rebuilt, "data.mdb"), data);
+  await rm(rebuilt, { recursive: true, force: true });
+  await syncFolder(dir);
 }
 
 async function knownManifest(
   dir: string,
   day: number,
-  report: (problem: string) => void,
+  lose: (problem: string) => void,
 ): Promise<{ manifest: Manifest; isWhole: boolean }> {
   try {
     const { manifest } = await readManifest(dir);
-    return { manifest: manifest ?? emptyManifest(day), isWhole: manifest !== undefined };
+    if (manifest !== undefined) return { manifest, isWhole: true };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    report(
-      "without its manifest, every chunk whose header is whole is taken; what was merged since may stand twice",
-    );
-    return { manifest: emptyManifest(day), isWhole: false };
   }
+  lose(
+    "without its manifest, every chunk whose header is whole is taken; what was merged since may stand twice",
+  );
+  return { manifest: emptyManifest(day), isWhole: false };
 }
 
 interface SalvagedHeader {
@@ -90,17 +111,35 @@ function salvageHeaders(file: string): SalvagedHeader[] {
   return headers;
 }
 
+/** Those that a sound tree leads to; of an unsound one all, among them those of chunks that were merged or removed since. */
+function inUse(dir: string, headers: SalvagedHeader[]): SalvagedHeader[] {
+  if (!auditPageTree(join(dir, "data.mdb")).ok) return headers;
+  const environment = openEnvironment(dir, { readOnly: true });
+  try {
+    return headers.filter(({ id, checksum }) => {
+      const stored = environment.get(headerKey(id));
+      return stored !== undefined && frameIsWhole(stored) && frameChecksum(stored) === checksum;
+    });
+  } finally {
+    void environment.close();
+  }
+}
+
 function chunksToSave(
   manifest: Manifest,
   headers: readonly SalvagedHeader[],
   isWhole: boolean,
-  report: (problem: string) => void,
+  lose: (problem: string) => void,
 ): { entry: ChunkEntry; header: ChunkHeader }[] {
-  if (!isWhole) return headers.map((salvaged) => ({ entry: entryOf(salvaged), header: salvaged.header }));
+  if (!isWhole) {
+    // Trees are copied page by page, so that a small header may lie in the file more than once.
+    const byId = new Map(headers.map((salvaged) => [salvaged.id, salvaged]));
+    return [...byId.values()].map((salvaged) => ({ entry: entryOf(salvaged), header: salvaged.header }));
+  }
   return manifest.chunks.flatMap((entry) => {
     const salvaged = headers.find(({ id, checksum }) => id === entry.id && checksum === entry.checksum);
     if (salvaged === undefined)
-      report(`chunk ${entry.id} (${entry.rows} rows) has lost its header and was set aside`);
+      lose(`chunk ${entry.id} (${entry.rows} rows) has lost its header and was set aside`);
     return salvaged === undefined ? [] : [{ entry, header: salvaged.header }];
   });
 }

@@ -16,12 +16,17 @@ export function readSegmentList(dir: string): Promise<CopiesRead<JournalFiles>> 
 /** Writes the list; calls that overlap follow one another. */
 export class SegmentList {
   readonly #dir: string;
+  /** 0 until there is a list. */
   #version: number;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(dir: string, version: number) {
     this.#dir = dir;
     this.#version = version;
+  }
+
+  get isWritten(): boolean {
+    return this.#version > 0;
   }
 
   write(files: Omit<JournalFiles, "version">): Promise<void> {

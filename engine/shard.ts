@@ -18,21 +18,30 @@ export function threadOptions(): ThreadOptions {
   return Tinypool.workerData as ThreadOptions;
 }
 
+interface Thread {
+  pool: Tinypool;
+  /** Called where the thread ends before it has answered, one for each task. */
+  waiting: Set<(error: unknown) => void>;
+}
+
 export class Shard {
   readonly #concurrent: boolean;
   readonly #options: ThreadOptions;
-  #pool: Tinypool;
+  /** Undefined after one could not be started: the next task tries again. */
+  #thread: Thread | undefined;
   #closed = false;
 
   constructor({ concurrent, ...options }: { concurrent: boolean } & ThreadOptions) {
     this.#concurrent = concurrent;
     this.#options = options;
-    this.#pool = this.#start();
+    this.#thread = this.#start();
   }
 
-  /** Throws the Failure that the task ended with. */
+  /** Throws the Failure that the task ended with; "overload" where its thread ended, or could not be started. */
   async run<T>(task: WorkerTask): Promise<T> {
-    const answer = (await this.#pool.run(task)) as WorkerAnswer<T>;
+    if (this.#closed) throw new Failure("folder", "the store is closed");
+    this.#thread ??= this.#start();
+    const answer = (await answerOf(this.#thread, task)) as WorkerAnswer<T>;
     if (answer.ok) return answer.value;
     if (answer.kind === "bug") throw new Error(`worker: ${answer.message}`);
     throw new Failure(answer.kind, answer.message);
@@ -41,23 +50,45 @@ export class Shard {
   /** Ends a thread that does not answer and starts another; tasks that were on it fail. */
   async replace(): Promise<void> {
     if (this.#closed) return;
-    const hung = this.#pool;
-    this.#pool = this.#start();
-    await hung.destroy();
+    const hung = this.#thread;
+    this.#thread = this.#start();
+    await hung?.pool.destroy();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#pool.destroy();
+    await this.#thread?.pool.destroy();
   }
 
-  #start(): Tinypool {
-    return new Tinypool({
+  #start(): Thread {
+    const pool = new Tinypool({
       filename: workerUrl.href,
       minThreads: 1,
       maxThreads: 1,
       workerData: this.#options,
       concurrentTasksPerWorker: this.#concurrent ? concurrentTasks : 1,
     });
+    const thread: Thread = { pool, waiting: new Set() };
+    // A thread ended outside of any task, as one does that cannot load its module. Tasks in the queue would wait for ever.
+    pool.on("error", (error: unknown) => {
+      if (this.#thread === thread) this.#thread = undefined;
+      for (const fail of [...thread.waiting]) fail(error);
+      void pool.destroy();
+    });
+    return thread;
   }
+}
+
+function answerOf({ pool, waiting }: Thread, task: WorkerTask): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const fail = (cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      reject(new Failure("overload", `a worker thread ended (${reason}); try again`, { cause }));
+    };
+    waiting.add(fail);
+    void pool
+      .run(task)
+      .then(resolve, fail)
+      .finally(() => waiting.delete(fail));
+  });
 }

@@ -15,7 +15,7 @@ import {
   unsealedBytesMax,
 } from "./limits.ts";
 import type { ChunkEntry, Manifest } from "./manifest.ts";
-import type { DamagedChunk, Kept, MergeAnswer, MergeTask, SealTask, SweepTask } from "./protocol.ts";
+import type { DamagedChunk, InspectAnswer, MergeAnswer, MergeTask, SealTask, SweepTask } from "./protocol.ts";
 import { planRetention, type RetentionOptions } from "./retention.ts";
 import type { Shard } from "./shard.ts";
 
@@ -126,13 +126,26 @@ export class Upkeep {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Runs a task on a partition; where it had to be rebuilt for that, scan threads open it anew. */
-  async #keep<T>(task: SealTask | MergeTask | SweepTask): Promise<T> {
+  /** Runs a task on a partition; where that finds its tree or manifest damaged, it is mended and the task run again. */
+  async #keep<T>(partition: Partition, task: SealTask | MergeTask | SweepTask): Promise<T> {
+    const { keeper } = this.#options;
+    try {
+      return await keeper.run<T>(task);
+    } catch (error) {
+      if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+      await this.#mend(partition, error.message);
+      return keeper.run<T>(task);
+    }
+  }
+
+  async #mend(partition: Partition, cause: string): Promise<void> {
     const { keeper, forget, reportDamage } = this.#options;
-    const { value, damage } = await keeper.run<Kept<T>>(task);
-    if (damage.length > 0) await forget(task.dir);
+    const { dir, day } = partition;
+    const { manifest, damage } = await keeper.run<InspectAnswer>({ kind: "mend", dir, day });
+    reportDamage(dir, cause);
     for (const { where, problem } of damage) reportDamage(where, problem);
-    return value;
+    partition.manifest = withoutSetAside(manifest, partition.manifest);
+    await forget(dir);
   }
 
   #noteFailure(error: unknown): void {
@@ -164,7 +177,13 @@ export class Upkeep {
     const images = sealed.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
     const { dir, day } = partition;
     const arrivalSealed = sealed.reduce((most, image) => Math.max(most, image.arrivalMax), 0);
-    const manifest = await this.#keep<Manifest>({ kind: "seal", dir, day, images, arrivalSealed });
+    const manifest = await this.#keep<Manifest>(partition, {
+      kind: "seal",
+      dir,
+      day,
+      images,
+      arrivalSealed,
+    });
     partition.manifest = withoutSetAside(manifest, partition.manifest);
     partition.images = partition.images.filter((image) => !sealed.includes(image));
     const unsealed = catalog
@@ -194,12 +213,12 @@ export class Upkeep {
     const chunks = mergeable(partition.manifest.chunks);
     if (chunks === undefined) return;
     const { dir, day } = partition;
-    const before = partition.manifest;
-    const { manifest, merged, damaged } = await this.#keep<MergeAnswer>({ kind: "merge", dir, day, chunks });
-    partition.manifest = withoutSetAside(manifest, before);
+    const task = { kind: "merge", dir, day, chunks } as const;
+    const { manifest, merged, damaged } = await this.#keep<MergeAnswer>(partition, task);
+    partition.manifest = withoutSetAside(manifest, partition.manifest);
     for (const chunk of damaged) setAside(chunk);
     await queriesEnded();
-    await this.#keep<Manifest>({ kind: "sweep", dir, day, chunks: merged });
+    await this.#keep<Manifest>(partition, { kind: "sweep", dir, day, chunks: merged });
   }
 
   async #retain(): Promise<void> {
@@ -227,7 +246,7 @@ export class Upkeep {
     const chunks = partition.manifest.chunks.filter(({ id }) => !ids.includes(id));
     partition.manifest = { ...partition.manifest, chunks };
     await queriesEnded();
-    await this.#keep<Manifest>({ kind: "sweep", dir: partition.dir, day, chunks: ids });
+    await this.#keep<Manifest>(partition, { kind: "sweep", dir: partition.dir, day, chunks: ids });
     log("info", `retention removed the ${ids.length} oldest chunks of ${partition.dir}`);
   }
 }

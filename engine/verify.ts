@@ -60,9 +60,16 @@ export async function verifyStore(
 
 async function verifyPartition(verification: Verification, dir: string): Promise<void> {
   try {
+    // Looked for first: the first seal writes the manifest before the data file.
+    const hasData = existsSync(join(dir, "data.mdb"));
     const { manifest, problems } = await readManifest(dir);
     for (const problem of problems) note(verification, dir, problem);
-    if (manifest === undefined) return;
+    if (manifest === undefined) {
+      if (hasData) throw new Failure("damage", "the manifest is missing");
+      return;
+    }
+    for (const loss of manifest.losses ?? []) note(verification, dir, loss);
+    if (!hasData && manifest.chunks.length === 0) return;
     const audit = auditPageTree(join(dir, "data.mdb"));
     for (const problem of audit.problems) note(verification, join(dir, "data.mdb"), problem);
     const environment = openEnvironment(dir, { readOnly: true });

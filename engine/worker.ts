@@ -4,8 +4,8 @@ import {
   dropPartition,
   inspectPartition,
   joinImages,
+  mendPartition,
   mergeChunks,
-  repairing,
   sealImages,
   sweepChunks,
 } from "./keeper.ts";
@@ -37,13 +37,15 @@ function answer(task: WorkerTask): unknown {
     case "join":
       return joinImages(task);
     case "seal":
-      return repairing(task, () => sealImages(task));
+      return sealImages(task);
     case "merge":
-      return repairing(task, () => mergeChunks(task));
+      return mergeChunks(task);
     case "sweep":
-      return repairing(task, () => sweepChunks(task));
+      return sweepChunks(task);
     case "inspect":
       return inspectPartition(task);
+    case "mend":
+      return mendPartition(task);
     case "drop":
       return dropPartition(task.dir);
   }

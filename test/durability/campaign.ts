@@ -32,7 +32,9 @@ export function temporaryFolder(): string {
   const dir = mkdtempSync(join(tmpdir(), "svc-durability-"));
   onTestFinished(({ task }) => {
     const isOfUse = task.result?.state === "fail" && readdirSync(dir, { recursive: true }).length > 1;
-    if (isOfUse) report(`kept ${dir}`);
+    // Said at once: a long run that is cut short never comes to its summary.
+    const errors = task.result?.errors?.map(({ message }) => message.slice(0, 2_000)) ?? [];
+    if (isOfUse) report([`kept ${dir}`, ...errors].join("\n  "));
     else rmSync(dir, { recursive: true, force: true });
   });
   return dir;

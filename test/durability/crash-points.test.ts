@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dayMs, firstDayMs, nowMs, rowsOf } from "./batches.ts";
-import { copyOf, report, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
+import { copyOf, isSoak, report, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import type { Command, ReadAnswer } from "./command.ts";
 import { Driver } from "./driver.ts";
 import { zeroPage } from "./fault.ts";
@@ -90,6 +90,23 @@ describe.skipIf(!hasStrace())("under strace (skipped where there is none)", () =
     report(`killed at ${struck} system calls of ${places.length}`);
   });
 
+  test("a first opening that was cut short leaves a folder that opens, without damage", async () => {
+    const random = seededRandom("kill at the first opening");
+    const open = async (driver: Driver, dir: string) => {
+      await driver.run({ do: "open", dir });
+      // Closed, lest nobody sees it die at its last calls.
+      await driver.run({ do: "close" });
+    };
+    const places = await placesIn(open, undefined);
+    const some = isSoak ? places : [random.pick(places), random.pick(places)];
+    for (const place of some) {
+      const dir = join(temporaryFolder(), "data");
+      await dies(place, (driver) => open(driver, dir));
+      expect(await stateOf(dir, new Ledger(seed)), `${place.call} ${place.nth}, ${dir}`).toEqual([]);
+    }
+    report(`killed at ${some.length} of ${places.length} calls of a first opening`);
+  });
+
   test("a removal by retention that was cut short is finished, and is no damage", async () => {
     const random = seededRandom("kill while retention removes");
     // Two of the five days are past.
@@ -141,14 +158,14 @@ describe.skipIf(!hasStrace())("under strace (skipped where there is none)", () =
   });
 });
 
-/** Runs the work once under strace on a copy of a folder, to see which calls it makes. */
+/** Runs the work once under strace on a copy of a folder, or on a new one, to see which calls it makes. */
 async function placesIn(
   work: (driver: Driver, dir: string) => Promise<void>,
-  base: string,
+  base: string | undefined,
 ): Promise<Place[]> {
   const logFile = join(temporaryFolder(), "strace");
   const driver = new Driver(seed, { wrapper: straceWrapper(logFile) });
-  await work(driver, copyOf(base));
+  await work(driver, base === undefined ? join(temporaryFolder(), "data") : copyOf(base));
   await driver.kill();
   return placesOf(logFile, changing);
 }

@@ -165,6 +165,14 @@ function judge(base: Base, { contents, stats, events }: ReadAnswer): string[] {
   return problems;
 }
 
+/** What a partition lost is said by every later process, too. */
+function lostChunks({ stats }: ReadAnswer): boolean {
+  return stats.damage.some(
+    ({ where, problem }) =>
+      where.startsWith("logs/") && /set aside|are lost|without its manifest/.test(problem),
+  );
+}
+
 /** Rows that come after the damage are kept, keys hold, and no more is lost than was. */
 async function goesOn(
   driver: Driver,
@@ -188,7 +196,9 @@ async function goesOn(
       await driver.run({ do: "close" });
       await driver.run({ do: "open", dir });
     }
-    const { contents } = await driver.run({ do: "read", pageRows: 5_000 });
+    const answer = await driver.run({ do: "read", pageRows: 5_000 });
+    const { contents } = answer;
+    if (lostChunks(before) && !lostChunks(answer)) problems.push(`after the ${step}: the loss was forgotten`);
     // A batch whose key was lost came in a second time, and that was reported.
     if (twice.length > 0) continue;
     problems.push(...contents.problems.map((problem) => `after the ${step}: ${problem}`));

@@ -1,10 +1,10 @@
 /** The process under test: opens a store and does what the lines on its standard input say. Its argument is the seed. */
-import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Failure, openStore, type Store, verifyStore } from "../../engine/index.ts";
 import { keyOf, nowMs, rowsOf } from "./batches.ts";
 import type { Answer, Appended, Command } from "./command.ts";
 import { readContents } from "./contents.ts";
+import { writeLine } from "./line.ts";
 
 const seed = JSON.parse(process.argv[2]!) as number;
 const events: string[] = [];
@@ -79,5 +79,5 @@ async function answer(command: Command): Promise<Answer<unknown>> {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  writeSync(1, `${JSON.stringify(await answer(JSON.parse(line) as Command))}\n`);
+  writeLine(JSON.stringify(await answer(JSON.parse(line) as Command)));
 }

@@ -109,7 +109,7 @@ function acknowledgedEarly(calls: readonly SystemCall[]): { acknowledgements: nu
       const before = written.filter((write) => write.end < begin && write.path === path);
       for (const write of before) written.splice(written.indexOf(write), 1);
       durable.push({ end, records: before.reduce((sum, { records }) => sum + records, 0) });
-    } else if (name === "write" && /^1<.*"ack \d+ \d+ false\\n"/.test(args)) {
+    } else if (name === "write" && succeeded && /^1<.*"ack \d+ \d+ false\\n"/.test(args)) {
       acknowledgements++;
       const records = durable.reduce((sum, sync) => (sync.end < begin ? sum + sync.records : sum), 0);
       if (records < acknowledgements) early.push(`line ${begin + 1}: ${args}`);

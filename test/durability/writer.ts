@@ -3,12 +3,12 @@
  * It writes to its standard output "sent N" before each append and "ack N rows duplicate" after it, one write each, so that
  * a test knows at the moment of the kill what was acknowledged.
  */
-import { writeSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { openStore, type Store } from "../../engine/index.ts";
 import { Random } from "../../fixtures/random.ts";
 import { keyOf, nowMs, rowsOf } from "./batches.ts";
 import { everythingNs } from "./contents.ts";
+import { writeLine as say } from "./line.ts";
 
 export interface WriterPlan {
   dir: string;
@@ -24,10 +24,6 @@ export interface WriterPlan {
   sealPauseMs: number;
   /** After this time it closes the store and ends. */
   runMs: number;
-}
-
-function say(line: string): void {
-  writeSync(1, `${line}\n`);
 }
 
 const plan = JSON.parse(process.argv[2]!) as WriterPlan;
