@@ -9,8 +9,9 @@ import {
   inspectPartition,
   joinImages,
   mergeChunks,
+  packImages,
   repairing,
-  sealImages,
+  sealChunks,
   sweepChunks,
 } from "./keeper.ts";
 import type { WorkerAnswer, WorkerTask } from "./protocol.ts";
@@ -48,8 +49,10 @@ function answer(task: WorkerTask): unknown {
       return readers.forget(task.dir);
     case "join":
       return joinImages(task);
+    case "pack":
+      return packImages(task);
     case "seal":
-      return repairing(task, () => sealImages(task));
+      return repairing(task, () => sealChunks(task));
     case "merge":
       return repairing(task, () => mergeChunks(task));
     case "sweep":
