@@ -52,7 +52,7 @@ export function writeBatch(images: readonly { day: number; image: ChunkImage }[]
   const sizes = images.map(({ image }) => imageBytes(image));
   const tableBytes = 8 + images.length * tableEntryBytes;
   const payloadBytes = sizes.reduce((sum, size) => sum + size, tableBytes);
-  const frame = new Uint8Array(new SharedArrayBuffer(frameBytes(batchKey, payloadBytes)));
+  const frame = new Uint8Array(new SharedArrayBuffer(frameBytes(batchKey.byteLength, payloadBytes)));
   const payload = frame.subarray(frame.byteLength - payloadBytes);
   const view = new DataView(payload.buffer, payload.byteOffset);
   view.setUint32(0, images.length, true);
@@ -64,7 +64,7 @@ export function writeBatch(images: readonly { day: number; image: ChunkImage }[]
     view.setUint32(entry + 8, sizes[i]!, true);
     at = writeImage(image, payload, at);
   }
-  closeFrame(frame, FrameKind.batch, batchKey);
+  closeFrame({ frame, codec: 0, payloadBytes }, FrameKind.batch, batchKey);
   return frame;
 }
 

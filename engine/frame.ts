@@ -49,6 +49,24 @@ export function writeFrame(
   payload: Uint8Array,
   options: FrameOptions = {},
 ): Buffer {
+  const packed = packFrame(key.byteLength, payload, options);
+  closeFrame(packed, kind, key);
+  return packed.frame;
+}
+
+/** A frame whose body stands in its place, and nothing before it yet. */
+export interface PackedFrame {
+  frame: Uint8Array;
+  codec: number;
+  payloadBytes: number;
+}
+
+/** The greater part of the work, for which the key need not be known. */
+export function packFrame(
+  keyBytes: number,
+  payload: Uint8Array,
+  options: FrameOptions,
+): PackedFrame & { frame: Buffer } {
   let body = payload;
   let codec = 0;
   if (options.zstdLevel !== undefined && payload.byteLength >= compressBytesMin) {
@@ -60,32 +78,26 @@ export function writeFrame(
       codec = 1;
     }
   }
-  const frame = Buffer.alloc(frameBytes(key, body.byteLength));
+  const frame = Buffer.alloc(frameBytes(keyBytes, body.byteLength));
   frame.set(body, frame.byteLength - body.byteLength);
-  closeFrame(frame, kind, key, { codec, payloadBytes: payload.byteLength });
-  return frame;
+  return { frame, codec, payloadBytes: payload.byteLength };
 }
 
 /** Length of a frame around so many bytes. */
-export function frameBytes(key: Uint8Array, bodyBytes: number): number {
-  return frameHeaderBytes + padded(key.byteLength) + bodyBytes;
+export function frameBytes(keyBytes: number, bodyBytes: number): number {
+  return frameHeaderBytes + padded(keyBytes) + bodyBytes;
 }
 
-/** Writes what belongs before a body that stands at the end of the frame already, */
-export function closeFrame(
-  frame: Uint8Array,
-  kind: FrameKind,
-  key: Uint8Array,
-  packed?: { codec: number; payloadBytes: number },
-): void {
-  const bodyBytes = frame.byteLength - frameBytes(key, 0);
+/** Writes what belongs before the body. */
+export function closeFrame(packed: PackedFrame, kind: FrameKind, key: Uint8Array): void {
+  const { frame, codec, payloadBytes } = packed;
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
   frame.set(frameMagic, 0);
   view.setUint16(8, key.byteLength, true);
   view.setUint8(10, kind);
-  view.setUint8(11, packed?.codec ?? 0);
-  view.setUint32(12, bodyBytes, true);
-  view.setUint32(16, packed?.payloadBytes ?? bodyBytes, true);
+  view.setUint8(11, codec);
+  view.setUint32(12, frame.byteLength - frameBytes(key.byteLength, 0), true);
+  view.setUint32(16, payloadBytes, true);
   frame.set(key, frameHeaderBytes);
   view.setUint32(4, crc32(frame.subarray(8)), true);
 }

@@ -11,7 +11,7 @@ import { manifestKeysMax } from "./limits.ts";
 import { type Environment, openEnvironment } from "./lmdb.ts";
 import { type ChunkEntry, emptyManifest, type Manifest, readManifest, writeManifest } from "./manifest.ts";
 import { auditPageTree } from "./pagetree.ts";
-import { chunkKeys, headerKey, openChunk, sealChunk } from "./partition.ts";
+import { chunkKeys, headerKey, openChunk, type PackedChunk, packChunk, sealChunk } from "./partition.ts";
 import type {
   DamagedChunk,
   ImageRef,
@@ -20,6 +20,7 @@ import type {
   JoinTask,
   MergeAnswer,
   MergeTask,
+  PackTask,
   SealTask,
   SweepTask,
 } from "./protocol.ts";
@@ -32,15 +33,19 @@ export function joinImages(task: JoinTask): Uint8Array[] {
   return buildChunks(draftOf(openAll(task.images)), { sealed: false }).map(sharedImage);
 }
 
+/** Images of one day as chunks that only lack their numbers. Pure: any number of threads can do it at a time. */
+export function packImages(task: PackTask): PackedChunk[] {
+  return buildChunks(draftOf(openAll(task.images)), { sealed: true }).map(packChunk);
+}
+
 /** Sealing the same rows again, as after a failure between the manifest's two copies, adds nothing. */
-export async function sealImages(task: SealTask): Promise<Manifest> {
+export async function sealChunks(task: SealTask): Promise<Manifest> {
   const manifest = existsSync(dataFileIn(task.dir))
     ? await existingManifest(task.dir)
     : await firstManifest(task);
   if (task.arrivalSealed <= manifest.arrivalSealed) return manifest;
-  const images = buildChunks(draftOf(openAll(task.images)), { sealed: true });
   const next = {
-    ...(await addChunks(task.dir, manifest, images)),
+    ...(await addChunks(task.dir, manifest, task.chunks)),
     arrivalSealed: Math.max(manifest.arrivalSealed, task.arrivalSealed),
   };
   await writeManifest(task.dir, next);
@@ -60,7 +65,7 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
   const environment = openEnvironment(task.dir, { readOnly: true });
   const damaged: DamagedChunk[] = [];
   const merged = new Set<number>();
-  let images: ChunkImage[];
+  let packed: PackedChunk[];
   try {
     const sources = task.chunks.flatMap((entry) => {
       const ref = { kind: "sealed", day: task.day, dir: task.dir, entry } as const;
@@ -74,12 +79,12 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
         return [];
       }
     });
-    images = buildChunks(draftOf(sources), { sealed: true });
+    packed = buildChunks(draftOf(sources), { sealed: true }).map(packChunk);
   } finally {
     await environment.close();
   }
   const rest = manifest.chunks.filter((entry) => !merged.has(entry.id));
-  const next = await addChunks(task.dir, { ...manifest, chunks: rest }, images);
+  const next = await addChunks(task.dir, { ...manifest, chunks: rest }, packed);
   await writeManifest(task.dir, next);
   return { manifest: next, merged: [...merged], damaged };
 }
@@ -192,8 +197,8 @@ async function removeKeys(dir: string, keys: readonly string[]): Promise<void> {
   }
 }
 
-async function addChunks(dir: string, manifest: Manifest, images: readonly ChunkImage[]): Promise<Manifest> {
-  const sealed = images.map((image, i) => sealChunk(image, manifest.chunkNext + i));
+async function addChunks(dir: string, manifest: Manifest, packed: readonly PackedChunk[]): Promise<Manifest> {
+  const sealed = packed.map((chunk, i) => sealChunk(chunk, manifest.chunkNext + i));
   const environment = openEnvironment(dir, { readOnly: false });
   try {
     await environment.write((transaction) => {
@@ -203,7 +208,7 @@ async function addChunks(dir: string, manifest: Manifest, images: readonly Chunk
     await environment.close();
   }
   const keys = new Set(manifest.attributeKeys);
-  for (const { header } of images) {
+  for (const { header } of packed) {
     for (const column of header.columns) {
       if (column.role === "attribute" && keys.size < manifestKeysMax) keys.add(column.key);
     }
@@ -212,7 +217,7 @@ async function addChunks(dir: string, manifest: Manifest, images: readonly Chunk
   return {
     ...manifest,
     version: manifest.version + 1,
-    chunkNext: manifest.chunkNext + images.length,
+    chunkNext: manifest.chunkNext + packed.length,
     chunks: chunks.sort((a, b) => a.timeNsMin - b.timeNsMin || a.id - b.id),
     attributeKeys: [...keys],
   };

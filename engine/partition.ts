@@ -5,7 +5,15 @@
  */
 import { type ChunkHeader, type ChunkImage, type ChunkSource, parseHeader } from "./chunk.ts";
 import { Failure } from "./failure.ts";
-import { FrameKind, frameChecksum, readFrame, writeFrame } from "./frame.ts";
+import {
+  closeFrame,
+  FrameKind,
+  frameChecksum,
+  type PackedFrame,
+  packFrame,
+  readFrame,
+  writeFrame,
+} from "./frame.ts";
 import type { Environment } from "./lmdb.ts";
 import type { ChunkEntry } from "./manifest.ts";
 
@@ -13,10 +21,12 @@ const headerColumn = 0xffff;
 /** Fast to write and close to what higher levels reach on columns that are encoded already. */
 const zstdLevel = 3;
 
+const chunkKeyBytes = 8;
+
 const Part = { payload: 0, filter: 1 } as const;
 
 function chunkKey(chunk: number, column: number, part: number): Buffer {
-  const key = Buffer.alloc(8);
+  const key = Buffer.alloc(chunkKeyBytes);
   key.writeUInt32BE(chunk, 0);
   key.writeUInt16BE(column, 4);
   key.writeUInt16BE(part, 6);
@@ -27,27 +37,46 @@ export function headerKey(chunk: number): Buffer {
   return chunkKey(chunk, headerColumn, Part.payload);
 }
 
+/** A chunk's columns, packed; it has no number yet, so its frames are not closed. */
+export interface PackedChunk {
+  header: ChunkHeader;
+  /** For each column its payload and, if it has one, its membership filter. */
+  columns: { payload: PackedFrame; filter: PackedFrame | undefined }[];
+}
+
+/** Most of the work of sealing; pure. */
+export function packChunk({ header, payloads, filters }: ChunkImage): PackedChunk {
+  const columns = payloads.map((payload, i) => {
+    const filter = filters[i];
+    return {
+      payload: packFrame(chunkKeyBytes, payload, { zstdLevel }),
+      filter: filter === undefined ? undefined : packFrame(chunkKeyBytes, filter, {}),
+    };
+  });
+  return { header, columns };
+}
+
 /** The values of a chunk, framed, and its entry for the manifest. */
 export interface SealedChunk {
   entry: ChunkEntry;
   values: { key: Uint8Array; frame: Uint8Array }[];
 }
 
-export function sealChunk(image: ChunkImage, id: number): SealedChunk {
+export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
   const values: SealedChunk["values"] = [];
-  const header: ChunkHeader = { ...image.header, columns: [] };
-  for (const [i, column] of image.header.columns.entries()) {
-    const sealed = { ...column };
-    const frame = frameOf(chunkKey(id, i, Part.payload), image.payloads[i]!);
-    values.push(frame);
-    sealed.checksum = frameChecksum(frame.frame);
-    sealed.storedBytes = frame.frame.byteLength;
-    const filter = image.filters[i];
+  const header: ChunkHeader = { ...chunk.header, columns: [] };
+  const close = (key: Buffer, packed: PackedFrame): Uint8Array => {
+    closeFrame(packed, FrameKind.column, key);
+    values.push({ key, frame: packed.frame });
+    return packed.frame;
+  };
+  for (const [i, { payload, filter }] of chunk.columns.entries()) {
+    const sealed = { ...chunk.header.columns[i]! };
+    const frame = close(chunkKey(id, i, Part.payload), payload);
+    sealed.checksum = frameChecksum(frame);
+    sealed.storedBytes = frame.byteLength;
     if (filter !== undefined) {
-      const filterKey = chunkKey(id, i, Part.filter);
-      const filterFrame = writeFrame(FrameKind.column, filterKey, filter);
-      values.push({ key: filterKey, frame: filterFrame });
-      sealed.filterChecksum = frameChecksum(filterFrame);
+      sealed.filterChecksum = frameChecksum(close(chunkKey(id, i, Part.filter), filter));
     }
     header.columns.push(sealed);
   }
@@ -113,8 +142,4 @@ export function chunkKeys(id: number, header: ChunkHeader): { key: Buffer; check
     const filter = { key: chunkKey(id, i, Part.filter), checksum: column.filterChecksum };
     return column.filterBytes > 0 ? [payload, filter] : [payload];
   });
-}
-
-function frameOf(key: Uint8Array, payload: Uint8Array): SealedChunk["values"][number] {
-  return { key, frame: writeFrame(FrameKind.column, key, payload, { zstdLevel }) };
 }

@@ -4,6 +4,7 @@ import type { DamageReport } from "./damage.ts";
 import type { FailureKind } from "./failure.ts";
 import type { Field, Step } from "./filter.ts";
 import type { ChunkEntry, Manifest } from "./manifest.ts";
+import type { PackedChunk } from "./partition.ts";
 import type { RowPosition } from "./row.ts";
 import type { TextVector } from "./text.ts";
 
@@ -123,13 +124,19 @@ export interface JoinTask {
   images: ImageRef[];
 }
 
-/** Writes images to a partition as chunks. */
+/** Makes chunks of images of one day. */
+export interface PackTask {
+  kind: "pack";
+  images: ImageRef[];
+}
+
+/** Writes chunks to a partition. */
 export interface SealTask {
   kind: "seal";
   dir: string;
   day: number;
-  images: ImageRef[];
-  /** Every row of the day up to this arrival number is in the images or in the partition already. */
+  chunks: PackedChunk[];
+  /** Every row of the day up to this arrival number is in the chunks or in the partition already. */
   arrivalSealed: number;
 }
 
@@ -175,7 +182,7 @@ interface ForgetTask {
   dir: string;
 }
 
-type KeeperTask = JoinTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
+type KeeperTask = JoinTask | PackTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
 export type WorkerTask = SearchTask | AggregateTask | ReadTask | ForgetTask | KeeperTask;
 
 export interface InspectAnswer {

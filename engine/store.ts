@@ -35,6 +35,7 @@ import {
   unsealedBytesStop,
 } from "./limits.ts";
 import { lockFolder } from "./lock.ts";
+import { Packers } from "./packers.ts";
 import type { DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
 import type { LogRow, RefusedRow, Signal } from "./row.ts";
 import { Scans } from "./scans.ts";
@@ -132,6 +133,7 @@ export class Store {
   readonly #caller = new Scans(callerCacheBytes);
   /** It decodes columns on its own heap. */
   readonly #keeper = new Shard({ concurrent: false, columnCacheBytes: 0 });
+  readonly #packers = new Packers(this.#keeper);
   readonly #damage: DamageReport[] = [];
   readonly #running = new Set<Promise<unknown>>();
   readonly #pendingKeys = new Map<string, Promise<AppendResult>>();
@@ -303,6 +305,7 @@ export class Store {
       catalog: this.#catalog,
       journal: this.#journal,
       keeper: this.#keeper,
+      packers: this.#packers,
       retention: { ageMs: retentionAgeMs, bytes: retentionBytes },
       queriesEnded: () => this.#queriesEnded(),
       forget: async (dir) => {
@@ -372,7 +375,7 @@ export class Store {
   }
 
   async #closeThreads(): Promise<void> {
-    await Promise.all([...this.#shards, this.#keeper].map((shard) => shard.close()));
+    await Promise.all([...this.#shards, this.#keeper, this.#packers].map((shard) => shard.close()));
   }
 
   #assertOpen(): void {

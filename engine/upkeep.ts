@@ -15,7 +15,10 @@ import {
   unsealedBytesMax,
 } from "./limits.ts";
 import type { ChunkEntry, Manifest } from "./manifest.ts";
+
+import type { Packers } from "./packers.ts";
 import type { DamagedChunk, InspectAnswer, MergeAnswer, MergeTask, SealTask, SweepTask } from "./protocol.ts";
+
 import { planRetention, type RetentionOptions } from "./retention.ts";
 import type { Shard } from "./shard.ts";
 
@@ -23,6 +26,7 @@ export interface UpkeepOptions {
   catalog: Catalog;
   journal: Journal;
   keeper: Shard;
+  packers: Packers;
   retention: RetentionOptions;
   /** Resolves once every query that may read what is now superseded has ended. */
   queriesEnded: () => Promise<void>;
@@ -75,7 +79,7 @@ export class Upkeep {
   /** Seals everything that is in memory now. Throws Failure "disk-full". */
   sealAll(): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#eachPartition((partition) => this.#seal(partition));
+      await this.#eachPartition((partition) => this.#seal(partition, { onlyWhole: false }));
       await this.#eachPartition((partition) => this.#merge(partition));
       await this.#retain();
     });
@@ -111,7 +115,7 @@ export class Upkeep {
 
   async #pass(): Promise<void> {
     await this.#eachPartition((partition) =>
-      this.#isDue(partition) ? this.#seal(partition) : this.#join(partition),
+      this.#isDue(partition) ? this.#seal(partition, { onlyWhole: true }) : this.#join(partition),
     );
     await this.#eachPartition((partition) => this.#merge(partition));
     await this.#retain();
@@ -170,20 +174,17 @@ export class Upkeep {
     );
   }
 
-  async #seal(partition: Partition): Promise<void> {
-    const { catalog, journal } = this.#options;
-    const sealed = [...partition.images];
+  /** Seals the images of a partition; with `onlyWhole`, those that fill whole chunks, if any do. */
+  async #seal(partition: Partition, { onlyWhole }: { onlyWhole: boolean }): Promise<void> {
+    const { catalog, journal, packers } = this.#options;
+    const parts = partsOf(partition.images);
+    if (onlyWhole && isLastSpared(parts)) parts.pop();
+    const sealed = parts.flat();
     if (sealed.length === 0) return;
-    const images = sealed.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
+    const chunks = await packers.pack(parts);
     const { dir, day } = partition;
     const arrivalSealed = sealed.reduce((most, image) => Math.max(most, image.arrivalMax), 0);
-    const manifest = await this.#keep<Manifest>(partition, {
-      kind: "seal",
-      dir,
-      day,
-      images,
-      arrivalSealed,
-    });
+    const manifest = await this.#keep<Manifest>(partition, { kind: "seal", dir, day, chunks, arrivalSealed });
     partition.manifest = withoutSetAside(manifest, partition.manifest);
     partition.images = partition.images.filter((image) => !sealed.includes(image));
     const unsealed = catalog
@@ -249,6 +250,30 @@ export class Upkeep {
     await this.#keep<Manifest>(partition, { kind: "sweep", dir: partition.dir, day, chunks: ids });
     log("info", `retention removed the ${ids.length} oldest chunks of ${partition.dir}`);
   }
+}
+
+/** The images in order of arrival, in parts of at most a chunk's rows where images are smaller. */
+function partsOf(images: readonly ImageEntry[]): ImageEntry[][] {
+  const parts: ImageEntry[][] = [];
+  let rows = 0;
+  for (const image of images.toSorted((a, b) => a.arrivalMin - b.arrivalMin)) {
+    if (parts.length === 0 || rows + image.rows > chunkRowsMax) {
+      parts.push([]);
+      rows = 0;
+    }
+    parts.at(-1)!.push(image);
+    rows += image.rows;
+  }
+  return parts;
+}
+
+/** Whether the last part can wait: it would make a small chunk, and what is before it also came before it. */
+function isLastSpared(parts: readonly ImageEntry[][]): boolean {
+  const last = parts.at(-1);
+  if (last === undefined || parts.length < 2) return false;
+  const arrivalMin = last[0]!.arrivalMin;
+  const isApart = parts.slice(0, -1).every((part) => part.every(({ arrivalMax }) => arrivalMax < arrivalMin));
+  return isApart && last.reduce((sum, { rows }) => sum + rows, 0) < chunkRowsMax / 2;
 }
 
 /** Neighbouring small chunks that together make at most one full one. */

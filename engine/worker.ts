@@ -6,9 +6,11 @@ import {
   joinImages,
   mendPartition,
   mergeChunks,
-  sealImages,
+  packImages,
+  sealChunks,
   sweepChunks,
 } from "./keeper.ts";
+
 import type { WorkerAnswer, WorkerTask } from "./protocol.ts";
 import { Scans } from "./scans.ts";
 import { threadOptions } from "./shard.ts";
@@ -36,8 +38,10 @@ function answer(task: WorkerTask): unknown {
       return scans.readers.forget(task.dir);
     case "join":
       return joinImages(task);
+    case "pack":
+      return packImages(task);
     case "seal":
-      return sealImages(task);
+      return sealChunks(task);
     case "merge":
       return mergeChunks(task);
     case "sweep":

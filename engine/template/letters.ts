@@ -30,35 +30,41 @@ function eachRun(bytes: Uint8Array, from: number, to: number, onRun: (run: numbe
 
 export class LetterRuns {
   readonly bits = new Uint8Array((runs + 7) >> 3);
-  /** Distinct runs. */
-  count = 0;
+  /** The runs whose bits are set: mostly few. */
+  readonly #runs: number[] = [];
   readonly #note = (run: number): void => {
-    const bit = 1 << (run & 7);
-    if ((this.bits[run >> 3]! & bit) !== 0) return;
-    this.bits[run >> 3] = this.bits[run >> 3]! | bit;
-    this.count++;
+    if (this.#has(run)) return;
+    this.bits[run >> 3] = this.bits[run >> 3]! | (1 << (run & 7));
+    this.#runs.push(run);
   };
+
+  /** Distinct runs. */
+  get count(): number {
+    return this.#runs.length;
+  }
 
   add(bytes: Uint8Array, from: number, to: number): void {
     eachRun(bytes, from, to, this.#note);
   }
 
   addAll(other: LetterRuns): void {
-    for (let i = 0; i < this.bits.length; i++) this.bits[i] = this.bits[i]! | other.bits[i]!;
+    for (const run of other.#runs) this.#note(run);
   }
 
   /** How many of the runs are not among the others. */
   unknownTo(others: LetterRuns): number {
     let unknown = 0;
-    for (let i = 0; i < this.bits.length; i++) {
-      for (let bits = this.bits[i]! & ~others.bits[i]!; bits !== 0; bits &= bits - 1) unknown++;
-    }
+    for (const run of this.#runs) if (!others.#has(run)) unknown++;
     return unknown;
   }
 
   clear(): void {
-    if (this.count > 0) this.bits.fill(0);
-    this.count = 0;
+    for (const run of this.#runs) this.bits[run >> 3] = 0;
+    this.#runs.length = 0;
+  }
+
+  #has(run: number): boolean {
+    return (this.bits[run >> 3]! & (1 << (run & 7))) !== 0;
   }
 }
 

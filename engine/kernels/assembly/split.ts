@@ -1,0 +1,237 @@
+/**
+ * Messages as templates and variables, as template/split.ts defines them: sixteen bytes are classified at once, and only tokens with
+ * a digit are looked at one by one. Templates are told apart by a hash of what is not variable, then by comparing with the
+ * first message of the template.
+ *
+ * Reads pass the end of the text by at most 15 bytes.
+ */
+
+/** Of the message that is being split. */
+let start: usize = 0;
+let end: usize = 0;
+let hash: u64 = 0;
+/** Behind the last variable. */
+let staticFrom: usize = 0;
+
+let textAt: usize = 0;
+let offsetsAt: usize = 0;
+let codesAt: usize = 0;
+let baseAt: usize = 0;
+let startsAt: usize = 0;
+let endsAt: usize = 0;
+let count: u32 = 0;
+
+let tableAt: usize = 0;
+let tableMask: u32 = 0;
+let hashesAt: usize = 0;
+let firstsAt: usize = 0;
+let templates: u32 = 0;
+
+const multiplier: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/** Where results go: a code a row, the first variable of each row (and one more), start and end of each variable. */
+export function setSplitTarget(codes: usize, base: usize, starts: usize, ends: usize): void {
+  codesAt = codes;
+  baseAt = base;
+  startsAt = starts;
+  endsAt = ends;
+}
+
+/**
+ * Tables: `slots` of mask + 1 words, all zero; a double word of hash and a word of the first row for each template, of
+ * which there may be as many as rows.
+ */
+export function setSplitTables(slots: usize, mask: u32, hashes: usize, firsts: usize): void {
+  tableAt = slots;
+  tableMask = mask;
+  hashesAt = hashes;
+  firstsAt = firsts;
+}
+
+/** Splits the rows and gives the number of templates; -1 where there are more than `max` variables. */
+export function splitRows(bytes: usize, offsets: usize, rows: u32, max: u32): i32 {
+  textAt = bytes;
+  offsetsAt = offsets;
+  count = 0;
+  templates = 0;
+  store<u32>(baseAt, 0);
+  for (let row: u32 = 0; row < rows; row++) {
+    start = bytes + load<u32>(offsets + ((<usize>row) << 2));
+    end = bytes + load<u32>(offsets + ((<usize>row) << 2), 4);
+    // At most every other byte begins a variable.
+    if (<u64>count + ((end - start) >> 1) + 1 > <u64>max) return -1;
+    const first = count;
+    hash = multiplier;
+    staticFrom = start;
+    if (findVariables()) {
+      hashStatic(end);
+    } else {
+      count = first;
+      hash = multiplier;
+      staticFrom = start;
+      put(start, end);
+    }
+    store<u32>(baseAt + ((<usize>row) << 2), count, 4);
+    store<u32>(codesAt + ((<usize>row) << 2), codeOf(row));
+  }
+  return <i32>templates;
+}
+
+export function splitVariables(): u32 {
+  return count;
+}
+
+/** False where the message holds the byte that stands for a variable. */
+function findVariables(): bool {
+  /** Where the token began that goes on from the block before, and whether it had a digit there. */
+  let open: usize = 0;
+  let openDigit = false;
+  for (let at = start; at < end; at += 64) {
+    let tokens: u64 = 0;
+    let digits: u64 = 0;
+    const length = <u32>min<usize>(end - at, 64);
+    for (let i: u32 = 0; i < length; i += 16) {
+      const bytes = v128.load(at + i);
+      const lower = v128.or(bytes, i8x16.splat(0x20));
+      const isDigit = within(bytes, 0x30, 9);
+      let isToken = v128.or(isDigit, within(lower, 0x61, 25));
+      // "-" and ".", "_", and all from 0x80 on.
+      isToken = v128.or(isToken, i8x16.eq(bytes, i8x16.splat(0x2d)));
+      isToken = v128.or(isToken, i8x16.eq(bytes, i8x16.splat(0x2e)));
+      isToken = v128.or(isToken, i8x16.eq(bytes, i8x16.splat(0x5f)));
+      isToken = v128.or(isToken, bytes);
+      tokens |= (<u64>i8x16.bitmask(isToken)) << i;
+      digits |= (<u64>i8x16.bitmask(isDigit)) << i;
+      let whole = <u32>i8x16.bitmask(i8x16.eq(bytes, i8x16.splat(-1)));
+      if (whole != 0) {
+        if (length - i < 16) whole &= ((<u32>1) << (length - i)) - 1;
+        if (whole != 0) return false;
+      }
+    }
+    if (length < 64) {
+      const valid = ((<u64>1) << length) - 1;
+      tokens &= valid;
+      digits &= valid;
+    }
+    if (open != 0) {
+      const gap = ~tokens;
+      const first = gap == 0 ? 64 : ctz(gap);
+      if (first == 64) {
+        if (digits != 0) openDigit = true;
+        continue;
+      }
+      if ((digits & lowBits(first)) != 0) openDigit = true;
+      if (openDigit) put(open, at + <usize>first);
+      open = 0;
+      digits &= ~lowBits(first);
+    }
+    while (digits != 0) {
+      const digit = ctz(digits);
+      const before = ~tokens & lowBits(digit);
+      const from = before == 0 ? 0 : 64 - clz(before);
+      const gap = ~tokens & ~lowBits(digit);
+      if (gap == 0) {
+        open = at + <usize>from;
+        openDigit = true;
+        break;
+      }
+      const to = ctz(gap);
+      put(at + <usize>from, at + <usize>to);
+      digits &= ~lowBits(to);
+    }
+    if (open == 0 && tokens >> 63 != 0) {
+      open = at + <usize>(64 - clz(~tokens));
+      openDigit = false;
+    }
+  }
+  if (open != 0 && openDigit) put(open, end);
+  return true;
+}
+
+/** Lanes whose byte is one of `span` + 1 from `low` on. */
+@inline
+function within(bytes: v128, low: i8, span: i8): v128 {
+  return i8x16.le_u(i8x16.sub(bytes, i8x16.splat(low)), i8x16.splat(span));
+}
+
+/** The lowest `bits` bits, fewer than 64, set. */
+@inline
+function lowBits(bits: u64): u64 {
+  return ((<u64>1) << bits) - 1;
+}
+
+/** Notes a variable. */
+@inline
+function put(from: usize, to: usize): void {
+  hashStatic(from);
+  hash = (hash ^ 0xff) * multiplier;
+  hash ^= hash >> 29;
+  store<u32>(startsAt + ((<usize>count) << 2), <u32>(from - textAt));
+  store<u32>(endsAt + ((<usize>count) << 2), <u32>(to - textAt));
+  count++;
+  staticFrom = to;
+}
+
+/** Takes the bytes from the last variable to `to` into the hash. */
+@inline
+function hashStatic(to: usize): void {
+  let at = staticFrom;
+  for (; at + 8 <= to; at += 8) {
+    hash = (hash ^ load<u64>(at)) * multiplier;
+    hash ^= hash >> 32;
+  }
+  const rest = to - at;
+  if (rest == 0) return;
+  const word = load<u64>(at) & (((<u64>1) << (rest << 3)) - 1);
+  hash = (hash ^ word ^ ((<u64>rest) << 59)) * multiplier;
+  hash ^= hash >> 32;
+}
+
+/** The template of the row that was split last. */
+function codeOf(row: u32): u32 {
+  let slot = (<u32>(hash >> 32) ^ <u32>hash) & tableMask;
+  for (;;) {
+    const known = load<u32>(tableAt + ((<usize>slot) << 2));
+    if (known == 0) break;
+    const code = known - 1;
+    if (load<u64>(hashesAt + ((<usize>code) << 3)) == hash) {
+      if (alike(load<u32>(firstsAt + ((<usize>code) << 2)), row)) return code;
+    }
+    slot = (slot + 1) & tableMask;
+  }
+  const code = templates++;
+  store<u32>(tableAt + ((<usize>slot) << 2), code + 1);
+  store<u64>(hashesAt + ((<usize>code) << 3), hash);
+  store<u32>(firstsAt + ((<usize>code) << 2), row);
+  return code;
+}
+
+/** Whether two rows are the same but for their variables. */
+function alike(a: u32, b: u32): bool {
+  let variableA = load<u32>(baseAt + ((<usize>a) << 2));
+  let variableB = load<u32>(baseAt + ((<usize>b) << 2));
+  const variables = load<u32>(baseAt + ((<usize>a) << 2), 4) - variableA;
+  if (load<u32>(baseAt + ((<usize>b) << 2), 4) - variableB != variables) return false;
+  let atA = load<u32>(offsetsAt + ((<usize>a) << 2));
+  let atB = load<u32>(offsetsAt + ((<usize>b) << 2));
+  for (let i: u32 = 0; i < variables; i++, variableA++, variableB++) {
+    const toA = load<u32>(startsAt + ((<usize>variableA) << 2));
+    const toB = load<u32>(startsAt + ((<usize>variableB) << 2));
+    if (toA - atA != toB - atB || differ(textAt + atA, textAt + atB, toA - atA)) return false;
+    atA = load<u32>(endsAt + ((<usize>variableA) << 2));
+    atB = load<u32>(endsAt + ((<usize>variableB) << 2));
+  }
+  const toA = load<u32>(offsetsAt + ((<usize>a) << 2), 4);
+  const toB = load<u32>(offsetsAt + ((<usize>b) << 2), 4);
+  return toA - atA == toB - atB && !differ(textAt + atA, textAt + atB, toA - atA);
+}
+
+@inline
+function differ(a: usize, b: usize, length: u32): bool {
+  let i: u32 = 0;
+  for (; i + 8 <= length; i += 8) if (load<u64>(a + i) != load<u64>(b + i)) return true;
+  const rest = length - i;
+  if (rest == 0) return false;
+  const unlike = load<u64>(a + i) ^ load<u64>(b + i);
+  return (unlike & (((<u64>1) << (<u64>rest << 3)) - 1)) != 0;
+}
