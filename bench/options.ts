@@ -61,6 +61,7 @@ export function readOptions(args: string[]): BenchOptions {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
   const texts = { rows: text, peers: text, only: text, sets: text, rounds: text, json: text, data: text };
+  // `--revision DIR` is for bench:compare: another working copy, measured in place of the peers.
   const more = { against: text, "train-ticket": text, revision: text, check: flag, profile: flag };
   const { values } = parseArgs({ args, options: { ...texts, ...more } });
   const trainTicketFile = values["train-ticket"] ?? here("../../shared/data/train-ticket/logs.jsonl.gz");
