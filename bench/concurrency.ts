@@ -32,13 +32,13 @@ function heavyQuestion(dataset: Dataset, turn: number): Question {
 }
 
 export async function measureConcurrency(
-  dataFolder: string,
+  storesDir: string,
   dataset: Dataset,
   root: string,
   show: Show,
 ): Promise<ConcurrencyFigure> {
   const seconds = dataset.rows <= trialRowsMax ? trialSeconds : measuredSeconds;
-  return await withLoadedServer(dataFolder, dataset, root, show, async ({ server }) => {
+  return await withLoadedServer(storesDir, dataset, root, show, async ({ server }) => {
     const step = (text: string, done: number): void => show({ step: text, done, total: 4, unit: "stages" });
     step("32 clients: warm up", 0);
     await askSmall(server, dataset, untilMs(seconds / 4));

@@ -28,21 +28,21 @@ const httpRowsMax = 1_000_000;
 const trialRowsMax = 100_000;
 
 /** Rows in memory into the library, one batch after another: encoding alone, and encoding with appending. Making the rows is not counted. */
-export async function measureAppends(dataFolder: string, rows: number, show: Show): Promise<IngestFigure[]> {
+export async function measureAppends(storesDir: string, rows: number, show: Show): Promise<IngestFigure[]> {
   const figures: IngestFigure[] = [];
   for (const batchRows of batchSizes) {
     show({ step: "append rows in memory", done: figures.length, total: 2 * batchSizes.length, unit: "ways" });
-    figures.push(...(await measureBatches(dataFolder, batchRows, rows <= trialRowsMax)));
+    figures.push(...(await measureBatches(storesDir, batchRows, rows <= trialRowsMax)));
   }
   return figures;
 }
 
 async function measureBatches(
-  dataFolder: string,
+  storesDir: string,
   batchRows: number,
   isTrial: boolean,
 ): Promise<IngestFigure[]> {
-  const dir = await mkdtemp(join(dataFolder, "appends-"));
+  const dir = await mkdtemp(join(storesDir, "appends-"));
   const store = await openStore({ dir });
   const source = generateBatches({ profile: "system", seed: 1, rows: Number.MAX_SAFE_INTEGER }, batchRows);
   let batch: LogRow[] = [];
@@ -78,26 +78,26 @@ async function measureBatches(
 
 /** JSON lines as they stand in a file into a server in a process of its own, four requests at a time. */
 export async function measureHttpLoads(
-  dataFolder: string,
+  storesDir: string,
   dataset: Dataset,
   root: string,
   show: Show,
 ): Promise<IngestFigure[]> {
   const figures: IngestFigure[] = [];
   for (const batchRows of batchSizes) {
-    figures.push(await measureHttpLoad(dataFolder, dataset, root, batchRows, show));
+    figures.push(await measureHttpLoad(storesDir, dataset, root, batchRows, show));
   }
   return figures;
 }
 
 async function measureHttpLoad(
-  dataFolder: string,
+  storesDir: string,
   { file, rows: all }: Dataset,
   root: string,
   batchRows: number,
   show: Show,
 ): Promise<IngestFigure> {
-  const dir = await mkdtemp(join(dataFolder, "http-"));
+  const dir = await mkdtemp(join(storesDir, "http-"));
   const server = await startServer(dir, root);
   const rows = Math.min(all, httpRowsMax);
   try {

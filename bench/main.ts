@@ -1,7 +1,7 @@
 /** `npm run bench`: svc beside its peers, on the same rows in the same run. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { measureBandwidth } from "./bandwidth.ts";
 import { missedAims } from "./check.ts";
@@ -11,7 +11,7 @@ import { measureAppends, measureHttpLoads } from "./ingest.ts";
 import type { KernelFigure } from "./kernels.ts";
 import { machineFacts } from "./machine.ts";
 import { measureMixed } from "./mixed.ts";
-import { type BenchOptions, readOptions, type SetName, usage } from "./options.ts";
+import { type BenchOptions, readOptions, type SetName, storesFolder, usage } from "./options.ts";
 import { installPeers } from "./peers.ts";
 import { ProgressLine, type StepProgress } from "./progress.ts";
 import { measureQueries, measureSizes } from "./queries.ts";
@@ -25,6 +25,9 @@ const kernelKinds = "codes,numbers,ids";
 
 async function measure(options: BenchOptions, show: Show): Promise<Report> {
   await installPeers(options.peers, show);
+  // Left over from a run that was broken off.
+  await rm(storesFolder(options), { recursive: true, force: true });
+  await mkdir(storesFolder(options), { recursive: true });
   const report: Report = {
     at: new Date().toISOString(),
     machine: machineFacts(),
@@ -54,19 +57,20 @@ async function measure(options: BenchOptions, show: Show): Promise<Report> {
 
 /** What is measured of svc alone, over HTTP for the most part. */
 async function measureServer(options: BenchOptions, report: Report, show: Show): Promise<void> {
-  const { dataFolder, parts, rows } = options;
+  const { parts, rows } = options;
+  const stores = storesFolder(options);
   const alone = ["ingest", "mixed", "concurrency"] as const;
   if (!alone.some((part) => parts.includes(part))) return;
   const dataset = await datasetNamed(options, "system", rows, show);
   if (parts.includes("ingest")) {
     report.ingest = [
-      ...(await measureAppends(dataFolder, rows, show)),
-      ...(await measureHttpLoads(dataFolder, dataset, root, show)),
+      ...(await measureAppends(stores, rows, show)),
+      ...(await measureHttpLoads(stores, dataset, root, show)),
     ];
   }
-  if (parts.includes("mixed")) report.mixed = await measureMixed(dataFolder, dataset, root, show);
+  if (parts.includes("mixed")) report.mixed = await measureMixed(stores, dataset, root, show);
   if (parts.includes("concurrency")) {
-    report.concurrency = await measureConcurrency(dataFolder, dataset, root, show);
+    report.concurrency = await measureConcurrency(stores, dataset, root, show);
   }
 }
 
@@ -122,22 +126,29 @@ async function run(options: BenchOptions): Promise<void> {
   if (missed.length > 0) process.exitCode = 1;
 }
 
-function readArguments(): BenchOptions | undefined {
+async function main(): Promise<void> {
+  let options: BenchOptions | undefined;
   try {
-    return readOptions(process.argv.slice(2));
+    options = readOptions(process.argv.slice(2));
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
-    return undefined;
+    process.stderr.write(`${textOf(error)}\n${usage}`);
+    process.exitCode = 2;
+    return;
   }
-}
-
-const options = readArguments();
-if (options === undefined) process.exitCode = 2;
-else {
+  if (options === undefined) {
+    process.stdout.write(usage);
+    return;
+  }
   try {
     await run(options);
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${textOf(error)}\n`);
     process.exitCode = 1;
   }
 }
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+await main();

@@ -39,14 +39,14 @@ const trialRowsMax = 100_000;
 const bodyKey = "bench.body";
 
 export async function measureMixed(
-  dataFolder: string,
+  storesDir: string,
   dataset: Dataset,
   root: string,
   show: Show,
 ): Promise<MixedFigure> {
   const seconds = dataset.rows <= trialRowsMax ? trialSeconds : measuredSeconds;
   const bodies = encodeBodies(dataset, (seconds * rowsPerSecondAim) / bodyRows, show);
-  return await withLoadedServer(dataFolder, dataset, root, show, async (serving) => {
+  return await withLoadedServer(storesDir, dataset, root, show, async (serving) => {
     await askFor(serving.server, dataset, seconds / 4, "warm up", show);
     const idle = await askFor(serving.server, dataset, seconds, "query an idle server", show);
     const hose = openHose(serving.server, bodies);

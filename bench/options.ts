@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type QuestionKind, questionKinds } from "./question.ts";
 
@@ -53,17 +53,19 @@ export const usage = `Usage: npm run bench -- [--rows N] [--peers LIST] [--only 
   --data DIR           where rows and stores lie meanwhile, on the disk to be measured (bench/data)
   --train-ticket FILE  logs.jsonl.gz of Train Ticket (../shared/data/train-ticket/logs.jsonl.gz beside the project)
   --check              ends with 1 where a row misses its aim
+  --help               this text
   --profile            CPU profiles of svc's process, in the data folder
 `;
 
-/** Throws an Error with a sentence for people. */
-export function readOptions(args: string[]): BenchOptions {
+/** Undefined where help is asked for. Throws an Error with a sentence for people. */
+export function readOptions(args: string[]): BenchOptions | undefined {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
   const texts = { rows: text, peers: text, only: text, sets: text, rounds: text, json: text, data: text };
   // `--revision DIR` is for bench:compare: another working copy, measured in place of the peers.
   const more = { against: text, "train-ticket": text, revision: text, check: flag, profile: flag };
-  const { values } = parseArgs({ args, options: { ...texts, ...more } });
+  const { values } = parseArgs({ args, options: { ...texts, ...more, help: flag } });
+  if (values.help) return undefined;
   const trainTicketFile = values["train-ticket"] ?? here("../../shared/data/train-ticket/logs.jsonl.gz");
   const hasTrainTicket = existsSync(trainTicketFile);
   const sets = listOf("--sets", values.sets ?? setNames.join(","), setNames);
@@ -88,6 +90,11 @@ export function readOptions(args: string[]): BenchOptions {
     profile: values.profile,
     revisionRoot: revisionRoot === undefined ? undefined : resolve(revisionRoot),
   };
+}
+
+/** Everything in it can be made again. */
+export function storesFolder({ dataFolder }: BenchOptions): string {
+  return join(dataFolder, "stores");
 }
 
 function readOnly(only: string | undefined): Pick<BenchOptions, "parts" | "kinds"> {

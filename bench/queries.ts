@@ -1,9 +1,9 @@
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Answer, answerDifference } from "./answer.ts";
 import type { Dataset } from "./dataset.ts";
 import { type Spread, spreadOf } from "./figures.ts";
-import type { BenchOptions } from "./options.ts";
+import { type BenchOptions, storesFolder } from "./options.ts";
 import { type RoundFigure, runOrder, type Turn, type TurnFigure } from "./order.ts";
 import type { StepProgress } from "./progress.ts";
 import { type Question, type QuestionKind, questionShapes } from "./question.ts";
@@ -45,9 +45,9 @@ export async function measureQueries(
   dataset: Dataset,
   show: Show,
 ): Promise<SystemFigure[]> {
-  const places = await placesFor(options, dataset);
+  const places = placesFor(options, dataset);
+  const figures: SystemFigure[] = [];
   try {
-    const figures: SystemFigure[] = [];
     for (const place of places) {
       const load = await runOrder(place, { do: "load" }, show);
       figures.push({ system: place.system, load, queries: [], memoryBytesPeak: 0 });
@@ -56,7 +56,7 @@ export async function measureQueries(
     await askAll(options, asked, figures, show);
     return figures;
   } finally {
-    await rm(join(options.dataFolder, "stores"), { recursive: true, force: true });
+    await Promise.all(places.map(({ dir }) => rm(dir, { recursive: true, force: true })));
   }
 }
 
@@ -69,22 +69,13 @@ export async function measureSizes(
   return await measureQueries({ ...options, kinds: [] }, dataset, show);
 }
 
-async function placesFor(
-  { dataFolder, peers, revisionRoot }: BenchOptions,
-  dataset: Dataset,
-): Promise<Place[]> {
-  const systems: SystemName[] = [
-    "svc",
-    ...(revisionRoot === undefined ? [] : (["svc-before"] as const)),
-    ...peers,
-  ];
+function placesFor(options: BenchOptions, dataset: Dataset): Place[] {
+  const { peers, revisionRoot } = options;
+  const before: SystemName[] = revisionRoot === undefined ? [] : ["svc-before"];
   const own = new URL("..", import.meta.url).pathname;
-  const stores = join(dataFolder, "stores");
-  await rm(stores, { recursive: true, force: true });
-  await mkdir(stores, { recursive: true });
-  return systems.map((system) => ({
+  return (["svc", ...before, ...peers] as const).map((system) => ({
     system,
-    dir: join(stores, system),
+    dir: join(storesFolder(options), system),
     dataset,
     threads,
     root: system === "svc-before" ? revisionRoot! : own,

@@ -1,5 +1,5 @@
 /** svc as a server with rows in it, and what its clients ask. */
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import type { Agent } from "node:http";
 import { join } from "node:path";
 import type { Dataset } from "./dataset.ts";
@@ -19,14 +19,13 @@ export interface Serving {
 
 /** Runs `use` with a server that holds the data set; removes it afterwards. `use` may put another server into its place. */
 export async function withLoadedServer<T>(
-  dataFolder: string,
+  storesDir: string,
   dataset: Dataset,
   root: string,
   show: Show,
   use: (serving: Serving) => Promise<T>,
 ): Promise<T> {
-  await mkdir(dataFolder, { recursive: true });
-  const dir = await mkdtemp(join(dataFolder, "serving-"));
+  const dir = await mkdtemp(join(storesDir, "serving-"));
   const serving = { server: await startServer(dir, root), dir };
   try {
     await sendFile(serving.server, dataset, loadBatchRows, (done) =>

@@ -45,18 +45,18 @@ function rowOf(line: string, copy: number): GeneratedRow {
   };
 }
 
-/** Another id of the same form: its digits moved on by an amount that depends on the copy and on the digit before. */
+/** Another id of the same form: each digit is moved on by what the copy and the digits before it make. Different ids stay different. */
 function freshId(id: string, copy: number): string {
   let fresh = "";
-  let before = copy;
+  let state = Math.imul(copy, 0x9e3779b1);
   for (const digit of id) {
     if (digit === "-") {
       fresh += digit;
       continue;
     }
     const value = Number.parseInt(digit, 16);
-    fresh += ((value + before + copy) & 15).toString(16);
-    before = value + before * 5;
+    fresh += ((value + (state >>> 28)) & 15).toString(16);
+    state = Math.imul(state ^ (value + 1), 0x01000193);
   }
   return fresh;
 }
