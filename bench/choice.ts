@@ -9,7 +9,7 @@ type Facts = Omit<Dataset, "questions">;
 
 /** Questions of a kind; no process is asked one of them twice while it is timed. */
 const perKind = 60;
-/** Looking for one takes a second in 5 GB. */
+/** Looking for one takes a second in some gigabytes. */
 const candidatesPerKind = 90;
 const blockBytes = 16 * 2 ** 20;
 
@@ -85,9 +85,9 @@ function shuffled(texts: readonly string[]): string[] {
   return texts.toSorted((a, b) => weight(a) - weight(b));
 }
 
-/** Those of the texts before and behind which a letter or a digit stands nowhere in the file. */
+/** Those of the texts before and behind which a letter or a digit stands in no message. */
 async function wholeTokens(
-  { file, fileBytes }: Facts,
+  { textFile }: Facts,
   texts: readonly string[],
   show: (progress: StepProgress) => void,
 ): Promise<Set<string>> {
@@ -95,8 +95,9 @@ async function wholeTokens(
   const needles = new Map(texts.map((text) => [text, Buffer.from(text)]));
   const overlap = 64;
   const block = Buffer.alloc(blockBytes + overlap);
-  const handle = await open(file);
+  const handle = await open(textFile);
   try {
+    const { size: fileBytes } = await handle.stat();
     for (let from = 0; from < fileBytes; from += blockBytes) {
       const { bytesRead } = await handle.read(block, 0, block.length, from);
       for (const text of whole) {
