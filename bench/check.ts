@@ -1,5 +1,5 @@
 import { type QuestionKind, questionKinds, questionShapes } from "./question.ts";
-import { timesBetter, warmMs } from "./ratio.ts";
+import { figureOf, timesBetter, warmMs } from "./ratio.ts";
 import type { Report, SetFigure } from "./report.ts";
 
 /** A sentence for every row of the table in which svc is not as far ahead as it is to be. Rows without a peer are not compared. */
@@ -46,6 +46,8 @@ function missedKernels({ kernels }: Report): string[] {
 function missedQueries({ name, systems }: SetFigure): string[] {
   const miss = (kind: QuestionKind): string[] => {
     const { aim, name: query } = questionShapes[kind];
+    const own = figureOf(systems, "svc")?.queries.find((one) => one.kind === kind);
+    if (own?.failure !== undefined) return [`${name}: ${query}: fails: ${own.failure}`];
     const times = timesBetter(systems, (figure) => warmMs(figure, kind));
     if (times === undefined || times >= aim) return [];
     return [`${name}: ${query}: ${times.toFixed(2)} × the best peer, at least ${aim} ×`];

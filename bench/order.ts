@@ -24,7 +24,7 @@ export interface Turn {
 export interface Outcomes {
   kinds: QuestionKind[];
   load: LoadFigure;
-  cold: { askMs: number; bytesRead: number | undefined };
+  cold: { askMs: number; bytesRead: number | undefined } | { failure: string };
   round: RoundFigure;
   answer: Answer;
 }
@@ -39,6 +39,8 @@ export interface TurnFigure {
   /** In the order of the questions. */
   samplesMs: number[];
   hashes: string[];
+  /** What the system said where it failed to answer a question; then there are no samples. */
+  failure?: string;
 }
 
 export type RunnerMessage =

@@ -4,7 +4,7 @@ import { type Answer, answerDifference } from "./answer.ts";
 import type { Dataset } from "./dataset.ts";
 import { type Spread, spreadOf } from "./figures.ts";
 import { type BenchOptions, storesFolder } from "./options.ts";
-import { type RoundFigure, runOrder, type Turn, type TurnFigure } from "./order.ts";
+import { type Outcomes, type RoundFigure, runOrder, type Turn, type TurnFigure } from "./order.ts";
 import type { StepProgress } from "./progress.ts";
 import { type Question, type QuestionKind, questionShapes } from "./question.ts";
 import type { LoadFigure, Place, SystemName } from "./system.ts";
@@ -26,6 +26,8 @@ export interface QueryFigure {
   coldMs: Spread;
   /** Of columns, as they are stored, that the first question of a fresh process read: median; null where the system does not tell. */
   bytesRead: number | null;
+  /** What the system said where it failed to answer; its times are not to be used then. */
+  failure?: string;
 }
 
 const warmQuestions = 3;
@@ -138,11 +140,7 @@ function turnOf(questions: readonly Question[], kind: QuestionKind, round: numbe
   return { kind, warm, timed };
 }
 
-interface ColdFigure {
-  kind: QuestionKind;
-  askMs: number;
-  bytesRead: number | undefined;
-}
+type ColdFigure = { kind: QuestionKind } & Outcomes["cold"];
 
 async function askCold({ place, kinds }: Asked, round: number, show: Show): Promise<ColdFigure[]> {
   const figures: ColdFigure[] = [];
@@ -162,13 +160,16 @@ function queryFigure(
   rounds: readonly RoundFigure[],
   colds: readonly ColdFigure[],
 ): QueryFigure {
-  const ofKind = colds.filter((cold) => cold.kind === kind);
+  const ofKind = colds.filter((cold) => cold.kind === kind).filter((cold) => "askMs" in cold);
   const bytes = ofKind.map(({ bytesRead }) => bytesRead).filter((read) => read !== undefined);
+  const turns = rounds.map((round) => turnIn(round, kind));
+  const failure = turns.find((turn) => turn.failure !== undefined)?.failure;
   return {
     kind,
-    warmMs: spreadOf(rounds.flatMap((round) => turnIn(round, kind).samplesMs)),
+    warmMs: spreadOf(turns.flatMap(({ samplesMs }) => samplesMs)),
     coldMs: spreadOf(ofKind.map(({ askMs }) => askMs)),
     bytesRead: bytes.length === 0 ? null : spreadOf(bytes).median,
+    ...(failure === undefined ? {} : { failure }),
   };
 }
 
@@ -186,9 +187,11 @@ async function proveEqual(
   const [first, ...others] = asked;
   for (const kind of first!.kinds) {
     const truth = turnIn(rounds[0]![round]!, kind);
+    if (truth.failure !== undefined) continue;
     for (const [at, other] of others.entries()) {
       if (!other.kinds.includes(kind)) continue;
-      const { hashes } = turnIn(rounds[at + 1]![round]!, kind);
+      const { hashes, failure } = turnIn(rounds[at + 1]![round]!, kind);
+      if (failure !== undefined) continue;
       const differs = hashes.findIndex((hash, question) => hash !== truth.hashes[question]);
       if (differs < 0) continue;
       const { timed } = turnOf(first!.place.dataset.questions[kind], kind, round);

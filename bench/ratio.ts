@@ -21,8 +21,10 @@ function bestPeer(
   return values.length === 0 ? undefined : Math.min(...values);
 }
 
+/** Undefined where the system was not asked, or failed. */
 export function warmMs(figure: SystemFigure, kind: QuestionKind): number | undefined {
-  return figure.queries.find((query) => query.kind === kind)?.warmMs.median;
+  const query = figure.queries.find((one) => one.kind === kind);
+  return query === undefined || query.failure !== undefined ? undefined : query.warmMs.median;
 }
 
 /** How many times as much the best peer takes as svc; undefined where one of them is missing. */

@@ -72,7 +72,16 @@ export function formatReport(report: Report, before?: Report): string {
 function formatSet(set: SetFigure, report: Report, before: SetFigure | undefined): string {
   const parts = [setLine(set), queryTable(set, report.bandwidth), coldTable(set), storeTable(set)];
   if (before !== undefined) parts.push(growthTable(set, before));
+  parts.push(...failures(set));
   return parts.join("\n\n");
+}
+
+function failures({ systems }: SetFigure): string[] {
+  return systems.flatMap(({ system, queries }) =>
+    queries
+      .filter(({ failure }) => failure !== undefined)
+      .map(({ kind, failure }) => `${titles[system]} fails to ${questionShapes[kind].name}: ${failure}`),
+  );
 }
 
 function setLine({ name, rows, inputBytes }: SetFigure): string {
@@ -101,6 +110,7 @@ function queryTable(set: SetFigure, { twoThreads }: Bandwidth): string {
       questionShapes[kind].name,
       ...systems.flatMap((figure) => {
         const query = queryOf(figure, kind);
+        if (query?.failure !== undefined) return ["fails", ""];
         return query === undefined
           ? [none, ""]
           : [shortMs(query.warmMs.median), shortMs(query.warmMs.deviation)];
@@ -120,7 +130,10 @@ function coldTable(set: SetFigure): string {
     ...rightColumns([...systems.map(({ system }) => titles[system]), "× best peer"]),
   ];
   const rows = kindsOf(set).map((kind) => {
-    const cold = (figure: SystemFigure): number | undefined => queryOf(figure, kind)?.coldMs.median;
+    const cold = (figure: SystemFigure): number | undefined => {
+      const ms = queryOf(figure, kind)?.coldMs;
+      return ms === undefined || ms.runs === 0 ? undefined : ms.median;
+    };
     const times = timesBetter(systems, cold);
     return [
       questionShapes[kind].name,

@@ -34,8 +34,12 @@ async function carryOut(order: Order, place: Place): Promise<Outcomes[keyof Outc
     case "cold":
       return usingOpen(await system.open(place), async (opened) => {
         const begunMs = performance.now();
-        const { bytesRead } = await opened.ask(order.question);
-        return { askMs: performance.now() - begunMs, bytesRead };
+        try {
+          const { bytesRead } = await opened.ask(order.question);
+          return { askMs: performance.now() - begunMs, bytesRead };
+        } catch (error) {
+          return { failure: failureText(error) };
+        }
       });
     case "round":
       return usingOpen(await system.open(place), (opened) => measureRound(opened, order.turns, place));
@@ -58,9 +62,18 @@ async function measureRound(system: System, turns: readonly Turn[], place: Place
   const figures: TurnFigure[] = [];
   for (const [at, turn] of turns.entries()) {
     show({ step: `query ${place.system}`, done: at, total: turns.length, unit: "kinds" });
-    figures.push(await measureTurn(system, turn));
+    try {
+      figures.push(await measureTurn(system, turn));
+    } catch (error) {
+      figures.push({ kind: turn.kind, samplesMs: [], hashes: [], failure: failureText(error) });
+    }
   }
   return { turns: figures, memoryBytesPeak: process.resourceUsage().maxRSS * 1024 };
+}
+
+/** One question that a system cannot answer does not take the others' figures away. */
+function failureText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Every timed question is asked once; the answers are read and hashed outside of the time. */
