@@ -1,44 +1,30 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type LoadFigure, spreadOf } from "./figures.ts";
-import type { StepProgress } from "./progress.ts";
-import { type Lines, readLines, type Workload } from "./workload.ts";
+import type { Dataset } from "./dataset.ts";
+import { readLines } from "./lines.ts";
 
 /** Requests under way at a time, each on a connection of its own. */
 const connections = 4;
-/** Enough for a steady rate. */
-const rowsMax = 1_000_000;
-const startMsMax = 30_000;
+const startMsMax = 60_000;
 
-/** Sends the workload's lines to a server in a process of its own, bodies as they stand in the file. */
-export async function measureHttpLoad(
-  workload: Workload,
-  batchRows: number,
-  show: (progress: StepProgress) => void,
-): Promise<LoadFigure> {
-  const dir = await mkdtemp(join(workload.dataFolder, "http-"));
-  const server = await startServer(dir);
-  try {
-    return await sendAll(server, workload, batchRows, show);
-  } finally {
-    server.process.kill("SIGTERM");
-    if (server.process.exitCode === null) await once(server.process, "exit");
-    await rm(dir, { recursive: true });
-  }
+/** svc as a server, in a process of its own. */
+export interface Server {
+  /** Answers the JSON of a request. Throws where the status is not 200. */
+  post(path: string, body: Buffer, agent: Agent): Promise<Record<string, unknown>>;
+  /** Largest resident set so far; null where there is no /proc. */
+  memoryBytesPeak(): Promise<number | null>;
+  stop(): Promise<void>;
+  /** kill -9 */
+  kill(): Promise<void>;
 }
 
-interface Server {
-  process: ChildProcess;
-  url: string;
-  token: string;
-}
-
-async function startServer(dir: string): Promise<Server> {
-  const main = new URL("../server/main.ts", import.meta.url).pathname;
+/** Starts the server of the working copy at `root` on the data folder `dir`. Throws with what it said where it does not start. */
+export async function startServer(dir: string, root: string): Promise<Server> {
+  const main = join(root, "server/main.ts");
   const child = spawn(process.execPath, [main, "serve", "--data", dir, "--listen", "127.0.0.1:0"], {
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -50,67 +36,83 @@ async function startServer(dir: string): Promise<Server> {
     if (url === undefined) continue;
     clearTimeout(timer);
     child.stdout.resume();
-    return { process: child, url, token: (await readFile(join(dir, "admin-token"), "utf8")).trim() };
+    return serverAt(child, url, (await readFile(join(dir, "admin-token"), "utf8")).trim());
   }
   throw new Error(`the server did not start: ${complaints.join("").trim()}`);
 }
 
-async function sendAll(
-  server: Server,
-  { file, options }: Workload,
-  batchRows: number,
-  show: (progress: StepProgress) => void,
-): Promise<LoadFigure> {
-  const total = Math.min(options.rows, rowsMax);
-  const bodies = readLines(file, total, batchRows);
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const samplesMs: number[] = [];
-  let rows = 0;
-  let bytes = 0;
-  const sendInTurn = async (): Promise<void> => {
-    for await (const body of bodies) {
-      const begunMs = performance.now();
-      await post(server, agent, body);
-      samplesMs.push(performance.now() - begunMs);
-      rows += body.rows;
-      bytes += body.bytes.length;
-      show({ step: `load over HTTP, ${batchRows} lines a request`, done: rows, total, unit: "rows" });
-    }
+function serverAt(child: ChildProcess, url: string, token: string): Server {
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    await ended;
   };
-  const begunMs = performance.now();
-  await Promise.all(Array.from({ length: connections }, sendInTurn));
-  const seconds = (performance.now() - begunMs) / 1000;
-  agent.destroy();
   return {
-    name: "HTTP, JSON lines",
-    rows,
-    batchRows,
-    rowsPerSecond: rows / seconds,
-    bytesPerSecond: bytes / seconds,
-    batchMs: spreadOf(samplesMs),
-    memoryBytesPeak: await memoryBytesPeak(server.process.pid!),
+    post: (path, body, agent) => post(`${url}${path}`, token, body, agent),
+    memoryBytesPeak: () => memoryBytesPeak(child.pid!),
+    stop: () => end("SIGTERM"),
+    kill: () => end("SIGKILL"),
   };
 }
 
-/** Resolves once the server has acknowledged every row. */
-async function post({ url, token }: Server, agent: Agent, body: Lines): Promise<void> {
+async function post(
+  url: string,
+  token: string,
+  body: Buffer,
+  agent: Agent,
+): Promise<Record<string, unknown>> {
   const headers = {
     Authorization: `Bearer ${token}`,
-    "Content-Type": "application/x-ndjson",
-    "Content-Length": body.bytes.length,
+    "Content-Type": url.includes("/ingest/") ? "application/x-ndjson" : "application/json",
+    "Content-Length": body.length,
   };
-  const sent = request(`${url}/api/v1/ingest/logs`, { method: "POST", agent, headers });
-  sent.end(body.bytes);
+  const sent = request(url, { method: "POST", agent, headers });
+  sent.end(body);
   const [response] = await once(sent, "response");
   const text = Buffer.concat(await response.toArray()).toString();
-  const { accepted } = response.statusCode === 200 ? JSON.parse(text) : { accepted: 0 };
-  if (accepted !== body.rows)
+  if (response.statusCode !== 200)
     throw new Error(`the server answered ${response.statusCode}: ${text.slice(0, 300)}`);
+  return JSON.parse(text);
 }
 
-/** Largest resident set of a process so far; null where there is no /proc. */
 async function memoryBytesPeak(pid: number): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
   return kilobytes === undefined ? null : Number(kilobytes) * 1024;
+}
+
+/** Sends some lines. Throws where not every row was taken. */
+export async function sendRows(server: Server, bytes: Buffer, rows: number, agent: Agent): Promise<void> {
+  const { accepted } = await server.post("/api/v1/ingest/logs", bytes, agent);
+  if (accepted !== rows) throw new Error(`the server took ${accepted} rows of ${rows}`);
+}
+
+/** Sends a data set's lines as they stand in its file. Gives the time of every request, in milliseconds. */
+export async function sendFile(
+  server: Server,
+  { file, rows: total }: Pick<Dataset, "file" | "rows">,
+  batchRows: number,
+  sent: (rows: number) => void,
+): Promise<number[]> {
+  const bodies = readLines(file, total, batchRows);
+  const agent = keepAliveAgent(connections);
+  const samplesMs: number[] = [];
+  let done = 0;
+  const sendInTurn = async (): Promise<void> => {
+    for await (const { bytes, rows } of bodies) {
+      const begunMs = performance.now();
+      await sendRows(server, bytes, rows, agent);
+      samplesMs.push(performance.now() - begunMs);
+      done += rows;
+      sent(done);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, sendInTurn));
+  agent.destroy();
+  return samplesMs;
+}
+
+export function keepAliveAgent(sockets: number): Agent {
+  return new Agent({ keepAlive: true, maxSockets: sockets });
 }

@@ -14,8 +14,21 @@ import { Random } from "../fixtures/random.ts";
 const usage = `Usage: node bench/kernels.ts [--mb 256] [--rounds 9] [--only TEXT]
   --mb      MiB of the vector that each kernel reads
   --rounds  runs of each kernel
-  --only    leaves out the kinds of vectors whose name does not hold the text
+  --only    leaves out the kinds of vectors whose name holds none of these texts, between commas
 `;
+
+/** What was measured of one kind of vector; sent to the process that started this one. */
+export interface KernelFigure {
+  kind: string;
+  vectorBytes: number;
+  subjects: {
+    name: string;
+    rowsPerSecond: number;
+    bytesPerSecond: number;
+    /** Share of the speed at which the same memory is read in the same rounds. */
+    ofRead: number;
+  }[];
+}
 
 interface Subject {
   name: string;
@@ -293,7 +306,7 @@ function median(figures: number[]): number {
   return figures.toSorted((a, b) => a - b)[figures.length >> 1]!;
 }
 
-function measureKind({ name, subjects }: Kind): void {
+function measureKind({ name, subjects }: Kind): KernelFigure {
   const listed = subjects();
   const memory: Subject[] = [
     {
@@ -318,20 +331,43 @@ function measureKind({ name, subjects }: Kind): void {
       if (round > 0) seconds[i]!.push(taken);
     }
   }
-  const speeds = all.map(({ bytes }, i) => bytes / median(seconds[i]!) / 1e9);
-  const [read, copy] = speeds as [number, number];
-  process.stdout.write(`\n${name.padEnd(52)}   G rows/s     GB/s   of read   of copy\n`);
-  for (const [i, subject] of all.entries()) {
-    const rowSpeed = subject.rows / median(seconds[i]!) / 1e9;
+  const speeds = all.map(({ bytes }, i) => bytes / median(seconds[i]!));
+  return {
+    kind: name,
+    vectorBytes,
+    subjects: all.map((subject, i) => ({
+      name: subject.name,
+      rowsPerSecond: subject.rows / median(seconds[i]!),
+      bytesPerSecond: speeds[i]!,
+      ofRead: speeds[i]! / speeds[0]!,
+    })),
+  };
+}
+
+function printed({ kind, subjects }: KernelFigure): string {
+  const head = `\n${kind.padEnd(52)}   G rows/s     GB/s   of read\n`;
+  const lines = subjects.map(({ name, rowsPerSecond, bytesPerSecond, ofRead }) => {
     const figures = [
-      rowSpeed.toFixed(3).padStart(11),
-      speeds[i]!.toFixed(2).padStart(9),
-      `${((speeds[i]! / read) * 100).toFixed(0)} %`.padStart(10),
-      `${((speeds[i]! / copy) * 100).toFixed(0)} %`.padStart(10),
+      (rowsPerSecond / 1e9).toFixed(3).padStart(11),
+      (bytesPerSecond / 1e9).toFixed(2).padStart(9),
+      `${(ofRead * 100).toFixed(0)} %`.padStart(10),
     ];
-    process.stdout.write(`  ${subject.name.padEnd(50)}${figures.join("")}\n`);
+    return `  ${name.padEnd(50)}${figures.join("")}\n`;
+  });
+  return head + lines.join("");
+}
+
+function measureAll(): void {
+  const chosen = options.only.split(",");
+  for (const kind of kinds) {
+    if (!chosen.some((text) => kind.name.includes(text))) continue;
+    const figure = measureKind(kind);
+    if (process.send === undefined) process.stdout.write(printed(figure));
+    else process.send(figure);
   }
 }
 
 if (options.help) process.stdout.write(usage);
-else for (const kind of kinds) if (kind.name.includes(options.only)) measureKind(kind);
+else measureAll();
+// The channel to the process that started this one would keep it alive.
+process.disconnect?.();

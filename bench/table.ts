@@ -4,6 +4,10 @@ export interface Column {
   align: "left" | "right";
 }
 
+export function rightColumns(titles: readonly string[]): Column[] {
+  return titles.map((title) => ({ title, align: "right" }));
+}
+
 /** Rows of text in columns, as lines. */
 export function formatTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const widths = columns.map(({ title }, at) =>

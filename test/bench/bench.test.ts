@@ -4,55 +4,101 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { answerDifference, answerHash, rowAnswer, topAnswer } from "../../bench/answer.ts";
+import { missedAims } from "../../bench/check.ts";
+import { questionShapes } from "../../bench/question.ts";
 import type { Report } from "../../bench/report.ts";
 
+/** One of each way to ask. */
+const kinds = ["absent", "regex", "newestWord", "byService", "byMinuteLevel", "topValues", "trace"] as const;
 const main = new URL("../../bench/main.ts", import.meta.url).pathname;
 const run = promisify(execFile);
 
-describe("the benchmark, on a few rows", () => {
+describe("the benchmark, on a few rows and without peers", () => {
   let dir = "";
   let table = "";
   let report: Report;
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), "svc-bench-"));
     const json = join(dir, "report.json");
-    const { stdout } = await run(process.execPath, [
-      main,
-      "--rows",
-      "5_000",
-      "--json",
-      json,
-      "--data",
-      join(dir, "data"),
-    ]);
+    const files = ["--json", json, "--data", join(dir, "data")];
+    const few = ["--rows", "20_000", "--rounds", "1", "--sets", "system", "--peers", "none"];
+    const { stdout } = await run(process.execPath, [main, ...few, "--only", kinds.join(","), ...files]);
     table = stdout;
     report = JSON.parse(await readFile(json, "utf8"));
   }, 120_000);
   afterAll(() => rm(dir, { recursive: true }));
 
-  test("times five kinds of query and seven ways in", () => {
-    expect(report.queries.map(({ kind }) => kind)).toEqual(["rare", "common", "regex", "service", "trace"]);
-    expect(report.loads.map(({ name, batchRows }) => `${name} ${batchRows}`)).toEqual([
-      "library, encodeBatch 1000",
-      "library, append 1000",
-      "library, encodeBatch 10000",
-      "library, append 10000",
-      "library, from JSON lines 10000",
-      "HTTP, JSON lines 1000",
-      "HTTP, JSON lines 10000",
-    ]);
-    expect(report.store.rows).toBe(5000);
-    for (const { ms } of report.queries) expect(ms.median).toBeGreaterThan(0);
+  test("asks the queries, warm and cold", () => {
+    const { queries, load } = report.sets[0]!.systems[0]!;
+    expect(queries.map(({ kind }) => kind)).toEqual(kinds);
+    for (const { warmMs, coldMs } of queries) {
+      expect(warmMs.median).toBeGreaterThan(0);
+      expect(coldMs.runs).toBe(1);
+    }
+    expect(load.rows).toBe(20_000);
+    expect(load.diskBytes).toBeGreaterThan(100_000);
   });
 
   test("prints what it keeps", () => {
-    for (const { name } of [...report.queries, ...report.loads]) expect(table).toContain(name);
+    for (const kind of kinds) expect(table).toContain(questionShapes[kind].name);
     expect(table).toContain(`Node ${process.version}`);
+  });
+
+  test("misses no aim where there is nothing to compare with", () => {
+    expect(missedAims(report)).toEqual([]);
+  });
+
+  test("misses the aims that a faster peer sets", () => {
+    const [set] = report.sets;
+    const [own] = set!.systems;
+    const faster = own!.queries.map((query) => ({ ...query, warmMs: { ...query.warmMs, median: 0.0001 } }));
+    const peer = { ...own!, system: "duckdb" as const, queries: faster };
+    const missed = missedAims({ ...report, sets: [{ ...set!, systems: [own!, peer] }] });
+    for (const kind of kinds)
+      expect(missed.some((miss) => miss.includes(questionShapes[kind].name))).toBe(true);
   });
 });
 
-test("an unknown option is refused with the usage", async () => {
-  const failed = await run(process.execPath, [main, "--rwos", "5"]).catch((error) => error);
+describe("answers", () => {
+  const row = (timeNs: bigint, message: string, attributes: [string, string][] = []) => ({
+    timeNs,
+    level: "info",
+    message,
+    attributes,
+  });
+
+  test("are equal whatever the order of rows and attributes, and empty attributes are none", () => {
+    const [a, b] = [row(2n, "a", [["x", "1"]]), row(1n, "b")];
+    const other = row(2n, "a", [
+      ["y", ""],
+      ["x", "1"],
+    ]);
+    expect(answerHash(rowAnswer([a, b], 100))).toBe(answerHash(rowAnswer([b, other], 100)));
+    expect(answerHash(rowAnswer([a, b], 100))).not.toBe(answerHash(rowAnswer([a, row(1n, "c")], 100)));
+  });
+
+  test("of a cut list leave out what could as well be another row", () => {
+    const rows = [row(3n, "a"), row(2n, "b"), row(1n, "c")];
+    expect(rowAnswer(rows, 3)).toEqual(rowAnswer([rows[0]!, rows[1]!, row(1n, "other")], 3));
+    const groups = [[["a"], 0, 9] as const, [["b"], 0, 5] as const];
+    expect(topAnswer(groups, 2)).toEqual(topAnswer([groups[0]!, [["c"], 0, 5]], 2));
+    expect(topAnswer(groups, 3)).toHaveLength(2);
+  });
+
+  test("that differ are shown, each side's lines with its sign", () => {
+    expect(answerDifference(["1", "2"], ["2", "3"], 10)).toBe("  - 1\n  + 3");
+  });
+});
+
+test.each([
+  [["--rwos", "5"], "Unknown option '--rwos'"],
+  [["--rows", "many"], "--rows must be a whole number"],
+  [["--peers", "sqlite"], '"sqlite" is none of duckdb, clickhouse, ripgrep'],
+  [["--only", "rare,quick"], '"quick" is none of'],
+])("%j is refused with the usage", async (args, sentence) => {
+  const failed = await run(process.execPath, [main, ...args]).catch((error) => error);
   expect(failed.code).toBe(2);
+  expect(failed.stderr).toContain(sentence);
   expect(failed.stderr).toContain("Usage: npm run bench");
 });

@@ -1,0 +1,73 @@
+import type { NeedleKind } from "../fixtures/needles.ts";
+
+/** The kinds of query, in the order of the table. */
+export const questionKinds = [
+  "absent",
+  "rare",
+  "substring",
+  "phrase",
+  "regex",
+  "number",
+  "id",
+  "ignoreCase",
+  "newestWord",
+  "newestService",
+  "newest",
+  "byService",
+  "byMinuteLevel",
+  "serviceByMinuteLevel",
+  "topValues",
+  "trace",
+] as const;
+export type QuestionKind = (typeof questionKinds)[number];
+
+/** One query with its own needle or value, the same for every system. */
+export interface Question {
+  kind: QuestionKind;
+  /** Needle, regular expression, service or trace id; "" where the kind has none. */
+  text: string;
+  /** Static text that every match of the expression begins with; for `regex` alone. */
+  literal?: string;
+  /** Whole milliseconds since the epoch. From the first row, or some time before it. */
+  startMs: number;
+  /** Inclusive: the whole millisecond. The last row's or later, but for `newest`. */
+  endMs: number;
+}
+
+export interface QuestionShape {
+  name: string;
+  /** What the texts are taken from; undefined where every repetition differs by its time range alone. */
+  needles: NeedleKind | undefined;
+  /** Times faster than the best peer that svc is to be. */
+  aim: number;
+}
+
+export const questionShapes: Readonly<Record<QuestionKind, QuestionShape>> = {
+  absent: { name: "count a word that occurs nowhere", needles: "absent", aim: 10 },
+  rare: { name: "count a rare word", needles: "rare", aim: 10 },
+  substring: { name: "count a common substring", needles: "substring", aim: 10 },
+  phrase: { name: "count a phrase", needles: "phrase", aim: 10 },
+  regex: { name: "count a regular expression", needles: "regex", aim: 10 },
+  number: { name: "count a number in variables", needles: "number", aim: 4 },
+  id: { name: "count a UUID in variables", needles: "id", aim: 4 },
+  ignoreCase: { name: "count a word in any case", needles: "ignoreCase", aim: 4 },
+  newestWord: { name: "newest 100 holding a word", needles: "common", aim: 3 },
+  newestService: { name: "newest 100 of one service", needles: "service", aim: 3 },
+  newest: { name: "newest 100 of all", needles: undefined, aim: 3 },
+  byService: { name: "count by service", needles: undefined, aim: 3 },
+  byMinuteLevel: { name: "count by minute and level", needles: undefined, aim: 3 },
+  serviceByMinuteLevel: { name: "the same for one service", needles: "service", aim: 3 },
+  topValues: { name: "top 10 values of an attribute", needles: undefined, aim: 3 },
+  trace: { name: "find a trace id", needles: "trace", aim: 3 },
+};
+
+/** Rows that a question for the newest asks for. */
+export const newestRows = 100;
+/** More rows than any trace has. */
+export const traceRowsMax = 1000;
+/** The attribute whose most frequent values are asked for, and how many. */
+export const topAttribute = "k8s.pod.name";
+export const topValues = 10;
+
+/** Wide enough that one bucket, aligned to the epoch, holds all rows. */
+export const oneBucketSeconds = 3_000_000_000;

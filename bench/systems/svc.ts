@@ -1,0 +1,159 @@
+/** svc itself, as a program that opens it as a library sees it. */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Store } from "../../engine/index.ts";
+import type { Series } from "../../query/index.ts";
+import { type Answer, countAnswer, groupAnswer, rowAnswer, topAnswer } from "../answer.ts";
+import { allocatedBytes } from "../disk.ts";
+import { sendFile, startServer } from "../http.ts";
+import type { StepProgress } from "../progress.ts";
+import {
+  newestRows,
+  oneBucketSeconds,
+  type Question,
+  type QuestionKind,
+  questionKinds,
+  topValues,
+  traceRowsMax,
+} from "../question.ts";
+import { queryText } from "../svcql.ts";
+import type { LoadFigure, Place, Result, System } from "../system.ts";
+
+type Engine = typeof import("../../engine/index.ts");
+type Query = typeof import("../../query/index.ts");
+
+/** Rows in a request of the load. */
+const loadBatchRows = 10_000;
+/** The store is settled when nothing has changed for so long. */
+const quietMs = 1000;
+const askedEveryMs = 100;
+
+async function libraryAt(root: string): Promise<{ engine: Engine; query: Query }> {
+  const load = (layer: string): Promise<unknown> => import(pathToFileURL(join(root, layer, "index.ts")).href);
+  return { engine: (await load("engine")) as Engine, query: (await load("query")) as Query };
+}
+
+const searchKinds: readonly QuestionKind[] = ["newestWord", "newestService", "newest", "trace"];
+
+/** Revisions from before the counts over time can be asked for rows alone. */
+export async function kinds({ root }: Place): Promise<readonly QuestionKind[]> {
+  const { query } = await libraryAt(root);
+  return "queryTimeseries" in query ? questionKinds : searchKinds;
+}
+
+/** Over HTTP, as rows come in: acknowledged rows are durable and found by queries. */
+export async function load(
+  { dir, dataset, root, threads }: Place,
+  show: (progress: StepProgress) => void,
+): Promise<Omit<LoadFigure, "rows" | "inputBytes">> {
+  await rm(dir, { recursive: true, force: true });
+  const server = await startServer(dir, root);
+  const begunMs = performance.now();
+  let loadSeconds: number;
+  let memoryBytesPeak: number;
+  try {
+    await sendFile(server, dataset, loadBatchRows, (done) =>
+      show({ step: `load ${dataset.name} into svc`, done, total: dataset.rows, unit: "rows" }),
+    );
+    loadSeconds = (performance.now() - begunMs) / 1000;
+    memoryBytesPeak = (await server.memoryBytesPeak()) ?? 0;
+  } finally {
+    await server.stop();
+  }
+  const { engine } = await libraryAt(root);
+  const settleMs = performance.now();
+  const store = await engine.openStore({ dir, threads });
+  try {
+    await store.seal();
+    await settled(store);
+    const { rows } = store.stats();
+    if (rows !== dataset.rows) throw new Error(`svc holds ${rows} rows of ${dataset.rows}`);
+  } finally {
+    await store.close();
+  }
+  const settleSeconds = (performance.now() - settleMs - quietMs) / 1000;
+  return {
+    loadSeconds,
+    settleSeconds,
+    diskBytes: await allocatedBytes(dir),
+    indexBytes: 0,
+    memoryBytesPeak,
+  };
+}
+
+/** Small chunks are merged in the background: waits until that has ended. */
+async function settled(store: Store): Promise<void> {
+  let before = "";
+  let changedMs = performance.now();
+  while (performance.now() - changedMs < quietMs) {
+    const now = JSON.stringify(store.stats());
+    if (now !== before) changedMs = performance.now();
+    before = now;
+    await new Promise((resolve) => setTimeout(resolve, askedEveryMs));
+  }
+}
+
+export async function open({ dir, root, threads }: Place): Promise<System> {
+  const { engine, query } = await libraryAt(root);
+  const store = await engine.openStore({ dir, threads });
+  return { ask: (question) => ask(store, query, question), close: () => store.close() };
+}
+
+function ask(store: Store, query: Query, question: Question): Promise<Result> {
+  return searchKinds.includes(question.kind)
+    ? askRows(store, query, question)
+    : askCounts(store, query, question);
+}
+
+async function askRows(store: Store, query: Query, question: Question): Promise<Result> {
+  const { startMs, endMs, kind } = question;
+  const limit = kind === "trace" ? traceRowsMax : newestRows;
+  const { rows, scanned } = await query.searchLogs(store, {
+    query: queryText(question),
+    startMs,
+    endMs,
+    limit,
+  });
+  return {
+    bytesRead: scanned.bytes,
+    answer: () =>
+      rowAnswer(
+        rows.map((row) => ({ ...row, attributes: Object.entries(row.attributes) })),
+        limit,
+      ),
+  };
+}
+
+async function askCounts(store: Store, query: Query, question: Question): Promise<Result> {
+  const { startMs, endMs, kind } = question;
+  const bucketSeconds = kind === "byMinuteLevel" || kind === "serviceByMinuteLevel" ? 60 : oneBucketSeconds;
+  const asked = { query: queryText(question), startMs, endMs, bucketSeconds };
+  const { series, scanned } = await query.queryTimeseries(store, asked);
+  return {
+    bytesRead: scanned.bytes,
+    answer: () => countsAnswer(kind, series),
+  };
+}
+
+/** A label that the rows lack is not there; there is one label, or none. */
+function countsAnswer(kind: QuestionKind, series: readonly Series[]): Answer {
+  const groups = series.flatMap(({ labels, points }) => {
+    const label = Object.values(labels)[0] ?? "";
+    return points.map(([ms, rows]) => [[label], ms, rows] as const);
+  });
+  switch (kind) {
+    case "byMinuteLevel":
+    case "serviceByMinuteLevel":
+      return groupAnswer(groups);
+    case "byService":
+      return groupAnswer(groups.map(([labels, , rows]) => [labels, 0, rows]));
+    case "topValues":
+      return topAnswer(
+        groups.map(([labels, , rows]) => [labels, 0, rows]),
+        topValues,
+      );
+    default:
+      return countAnswer(groups.reduce((sum, [, , rows]) => sum + rows, 0));
+  }
+}
