@@ -1,6 +1,7 @@
 /** Regular expressions in RE2 syntax: linear time in the text, whatever the pattern. The one importer of re2js. */
 import { RE2JS, RE2Set } from "re2js";
 import { Failure } from "./failure.ts";
+import { Recent } from "./recent.ts";
 
 export interface TextPattern {
   /** Tests a text, or its UTF-8 bytes. */
@@ -81,16 +82,10 @@ function syntaxNode(regexp: Regexp, known: Map<Regexp, SyntaxNode>): SyntaxNode 
 }
 
 /** Compiled patterns keep the automaton that they built so far, so a scan of many chunks builds it once. */
-const compiledPatterns = new Map<string, RE2JS>();
-const compiledPatternsMax = 64;
+const compiledPatterns = new Recent<RE2JS>(64);
 
 function compile(pattern: string): RE2JS {
-  const known = compiledPatterns.get(pattern);
-  if (known !== undefined) return known;
-  const compiled = refusing(pattern, () => RE2JS.compile(pattern));
-  if (compiledPatterns.size >= compiledPatternsMax) compiledPatterns.clear();
-  compiledPatterns.set(pattern, compiled);
-  return compiled;
+  return compiledPatterns.get(pattern, () => refusing(pattern, () => RE2JS.compile(pattern)));
 }
 
 function refusing<T>(pattern: string, read: () => T): T {

@@ -5,6 +5,7 @@
  */
 
 import type { PatternOptions } from "./pattern.ts";
+import { Recent } from "./recent.ts";
 import {
   allOf,
   always,
@@ -39,8 +40,14 @@ const spellingsMax = 4;
 /** Parts of one "and": each further one costs a search and excludes little. */
 const partsMax = 3;
 
+const prefilters = new Recent<Prefilter>(64);
+
 /** What texts must hold so that the pattern can match them. Throws Failure "input" where it is not RE2. */
 export function requirementOf(pattern: string, { whole }: PatternOptions): Prefilter {
+  return prefilters.get(`${whole}:${pattern}`, () => prefilterOf(pattern, whole));
+}
+
+function prefilterOf(pattern: string, whole: boolean): Prefilter {
   const tree = searchTree(pattern, whole);
   const needs = needsOf(tree);
   if (needs.kind === "never") return { needs, proves: never, exact: true };

@@ -3,6 +3,7 @@
  * that the variable can be: its states are sets of the pattern's.
  */
 import type { PatternOptions } from "../pattern.ts";
+import { Recent } from "../recent.ts";
 import { CharClass } from "../template/slot.ts";
 import { slotByte } from "../template/split.ts";
 import { type Alphabet, alphabetOf } from "./alphabet.ts";
@@ -177,21 +178,17 @@ function runeAt(bytes: Uint8Array, at: number, to: number): number {
 const notUtf8 = (0xfffd << 3) | 1;
 
 /** Machines keep what they built so far, so a scan of many chunks builds it once. */
-const machines = new Map<string, PatternMachine | undefined>();
-const machinesMax = 16;
+const machines = new Recent<PatternMachine | undefined>(16);
 
 /**
  * The machine of a pattern; undefined for one that is too large to be taken apart. Throws Failure "input" where it is not RE2.
  */
 export function patternMachine(pattern: string, { whole }: PatternOptions): PatternMachine | undefined {
-  const key = `${whole}:${pattern}`;
-  if (machines.has(key)) return machines.get(key);
-  const nfa = nfaOf(searchTree(pattern, whole), nfaStatesMax);
-  const alphabet = nfa && alphabetOf(nfa.classes);
-  const machine = alphabet && new PatternMachine(new Dfa(nfa, alphabet, whole), alphabet);
-  if (machines.size >= machinesMax) machines.clear();
-  machines.set(key, machine);
-  return machine;
+  return machines.get(`${whole}:${pattern}`, () => {
+    const nfa = nfaOf(searchTree(pattern, whole), nfaStatesMax);
+    const alphabet = nfa && alphabetOf(nfa.classes);
+    return alphabet && new PatternMachine(new Dfa(nfa, alphabet, whole), alphabet);
+  });
 }
 
 /**
