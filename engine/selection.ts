@@ -2,11 +2,11 @@
 import { type Bitmap, clearBit } from "./bitmap.ts";
 import { type Column, type DictionaryColumn, dictionaryTexts } from "./column.ts";
 import { timeMs } from "./day.ts";
-import type { CompareOp, Field, Filter } from "./filter.ts";
+import type { CompareOp, Filter } from "./filter.ts";
 import type { ColumnHeap } from "./heap.ts";
 import { searchMessages } from "./messagesearch.ts";
+import { matchMessages, planPattern } from "./patternsearch.ts";
 import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
-import { type Requirement, requirementOf } from "./prefilter.ts";
 import { compileTextFilter } from "./textsearch.ts";
 import { eachRow, eachValue } from "./valuefilter.ts";
 import type { ChunkView } from "./view.ts";
@@ -222,11 +222,14 @@ function idFilter(
 
 /** A pattern asks for texts first: most rows are settled by those, and only what they leave open is matched. */
 function patternFilter(filter: Extract<LeafFilter, { kind: "matches" }>, scope: FilterScope): BlockFilter {
-  const { needs, proves, exact } = requirementOf(filter.pattern, filter);
-  const needed = compile(requirementFilter(needs, filter.field), scope);
+  const { needs, proves, exact } = planPattern(filter);
+  const needed = compile(needs, scope);
   if (exact) return needed;
-  const proven = compile(requirementFilter(proves, filter.field), scope);
-  const matching = compileValues(filter, scope.view.column({ kind: "message" }), scope);
+  const proven = compile(proves, scope);
+  const column = scope.view.column({ kind: "message" });
+  const matching =
+    (column.kind === "message" ? matchMessages(filter, column, scope) : undefined) ??
+    compileValues(filter, column, scope);
   const { kernels, scratch } = scope.view.heap;
   return (block) => {
     needed(block);
@@ -237,18 +240,6 @@ function patternFilter(filter: Extract<LeafFilter, { kind: "matches" }>, scope: 
     matching(block);
     kernels.or(block.selection, settled);
   };
-}
-
-function requirementFilter(requirement: Requirement, field: Field): Filter {
-  switch (requirement.kind) {
-    case "text":
-      return { kind: "contains", field, text: requirement.text, ignoreCase: requirement.ignoreCase };
-    case "and":
-    case "or":
-      return { kind: requirement.kind, of: requirement.of.map((part) => requirementFilter(part, field)) };
-    default:
-      return requirement;
-  }
 }
 
 /** Text is looked for in the whole chunk at once: templates and variables do not lie in the order of the rows. */

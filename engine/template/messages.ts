@@ -114,23 +114,29 @@ export class MessageColumn {
     return { kinds: Uint8Array.from(slots, (slot) => this.kinds[slot]!), rows };
   }
 
-  /** The message of one row; the bytes are overwritten by the next call. */
-  messageAt(row: number): Uint8Array {
+  /** Calls with the parts of one row's message, in order. */
+  eachPiece(row: number, onPiece: (bytes: Uint8Array, from: number, to: number) => void): void {
     const template = this.codes[row]!;
     const rank = this.order.rankOf[row]!;
     const { bytes, offsets } = this.templates;
-    const end = offsets[template + 1]!;
     let from = offsets[template]!;
-    let length = 0;
     for (let slot = this.slotBase[template]!; slot < this.slotBase[template + 1]!; slot++) {
       const place = this.slotPlaces[slot]!;
-      length = append(bytes, from, place, length);
+      onPiece(bytes, from, place);
       const { text, first, codesAt, codes } = this.group(groupOf(this.classes[slot]!));
       const value = textIndex(first, codesAt, codes, this.placeOf[slot]!, rank);
-      length = append(text.bytes, text.offsets[value]!, text.offsets[value + 1]!, length);
+      onPiece(text.bytes, text.offsets[value]!, text.offsets[value + 1]!);
       from = place + 1;
     }
-    length = append(bytes, from, end, length);
+    onPiece(bytes, from, offsets[template + 1]!);
+  }
+
+  /** The message of one row; the bytes are overwritten by the next call. */
+  messageAt(row: number): Uint8Array {
+    let length = 0;
+    this.eachPiece(row, (bytes, from, to) => {
+      length = append(bytes, from, to, length);
+    });
     return scratch.subarray(0, length);
   }
 }

@@ -140,6 +140,21 @@ function makeRows(number: number): LogRow[] {
     .map((text, i) => ({ timeNs: startNs + BigInt(i), level: "", message: text, attributes: {} }));
 }
 
+/** Patterns out of pieces of messages, with holes in them, side by side, at the ends. */
+function arbitraryPattern(cut: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const literal = cut.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const hole = fc.constantFrom(".*", "[0-9]+", "\\w+", "[^ ]*", ".", "\\b", "(?:x|7)?");
+  return fc.oneof(
+    fc.constantFrom("[0-9]{3}", "^user", "err|ok", "7x.$", "(?i)GET", "\\d+\\D\\d+"),
+    fc.tuple(literal, hole, literal).map((parts) => parts.join("")),
+    fc.tuple(literal, literal).map(([a, b]) => `${a}|${b}`),
+    fc.tuple(hole, literal, hole).map((parts) => parts.join("")),
+    literal.map((text) => `(?i)${text}`),
+    literal.map((text) => `^${text}`),
+    literal.map((text) => `${text}$`),
+  );
+}
+
 function arbitraryFilter(rows: readonly LogRow[]): fc.Arbitrary<Filter> {
   const cut = fc
     .tuple(
@@ -167,10 +182,10 @@ function arbitraryFilter(rows: readonly LogRow[]): fc.Arbitrary<Filter> {
     },
     { weight: 1, arbitrary: text.map((value): Filter => ({ kind: "equals", field, value })) },
     {
-      weight: 1,
+      weight: 3,
       arbitrary: fc
-        .constantFrom("[0-9]{3}", "^user", "err|ok", "7x.$", "(?i)GET")
-        .map((pattern): Filter => ({ kind: "matches", field, pattern, whole: false })),
+        .tuple(arbitraryPattern(cut), fc.boolean())
+        .map(([pattern, whole]): Filter => ({ kind: "matches", field, pattern, whole })),
     },
   );
 }
