@@ -1,0 +1,107 @@
+/** Folders that earlier builds wrote: what they hold is read, searched and verified for ever. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { zstdDecompressSync } from "node:zlib";
+import { afterEach, expect, test } from "vitest";
+import { type Filter, openStore, storeInventory, verifyStore } from "../../engine/index.ts";
+import { formatRows, sealedRows } from "../../fixtures/format/rows.ts";
+import { runSteps } from "../query/naive.ts";
+
+const folders = join(import.meta.dirname, "../../fixtures/format");
+const versions = readdirSync(folders).filter((name) => /^v\d+$/.test(name));
+const dir = mkdtempSync(join(tmpdir(), "svc-format-"));
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+function unpack(version: string): string {
+  const target = join(dir, version);
+  for (const entry of readdirSync(join(folders, version), { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const unpacked = join(target, path.slice(join(folders, version).length + 1).replace(/\.zst$/, ""));
+    mkdirSync(dirname(unpacked), { recursive: true });
+    writeFileSync(unpacked, zstdDecompressSync(readFileSync(path)));
+  }
+  return target;
+}
+
+test("there is a folder of every format since the first", () => {
+  expect(versions).toContain("v1");
+});
+
+test.each(versions)("a folder of format %s has every row, and answers as the rows do", async (version) => {
+  const folder = unpack(version);
+  expect((await verifyStore(folder)).damage).toEqual([]);
+  const { columns } = await storeInventory(folder);
+  const encodings = new Set(columns.flatMap((column) => Object.keys(column.encodings)));
+  const all = ["constant", "delta", "dictionary", "float", "hex", "integer", "template", "text", "variables"];
+  expect([...encodings].sort()).toEqual(all);
+
+  const rows = formatRows();
+  const store = await openStore({ dir: folder, threads: 1 });
+  try {
+    expect(store.stats()).toMatchObject({
+      rows: rows.length,
+      unsealedRows: rows.length - sealedRows,
+      damage: [],
+    });
+    const search = (filter: Filter) =>
+      store.search({
+        signal: "logs",
+        fromNs: 0n,
+        toNs: 2n ** 62n,
+        steps: [{ kind: "filter", filter }],
+        limit: 10_000,
+      });
+    const found = await search({ kind: "always" });
+    const stored = found.rows.map(({ timeNs, level, message, attributes }) => ({
+      timeNs,
+      level,
+      message,
+      attributes: { ...attributes },
+    }));
+    expect(stored.reverse()).toEqual(rows);
+    for (const filter of filters) {
+      const wanted = runSteps([{ kind: "filter", filter }], rows).map(({ message }) => message);
+      const messages = (await search(filter)).rows.map(({ message }) => message);
+      expect(messages.reverse(), JSON.stringify(filter)).toEqual(wanted);
+      expect(wanted.length, JSON.stringify(filter)).toBeGreaterThan(0);
+    }
+    const ids = new Set(rows.map(({ attributes }) => attributes.trace_id));
+    const { groups } = await store.aggregate({
+      signal: "logs",
+      fromNs: 0n,
+      toNs: 2n ** 62n,
+      steps: [],
+      groupBy: [{ kind: "attribute", key: "trace_id" }],
+      aggregates: [{ op: "count" }],
+    });
+    expect(groups).toBe(ids.size);
+  } finally {
+    await store.close();
+  }
+});
+
+const message = { kind: "message" } as const;
+const filters: Filter[] = [
+  ...[
+    "took 7.5 ms",
+    "u7919 ended",
+    "order-0000",
+    "überschritten: Ünï4,",
+    "long long",
+    "99999",
+    " opened v1.5.2",
+    "a",
+  ].map((text): Filter => ({ kind: "contains", field: message, text, ignoreCase: false })),
+  { kind: "contains", field: message, text: "queue DEPTH 7".toLowerCase(), ignoreCase: true },
+  { kind: "matches", field: message, pattern: "closed$|status=20[01]", whole: false },
+  {
+    kind: "equals",
+    field: { kind: "attribute", key: "trace_id" },
+    value: formatRows()[9]!.attributes.trace_id!,
+  },
+  { kind: "equals", field: { kind: "attribute", key: "rare.2895" }, value: "value 2895" },
+  { kind: "compares", field: { kind: "attribute", key: "ratio" }, op: ">", number: 120 },
+  { kind: "equals", field: { kind: "level" }, value: "error" },
+];
