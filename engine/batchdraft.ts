@@ -12,7 +12,7 @@ import {
   messageBytesMax,
 } from "./limits.ts";
 import type { LogRow, RefusedRow, Signal } from "./row.ts";
-import { decodeText, grown } from "./text.ts";
+import { grown } from "./text.ts";
 import { type ByteSource, byteSource, TextTable } from "./texttable.ts";
 
 const daySeconds = 86_400;
@@ -178,8 +178,7 @@ export class BatchDraft {
   }
 
   #newColumn(draft: ChunkDraft, columns: DayDraft["columns"], key: number): AttributeDraft {
-    const { offsets, bytes } = this.#keys.texts();
-    const column = attributeOf(draft, decodeText(bytes, offsets[key]!, offsets[key + 1]!));
+    const column = attributeOf(draft, this.#keys.textOf(key));
     columns[key] = column;
     return column;
   }
@@ -194,18 +193,14 @@ export class BatchDraft {
       return `the message is longer than ${messageBytesMax} bytes`;
     }
     if (row.levelTo - row.levelFrom > levelBytesMax) return `log_level is longer than ${levelBytesMax} bytes`;
-    const { offsets, bytes } = this.#keys.texts();
     for (let i = 0; i < row.attributes; i++) {
       if (i === attributesPerRowMax) return `more than ${attributesPerRowMax} attributes`;
-      const keyFrom = offsets[row.keys[i]!]!;
-      const keyTo = offsets[row.keys[i]! + 1]!;
-      if (keyTo - keyFrom > attributeKeyBytesMax) {
-        const key = decodeText(bytes, keyFrom, keyTo).slice(0, 40);
-        return `attribute key "${key}…" is longer than ${attributeKeyBytesMax} bytes`;
+      const key = row.keys[i]!;
+      if (this.#keys.lengthOf(key) > attributeKeyBytesMax) {
+        return `attribute key "${this.#keys.textOf(key).slice(0, 40)}…" is longer than ${attributeKeyBytesMax} bytes`;
       }
       if (row.to[i]! - row.from[i]! > attributeValueBytesMax) {
-        const key = decodeText(bytes, keyFrom, keyTo);
-        return `attribute "${key}" is longer than ${attributeValueBytesMax} bytes`;
+        return `attribute "${this.#keys.textOf(key)}" is longer than ${attributeValueBytesMax} bytes`;
       }
     }
     return undefined;

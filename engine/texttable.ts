@@ -1,6 +1,6 @@
 /** Distinct texts and their codes, found by their bytes: no string is made for a value that was seen before. */
 import { hashBytes } from "./membership.ts";
-import { grown, plainBytes, type TextVector } from "./text.ts";
+import { decodeText, grown, plainBytes, type TextVector } from "./text.ts";
 
 /** Bytes, and a view of the same bytes for code that reads words of them. */
 export interface ByteSource {
@@ -39,6 +39,15 @@ export class TextTable {
   /** The code of source[from, to), or -1. */
   find(source: ByteSource, from: number, to: number): number {
     return this.#slots[this.#slotOf(source, from, to, hashBytes(source.view, from, to))]! - 1;
+  }
+
+  /** Bytes of the text with that code. */
+  lengthOf(code: number): number {
+    return this.#offsets[code + 1]! - this.#offsets[code]!;
+  }
+
+  textOf(code: number): string {
+    return decodeText(this.#source.bytes, this.#offsets[code]!, this.#offsets[code + 1]!);
   }
 
   /** The texts in the order of their codes; in place, so valid until the next one is added. */

@@ -1,4 +1,5 @@
-/** The public face of the server layer: a server in this process, for tests and benchmarks. */
+/** The public face of the server layer: a server in this process, and the way from a body to a batch, for tests and benchmarks. */
 
+export { decodeBody } from "./ingest/decode.ts";
 export type { Service, ServiceSettings } from "./service.ts";
 export { startService } from "./service.ts";

@@ -20,7 +20,14 @@ const closingBrace = 0x7d;
 
 /** Fields of a row, by their bytes; every other one is an attribute. */
 const Field = { timeUnixNano: 1, timestamp: 2, log_level: 4, message: 8, attributes: 16 } as const;
-const fields = Object.entries(Field).map(([name, bit]) => ({ bit, bytes: Buffer.from(name, "latin1") }));
+/** By length: no more than two fields have the same. */
+const fieldsOfLength = Object.entries(Field).reduce<{ bit: number; bytes: Buffer }[][]>(
+  (lists, [name, bit]) => {
+    lists[name.length] = [...(lists[name.length] ?? []), { bit, bytes: Buffer.from(name, "latin1") }];
+    return lists;
+  },
+  Array.from({ length: 16 }, () => []),
+);
 
 const booleans = ["true", "false"].map((text) => Buffer.from(text, "latin1"));
 const nullLiteral = Buffer.from("null", "latin1");
@@ -34,6 +41,7 @@ export class JsonLines {
   /** Rows without a time of their own, which have the time of arrival. */
   untimed = 0;
   readonly #body: Buffer;
+  readonly #view: DataView;
   readonly #text: JsonText;
   readonly #draft: BatchDraft;
   readonly #arrivalMs: number;
@@ -53,6 +61,7 @@ export class JsonLines {
   /** Where it decodes escapes, it writes into the body. */
   constructor(body: Buffer, draft: BatchDraft, options: { arrivalMs: number }) {
     this.#body = body;
+    this.#view = new DataView(body.buffer, body.byteOffset, body.byteLength);
     this.#text = new JsonText(body);
     this.#draft = draft;
     this.#arrivalMs = options.arrivalMs;
@@ -217,12 +226,14 @@ export class JsonLines {
   /** Whether the key of the row before stands here too, with its quote. */
   #isForeseen(keyFrom: number, member: number): boolean {
     if (member >= this.#shape.attributes) return false;
-    const body = this.#body;
-    const to = this.#shape.to[member]!;
+    const view = this.#view;
+    const to = this.#shape.to[member]! + 1;
+    let own = this.#shape.from[member]!;
     let at = keyFrom;
-    for (let own = this.#shape.from[member]!; own <= to; own++, at++)
-      if (body[own] !== body[at]) return false;
-    return at <= this.#to;
+    if (at + to - own > this.#to) return false;
+    for (; own + 4 <= to; own += 4, at += 4) if (view.getInt32(own) !== view.getInt32(at)) return false;
+    for (; own < to; own++, at++) if (view.getInt8(own) !== view.getInt8(at)) return false;
+    return true;
   }
 
   /** Notes the key as the one to come in the next row; returns its end, or -1. */
@@ -255,8 +266,10 @@ export class JsonLines {
   }
 
   #fieldAt(keyFrom: number, keyTo: number): number {
-    for (const { bit, bytes } of fields) {
-      if (bytes.length === keyTo - keyFrom && this.#stands(bytes, keyFrom)) return bit;
+    const candidates = fieldsOfLength[keyTo - keyFrom];
+    if (candidates === undefined) return 0;
+    for (let i = 0; i < candidates.length; i++) {
+      if (this.#stands(candidates[i]!.bytes, keyFrom)) return candidates[i]!.bit;
     }
     return 0;
   }

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { BatchDraft, encodeBatch, type LogRow } from "../../engine/index.ts";
-import { decodeBody } from "../../server/ingest/decode.ts";
+import { decodeBody } from "../../server/index.ts";
 import { JsonLines } from "../../server/ingest/json-lines.ts";
 import { RowProblem, readLogRow } from "../../server/ingest/log-row.ts";
 
