@@ -21,6 +21,11 @@ export class SplitKernel {
   readonly #exports = instantiateKernels<Exports>(this.#arena.memory);
   #blocks: Block[] = [];
 
+  /** Its memory, which never shrinks. */
+  get byteLength(): number {
+    return this.#arena.memory.buffer.byteLength;
+  }
+
   /** Undefined where there is no memory for it. */
   split(text: TextVector): Split | undefined {
     const rows = text.offsets.length - 1;

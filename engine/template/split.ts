@@ -20,6 +20,8 @@ export interface SplitMessages extends Omit<Split, "firstRows"> {
 
 /** Fewer messages are not worth the way into the kernel's memory. */
 const kernelRowsMin = 64;
+/** A kernel that some unusual messages made larger than this is given up. */
+const kernelBytesKept = 192 * 1024 * 1024;
 /** One a thread, made when first needed. */
 let kernel: SplitKernel | undefined;
 
@@ -32,7 +34,9 @@ export function splitMessages(text: TextVector): SplitMessages {
 function splitText(text: TextVector): Split {
   if (textCount(text) < kernelRowsMin) return plainSplit(text);
   kernel ??= new SplitKernel();
-  return kernel.split(text) ?? plainSplit(text);
+  const split = kernel.split(text) ?? plainSplit(text);
+  if (kernel.byteLength > kernelBytesKept) kernel = undefined;
+  return split;
 }
 
 function templateOf({ bytes, offsets }: TextVector, split: Omit<Split, "firstRows">, row: number): Buffer {
