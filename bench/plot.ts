@@ -72,9 +72,10 @@ function plot(report: Report): string {
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${top + 24}" font-family="sans-serif" font-size="13">
 <style>
-  svg { background: #fff } text { fill: #222 } .title { font-weight: bold } .tick { text-anchor: middle; font-size: 11px; fill: #666 }
+  text { fill: #222 } .title { font-weight: bold } .tick { text-anchor: middle; font-size: 11px; fill: #666 }
   line { stroke: #ddd } .one { stroke: #222 } .aim { stroke: #d9480f; stroke-width: 2 } .met { fill: #2b8a3e } .missed { fill: #868e96 }
 </style>
+<rect width="100%" height="100%" fill="#fff"/>
 ${charts.join("\n")}
 <text class="tick" x="${width / 2}" y="${top + 14}">orange: the aim; green: reached. ${report.machine.cores} cores of ${report.machine.cpu}, revision ${report.machine.revision ?? "unknown"}</text>
 </svg>
