@@ -71,6 +71,7 @@ function plot(report: Report): string {
     return drawn;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${top + 24}" font-family="sans-serif" font-size="13">
+<title>How many times faster than the best peer svc answers</title>
 <style>
   text { fill: #222 } .title { font-weight: bold } .tick { text-anchor: middle; font-size: 11px; fill: #666 }
   line { stroke: #ddd } .one { stroke: #222 } .aim { stroke: #d9480f; stroke-width: 2 } .met { fill: #2b8a3e } .missed { fill: #868e96 }
