@@ -140,8 +140,8 @@ function addMessage(
   const repeatables = attributes.flatMap(([key, { values, codes }]) =>
     textCount(values) > headerValuesMax ? [{ key, values, codes }] : [],
   );
-  const { message, variables } = encodeMessage(text, repeatables);
-  add(columnHeader("message", "", rows), message, undefined);
+  const { message, filter, variables } = encodeMessage(text, repeatables);
+  add(columnHeader("message", "", rows), message, filter);
   for (const group of variables) add(columnHeader("variables", group.group, rows), group, group.filter);
 }
 

@@ -25,6 +25,7 @@ export interface ColumnHeader {
   /** Where the column is sealed: the checksums of its frames and their bytes. */
   checksum?: number;
   filterChecksum?: number;
+  filterStoredBytes?: number;
   storedBytes?: number;
 }
 

@@ -77,11 +77,12 @@ export interface EncodedVariables extends EncodedColumn {
 export function encodeMessage(
   text: TextVector,
   repeatables: readonly Repeatable[],
-): { message: EncodedColumn; variables: EncodedVariables[] } {
+): { message: EncodedColumn; filter: Uint8Array | undefined; variables: EncodedVariables[] } {
   const encoded = encodeMessages(text, repeatables);
-  if (encoded === undefined) return { message: encodeText(text), variables: [] };
+  if (encoded === undefined) return { message: encodeText(text), filter: undefined, variables: [] };
   return {
     message: column("template", { ...encoded.templates, encoding: Encoding.template }),
+    filter: encoded.filter,
     variables: encoded.groups.map(({ name, payload, filter }) => ({
       ...column("variables", { ...payload, encoding: Encoding.variables }),
       group: name,

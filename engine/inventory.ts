@@ -100,7 +100,7 @@ function addColumn(columns: Map<string, ColumnInventory>, header: ColumnHeader):
   column.encodings[header.encoding] = (column.encodings[header.encoding] ?? 0) + 1;
   column.rows += header.present;
   column.encodedBytes += header.payloadBytes + header.filterBytes;
-  column.storedBytes += (header.storedBytes ?? 0) + header.filterBytes;
+  column.storedBytes += (header.storedBytes ?? 0) + (header.filterStoredBytes ?? 0);
 }
 
 /** As the file system gives them out, in blocks of 512 bytes. */

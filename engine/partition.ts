@@ -50,7 +50,7 @@ export function packChunk({ header, payloads, filters }: ChunkImage): PackedChun
     const filter = filters[i];
     return {
       payload: packFrame(chunkKeyBytes, payload, { zstdLevel }),
-      filter: filter === undefined ? undefined : packFrame(chunkKeyBytes, filter, {}),
+      filter: filter === undefined ? undefined : packFrame(chunkKeyBytes, filter, { zstdLevel }),
     };
   });
   return { header, columns };
@@ -76,7 +76,9 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
     sealed.checksum = frameChecksum(frame);
     sealed.storedBytes = frame.byteLength;
     if (filter !== undefined) {
-      sealed.filterChecksum = frameChecksum(close(chunkKey(id, i, Part.filter), filter));
+      const filterFrame = close(chunkKey(id, i, Part.filter), filter);
+      sealed.filterChecksum = frameChecksum(filterFrame);
+      sealed.filterStoredBytes = filterFrame.byteLength;
     }
     header.columns.push(sealed);
   }

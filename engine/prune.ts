@@ -3,7 +3,9 @@ import type { ColumnHeader } from "./chunk.ts";
 import { findColumn } from "./chunk.ts";
 import type { Filter } from "./filter.ts";
 import { hashText, mayContain } from "./membership.ts";
+import { planPattern } from "./patternsearch.ts";
 import { compareNumbers, type LeafFilter, valueTest } from "./predicate.ts";
+import { letterRunsOf, mayHoldRuns, RunWidth } from "./template/letters.ts";
 import type { ChunkView } from "./view.ts";
 
 /** How many of the chunk's rows pass: all, none, or some as far as statistics can tell. */
@@ -54,7 +56,9 @@ function judgeLeaf(filter: LeafFilter, view: ChunkView): Verdict {
   }
   if (column.values !== undefined) return judgeValues(filter, column, view.rows);
   if (outOfBounds(filter, column)) return "none";
-  return excludedByMembership(filter, view) ? "none" : "some";
+  if (filter.kind === "matches" && field.kind === "message")
+    return judge(planPattern(filter).needs, view) === "none" ? "none" : "some";
+  return excludedByMembership(filter, view) || excludedByLetters(filter, view) ? "none" : "some";
 }
 
 function judgeValues(filter: LeafFilter, column: ColumnHeader, rows: number): Verdict {
@@ -70,6 +74,15 @@ function outOfBounds(filter: LeafFilter, { min, max }: ColumnHeader): boolean {
   if (filter.kind !== "compares" || min === undefined || max === undefined) return false;
   const { op, number } = filter;
   return !compareNumbers(min, op, number) && !compareNumbers(max, op, number);
+}
+
+/** A word with a run of letters that no message of the chunk has is in none of them. */
+function excludedByLetters(filter: LeafFilter, view: ChunkView): boolean {
+  if (filter.kind !== "contains" || filter.field.kind !== "message") return false;
+  const wanted = letterRunsOf(Buffer.from(filter.text, "utf8"), RunWidth.messages);
+  if (wanted.length === 0) return false;
+  const runs = view.membership(filter.field);
+  return runs !== undefined && !mayHoldRuns(runs, wanted);
 }
 
 function excludedByMembership(filter: LeafFilter, view: ChunkView): boolean {

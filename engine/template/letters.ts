@@ -1,11 +1,10 @@
 /**
- * Which runs of three letters occur in some texts, case ignored: one bit for each of the 26³. A needle with another run lies in
- * none of them.
+ * Which runs of so many letters occur in some texts, case ignored: one bit for each of the 26³ or 26⁴. A needle with another run
+ * lies in none of them.
  */
 import { foldedByte } from "../fold.ts";
 
 const letters = 26;
-const runs = letters ** 3;
 
 /** 0 for "a" to 25 for "z", whatever the case; 26 for all else. */
 const letterOf = Uint8Array.from({ length: 256 }, (_, byte) => {
@@ -13,8 +12,18 @@ const letterOf = Uint8Array.from({ length: 256 }, (_, byte) => {
   return letter >= 0 && letter < letters ? letter : letters;
 });
 
-/** Calls with the number of each run of three letters in bytes[from, to). */
-function eachRun(bytes: Uint8Array, from: number, to: number, onRun: (run: number) => void): void {
+/** Letters of a run where variables of a chunk are told apart, and where all of its messages are. */
+export const RunWidth = { variables: 3, messages: 4 } as const;
+
+/** Calls with the number of each run of `width` letters in bytes[from, to). */
+function eachRun(
+  width: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  onRun: (run: number) => void,
+): void {
+  const shorter = letters ** (width - 1);
   let length = 0;
   let run = 0;
   for (let at = from; at < to; at++) {
@@ -23,13 +32,14 @@ function eachRun(bytes: Uint8Array, from: number, to: number, onRun: (run: numbe
       length = 0;
       continue;
     }
-    run = (run % (letters * letters)) * letters + letter;
-    if (++length >= 3) onRun(run);
+    run = (run % shorter) * letters + letter;
+    if (++length >= width) onRun(run);
   }
 }
 
 export class LetterRuns {
-  readonly bits = new Uint8Array((runs + 7) >> 3);
+  readonly bits: Uint8Array;
+  readonly #width: number;
   /** The runs whose bits are set: mostly few. */
   readonly #runs: number[] = [];
   readonly #note = (run: number): void => {
@@ -38,13 +48,19 @@ export class LetterRuns {
     this.#runs.push(run);
   };
 
+  /** @param width letters of a run */
+  constructor(width: number) {
+    this.#width = width;
+    this.bits = new Uint8Array((letters ** width + 7) >> 3);
+  }
+
   /** Distinct runs. */
   get count(): number {
     return this.#runs.length;
   }
 
   add(bytes: Uint8Array, from: number, to: number): void {
-    eachRun(bytes, from, to, this.#note);
+    eachRun(this.#width, bytes, from, to, this.#note);
   }
 
   addAll(other: LetterRuns): void {
@@ -58,6 +74,17 @@ export class LetterRuns {
     return unknown;
   }
 
+  /** Adds every run of the letters from a to f. */
+  addHex(): void {
+    const digits = Uint8Array.from("abcdef", (digit) => digit.charCodeAt(0));
+    const run = new Uint8Array(this.#width);
+    for (let number = 0; number < digits.length ** this.#width; number++) {
+      for (let i = 0, rest = number; i < run.length; i++, rest = Math.floor(rest / digits.length))
+        run[i] = digits[rest % digits.length]!;
+      this.add(run, 0, run.length);
+    }
+  }
+
   clear(): void {
     for (const run of this.#runs) this.bits[run >> 3] = 0;
     this.#runs.length = 0;
@@ -68,10 +95,10 @@ export class LetterRuns {
   }
 }
 
-/** The runs of a needle, for `mayHold`. */
-export function letterRunsOf(needle: Uint8Array): number[] {
+/** The runs of a needle, for `mayHoldRuns`. */
+export function letterRunsOf(needle: Uint8Array, width: number): number[] {
   const found = new Set<number>();
-  eachRun(needle, 0, needle.byteLength, (run) => found.add(run));
+  eachRun(width, needle, 0, needle.byteLength, (run) => found.add(run));
   return [...found];
 }
 

@@ -5,7 +5,7 @@ import type { Heap } from "../heap.ts";
 import { bytesOf, type Payload, uint32Of } from "../payload.ts";
 import { joinPlanes, splitPlanes } from "../planes.ts";
 import type { TextVector } from "../text.ts";
-import { LetterRuns } from "./letters.ts";
+import { LetterRuns, RunWidth } from "./letters.ts";
 import type { SlotValues } from "./slot.ts";
 import { type SplitMessages, slotByte, splitMessages } from "./split.ts";
 import {
@@ -172,6 +172,8 @@ export interface EncodedMessages {
   /** Buffers: offsets and bytes of the templates, codes, kinds and classes of the slots. */
   templates: Omit<Payload, "encoding">;
   groups: EncodedGroup[];
+  /** Bits of the runs of letters in all messages. */
+  filter: Uint8Array;
 }
 
 /** Undefined where templates hardly repeat. `repeatables`: attributes that variables may repeat. */
@@ -183,9 +185,13 @@ export function encodeMessages(
   const { templates, rows } = split;
   if (templates.length * rowsATemplateMin > rows) return undefined;
   const order = groupOrder(split.codes, templates.length);
-  const known = new LetterRuns();
-  for (const template of templates) known.add(template, 0, template.length);
-  const writer = new VariableWriter(known);
+  const known = new LetterRuns(RunWidth.variables);
+  const held = new LetterRuns(RunWidth.messages);
+  for (const template of templates) {
+    known.add(template, 0, template.length);
+    held.add(template, 0, template.length);
+  }
+  const writer = new VariableWriter(known, held);
   const kinds: number[] = [];
   const classes: number[] = [];
   for (const [code, template] of templates.entries()) {
@@ -211,6 +217,7 @@ export function encodeMessages(
   return {
     templates: { width: codes.BYTES_PER_ELEMENT, hasValidity: false, rows, buffers },
     groups: writer.finish(),
+    filter: held.bits,
   };
 }
 

@@ -4,7 +4,7 @@ import { foldedByte } from "../fold.ts";
 import type { Heap } from "../heap.ts";
 import type { Kernels } from "../kernels/contract.ts";
 import { type Needle, needleOf } from "../kernels/needle.ts";
-import { letterRunsOf, mayHoldRuns } from "./letters.ts";
+import { letterRunsOf, mayHoldRuns, RunWidth } from "./letters.ts";
 import { lastAtMost, type MessageColumn } from "./messages.ts";
 import { type Condition, isWord, shapesOf } from "./needle.ts";
 import { CharClass, classesOf } from "./slot.ts";
@@ -53,7 +53,7 @@ function partOf(bytes: Uint8Array, ignoreCase: boolean): Part {
     needle: needleOf(bytes, ignoreCase),
     classes: ignoreCase ? groupClasses & sure : groupClasses,
     groupClasses,
-    letterRuns: letterRunsOf(bytes),
+    letterRuns: letterRunsOf(bytes, RunWidth.variables),
   };
 }
 

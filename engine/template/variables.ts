@@ -5,7 +5,7 @@
 import type { Heap } from "../heap.ts";
 import { bytesOf, type Payload, uint32Of } from "../payload.ts";
 import type { TextVector } from "../text.ts";
-import { LetterRuns } from "./letters.ts";
+import { LetterRuns, RunWidth } from "./letters.ts";
 import { ByteSink, TextSink } from "./sink.ts";
 import { CharClass, classesOf, encodeSlot, SlotKind, type SlotValues } from "./slot.ts";
 import { cutShort, decodeDigits, decodeHex, decodeInteger, SlotSource, TextTarget } from "./slotsource.ts";
@@ -40,7 +40,7 @@ export interface Repeatable {
 
 /** Writes the slots of one group, in order. */
 class GroupWriter {
-  readonly letters = new LetterRuns();
+  readonly letters = new LetterRuns(RunWidth.variables);
   readonly #sinks = { data: new ByteSink(), texts: new TextSink() };
   readonly #keys: string[] = [];
   /** Texts, their bytes, and codes of dictionaries, as decoding makes them. */
@@ -130,12 +130,14 @@ const randomShare = 4;
 /** Writes slots to the groups that they belong to. */
 export class VariableWriter {
   readonly #groups = variableGroups.map(() => new GroupWriter());
-  readonly #runs = new LetterRuns();
+  readonly #runs = new LetterRuns(RunWidth.variables);
   readonly #known: LetterRuns;
+  readonly #held: LetterRuns;
 
-  /** `known`: runs of letters that the templates hold, as people write them. */
-  constructor(known: LetterRuns) {
+  /** `known`: runs of letters that the templates hold, as people write them; `held`: where those of the values are noted too. */
+  constructor(known: LetterRuns, held: LetterRuns) {
     this.#known = known;
+    this.#held = held;
   }
 
   /** Returns the slot's kind and classes for the table of slots. */
@@ -149,7 +151,10 @@ export class VariableWriter {
     for (let i = 0; i < count; i++) classes |= classesOf(bytes, starts[i]!, ends[i]!);
     if (groupOf(classes) === Group.word) {
       this.#runs.clear();
-      for (let i = 0; i < count; i++) this.#runs.add(bytes, starts[i]!, ends[i]!);
+      for (let i = 0; i < count; i++) {
+        this.#runs.add(bytes, starts[i]!, ends[i]!);
+        this.#held.add(bytes, starts[i]!, ends[i]!);
+      }
       if (this.#runs.unknownTo(this.#known) * randomShare > this.#runs.count) classes |= randomClass;
       else this.#groups[Group.word]!.letters.addAll(this.#runs);
     }
@@ -159,6 +164,7 @@ export class VariableWriter {
 
   /** Payloads of the groups that have slots, the filter of those that have one. */
   finish(): EncodedGroup[] {
+    if (this.#groups[Group.hex]!.slots > 0) this.#held.addHex();
     return this.#groups.flatMap((group, i) => {
       if (group.slots === 0) return [];
       const filter = i === Group.word ? group.letters.bits : undefined;
