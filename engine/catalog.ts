@@ -1,7 +1,7 @@
 /** What the store holds at this moment: partitions, their chunks, and the images that are not sealed yet. */
 import { join } from "node:path";
 import { openBatch, sharedCopy } from "./batch.ts";
-import { openImage } from "./chunk.ts";
+import { type ListedKeys, listedKeys, openImage } from "./chunk.ts";
 import { dayName } from "./day.ts";
 import { type ChunkEntry, emptyManifest, type Manifest } from "./manifest.ts";
 import type { ChunkRef } from "./protocol.ts";
@@ -21,7 +21,7 @@ export interface ImageEntry {
   arrivalBase: number;
   /** In shared memory. */
   bytes: Uint8Array;
-  attributeKeys: string[];
+  attributeKeys: ListedKeys;
   appendedMs: number;
 }
 
@@ -74,7 +74,7 @@ export class Catalog {
       arrivalMax: header.arrivalMax + arrivalBase,
       arrivalBase,
       bytes,
-      attributeKeys: header.columns.flatMap((column) => (column.role === "attribute" ? [column.key] : [])),
+      attributeKeys: listedKeys(header),
       appendedMs,
     };
   }
@@ -113,14 +113,19 @@ export class Catalog {
   }
 
   /** Attribute keys of rows in a range of time, as far as the manifests list them. */
-  attributeKeys(fromNs: bigint, toNs: bigint): string[] {
+  attributeKeys(fromNs: bigint, toNs: bigint): ListedKeys {
     const keys = new Set<string>();
+    let isWhole = true;
     for (const { day, manifest, images } of this.partitions.values()) {
       const range = rangeInDay(fromNs, toNs, day);
       if (range.from >= range.to) continue;
       for (const key of manifest.attributeKeys) keys.add(key);
-      for (const image of images) for (const key of image.attributeKeys) keys.add(key);
+      isWhole &&= manifest.moreKeys !== true;
+      for (const { attributeKeys } of images) {
+        for (const key of attributeKeys.keys) keys.add(key);
+        isWhole &&= attributeKeys.isWhole;
+      }
     }
-    return [...keys];
+    return { keys: [...keys], isWhole };
   }
 }

@@ -59,6 +59,17 @@ export function findColumn(header: ChunkHeader, role: ColumnRole, key = ""): num
   return header.columns.findIndex((column) => column.role === role && column.key === key);
 }
 
+/** Attribute keys as far as a chunk's header names them: not those of the rarest in a chunk that has very many. */
+export interface ListedKeys {
+  keys: string[];
+  isWhole: boolean;
+}
+
+export function listedKeys(header: ChunkHeader): ListedKeys {
+  const keys = header.columns.flatMap((column) => (column.role === "attribute" ? [column.key] : []));
+  return { keys, isWhole: findColumn(header, "rest") < 0 };
+}
+
 /** Counts and bounds of an attribute's values, as far as they are worth their place in the header. */
 export function valueStatistics(
   vector: AttributeVector,

@@ -7,9 +7,15 @@ import { type ChunkImage, type ChunkSource, imageBytes, openImage, writeImage } 
 import type { DamageReport } from "./damage.ts";
 import { Failure, unlessFull } from "./failure.ts";
 import { makeFolder, syncFolder } from "./folder.ts";
-import { manifestKeysMax } from "./limits.ts";
 import { type Environment, openEnvironment } from "./lmdb.ts";
-import { type ChunkEntry, emptyManifest, type Manifest, readManifest, writeManifest } from "./manifest.ts";
+import {
+  type ChunkEntry,
+  emptyManifest,
+  type Manifest,
+  readManifest,
+  withKeysOf,
+  writeManifest,
+} from "./manifest.ts";
 import { auditPageTree } from "./pagetree.ts";
 import { chunkKeys, headerKey, openChunk, type PackedChunk, packChunk, sealChunk } from "./partition.ts";
 import type {
@@ -207,19 +213,15 @@ async function addChunks(dir: string, manifest: Manifest, packed: readonly Packe
   } finally {
     await environment.close();
   }
-  const keys = new Set(manifest.attributeKeys);
-  for (const { header } of packed) {
-    for (const column of header.columns) {
-      if (column.role === "attribute" && keys.size < manifestKeysMax) keys.add(column.key);
-    }
-  }
   const chunks: ChunkEntry[] = [...manifest.chunks, ...sealed.map(({ entry }) => entry)];
   return {
-    ...manifest,
+    ...withKeysOf(
+      manifest,
+      packed.map(({ header }) => header),
+    ),
     version: manifest.version + 1,
     chunkNext: manifest.chunkNext + packed.length,
     chunks: chunks.sort((a, b) => a.timeNsMin - b.timeNsMin || a.id - b.id),
-    attributeKeys: [...keys],
   };
 }
 

@@ -3,8 +3,10 @@
  * environment, in two copies, since a lookup in a damaged tree can find nothing without any error.
  */
 import { join } from "node:path";
+import { type ChunkHeader, listedKeys } from "./chunk.ts";
 import { readCopies, writeCopies } from "./copies.ts";
 import { Failure } from "./failure.ts";
+import { manifestKeysMax } from "./limits.ts";
 
 export interface ChunkEntry {
   id: number;
@@ -30,12 +32,29 @@ export interface Manifest {
   chunks: ChunkEntry[];
   /** Attribute keys, up to a bound, for suggestions. */
   attributeKeys: string[];
+  /** Whether some rows bear keys that are not among them. */
+  moreKeys?: boolean;
   /** What damage took out of the partition, in sentences: said again at every start, until retention removes the day. */
   losses?: string[];
 }
 
 export function emptyManifest(day: number): Manifest {
   return { day, version: 0, arrivalSealed: 0, chunkNext: 1, chunks: [], attributeKeys: [] };
+}
+
+/** Adds the keys of chunks, as far as there is room for them. */
+export function withKeysOf(manifest: Manifest, headers: readonly ChunkHeader[]): Manifest {
+  const keys = new Set(manifest.attributeKeys);
+  let isCut = manifest.moreKeys === true;
+  for (const header of headers) {
+    const listed = listedKeys(header);
+    isCut ||= !listed.isWhole;
+    for (const key of listed.keys) {
+      if (keys.size < manifestKeysMax) keys.add(key);
+      else isCut ||= !keys.has(key);
+    }
+  }
+  return { ...manifest, attributeKeys: [...keys], ...(isCut ? { moreKeys: true } : {}) };
 }
 
 export function writeManifest(dir: string, manifest: Manifest): Promise<void> {

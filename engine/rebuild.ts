@@ -7,7 +7,14 @@ import { Failure } from "./failure.ts";
 import { syncFolder } from "./folder.ts";
 import { FrameKind, frameChecksum, frameIsWhole, openFrame } from "./frame.ts";
 import { openEnvironment } from "./lmdb.ts";
-import { type ChunkEntry, emptyManifest, type Manifest, readManifest, writeManifest } from "./manifest.ts";
+import {
+  type ChunkEntry,
+  emptyManifest,
+  type Manifest,
+  readManifest,
+  withKeysOf,
+  writeManifest,
+} from "./manifest.ts";
 import { auditPageTree } from "./pagetree.ts";
 import { chunkKeys, headerKey } from "./partition.ts";
 import { rebuildEnvironment, salvageFrames } from "./salvage.ts";
@@ -50,7 +57,9 @@ export async function rebuildPartition(
   const arrivalSealed = Math.max(known.manifest.arrivalSealed, ...found.map(({ entry }) => entry.arrivalMax));
   const chunkNext = Math.max(known.manifest.chunkNext, ...found.map(({ entry }) => entry.id + 1));
   const version = known.manifest.version + 1;
-  const manifest = { ...withLosses(known.manifest, losses), version, arrivalSealed, chunkNext, chunks };
+  const headersFound = found.map(({ header }) => header);
+  const whole = known.isWhole ? known.manifest : withKeysOf(known.manifest, headersFound);
+  const manifest = { ...withLosses(whole, losses), version, arrivalSealed, chunkNext, chunks };
   await replaceData(dir, rebuilt);
   await writeManifest(dir, manifest);
   return manifest;

@@ -8,6 +8,7 @@ import { type RecordBatch, recordBatch } from "./arrow.ts";
 import type { EncodedBatch } from "./batch.ts";
 import { encodeBatch } from "./batchdraft.ts";
 import { Catalog } from "./catalog.ts";
+import type { ListedKeys } from "./chunk.ts";
 import type { DamageReport } from "./damage.ts";
 import { parseDayName } from "./day.ts";
 import {
@@ -227,7 +228,8 @@ export class Store {
     }
   }
 
-  attributeKeys(_signal: Signal, fromNs: bigint, toNs: bigint): string[] {
+  /** Keys that rows of the days in a range bear; `isWhole` is false where there are more of them than the store lists. */
+  attributeKeys(_signal: Signal, fromNs: bigint, toNs: bigint): ListedKeys {
     return this.#catalog.attributeKeys(fromNs, toNs);
   }
 

@@ -28,7 +28,10 @@ function longerName(name: string, candidates: readonly string[]): string | undef
     .sort((a, b) => a.length - b.length)[0];
 }
 
-/** The names that no row of the store bears, and those that rows do: first of the range, which is at hand, then of all time. */
+/**
+ * The names that no row of the store bears, and those that rows do: first of the range, which is at hand, then of all time.
+ * None where rows bear more names than the store lists, since any name may then be one of those.
+ */
 function strangers(
   store: Pick<Store, "attributeKeys">,
   names: readonly string[],
@@ -39,7 +42,8 @@ function strangers(
     const set = new Set(known);
     return names.filter((name) => !set.has(name));
   };
-  if (names.length === 0 || missing(store.attributeKeys("logs", fromNs, toNs)).length === 0) return [[], []];
-  const known = store.attributeKeys("logs", 0n, endOfTimeNs);
-  return [missing(known), known];
+  if (names.length === 0 || missing(store.attributeKeys("logs", fromNs, toNs).keys).length === 0)
+    return [[], []];
+  const { keys, isWhole } = store.attributeKeys("logs", 0n, endOfTimeNs);
+  return isWhole ? [missing(keys), keys] : [[], []];
 }
