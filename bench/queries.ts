@@ -30,7 +30,7 @@ export interface QueryFigure {
   failure?: string;
 }
 
-const warmQuestions = 3;
+const warmQuestions = 20;
 const timedQuestions = 12;
 /** One to get warm and one that is timed. */
 const questionsMin = 2;
