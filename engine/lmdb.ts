@@ -18,9 +18,10 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { open, type RootDatabase, type RootDatabaseOptions } from "lmdb";
+import type { RootDatabase, RootDatabaseOptions } from "lmdb";
 import { diskFullMessage, Failure } from "./failure.ts";
 import { auditPageTree, readEntries } from "./pagetree.ts";
 import { TreeFile } from "./treefile.ts";
@@ -47,6 +48,16 @@ interface Transaction {
   put(key: Uint8Array, value: Uint8Array): void;
   remove(key: Uint8Array): void;
 }
+
+/**
+ * Loads the native code where something is written, not with this module: a thread that is ended while it loads takes the whole
+ * process with it, and most threads only read.
+ */
+function native(): typeof import("lmdb") {
+  return requireHere("lmdb") as typeof import("lmdb");
+}
+
+const requireHere = createRequire(import.meta.url);
 
 /** Of every new file, whatever the machine's own page size, so that data folders can be moved. */
 const newPageBytes = 4096;
@@ -249,7 +260,7 @@ function auditBefore(dir: string): void {
 function openNative(dir: string): Database {
   createLockFile(dir);
   try {
-    return open<Uint8Array, Uint8Array>(dir, nativeOptions);
+    return native().open<Uint8Array, Uint8Array>(dir, nativeOptions);
   } finally {
     // It stays mapped. Were it left to be found, bits flipped in it would lead the next commit astray.
     rmSync(join(dir, "lock.mdb"), { force: true });

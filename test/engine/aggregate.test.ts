@@ -40,7 +40,7 @@ let sets: Dataset[];
 
 describe(`random aggregations over random rows (SVC_SEED=${seed})`, () => {
   beforeAll(async () => {
-    filled = await fillStore(datasets);
+    filled = await fillStore(datasets, 32 * 2 ** 20);
     ({ store, sets } = filled);
   }, 120_000);
 

@@ -16,6 +16,15 @@ function messageMatches(pattern: string): RowQuery {
   return matching({ kind: "matches", field: { kind: "message" }, pattern, whole: false });
 }
 
+/** Reads every message with an expression and keeps none: some hundred milliseconds for 60,000 rows. */
+const slowQuery: RowQuery = {
+  ...everything,
+  steps: [
+    { kind: "extract", extractor: { kind: "regexp", pattern: "(?P<word>[a-j]+).*(?P<last>[^ ]*)$" } },
+    { kind: "filter", filter: { kind: "equals", field: { kind: "attribute", key: "word" }, value: "none" } },
+  ],
+};
+
 describe("a query ends early", () => {
   let dir: string;
   let store: Store;
@@ -40,13 +49,12 @@ describe("a query ends early", () => {
   });
 
   test("at its deadline", async () => {
-    const slow = messageMatches("(.*a){9}(.*b){9}(.*c){9}[^j]$");
-    await expect(store.search(slow, { deadlineMs: 30 })).rejects.toMatchObject({ kind: "deadline" });
+    await expect(store.search(slowQuery, { deadlineMs: 30 })).rejects.toMatchObject({ kind: "deadline" });
   });
 
   test("when its caller goes away", async () => {
     const abort = new AbortController();
-    const slow = store.search(messageMatches("(.*a){9}(.*b){9}(.*c){9}[^j]$"), { abort: abort.signal });
+    const slow = store.search(slowQuery, { abort: abort.signal });
     setTimeout(() => abort.abort(), 20);
     await expect(slow).rejects.toMatchObject({ kind: "cancelled" });
     await expect(store.search(messageMatches("x"), { abort: abort.signal })).rejects.toMatchObject({

@@ -30,8 +30,8 @@ export interface FilledStore {
 export const sample = <T>(arbitrary: fc.Arbitrary<T>, count: number, salt: number): T[] =>
   fc.sample(arbitrary, { seed: seed + salt, numRuns: count });
 
-/** A store in a folder of its own with so many datasets. */
-export async function fillStore(datasets: number): Promise<FilledStore> {
+/** A store in a folder of its own with so many datasets, which are searched with so much room for columns. */
+export async function fillStore(datasets: number, columnCacheBytes: number): Promise<FilledStore> {
   const dir = mkdtempSync(join(tmpdir(), "svc-datasets-"));
   const sets = Array.from({ length: datasets }, (_, number) => makeDataset(number));
   const inState = (...wanted: Dataset["state"][]) => sets.filter(({ state }) => wanted.includes(state));
@@ -43,8 +43,7 @@ export async function fillStore(datasets: number): Promise<FilledStore> {
   await append(store, inState("in memory and sealed"), 0.5, 1);
   await append(store, inState("after a restart"), 1, 1.5);
   await store.close();
-  // So little room for columns that most of them are decoded again and again.
-  store = await openStore({ dir, threads: 2, columnCacheBytes: 12 * 2 ** 20 });
+  store = await openStore({ dir, threads: 2, columnCacheBytes });
   await append(store, inState("in memory"));
   const close = async () => {
     await store.close();
