@@ -59,12 +59,31 @@ export function dictionaryTexts(column: DictionaryColumn): readonly string[] {
   return column.texts;
 }
 
-/** UTF-8 of one row's text, empty where the row lacks the field. */
+/** Whether a row has the field. */
+export function hasValue(column: Column, row: number): boolean {
+  switch (column.kind) {
+    case "absent":
+      return false;
+    case "dictionary":
+      return column.codes[row] !== column.valueCount;
+    case "message":
+      return true;
+    default:
+      return isValid(column.valid, row);
+  }
+}
+
+/** UTF-8 of one row's text, empty where the row lacks the field; good until the next call. */
 export function columnBytes(column: Column, row: number): Uint8Array {
   if (column.kind === "dictionary") {
     const code = column.codes[row]!;
     const { offsets, bytes } = column.values;
     return code === column.valueCount ? noBytes : bytes.subarray(offsets[code], offsets[code + 1]);
+  }
+  if (column.kind === "message") return column.messages.messageAt(row);
+  if (column.kind === "text" && isValid(column.valid, row)) {
+    const { offsets, bytes } = column.text;
+    return bytes.subarray(offsets[row], offsets[row + 1]);
   }
   return Buffer.from(columnText(column, row) ?? "", "utf8");
 }

@@ -20,6 +20,7 @@ import type { FoundRow, RowPosition, Signal } from "./row.ts";
 import type { Scans } from "./scans.ts";
 import { isVectorised } from "./selection.ts";
 import type { Shard } from "./shard.ts";
+import { textAt } from "./text.ts";
 
 export interface RowQuery {
   signal: Signal;
@@ -185,7 +186,13 @@ export async function runWithin<T>(shard: Shard, task: WorkerTask, control: Cont
 
 function mergeAnswers(answers: readonly SearchAnswer[], limit: number): SearchResult {
   const places = answers.flatMap(({ rows }) =>
-    rows.day.map((day, i) => ({ day, timeNs: rows.timeNs[i]!, arrival: rows.arrival[i]!, rows, i })),
+    Array.from(rows.day, (day, i) => ({
+      day,
+      timeNs: rows.timeNs[i]!,
+      arrival: rows.arrival[i]!,
+      rows,
+      i,
+    })),
   );
   places.sort(compareCandidates);
   const rows = places.slice(0, limit).map(({ rows, i }) => foundRow(rows, i));
@@ -205,14 +212,16 @@ export function scannedBy(answers: readonly Part[]): Scanned {
 }
 
 function foundRow(rows: FoundRows, i: number): FoundRow {
+  const { texts, firstText } = rows;
+  const first = firstText[i]!;
   const attributes: Record<string, string> = Object.create(null);
-  const pairs = rows.attributes[i]!;
-  for (let at = 0; at < pairs.length; at += 2) attributes[pairs[at]!] = pairs[at + 1]!;
+  for (let at = first + 2; at < firstText[i + 1]!; at += 2)
+    attributes[textAt(texts, at)] = textAt(texts, at + 1);
   return {
     timeNs: dayStartNs(rows.day[i]!) + BigInt(rows.timeNs[i]!),
     arrival: rows.arrival[i]!,
-    level: rows.level[i]!,
-    message: rows.message[i]!,
+    level: textAt(texts, first),
+    message: textAt(texts, first + 1),
     attributes,
   };
 }

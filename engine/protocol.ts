@@ -38,13 +38,13 @@ export interface SearchTask {
 
 /** Rows column by column, as they cross threads. */
 export interface FoundRows {
-  day: number[];
-  timeNs: number[];
-  arrival: number[];
-  level: string[];
-  message: string[];
-  /** For each row key, value, key, value … */
-  attributes: string[][];
+  day: Float64Array;
+  timeNs: Float64Array;
+  arrival: Float64Array;
+  /** For each row level, message, key, value, key, value … */
+  texts: TextVector;
+  /** First text of each row, and the number of texts. */
+  firstText: Uint32Array;
 }
 
 export interface Scanned {

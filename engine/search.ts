@@ -1,6 +1,6 @@
 /** The newest matching rows of some chunks, on one thread. */
 import { hasBit } from "./bitmap.ts";
-import { columnText } from "./column.ts";
+import { columnBytes, columnText } from "./column.ts";
 import { checkCaps, checkControl } from "./control.ts";
 import { timeInDay } from "./day.ts";
 import { Failure } from "./failure.ts";
@@ -12,6 +12,7 @@ import { judge } from "./prune.ts";
 import { lowerBound, rangeInDay } from "./range.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
 import { type BlockFilter, compileFilter, isVectorised, selectRows, timeText } from "./selection.ts";
+import { TextDraft } from "./text.ts";
 import type { ChunkView } from "./view.ts";
 
 export type OpenView = (ref: ChunkRef) => ChunkView;
@@ -170,22 +171,37 @@ function gather(
   open: OpenView,
   damaged: DamagedChunk[],
 ): FoundRows {
-  const rows: FoundRows = { day: [], timeNs: [], arrival: [], level: [], message: [], attributes: [] };
-  let memoryBytes = 0;
-  for (const candidate of candidates) {
-    let view: ChunkView | undefined;
-    try {
-      view = open(candidate.ref);
-      memoryBytes += gatherRow(rows, candidate, view);
-    } catch (error) {
-      // The store sets the chunk aside and asks again, so a row short here is in no answer.
-      damaged.push(damageOf(candidate.ref, error));
-    } finally {
-      view?.close();
+  const texts = new TextDraft();
+  const firstText = [0];
+  let opened: { ref: ChunkRef; view: ChunkView } | undefined;
+  try {
+    for (const candidate of candidates) {
+      const { ref } = candidate;
+      try {
+        if (opened?.ref !== ref) {
+          opened?.view.close();
+          opened = undefined;
+          opened = { ref, view: open(ref) };
+        }
+        gatherTexts(texts, candidate, opened.view);
+      } catch (error) {
+        // The store sets the chunk aside and asks again, so a row short here is in no answer.
+        damaged.push(damageOf(ref, error));
+      }
+      firstText.push(texts.rows);
+      checkRowBytes(task, texts.byteLength);
     }
-    checkRowBytes(task, memoryBytes);
+  } finally {
+    opened?.view.close();
   }
-  return rows;
+  return {
+    day: Float64Array.from(candidates, ({ day }) => day),
+    timeNs: Float64Array.from(candidates, ({ timeNs }) => timeNs),
+    arrival: Float64Array.from(candidates, ({ arrival }) => arrival),
+    // Only what is in use crosses threads.
+    texts: { offsets: texts.finish().offsets, bytes: texts.finish().bytes.slice() },
+    firstText: Uint32Array.from(firstText),
+  };
 }
 
 function checkRowBytes(task: SearchTask, bytes: number): void {
@@ -197,21 +213,18 @@ function checkRowBytes(task: SearchTask, bytes: number): void {
   );
 }
 
-/** Bytes of the row, counting a character as one. */
-function gatherRow(
-  rows: FoundRows,
-  { day, timeNs, arrival, row, attributes }: Candidate,
-  view: ChunkView,
-): number {
-  const level = columnText(view.column({ kind: "level" }), row) ?? "";
-  const message = columnText(view.column({ kind: "message" }), row) ?? "";
-  const pairs = attributes === undefined ? view.attributes(row) : [...attributes];
-  rows.day.push(day);
-  rows.timeNs.push(timeNs);
-  rows.arrival.push(arrival);
-  rows.level.push(level);
-  rows.message.push(message);
-  const flat = pairs.flat();
-  rows.attributes.push(flat);
-  return flat.reduce((sum, text) => sum + text.length, message.length);
+function gatherTexts(texts: TextDraft, { row, attributes }: Candidate, view: ChunkView): void {
+  texts.pushBytes(columnBytes(view.column({ kind: "level" }), row));
+  texts.pushBytes(columnBytes(view.column({ kind: "message" }), row));
+  if (attributes === undefined) {
+    view.eachAttribute(row, (key, value) => {
+      texts.push(key);
+      texts.pushBytes(value);
+    });
+    return;
+  }
+  for (const [key, value] of attributes) {
+    texts.push(key);
+    texts.push(value);
+  }
 }

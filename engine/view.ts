@@ -1,6 +1,6 @@
 /** A chunk opened on one thread: its columns, decoded when first asked for, and kept as long as there is room. */
 import { type ChunkHeader, type ChunkSource, type ColumnRole, findColumn } from "./chunk.ts";
-import { type Column, columnBytes, columnText } from "./column.ts";
+import { type Column, columnBytes, columnText, hasValue } from "./column.ts";
 import { asDictionary, isDictionary } from "./dictionary.ts";
 import { decodeColumn, decodeDelta, decodeGroup, decodeMessage } from "./encoding.ts";
 import { Failure } from "./failure.ts";
@@ -10,7 +10,7 @@ import { parseRest } from "./rest.ts";
 import { templateIds } from "./template/id.ts";
 import type { MessageColumn } from "./template/messages.ts";
 import { Group, type VariableGroup, variableGroups } from "./template/variables.ts";
-import { textVector } from "./text.ts";
+import { decodeText, textVector } from "./text.ts";
 
 /** Something decoded, and its memory. */
 interface Kept<T> {
@@ -119,16 +119,22 @@ export class ChunkView {
   /** Every attribute of one row. */
   attributes(row: number): [key: string, value: string][] {
     const pairs: [string, string][] = [];
-    for (const [i, header] of this.header.columns.entries()) {
-      if (header.role === "attribute") {
-        const value = columnText(this.#column(i), row);
-        if (value !== undefined) pairs.push([header.key, value]);
-      } else if (header.role === "rest") {
-        const rest = columnText(this.#column(i), row);
-        if (rest !== undefined) pairs.push(...parseRest(rest));
+    this.eachAttribute(row, (key, value) => pairs.push([key, decodeText(value, 0, value.byteLength)]));
+    return pairs;
+  }
+
+  /** The same, values as UTF-8 that is good until the next call. */
+  eachAttribute(row: number, onAttribute: (key: string, value: Uint8Array) => void): void {
+    for (const [i, { role, key }] of this.header.columns.entries()) {
+      if (role !== "attribute" && role !== "rest") continue;
+      const column = this.#column(i);
+      if (!hasValue(column, row)) continue;
+      if (role === "attribute") onAttribute(key, columnBytes(column, row));
+      else {
+        for (const [name, value] of parseRest(columnText(column, row)!))
+          onAttribute(name, Buffer.from(value, "utf8"));
       }
     }
-    return pairs;
   }
 
   /** One key's values out of the column that holds the rare keys together. */
