@@ -8,7 +8,7 @@ import { type GroupCodes, groupCodes } from "./groupcodes.ts";
 import { GroupTable } from "./groups.ts";
 import { blockRows, denseCellsMax, resultBytesMax } from "./limits.ts";
 import { PointTable } from "./points.ts";
-import type { AggregateAnswer, AggregateTask, DamagedChunk, Scanned } from "./protocol.ts";
+import type { AggregateAnswer, AggregateTask, ChunkRef, DamagedChunk, Scanned } from "./protocol.ts";
 import { judge } from "./prune.ts";
 import { lowerBound, rangeInDay } from "./range.ts";
 import { compileRowSteps, fieldText, type RowSteps } from "./rowsteps.ts";
@@ -34,10 +34,12 @@ interface Aggregating {
   scanned: Scanned;
 }
 
+/** With `left`, chunks that their headers do not settle are put there and not counted. */
 export async function aggregateChunks(
   task: AggregateTask,
   open: OpenView,
   pause: Pause,
+  left?: ChunkRef[],
 ): Promise<AggregateAnswer> {
   const { filters, rest } = splitSteps(task.steps);
   const aggregating: Aggregating = {
@@ -57,7 +59,9 @@ export async function aggregateChunks(
     let view: ChunkView | undefined;
     try {
       view = open(ref);
-      await aggregateChunk(aggregating, view);
+      const settled = isSettled(aggregating, view);
+      if (!settled && left !== undefined) left.push(ref);
+      else if (!settled) await aggregateChunk(aggregating, view);
     } catch (error) {
       // The store sets the chunk aside and asks again, so what was counted of it is in no answer.
       damaged.push(damageOf(ref, error));
@@ -69,15 +73,21 @@ export async function aggregateChunks(
   return { groups: groups.count, labels: groups.finish(), points: points.finish(), scanned, damaged };
 }
 
-async function aggregateChunk(aggregating: Aggregating, view: ChunkView): Promise<void> {
+/** Whether a chunk's header and filters tell enough; then it is counted. */
+function isSettled(aggregating: Aggregating, view: ChunkView): boolean {
   const { task, filter, scanned } = aggregating;
   const { timeNsMin, timeNsMax } = view.header;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
   const outside = timeNsMax < range.from || timeNsMin >= range.to;
-  if (outside || judge(filter, view) === "none" || settle(aggregating, view)) {
-    scanned.chunksSkipped++;
-    return;
-  }
+  if (!outside && judge(filter, view) !== "none" && !settle(aggregating, view)) return false;
+  scanned.chunksSkipped++;
+  return true;
+}
+
+async function aggregateChunk(aggregating: Aggregating, view: ChunkView): Promise<void> {
+  const { task, scanned } = aggregating;
+  const { timeNsMin, timeNsMax } = view.header;
+  const range = rangeInDay(task.fromNs, task.toNs, view.day);
   scanned.chunks++;
   const isWhole = timeNsMin >= range.from && timeNsMax < range.to;
   const from = isWhole ? 0 : lowerBound(view.timeNs, range.from);

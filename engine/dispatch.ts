@@ -3,7 +3,13 @@ import type { Catalog } from "./catalog.ts";
 import { dayStartNs } from "./day.ts";
 import { Failure } from "./failure.ts";
 import type { Step } from "./filter.ts";
-import { callerRowsMax, deadlineGraceMs, defaultDeadlineMs, defaultQueryMemoryBytes } from "./limits.ts";
+import {
+  callerChunksMax,
+  callerRowsMax,
+  deadlineGraceMs,
+  defaultDeadlineMs,
+  defaultQueryMemoryBytes,
+} from "./limits.ts";
 import { compareCandidates } from "./newest.ts";
 import type {
   AggregateTask,
@@ -128,17 +134,18 @@ async function askOnce<Answer>(
   control: Control,
   taskOf: (chunks: ChunkRef[]) => SearchTask | AggregateTask,
 ): Promise<Answer[]> {
-  const all = catalog.chunksIn(fromNs, toNs);
-  if (all.length === 0) return [];
-  const whole = taskOf(all);
+  const whole = taskOf(catalog.chunksIn(fromNs, toNs));
+  if (whole.chunks.length === 0) return [];
   if (isSmall(whole)) return [(await caller.run(whole)) as Answer];
+  const settled = maySettle(whole) ? await caller.settle(whole) : { answer: undefined, left: whole.chunks };
   const lists: ChunkRef[][] = shards.map(() => []);
-  for (const ref of all) lists[shardOf(ref, shards.length)]!.push(ref);
+  for (const ref of settled.left) lists[shardOf(ref, shards.length)]!.push(ref);
   const tasks = lists.flatMap((chunks, i) => {
     return chunks.length === 0 ? [] : [runWithin<Answer>(shards[i]!, taskOf(chunks), control)];
   });
   try {
-    return await Promise.all(tasks);
+    const answers = await Promise.all(tasks);
+    return settled.answer === undefined ? answers : [settled.answer as Answer, ...answers];
   } catch (error) {
     // The other parts have nobody to answer to.
     Atomics.store(control.cancel, 0, 1);
@@ -156,6 +163,11 @@ function isSmall({ chunks, steps }: SearchTask | AggregateTask): boolean {
   }
   if (rows > callerRowsMax) return false;
   return steps.every((step) => step.kind === "filter" && isVectorised(step.filter));
+}
+
+/** What tells without a column is worth a look on the calling thread: to wake another takes longer. */
+function maySettle({ kind, chunks, steps }: SearchTask | AggregateTask): boolean {
+  return chunks.length <= callerChunksMax && (kind === "aggregate" || steps.length > 0);
 }
 
 /** A chunk always goes to the same thread, which keeps its columns. */

@@ -28,7 +28,9 @@ export const headerValueBytesMax = 16 * KiB;
 
 /** Rows in memory that a query takes on the calling thread: fewer than the way to another thread and back would cost. */
 export const callerRowsMax = 4_096;
-/** Decoded columns of such rows. */
+/** Chunks whose headers the calling thread looks at itself, some microseconds each once they are open. */
+export const callerChunksMax = 256;
+/** Decoded columns of such rows, and filters of such chunks. */
 export const callerCacheBytes = 64 * MiB;
 /** Rows that are looked at one by one are searched in blocks of this many: other queries run between two of them. */
 export const blockRows = 2_048;
@@ -61,6 +63,8 @@ export const openPartitionsMax = 32;
 
 /** Chunks whose headers one scan thread keeps open, some 20 KiB each. */
 export const openChunksMax = 4_096;
+/** Chunks in memory that one thread keeps open: about as many as there are before they are joined and sealed. */
+export const openImagesMax = 32;
 /** Decoded columns of all scan threads together, as a share of the machine's memory, where nothing else is asked for. */
 export const columnCacheShare = 0.25;
 /** What the column cache of one thread has at least where nothing is asked for, enough for any chunk; and at most, what 32-bit addresses reach. */

@@ -1,7 +1,7 @@
 /** What one thread keeps open between queries: partitions, and chunks with their decoded columns. */
 import { type ChunkSource, openImage } from "./chunk.ts";
 import type { ColumnMemory } from "./columnmemory.ts";
-import { openChunksMax, openPartitionsMax } from "./limits.ts";
+import { openChunksMax, openImagesMax, openPartitionsMax } from "./limits.ts";
 import { type Environment, openEnvironment } from "./lmdb.ts";
 import { openChunk } from "./partition.ts";
 import type { ChunkRef } from "./protocol.ts";
@@ -9,9 +9,11 @@ import { ChunkColumns, ChunkView } from "./view.ts";
 
 export class Readers {
   readonly #memory: ColumnMemory;
-  /** Both maps are in order of last use. */
+  /** Maps are in order of last use. */
   readonly #environments = new Map<string, Environment>();
   readonly #chunks = new Map<string, ChunkColumns>();
+  /** Chunks in memory: they keep their rows alive, also after those were sealed. */
+  readonly #images = new Map<string, ChunkColumns>();
 
   constructor(memory: ColumnMemory) {
     this.#memory = memory;
@@ -19,12 +21,15 @@ export class Readers {
 
   /** The view's columns stay until it is closed. Throws Failure "damage". */
   open(ref: ChunkRef): ChunkView {
-    const name =
-      ref.kind === "sealed" ? `${ref.dir}/${ref.entry.id}/${ref.entry.checksum}` : `image/${ref.id}`;
-    const chunk = this.#chunks.get(name) ?? new ChunkColumns(this.#source(ref), ref.day);
-    this.#chunks.delete(name);
-    this.#chunks.set(name, chunk);
-    this.#evict();
+    const [known, name, most] =
+      ref.kind === "sealed"
+        ? [this.#chunks, `${ref.dir}/${ref.entry.id}/${ref.entry.checksum}`, openChunksMax]
+        : [this.#images, String(ref.id), openImagesMax];
+    const chunk = known.get(name) ?? new ChunkColumns(this.#source(ref), ref.day);
+    known.delete(name);
+    known.set(name, chunk);
+    const [oldest] = known.size > most ? known.keys() : [];
+    if (oldest !== undefined) this.#drop(known, oldest);
     return new ChunkView(chunk, this.#memory.lease());
   }
 
@@ -32,13 +37,15 @@ export class Readers {
   forget(dir: string): void {
     this.#environments.get(dir)?.close();
     this.#environments.delete(dir);
-    for (const name of [...this.#chunks.keys()]) if (name.startsWith(`${dir}/`)) this.#drop(name);
+    for (const name of [...this.#chunks.keys()])
+      if (name.startsWith(`${dir}/`)) this.#drop(this.#chunks, name);
   }
 
   close(): void {
     for (const environment of this.#environments.values()) environment.close();
     this.#environments.clear();
     this.#chunks.clear();
+    this.#images.clear();
   }
 
   environment(dir: string): Environment {
@@ -65,14 +72,8 @@ export class Readers {
     return openChunk(environment, ref.entry, ref.dir);
   }
 
-  /** Columns go by themselves; this bounds the headers. */
-  #evict(): void {
-    for (const oldest of [...this.#chunks.keys()].slice(0, this.#chunks.size - openChunksMax))
-      this.#drop(oldest);
-  }
-
-  #drop(name: string): void {
-    for (const held of [...(this.#chunks.get(name)?.held ?? [])]) this.#memory.release(held);
-    this.#chunks.delete(name);
+  #drop(known: Map<string, ChunkColumns>, name: string): void {
+    for (const held of [...(known.get(name)?.held ?? [])]) this.#memory.release(held);
+    known.delete(name);
   }
 }

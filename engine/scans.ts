@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { aggregateChunks } from "./aggregate.ts";
 import { ColumnMemory } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
-import type { AggregateTask, ReadTask, SearchTask } from "./protocol.ts";
+import type { AggregateTask, ChunkRef, ReadTask, SearchTask } from "./protocol.ts";
 import { readChunk } from "./read.ts";
 import { Readers } from "./readers.ts";
 import { type Pause, searchChunks } from "./search.ts";
@@ -33,6 +33,17 @@ export class Scans {
         checkControl(task.control);
         return readChunk(task, open);
     }
+  }
+
+  /** What headers and filters settle; `left` is for the threads that keep the columns. */
+  async settle(task: SearchTask | AggregateTask): Promise<{ answer: unknown; left: ChunkRef[] }> {
+    const left: ChunkRef[] = [];
+    const open = this.readers.open.bind(this.readers);
+    const answer =
+      task.kind === "search"
+        ? await searchChunks(task, open, givingWay(), left)
+        : await aggregateChunks(task, open, givingWay(), left);
+    return { answer, left };
   }
 }
 

@@ -20,7 +20,13 @@ export type OpenView = (ref: ChunkRef) => ChunkView;
 /** Lets other queries of the thread run, where a scan has had its turn. */
 export type Pause = () => Promise<void>;
 
-export async function searchChunks(task: SearchTask, open: OpenView, pause: Pause): Promise<SearchAnswer> {
+/** With `left`, chunks whose headers and filters leave matching rows possible are put there and not searched. */
+export async function searchChunks(
+  task: SearchTask,
+  open: OpenView,
+  pause: Pause,
+  left?: ChunkRef[],
+): Promise<SearchAnswer> {
   const newest = new NewestRows(task.limit);
   const scanned: Scanned = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
   const damaged: DamagedChunk[] = [];
@@ -30,7 +36,7 @@ export async function searchChunks(task: SearchTask, open: OpenView, pause: Paus
     let view: ChunkView | undefined;
     try {
       view = open(ref);
-      await searchChunk({ task, ref, view, newest, scanned, pause });
+      await searchChunk({ task, ref, view, newest, scanned, pause, left });
     } catch (error) {
       damaged.push(damageOf(ref, error));
     } finally {
@@ -66,9 +72,10 @@ interface ChunkSearch {
   newest: NewestRows;
   scanned: Scanned;
   pause: Pause;
+  left: ChunkRef[] | undefined;
 }
 
-async function searchChunk({ task, ref, view, newest, scanned, pause }: ChunkSearch): Promise<void> {
+async function searchChunk({ task, ref, view, newest, scanned, pause, left }: ChunkSearch): Promise<void> {
   const { header, day } = view;
   const { filters, rest } = splitSteps(task.steps);
   const range = rangeInDay(task.fromNs, task.toNs, day);
@@ -76,6 +83,10 @@ async function searchChunk({ task, ref, view, newest, scanned, pause }: ChunkSea
   const outside = header.timeNsMax < range.from || header.timeNsMin >= range.to;
   if (outside || !newest.admits(day, header.timeNsMax) || judge(filter, view) === "none") {
     scanned.chunksSkipped++;
+    return;
+  }
+  if (left !== undefined) {
+    left.push(ref);
     return;
   }
   scanned.chunks++;

@@ -311,6 +311,7 @@ export class Store {
       retention: { ageMs: retentionAgeMs, bytes: retentionBytes },
       queriesEnded: () => this.#queriesEnded(),
       forget: async (dir) => {
+        this.#caller.readers.forget(dir);
         await Promise.all(this.#shards.map((shard) => shard.run<void>({ kind: "forget", dir })));
       },
       setAside: (chunk) => this.#setAside(chunk),
@@ -377,6 +378,7 @@ export class Store {
   }
 
   async #closeThreads(): Promise<void> {
+    this.#caller.readers.close();
     await Promise.all([...this.#shards, this.#keeper, this.#packers].map((shard) => shard.close()));
   }
 
