@@ -1,9 +1,12 @@
 /** `svc serve`, from start to stop. */
 
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Started } from "./program.ts";
 import { runSvc, startSvc } from "./program.ts";
@@ -90,17 +93,22 @@ describe("start and stop", () => {
     const server = await startServe([...free, "--data", "answered"]);
     const token = readFileSync(join(dir, "answered/admin-token"), "utf8").trim();
     const rows = Array.from(
-      { length: 20_000 },
+      { length: 3_000 },
       (_, i) => `{"message":"row ${i}","k":"${"v".repeat(100)}"}\n`,
     ).join("");
-    const sent = fetch(`${server.url}/api/v1/ingest/logs`, {
+    const sent = request(`${server.url}/api/v1/ingest/logs`, {
       method: "POST",
       headers: { Authorization: token, "Content-Type": "text/plain" },
-      body: rows,
     });
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+    sent.end(rows);
+    await once(sent, "finish");
+    // What lay before the server when this is answered has been read.
+    await fetch(`${server.url}/health`);
+    await fetch(`${server.url}/health`);
     server.child.kill("SIGTERM");
-    expect(await (await sent).json()).toMatchObject({ accepted: 20_000 });
+    const [response] = await answered;
+    expect(await json(response)).toMatchObject({ accepted: 3_000 });
     expect((await server.ended).code).toBe(0);
   });
 });
