@@ -1,4 +1,6 @@
 /** Aggregates over the matching rows of some chunks, on one thread. */
+
+import { lowerBound } from "./bisection.ts";
 import { hasBit } from "./bitmap.ts";
 import { cellValues, countCells, type SelectedRows } from "./cells.ts";
 import { checkCaps, checkControl } from "./control.ts";
@@ -10,7 +12,7 @@ import { blockRows, denseCellsMax, resultBytesMax } from "./limits.ts";
 import { PointTable } from "./points.ts";
 import type { AggregateAnswer, AggregateTask, ChunkRef, DamagedChunk, Scanned } from "./protocol.ts";
 import { judge } from "./prune.ts";
-import { lowerBound, rangeInDay } from "./range.ts";
+import { rangeInDay } from "./range.ts";
 import { compileRowSteps, fieldText, type RowSteps } from "./rowsteps.ts";
 import { BucketGrid, type Runs } from "./runs.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";

@@ -122,10 +122,6 @@ export class ColumnMemory {
     this.kernels = openKernels(this.#arena);
   }
 
-  get usedBytes(): number {
-    return this.#arena.usedBytes;
-  }
-
   lease(): Lease {
     return new Lease(this);
   }

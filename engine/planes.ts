@@ -24,7 +24,7 @@ export function writePlanes(values: Float64Array): { width: number; bytes: Uint8
   return { width, bytes };
 }
 
-/** Adds the planes to values that are 0. Throws Failure "damage" where they are not as many as the values. */
+/** Adds to each value what its planes say. Throws Failure "damage" where they are not as many as the values. */
 export function readPlanes(bytes: Uint8Array, width: number, values: Float64Array): void {
   const count = values.length;
   if (bytes.byteLength !== count * width) throw new Failure("damage", "column: numbers cut short");

@@ -81,13 +81,13 @@ function excludedByLetters(filter: LeafFilter, view: ChunkView): boolean {
   if (filter.kind !== "contains" || filter.field.kind !== "message") return false;
   const wanted = letterRunsOf(Buffer.from(filter.text, "utf8"), RunWidth.messages);
   if (wanted.length === 0) return false;
-  const runs = view.membership(filter.field);
+  const runs = view.filter(filter.field);
   return runs !== undefined && !mayHoldRuns(runs, wanted);
 }
 
 function excludedByMembership(filter: LeafFilter, view: ChunkView): boolean {
   if (filter.kind === "equals" && filter.value !== "" && filter.field.kind === "attribute") {
-    const members = view.membership(filter.field);
+    const members = view.filter(filter.field);
     return members !== undefined && !mayContain(members, hashText(filter.value));
   }
   return false;

@@ -1,10 +1,12 @@
 /** The matching rows of one chunk as buffers in Arrow's layout. */
+
+import { lowerBound } from "./bisection.ts";
 import { hasBit } from "./bitmap.ts";
 import { checkCaps, checkControl } from "./control.ts";
 import { dayStartNs } from "./day.ts";
 import type { ReadAnswer, ReadTask } from "./protocol.ts";
 import { judge } from "./prune.ts";
-import { lowerBound, rangeInDay } from "./range.ts";
+import { rangeInDay } from "./range.ts";
 import { compileRowSteps } from "./rowsteps.ts";
 import { type OpenView, rowState, splitSteps } from "./search.ts";
 import { compileFilter, selectRows } from "./selection.ts";
@@ -47,11 +49,11 @@ function readView(task: ReadTask, view: ChunkView): ReadAnswer {
   return {
     rows: draft.times.length,
     timeNs: BigInt64Array.from(draft.times),
-    level: draft.level.finish(),
-    message: draft.message.finish(),
+    level: draft.level.finishExact(),
+    message: draft.message.finishExact(),
     pairOffsets: Int32Array.from(draft.pairs),
-    keys: keys.finish(),
-    values: values.finish(),
+    keys: keys.finishExact(),
+    values: values.finishExact(),
   };
 }
 

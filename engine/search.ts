@@ -1,4 +1,6 @@
 /** The newest matching rows of some chunks, on one thread. */
+
+import { lowerBound } from "./bisection.ts";
 import { hasBit } from "./bitmap.ts";
 import { columnBytes, columnText } from "./column.ts";
 import { checkCaps, checkControl } from "./control.ts";
@@ -9,7 +11,7 @@ import { blockRows, resultBytesMax } from "./limits.ts";
 import { type Candidate, NewestRows } from "./newest.ts";
 import type { ChunkRef, DamagedChunk, FoundRows, Scanned, SearchAnswer, SearchTask } from "./protocol.ts";
 import { judge } from "./prune.ts";
-import { lowerBound, rangeInDay } from "./range.ts";
+import { rangeInDay } from "./range.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
 import { type BlockFilter, compileFilter, isVectorised, selectRows, timeText } from "./selection.ts";
 import { TextDraft } from "./text.ts";
@@ -209,8 +211,7 @@ function gather(
     day: Float64Array.from(candidates, ({ day }) => day),
     timeNs: Float64Array.from(candidates, ({ timeNs }) => timeNs),
     arrival: Float64Array.from(candidates, ({ arrival }) => arrival),
-    // Only what is in use crosses threads.
-    texts: { offsets: texts.finish().offsets, bytes: texts.finish().bytes.slice() },
+    texts: texts.finishExact(),
     firstText: Uint32Array.from(firstText),
   };
 }

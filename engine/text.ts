@@ -79,6 +79,12 @@ export class TextDraft {
     this.rows += rows;
   }
 
+  /** The texts, in bytes that have no room behind them: what crosses threads is copied with all of its buffer. */
+  finishExact(): TextVector {
+    const { offsets, bytes } = this.finish();
+    return { offsets, bytes: bytes.slice() };
+  }
+
   finish(): TextVector {
     return {
       offsets: this.#offsets.slice(0, this.rows + 1),

@@ -105,8 +105,8 @@ export class ChunkView {
     return this.#keep(this.#chunk.made, name, (held) => asDictionary(column, held));
   }
 
-  /** The membership filter of a field's column, if it has one. */
-  membership(field: Field): Uint8Array | undefined {
+  /** The filter of a field's column, if it has one: members of an attribute's values, runs of letters in messages. */
+  filter(field: Field): Uint8Array | undefined {
     if (field.kind === "time" || field.kind === "template") return undefined;
     return this.#filter(findColumn(this.header, field.kind, field.kind === "attribute" ? field.key : ""));
   }

@@ -2,7 +2,7 @@
  * Code points as few symbols: those that no class of a pattern, no word boundary and no end of line tells apart are one symbol.
  * Those of variables are told apart by the classes of characters that slots are stamped with.
  */
-import { lastAtMost } from "../template/messages.ts";
+import { lastAtMost } from "../bisection.ts";
 import { CharClass, classesOf } from "../template/slot.ts";
 import { byteClass } from "../template/split.ts";
 

@@ -1,4 +1,5 @@
 /** A column of messages as templates and variables. */
+import { lastAtMost } from "../bisection.ts";
 import { type Codes, codesOfWidth } from "../column.ts";
 import { Failure } from "../failure.ts";
 import type { Heap } from "../heap.ts";
@@ -326,16 +327,4 @@ function findSlots({ offsets, bytes }: TextVector, slots: number, heap: Heap) {
 
 function narrowCodes(codes: Uint32Array, count: number): Codes {
   return count <= 0xff ? Uint8Array.from(codes) : count <= 0xffff ? Uint16Array.from(codes) : codes;
-}
-
-/** The last place whose number is at most `most`, in ascending numbers of which the first is 0. */
-export function lastAtMost(numbers: Uint32Array, most: number): number {
-  let low = 0;
-  let high = numbers.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (numbers[middle]! <= most) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }

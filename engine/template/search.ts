@@ -1,11 +1,12 @@
 /** Which rows of a message column hold a text: decided on templates, then on variables, without rebuilding a row. */
+import { lastAtMost } from "../bisection.ts";
 import { type Bitmap, setBit } from "../bitmap.ts";
 import { foldedByte } from "../fold.ts";
 import type { Heap } from "../heap.ts";
 import type { Kernels } from "../kernels/contract.ts";
 import { type Needle, needleOf } from "../kernels/needle.ts";
 import { letterRunsOf, mayHoldRuns, RunWidth } from "./letters.ts";
-import { lastAtMost, type MessageColumn } from "./messages.ts";
+import type { MessageColumn } from "./messages.ts";
 import { type Condition, isWord, shapesOf } from "./needle.ts";
 import { CharClass, classesOf } from "./slot.ts";
 import { slotByte } from "./split.ts";

@@ -1,4 +1,5 @@
 /** The values of one slot of one template over its rows, written by what they are. */
+import { writePlanes } from "../planes.ts";
 import type { ByteSink, SlotSinks } from "./sink.ts";
 
 /** Part of the format. */
@@ -152,7 +153,7 @@ function encodeDigits({ bytes, starts, ends, count }: SlotValues, data: ByteSink
   }
   data.push(length);
   data.append(shape);
-  writeNumbers(parsed, count, data);
+  writeNumbers(parsed.subarray(0, count), data);
   return true;
 }
 
@@ -176,7 +177,7 @@ function encodeInteger(values: SlotValues, classes: number, data: ByteSink): boo
     parsed[row] = number;
   }
   data.push(longest);
-  writeNumbers(parsed, count, data);
+  writeNumbers(parsed.subarray(0, count), data);
   return true;
 }
 
@@ -199,30 +200,12 @@ function nibble(digit: number): number {
   return digit < 58 ? digit - 48 : digit - 87;
 }
 
-/** Non-negative whole numbers below 2^53: float64 base, u8 width, then offsets from the base, least significant bytes first. */
-function writeNumbers(values: Float64Array, count: number, data: ByteSink): void {
-  let base = values[0]!;
-  let largest = base;
-  for (let row = 1; row < count; row++) {
-    if (values[row]! < base) base = values[row]!;
-    if (values[row]! > largest) largest = values[row]!;
-  }
-  const width = bytesFor(largest - base);
+/** Non-negative whole numbers below 2^53: float64 base, u8 width, then offsets from the base in planes. */
+function writeNumbers(values: Float64Array, data: ByteSink): void {
+  const base = values.reduce((least, value) => Math.min(least, value));
+  for (let row = 0; row < values.length; row++) values[row] = values[row]! - base;
+  const { width, bytes } = writePlanes(values);
   data.float64(base);
   data.push(width);
-  for (let row = 0; row < count; row++) values[row] = values[row]! - base;
-  // Byte planes: the high bytes, which change little, lie together.
-  for (let plane = 0; plane < width; plane++) {
-    for (let row = 0; row < count; row++) {
-      const rest = Math.floor(values[row]! / 256);
-      data.push(values[row]! - rest * 256);
-      values[row] = rest;
-    }
-  }
-}
-
-function bytesFor(range: number): number {
-  let width = 0;
-  for (let bound = 1; bound <= range; bound *= 256) width++;
-  return width;
+  data.append(bytes);
 }

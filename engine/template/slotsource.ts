@@ -1,5 +1,6 @@
 /** The values of slots, read back as text. */
 import { Failure } from "../failure.ts";
+import { readPlanes } from "../planes.ts";
 import { longLength } from "./sink.ts";
 
 /** Reads what slots were written to, in the same order. */
@@ -40,11 +41,7 @@ export class SlotSource {
     const base = new DataView(head.buffer, head.byteOffset, 8).getFloat64(0, true);
     const width = this.byte();
     const values = new Float64Array(count).fill(base);
-    let factor = 1;
-    for (let plane = 0; plane < width; plane++, factor *= 256) {
-      const bytes = this.take(count);
-      for (let row = 0; row < count; row++) values[row] = values[row]! + bytes[row]! * factor;
-    }
+    readPlanes(this.take(width * count), width, values);
     return values;
   }
 
