@@ -1,36 +1,16 @@
 /** `svc ingest` against a running server. */
 
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { dir, rows, server, svc } from "./commandsetting.ts";
 import { runSvc, startSvc } from "./program.ts";
 import type { Running } from "./running.ts";
-import { call, lines, startServer } from "./running.ts";
+import { call, lines } from "./running.ts";
 
-let server: Running;
-let dir: string;
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "svc-command-"));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(() => server.stop());
-
-const svc = (...words: string[]) =>
-  runSvc([...words, "--url", server.url, "--data", server.dir], { cwd: dir });
-const start = Date.UTC(2026, 0, 29, 8, 42);
-const rows = (number: number, first = 0) =>
-  Array.from({ length: number }, (_, i) => ({
-    timestamp: start + first + i,
-    log_level: "info",
-    message: `row ${first + i}`,
-  }));
 const write = (name: string, bytes: string | Uint8Array) => {
   writeFileSync(join(dir, name), bytes);
   return name;

@@ -1,35 +1,13 @@
 /** `svc query`, `token` and `verify` against a running server. */
 
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { dir, rows, server, start, svc } from "./commandsetting.ts";
 import { runSvc } from "./program.ts";
-import type { Entry, Running } from "./running.ts";
-import { call, ingest, lines, startServer } from "./running.ts";
+import type { Entry } from "./running.ts";
+import { call, ingest, lines } from "./running.ts";
 
-let server: Running;
-let dir: string;
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "svc-command-"));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(() => server.stop());
-
-const svc = (...words: string[]) =>
-  runSvc([...words, "--url", server.url, "--data", server.dir], { cwd: dir });
-const start = Date.UTC(2026, 0, 29, 8, 42);
-const rows = (number: number, first = 0) =>
-  Array.from({ length: number }, (_, i) => ({
-    timestamp: start + first + i,
-    log_level: "info",
-    message: `row ${first + i}`,
-  }));
 describe("svc query", () => {
   const entry = (changes: Partial<Entry>): Entry => ({
     timestamp: start,
