@@ -1,7 +1,7 @@
 import type { NeedleKind } from "../fixtures/needles.ts";
 
-/** The kinds of query, in the order of the table. */
-export const questionKinds = [
+/** The kinds that count lines holding a text, which bare text can answer too. */
+export const lineKinds = [
   "absent",
   "rare",
   "substring",
@@ -10,6 +10,11 @@ export const questionKinds = [
   "number",
   "id",
   "ignoreCase",
+] as const;
+
+/** The kinds of query, in the order of the table. */
+export const questionKinds = [
+  ...lineKinds,
   "newestWord",
   "newestService",
   "newest",

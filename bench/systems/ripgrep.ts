@@ -5,22 +5,11 @@ import { stat } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { countAnswer } from "../answer.ts";
 import { ripgrepPath } from "../peers.ts";
-import type { Question, QuestionKind } from "../question.ts";
+import { lineKinds, type Question, type QuestionKind } from "../question.ts";
 import type { LoadFigure, Place, System } from "../system.ts";
 
-const countKinds: readonly QuestionKind[] = [
-  "absent",
-  "rare",
-  "substring",
-  "phrase",
-  "regex",
-  "number",
-  "id",
-  "ignoreCase",
-];
-
 export async function kinds(): Promise<readonly QuestionKind[]> {
-  return countKinds;
+  return lineKinds;
 }
 
 export async function load({ dataset }: Place): Promise<Omit<LoadFigure, "rows" | "inputBytes">> {
