@@ -1,6 +1,6 @@
 /** The engine's public face. */
 
-export type { Aggregated, AggregateQuery, Aggregation, Points } from "./aggregation.ts";
+export type { Aggregated, AggregateQuery, Aggregation, Points, Value } from "./aggregation.ts";
 export type { EncodedBatch } from "./batch.ts";
 export { BatchDraft, encodeBatch, RowRanges } from "./batchdraft.ts";
 export type { DamageReport } from "./damage.ts";

@@ -15,8 +15,8 @@ export class PointTable {
 
   constructor(aggregates: readonly Aggregation[]) {
     this.#aggregates = aggregates;
-    this.#joined = aggregates.map(({ op }) => joined[op]);
-    this.#values = aggregates.map(({ op }) => new Float64Array(64).fill(identity[op]));
+    this.#joined = aggregates.map(({ op }) => joined[op as "count"]);
+    this.#values = aggregates.map(({ op }) => new Float64Array(64).fill(identity[op as "count"]));
   }
 
   get byteLength(): number {
@@ -64,7 +64,7 @@ export class PointTable {
     this.#groups = extended(this.#groups, new Uint32Array(length));
     this.#buckets = extended(this.#buckets, new Float64Array(length));
     for (const [i, { op }] of this.#aggregates.entries()) {
-      this.#values[i] = extended(this.#values[i]!, new Float64Array(length).fill(identity[op]));
+      this.#values[i] = extended(this.#values[i]!, new Float64Array(length).fill(identity[op as "count"]));
     }
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(length * 2)));
     const mask = this.#slots.length - 1;

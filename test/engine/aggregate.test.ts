@@ -104,6 +104,6 @@ function naivePoints(set: Dataset, query: AggregateQuery): string[] {
   return Array.from(cells, ([cell, rows]) => {
     const times = rows.map(({ timeNs }) => Number(timeNs / 1_000_000n));
     const values = { count: rows.length, first: Math.min(...times), last: Math.max(...times) };
-    return JSON.stringify([...JSON.parse(cell), query.aggregates.map(({ op }) => values[op])]);
+    return JSON.stringify([...JSON.parse(cell), query.aggregates.map(({ op }) => values[op as "count"])]);
   }).sort();
 }
