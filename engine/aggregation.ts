@@ -1,7 +1,7 @@
 /** What an aggregation computes, as plain data, and how parts of it become one. */
 import type { Field, Step } from "./filter.ts";
 import type { Scanned } from "./protocol.ts";
-import type { Signal } from "./row.ts";
+import type { RowSignal } from "./signal.ts";
 import type { TextVector } from "./text.ts";
 
 /**
@@ -27,7 +27,7 @@ export type Aggregation =
   | { op: "distinct"; of: Field };
 
 export interface AggregateQuery {
-  signal: Signal;
+  signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
   fromNs: bigint;
   /** Exclusive. */
