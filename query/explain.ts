@@ -147,8 +147,11 @@ function fieldText(field: Field): string {
 }
 
 function readText({ scanned, milliseconds }: ScanRead): string {
-  const { rows, bytes, chunks, rowsSkipped, chunksSkipped } = scanned;
-  const read = `read     ${rows.toLocaleString("en")} rows in ${chunks} chunks, ${bytes.toLocaleString("en")} bytes of columns that were not at hand`;
-  const skipped = `skipped ${rowsSkipped.toLocaleString("en")} rows in ${chunksSkipped} chunks by their headers`;
-  return `${read}; ${skipped}; ${milliseconds.toFixed(1)} ms`;
+  const { rows, bytes, chunks, chunksSkipped } = scanned;
+  const read = `read     ${counted(rows)} rows in ${chunks} chunks, ${counted(bytes)} bytes that were not at hand`;
+  return `${read}; skipped ${chunksSkipped} chunks by their headers; ${milliseconds.toFixed(1)} ms`;
+}
+
+function counted(number: number): string {
+  return number.toLocaleString("en");
 }

@@ -16,6 +16,7 @@ export interface PlanOptions {
 
 /** What a search for logs does, as plain data. */
 export interface LogsPlan {
+  signal: "logs";
   steps: Step[];
   /** Attributes that the query reads and no stage of it extracts: a row has them only if it was stored with them. */
   names: string[];
@@ -32,7 +33,7 @@ export function planLogs(text: string, options: PlanOptions = {}): LogsPlan {
     tree.kind === "terms"
       ? [{ kind: "filter", filter: termsFilter(tree, context) }]
       : selectorSteps(selectedRows(tree, context), context);
-  return { steps: simplifySteps(steps), names: [...context.names], warnings };
+  return { signal: "logs", steps: simplifySteps(steps), names: [...context.names], warnings };
 }
 
 /** The selector of logs that an expression is, or whose rows it counts. */

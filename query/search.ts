@@ -1,7 +1,9 @@
 import type { FoundRow, QueryLimits, SearchResult, Store } from "../engine/index.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
+import type { Explained } from "./explain.ts";
 import { planLogs } from "./plan.ts";
 import { rangeNs } from "./range.ts";
+import type { Scan } from "./scan-plan.ts";
 import { unknownNameWarnings } from "./unknown-names.ts";
 
 /** The part of a store that a search for logs needs. */
@@ -27,6 +29,7 @@ export interface LogsFound {
   cursor?: string;
   warnings: string[];
   scanned: SearchResult["scanned"];
+  explained: Explained;
 }
 
 /**
@@ -38,6 +41,7 @@ export async function searchLogs(
   search: LogsSearch,
   limits?: QueryLimits,
 ): Promise<LogsFound> {
+  const begunMs = performance.now();
   const plan = planLogs(search.query);
   const { fromNs, toNs } = rangeNs(search.startMs, search.endMs);
   const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor) };
@@ -49,8 +53,16 @@ export async function searchLogs(
   const unborne = plan.names.filter(
     (name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)),
   );
-  const warnings = [...plan.warnings, ...unknownNameWarnings(store, unborne, fromNs, toNs)];
+  const warnings = [
+    ...plan.warnings,
+    ...unknownNameWarnings(store, { ...plan, names: unborne }, fromNs, toNs),
+  ];
   const last = rows.at(-1);
   const cursor = more && last !== undefined ? { cursor: writeCursor(last) } : {};
-  return { rows, ...cursor, warnings, scanned };
+  const { signal, steps } = plan;
+  const explained = {
+    scans: [{ kind: "rows", signal, steps, groupBy: [], aggregates: [] } as const satisfies Scan],
+    reads: [{ place: 0, scanned, milliseconds: performance.now() - begunMs }],
+  };
+  return { rows, ...cursor, warnings, scanned, explained };
 }

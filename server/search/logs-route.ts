@@ -2,7 +2,7 @@
 
 import type { FoundRow } from "../../engine/index.ts";
 import { searchLogs } from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, stringField } from "../fields.ts";
+import { fieldsOf, integerField, isGiven, stringField, switchField } from "../fields.ts";
 import { listReply } from "./list-reply.ts";
 import { entryText } from "./log-entry.ts";
 import { rangeFields, type SearchKind } from "./searches.ts";
@@ -14,6 +14,8 @@ interface LogQuery {
   endMs: number;
   limit: number;
   cursor?: string;
+  /** The plan and what it read come with the rows. */
+  explain: boolean;
 }
 
 const limitDefault = 100;
@@ -23,24 +25,25 @@ export const logsSearch: SearchKind<LogQuery> = {
   path: "/api/v1/query/logs",
   read: readLogQuery,
   answer: async (store, query, limits) => {
-    const { rows, cursor, warnings } = await searchLogs(store, query, limits);
+    const { rows, cursor, warnings, explained } = await searchLogs(store, query, limits);
+    const explain = query.explain ? { explain: explained } : {};
     return listReply({
       before: { count: rows.length },
       name: "logs",
       items: entries(rows),
-      after: { cursor, ...(warnings.length === 0 ? {} : { warnings }) },
+      after: { cursor, ...(warnings.length === 0 ? {} : { warnings }), ...explain },
     });
   },
 };
 
 function readLogQuery(body: unknown): LogQuery {
-  const fields = fieldsOf(body, "", ["query", "startTime", "endTime", "limit", "cursor"]);
+  const fields = fieldsOf(body, "", ["query", "startTime", "endTime", "limit", "cursor", "explain"]);
   const query = stringField(fields, "query", "a string, svcQL or search terms");
   const range = rangeFields(fields);
   const limit = isGiven(fields, "limit") ? integerField(fields, "limit", limitRange) : limitDefault;
-  if (!isGiven(fields, "cursor")) return { query, ...range, limit };
-  const cursor = stringField(fields, "cursor", "a string, the cursor of an earlier answer");
-  return { query, ...range, limit, cursor };
+  const asked = { query, ...range, limit, explain: switchField(fields, "explain") };
+  if (!isGiven(fields, "cursor")) return asked;
+  return { ...asked, cursor: stringField(fields, "cursor", "a string, the cursor of an earlier answer") };
 }
 
 function* entries(rows: readonly FoundRow[]): Generator<string> {
