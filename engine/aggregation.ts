@@ -61,19 +61,3 @@ export interface Points {
   /** For each aggregate the value of every point; NaN where a point has no number. */
   values: Float64Array[];
 }
-
-type Joinable = "count" | "first" | "last";
-
-/** The value of no rows. */
-export const identity = {
-  count: 0,
-  first: Number.POSITIVE_INFINITY,
-  last: Number.NEGATIVE_INFINITY,
-} as const satisfies Record<Joinable, number>;
-
-/** The value of two parts together. */
-export const joined = {
-  count: (a: number, b: number) => a + b,
-  first: Math.min,
-  last: Math.max,
-} as const satisfies Record<Joinable, (a: number, b: number) => number>;
