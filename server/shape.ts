@@ -6,6 +6,8 @@ import { nameLengthMax, textLengthMax } from "./limits.ts";
 import { suggestion } from "./nearest.ts";
 import { Refusal } from "./route.ts";
 
+const integerName = "an integer";
+
 /** An object with these fields and no others. */
 export function fixed<S extends z.core.$ZodLooseShape>(shape: S): z.ZodObject<S, z.core.$strict> {
   return z.strictObject(shape, {
@@ -23,7 +25,20 @@ export const open = z.looseObject;
 export const nameText = z.string().max(nameLengthMax).regex(/\S/, "must not be blank");
 /** Any text of some length. */
 export const longText = z.string().max(textLengthMax);
-export const positive = z.int().min(1);
+/** Of a text, too, zod says that a number is missing. */
+export const integer = z.int({
+  error: (issue) => (issue.code === "invalid_type" ? integerName : undefined),
+});
+export const positive = integer.min(1);
+
+/** A text that matches the pattern and that no complaint repeats. */
+export function secretText(lengthMax: number, pattern: RegExp, problem: string): z.ZodString {
+  return z
+    .string()
+    .max(lengthMax)
+    .refine((text) => pattern.test(text), { error: problem, params: { isSecret: true } })
+    .meta({ pattern: pattern.source });
+}
 
 /**
  * The value as it was sent, once it fits the schema. Throws Refusal 400 naming the field by its path below `path` ("" for the
@@ -73,7 +88,7 @@ function got(issue: z.core.$ZodIssue): string {
 function expected(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
-      return typeNames[issue.expected] ?? issue.expected;
+      return issue.message === integerName ? integerName : (typeNames[issue.expected] ?? issue.expected);
     case "invalid_value":
       return oneOf(issue.values);
     case "invalid_union":
@@ -86,7 +101,6 @@ function expected(issue: z.core.$ZodIssue): string {
 const typeNames: Readonly<Record<string, string>> = {
   string: "a string",
   number: "a number",
-  int: "an integer",
   boolean: "true or false",
   array: "an array",
   object: "a JSON object",
@@ -109,8 +123,9 @@ function problemOf(issue: z.core.$ZodIssue): string | null {
         ? `must have at most ${counted(Number(issue.maximum), issue.origin)}`
         : `must be ${issue.maximum} or less, got ${got(issue)}`;
     case "invalid_format":
-    case "custom":
       return `${issue.message}, got ${got(issue)}`;
+    case "custom":
+      return issue.params?.isSecret === true ? issue.message : `${issue.message}, got ${got(issue)}`;
     case "invalid_key":
       return issue.issues[0]?.message ?? "has a name that cannot be";
     default:

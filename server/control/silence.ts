@@ -3,10 +3,10 @@
 import * as z from "zod";
 import { listedMax, timeMsMax } from "../limits.ts";
 import { Refusal } from "../route.ts";
-import { fixed, longText, nameText } from "../shape.ts";
+import { fixed, integer, longText, nameText } from "../shape.ts";
 import { sentId } from "./resource-id.ts";
 
-const timeMs = z.int().min(0).max(timeMsMax);
+const timeMs = integer.min(0).max(timeMsMax);
 
 export const silenceShape = fixed({
   id: sentId.optional(),

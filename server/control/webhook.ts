@@ -3,23 +3,22 @@
 import * as z from "zod";
 import { listedMax } from "../limits.ts";
 import { Refusal } from "../route.ts";
-import { fixed, longText, nameText } from "../shape.ts";
+import { fixed, longText, nameText, secretText } from "../shape.ts";
 import { sentId } from "./resource-id.ts";
 
 const headerName = z
   .string()
   .max(200)
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be a header's name");
-const headerValue = z
-  .string()
-  .max(8_192)
-  // A line break would begin another header.
-  .regex(/^[^\r\n\0]*$/, "must be one line");
+/** A line break would begin another header. */
+const headerValue = secretText(8_192, /^[^\r\n\0]*$/, "must be one line");
 
-/** Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. */
-const signingSecret = z
-  .string()
-  .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, "must be whsec_ and 24 to 64 bytes in base64");
+/** Standard Webhooks. */
+const signingSecret = secretText(
+  200,
+  /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/,
+  "must be whsec_ and 24 to 64 bytes in base64",
+);
 
 export const webhookShape = fixed({
   id: sentId.optional(),

@@ -2,14 +2,14 @@
 
 import * as z from "zod";
 import { bucketSecondsMax, dashboardQueriesMax, widgetsMax } from "../limits.ts";
-import { longText, open } from "../shape.ts";
+import { integer, longText, open } from "../shape.ts";
 
 const position = open({
   type: z.literal("absolute").optional(),
-  absolute: open({ x: z.int().min(0), y: z.int().min(0), w: z.int().min(1), h: z.int().min(1) }).optional(),
+  absolute: open({ x: integer.min(0), y: integer.min(0), w: integer.min(1), h: integer.min(1) }).optional(),
 });
 
-const query = open({ query: longText, bucketSize: z.int().min(0).max(bucketSecondsMax).optional() });
+const query = open({ query: longText, bucketSize: integer.min(0).max(bucketSecondsMax).optional() });
 
 /** Queries in PromQL are kept as they are. */
 const expression = open({
