@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { State, Store, StoreEvent } from "../engine/index.ts";
 import { openState, openStore } from "../engine/index.ts";
+import { withApiRoutes } from "./api-routes.ts";
 import { adminTokenFile, ensureAdminToken } from "./control/admin-token.ts";
 import { type Control, openControl } from "./control/control.ts";
 import { Tokens } from "./control/tokens.ts";
@@ -125,14 +126,14 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   });
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
   const searches = new Searches({ store, metrics, deadlineMs, memoryBytes });
-  const routes = [
+  const routes = withApiRoutes([
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
     ingestLogsRoute(intake),
     searches.route(logsSearch),
     searches.route(timeseriesSearch),
     searches.route(patternsSearch),
     ...control.routes,
-  ];
+  ]);
   try {
     const http = await openHttp({
       address: settings.address,

@@ -9,7 +9,7 @@ export const groupShape = fixed({
   name: nameText,
   /** Names in the groups claim of an OIDC token whose bearers are members. */
   oidcMappings: z.array(nameText).max(listedMax).optional(),
-});
+}).meta({ id: "Group" });
 
 export type Group = z.infer<typeof groupShape>;
 
@@ -38,10 +38,12 @@ const bound = {
   cluster: nameText.optional(),
 };
 
-export const telemetryRuleShape = z.discriminatedUnion("type", [
-  fixed({ type: z.literal("cluster"), ...bound, rules: listOf(telemetryGrant) }),
-  fixed({ type: z.literal("namespace"), ...bound, namespace: nameText, rules: listOf(telemetryGrant) }),
-]);
+export const telemetryRuleShape = z
+  .discriminatedUnion("type", [
+    fixed({ type: z.literal("cluster"), ...bound, rules: listOf(telemetryGrant) }),
+    fixed({ type: z.literal("namespace"), ...bound, namespace: nameText, rules: listOf(telemetryGrant) }),
+  ])
+  .meta({ id: "TelemetryRule" });
 
 export type TelemetryRule = z.infer<typeof telemetryRuleShape>;
 
@@ -55,19 +57,21 @@ const resourceGrant = {
   verbs: listOf(z.enum(verbs)),
 };
 
-export const resourceRuleShape = z.discriminatedUnion("type", [
-  fixed({
-    type: z.literal("cluster"),
-    ...bound,
-    /** `path` narrows the grant to a folder below the cluster's, e.g. `/shop/`. */
-    rules: listOf(fixed({ ...resourceGrant, path: longText.optional() })),
-  }),
-  fixed({
-    type: z.literal("namespace"),
-    ...bound,
-    namespace: nameText,
-    rules: listOf(fixed(resourceGrant)),
-  }),
-]);
+export const resourceRuleShape = z
+  .discriminatedUnion("type", [
+    fixed({
+      type: z.literal("cluster"),
+      ...bound,
+      /** `path` narrows the grant to a folder below the cluster's, e.g. `/shop/`. */
+      rules: listOf(fixed({ ...resourceGrant, path: longText.optional() })),
+    }),
+    fixed({
+      type: z.literal("namespace"),
+      ...bound,
+      namespace: nameText,
+      rules: listOf(fixed(resourceGrant)),
+    }),
+  ])
+  .meta({ id: "ResourceRule" });
 
 export type ResourceRule = z.infer<typeof resourceRuleShape>;

@@ -89,7 +89,7 @@ export const alertShape = fixed({
   type: z.literal("timeseries").optional(),
   investigateOnFire: z.boolean().optional(),
   timeseries: alertTimeseries,
-});
+}).meta({ id: "Alert" });
 
 export type Alert = z.infer<typeof alertShape>;
 

@@ -61,7 +61,7 @@ export const dashboardShape = open({
       .optional(),
   }),
   content: content.optional(),
-});
+}).meta({ id: "Dashboard" });
 
 export type Dashboard = z.infer<typeof dashboardShape>;
 type Content = z.infer<typeof content>;

@@ -30,7 +30,7 @@ export const ingestionRuleShape = fixed({
   /** Left out: every cluster. */
   cluster: nameText.optional(),
   rules: z.array(exclusion).min(1).max(listedMax),
-});
+}).meta({ id: "IngestionRule" });
 
 export type IngestionRule = z.infer<typeof ingestionRuleShape>;
 

@@ -29,7 +29,7 @@ export const silenceShape = fixed({
       .min(1)
       .max(listedMax),
   }).optional(),
-});
+}).meta({ id: "Silence" });
 
 export type Silence = z.infer<typeof silenceShape>;
 

@@ -22,16 +22,18 @@ const newToken = fixed({
   environment: nameText.optional(),
 });
 
-const token = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  role: z.enum(roles),
-  createdAt: z.int(),
-  expiresAt: z.int().optional(),
-  groups: z.array(z.string()).optional(),
-  environment: z.string().optional(),
-  lastUsedAt: z.int().optional(),
-});
+const token = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    role: z.enum(roles),
+    createdAt: z.int(),
+    expiresAt: z.int().optional(),
+    groups: z.array(z.string()).optional(),
+    environment: z.string().optional(),
+    lastUsedAt: z.int().optional(),
+  })
+  .meta({ id: "Token" });
 
 export interface TokenEdge {
   tokens: Tokens;

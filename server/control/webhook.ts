@@ -31,7 +31,7 @@ export const webhookShape = fixed({
   body: longText.optional(),
   /** Signs what is sent. It is never shown again; left out of an update it stays, null takes it away. */
   secret: signingSecret.nullable().optional(),
-});
+}).meta({ id: "Webhook" });
 
 export type Webhook = z.infer<typeof webhookShape>;
 

@@ -73,7 +73,9 @@ const kinds = [
 
 export type Widget = GroupWidget | z.infer<(typeof kinds)[number]>;
 
-export const widget: z.ZodType<Widget> = z.discriminatedUnion("type", [group, ...kinds]);
+export const widget: z.ZodType<Widget> = z
+  .discriminatedUnion("type", [group, ...kinds])
+  .meta({ id: "Widget" });
 
 export type WidgetExpression = z.infer<typeof expression>;
 
