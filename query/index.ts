@@ -13,9 +13,16 @@ export {
   type Patterns,
   queryPatterns,
 } from "./patterns.ts";
-export { type LogsPlan, type PlanOptions, planLogs } from "./plan.ts";
+export { type PlanOptions, planLogs, planRows, type RowsPlan } from "./plan.ts";
 export { QueryError } from "./query-error.ts";
-export { type LogsFound, type LogsSearch, type LogsStore, searchLogs } from "./search.ts";
+export {
+  type LogsFound,
+  type RowsSearch,
+  type RowsStore,
+  type SpansFound,
+  searchLogs,
+  searchSpans,
+} from "./search.ts";
 export {
   planTimeseries,
   type RowSeries,
@@ -23,6 +30,7 @@ export {
   type TimeseriesPlan,
   type TopSeries,
 } from "./series-plan.ts";
+export type { Span } from "./span.ts";
 export type { Terms } from "./terms.ts";
 export {
   queryTimeseries,
@@ -31,6 +39,7 @@ export {
   type Timeseries,
   type TimeseriesQuery,
 } from "./timeseries.ts";
+export { queryTrace, type Trace, type TraceQuery, type TraceSpan, type TraceStore } from "./trace.ts";
 
 /** The tree of a structured query; an empty one is all logs. Throws a QueryError. */
 export function parseQuery(text: string): Expression {

@@ -91,7 +91,10 @@ export async function queryPatterns(
     patterns: listed.flat(),
     count,
     distinct: counted.length,
-    warnings: [...plan.warnings, ...unknownNameWarnings(store, plan.names, range.fromNs, range.toNs)],
+    warnings: [
+      ...plan.warnings,
+      ...unknownNameWarnings(store, { signal: "logs", names: plan.names }, range.fromNs, range.toNs),
+    ],
     scanned: aggregated.scanned,
   };
 }

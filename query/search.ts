@@ -1,14 +1,15 @@
-import type { FoundRow, QueryLimits, SearchResult, Store } from "../engine/index.ts";
+import type { FoundRow, QueryLimits, RowSignal, SearchResult, Store } from "../engine/index.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { planLogs } from "./plan.ts";
+import { planLogs, planSpans, type RowsPlan } from "./plan.ts";
 import { rangeNs } from "./range.ts";
+import { type Span, spanOf } from "./span.ts";
 import { unknownNameWarnings } from "./unknown-names.ts";
 
-/** The part of a store that a search for logs needs. */
-export type LogsStore = Pick<Store, "search" | "attributeKeys">;
+/** The part of a store that a search for rows needs. */
+export type RowsStore = Pick<Store, "search" | "attributeKeys">;
 
-export interface LogsSearch {
-  /** svcQL, or search terms. */
+export interface RowsSearch {
+  /** svcQL; for logs also search terms. */
   query: string;
   /** Whole milliseconds since the epoch, inclusive. */
   startMs: number;
@@ -20,13 +21,21 @@ export interface LogsSearch {
   cursor?: string;
 }
 
-export interface LogsFound {
-  /** Newest first, ties in the order of arrival. Attributes that stages extract are among the attributes. */
-  rows: FoundRow[];
+interface Found {
   /** Present where there are more rows. */
   cursor?: string;
   warnings: string[];
   scanned: SearchResult["scanned"];
+}
+
+export interface LogsFound extends Found {
+  /** Newest first, ties in the order of arrival. Attributes that stages extract are among the attributes. */
+  rows: FoundRow[];
+}
+
+export interface SpansFound extends Found {
+  /** Those that began last come first, ties in the order of arrival. */
+  spans: Span[];
 }
 
 /**
@@ -34,22 +43,38 @@ export interface LogsFound {
  * "limit".
  */
 export async function searchLogs(
-  store: LogsStore,
-  search: LogsSearch,
+  store: RowsStore,
+  search: RowsSearch,
   limits?: QueryLimits,
 ): Promise<LogsFound> {
-  const plan = planLogs(search.query);
+  return searchRows(store, "logs", search, planLogs(search.query), limits);
+}
+
+/** Searches spans. Throws as `searchLogs` does. */
+export async function searchSpans(
+  store: RowsStore,
+  search: RowsSearch,
+  limits?: QueryLimits,
+): Promise<SpansFound> {
+  const { rows, ...found } = await searchRows(store, "traces", search, planSpans(search.query), limits);
+  return { spans: rows.map(spanOf), ...found };
+}
+
+async function searchRows(
+  store: RowsStore,
+  signal: RowSignal,
+  search: RowsSearch,
+  plan: RowsPlan,
+  limits: QueryLimits | undefined,
+): Promise<LogsFound> {
   const { fromNs, toNs } = rangeNs(search.startMs, search.endMs);
   const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor) };
-  const range = { signal: "logs", fromNs, toNs } as const;
   const { rows, more, scanned } = await store.search(
-    { ...range, steps: plan.steps, limit: search.limit, ...after },
+    { signal, fromNs, toNs, steps: plan.steps, limit: search.limit, ...after },
     limits,
   );
-  const unborne = plan.names.filter(
-    (name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)),
-  );
-  const warnings = [...plan.warnings, ...unknownNameWarnings(store, unborne, fromNs, toNs)];
+  const names = plan.names.filter((name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)));
+  const warnings = [...plan.warnings, ...unknownNameWarnings(store, { signal, names }, fromNs, toNs)];
   const last = rows.at(-1);
   const cursor = more && last !== undefined ? { cursor: writeCursor(last) } : {};
   return { rows, ...cursor, warnings, scanned };

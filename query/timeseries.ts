@@ -71,7 +71,10 @@ export async function queryTimeseries(
     series: Array.from(set.order, (series) => answered(set, series, buckets)),
     bucketSeconds: buckets.seconds,
     partial: partialBuckets(buckets),
-    warnings: [...plan.warnings, ...unknownNameWarnings(store, plan.names, fromNs, toNs)],
+    warnings: [
+      ...plan.warnings,
+      ...unknownNameWarnings(store, { signal: "logs", names: plan.names }, fromNs, toNs),
+    ],
     scanned,
   };
 }
