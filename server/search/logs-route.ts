@@ -1,27 +1,18 @@
 /** POST /api/v1/query/logs, as the interface specification has it in sections 2.4 and 4. */
 
 import type { FoundRow } from "../../engine/index.ts";
-import { searchLogs } from "../../query/index.ts";
+import { type RowsSearch, searchLogs } from "../../query/index.ts";
 import { fieldsOf, integerField, isGiven, stringField } from "../fields.ts";
 import { listReply } from "./list-reply.ts";
 import { entryText } from "./log-entry.ts";
 import { rangeFields, type SearchKind } from "./searches.ts";
 
-interface LogQuery {
-  query: string;
-  startMs: number;
-  /** Inclusive: the whole millisecond. */
-  endMs: number;
-  limit: number;
-  cursor?: string;
-}
-
 const limitDefault = 100;
 const limitRange = { min: 1, max: 1_000, expected: "an integer from 1 to 1000" };
 
-export const logsSearch: SearchKind<LogQuery> = {
+export const logsSearch: SearchKind<RowsSearch> = {
   path: "/api/v1/query/logs",
-  read: readLogQuery,
+  read: (body) => readRowsSearch(body, "a string, svcQL or search terms"),
   answer: async (store, query, limits) => {
     const { rows, cursor, warnings } = await searchLogs(store, query, limits);
     return listReply({
@@ -33,9 +24,10 @@ export const logsSearch: SearchKind<LogQuery> = {
   },
 };
 
-function readLogQuery(body: unknown): LogQuery {
+/** `expected` says what the query is. Throws Refusal 400. */
+export function readRowsSearch(body: unknown, expected: string): RowsSearch {
   const fields = fieldsOf(body, "", ["query", "startTime", "endTime", "limit", "cursor"]);
-  const query = stringField(fields, "query", "a string, svcQL or search terms");
+  const query = stringField(fields, "query", expected);
   const range = rangeFields(fields);
   const limit = isGiven(fields, "limit") ? integerField(fields, "limit", limitRange) : limitDefault;
   if (!isGiven(fields, "cursor")) return { query, ...range, limit };
