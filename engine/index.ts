@@ -1,6 +1,6 @@
 /** The engine's public face. */
 
-export type { Aggregated, AggregateQuery, Aggregation, Points } from "./aggregation.ts";
+export type { Aggregated, AggregateQuery, Aggregation, Points, Value } from "./aggregation.ts";
 export type { EncodedBatch } from "./batch.ts";
 export { BatchDraft, encodeBatch, RowRanges } from "./batchdraft.ts";
 export type { DamageReport } from "./damage.ts";
@@ -9,6 +9,7 @@ export { Failure, type FailureKind } from "./failure.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./filter.ts";
 export { type ColumnInventory, type SignalInventory, storeInventory } from "./inventory.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./row.ts";
+export type { SampleQuery } from "./samplequery.ts";
 export { type RowSignal, type Signal, signals } from "./signal.ts";
 export { openState, type State } from "./state.ts";
 export type {

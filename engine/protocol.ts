@@ -1,10 +1,11 @@
 /** What passes between the store and its worker threads: plain data and shared memory. */
-import type { Aggregation, Points } from "./aggregation.ts";
+import type { Aggregation } from "./aggregation.ts";
 import type { DamageReport } from "./damage.ts";
 import type { FailureKind } from "./failure.ts";
 import type { Field, Step } from "./filter.ts";
 import type { ChunkEntry, Manifest } from "./manifest.ts";
 import type { PackedChunk } from "./partition.ts";
+import type { StatesPart } from "./pointstates.ts";
 import type { RowPosition } from "./row.ts";
 import type { Signal } from "./signal.ts";
 import type { TextVector } from "./text.ts";
@@ -81,7 +82,9 @@ export interface AggregateAnswer {
   groups: number;
   /** Of group after group the text of each field. */
   labels: TextVector;
-  points: Points;
+  /** Group and bucket of each point. */
+  points: { groups: Uint32Array; buckets: Float64Array };
+  states: StatesPart;
   scanned: Scanned;
   damaged: DamagedChunk[];
 }

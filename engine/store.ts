@@ -39,6 +39,7 @@ import { lockFolder } from "./lock.ts";
 import { Packers } from "./packers.ts";
 import type { DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
 import type { LogRow, RefusedRow } from "./row.ts";
+import type { SampleAggregated, SampleQuery } from "./samplequery.ts";
 import { Scans } from "./scans.ts";
 import { Shard } from "./shard.ts";
 import { type RowSignal, signals } from "./signal.ts";
@@ -215,6 +216,12 @@ export class Store {
       end();
       finish();
     }
+  }
+
+  aggregateSamples(query: SampleQuery, limits: QueryLimits = {}): Promise<SampleAggregated> {
+    return Promise.reject(
+      new Failure("input", `metrics are not stored yet: ${query.name} ${limits.deadlineMs}`),
+    );
   }
 
   /** Keys that rows of the days in a range bear; `isWhole` is false where there are more of them than the store lists. */

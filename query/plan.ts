@@ -16,6 +16,7 @@ export interface PlanOptions {
 
 /** What a search for rows does, as plain data. */
 export interface RowsPlan {
+  signal: SignalName;
   steps: Step[];
   /** Attributes that the query reads and no stage of it extracts: a row has them only if it was stored with them. */
   names: string[];
@@ -32,7 +33,7 @@ export function planLogs(text: string, options: PlanOptions = {}): RowsPlan {
     tree.kind === "terms"
       ? [{ kind: "filter", filter: termsFilter(tree, context) }]
       : selectorSteps(selectedRows(tree, "logs", context), context);
-  return { steps: simplifySteps(steps), names: [...context.names], warnings };
+  return { signal: "logs", steps: simplifySteps(steps), names: [...context.names], warnings };
 }
 
 /** Plans a search for rows of a signal: `{…}` and an empty query select from it. Only logs are searched for by terms too. Throws a QueryError. */
@@ -42,7 +43,7 @@ export function planRows(signal: SignalName, text: string, options: PlanOptions 
   const context = planContext(source, new Map(Object.entries(options.variables ?? {})));
   const selected = selectedRows(parseExpression(source, signal), signal, context);
   const steps = simplifySteps(selectorSteps(selected, context));
-  return { steps, names: [...context.names], warnings: context.warnings };
+  return { signal, steps, names: [...context.names], warnings: context.warnings };
 }
 
 /** Plans a search for spans. Throws a QueryError. */

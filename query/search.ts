@@ -1,7 +1,9 @@
-import type { FoundRow, QueryLimits, RowSignal, SearchResult, Store } from "../engine/index.ts";
+import type { FoundRow, QueryLimits, SearchResult, Store } from "../engine/index.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
+import type { Explained } from "./explain.ts";
 import { planLogs, planSpans, type RowsPlan } from "./plan.ts";
 import { rangeNs } from "./range.ts";
+import type { Scan } from "./scan-plan.ts";
 import { type Span, spanOf } from "./span.ts";
 import { unknownNameWarnings } from "./unknown-names.ts";
 
@@ -26,6 +28,7 @@ interface Found {
   cursor?: string;
   warnings: string[];
   scanned: SearchResult["scanned"];
+  explained: Explained;
 }
 
 export interface LogsFound extends Found {
@@ -47,7 +50,7 @@ export async function searchLogs(
   search: RowsSearch,
   limits?: QueryLimits,
 ): Promise<LogsFound> {
-  return searchRows(store, "logs", search, planLogs(search.query), limits);
+  return searchRows(store, search, planLogs(search.query), limits);
 }
 
 /** Searches spans. Throws as `searchLogs` does. */
@@ -56,26 +59,31 @@ export async function searchSpans(
   search: RowsSearch,
   limits?: QueryLimits,
 ): Promise<SpansFound> {
-  const { rows, ...found } = await searchRows(store, "traces", search, planSpans(search.query), limits);
+  const { rows, ...found } = await searchRows(store, search, planSpans(search.query), limits);
   return { spans: rows.map(spanOf), ...found };
 }
 
 async function searchRows(
   store: RowsStore,
-  signal: RowSignal,
   search: RowsSearch,
   plan: RowsPlan,
   limits: QueryLimits | undefined,
 ): Promise<LogsFound> {
+  const begunMs = performance.now();
+  const { signal, steps } = plan;
   const { fromNs, toNs } = rangeNs(search.startMs, search.endMs);
   const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor) };
   const { rows, more, scanned } = await store.search(
-    { signal, fromNs, toNs, steps: plan.steps, limit: search.limit, ...after },
+    { signal, fromNs, toNs, steps, limit: search.limit, ...after },
     limits,
   );
   const names = plan.names.filter((name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)));
   const warnings = [...plan.warnings, ...unknownNameWarnings(store, { signal, names }, fromNs, toNs)];
   const last = rows.at(-1);
   const cursor = more && last !== undefined ? { cursor: writeCursor(last) } : {};
-  return { rows, ...cursor, warnings, scanned };
+  const explained = {
+    scans: [{ kind: "rows", signal, steps, groupBy: [], aggregates: [] } as const satisfies Scan],
+    reads: [{ place: 0, scanned, milliseconds: performance.now() - begunMs }],
+  };
+  return { rows, ...cursor, warnings, scanned, explained };
 }
