@@ -12,24 +12,24 @@ import {
 } from "./limits.ts";
 import { compareCandidates } from "./newest.ts";
 import type {
-  AggregateTask,
   ChunkRef,
   Control,
   DamagedChunk,
   FoundRows,
   Scanned,
   SearchAnswer,
-  SearchTask,
+  SharedTask,
   WorkerTask,
 } from "./protocol.ts";
-import type { FoundRow, RowPosition, Signal } from "./row.ts";
+import type { FoundRow, RowPosition } from "./row.ts";
 import type { Scans } from "./scans.ts";
 import { isVectorised } from "./selection.ts";
 import type { Shard } from "./shard.ts";
+import type { RowSignal, Signal } from "./signal.ts";
 import { textAt } from "./text.ts";
 
 export interface RowQuery {
-  signal: Signal;
+  signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
   fromNs: bigint;
   /** Exclusive. */
@@ -95,16 +95,23 @@ interface Part {
   damaged: DamagedChunk[];
 }
 
+/** Half-open, nanoseconds since the epoch. */
+interface SignalRange {
+  signal: Signal;
+  fromNs: bigint;
+  toNs: bigint;
+}
+
 export async function dispatchSearch(
   dispatch: Dispatch,
   query: RowQuery,
   control: Control,
 ): Promise<SearchResult> {
-  const { fromNs, after, steps } = query;
+  const { signal, fromNs, after, steps } = query;
   const toNs = after !== undefined && after.timeNs < query.toNs ? after.timeNs + 1n : query.toNs;
   // One row more than asked for tells whether there is a next page.
   const limit = query.limit + 1;
-  const answers = await askShards<SearchAnswer>(dispatch, { fromNs, toNs }, control, (chunks) => {
+  const answers = await askShards<SearchAnswer>(dispatch, { signal, fromNs, toNs }, control, (chunks) => {
     return { kind: "search", chunks, fromNs, toNs, after, steps, limit, control };
   });
   return mergeAnswers(answers, query.limit);
@@ -116,9 +123,9 @@ export async function dispatchSearch(
  */
 export async function askShards<Answer extends Part>(
   dispatch: Dispatch,
-  range: { fromNs: bigint; toNs: bigint },
+  range: SignalRange,
   control: Control,
-  taskOf: (chunks: ChunkRef[]) => SearchTask | AggregateTask,
+  taskOf: (chunks: ChunkRef[]) => SharedTask,
 ): Promise<Answer[]> {
   for (;;) {
     const answers = await askOnce<Answer>(dispatch, range, control, taskOf);
@@ -130,11 +137,11 @@ export async function askShards<Answer extends Part>(
 
 async function askOnce<Answer>(
   { catalog, shards, caller }: Dispatch,
-  { fromNs, toNs }: { fromNs: bigint; toNs: bigint },
+  { signal, fromNs, toNs }: SignalRange,
   control: Control,
-  taskOf: (chunks: ChunkRef[]) => SearchTask | AggregateTask,
+  taskOf: (chunks: ChunkRef[]) => SharedTask,
 ): Promise<Answer[]> {
-  const whole = taskOf(catalog.chunksIn(fromNs, toNs));
+  const whole = taskOf(catalog.chunksIn(signal, fromNs, toNs));
   if (whole.chunks.length === 0) return [];
   if (isSmall(whole)) return [(await caller.run(whole)) as Answer];
   const settled = maySettle(whole) ? await caller.settle(whole) : { answer: undefined, left: whole.chunks };
@@ -155,7 +162,7 @@ async function askOnce<Answer>(
 }
 
 /** Few rows, all in memory, and nothing that takes long on one of them. */
-function isSmall({ chunks, steps }: SearchTask | AggregateTask): boolean {
+function isSmall({ chunks, steps }: SharedTask): boolean {
   let rows = 0;
   for (const ref of chunks) {
     if (ref.kind === "sealed") return false;
@@ -166,8 +173,8 @@ function isSmall({ chunks, steps }: SearchTask | AggregateTask): boolean {
 }
 
 /** What tells without a column is worth a look on the calling thread: to wake another takes longer. */
-function maySettle({ kind, chunks, steps }: SearchTask | AggregateTask): boolean {
-  return chunks.length <= callerChunksMax && (kind === "aggregate" || steps.length > 0);
+function maySettle({ kind, chunks, steps }: SharedTask): boolean {
+  return chunks.length <= callerChunksMax && (kind !== "search" || steps.length > 0);
 }
 
 /** A chunk always goes to the same thread, which keeps its columns. */

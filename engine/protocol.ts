@@ -1,15 +1,17 @@
 /** What passes between the store and its worker threads: plain data and shared memory. */
-import type { Aggregation, Points } from "./aggregation.ts";
+import type { Aggregation } from "./aggregation.ts";
 import type { DamageReport } from "./damage.ts";
 import type { FailureKind } from "./failure.ts";
 import type { Field, Step } from "./filter.ts";
 import type { ChunkEntry, Manifest } from "./manifest.ts";
 import type { PackedChunk } from "./partition.ts";
+import type { StatesPart } from "./pointstates.ts";
 import type { RowPosition } from "./row.ts";
+import type { Signal } from "./signal.ts";
 import type { TextVector } from "./text.ts";
 
 /** A chunk that a scan reads: sealed, or an image in shared memory. */
-export type ChunkRef = { day: number } & (
+export type ChunkRef = { signal: Signal; day: number } & (
   | { kind: "sealed"; dir: string; entry: ChunkEntry }
   | { kind: "image"; id: number; rows: number; bytes: Uint8Array; arrivalBase: number }
 );
@@ -80,13 +82,42 @@ export interface AggregateAnswer {
   groups: number;
   /** Of group after group the text of each field. */
   labels: TextVector;
-  points: Points;
+  /** Group and bucket of each point. */
+  points: { groups: Uint32Array; buckets: Float64Array };
+  states: StatesPart;
   scanned: Scanned;
   damaged: DamagedChunk[];
 }
 
+/** How many of the matching rows of some chunks bear each field. */
+export interface FieldsTask {
+  kind: "fields";
+  chunks: ChunkRef[];
+  fromNs: bigint;
+  toNs: bigint;
+  steps: Step[];
+  control: Control;
+}
+
+export interface FieldsAnswer {
+  rows: number;
+  /** Rows with a level that is not empty. */
+  levels: number;
+  /** Attribute keys, and of each the rows that have it. */
+  keys: string[];
+  counts: number[];
+  /** False where there were more keys than are counted. */
+  isWhole: boolean;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
+
+/** Tasks that each thread does for its chunks. */
+export type SharedTask = SearchTask | AggregateTask | FieldsTask;
+
 /** A sealed chunk that could not be read. */
 export interface DamagedChunk extends DamageReport {
+  signal: Signal;
   day: number;
   chunk: number;
 }
@@ -121,12 +152,14 @@ export interface ImageRef {
 /** Joins images of one day to a larger one. */
 export interface JoinTask {
   kind: "join";
+  signal: Signal;
   images: ImageRef[];
 }
 
 /** Makes chunks of images of one day. */
 export interface PackTask {
   kind: "pack";
+  signal: Signal;
   images: ImageRef[];
 }
 
@@ -143,6 +176,7 @@ export interface SealTask {
 /** Writes some chunks of a partition anew as fewer, larger ones. The old values stay until they are swept. */
 export interface MergeTask {
   kind: "merge";
+  signal: Signal;
   dir: string;
   day: number;
   chunks: ChunkEntry[];
@@ -183,7 +217,7 @@ interface ForgetTask {
 }
 
 type KeeperTask = JoinTask | PackTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
-export type WorkerTask = SearchTask | AggregateTask | ReadTask | ForgetTask | KeeperTask;
+export type WorkerTask = SharedTask | ReadTask | ForgetTask | KeeperTask;
 
 export interface InspectAnswer {
   manifest: Manifest;
