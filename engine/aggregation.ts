@@ -1,14 +1,14 @@
 /** What an aggregation computes, as plain data, and how parts of it become one. */
 import type { Field, Step } from "./filter.ts";
 import type { Scanned } from "./protocol.ts";
-import type { Signal } from "./row.ts";
+import type { RowSignal } from "./signal.ts";
 import type { TextVector } from "./text.ts";
 
 /** `count`: rows. `first`, `last`: the least and the greatest time, whole milliseconds since the epoch. */
 export type Aggregation = { op: "count" } | { op: "first" } | { op: "last" };
 
 export interface AggregateQuery {
-  signal: Signal;
+  signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
   fromNs: bigint;
   /** Exclusive. */

@@ -7,7 +7,7 @@
  */
 import { type ChunkImage, imageBytes, writeImage } from "./chunk.ts";
 import { closeFrame, FrameKind, frameBytes, trustedPayload } from "./frame.ts";
-import type { Signal } from "./row.ts";
+import type { Signal } from "./signal.ts";
 
 export interface EncodedBatch {
   signal: Signal;

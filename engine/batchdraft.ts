@@ -11,7 +11,8 @@ import {
   levelBytesMax,
   messageBytesMax,
 } from "./limits.ts";
-import type { LogRow, RefusedRow, Signal } from "./row.ts";
+import type { LogRow, RefusedRow } from "./row.ts";
+import type { RowSignal } from "./signal.ts";
 import { grown } from "./text.ts";
 import { type ByteSource, byteSource, TextTable } from "./texttable.ts";
 
@@ -67,7 +68,7 @@ interface DayDraft {
  * UTF-8. `nowMs` is the clock that "a day ahead" is measured by.
  */
 export class BatchDraft {
-  readonly #signal: Signal;
+  readonly #signal: RowSignal;
   readonly #keys = new TextTable();
   readonly #days = new Map<number, DayDraft>();
   readonly #secondsMax: number;
@@ -78,7 +79,7 @@ export class BatchDraft {
   #newest: DayDraft | undefined;
   #rows = 0;
 
-  constructor(signal: Signal, options: { nowMs: number }) {
+  constructor(signal: RowSignal, options: { nowMs: number }) {
     this.#signal = signal;
     const timeNsMax = BigInt(Math.trunc(options.nowMs)) * 1_000_000n + futureNsMax;
     this.#secondsMax = Number(timeNsMax / 1_000_000_000n);
@@ -240,7 +241,7 @@ const shortLength = 48;
  * refused with the reason, the rest is taken. `nowMs` is the clock that "a day ahead" is measured by.
  */
 export function encodeBatch(
-  signal: Signal,
+  signal: RowSignal,
   rows: readonly LogRow[],
   options: { nowMs: number },
 ): EncodedBatch & { refused: RefusedRow[] } {

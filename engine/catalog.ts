@@ -7,6 +7,7 @@ import { type ChunkEntry, emptyManifest, type Manifest } from "./manifest.ts";
 import type { ChunkRef } from "./protocol.ts";
 import { rangeInDay } from "./range.ts";
 import type { JournalRecord } from "./record.ts";
+import type { Signal } from "./signal.ts";
 
 /** A chunk in memory, of rows that the journal holds. */
 export interface ImageEntry {
@@ -26,6 +27,7 @@ export interface ImageEntry {
 }
 
 export interface Partition {
+  signal: Signal;
   day: number;
   dir: string;
   manifest: Manifest;
@@ -33,22 +35,35 @@ export interface Partition {
 }
 
 export class Catalog {
-  readonly partitions = new Map<number, Partition>();
+  /** By signal and day. */
+  readonly #partitions = new Map<string, Partition>();
   readonly #dir: string;
   #imageNext = 1;
 
-  /** `dir`: the folder of the signal's partitions. */
+  /** `dir`: the data folder. */
   constructor(dir: string) {
     this.#dir = dir;
   }
 
-  partition(day: number): Partition {
-    let partition = this.partitions.get(day);
+  /** Of all signals, or of one. */
+  partitions(signal?: Signal): Partition[] {
+    const all = [...this.#partitions.values()];
+    return signal === undefined ? all : all.filter((partition) => partition.signal === signal);
+  }
+
+  /** Made where there is none yet; its folder is made when rows are sealed into it. */
+  partition(signal: Signal, day: number): Partition {
+    const name = partitionName(signal, day);
+    let partition = this.#partitions.get(name);
     if (partition === undefined) {
-      partition = { day, dir: join(this.#dir, dayName(day)), manifest: emptyManifest(day), images: [] };
-      this.partitions.set(day, partition);
+      partition = { signal, day, dir: join(this.#dir, name), manifest: emptyManifest(day), images: [] };
+      this.#partitions.set(name, partition);
     }
     return partition;
+  }
+
+  remove({ signal, day }: Partition): void {
+    this.#partitions.delete(partitionName(signal, day));
   }
 
   /** Adds a batch's images, except those whose rows are in sealed chunks already, as after a restart. */
@@ -57,7 +72,7 @@ export class Catalog {
     const frame = record.frame.buffer instanceof SharedArrayBuffer ? record.frame : sharedCopy(record.frame);
     for (const { day, bytes } of openBatch(frame)) {
       const entry = this.imageEntry(day, bytes, record.arrivalBase, record.appendedMs);
-      const partition = this.partition(day);
+      const partition = this.partition(record.signal, day);
       if (entry.arrivalMin > partition.manifest.arrivalSealed) partition.images.push(entry);
     }
   }
@@ -79,19 +94,19 @@ export class Catalog {
     };
   }
 
-  /** Every chunk that may hold rows of [fromNs, toNs), newest first. */
-  chunksIn(fromNs: bigint, toNs: bigint): ChunkRef[] {
+  /** Every chunk of a signal that may hold rows of [fromNs, toNs), newest first. */
+  chunksIn(signal: Signal, fromNs: bigint, toNs: bigint): ChunkRef[] {
     const refs: { ref: ChunkRef; timeNsMax: number }[] = [];
-    for (const partition of this.partitions.values()) {
+    for (const partition of this.partitions(signal)) {
       const { day, dir } = partition;
       const range = rangeInDay(fromNs, toNs, day);
       const overlaps = (entry: { timeNsMin: number; timeNsMax: number }) =>
         entry.timeNsMin < range.to && entry.timeNsMax >= range.from;
       for (const entry of partition.manifest.chunks.filter(overlaps)) {
-        refs.push({ ref: { kind: "sealed", day, dir, entry }, timeNsMax: entry.timeNsMax });
+        refs.push({ ref: { kind: "sealed", signal, day, dir, entry }, timeNsMax: entry.timeNsMax });
       }
       for (const { id, rows, bytes, arrivalBase, timeNsMax } of partition.images.filter(overlaps)) {
-        refs.push({ ref: { kind: "image", day, id, rows, bytes, arrivalBase }, timeNsMax });
+        refs.push({ ref: { kind: "image", signal, day, id, rows, bytes, arrivalBase }, timeNsMax });
       }
     }
     refs.sort((a, b) => b.ref.day - a.ref.day || b.timeNsMax - a.timeNsMax);
@@ -99,8 +114,8 @@ export class Catalog {
   }
 
   /** Takes a chunk that cannot be read out of every later search; returns its entry if it was still there. */
-  setAside(day: number, chunk: number): ChunkEntry | undefined {
-    const partition = this.partitions.get(day);
+  setAside(signal: Signal, day: number, chunk: number): ChunkEntry | undefined {
+    const partition = this.#partitions.get(partitionName(signal, day));
     const entry = partition?.manifest.chunks.find(({ id }) => id === chunk);
     if (partition === undefined || entry === undefined) return undefined;
     const chunks = partition.manifest.chunks.filter(({ id }) => id !== chunk);
@@ -109,14 +124,14 @@ export class Catalog {
   }
 
   images(): ImageEntry[] {
-    return [...this.partitions.values()].flatMap((partition) => partition.images);
+    return this.partitions().flatMap((partition) => partition.images);
   }
 
-  /** Attribute keys of rows in a range of time, as far as the manifests list them. */
-  attributeKeys(fromNs: bigint, toNs: bigint): ListedKeys {
+  /** Attribute keys of a signal's rows in a range of time, as far as the manifests list them. */
+  attributeKeys(signal: Signal, fromNs: bigint, toNs: bigint): ListedKeys {
     const keys = new Set<string>();
     let isWhole = true;
-    for (const { day, manifest, images } of this.partitions.values()) {
+    for (const { day, manifest, images } of this.partitions(signal)) {
       const range = rangeInDay(fromNs, toNs, day);
       if (range.from >= range.to) continue;
       for (const key of manifest.attributeKeys) keys.add(key);
@@ -128,4 +143,9 @@ export class Catalog {
     }
     return { keys: [...keys], isWhole };
   }
+}
+
+/** Where a partition lies in the data folder. */
+function partitionName(signal: Signal, day: number): string {
+  return join(signal, dayName(day));
 }

@@ -1,4 +1,5 @@
 /** Partitions are UTC days; times inside one are nanoseconds since its start, below 2^53 and so exact as numbers. */
+import { existsSync, readdirSync } from "node:fs";
 
 export const dayNs = 86_400_000_000_000n;
 const dayMs = 86_400_000;
@@ -27,8 +28,14 @@ export function dayName(day: number): string {
 }
 
 /** The day that a folder's name stands for, or undefined. */
-export function parseDayName(name: string): number | undefined {
+function parseDayName(name: string): number | undefined {
   if (!/^\d{4,6}-\d{2}-\d{2}$/.test(name)) return undefined;
   const day = Date.parse(`${name}T00:00:00Z`) / dayMs;
   return Number.isInteger(day) && dayName(day) === name ? day : undefined;
+}
+
+/** The days that a signal's folder has partitions of, the oldest first; none where there is no folder. */
+export function daysIn(folder: string): number[] {
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.flatMap((name) => parseDayName(name) ?? []).sort((a, b) => a - b);
 }

@@ -22,14 +22,15 @@ import type {
   SearchTask,
   WorkerTask,
 } from "./protocol.ts";
-import type { FoundRow, RowPosition, Signal } from "./row.ts";
+import type { FoundRow, RowPosition } from "./row.ts";
 import type { Scans } from "./scans.ts";
 import { isVectorised } from "./selection.ts";
 import type { Shard } from "./shard.ts";
+import type { RowSignal, Signal } from "./signal.ts";
 import { textAt } from "./text.ts";
 
 export interface RowQuery {
-  signal: Signal;
+  signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
   fromNs: bigint;
   /** Exclusive. */
@@ -95,16 +96,23 @@ interface Part {
   damaged: DamagedChunk[];
 }
 
+/** Half-open, nanoseconds since the epoch. */
+interface SignalRange {
+  signal: Signal;
+  fromNs: bigint;
+  toNs: bigint;
+}
+
 export async function dispatchSearch(
   dispatch: Dispatch,
   query: RowQuery,
   control: Control,
 ): Promise<SearchResult> {
-  const { fromNs, after, steps } = query;
+  const { signal, fromNs, after, steps } = query;
   const toNs = after !== undefined && after.timeNs < query.toNs ? after.timeNs + 1n : query.toNs;
   // One row more than asked for tells whether there is a next page.
   const limit = query.limit + 1;
-  const answers = await askShards<SearchAnswer>(dispatch, { fromNs, toNs }, control, (chunks) => {
+  const answers = await askShards<SearchAnswer>(dispatch, { signal, fromNs, toNs }, control, (chunks) => {
     return { kind: "search", chunks, fromNs, toNs, after, steps, limit, control };
   });
   return mergeAnswers(answers, query.limit);
@@ -116,7 +124,7 @@ export async function dispatchSearch(
  */
 export async function askShards<Answer extends Part>(
   dispatch: Dispatch,
-  range: { fromNs: bigint; toNs: bigint },
+  range: SignalRange,
   control: Control,
   taskOf: (chunks: ChunkRef[]) => SearchTask | AggregateTask,
 ): Promise<Answer[]> {
@@ -130,11 +138,11 @@ export async function askShards<Answer extends Part>(
 
 async function askOnce<Answer>(
   { catalog, shards, caller }: Dispatch,
-  { fromNs, toNs }: { fromNs: bigint; toNs: bigint },
+  { signal, fromNs, toNs }: SignalRange,
   control: Control,
   taskOf: (chunks: ChunkRef[]) => SearchTask | AggregateTask,
 ): Promise<Answer[]> {
-  const whole = taskOf(catalog.chunksIn(fromNs, toNs));
+  const whole = taskOf(catalog.chunksIn(signal, fromNs, toNs));
   if (whole.chunks.length === 0) return [];
   if (isSmall(whole)) return [(await caller.run(whole)) as Answer];
   const settled = maySettle(whole) ? await caller.settle(whole) : { answer: undefined, left: whole.chunks };

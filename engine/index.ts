@@ -7,8 +7,9 @@ export type { DamageReport } from "./damage.ts";
 export type { QueryLimits, RowQuery, SearchResult } from "./dispatch.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./filter.ts";
-export { type ColumnInventory, type StoreInventory, storeInventory } from "./inventory.ts";
-export type { FoundRow, LogRow, RefusedRow, RowPosition, Signal } from "./row.ts";
+export { type ColumnInventory, type SignalInventory, storeInventory } from "./inventory.ts";
+export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./row.ts";
+export { type RowSignal, type Signal, signals } from "./signal.ts";
 export { openState, type State } from "./state.ts";
 export type {
   AppendOptions,
@@ -16,9 +17,9 @@ export type {
   ScanQuery,
   StoreEvent,
   StoreOptions,
-  StoreStats,
 } from "./store.ts";
 export { openStore, Store } from "./store.ts";
+export type { SignalStats, StoreStats } from "./storestats.ts";
 export { templateIdOf, templateTextOf } from "./template/id.ts";
 export { type TextVector, textAt } from "./text.ts";
 export { type VerifyProgress, type VerifyReport, verifyStore } from "./verify.ts";

@@ -1,13 +1,14 @@
-/** What a store's chunks hold and weigh, column by column, out of their headers. Read-only: another process may have the store open. */
-import { existsSync, readdirSync, statSync } from "node:fs";
+/** What a store's chunks hold and weigh, signal by signal and column by column, out of their headers. Read-only: another process may have the store open. */
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ColumnHeader, ColumnRole } from "./chunk.ts";
-import { parseDayName } from "./day.ts";
+import { dayName, daysIn } from "./day.ts";
 import { Failure } from "./failure.ts";
 import { checkFormat } from "./format.ts";
 import { openEnvironment } from "./lmdb.ts";
 import { type ChunkEntry, readManifest } from "./manifest.ts";
 import { openChunk } from "./partition.ts";
+import { type Signal, signals } from "./signal.ts";
 
 /** One column over all chunks that have it. */
 export interface ColumnInventory {
@@ -24,7 +25,8 @@ export interface ColumnInventory {
   storedBytes: number;
 }
 
-export interface StoreInventory {
+export interface SignalInventory {
+  signal: Signal;
   rows: number;
   chunks: number;
   partitions: number;
@@ -36,10 +38,24 @@ export interface StoreInventory {
   unread: string[];
 }
 
-/** Rows that are not sealed yet are not counted. Throws Failure "folder" where the folder holds no store of this format. */
-export async function storeInventory(dir: string): Promise<StoreInventory> {
+/**
+ * Logs first, then each other signal that has partitions. Rows that are not sealed yet are not counted. Throws Failure "folder" where
+ * the folder holds no store of this format.
+ */
+export async function storeInventory(dir: string): Promise<SignalInventory[]> {
   await checkFormat(dir, { create: false });
-  const inventory: StoreInventory = {
+  const inventories: SignalInventory[] = [];
+  for (const signal of signals) {
+    const folder = join(dir, signal);
+    const dirs = daysIn(folder).map((day) => join(folder, dayName(day)));
+    if (dirs.length > 0 || signal === "logs") inventories.push(await signalInventory(signal, dirs));
+  }
+  return inventories;
+}
+
+async function signalInventory(signal: Signal, dirs: readonly string[]): Promise<SignalInventory> {
+  const inventory: SignalInventory = {
+    signal,
     rows: 0,
     chunks: 0,
     partitions: 0,
@@ -48,16 +64,14 @@ export async function storeInventory(dir: string): Promise<StoreInventory> {
     unread: [],
   };
   const columns = new Map<string, ColumnInventory>();
-  const logs = join(dir, "logs");
-  const names = existsSync(logs) ? readdirSync(logs).filter((name) => parseDayName(name) !== undefined) : [];
-  for (const name of names.sort()) await addPartition(join(logs, name), inventory, columns);
+  for (const dir of dirs) await addPartition(dir, inventory, columns);
   inventory.columns = [...columns.values()].sort((a, b) => b.storedBytes - a.storedBytes);
   return inventory;
 }
 
 async function addPartition(
   dir: string,
-  inventory: StoreInventory,
+  inventory: SignalInventory,
   columns: Map<string, ColumnInventory>,
 ): Promise<void> {
   const { manifest } = await readManifest(dir);

@@ -20,12 +20,18 @@ import {
   writeRecordHeader,
 } from "./record.ts";
 import { SegmentList } from "./segmentlist.ts";
+import type { Signal } from "./signal.ts";
 
-interface Waiting {
+/** What one append brings. */
+interface JournalBatch {
+  signal: Signal;
   frame: Uint8Array;
   rows: number;
   keyHash: string | undefined;
   keyUntilMs: number;
+}
+
+interface Waiting extends JournalBatch {
   resolve: (record: JournalRecord) => void;
   reject: (error: unknown) => void;
 }
@@ -101,12 +107,7 @@ export class Journal {
   }
 
   /** Resolves once the batch is on disk and published. Throws Failure "overload" or "disk-full". */
-  append(batch: {
-    frame: Uint8Array;
-    rows: number;
-    keyHash: string | undefined;
-    keyUntilMs: number;
-  }): Promise<JournalRecord> {
+  append(batch: JournalBatch): Promise<JournalRecord> {
     if (this.#queueBytes + batch.frame.byteLength > journalQueueBytesMax) {
       return Promise.reject(
         new Failure("overload", "more batches wait for the disk than memory allows; try again shortly"),
@@ -220,6 +221,7 @@ export class Journal {
     let arrivalBase = this.#arrivalNext;
     return group.map((waiting) => {
       const header = {
+        signal: waiting.signal,
         seq: seq++,
         arrivalBase,
         appendedMs: this.#options.now(),

@@ -81,10 +81,11 @@ async function readSegment(
       `the file is ${file.byteLength} bytes, it was at least ${journalSegmentBytes}: it was cut short`,
     );
   }
-  const { records, problems } = scanSegment(file);
+  const { records, problems, seqNext, arrivalNext } = scanSegment(file);
   for (const problem of problems) note(scan, name, problem);
   // A segment that got no batch yet carries the numbers on by its name.
-  scan.seqNext = Math.max(scan.seqNext, Number.parseInt(name, 10));
+  scan.seqNext = Math.max(scan.seqNext, seqNext, Number.parseInt(name, 10));
+  scan.arrivalNext = Math.max(scan.arrivalNext, arrivalNext);
   let seqMax = seqSeen;
   for (const record of records) {
     if (record.seq <= seqMax) continue;

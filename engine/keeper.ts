@@ -2,8 +2,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { buildChunks } from "./build.ts";
 import { type ChunkImage, type ChunkSource, imageBytes, openImage, writeImage } from "./chunk.ts";
+import { compact } from "./compaction.ts";
 import type { DamageReport } from "./damage.ts";
 import { Failure, unlessFull } from "./failure.ts";
 import { makeFolder, syncFolder } from "./folder.ts";
@@ -31,17 +31,16 @@ import type {
   SweepTask,
 } from "./protocol.ts";
 import { rebuildPartition, withLosses } from "./rebuild.ts";
-import { draftOf } from "./redraft.ts";
 import { damageOf } from "./search.ts";
 
 /** One image, in shared memory, with absolute arrival numbers; more only where the rows pass a chunk's caps. */
 export function joinImages(task: JoinTask): Uint8Array[] {
-  return buildChunks(draftOf(openAll(task.images)), { sealed: false }).map(sharedImage);
+  return compact(task.signal, openAll(task.images), { sealed: false }).map(sharedImage);
 }
 
 /** Images of one day as chunks that only lack their numbers. Pure: any number of threads can do it at a time. */
 export function packImages(task: PackTask): PackedChunk[] {
-  return buildChunks(draftOf(openAll(task.images)), { sealed: true }).map(packChunk);
+  return compact(task.signal, openAll(task.images), { sealed: true }).map(packChunk);
 }
 
 /** Sealing the same rows again, as after a failure between the manifest's two copies, adds nothing. */
@@ -74,7 +73,7 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
   let packed: PackedChunk[];
   try {
     const sources = task.chunks.flatMap((entry) => {
-      const ref = { kind: "sealed", day: task.day, dir: task.dir, entry } as const;
+      const ref = { kind: "sealed", signal: task.signal, day: task.day, dir: task.dir, entry } as const;
       try {
         const source = openChunk(environment, entry, task.dir);
         for (let i = 0; i < source.header.columns.length; i++) source.payload(i);
@@ -85,7 +84,7 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
         return [];
       }
     });
-    packed = buildChunks(draftOf(sources), { sealed: true }).map(packChunk);
+    packed = compact(task.signal, sources, { sealed: true }).map(packChunk);
   } finally {
     await environment.close();
   }

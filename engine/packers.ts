@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import type { PackedChunk } from "./partition.ts";
 import type { ImageRef } from "./protocol.ts";
 import { Shard } from "./shard.ts";
+import type { Signal } from "./signal.ts";
 
 /** Beside the keeper: queries and readers of rows want the other cores. */
 const othersMax = Math.floor(availableParallelism() / 2);
@@ -17,11 +18,11 @@ export class Packers {
   }
 
   /** Each part becomes one chunk, or several where it passes a chunk's caps. */
-  async pack(parts: readonly (readonly ImageRef[])[]): Promise<PackedChunk[]> {
+  async pack(signal: Signal, parts: readonly (readonly ImageRef[])[]): Promise<PackedChunk[]> {
     const threads = this.#threads(parts.length);
     const packed = parts.map((part, i) => {
       const images = part.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
-      return threads[i % threads.length]!.run<PackedChunk[]>({ kind: "pack", images });
+      return threads[i % threads.length]!.run<PackedChunk[]>({ kind: "pack", signal, images });
     });
     // None goes on working when the first failure is told.
     await Promise.allSettled(packed);

@@ -6,10 +6,11 @@ import type { Field, Step } from "./filter.ts";
 import type { ChunkEntry, Manifest } from "./manifest.ts";
 import type { PackedChunk } from "./partition.ts";
 import type { RowPosition } from "./row.ts";
+import type { Signal } from "./signal.ts";
 import type { TextVector } from "./text.ts";
 
 /** A chunk that a scan reads: sealed, or an image in shared memory. */
-export type ChunkRef = { day: number } & (
+export type ChunkRef = { signal: Signal; day: number } & (
   | { kind: "sealed"; dir: string; entry: ChunkEntry }
   | { kind: "image"; id: number; rows: number; bytes: Uint8Array; arrivalBase: number }
 );
@@ -87,6 +88,7 @@ export interface AggregateAnswer {
 
 /** A sealed chunk that could not be read. */
 export interface DamagedChunk extends DamageReport {
+  signal: Signal;
   day: number;
   chunk: number;
 }
@@ -121,12 +123,14 @@ export interface ImageRef {
 /** Joins images of one day to a larger one. */
 export interface JoinTask {
   kind: "join";
+  signal: Signal;
   images: ImageRef[];
 }
 
 /** Makes chunks of images of one day. */
 export interface PackTask {
   kind: "pack";
+  signal: Signal;
   images: ImageRef[];
 }
 
@@ -143,6 +147,7 @@ export interface SealTask {
 /** Writes some chunks of a partition anew as fewer, larger ones. The old values stay until they are swept. */
 export interface MergeTask {
   kind: "merge";
+  signal: Signal;
   dir: string;
   day: number;
   chunks: ChunkEntry[];

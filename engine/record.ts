@@ -10,18 +10,20 @@
  *      32     8  time until which the idempotency key holds, ms since the epoch, float64
  *      40     4  rows
  *      44     4  bytes of the frame
- *      48     4  signal
+ *      48     4  signal, by its place in the list of signals
  *      52    12  zero
  *      64    32  SHA-256 of the idempotency key; zeros without one
  */
 import { crc32 } from "node:zlib";
 import { frameIsWhole } from "./frame.ts";
 import { align8 } from "./payload.ts";
+import { numberOf, type Signal, signalOf } from "./signal.ts";
 
 export const recordHeaderBytes = 96;
 const recordMagic = Buffer.from("SVCJ", "latin1");
 
 export interface RecordHeader {
+  signal: Signal;
   seq: number;
   arrivalBase: number;
   appendedMs: number;
@@ -50,18 +52,23 @@ export function writeRecordHeader(header: RecordHeader): Buffer {
   bytes.writeDoubleLE(header.keyUntilMs, 32);
   bytes.writeUInt32LE(header.rows, 40);
   bytes.writeUInt32LE(header.frameBytes, 44);
+  bytes.writeUInt32LE(numberOf(header.signal), 48);
   if (header.keyHash !== undefined) bytes.write(header.keyHash, 64, 32, "hex");
   bytes.writeUInt32LE(crc32(bytes.subarray(8)), 4);
   return bytes;
 }
 
+/** A whole header, of a signal that this build may not know. */
+type FoundHeader = Omit<RecordHeader, "signal"> & { signalNumber: number };
+
 /** The header that stands at an offset, or undefined where none stands whole. */
-function readRecordHeader(file: Buffer, offset: number): RecordHeader | undefined {
+function readRecordHeader(file: Buffer, offset: number): FoundHeader | undefined {
   const bytes = file.subarray(offset, offset + recordHeaderBytes);
   if (bytes.byteLength < recordHeaderBytes || !bytes.subarray(0, 4).equals(recordMagic)) return undefined;
   if (crc32(bytes.subarray(8)) !== bytes.readUInt32LE(4)) return undefined;
   const key = bytes.subarray(64, 96);
   return {
+    signalNumber: bytes.readUInt32LE(48),
     seq: bytes.readDoubleLE(8),
     arrivalBase: bytes.readDoubleLE(16),
     appendedMs: bytes.readDoubleLE(24),
@@ -74,14 +81,15 @@ function readRecordHeader(file: Buffer, offset: number): RecordHeader | undefine
 
 export interface SegmentScan {
   records: JournalRecord[];
-  /** Offset behind the last record. */
-  end: number;
+  /** Least numbers that no batch of a signal that this build does not know bears. */
+  seqNext: number;
+  arrivalNext: number;
   problems: string[];
 }
 
 /** Reads every whole record of a segment; what lies between and cannot be read is a problem, by offset. */
 export function scanSegment(file: Buffer): SegmentScan {
-  const scan: SegmentScan = { records: [], end: 0, problems: [] };
+  const scan: SegmentScan = { records: [], seqNext: 1, arrivalNext: 1, problems: [] };
   let at = 0;
   while (at < file.byteLength) {
     const header = readRecordHeader(file, at);
@@ -95,14 +103,24 @@ export function scanSegment(file: Buffer): SegmentScan {
       at = next;
       continue;
     }
-    const frame = file.subarray(at + recordHeaderBytes, at + recordHeaderBytes + header.frameBytes);
-    if (frame.byteLength === header.frameBytes && frameIsWhole(frame))
-      scan.records.push({ ...header, frame });
-    else scan.problems.push(`batch ${header.seq} at ${at} is damaged or unfinished (${header.rows} rows)`);
+    takeRecord(file, at, header, scan);
     at += recordLength(header.frameBytes);
-    scan.end = Math.min(at, file.byteLength);
   }
   return scan;
+}
+
+function takeRecord(file: Buffer, at: number, found: FoundHeader, scan: SegmentScan): void {
+  const { signalNumber, ...header } = found;
+  const { seq, arrivalBase, rows, frameBytes } = header;
+  const signal = signalOf(signalNumber);
+  const frame = file.subarray(at + recordHeaderBytes, at + recordHeaderBytes + frameBytes);
+  if (frame.byteLength < frameBytes || !frameIsWhole(frame)) {
+    scan.problems.push(`batch ${seq} at ${at} is damaged or unfinished (${rows} rows)`);
+  } else if (signal === undefined) {
+    scan.problems.push(`batch ${seq} at ${at} is of an unknown signal, ${signalNumber} (${rows} rows)`);
+    scan.seqNext = Math.max(scan.seqNext, seq + 1);
+    scan.arrivalNext = Math.max(scan.arrivalNext, arrivalBase + rows);
+  } else scan.records.push({ ...header, signal, frame });
 }
 
 /** Offset of the next whole record header, or -1. */

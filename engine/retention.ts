@@ -1,57 +1,68 @@
 /** What retention removes: a pure function of what is stored and the clock. */
+import type { Partition } from "./catalog.ts";
 import type { ChunkEntry } from "./manifest.ts";
 
 export interface RetentionOptions {
   /** Days whose last moment is older than this are removed. */
   ageMs: number | undefined;
-  /** Bytes of chunks that are kept at most. */
+  /** Bytes of chunks that are kept at most, of all signals together. */
   bytes: number | undefined;
 }
 
-export interface StoredDay {
-  day: number;
-  chunks: readonly ChunkEntry[];
+interface ChunksOf {
+  partition: Partition;
+  ids: number[];
 }
 
 export interface RetentionPlan {
-  /** Days to remove whole. */
-  days: number[];
-  /** Chunks to remove from the oldest day that stays. */
-  chunks: { day: number; ids: number[] } | undefined;
+  /** Partitions to remove whole. */
+  partitions: Partition[];
+  /** Chunks to remove from partitions of the oldest day that stays. */
+  chunks: ChunksOf[];
 }
 
 export function planRetention(
-  stored: readonly StoredDay[],
+  stored: readonly Partition[],
   options: RetentionOptions,
   nowMs: number,
 ): RetentionPlan {
   const { ageMs, bytes } = options;
-  const oldestFirst = [...stored].sort((a, b) => a.day - b.day);
-  const isPast = ({ day }: StoredDay) => ageMs !== undefined && (day + 1) * 86_400_000 <= nowMs - ageMs;
-  const days = oldestFirst.filter(isPast).map(({ day }) => day);
-  const kept = oldestFirst.filter((stored) => !isPast(stored));
-  if (bytes === undefined) return { days, chunks: undefined };
-  let total = kept.reduce((sum, { chunks }) => sum + bytesOf(chunks), 0);
+  const isPast = ({ day }: Partition) => ageMs !== undefined && (day + 1) * 86_400_000 <= nowMs - ageMs;
+  const removed = stored.filter(isPast);
+  const kept = daysOf(stored.filter((partition) => !isPast(partition)));
+  if (bytes === undefined) return { partitions: removed, chunks: [] };
+  let total = kept.reduce((sum, day) => sum + bytesOf(day), 0);
   while (kept.length > 1 && total > bytes) {
     const oldest = kept.shift()!;
-    total -= bytesOf(oldest.chunks);
-    days.push(oldest.day);
+    total -= bytesOf(oldest);
+    removed.push(...oldest);
   }
-  const last = kept[0];
-  return { days, chunks: last === undefined ? undefined : oldestChunks(last, total - bytes) };
+  return { partitions: removed, chunks: oldestChunks(kept[0] ?? [], total - bytes) };
 }
 
-function oldestChunks({ day, chunks }: StoredDay, excess: number): RetentionPlan["chunks"] {
-  const ids: number[] = [];
+/** The partitions of each day, the oldest day first. */
+function daysOf(partitions: readonly Partition[]): Partition[][] {
+  const days = Map.groupBy(partitions, ({ day }) => day);
+  return [...days].sort(([a], [b]) => a - b).map(([, ofDay]) => ofDay);
+}
+
+/** Of one day's partitions the oldest chunks, whatever their signal. */
+function oldestChunks(ofDay: readonly Partition[], excess: number): ChunksOf[] {
+  const chunks = ofDay.flatMap((partition) =>
+    partition.manifest.chunks.map((chunk) => ({ partition, chunk })),
+  );
+  chunks.sort((a, b) => a.chunk.timeNsMax - b.chunk.timeNsMax);
   let left = excess;
-  for (const chunk of [...chunks].sort((a, b) => a.timeNsMax - b.timeNsMax)) {
-    if (left <= 0) break;
+  const spent = chunks.filter(({ chunk }) => {
+    if (left <= 0) return false;
     left -= chunk.bytes;
-    ids.push(chunk.id);
-  }
-  return ids.length === 0 ? undefined : { day, ids };
+    return true;
+  });
+  const byPartition = Map.groupBy(spent, ({ partition }) => partition);
+  return Array.from(byPartition, ([partition, of]) => ({ partition, ids: of.map(({ chunk }) => chunk.id) }));
 }
 
-function bytesOf(chunks: readonly ChunkEntry[]): number {
+function bytesOf(partitions: readonly Partition[]): number {
+  const chunks = partitions.flatMap(({ manifest }): ChunkEntry[] => manifest.chunks);
   return chunks.reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -1,7 +1,4 @@
-/** Signals that are stored as rows of time, level, message and attributes. */
-export type Signal = "logs";
-
-/** One log row as it is appended. */
+/** One row of a log, or of another signal that is stored as rows, as it is appended. */
 export interface LogRow {
   /** Nanoseconds since the epoch. */
   timeNs: bigint;
@@ -18,7 +15,7 @@ export interface RowPosition {
   arrival: number;
 }
 
-/** One log row as a search returns it. */
+/** One row as a search returns it. */
 export interface FoundRow extends LogRow, RowPosition {}
 
 /** Why a row of a batch was not taken. */

@@ -52,6 +52,7 @@ export async function searchChunks(
 export function damageOf(ref: ChunkRef, error: unknown): DamagedChunk {
   if (ref.kind !== "sealed" || !(error instanceof Failure) || error.kind !== "damage") throw error;
   return {
+    signal: ref.signal,
     day: ref.day,
     chunk: ref.entry.id,
     where: `${ref.dir} chunk ${ref.entry.id}`,

@@ -1,6 +1,5 @@
 /** The store: appends rows, searches them, keeps them. */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { join, relative } from "node:path";
 import type { Aggregated, AggregateQuery } from "./aggregation.ts";
@@ -9,8 +8,9 @@ import type { EncodedBatch } from "./batch.ts";
 import { encodeBatch } from "./batchdraft.ts";
 import { Catalog } from "./catalog.ts";
 import type { ListedKeys } from "./chunk.ts";
+import { checkStorable } from "./compaction.ts";
 import type { DamageReport } from "./damage.ts";
-import { parseDayName } from "./day.ts";
+import { daysIn } from "./day.ts";
 import {
   type Dispatch,
   dispatchSearch,
@@ -38,9 +38,11 @@ import {
 import { lockFolder } from "./lock.ts";
 import { Packers } from "./packers.ts";
 import type { DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
-import type { LogRow, RefusedRow, Signal } from "./row.ts";
+import type { LogRow, RefusedRow } from "./row.ts";
 import { Scans } from "./scans.ts";
 import { Shard } from "./shard.ts";
+import { type RowSignal, signals } from "./signal.ts";
+import { countStored, type StoreStats } from "./storestats.ts";
 import { Upkeep } from "./upkeep.ts";
 
 export interface StoreEvent {
@@ -80,26 +82,12 @@ export interface AppendResult {
 }
 
 export interface ScanQuery {
-  signal: Signal;
+  signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
   fromNs: bigint;
   /** Exclusive. */
   toNs: bigint;
   steps: Step[];
-}
-
-export interface StoreStats {
-  rows: number;
-  unsealedRows: number;
-  chunks: number;
-  partitions: number;
-  /** Of chunks as stored. */
-  bytes: number;
-  unsealedBytes: number;
-  journalBytes: number;
-  damage: DamageReport[];
-  /** Why the store takes no rows just now, if so. */
-  refusing: string | undefined;
 }
 
 /** Damage reports kept for `stats`; all of them are logged. */
@@ -145,7 +133,7 @@ export class Store {
   private constructor(options: StoreOptions, unlock: () => Promise<void>) {
     this.#options = options;
     this.#unlock = unlock;
-    this.#catalog = new Catalog(join(options.dir, "logs"));
+    this.#catalog = new Catalog(options.dir);
     const threads = options.threads ?? availableParallelism();
     const columnCacheBytes = cacheBytesOfThread(options.columnCacheBytes, threads);
     this.#shards = Array.from({ length: threads }, () => new Shard({ concurrent: true, columnCacheBytes }));
@@ -164,7 +152,7 @@ export class Store {
 
   /** Encodes rows on this thread and appends them; resolves once they are on disk and found by searches. */
   async append(
-    signal: Signal,
+    signal: RowSignal,
     rows: readonly LogRow[],
     options: AppendOptions = {},
   ): Promise<AppendResult & { refused: RefusedRow[] }> {
@@ -173,9 +161,10 @@ export class Store {
     return { ...result, refused };
   }
 
-  /** Resolves once the batch is on disk and found by searches. Throws Failure "overload", "disk-full". */
+  /** Resolves once the batch is on disk and found by searches. Throws Failure "input", "overload", "disk-full". */
   async appendEncoded(batch: EncodedBatch, options: AppendOptions = {}): Promise<AppendResult> {
     this.#assertOpen();
+    checkStorable(batch.signal);
     if (options.key === undefined) return this.#appendBatch(batch, undefined, 0);
     const keyHash = createHash("sha256").update(options.key).digest("hex");
     const pending = this.#pendingKeys.get(keyHash);
@@ -211,12 +200,12 @@ export class Store {
    */
   async *scan(query: ScanQuery, limits: QueryLimits = {}): AsyncGenerator<RecordBatch, void, undefined> {
     this.#assertOpen();
-    const { fromNs, toNs, steps } = query;
+    const { signal, fromNs, toNs, steps } = query;
     const { control, end } = startControl(limits);
     let finish!: () => void;
     void this.#track(new Promise<void>((resolve) => (finish = resolve)));
     try {
-      for (const chunk of this.#catalog.chunksIn(fromNs, toNs).reverse()) {
+      for (const chunk of this.#catalog.chunksIn(signal, fromNs, toNs).reverse()) {
         const shard = this.#shards[shardOf(chunk, this.#shards.length)]!;
         const task = { kind: "read", chunk, fromNs, toNs, steps, control } as const;
         const answer = await runWithin<ReadAnswer>(shard, task, control);
@@ -229,21 +218,13 @@ export class Store {
   }
 
   /** Keys that rows of the days in a range bear; `isWhole` is false where there are more of them than the store lists. */
-  attributeKeys(_signal: Signal, fromNs: bigint, toNs: bigint): ListedKeys {
-    return this.#catalog.attributeKeys(fromNs, toNs);
+  attributeKeys(signal: RowSignal, fromNs: bigint, toNs: bigint): ListedKeys {
+    return this.#catalog.attributeKeys(signal, fromNs, toNs);
   }
 
   stats(): StoreStats {
-    const partitions = [...this.#catalog.partitions.values()];
-    const chunks = partitions.flatMap(({ manifest }) => manifest.chunks);
-    const images = this.#catalog.images();
-    const unsealedRows = images.reduce((sum, { rows }) => sum + rows, 0);
     return {
-      rows: chunks.reduce((sum, { rows }) => sum + rows, unsealedRows),
-      unsealedRows,
-      chunks: chunks.length,
-      partitions: partitions.length,
-      bytes: chunks.reduce((sum, { bytes }) => sum + bytes, 0),
+      ...countStored(this.#catalog),
       unsealedBytes: this.#upkeep.unsealedBytes,
       journalBytes: this.#journal.bytes,
       damage: [...this.#damage],
@@ -271,23 +252,7 @@ export class Store {
   }
 
   async #recover(): Promise<void> {
-    const dir = join(this.#options.dir, "logs");
-    await removeLeftOvers(dir);
-    const names = existsSync(dir) ? readdirSync(dir).sort() : [];
-    let arrivalMax = 0;
-    for (const name of names) {
-      const day = parseDayName(name);
-      if (day === undefined) continue;
-      const partition = this.#catalog.partition(day);
-      const { manifest, damage } = await this.#keeper.run<InspectAnswer>({
-        kind: "inspect",
-        dir: partition.dir,
-        day,
-      });
-      partition.manifest = manifest;
-      arrivalMax = Math.max(arrivalMax, manifest.arrivalSealed);
-      for (const { where, problem } of damage) this.#reportDamage(where, problem);
-    }
+    const arrivalMax = await this.#recoverPartitions();
     this.#journal = await Journal.open(
       {
         dir: join(this.#options.dir, "journal"),
@@ -299,6 +264,25 @@ export class Store {
     );
     this.#upkeep = this.#startUpkeep();
     this.#upkeep.nudge();
+  }
+
+  /** The greatest arrival number that a partition has sealed. */
+  async #recoverPartitions(): Promise<number> {
+    let arrivalMax = 0;
+    for (const signal of signals) {
+      const folder = join(this.#options.dir, signal);
+      await removeLeftOvers(folder);
+      for (const day of daysIn(folder)) {
+        const partition = this.#catalog.partition(signal, day);
+        const { dir } = partition;
+        const task = { kind: "inspect", dir, day } as const;
+        const { manifest, damage } = await this.#keeper.run<InspectAnswer>(task);
+        partition.manifest = manifest;
+        arrivalMax = Math.max(arrivalMax, manifest.arrivalSealed);
+        for (const { where, problem } of damage) this.#reportDamage(where, problem);
+      }
+    }
+    return arrivalMax;
   }
 
   #startUpkeep(): Upkeep {
@@ -328,7 +312,8 @@ export class Store {
   ): Promise<AppendResult> {
     if (batch.rows === 0 && keyHash === undefined) return { rows: 0, duplicate: false };
     await this.#room();
-    const record = await this.#journal.append({ frame: batch.bytes, rows: batch.rows, keyHash, keyUntilMs });
+    const { signal, bytes: frame, rows } = batch;
+    const record = await this.#journal.append({ signal, frame, rows, keyHash, keyUntilMs });
     this.#upkeep.nudge();
     return { rows: record.rows, duplicate: false };
   }
@@ -354,7 +339,7 @@ export class Store {
   }
 
   #setAside(chunk: DamagedChunk): void {
-    const entry = this.#catalog.setAside(chunk.day, chunk.chunk);
+    const entry = this.#catalog.setAside(chunk.signal, chunk.day, chunk.chunk);
     if (entry !== undefined)
       this.#reportDamage(chunk.where, `${chunk.problem}; its ${entry.rows} rows are set aside`);
   }

@@ -124,7 +124,7 @@ export class Upkeep {
   /** A partition that cannot be written does not hold up the others: its failure is thrown when all had their turn. */
   async #eachPartition(work: (partition: Partition) => Promise<void>): Promise<void> {
     const failures: unknown[] = [];
-    for (const partition of [...this.#options.catalog.partitions.values()]) {
+    for (const partition of this.#options.catalog.partitions()) {
       await work(partition).catch((error: unknown) => failures.push(error));
     }
     if (failures.length > 0) throw failures[0];
@@ -181,7 +181,7 @@ export class Upkeep {
     if (onlyWhole && isLastSpared(parts)) parts.pop();
     const sealed = parts.flat();
     if (sealed.length === 0) return;
-    const chunks = await packers.pack(parts);
+    const chunks = await packers.pack(partition.signal, parts);
     const { dir, day } = partition;
     const arrivalSealed = sealed.reduce((most, image) => Math.max(most, image.arrivalMax), 0);
     const manifest = await this.#keep<Manifest>(partition, { kind: "seal", dir, day, chunks, arrivalSealed });
@@ -195,10 +195,11 @@ export class Upkeep {
 
   async #join(partition: Partition): Promise<void> {
     const { keeper, catalog } = this.#options;
+    const { signal } = partition;
     const small = partition.images.filter((image) => image.rows < smallImageRows);
     if (small.length < smallImagesMax) return;
     const images = small.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
-    const joined = await keeper.run<Uint8Array[]>({ kind: "join", images });
+    const joined = await keeper.run<Uint8Array[]>({ kind: "join", signal, images });
     const appendedMs = small.reduce(
       (least, image) => Math.min(least, image.appendedMs),
       Number.POSITIVE_INFINITY,
@@ -213,8 +214,8 @@ export class Upkeep {
     const { queriesEnded, setAside } = this.#options;
     const chunks = mergeable(partition.manifest.chunks);
     if (chunks === undefined) return;
-    const { dir, day } = partition;
-    const task = { kind: "merge", dir, day, chunks } as const;
+    const { signal, dir, day } = partition;
+    const task = { kind: "merge", signal, dir, day, chunks } as const;
     const { manifest, merged, damaged } = await this.#keep<MergeAnswer>(partition, task);
     partition.manifest = withoutSetAside(manifest, partition.manifest);
     for (const chunk of damaged) setAside(chunk);
@@ -225,30 +226,25 @@ export class Upkeep {
   async #retain(): Promise<void> {
     const { keeper, catalog, retention, now, log, queriesEnded, forget } = this.#options;
     if (retention.ageMs === undefined && retention.bytes === undefined) return;
-    const stored = [...catalog.partitions.values()].map(({ day, manifest }) => ({
-      day,
-      chunks: manifest.chunks,
-    }));
-    const plan = planRetention(stored, retention, now());
-    for (const day of plan.days) {
-      const partition = catalog.partitions.get(day)!;
-      catalog.partitions.delete(day);
+    const plan = planRetention(catalog.partitions(), retention, now());
+    for (const partition of plan.partitions) {
+      catalog.remove(partition);
       await queriesEnded();
       await forget(partition.dir);
       await keeper.run<void>({ kind: "drop", dir: partition.dir });
       log("info", `retention removed ${partition.dir}`);
     }
-    if (plan.chunks !== undefined) await this.#removeChunks(plan.chunks.day, plan.chunks.ids);
+    for (const { partition, ids } of plan.chunks) await this.#removeChunks(partition, ids);
   }
 
-  async #removeChunks(day: number, ids: number[]): Promise<void> {
-    const { catalog, log, queriesEnded } = this.#options;
-    const partition = catalog.partitions.get(day)!;
+  async #removeChunks(partition: Partition, ids: number[]): Promise<void> {
+    const { log, queriesEnded } = this.#options;
+    const { dir, day } = partition;
     const chunks = partition.manifest.chunks.filter(({ id }) => !ids.includes(id));
     partition.manifest = { ...partition.manifest, chunks };
     await queriesEnded();
-    await this.#keep<Manifest>(partition, { kind: "sweep", dir: partition.dir, day, chunks: ids });
-    log("info", `retention removed the ${ids.length} oldest chunks of ${partition.dir}`);
+    await this.#keep<Manifest>(partition, { kind: "sweep", dir, day, chunks: ids });
+    log("info", `retention removed the ${ids.length} oldest chunks of ${dir}`);
   }
 }
 

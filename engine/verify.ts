@@ -1,10 +1,10 @@
 /** Reads every stored byte of a store and reports what is damaged. Read-only: another process may have the store open. */
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, relative, sep } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { ChunkSource } from "./chunk.ts";
 import type { DamageReport } from "./damage.ts";
-import { parseDayName } from "./day.ts";
+import { dayName, daysIn } from "./day.ts";
 import { Failure } from "./failure.ts";
 import { checkFormat } from "./format.ts";
 import { frameIsWhole } from "./frame.ts";
@@ -14,6 +14,7 @@ import { type Environment, openEnvironment } from "./lmdb.ts";
 import { type ChunkEntry, readManifest } from "./manifest.ts";
 import { auditPageTree } from "./pagetree.ts";
 import { openChunk } from "./partition.ts";
+import { signals } from "./signal.ts";
 
 export interface VerifyProgress {
   bytes: number;
@@ -46,12 +47,13 @@ export async function verifyStore(
     onProgress({ bytes: Math.min(report.bytes, bytesTotal), bytesTotal });
   };
   const verification = { dir, report, advance };
-  const logs = join(dir, "logs");
-  for (const name of namesIn(logs)) {
-    if (parseDayName(name) !== undefined) await verifyPartition(verification, join(logs, name));
+  const folders = signals.map((signal) => join(dir, signal));
+  for (const folder of folders) {
+    for (const day of daysIn(folder)) await verifyPartition(verification, join(folder, dayName(day)));
   }
-  for (const environment of filesUnder(dir).map(dirname)) {
-    if (!environment.startsWith(logs)) verifyState(verification, environment);
+  const ofSignals = (path: string) => folders.some((folder) => path.startsWith(folder + sep));
+  for (const path of filesUnder(dir)) {
+    if (!ofSignals(path)) verifyState(verification, dirname(path));
   }
   report.damage.push(...(await lastingDamage(() => journalDamage(join(dir, "journal")))));
   onProgress({ bytes: bytesTotal, bytesTotal });
@@ -165,10 +167,6 @@ function noteFailure(verification: Verification, where: string, error: unknown):
 
 function note({ dir, report }: Verification, where: string, problem: string): void {
   report.damage.push({ where: relative(dir, where), problem });
-}
-
-function namesIn(dir: string): string[] {
-  return existsSync(dir) ? readdirSync(dir).sort() : [];
 }
 
 function filesUnder(dir: string): string[] {

@@ -1,17 +1,24 @@
-import type { State, Store } from "../engine/index.ts";
+import { type SignalStats, type State, type Store, signals } from "../engine/index.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** What the store and the process say of themselves, read whenever the metrics are asked for. */
 export function readStoreMetrics(metrics: Metrics, store: Store, state: State): void {
   const stats = freshFor(1_000, () => store.stats());
   const gauge = (name: string, help: string, read: () => number) => metrics.read("gauge", name, help, read);
-  gauge("svc_store_rows", "Rows in the store.", () => stats().rows);
-  gauge("svc_store_unsealed_rows", "Rows that are in the journal and in memory, not yet in chunks.", () => {
-    return stats().unsealedRows;
-  });
-  gauge("svc_store_chunks", "Chunks in the store.", () => stats().chunks);
-  gauge("svc_store_partitions", "Partitions (signal and day) in the store.", () => stats().partitions);
-  gauge("svc_store_bytes", "Bytes of the partitions' files.", () => stats().bytes);
+  const count = (name: string, help: string, read: (stats: SignalStats) => number) => {
+    metrics.read("gauge", name, help, () =>
+      signals.map((signal) => [{ signal }, read(stats().signals[signal])]),
+    );
+  };
+  count("svc_store_rows", "Rows in the store, by signal.", ({ rows }) => rows);
+  count(
+    "svc_store_unsealed_rows",
+    "Rows that are in the journal and in memory, not yet in chunks, by signal.",
+    ({ unsealedRows }) => unsealedRows,
+  );
+  count("svc_store_chunks", "Chunks in the store, by signal.", ({ chunks }) => chunks);
+  count("svc_store_partitions", "Partitions (days) in the store, by signal.", ({ partitions }) => partitions);
+  count("svc_store_bytes", "Bytes of the partitions' files, by signal.", ({ bytes }) => bytes);
   gauge("svc_store_journal_bytes", "Bytes of the journal's files.", () => stats().journalBytes);
   gauge("svc_store_damaged_places", "Stored values that were found damaged and set aside.", () => {
     return stats().damage.length + state.damage.length;

@@ -1,7 +1,7 @@
-/** `svc stats`: what the chunks of a data folder hold and weigh, column by column. */
+/** `svc stats`: what the chunks of a data folder hold and weigh, signal by signal and column by column. */
 
 import { resolve } from "node:path";
-import type { ColumnInventory, StoreInventory } from "../../engine/index.ts";
+import type { ColumnInventory, SignalInventory } from "../../engine/index.ts";
 import { type Command, one, onOrOff } from "./flag.ts";
 import { configFlag, dataFlag } from "./shared-flags.ts";
 import { safeLine } from "./terminal.ts";
@@ -15,7 +15,7 @@ const flags = {
 
 export const stats: Command<typeof flags> = {
   name: "stats",
-  summary: "prints what is stored, in bytes a column",
+  summary: "prints what is stored of each signal, in bytes a column",
   operands: "",
   flags,
   details: [
@@ -26,16 +26,23 @@ export const stats: Command<typeof flags> = {
     if (operands.length > 0)
       throw new UsageError(`stats takes no ${JSON.stringify(operands[0])}: the folder goes behind --data`);
     const { storeInventory } = await import("../../engine/index.ts");
-    const inventory = await storeInventory(resolve(settings.data));
-    process.stdout.write(settings.json ? `${JSON.stringify(inventory)}\n` : inventoryText(inventory));
-    for (const problem of inventory.unread) process.stderr.write(`not read: ${safeLine(problem)}\n`);
-    return inventory.unread.length === 0 ? 0 : 1;
+    const inventories = await storeInventory(resolve(settings.data));
+    process.stdout.write(settings.json ? `${JSON.stringify(inventories)}\n` : storeText(inventories));
+    const unread = inventories.flatMap((inventory) => inventory.unread);
+    for (const problem of unread) process.stderr.write(`not read: ${safeLine(problem)}\n`);
+    return unread.length === 0 ? 0 : 1;
   },
 };
 
 const barWidth = 20;
 
-function inventoryText(inventory: StoreInventory): string {
+/** Where there are logs alone, nothing has to say so. */
+function storeText(inventories: readonly SignalInventory[]): string {
+  if (inventories.length === 1) return inventoryText(inventories[0]!);
+  return inventories.map((inventory) => `${inventory.signal}: ${inventoryText(inventory)}`).join("\n");
+}
+
+function inventoryText(inventory: SignalInventory): string {
   const { rows, chunks, partitions, allocatedBytes, columns } = inventory;
   const total = columns.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
   const head = `${count(rows)} rows in ${count(chunks)} chunks of ${count(partitions)} days: ${bytesText(total)} of columns, ${bytesText(allocatedBytes)} on disk\n`;

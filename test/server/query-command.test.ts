@@ -208,7 +208,8 @@ describe("svc stats", () => {
     expect(out).toMatch(/^service\.name +dictionary +3,000 /m);
     expect(out).toMatch(/^even +integer +1,500 /m);
 
-    const json = JSON.parse((await runSvc(["stats", "--data", server.dir, "--json"])).out);
+    const [json] = JSON.parse((await runSvc(["stats", "--data", server.dir, "--json"])).out);
+    expect(json.signal).toBe("logs");
     const stored = json.columns.reduce(
       (sum: number, column: { storedBytes: number }) => sum + column.storedBytes,
       0,
