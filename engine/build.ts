@@ -129,7 +129,11 @@ export function columnsOf(image: ChunkImage): AddColumn {
   };
 }
 
-export type AddColumn = (column: ColumnHeader, encoded: EncodedColumn, filter: Uint8Array | undefined) => void;
+export type AddColumn = (
+  column: ColumnHeader,
+  encoded: EncodedColumn,
+  filter: Uint8Array | undefined,
+) => void;
 
 function addMessage(
   add: AddColumn,

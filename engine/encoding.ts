@@ -149,7 +149,9 @@ export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64
   let value = base! - step!;
   for (let row = 0; row < payload.rows; row++) {
     const delta = values[row]!;
-    value += step! + (delta % 2 === 0 ? delta / 2 : -(delta + 1) / 2) * unit;
+    // The remainder of a division of doubles takes ten times as long.
+    const half = Math.floor(delta * 0.5);
+    value += step! + (half * 2 === delta ? half : -half - 1) * unit;
     values[row] = value;
   }
   return values;

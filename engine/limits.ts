@@ -35,7 +35,7 @@ export const chunkMessageBytesMax = 64 * MiB;
 /** Samples of a chunk of metrics: a few bytes each, so more than rows of logs. */
 export const chunkSamplesMax = 1_048_576;
 /** Values that a chunk's column holds at least, where it has so many: enough to pack well, few enough that one metric is read alone. */
-export const valueBlockSamples = 131_072;
+export const valueBlockSamples = 262_144;
 /** Distinct values whose counts stand in a chunk's header. */
 export const headerValuesMax = 256;
 /** Bytes of such values for one column. */
@@ -86,8 +86,8 @@ export const columnCacheShare = 0.25;
 export const columnCacheBytesMin = 256 * MiB;
 export const columnCacheBytesMax = 4 * GiB - 64 * KiB;
 
-/** Chunks with fewer rows than this share of chunkRowsMax are merged once enough of them stand beside each other. */
-export const mergeRowsMax = chunkRowsMax / 4;
+/** Chunks with fewer rows than this share of a full one's are merged once enough of them stand beside each other. */
+export const mergeShare = 1 / 4;
 export const mergeChunksMin = 8;
 
 /** Attribute keys that a partition's manifest lists for suggestions. */

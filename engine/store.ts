@@ -8,7 +8,6 @@ import type { EncodedBatch } from "./batch.ts";
 import { encodeBatch } from "./batchdraft.ts";
 import { Catalog } from "./catalog.ts";
 import type { ListedKeys } from "./chunk.ts";
-import { checkStorable } from "./compaction.ts";
 import type { DamageReport } from "./damage.ts";
 import { daysIn } from "./day.ts";
 import {
@@ -164,7 +163,6 @@ export class Store {
   /** Resolves once the batch is on disk and found by searches. Throws Failure "input", "overload", "disk-full". */
   async appendEncoded(batch: EncodedBatch, options: AppendOptions = {}): Promise<AppendResult> {
     this.#assertOpen();
-    checkStorable(batch.signal);
     if (options.key === undefined) return this.#appendBatch(batch, undefined, 0);
     const keyHash = createHash("sha256").update(options.key).digest("hex");
     const pending = this.#pendingKeys.get(keyHash);

@@ -8,7 +8,7 @@ import { AttributeDraft, denseAttribute } from "../draft.ts";
 import { encodeBytes, encodeDelta, encodeSamples } from "../encoding.ts";
 import { attributeColumnsMax, chunkSamplesMax, valueBlockSamples } from "../limits.ts";
 import { bytesOf } from "../payload.ts";
-import { type TextVector } from "../text.ts";
+import type { TextVector } from "../text.ts";
 import { byteSource, TextTable } from "../texttable.ts";
 import { hashWord } from "../xxhash.ts";
 import { eachText } from "./identity.ts";
@@ -48,9 +48,7 @@ function seriesWithSamples(table: SeriesTable, { series, length }: SampleColumns
 
 function sortByIdentity(order: Uint32Array, { offsets, bytes }: TextVector): void {
   const source = byteSource(bytes).bytes;
-  order.sort((a, b) =>
-    source.compare(source, offsets[b]!, offsets[b + 1]!, offsets[a]!, offsets[a + 1]!),
-  );
+  order.sort((a, b) => source.compare(source, offsets[b]!, offsets[b + 1]!, offsets[a]!, offsets[a + 1]!));
 }
 
 /** Parts of at most a chunk's samples; one series may lie in two of them. */
@@ -189,8 +187,11 @@ function addSeries(
   }
   add(columnHeader("fingerprint", "", series.length), encodeBytes(bytesOf(fingerprints), 8), undefined);
   const rows = series.length;
-  const addColumn = (role: "name" | "type" | "unit" | "attribute" | "rest", key: string, draft: AttributeDraft) =>
-    addAttribute(add, columnHeader(role, key, 0), denseAttribute(draft, rows, undefined), options);
+  const addColumn = (
+    role: "name" | "type" | "unit" | "attribute" | "rest",
+    key: string,
+    draft: AttributeDraft,
+  ) => addAttribute(add, columnHeader(role, key, 0), denseAttribute(draft, rows, undefined), options);
   addColumn("name", "", name);
   addColumn("type", "", declaredTypes(table, series));
   addColumn("unit", "", declaredUnits(table, series));

@@ -58,7 +58,9 @@ function identities(chunk: SeriesView): (series: number) => IdentityWriter {
     writer.clear();
     pushBytes(writer, columnBytes(names, series));
     if (hasRest) {
-      const pairs = chunk.labels(series).map(([key, value]) => [Buffer.from(key), Buffer.from(value)] as const);
+      const pairs = chunk
+        .labels(series)
+        .map(([key, value]) => [Buffer.from(key), Buffer.from(value)] as const);
       pairs.sort(([a], [b]) => Buffer.compare(a, b));
       for (const pair of pairs) for (const text of pair) pushBytes(writer, text);
       return writer;

@@ -168,10 +168,9 @@ export class SampleDraft {
   finish(): EncodedBatch {
     const arrivalMax = Math.max(0, this.#rows - 1);
     const images = [...this.#days].flatMap(([day, samples]) =>
-      buildMetricChunks(
-        { table: this.#table, samples, arrivalMin: 0, arrivalMax },
-        { sealed: false },
-      ).map((image) => ({ day, image })),
+      buildMetricChunks({ table: this.#table, samples, arrivalMin: 0, arrivalMax }, { sealed: false }).map(
+        (image) => ({ day, image }),
+      ),
     );
     return { signal: "metrics", bytes: writeBatch(images), rows: this.#rows };
   }
@@ -198,7 +197,8 @@ export class SampleDraft {
     const nameBytes = series.nameTo - series.nameFrom;
     if (nameBytes === 0) return "the metric has no name";
     if (nameBytes > metricNameBytesMax) return `the metric's name is longer than ${metricNameBytesMax} bytes`;
-    if (series.unitTo - series.unitFrom > unitBytesMax) return `the unit is longer than ${unitBytesMax} bytes`;
+    if (series.unitTo - series.unitFrom > unitBytesMax)
+      return `the unit is longer than ${unitBytesMax} bytes`;
     if (order.length > labelsPerSeriesMax) return `more than ${labelsPerSeriesMax} labels`;
     for (const label of order) {
       if (series.keyTo[label]! - series.keyFrom[label]! <= attributeKeyBytesMax) continue;

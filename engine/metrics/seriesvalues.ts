@@ -30,15 +30,15 @@ export interface DescribedValues {
 
 /** What exporters divide by: powers of ten and of two, the seconds of common windows, and products of these. */
 const divisors = [
-  1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e9, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 3, 6, 12, 15, 30, 60,
-  120, 300, 600, 5120,
+  1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e9, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 3, 6, 12, 15, 30,
+  60, 120, 300, 600, 5120,
 ];
 /** Whole numbers beyond this, or their zigzagged differences, would not be exact. */
 const wholeMax = 2 ** 51;
 /** Bits of a value that nothing predicts. */
 const rawBits = 56;
 /** Series before this one that it may be like: enough for a neighbouring metric of the pods of one service. */
-const likesMax = 64;
+const likesMax = 128;
 /** Fewer samples than this are not worth the parameters. */
 const likeSamplesMin = 16;
 const two32 = 2 ** 32;
@@ -63,7 +63,8 @@ export function describe(values: Float64Array, offsets: Uint32Array): DescribedV
     const described = constant(own) ?? varied(own, series, likes);
     all.push(described);
     // NaN times a factor has no bits that all machines agree on.
-    if (described.kind === ValueKind.constant || own.length < likeSamplesMin || own.some(Number.isNaN)) continue;
+    if (described.kind === ValueKind.constant || own.length < likeSamplesMin || own.some(Number.isNaN))
+      continue;
     likes.push({ series, values: own });
     if (likes.length > likesMax) likes.shift();
   }
