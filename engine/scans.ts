@@ -3,12 +3,12 @@ import { setImmediate } from "node:timers/promises";
 import { aggregateChunks } from "./aggregate.ts";
 import { ColumnMemory } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
-import type { AggregateTask, ChunkRef, ReadTask, SearchTask } from "./protocol.ts";
+import { aggregateSamples } from "./metrics/aggregate.ts";
+import { countSeries, noteSeries } from "./metrics/serieslabels.ts";
+import type { AggregateTask, ChunkRef, ScanTask, SearchTask } from "./protocol.ts";
 import { readChunk } from "./read.ts";
 import { Readers } from "./readers.ts";
 import { type Pause, searchChunks } from "./search.ts";
-
-export type ScanTask = SearchTask | AggregateTask | ReadTask;
 
 /** Milliseconds of work after which a scan lets the thread's other work run. */
 const turnMs = 4;
@@ -32,6 +32,12 @@ export class Scans {
       case "read":
         checkControl(task.control);
         return readChunk(task, open);
+      case "samples":
+        return aggregateSamples(task, open, givingWay());
+      case "series":
+        return countSeries(task, open, givingWay());
+      case "census":
+        return noteSeries(task, open);
     }
   }
 

@@ -9,7 +9,7 @@ import { encodeBatch } from "./batchdraft.ts";
 import { Catalog } from "./catalog.ts";
 import type { ListedKeys } from "./chunk.ts";
 import type { DamageReport } from "./damage.ts";
-import { daysIn } from "./day.ts";
+import { dayStartNs, daysIn } from "./day.ts";
 import {
   type Dispatch,
   dispatchSearch,
@@ -22,7 +22,6 @@ import {
 } from "./dispatch.ts";
 import { dispatchAggregate } from "./dispatchaggregate.ts";
 import { Failure } from "./failure.ts";
-import type { Step } from "./filter.ts";
 import { checkFormat } from "./format.ts";
 import { Journal } from "./journal.ts";
 import { removeLeftOvers } from "./keeper.ts";
@@ -31,63 +30,32 @@ import {
   columnCacheBytesMax,
   columnCacheBytesMin,
   columnCacheShare,
+  defaultSeriesMax,
   keyAgeMs,
   unsealedBytesStop,
 } from "./limits.ts";
 import { lockFolder } from "./lock.ts";
+import { CensusKeeper, type CensusTables, SeriesCensus } from "./metrics/census.ts";
+import {
+  dispatchMetricNames,
+  dispatchSamples,
+  dispatchSeriesLabels,
+  type MetricName,
+  type SeriesCount,
+  type SeriesLabelsQuery,
+} from "./metrics/dispatch.ts";
+import type { Sample } from "./metrics/sample.ts";
+import { encodeSampleBatch } from "./metrics/sampledraft.ts";
+import type { SampleQuery, SamplesAggregated } from "./metrics/samplequery.ts";
 import { Packers } from "./packers.ts";
-import type { DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
+import type { Control, DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
 import type { LogRow, RefusedRow } from "./row.ts";
 import { Scans } from "./scans.ts";
 import { Shard } from "./shard.ts";
 import { type RowSignal, signals } from "./signal.ts";
+import type { AppendOptions, AppendResult, ScanQuery, StoreEvent, StoreOptions } from "./storeoptions.ts";
 import { countStored, type StoreStats } from "./storestats.ts";
 import { Upkeep } from "./upkeep.ts";
-
-export interface StoreEvent {
-  level: "info" | "warn" | "error";
-  message: string;
-}
-
-export interface StoreOptions {
-  dir: string;
-  /** Scan threads; one a core by default. */
-  threads?: number;
-  /**
-   * Memory for decoded columns, over all scan threads: a quarter of the machine's by default. A chunk's columns that a query reads must
-   * fit a thread's share, some 50 MB for a full chunk of common logs.
-   */
-  columnCacheBytes?: number;
-  /** Days that ended longer ago than this are removed; everything is kept by default. */
-  retentionAgeMs?: number;
-  /** Bytes of chunks to keep; the oldest go first. */
-  retentionBytes?: number;
-  log?: (event: StoreEvent) => void;
-  /** Milliseconds since the epoch. */
-  now?: () => number;
-}
-
-export interface AppendOptions {
-  /** Idempotency key: a batch whose key was taken before adds nothing. */
-  key?: string;
-  /** How long the key is remembered; an hour by default. */
-  keyAgeMs?: number;
-}
-
-export interface AppendResult {
-  /** Rows that this batch, or the first one under its key, added. */
-  rows: number;
-  duplicate: boolean;
-}
-
-export interface ScanQuery {
-  signal: RowSignal;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  steps: Step[];
-}
 
 /** Damage reports kept for `stats`; all of them are logged. */
 const damageMax = 1_000;
@@ -125,6 +93,7 @@ export class Store {
   readonly #damage: DamageReport[] = [];
   readonly #running = new Set<Promise<unknown>>();
   readonly #pendingKeys = new Map<string, Promise<AppendResult>>();
+  readonly #census: CensusKeeper;
   #journal!: Journal;
   #upkeep!: Upkeep;
   #isClosed = false;
@@ -133,6 +102,7 @@ export class Store {
     this.#options = options;
     this.#unlock = unlock;
     this.#catalog = new Catalog(options.dir);
+    this.#census = new CensusKeeper(options.seriesMax ?? defaultSeriesMax, this.#now());
     const threads = options.threads ?? availableParallelism();
     const columnCacheBytes = cacheBytesOfThread(options.columnCacheBytes, threads);
     this.#shards = Array.from({ length: threads }, () => new Shard({ concurrent: true, columnCacheBytes }));
@@ -180,16 +150,12 @@ export class Store {
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   search(query: RowQuery, limits: QueryLimits = {}): Promise<SearchResult> {
-    this.#assertOpen();
-    const { control, end } = startControl(limits);
-    return this.#track(dispatchSearch(this.#dispatch(), query, control).finally(end));
+    return this.#run(limits, (control) => dispatchSearch(this.#dispatch(), query, control));
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregate(query: AggregateQuery, limits: QueryLimits = {}): Promise<Aggregated> {
-    this.#assertOpen();
-    const { control, end } = startControl(limits);
-    return this.#track(dispatchAggregate(this.#dispatch(), query, control).finally(end));
+    return this.#run(limits, (control) => dispatchAggregate(this.#dispatch(), query, control));
   }
 
   /**
@@ -213,6 +179,37 @@ export class Store {
       end();
       finish();
     }
+  }
+
+  /** Encodes samples on this thread and appends them; resolves once they are on disk and found by queries. */
+  async appendSamples(
+    samples: readonly Sample[],
+    options: AppendOptions = {},
+  ): Promise<AppendResult & { refused: RefusedRow[] }> {
+    const census = new SeriesCensus(this.seriesCensus());
+    const { refused, ...batch } = encodeSampleBatch(samples, { nowMs: this.#now(), census });
+    const result = await this.appendEncoded(batch, options);
+    return { ...result, refused };
+  }
+
+  /** Throws Failure "input", "deadline", "cancelled", "limit". */
+  aggregateSamples(query: SampleQuery, limits: QueryLimits = {}): Promise<SamplesAggregated> {
+    return this.#run(limits, (control) => dispatchSamples(this.#dispatch(), query, control));
+  }
+
+  /** Metrics that have samples in a range: a name stands more than once where its series differ in type or unit. */
+  metricNames(fromNs: bigint, toNs: bigint, limits: QueryLimits = {}): Promise<MetricName[]> {
+    return this.#run(limits, (control) => dispatchMetricNames(this.#dispatch(), { fromNs, toNs }, control));
+  }
+
+  /** Keys of labels, or the texts of one, with the series that bear them. Throws as `aggregateSamples`. */
+  seriesLabels(query: SeriesLabelsQuery, limits: QueryLimits = {}): Promise<SeriesCount[]> {
+    return this.#run(limits, (control) => dispatchSeriesLabels(this.#dispatch(), query, control));
+  }
+
+  /** The count of active series, for whoever encodes samples: `new SeriesCensus(tables)` on any thread. */
+  seriesCensus(): CensusTables {
+    return this.#census.tables(this.#now());
   }
 
   /** Keys that rows of the days in a range bear; `isWhole` is false where there are more of them than the store lists. */
@@ -260,8 +257,23 @@ export class Store {
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
     );
+    await this.#countSeries();
     this.#upkeep = this.#startUpkeep();
     this.#upkeep.nudge();
+  }
+
+  /** Series that have samples of today or yesterday are active. */
+  async #countSeries(): Promise<void> {
+    const nowMs = this.#now();
+    const tables = this.#census.tables(nowMs);
+    const chunks = this.#catalog.chunksIn(
+      "metrics",
+      dayStartNs(tables.yesterday.day),
+      dayStartNs(tables.today.day + 1),
+    );
+    for (const chunk of chunks) {
+      await this.#shards[0]!.run<void>({ kind: "census", chunk, tables, nowMs });
+    }
   }
 
   /** The greatest arrival number that a partition has sealed. */
@@ -346,6 +358,12 @@ export class Store {
     const report = { where: where.startsWith("/") ? relative(this.#options.dir, where) : where, problem };
     if (this.#damage.length < damageMax) this.#damage.push(report);
     this.#log("error", `damage: ${report.where}: ${problem}`);
+  }
+
+  #run<T>(limits: QueryLimits, query: (control: Control) => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    const { control, end } = startControl(limits);
+    return this.#track(query(control).finally(end));
   }
 
   /** Keeps a query on the list of those that a sweep must wait for. */

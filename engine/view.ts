@@ -104,6 +104,11 @@ export class ChunkView {
     return this.#column(findColumn(this.header, role));
   }
 
+  /** The filter over the names of a chunk of metrics that has very many. */
+  memberNames(): Uint8Array | undefined {
+    return this.#filter(findColumn(this.header, "name"));
+  }
+
   /** Values of the samples of some series; `offsets`: of each its first sample, and the number of all. */
   samples(column: number, offsets: ArrayLike<number>): Float64Array {
     return this.#keep(this.#chunk.numbers, column, (held) =>

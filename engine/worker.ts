@@ -33,6 +33,9 @@ function answer(task: WorkerTask): unknown {
     case "search":
     case "aggregate":
     case "read":
+    case "samples":
+    case "series":
+    case "census":
       return scans.run(task);
     case "forget":
       return scans.readers.forget(task.dir);

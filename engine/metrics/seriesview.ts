@@ -13,7 +13,7 @@ export class SeriesView {
   readonly #offsets: Float64Array;
   /** Of each series where its times begin. */
   readonly #clocks: Float64Array;
-  readonly #times: Float64Array;
+  #times: Float64Array | undefined;
   /** First series of each column of values, and the columns. */
   readonly #blocks: Uint32Array;
   readonly #blockColumns: number[] = [];
@@ -27,7 +27,6 @@ export class SeriesView {
     this.fingerprints = new Uint32Array(buffer, byteOffset, view.rows * 2);
     this.#offsets = view.numbers("samples");
     this.#clocks = view.numbers("clock");
-    this.#times = view.numbers("time");
     const firsts: number[] = [];
     for (const [column, { role, key }] of view.header.columns.entries()) {
       if (role !== "value") continue;
@@ -48,6 +47,7 @@ export class SeriesView {
   /** Nanoseconds since the start of the day, ascending, no two the same. */
   timesOf(series: number): Float64Array {
     const place = this.#clocks[series]!;
+    this.#times ??= this.view.numbers("time");
     return this.#times.subarray(place, place + this.samplesOf(series));
   }
 
