@@ -2,17 +2,18 @@
 
 import { lowerBound } from "./bisection.ts";
 import { hasBit } from "./bitmap.ts";
-import { cellValues, countCells, type SelectedRows } from "./cells.ts";
+import { type CellRows, cellsOfRuns, MetCells, type SelectedRows } from "./cells.ts";
 import { checkCaps, checkControl } from "./control.ts";
-import { timeMs } from "./day.ts";
 import type { Filter } from "./filter.ts";
 import { type GroupCodes, groupCodes } from "./groupcodes.ts";
 import { GroupTable } from "./groups.ts";
 import { blockRows, denseCellsMax, resultBytesMax } from "./limits.ts";
 import { PointTable } from "./points.ts";
+import { PointStates, type RowFields } from "./pointstates.ts";
 import type { AggregateAnswer, AggregateTask, ChunkRef, DamagedChunk, Scanned } from "./protocol.ts";
 import { judge } from "./prune.ts";
 import { rangeInDay } from "./range.ts";
+import { ColumnFields, ExtractedFields } from "./rowfields.ts";
 import { compileRowSteps, fieldText, type RowSteps } from "./rowsteps.ts";
 import { BucketGrid, type Runs } from "./runs.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
@@ -33,6 +34,7 @@ interface Aggregating {
   rest: RowSteps | undefined;
   groups: GroupTable;
   points: PointTable;
+  states: PointStates;
   scanned: Scanned;
 }
 
@@ -51,7 +53,8 @@ export async function aggregateChunks(
     filter: { kind: "and", of: filters },
     rest: rest.length === 0 ? undefined : compileRowSteps(rest),
     groups: new GroupTable(task.groupBy.length, Math.min(resultBytesMax, task.control.memoryBytesMax)),
-    points: new PointTable(task.aggregates),
+    points: new PointTable(),
+    states: new PointStates(task.aggregates),
     scanned: { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 },
   };
   const damaged: DamagedChunk[] = [];
@@ -71,8 +74,15 @@ export async function aggregateChunks(
       view?.close();
     }
   }
-  const { groups, points, scanned } = aggregating;
-  return { groups: groups.count, labels: groups.finish(), points: points.finish(), scanned, damaged };
+  const { groups, points, states, scanned } = aggregating;
+  return {
+    groups: groups.count,
+    labels: groups.finish(),
+    points: points.finish(),
+    states: states.finish(points.count),
+    scanned,
+    damaged,
+  };
 }
 
 /** Whether a chunk's header and filters tell enough; then it is counted. */
@@ -101,7 +111,7 @@ async function aggregateChunk(aggregating: Aggregating, view: ChunkView): Promis
 }
 
 /** Counts a chunk by its header alone, where that is exact; says whether it was. */
-function settle({ task, grid, filter, rest, groups, points }: Aggregating, view: ChunkView): boolean {
+function settle({ task, grid, filter, rest, groups, points, states }: Aggregating, view: ChunkView): boolean {
   const { timeNsMin, timeNsMax } = view.header;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
   if (rest !== undefined || task.aggregates.some(({ op }) => op !== "count")) return false;
@@ -114,8 +124,7 @@ function settle({ task, grid, filter, rest, groups, points }: Aggregating, view:
     for (let i = 0; i < task.groupBy.length; i++) {
       groups.stageText(settled.labels[i] ?? labelText(task.groupBy[i]!, text));
     }
-    const point = points.place(groups.numberOfStaged(), bucket);
-    for (let i = 0; i < task.aggregates.length; i++) points.join(point, i, rows);
+    states.addCount(points.place(groups.numberOfStaged(), bucket), rows);
   }
   return true;
 }
@@ -137,7 +146,7 @@ async function aggregateRows(
   const codes = groupCodes(view, task.groupBy);
   const cells = codes.cardinality * runs.buckets.length;
   if (cells > denseCellsMax) await sparseRows(aggregating, view, rows, runs, codes);
-  else denseRows(aggregating, view, rows, runs, codes);
+  else await denseRows(aggregating, view, rows, runs, codes);
 }
 
 /** The rows of [from, to) that pass the filters; a selection begins at a whole byte before them. */
@@ -147,8 +156,10 @@ async function selectedRows(
   from: number,
   to: number,
 ): Promise<SelectedRows> {
-  if (judge(filter, view) === "all") return { from, to, selection: null };
   const first = from & ~7;
+  if (judge(filter, view) === "all") {
+    return { from: first, to, selection: first === from ? null : selectRows(view.heap, first, from, to) };
+  }
   const selection = selectRows(view.heap, first, from, to);
   const apply = compileFilter(filter, view, () => checkControl(task.control));
   const step = isVectorised(filter) ? view.rows : blockRows;
@@ -170,29 +181,24 @@ function runsOf(grid: BucketGrid, view: ChunkView, from: number, to: number): Ru
   return grid.runsOf(view.day, view.timeNs, from, to);
 }
 
-/** Every cell (a group in a run) at once, by kernels; then those that have rows become points. */
-function denseRows(
-  { task, groups, points }: Aggregating,
+/** Every cell (a group in a run) at once, by kernels. */
+async function denseRows(
+  aggregating: Aggregating,
   view: ChunkView,
   rows: SelectedRows,
   runs: Runs,
   { codes, cardinality, stage }: GroupCodes,
-): void {
-  const cells = countCells(view.heap, rows, { runs, codes, cardinality });
-  const values = task.aggregates.map(({ op }) => cellValues(op, view, rows, cells));
+): Promise<void> {
+  const { groups, points } = aggregating;
   const groupOf = new Int32Array(cardinality).fill(-1);
-  for (let run = 0; run < runs.buckets.length; run++) {
-    for (let code = 0; code < cardinality; code++) {
-      const cell = run * cardinality + code;
-      if (cells.counts[cell] === 0) continue;
-      if (groupOf[code]! < 0) {
-        stage(code, groups);
-        groupOf[code] = groups.numberOfStaged();
-      }
-      const point = points.place(groupOf[code]!, runs.buckets[run]!);
-      for (let i = 0; i < values.length; i++) points.join(point, i, values[i]!(cell));
+  const cells = cellsOfRuns(view.heap, rows, { runs, codes, cardinality }, (run, code) => {
+    if (groupOf[code]! < 0) {
+      stage(code, groups);
+      groupOf[code] = groups.numberOfStaged();
     }
-  }
+    return points.place(groupOf[code]!, runs.buckets[run]!);
+  });
+  await addCells(aggregating, cells, columnFields(aggregating, view, rows));
 }
 
 /** Row by row, where cells are too many to have a counter each. */
@@ -203,16 +209,18 @@ async function sparseRows(
   runs: Runs,
   { codes, cardinality, stage }: GroupCodes,
 ): Promise<void> {
-  const { groups } = aggregating;
+  const { groups, points } = aggregating;
   const groupOf = new Int32Array(cardinality).fill(-1);
+  const cells = new MetCells(view.heap, rows.to - rows.from);
   await eachSelected(aggregating, view, rows, runs, (row, bucket) => {
     const code = codes === null ? 0 : codes[row]!;
     if (groupOf[code]! < 0) {
       stage(code, groups);
       groupOf[code] = groups.numberOfStaged();
     }
-    addRow(aggregating, view, row, groupOf[code]!, bucket);
+    cells.put(row - rows.from, points.place(groupOf[code]!, bucket));
   });
+  await addCells(aggregating, cells.finish(), columnFields(aggregating, view, rows));
 }
 
 /** Row by row through the steps, for what is extracted differs from row to row. */
@@ -223,13 +231,29 @@ async function extractRows(
   runs: Runs,
   passes: RowSteps,
 ): Promise<void> {
-  const { task, groups } = aggregating;
+  const { task, groups, points } = aggregating;
+  const cells = new MetCells(view.heap, rows.to - rows.from);
+  const fields = new ExtractedFields(view, rows, task.aggregates);
   await eachSelected(aggregating, view, rows, runs, (row, bucket) => {
     const state = rowState(view, row);
     if (!passes(state)) return;
     for (const field of task.groupBy) groups.stageText(labelText(field, fieldText(state, field)));
-    addRow(aggregating, view, row, groups.numberOfStaged(), bucket);
+    cells.put(row - rows.from, points.place(groups.numberOfStaged(), bucket));
+    fields.put(row - rows.from, state);
   });
+  await addCells(aggregating, cells.finish(), fields);
+}
+
+function addCells({ states, points }: Aggregating, cells: CellRows, fields: RowFields): Promise<void> {
+  return states.add(cells, fields, points.count);
+}
+
+function columnFields({ task, pause }: Aggregating, view: ChunkView, rows: SelectedRows): RowFields {
+  const turn = async () => {
+    checkControl(task.control);
+    await pause();
+  };
+  return new ColumnFields(view, rows, turn);
 }
 
 async function eachSelected(
@@ -251,20 +275,7 @@ async function eachSelected(
   }
 }
 
-function addRow(
-  { task, points }: Aggregating,
-  view: ChunkView,
-  row: number,
-  group: number,
-  bucket: number,
-): void {
-  const point = points.place(group, bucket);
-  for (const [i, { op }] of task.aggregates.entries()) {
-    points.join(point, i, op === "count" ? 1 : timeMs(view.day, view.timeNs[row]!));
-  }
-}
-
-function checkMemory({ task, groups, points, scanned }: Aggregating, view: ChunkView): void {
-  const memoryBytes = view.decodedBytes + groups.byteLength + points.byteLength;
+function checkMemory({ task, groups, points, states, scanned }: Aggregating, view: ChunkView): void {
+  const memoryBytes = view.decodedBytes + groups.byteLength + points.byteLength + states.byteLength;
   checkCaps(task.control, { memoryBytes, scannedRows: scanned.rows });
 }

@@ -4,8 +4,27 @@ import type { Scanned } from "./protocol.ts";
 import type { RowSignal } from "./signal.ts";
 import type { TextVector } from "./text.ts";
 
-/** `count`: rows. `first`, `last`: the least and the greatest time, whole milliseconds since the epoch. */
-export type Aggregation = { op: "count" } | { op: "first" } | { op: "last" };
+/**
+ * What is calculated with: the number that a field's text is, in decimal notation; with `path`, the number that stands there in the
+ * JSON that the text is (members by name, elements by number). Rows without one are passed over.
+ */
+export interface Value {
+  field: Field;
+  path?: (string | number)[];
+}
+
+/**
+ * `count`: rows. `first`, `last`: the least and the greatest time, whole milliseconds since the epoch. `stddev` is that of the whole
+ * population. `quantile`: between the two numbers beside rank q × (n − 1), 0 ≤ q ≤ 1, in proportion. `distinct`: different texts that
+ * are not empty, of levels in lower case.
+ */
+export type Aggregation =
+  | { op: "count" }
+  | { op: "first" }
+  | { op: "last" }
+  | { op: "sum" | "avg" | "min" | "max" | "stddev"; of: Value }
+  | { op: "quantile"; of: Value; q: number }
+  | { op: "distinct"; of: Field };
 
 export interface AggregateQuery {
   signal: RowSignal;
@@ -39,20 +58,6 @@ export interface Points {
   groups: Uint32Array;
   /** Number of a point's bucket: the bucket that holds `fromNs` is 0. */
   buckets: Float64Array;
-  /** For each aggregate the value of every point. */
+  /** For each aggregate the value of every point; NaN where a point has no number. */
   values: Float64Array[];
 }
-
-/** The value of no rows. */
-export const identity = {
-  count: 0,
-  first: Number.POSITIVE_INFINITY,
-  last: Number.NEGATIVE_INFINITY,
-} as const satisfies Record<Aggregation["op"], number>;
-
-/** The value of two parts together. */
-export const joined = {
-  count: (a: number, b: number) => a + b,
-  first: Math.min,
-  last: Math.max,
-} as const satisfies Record<Aggregation["op"], (a: number, b: number) => number>;

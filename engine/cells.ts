@@ -1,31 +1,63 @@
-/** Aggregates of cells: cell run × cardinality + code holds the rows of a run that have a code. */
-import type { Aggregation } from "./aggregation.ts";
+/** Rows of a chunk in cells: a cell is a group in a bucket, and has a point once it has rows. */
+import { type Bitmap, setBit } from "./bitmap.ts";
 import type { Codes } from "./column.ts";
-import { timeMs } from "./day.ts";
+import { narrowed } from "./dictionary.ts";
 import type { ColumnHeap, Heap } from "./heap.ts";
 import type { Runs } from "./runs.ts";
-import type { ChunkView } from "./view.ts";
 
 /** Rows [from, to) of a chunk, of which `selection` says which pass (bit i is row from + i); null: all of them. */
 export interface SelectedRows {
+  /** A multiple of 8. */
   from: number;
   to: number;
-  selection: Uint8Array | null;
+  selection: Bitmap | null;
 }
 
-interface Shape {
+/** Row i of these is row from + i of the chunk. Vectors lie on the heap. */
+export interface CellRows {
+  heap: ColumnHeap;
+  /** Null: all rows. */
+  selection: Bitmap | null;
+  /** Cell of each row; made when first asked for, since counts alone do without. */
+  cellOf: () => Codes;
+  /** Selected rows of every cell. */
+  counts: Uint32Array;
+  /** The cells that have rows, and the place of each one's point. */
+  used: Uint32Array;
+  places: Uint32Array;
+}
+
+/** Cell run × cardinality + code holds the rows of a run that have a code. */
+export interface CellShape {
   runs: Runs;
   /** A code a row of the chunk; null: all rows have code 0. */
   codes: Codes | null;
   cardinality: number;
 }
 
-interface Cells extends Shape {
-  /** Rows of every cell. */
-  counts: Uint32Array;
+/** Counts the rows of every cell by kernels; `placeOf` makes the points of those that have some. */
+export function cellsOfRuns(
+  heap: ColumnHeap,
+  rows: SelectedRows,
+  shape: CellShape,
+  placeOf: (run: number, code: number) => number,
+): CellRows {
+  const { cardinality } = shape;
+  const counts = countCells(heap, rows, shape);
+  const used: number[] = [];
+  const places: number[] = [];
+  for (let cell = 0; cell < counts.length; cell++) {
+    if (counts[cell] === 0) continue;
+    used.push(cell);
+    places.push(placeOf(Math.floor(cell / cardinality), cell % cardinality));
+  }
+  let codes: Codes | undefined;
+  const cellOf = () => (codes ??= cellCodes(rows, shape, heap.scratch));
+  const { selection } = rows;
+  return { heap, selection, cellOf, counts, used: Uint32Array.from(used), places: Uint32Array.from(places) };
 }
 
-export function countCells({ kernels, scratch }: ColumnHeap, rows: SelectedRows, shape: Shape): Cells {
+function countCells({ kernels, scratch }: ColumnHeap, rows: SelectedRows, shape: CellShape): Uint32Array {
   const { runs, codes, cardinality } = shape;
   const { from, selection } = rows;
   const counts = scratch.uint32(runs.buckets.length * cardinality);
@@ -39,30 +71,10 @@ export function countCells({ kernels, scratch }: ColumnHeap, rows: SelectedRows,
     const bounds = runs.bounds.map((row) => row - from);
     kernels.countRuns(codesOf(rows, codes, scratch), bounds, cardinality, selection, counts);
   }
-  return { ...shape, counts };
+  return counts;
 }
 
-/** One aggregate's value of a cell that has rows. */
-export function cellValues(
-  op: Aggregation["op"],
-  view: ChunkView,
-  rows: SelectedRows,
-  cells: Cells,
-): (cell: number) => number {
-  const { counts } = cells;
-  if (op === "count") return (cell) => counts[cell]!;
-  const { kernels, scratch } = view.heap;
-  const { from, to, selection } = rows;
-  const timeNs = view.timeNs.subarray(from, to);
-  const found = scratch.float64(counts.length);
-  const cellOf = cellCodes(rows, cells, scratch);
-  if (op === "first") kernels.leastOfGroups(cellOf, timeNs, selection, found.fill(Number.POSITIVE_INFINITY));
-  else kernels.greatestOfGroups(cellOf, timeNs, selection, found.fill(Number.NEGATIVE_INFINITY));
-  return (cell) => timeMs(view.day, found[cell]!);
-}
-
-/** The cell of each row. */
-function cellCodes(rows: SelectedRows, { runs, codes, cardinality }: Cells, heap: Heap): Codes {
+function cellCodes(rows: SelectedRows, { runs, codes, cardinality }: CellShape, heap: Heap): Codes {
   const own = codesOf(rows, codes, heap);
   if (runs.buckets.length === 1) return own;
   const cells = heap.uint32(own.length);
@@ -77,4 +89,55 @@ function cellCodes(rows: SelectedRows, { runs, codes, cardinality }: Cells, heap
 /** Codes of the rows, without those of the rest of the chunk. */
 function codesOf({ from, to }: SelectedRows, codes: Codes | null, heap: Heap): Codes {
   return codes === null ? heap.uint8(to - from) : codes.subarray(from, to);
+}
+
+/** Cells that are numbered as rows are met, where they are too many to have a counter each, or groups are known row by row. */
+export class MetCells {
+  readonly #heap: ColumnHeap;
+  readonly #cells: Uint32Array;
+  readonly #selection: Bitmap;
+  readonly #cellOfPlace = new Map<number, number>();
+  readonly #counts: number[] = [];
+
+  constructor(heap: ColumnHeap, rows: number) {
+    this.#heap = heap;
+    this.#cells = heap.scratch.uint32(rows);
+    this.#selection = heap.scratch.uint8((rows + 7) >> 3);
+  }
+
+  /** Selects row i, whose point has that place. */
+  put(i: number, place: number): void {
+    let cell = this.#cellOfPlace.get(place);
+    if (cell === undefined) {
+      cell = this.#counts.push(0) - 1;
+      this.#cellOfPlace.set(place, cell);
+    }
+    this.#counts[cell] = this.#counts[cell]! + 1;
+    this.#cells[i] = cell;
+    setBit(this.#selection, i);
+  }
+
+  finish(): CellRows {
+    const counts = this.#heap.scratch.uint32(this.#counts.length);
+    counts.set(this.#counts);
+    const codes = narrowed(this.#cells, Math.max(counts.length, 1), this.#heap.scratch);
+    return {
+      heap: this.#heap,
+      selection: this.#selection,
+      cellOf: () => codes,
+      counts,
+      used: Uint32Array.from(counts.keys()),
+      places: Uint32Array.from(this.#cellOfPlace.keys()),
+    };
+  }
+}
+
+/** The selected rows, ascending; null for all of them. */
+export function selectedList({ heap, selection, used, counts }: CellRows): Uint32Array | null {
+  if (selection === null) return null;
+  let rows = 0;
+  for (const cell of used) rows += counts[cell]!;
+  const list = heap.scratch.uint32(rows);
+  heap.kernels.expand(selection, 0, list);
+  return list;
 }

@@ -1,5 +1,6 @@
 /** Decoded columns: what kernels and filters read. */
 import { type Bitmap, hasBit } from "./bitmap.ts";
+import type { Fingerprints } from "./fingerprint.ts";
 import { uint32Of } from "./payload.ts";
 import type { MessageColumn } from "./template/messages.ts";
 import { decodeText, type TextVector, textAt } from "./text.ts";
@@ -15,6 +16,10 @@ export interface DictionaryColumn {
   codes: Codes;
   /** The values as strings, once somebody has asked for them. */
   texts?: readonly string[];
+  /** The numbers that the values are, NaN where they are none, once somebody has asked for them; the last is NaN. */
+  numbers?: Float64Array;
+  /** The values' hashes, once somebody has asked for them; the last is that of no text. */
+  fingerprints?: Fingerprints;
 }
 
 export type Column =

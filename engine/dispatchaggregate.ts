@@ -1,10 +1,12 @@
 /** Aggregations over the scan threads: their parts become one answer. */
 import type { Aggregated, AggregateQuery } from "./aggregation.ts";
+import { checkCaps } from "./control.ts";
 import { askShards, type Dispatch, scannedBy } from "./dispatch.ts";
 import { Failure } from "./failure.ts";
 import { GroupTable } from "./groups.ts";
 import { resultBytesMax } from "./limits.ts";
 import { PointTable } from "./points.ts";
+import { PointStates } from "./pointstates.ts";
 import type { AggregateAnswer, Control } from "./protocol.ts";
 import type { TextVector } from "./text.ts";
 
@@ -23,11 +25,6 @@ export async function dispatchAggregate(
     return { kind: "aggregate", chunks, fromNs, toNs, steps, groupBy, bucketNs, aggregates, control };
   });
   const scanned = scannedBy(answers);
-  const [first, ...more] = answers;
-  if (first !== undefined && more.length === 0) {
-    const { groups, labels, points } = first;
-    return { groups, labels, points, scanned };
-  }
   return { ...joinAnswers(query, answers, control), scanned };
 }
 
@@ -38,18 +35,20 @@ function joinAnswers(
   control: Control,
 ): Pick<Aggregated, "groups" | "labels" | "points"> {
   const groups = new GroupTable(groupBy.length, Math.min(resultBytesMax, control.memoryBytesMax));
-  const table = new PointTable(aggregates);
+  const table = new PointTable();
+  const states = new PointStates(aggregates);
   for (const answer of answers) {
     const numberOf = Uint32Array.from({ length: answer.groups }, (_, group) =>
       joinedGroup(groups, answer.labels, group * groupBy.length, groupBy.length),
     );
     const { points } = answer;
-    for (let i = 0; i < points.groups.length; i++) {
-      const point = table.place(numberOf[points.groups[i]!]!, points.buckets[i]!);
-      for (const [aggregate, values] of points.values.entries()) table.join(point, aggregate, values[i]!);
-    }
+    const places = points.groups.map((group, i) => table.place(numberOf[group]!, points.buckets[i]!));
+    states.join(answer.states, places, table.count);
+    const memoryBytes = groups.byteLength + table.byteLength + states.byteLength;
+    checkCaps(control, { memoryBytes, scannedRows: 0 });
   }
-  return { groups: groups.count, labels: groups.finish(), points: table.finish() };
+  const points = { ...table.finish(), values: states.values(table.count) };
+  return { groups: groups.count, labels: groups.finish(), points };
 }
 
 function joinedGroup(

@@ -1,10 +1,11 @@
 /** The engine's public face. */
 
-export type { Aggregated, AggregateQuery, Aggregation, Points } from "./aggregation.ts";
+export type { Aggregated, AggregateQuery, Aggregation, Points, Value } from "./aggregation.ts";
 export type { EncodedBatch } from "./batch.ts";
 export { BatchDraft, encodeBatch, RowRanges } from "./batchdraft.ts";
 export type { DamageReport } from "./damage.ts";
 export type { QueryLimits, RowQuery, SearchResult } from "./dispatch.ts";
+export type { FieldCounts, FieldsQuery } from "./dispatchfields.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./filter.ts";
 export { type ColumnInventory, type SignalInventory, storeInventory } from "./inventory.ts";

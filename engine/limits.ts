@@ -95,6 +95,9 @@ export const mergeChunksMin = 8;
 /** Attribute keys that a partition's manifest lists for suggestions. */
 export const manifestKeysMax = 2_000;
 
+/** Attribute keys whose rows one thread counts: nobody reads a longer list. */
+export const countedKeysMax = 10_000;
+
 export const defaultDeadlineMs = 30_000;
 export const defaultQueryMemoryBytes = 1 * GiB;
 /** Rows that one search returns: they pass through the heap of the thread that asked, several times over. */
@@ -107,3 +110,13 @@ export const pointsMax = 1_000_000;
 export const denseCellsMax = 262_144;
 /** A scan thread that does not answer this long after its deadline is replaced. */
 export const deadlineGraceMs = 5_000;
+/**
+ * Numbers that each scan thread keeps for the quantiles of one value, 8 bytes each: up to here quantiles are exact. Beyond it the
+ * numbers between which a quantile lies are known within 0.5 %, of a sketch of logarithmic bins.
+ */
+export const quantileValuesMax = 4 * MiB;
+/**
+ * Hashes of different texts that are kept of one point, some 24 bytes each on a thread: up to here `distinct` is exact. Beyond it a
+ * HyperLogLog of 2^14 registers has a standard error of 0.81 %.
+ */
+export const distinctHashesMax = 65_536;

@@ -35,3 +35,36 @@ export function integerIn(bytes: Uint8Array, from: number, to: number): number |
 export function mayBeginDecimal(byte: number | undefined): boolean {
   return byte !== undefined && ((byte >= 48 && byte <= 57) || byte === 43 || byte === 45 || byte === 46);
 }
+
+/** Powers of ten that doubles hold exactly. */
+const exactPowers = Float64Array.from({ length: exactDigits + 1 }, (_, power) => Number(`1e${power}`));
+
+/**
+ * The number that bytes [from, to) denote, as `parseDecimal` has it; NaN where they denote none. Up to fifteen digits are
+ * one division of exact numbers, which rounds once (Clinger's fast path); what is left is read as text.
+ */
+export function decimalIn(bytes: Uint8Array, from: number, to: number): number {
+  const first = bytes[from];
+  if (from === to || !mayBeginDecimal(first)) return Number.NaN;
+  let at = first === 43 || first === 45 ? from + 1 : from;
+  let number = 0;
+  let digits = 0;
+  let behindPoint = -1;
+  for (; at < to; at++) {
+    const byte = bytes[at]!;
+    if (byte >= 48 && byte <= 57) {
+      number = number * 10 + byte - 48;
+      digits++;
+      if (behindPoint >= 0) behindPoint++;
+    } else if (byte === 46 && behindPoint < 0) behindPoint = 0;
+    else break;
+  }
+  if (at < to || digits === 0 || digits > exactDigits) return slowDecimal(bytes, from, to);
+  if (behindPoint > 0) number /= exactPowers[behindPoint]!;
+  return first === 45 ? -number : number;
+}
+
+function slowDecimal(bytes: Uint8Array, from: number, to: number): number {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString("latin1");
+  return parseDecimal(text) ?? Number.NaN;
+}

@@ -1,32 +1,20 @@
 /** Points of an aggregation by group and bucket: an open-addressing hash table over growing vectors. */
-import { type Aggregation, identity, joined, type Points } from "./aggregation.ts";
 import { Failure } from "./failure.ts";
 import { pointsMax } from "./limits.ts";
 
 export class PointTable {
-  readonly #aggregates: readonly Aggregation[];
-  readonly #joined: readonly ((a: number, b: number) => number)[];
   #count = 0;
   #groups = new Uint32Array(64);
   #buckets = new Float64Array(64);
-  readonly #values: Float64Array[];
   /** Places of points plus 1, 0 for none; twice as long as the vectors, a power of two. */
   #slots = new Int32Array(128);
 
-  constructor(aggregates: readonly Aggregation[]) {
-    this.#aggregates = aggregates;
-    this.#joined = aggregates.map(({ op }) => joined[op]);
-    this.#values = aggregates.map(({ op }) => new Float64Array(64).fill(identity[op]));
+  get count(): number {
+    return this.#count;
   }
 
   get byteLength(): number {
-    return this.#groups.length * (4 + 8 + 8 + 8 * this.#values.length);
-  }
-
-  /** Joins one aggregate's value to that of a point. */
-  join(point: number, aggregate: number, value: number): void {
-    const values = this.#values[aggregate]!;
-    values[point] = this.#joined[aggregate]!(values[point]!, value);
+    return this.#groups.length * (4 + 8 + 8);
   }
 
   /** Place of the point, which is made if it is new. Throws Failure "limit". */
@@ -47,12 +35,9 @@ export class PointTable {
     return this.#count++;
   }
 
-  finish(): Points {
-    return {
-      groups: this.#groups.slice(0, this.#count),
-      buckets: this.#buckets.slice(0, this.#count),
-      values: this.#values.map((values) => values.slice(0, this.#count)),
-    };
+  /** Group and bucket of each point, in the order of places. */
+  finish(): { groups: Uint32Array; buckets: Float64Array } {
+    return { groups: this.#groups.slice(0, this.#count), buckets: this.#buckets.slice(0, this.#count) };
   }
 
   #grow(): void {
@@ -63,9 +48,6 @@ export class PointTable {
     const length = Math.min(this.#groups.length * 2, pointsMax);
     this.#groups = extended(this.#groups, new Uint32Array(length));
     this.#buckets = extended(this.#buckets, new Float64Array(length));
-    for (const [i, { op }] of this.#aggregates.entries()) {
-      this.#values[i] = extended(this.#values[i]!, new Float64Array(length).fill(identity[op]));
-    }
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(length * 2)));
     const mask = this.#slots.length - 1;
     for (let point = 0; point < this.#count; point++) {

@@ -1,5 +1,5 @@
 /** What passes between the store and its worker threads: plain data and shared memory. */
-import type { Aggregation, Points } from "./aggregation.ts";
+import type { Aggregation } from "./aggregation.ts";
 import type { DamageReport } from "./damage.ts";
 import type { FailureKind } from "./failure.ts";
 import type { Field, Step } from "./filter.ts";
@@ -8,6 +8,7 @@ import type { CensusTables } from "./metrics/census.ts";
 import type { SampleQuery, SeriesKinds } from "./metrics/samplequery.ts";
 import type { GatheredPoints } from "./metrics/seriespoints.ts";
 import type { PackedChunk } from "./partition.ts";
+import type { StatesPart } from "./pointstates.ts";
 import type { RowPosition } from "./row.ts";
 import type { Signal } from "./signal.ts";
 import type { TextVector } from "./text.ts";
@@ -92,7 +93,9 @@ export interface AggregateAnswer {
   groups: number;
   /** Of group after group the text of each field. */
   labels: TextVector;
-  points: Points;
+  /** Group and bucket of each point. */
+  points: { groups: Uint32Array; buckets: Float64Array };
+  states: StatesPart;
   scanned: Scanned;
   damaged: DamagedChunk[];
 }
@@ -147,6 +150,29 @@ export interface SeriesAnswer {
   damaged: DamagedChunk[];
 }
 
+/** How many of the matching rows of some chunks bear each field. */
+export interface FieldsTask {
+  kind: "fields";
+  chunks: ChunkRef[];
+  fromNs: bigint;
+  toNs: bigint;
+  steps: Step[];
+  control: Control;
+}
+
+export interface FieldsAnswer {
+  rows: number;
+  /** Rows with a level that is not empty. */
+  levels: number;
+  /** Attribute keys, and of each the rows that have it. */
+  keys: string[];
+  counts: number[];
+  /** False where there were more keys than are counted. */
+  isWhole: boolean;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
+
 /** Notes the series of a chunk of metrics as active. */
 export interface CensusTask {
   kind: "census";
@@ -154,6 +180,9 @@ export interface CensusTask {
   tables: CensusTables;
   nowMs: number;
 }
+
+/** Tasks that each thread does for its chunks. */
+export type SharedTask = SearchTask | AggregateTask | FieldsTask;
 
 /** A sealed chunk that could not be read. */
 export interface DamagedChunk extends DamageReport {
@@ -257,7 +286,7 @@ interface ForgetTask {
 }
 
 type KeeperTask = JoinTask | PackTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
-export type ScanTask = SearchTask | AggregateTask | ReadTask | SampleTask | SeriesTask | CensusTask;
+export type ScanTask = SharedTask | ReadTask | SampleTask | SeriesTask | CensusTask;
 export type WorkerTask = ScanTask | ForgetTask | KeeperTask;
 
 export interface InspectAnswer {

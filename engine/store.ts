@@ -21,6 +21,7 @@ import {
   startControl,
 } from "./dispatch.ts";
 import { dispatchAggregate } from "./dispatchaggregate.ts";
+import { dispatchFields, type FieldCounts, type FieldsQuery } from "./dispatchfields.ts";
 import { Failure } from "./failure.ts";
 import { checkFormat } from "./format.ts";
 import { Journal } from "./journal.ts";
@@ -126,8 +127,7 @@ export class Store {
     options: AppendOptions = {},
   ): Promise<AppendResult & { refused: RefusedRow[] }> {
     const { refused, ...batch } = encodeBatch(signal, rows, { nowMs: this.#now() });
-    const result = await this.appendEncoded(batch, options);
-    return { ...result, refused };
+    return { ...(await this.appendEncoded(batch, options)), refused };
   }
 
   /** Resolves once the batch is on disk and found by searches. Throws Failure "input", "overload", "disk-full". */
@@ -150,12 +150,17 @@ export class Store {
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   search(query: RowQuery, limits: QueryLimits = {}): Promise<SearchResult> {
-    return this.#run(limits, (control) => dispatchSearch(this.#dispatch(), query, control));
+    return this.#ask(limits, (dispatch, control) => dispatchSearch(dispatch, query, control));
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregate(query: AggregateQuery, limits: QueryLimits = {}): Promise<Aggregated> {
-    return this.#run(limits, (control) => dispatchAggregate(this.#dispatch(), query, control));
+    return this.#ask(limits, (dispatch, control) => dispatchAggregate(dispatch, query, control));
+  }
+
+  /** How many of the matching rows bear each field. Throws Failure "input", "deadline", "cancelled", "limit". */
+  countFields(query: FieldsQuery, limits: QueryLimits = {}): Promise<FieldCounts> {
+    return this.#ask(limits, (dispatch, control) => dispatchFields(dispatch, query, control));
   }
 
   /**
@@ -188,23 +193,22 @@ export class Store {
   ): Promise<AppendResult & { refused: RefusedRow[] }> {
     const census = new SeriesCensus(this.seriesCensus());
     const { refused, ...batch } = encodeSampleBatch(samples, { nowMs: this.#now(), census });
-    const result = await this.appendEncoded(batch, options);
-    return { ...result, refused };
+    return { ...(await this.appendEncoded(batch, options)), refused };
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregateSamples(query: SampleQuery, limits: QueryLimits = {}): Promise<SamplesAggregated> {
-    return this.#run(limits, (control) => dispatchSamples(this.#dispatch(), query, control));
+    return this.#ask(limits, (dispatch, control) => dispatchSamples(dispatch, query, control));
   }
 
   /** Metrics that have samples in a range: a name stands more than once where its series differ in type or unit. */
   metricNames(fromNs: bigint, toNs: bigint, limits: QueryLimits = {}): Promise<MetricName[]> {
-    return this.#run(limits, (control) => dispatchMetricNames(this.#dispatch(), { fromNs, toNs }, control));
+    return this.#ask(limits, (dispatch, control) => dispatchMetricNames(dispatch, { fromNs, toNs }, control));
   }
 
   /** Keys of labels, or the texts of one, with the series that bear them. Throws as `aggregateSamples`. */
   seriesLabels(query: SeriesLabelsQuery, limits: QueryLimits = {}): Promise<SeriesCount[]> {
-    return this.#run(limits, (control) => dispatchSeriesLabels(this.#dispatch(), query, control));
+    return this.#ask(limits, (dispatch, control) => dispatchSeriesLabels(dispatch, query, control));
   }
 
   /** The count of active series, for whoever encodes samples: `new SeriesCensus(tables)` on any thread. */
@@ -271,9 +275,7 @@ export class Store {
       dayStartNs(tables.yesterday.day),
       dayStartNs(tables.today.day + 1),
     );
-    for (const chunk of chunks) {
-      await this.#shards[0]!.run<void>({ kind: "census", chunk, tables, nowMs });
-    }
+    for (const chunk of chunks) await this.#shards[0]!.run<void>({ kind: "census", chunk, tables, nowMs });
   }
 
   /** The greatest arrival number that a partition has sealed. */
@@ -343,6 +345,12 @@ export class Store {
     return this.#upkeep.unsealedBytes > unsealedBytesStop;
   }
 
+  #ask<T>(limits: QueryLimits, run: (dispatch: Dispatch, control: Control) => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    const { control, end } = startControl(limits);
+    return this.#track(run(this.#dispatch(), control).finally(end));
+  }
+
   #dispatch(): Dispatch {
     const setAside = (chunk: DamagedChunk) => this.#setAside(chunk);
     return { catalog: this.#catalog, shards: this.#shards, caller: this.#caller, setAside };
@@ -358,12 +366,6 @@ export class Store {
     const report = { where: where.startsWith("/") ? relative(this.#options.dir, where) : where, problem };
     if (this.#damage.length < damageMax) this.#damage.push(report);
     this.#log("error", `damage: ${report.where}: ${problem}`);
-  }
-
-  #run<T>(limits: QueryLimits, query: (control: Control) => Promise<T>): Promise<T> {
-    this.#assertOpen();
-    const { control, end } = startControl(limits);
-    return this.#track(query(control).finally(end));
   }
 
   /** Keeps a query on the list of those that a sweep must wait for. */

@@ -35,6 +35,12 @@ export function bucketStartMs({ startMs, seconds }: Buckets, place: number): num
   return (Math.floor(startMs / widthMs) + place) * widthMs;
 }
 
+/** Buckets that the range touches. */
+export function bucketCount({ startMs, endMs, seconds }: Buckets): number {
+  const widthMs = seconds * 1000;
+  return Math.floor(endMs / widthMs) - Math.floor(startMs / widthMs) + 1;
+}
+
 /** Seconds of a bucket that lie in the range. */
 export function secondsCovered(buckets: Buckets, bucketMs: number): number {
   const from = Math.max(bucketMs, buckets.startMs);

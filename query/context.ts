@@ -1,3 +1,4 @@
+import type { Signal } from "../engine/index.ts";
 import { conditionsMax, patternLengthMax, patternLengthTotalMax } from "./limits.ts";
 import { refuse, type Source } from "./source.ts";
 
@@ -5,8 +6,10 @@ import { refuse, type Source } from "./source.ts";
 export interface PlanContext {
   readonly source: Source;
   readonly variables: ReadonlyMap<string, string>;
+  /** What the selector at hand selects from: it says what labels mean. */
+  signal: Signal;
   /** Attributes that the query names and that rows must have been stored with to have any. */
-  readonly names: Set<string>;
+  names: Set<string>;
   readonly warnings: string[];
   /** Names that the stages before this place extract; "any" once a stage extracts whatever it finds. */
   extracted: Set<string> | "any";
@@ -18,6 +21,7 @@ export function planContext(source: Source, variables: ReadonlyMap<string, strin
   return {
     source,
     variables,
+    signal: "logs",
     names: new Set(),
     warnings: [],
     extracted: new Set(),

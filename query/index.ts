@@ -5,6 +5,7 @@ import { parseLogsQuery as parseLogs } from "./logs-query.ts";
 import { parseExpression, readSource } from "./parse.ts";
 import { printTerms, type Terms } from "./terms.ts";
 
+export { type Explained, explainText } from "./explain.ts";
 export type { Expression } from "./expression.ts";
 export {
   type Pattern,
@@ -13,24 +14,30 @@ export {
   type Patterns,
   queryPatterns,
 } from "./patterns.ts";
-export { type LogsPlan, type PlanOptions, planLogs } from "./plan.ts";
+export { type PlanOptions, planLogs, planRows, type RowsPlan } from "./plan.ts";
 export { QueryError } from "./query-error.ts";
-export { type LogsFound, type LogsSearch, type LogsStore, searchLogs } from "./search.ts";
+export { asksForSeries } from "./query-kind.ts";
+export type { ScanRead, SeriesStore } from "./reading.ts";
+export type { RowScan, SampleScan, Scan, ScanLabel } from "./scan-plan.ts";
 export {
-  planTimeseries,
-  type RowSeries,
-  type SeriesPlan,
-  type TimeseriesPlan,
-  type TopSeries,
-} from "./series-plan.ts";
+  type LogsFound,
+  type RowsSearch,
+  type RowsStore,
+  type SpansFound,
+  searchLogs,
+  searchSpans,
+} from "./search.ts";
+export type { SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
+export type { Span } from "./span.ts";
 export type { Terms } from "./terms.ts";
 export {
   queryTimeseries,
   type Series,
-  type SeriesStore,
   type Timeseries,
   type TimeseriesQuery,
 } from "./timeseries.ts";
+export { planTimeseries } from "./timeseries-plan.ts";
+export { queryTrace, type Trace, type TraceQuery, type TraceSpan, type TraceStore } from "./trace.ts";
 
 /** The tree of a structured query; an empty one is all logs. Throws a QueryError. */
 export function parseQuery(text: string): Expression {

@@ -18,5 +18,7 @@ export const patternLengthMax = 4_096;
 export const patternLengthTotalMax = 8_192;
 /** Size of a regular expression once its counted repetitions are written out; a search costs time in proportion. */
 export const patternSizeMax = 10_000;
+/** Points that a query calculates with at one time: 16 bytes and more each, on the thread that serves others. */
+export const pointsMax = 1_000_000;
 /** Alternatives up to which a pattern of plain words is searched as words rather than as a pattern. */
 export const patternWordsMax = 50;

@@ -91,7 +91,7 @@ export async function queryPatterns(
     patterns: listed.flat(),
     count,
     distinct: counted.length,
-    warnings: [...plan.warnings, ...unknownNameWarnings(store, plan.names, range.fromNs, range.toNs)],
+    warnings: [...plan.warnings, ...unknownNameWarnings(store, plan, range.fromNs, range.toNs)],
     scanned: aggregated.scanned,
   };
 }

@@ -15,28 +15,54 @@ export interface SeriesSet {
   values: Float64Array;
 }
 
-/** A series of each group, with the values of the first aggregate. */
-export function seriesOf({ groups, labels, points }: Aggregated, names: readonly string[]): SeriesSet {
+/** A label of a series and its text, which is not empty. */
+export type LabelText = [name: string, text: string];
+
+/** A series of each group with the values of one aggregate; groups are labelled with one text for each name. */
+export function seriesOf(
+  { groups, labels, points }: Pick<Aggregated, "groups" | "labels" | "points">,
+  names: readonly string[],
+  aggregate: number,
+): SeriesSet {
+  const values = points.values[aggregate]!;
   const starts = new Uint32Array(groups + 1);
-  for (const group of points.groups) starts[group + 1] = starts[group + 1]! + 1;
+  for (let point = 0; point < values.length; point++) {
+    // A point without any number has no value.
+    if (!Number.isNaN(values[point])) starts[points.groups[point]! + 1]!++;
+  }
   for (let group = 0; group < groups; group++) starts[group + 1] = starts[group + 1]! + starts[group]!;
-  const places = pointsByGroup(points, starts);
-  const [values] = points.values;
+  const places = pointsByGroup(points, values, starts);
   return {
     order: Uint32Array.from({ length: groups }, (_, group) => group),
     names,
     labelOf: (series, name) => textAt(labels, series * names.length + name),
     starts,
     buckets: Float64Array.from(places, (point) => points.buckets[point]!),
-    values: Float64Array.from(places, (point) => values![point]!),
+    values: Float64Array.from(places, (point) => values[point]!),
   };
 }
 
-/** Places of the points, group by group and in order of time. */
-function pointsByGroup({ groups, buckets }: Aggregated["points"], starts: Uint32Array): Uint32Array {
+/** The same where each group is labelled with one text, the JSON of its labels as pairs of name and text. */
+export function seriesOfPairs(aggregated: Pick<Aggregated, "groups" | "labels" | "points">): SeriesSet {
+  const set = seriesOf(aggregated, ["labels"], 0);
+  const labelled = Array.from(
+    set.order,
+    (series) => new Map(JSON.parse(set.labelOf(series, 0)) as LabelText[]),
+  );
+  const names = [...new Set(labelled.flatMap((labels) => [...labels.keys()]))].sort();
+  return { ...set, names, labelOf: (series, name) => labelled[series]!.get(names[name]!) ?? "" };
+}
+
+/** Places of the points that have a value, group by group and in order of time. */
+function pointsByGroup(
+  { groups, buckets }: Aggregated["points"],
+  values: Float64Array,
+  starts: Uint32Array,
+): Uint32Array {
   const next = starts.slice();
-  const places = new Uint32Array(groups.length);
+  const places = new Uint32Array(starts.at(-1)!);
   for (let point = 0; point < groups.length; point++) {
+    if (Number.isNaN(values[point])) continue;
     const group = groups[point]!;
     places[next[group]!] = point;
     next[group] = next[group]! + 1;
@@ -49,8 +75,8 @@ function pointsByGroup({ groups, buckets }: Aggregated["points"], starts: Uint32
 }
 
 /** The labels of a series, without those that it lacks. */
-export function labelsOf({ names, labelOf }: SeriesSet, series: number): [name: string, text: string][] {
-  return names.flatMap((name, i): [string, string][] => {
+export function labelsOf({ names, labelOf }: SeriesSet, series: number): LabelText[] {
+  return names.flatMap((name, i): LabelText[] => {
     const text = labelOf(series, i);
     return text === "" ? [] : [[name, text]];
   });
@@ -78,4 +104,41 @@ export function labelKeys(set: SeriesSet): (series: number) => string {
 
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The same series with other values, point by point. */
+export function mapValues(set: SeriesSet, map: (value: number) => number): SeriesSet {
+  return { ...set, values: set.values.map(map) };
+}
+
+/** Series on their way to a set: each is begun, then its points are added in order of time. */
+export class SeriesDraft {
+  readonly #labels: Map<string, string>[] = [];
+  readonly #starts: number[] = [];
+  readonly #buckets: number[] = [];
+  readonly #values: number[] = [];
+
+  /** Texts of labels are not empty. */
+  begin(labels: readonly LabelText[]): void {
+    this.#labels.push(new Map(labels));
+    this.#starts.push(this.#values.length);
+  }
+
+  point(bucket: number, value: number): void {
+    this.#buckets.push(bucket);
+    this.#values.push(value);
+  }
+
+  finish(): SeriesSet {
+    const labels = this.#labels;
+    const names = [...new Set(labels.flatMap((each) => [...each.keys()]))].sort();
+    return {
+      order: Uint32Array.from(labels, (_, series) => series),
+      names,
+      labelOf: (series, name) => labels[series]!.get(names[name]!) ?? "",
+      starts: Uint32Array.from([...this.#starts, this.#values.length]),
+      buckets: Float64Array.from(this.#buckets),
+      values: Float64Array.from(this.#values),
+    };
+  }
 }

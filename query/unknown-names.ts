@@ -1,23 +1,33 @@
-import type { Store } from "../engine/index.ts";
+import type { RowSignal, Store } from "../engine/index.ts";
 import { columns } from "./field.ts";
 import { closest } from "./words.ts";
 
 const endOfTimeNs = 2n ** 63n - 1n;
 
-/** A sentence for each name that no row of the store bears, with what was probably meant. */
+/** A sentence for each name that no row of a signal bears, with what was probably meant. */
 export function unknownNameWarnings(
   store: Pick<Store, "attributeKeys">,
-  names: readonly string[],
+  { signal, names }: { signal: RowSignal; names: readonly string[] },
   fromNs: bigint,
   toNs: bigint,
 ): string[] {
-  const [missing, known] = strangers(store, names, fromNs, toNs);
-  const candidates = [...known, ...Object.keys(columns)];
-  return missing.map((name) => {
-    const near = closest(name, candidates) ?? longerName(name, candidates);
-    const meant = near === undefined ? "" : `; did you mean ${JSON.stringify(near)}?`;
-    return `no row has the attribute ${JSON.stringify(name)}${meant}`;
-  });
+  const [missing, known] = strangers(
+    (from, to) => store.attributeKeys(signal, from, to),
+    names,
+    fromNs,
+    toNs,
+  );
+  const candidates = [...known, ...Object.keys(columns[signal])];
+  const row = signal === "traces" ? "span" : "row";
+  return missing.map(
+    (name) => `no ${row} has the attribute ${JSON.stringify(name)}${meant(name, candidates)}`,
+  );
+}
+
+/** What a name that nothing bears was probably meant to be, as the end of a sentence; "" where nothing is near. */
+function meant(name: string, candidates: readonly string[]): string {
+  const near = closest(name, candidates) ?? longerName(name, candidates);
+  return near === undefined ? "" : `; did you mean ${JSON.stringify(near)}?`;
 }
 
 /** `namespace` may stand for `k8s.namespace.name`: the shortest name that has it as a part between separators. */
@@ -28,22 +38,23 @@ function longerName(name: string, candidates: readonly string[]): string | undef
     .sort((a, b) => a.length - b.length)[0];
 }
 
+type ListKeys = (fromNs: bigint, toNs: bigint) => { keys: readonly string[]; isWhole: boolean };
+
 /**
- * The names that no row of the store bears, and those that rows do: first of the range, which is at hand, then of all time.
- * None where rows bear more names than the store lists, since any name may then be one of those.
+ * The names that nothing stored bears, and those that are borne: first of the range, which is at hand, then of all time.
+ * None where there are more names than are listed, since any name may then be one of those.
  */
 function strangers(
-  store: Pick<Store, "attributeKeys">,
+  list: ListKeys,
   names: readonly string[],
   fromNs: bigint,
   toNs: bigint,
-): [string[], string[]] {
+): [string[], readonly string[]] {
   const missing = (known: readonly string[]) => {
     const set = new Set(known);
     return names.filter((name) => !set.has(name));
   };
-  if (names.length === 0 || missing(store.attributeKeys("logs", fromNs, toNs).keys).length === 0)
-    return [[], []];
-  const { keys, isWhole } = store.attributeKeys("logs", 0n, endOfTimeNs);
+  if (names.length === 0 || missing(list(fromNs, toNs).keys).length === 0) return [[], []];
+  const { keys, isWhole } = list(0n, endOfTimeNs);
   return isWhole ? [missing(keys), keys] : [[], []];
 }

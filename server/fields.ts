@@ -28,6 +28,13 @@ export function stringField(fields: Fields, name: string, expected = "a string")
   return value;
 }
 
+/** False where it is not given. */
+export function switchField(fields: Fields, name: string): boolean {
+  const value = fields.values[name] ?? false;
+  if (typeof value !== "boolean") throw wrong(fields, name, "true or false");
+  return value;
+}
+
 export interface IntegerRange {
   min: number;
   max: number;

@@ -1,5 +1,6 @@
 import type { Filter, Step } from "../../engine/index.ts";
 import { countCondition, type PlanContext } from "../context.ts";
+import { textField } from "../field.ts";
 import { patternFilter, readPattern } from "../regular-expression.ts";
 import { printText, resolveText, type Text } from "../string.ts";
 
@@ -16,7 +17,7 @@ export function needle(text: Text, ignoreCase: boolean): Needle {
   return Object.freeze({ kind: "needle", text, ignoreCase });
 }
 
-/** `|= "text"`, `!= "text"`, `|~ "regex"`, `!~ "regex"` on the message; more texts follow with `or`. */
+/** `|= "text"`, `!= "text"`, `|~ "regex"`, `!~ "regex"` on the message (the name of a span); more texts follow with `or`. */
 export interface LineStage {
   readonly kind: "line";
   readonly sign: LineSign;
@@ -35,7 +36,7 @@ function printNeedle(node: Needle): string {
   return `${node.ignoreCase ? "i" : ""}${printText(node.text)}`;
 }
 
-/** A message passes `|=` and `|~` if it has any of the texts, `!=` and `!~` if it has none of them. */
+/** A text passes `|=` and `|~` if it has any of the texts, `!=` and `!~` if it has none of them. */
 export function lineSteps(node: LineStage, context: PlanContext): Step[] {
   const any: Filter = { kind: "or", of: node.needles.map((each) => needleFilter(each, node.sign, context)) };
   return [{ kind: "filter", filter: node.sign.startsWith("!") ? { kind: "not", of: any } : any }];
@@ -43,7 +44,7 @@ export function lineSteps(node: LineStage, context: PlanContext): Step[] {
 
 function needleFilter(node: Needle, sign: LineSign, context: PlanContext): Filter {
   countCondition(context, node);
-  const field = { kind: "message" } as const;
+  const field = textField(context.signal);
   if (sign.endsWith("=")) {
     return { kind: "contains", field, text: resolveText(node.text, context), ignoreCase: node.ignoreCase };
   }

@@ -1,7 +1,7 @@
 /** POST /api/v1/query/timeseries. */
 
 import { queryTimeseries, type Series, type TimeseriesQuery } from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, stringField } from "../fields.ts";
+import { fieldsOf, integerField, isGiven, stringField, switchField } from "../fields.ts";
 import { bucketSecondsMax, seriesMax } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { listReply } from "./list-reply.ts";
@@ -13,26 +13,39 @@ const bucketRange = {
   expected: `an integer from 0 to ${bucketSecondsMax}, the seconds of a bucket (0: chosen by the range)`,
 };
 
-export const timeseriesSearch: SearchKind<TimeseriesQuery> = {
+interface AskedSeries extends TimeseriesQuery {
+  explain: boolean;
+}
+
+export const timeseriesSearch: SearchKind<AskedSeries> = {
   path: "/api/v1/query/timeseries",
   read: readTimeseriesQuery,
   answer: async (store, query, limits) => {
-    const { series, bucketSeconds, partial, warnings } = await queryTimeseries(store, query, limits);
+    const { series, bucketSeconds, partial, warnings, explained } = await queryTimeseries(
+      store,
+      query,
+      limits,
+    );
     if (series.length > seriesMax) {
       const problem = `the query gives ${series.length} series, and an answer holds ${seriesMax} at most`;
       throw new Refusal(400, `${problem}; group by fewer labels, or take the greatest with topk(…)`);
     }
-    const after = { bucketSize: bucketSeconds, partial, ...(warnings.length === 0 ? {} : { warnings }) };
+    const after = {
+      bucketSize: bucketSeconds,
+      partial,
+      ...(warnings.length === 0 ? {} : { warnings }),
+      ...(query.explain ? { explain: explained } : {}),
+    };
     return listReply({ before: {}, name: "series", items: seriesTexts(series), after });
   },
 };
 
-function readTimeseriesQuery(body: unknown): TimeseriesQuery {
-  const fields = fieldsOf(body, "", ["query", "startTime", "endTime", "bucketSize"]);
+function readTimeseriesQuery(body: unknown): AskedSeries {
+  const fields = fieldsOf(body, "", ["query", "startTime", "endTime", "bucketSize", "explain"]);
   const query = stringField(fields, "query", "a string, svcQL with an aggregation");
-  const range = rangeFields(fields);
-  if (!isGiven(fields, "bucketSize")) return { query, ...range };
-  return { query, ...range, bucketSeconds: integerField(fields, "bucketSize", bucketRange) };
+  const asked = { query, ...rangeFields(fields), explain: switchField(fields, "explain") };
+  if (!isGiven(fields, "bucketSize")) return asked;
+  return { ...asked, bucketSeconds: integerField(fields, "bucketSize", bucketRange) };
 }
 
 function* seriesTexts(series: readonly Series[]): Generator<string> {

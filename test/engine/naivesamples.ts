@@ -40,7 +40,10 @@ function kindOf({ type }: NaiveSeries, query: SampleQuery): "gauge" | "counter" 
 }
 
 /** Of each bucket of a series its samples, and its increases. */
-function bucketsOf(series: NaiveSeries, query: SampleQuery): Map<number, { values: number[]; increases: number[] }> {
+function bucketsOf(
+  series: NaiveSeries,
+  query: SampleQuery,
+): Map<number, { values: number[]; increases: number[] }> {
   const { fromNs, toNs, bucketNs } = query;
   const kind = kindOf(series, query);
   const buckets = new Map<number, { values: number[]; increases: number[] }>();
@@ -62,7 +65,11 @@ function bucketsOf(series: NaiveSeries, query: SampleQuery): Map<number, { value
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
 /** The values that a series brings to an aggregate in a bucket. */
-function broughtBy(series: NaiveSeries, query: SampleQuery, held: { values: number[]; increases: number[] }): number[] {
+function broughtBy(
+  series: NaiveSeries,
+  query: SampleQuery,
+  held: { values: number[]; increases: number[] },
+): number[] {
   const { op } = query.aggregate;
   if (op === "distinct") return [0];
   if (kindOf(series, query) !== "gauge") return held.increases.length === 0 ? [] : [sum(held.increases)];

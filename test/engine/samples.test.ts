@@ -39,7 +39,14 @@ const values = fc.oneof(
   { weight: 3, arbitrary: fc.double({ min: -10, max: 1000, noNaN: true }) },
   { weight: 1, arbitrary: fc.constantFrom(Number.NaN, Infinity, -Infinity, -0) },
 );
-const types = { gauge: ["gauge"], req_total: ["unknown"], hits: ["counter", "unknown"], sent: ["delta"], lat_bucket: ["unknown"], mem: ["unknown", "gauge"] };
+const types = {
+  gauge: ["gauge"],
+  req_total: ["unknown"],
+  hits: ["counter", "unknown"],
+  sent: ["delta"],
+  lat_bucket: ["unknown"],
+  mem: ["unknown", "gauge"],
+};
 const names = Object.keys(types) as (keyof typeof types)[];
 
 const sample: fc.Arbitrary<Sample> = fc

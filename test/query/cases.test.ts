@@ -26,14 +26,18 @@ function planText(query: string): string {
   }
 }
 
-/** The series that a timeseries query gives, as the case file has it. */
+/** What a timeseries query reads and the series that it gives, as the case file has them. */
 function seriesText(query: string): string {
   try {
-    const { series, names, warnings } = planTimeseries(query);
-    expect(structuredClone(series)).toEqual(series);
+    const plan = planTimeseries(query);
+    expect(structuredClone(plan)).toEqual(plan);
+    const { scans, series, names, warnings } = plan;
     return [
+      ...scans.map((scan, i) => `${i}: ${JSON.stringify(scan)}`),
       JSON.stringify(series),
-      ...(names.length === 0 ? [] : [`names: ${names.join(", ")}`]),
+      ...names.map(
+        ({ signal, metric, label }) => `name: ${[signal, metric, label].filter(Boolean).join(" ")}`,
+      ),
       ...warnings.map((warning) => `warning: ${warning}`),
     ].join("\n");
   } catch (error) {
@@ -106,8 +110,9 @@ describe("variables", () => {
 
   test("say how many series, of which selector, by which label", () => {
     const query = 'topk($limit, count(logs{a="$service"}) by ($label))';
-    const { series } = planTimeseries(query, { variables: { ...variables, limit: "5" } });
-    expect(series).toMatchObject({ kind: "top", count: 5, of: { groupBy: [{ label: "http.status_code" }] } });
+    const { series, scans } = planTimeseries(query, { variables: { ...variables, limit: "5" } });
+    expect(series).toMatchObject({ kind: "top", count: 5, of: { kind: "scan", scan: 0 } });
+    expect(scans).toMatchObject([{ groupBy: [{ label: "http.status_code" }] }]);
   });
 
   test("without a value are named", () => {

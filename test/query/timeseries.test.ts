@@ -163,6 +163,7 @@ test("topk of more points than there may be ranks first, then counts what it kee
     const direct = await queryTimeseries(store, { ...asked, query });
     let calls = 0;
     const capped: SeriesStore = {
+      aggregateSamples: (samples, limits) => store.aggregateSamples(samples, limits),
       attributeKeys: (signal, fromNs, toNs) => store.attributeKeys(signal, fromNs, toNs),
       aggregate: async (aggregation, limits) => {
         calls += 1;

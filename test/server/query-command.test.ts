@@ -218,4 +218,31 @@ describe("svc stats", () => {
     expect(stored).toBeLessThan(server.service.store.stats().bytes);
     expect(json.allocatedBytes).toBeGreaterThanOrEqual(server.service.store.stats().bytes);
   });
+
+  test("has a section for each signal that rows were sealed of", async () => {
+    const { store } = server.service;
+    const spans = Array.from({ length: 40 }, (_, i) => ({
+      timeNs: BigInt(start + i) * 1_000_000n,
+      level: "",
+      message: "",
+      attributes: { name: `GET /cart/${i}`, duration_ms: String(i / 8) },
+    }));
+    await ingest(server, lines(rows(30)));
+    await store.append("traces", spans);
+    await store.seal();
+    const { code, out } = await runSvc(["stats", "--data", server.dir]);
+    expect(code).toBe(0);
+    const [logs, traces, ...others] = out.split(/^(?=\w+: )/m);
+    expect(others).toEqual([]);
+    expect(logs).toMatch(/^logs: 30 rows in 1 chunks of 1 days: /);
+    expect(logs).not.toMatch(/^duration_ms /m);
+    expect(traces).toMatch(/^traces: 40 rows in 1 chunks of 1 days: /);
+    expect(traces).toMatch(/^duration_ms +float +40 /m);
+    // The gauges are counted anew after a second.
+    for (const [signal, stored] of Object.entries({ logs: 30, traces: 40, profiles: 0 })) {
+      await expect
+        .poll(async () => (await call(server, "/metrics")).text, { timeout: 10_000 })
+        .toContain(`svc_store_rows{signal="${signal}"} ${stored}\n`);
+    }
+  });
 });

@@ -1,0 +1,66 @@
+import { Failure } from "../engine/index.ts";
+import { checkSingle } from "./combine.ts";
+import { pointsMax } from "./limits.ts";
+import { groupsOf, isUnlabelledSeries, matchedLabels } from "./match.ts";
+import { labelsOf, SeriesDraft, type SeriesSet } from "./series.ts";
+import type { Calculation } from "./series-plan.ts";
+import { SeriesUnion } from "./set-operation.ts";
+
+/** `series default number`: every series has a point in each of the range's buckets, the number where it had none. */
+export function fillWithNumber(set: SeriesSet, number: number, bucketCount: number): SeriesSet {
+  if (set.order.length * bucketCount > pointsMax) {
+    const problem = `\`default\` would fill ${set.order.length} series in ${bucketCount} buckets, and a query has ${pointsMax} points at most`;
+    throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
+  }
+  const draft = new SeriesDraft();
+  for (const series of set.order) {
+    draft.begin(labelsOf(set, series));
+    let point = set.starts[series]!;
+    const end = set.starts[series + 1]!;
+    for (let bucket = 0; bucket < bucketCount; bucket++) {
+      const isThere = point < end && set.buckets[point] === bucket;
+      draft.point(bucket, isThere ? set.values[point++]! : number);
+    }
+  }
+  return draft.finish();
+}
+
+/** One series without labels and without points. */
+export function unlabelledSeries(): SeriesSet {
+  const draft = new SeriesDraft();
+  draft.begin([]);
+  return draft.finish();
+}
+
+/** `series default series`: points of the right where the left has none. Throws AmbiguousMatch. */
+export function fillWithSeries(
+  { op, matching }: Pick<Calculation, "op" | "matching">,
+  left: SeriesSet,
+  right: SeriesSet,
+): SeriesSet {
+  const keep = matchedLabels(matching);
+  const union = new SeriesUnion();
+  const leftGroups = groupsOf(left, keep);
+  const rightGroups = groupsOf(right, keep);
+  const forAll = matching === null && left.order.length > 0 && isUnlabelledSeries(right);
+  for (const [key, group] of leftGroups) {
+    const fillers = forAll ? [...right.order] : (rightGroups.get(key) ?? []);
+    if (fillers.length > 1) checkSingle(op, "right", key, fillers);
+    for (const series of group) {
+      union.add(left, series, () => true);
+      for (const filler of fillers) addPoints(union.pointsOf(labelsOf(left, series)), right, filler);
+    }
+  }
+  for (const [key, group] of rightGroups) {
+    if (forAll || leftGroups.has(key)) continue;
+    for (const series of group) union.add(right, series, () => true);
+  }
+  return union.finish();
+}
+
+function addPoints(points: Map<number, number>, set: SeriesSet, series: number): void {
+  for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
+    const bucket = set.buckets[point]!;
+    if (!points.has(bucket)) points.set(bucket, set.values[point]!);
+  }
+}

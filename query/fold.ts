@@ -1,0 +1,124 @@
+import type { Aggregate } from "./aggregate.ts";
+import { labelName } from "./label.ts";
+import { groupsOf, keptOf } from "./match.ts";
+import { SeriesDraft, type SeriesSet } from "./series.ts";
+import { quantileOf, refuseField, type SeriesContext } from "./series-context.ts";
+import type { Fold, FoldedSeries } from "./series-plan.ts";
+import { refuse } from "./source.ts";
+
+/** What an aggregation makes of series. Throws a QueryError. */
+export function foldOf(tree: Aggregate, context: SeriesContext): Fold {
+  const { op, field } = tree;
+  if (op === "count_distinct") {
+    if (field !== null) return { op: "distinct", label: labelName(field, context) };
+    const problem = "count_distinct takes a label first: count_distinct(service.name, …)";
+    return refuse(context.source, tree, problem);
+  }
+  refuseField(tree, " over series, which have one value each", context);
+  switch (op) {
+    case "quantile":
+      return { op, q: quantileOf(tree, context) };
+    case "trace_duration_quantile": {
+      const problem = `${op} takes spans, e.g. ${op}(0.95, traces{…}), not series`;
+      return refuse(context.source, tree, problem);
+    }
+    case "count":
+    case "sum":
+    case "avg":
+    case "min":
+    case "max":
+    case "stddev":
+      return { op };
+    default:
+      throw new Error(`fold: ${op} has a plan of its own`);
+  }
+}
+
+/** A series of each group of series, with the points of one bucket folded into one. */
+export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, set: SeriesSet): SeriesSet {
+  const draft = new SeriesDraft();
+  for (const group of groupsOf(set, keep).values()) {
+    draft.begin(keptOf(set, group[0]!, keep));
+    const values = fold.op === "distinct" ? labelCodes(set, fold.label) : undefined;
+    const points = pointsByBucket(set, group, values);
+    for (const [bucket, list] of points) {
+      const value = foldValues(fold, list);
+      if (value !== undefined) draft.point(bucket, value);
+    }
+  }
+  return draft.finish();
+}
+
+/** A number for each text of a label, by series; NaN for series that lack it. */
+function labelCodes(set: SeriesSet, label: string): (series: number) => number {
+  const name = set.names.indexOf(label);
+  const codes = new Map<string, number>();
+  return (series) => {
+    const text = name < 0 ? "" : set.labelOf(series, name);
+    if (text === "") return Number.NaN;
+    const code = codes.get(text) ?? codes.size;
+    codes.set(text, code);
+    return code;
+  };
+}
+
+/** Values of the points of each bucket, in order of time; `codeOf` gives those of a series in place of its points' own. */
+export function pointsByBucket(
+  { starts, buckets, values }: SeriesSet,
+  group: readonly number[],
+  codeOf?: (series: number) => number,
+): [bucket: number, values: number[]][] {
+  const lists = new Map<number, number[]>();
+  for (const series of group) {
+    const own = codeOf?.(series);
+    for (let point = starts[series]!; point < starts[series + 1]!; point++) {
+      const list = lists.get(buckets[point]!);
+      const value = own ?? values[point]!;
+      if (list === undefined) lists.set(buckets[point]!, [value]);
+      else list.push(value);
+    }
+  }
+  return [...lists].sort(([a], [b]) => a - b);
+}
+
+/** One value of several, one or more. */
+function foldValues(fold: Fold, values: number[]): number | undefined {
+  switch (fold.op) {
+    case "count":
+      return values.length;
+    case "sum":
+      return sumOf(values);
+    case "avg":
+      return sumOf(values) / values.length;
+    case "min":
+      return values.reduce((least, value) => (value < least ? value : least));
+    case "max":
+      return values.reduce((most, value) => (value > most ? value : most));
+    case "stddev":
+      return stddevOf(values);
+    case "quantile":
+      return quantileAt(fold.q, Float64Array.from(values).sort());
+    case "distinct":
+      return new Set(values.filter((code) => !Number.isNaN(code))).size;
+  }
+}
+
+function sumOf(values: readonly number[]): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum;
+}
+
+/** Of the population. */
+function stddevOf(values: readonly number[]): number {
+  const mean = sumOf(values) / values.length;
+  return Math.sqrt(sumOf(values.map((value) => (value - mean) ** 2)) / values.length);
+}
+
+/** Linear between the two closest ranks of sorted values, one or more. */
+function quantileAt(q: number, sorted: Float64Array): number {
+  const rank = q * (sorted.length - 1);
+  const low = Math.floor(rank);
+  const [below, above] = [sorted[low]!, sorted[Math.min(low + 1, sorted.length - 1)]!];
+  return below === above ? below : below + (above - below) * (rank - low);
+}

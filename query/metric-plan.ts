@@ -1,0 +1,79 @@
+import type { SampleQuery } from "../engine/index.ts";
+import type { Aggregate } from "./aggregate.ts";
+import { referTo } from "./field.ts";
+import { labelName } from "./label.ts";
+import type { Rate } from "./rate.ts";
+import type { ScanSeries } from "./scan-plan.ts";
+import { type Metric, type Selector, selectorSteps } from "./selector.ts";
+import { keptLabels, quantileOf, refuseField, type SeriesContext } from "./series-context.ts";
+import type { KeptLabels } from "./series-plan.ts";
+import { simplifySteps } from "./simplify.ts";
+import { refuse } from "./source.ts";
+import { resolveText } from "./string.ts";
+
+/** `op(metric{…})`, `op(rate(metric{…}))`, `op(increase(metric{…}))`. `keep` takes the place of the grouping. */
+export function planMetricSeries(
+  tree: Aggregate,
+  of: Selector | Rate,
+  context: SeriesContext,
+  keep: KeptLabels = keptLabels(tree.grouping, context),
+): ScanSeries {
+  return planSamples(of, sampleAggregate(tree, context), keep, context);
+}
+
+/** `topk(5, metric{…})`: each series stands for itself. */
+export function planMetricTop(of: Selector | Rate, context: SeriesContext): ScanSeries {
+  return planSamples(of, { op: "avg" }, { kind: "without", labels: [] }, context);
+}
+
+function planSamples(
+  of: Selector | Rate,
+  aggregate: SampleQuery["aggregate"],
+  keep: KeptLabels,
+  context: SeriesContext,
+): ScanSeries {
+  const selector = of.kind === "rate" ? of.of : of;
+  const metric = resolveText((selector.of as Metric).name, context);
+  context.names = new Set();
+  const steps = simplifySteps(selectorSteps(selector, context));
+  const groupBy =
+    keep.kind === "without"
+      ? { without: keep.labels.toSorted() }
+      : keep.labels.map((label) => ({ label, field: referTo(label, context) }));
+  context.named.push({ signal: "metrics", metric });
+  for (const label of context.names) context.named.push({ signal: "metrics", metric, label });
+  const reading = of.kind === "rate" ? "increase" : "declared";
+  const series = context.scans.samples({ metric, steps, groupBy, of: reading, aggregate });
+  const counts = aggregate.op === "count" || aggregate.op === "distinct";
+  return { ...series, perSecond: of.kind === "rate" && of.op === "rate" && !counts };
+}
+
+function sampleAggregate(tree: Aggregate, context: SeriesContext): SampleQuery["aggregate"] {
+  const { op, field } = tree;
+  if (op === "count_distinct") {
+    if (field !== null) return { op: "distinct", label: labelName(field, context) };
+    return refuse(
+      context.source,
+      tree,
+      "count_distinct takes a label first: count_distinct(k8s.pod.name, …)",
+    );
+  }
+  refuseField(tree, " over a metric, whose samples have one value each", context);
+  switch (op) {
+    case "count":
+    case "sum":
+    case "avg":
+    case "min":
+    case "max":
+    case "stddev":
+      return { op };
+    case "quantile":
+      return { op, q: quantileOf(tree, context) };
+    case "trace_duration_quantile": {
+      const problem = `${op} takes spans, e.g. ${op}(0.95, traces{…}), not a metric`;
+      return refuse(context.source, tree, problem);
+    }
+    default:
+      throw new Error(`samples: ${op} has a plan of its own`);
+  }
+}

@@ -1,0 +1,54 @@
+import type { Aggregate } from "./aggregate.ts";
+import type { PlanContext } from "./context.ts";
+import type { Grouping, Matching } from "./grouping.ts";
+import { labelName } from "./label.ts";
+import { parseNumber } from "./number.ts";
+import type { ScanList } from "./scan-plan.ts";
+import type { KeptLabels, Named } from "./series-plan.ts";
+import { refuse } from "./source.ts";
+import { variableValue } from "./variable.ts";
+
+/** What the planning of a timeseries query gathers besides. */
+export interface SeriesContext extends PlanContext {
+  readonly scans: ScanList;
+  readonly named: Named[];
+}
+
+/** The labels of a grouping or matching, each once. */
+export function labelNames({ labels }: Grouping | Matching, context: PlanContext): string[] {
+  return [...new Set(labels.map((label) => labelName(label, context)))];
+}
+
+/** Without a grouping no label is kept. */
+export function keptLabels(grouping: Grouping | null, context: PlanContext): KeptLabels {
+  if (grouping === null) return { kind: "by", labels: [] };
+  return { kind: grouping.kind, labels: labelNames(grouping, context) };
+}
+
+/** The number that an aggregation is given before its series. */
+function parameterText({ parameter }: Aggregate, context: PlanContext): string {
+  return parameter!.kind === "number" ? parameter!.text : variableValue(parameter!, context, parameter!);
+}
+
+/** The number of `topk(5, …)`. */
+export function seriesCount(tree: Aggregate, context: PlanContext): number {
+  const text = parameterText(tree, context);
+  const count = parseNumber(text);
+  if (count !== undefined && Number.isSafeInteger(count) && count >= 1) return count;
+  const problem = `${tree.op} takes a whole number of series, 1 or more, not ${JSON.stringify(text)}`;
+  return refuse(context.source, tree.parameter!, problem);
+}
+
+/** The number of `quantile(0.99, …)`. */
+export function quantileOf(tree: Aggregate, context: PlanContext): number {
+  const text = parameterText(tree, context);
+  const q = parseNumber(text);
+  if (q !== undefined && q >= 0 && q <= 1) return q;
+  const problem = `${tree.op} takes a number from 0 to 1, such as 0.99, not ${JSON.stringify(text)}`;
+  return refuse(context.source, tree.parameter!, problem);
+}
+
+/** Throws a QueryError where an aggregation is given a field that it has no use for; `why` ends the sentence. */
+export function refuseField({ op, field }: Aggregate, why: string, context: PlanContext): void {
+  if (field !== null) refuse(context.source, field, `${op} takes no field${why}`);
+}
