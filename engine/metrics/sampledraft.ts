@@ -188,10 +188,11 @@ export class SampleDraft {
       identity.push(source.bytes, series.keyFrom[label]!, series.keyTo[label]!);
       identity.push(source.bytes, series.from[label]!, series.to[label]!);
     }
-    const bytes = byteSource(identity.bytes);
-    const reason = this.#refusal(series, source, order, bytes);
+    const known = this.#table.identities.find(identity.source, 0, identity.length);
+    const reason =
+      this.#unitRefusal(series) ?? (known < 0 ? this.#refusal(series, source, order) : undefined);
     if (reason !== undefined) return this.#refusedNumber(reason);
-    const number = this.#table.numberOf(bytes, 0, identity.length);
+    const number = known < 0 ? this.#table.numberOf(identity.source, 0, identity.length) : known;
     this.#table.declare(number, series.type, source, series.unitFrom, series.unitTo);
     return number;
   }
@@ -201,17 +202,13 @@ export class SampleDraft {
     return -2 - (known < 0 ? this.#reasons.push(reason) - 1 : known);
   }
 
-  /** Why samples of a series cannot be stored, or undefined. */
-  #refusal(
-    series: SeriesRanges,
-    { bytes }: ByteSource,
-    order: readonly number[],
-    identity: ByteSource,
-  ): string | undefined {
-    if (series.unitTo - series.unitFrom > unitBytesMax)
-      return `the unit is longer than ${unitBytesMax} bytes`;
-    const { length } = this.#identity;
-    if (this.#table.identities.find(identity, 0, length) >= 0) return undefined;
+  #unitRefusal({ unitFrom, unitTo }: SeriesRanges): string | undefined {
+    return unitTo - unitFrom > unitBytesMax ? `the unit is longer than ${unitBytesMax} bytes` : undefined;
+  }
+
+  /** Why samples of a new series cannot be stored, or undefined. */
+  #refusal(series: SeriesRanges, { bytes }: ByteSource, order: readonly number[]): string | undefined {
+    const { source, length } = this.#identity;
     const nameBytes = series.nameTo - series.nameFrom;
     if (nameBytes === 0) return "the metric has no name";
     if (nameBytes > metricNameBytesMax) return `the metric's name is longer than ${metricNameBytesMax} bytes`;
@@ -222,7 +219,7 @@ export class SampleDraft {
       return `label "${start}…" has a key longer than ${attributeKeyBytesMax} bytes`;
     }
     if (length > seriesBytesMax) return `name and labels together are longer than ${seriesBytesMax} bytes`;
-    const { high, low } = hashWord(identity.bytes, 0, length);
+    const { high, low } = hashWord(source.bytes, 0, length);
     return this.#census?.admit(high, low, this.#nowMs);
   }
 
