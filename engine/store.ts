@@ -71,7 +71,7 @@ export interface StoreOptions {
 }
 
 export interface AppendOptions {
-  /** Idempotency key: a batch whose key was taken before adds nothing. */
+  /** Idempotency key: a batch whose key was taken before, for whatever signal, adds nothing. */
   key?: string;
   /** How long the key is remembered; an hour by default. */
   keyAgeMs?: number;

@@ -17,7 +17,7 @@ export {
 } from "./patterns.ts";
 export { type PlanOptions, planLogs, planRows, type RowsPlan } from "./plan.ts";
 export { QueryError } from "./query-error.ts";
-export { asksForSeries } from "./query-kind.ts";
+export { type QueryKind, queryKind } from "./query-kind.ts";
 export type { ScanRead, SeriesStore } from "./reading.ts";
 export {
   type HistogramQuery,
