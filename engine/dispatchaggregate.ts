@@ -21,6 +21,10 @@ export async function dispatchAggregate(
   if (bucketNs !== undefined && bucketNs < bucketNsMin) {
     throw new Failure("input", `bucketNs must be at least ${bucketNsMin}, got ${bucketNs}`);
   }
+  for (const aggregate of aggregates) {
+    if (aggregate.op !== "quantile" || (aggregate.q >= 0 && aggregate.q <= 1)) continue;
+    throw new Failure("input", `q of a quantile must lie between 0 and 1, got ${aggregate.q}`);
+  }
   const answers = await askShards<AggregateAnswer>(dispatch, query, control, (chunks) => {
     return { kind: "aggregate", chunks, fromNs, toNs, steps, groupBy, bucketNs, aggregates, control };
   });

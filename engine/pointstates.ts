@@ -112,7 +112,7 @@ export class PointStates {
         moments: moments?.finish(points),
         quantiles: quantiles?.finish(points),
       })),
-      distincts: this.#distincts.map(({ texts }) => texts.finish()),
+      distincts: this.#distincts.map(({ texts }) => texts.finish(points)),
     };
   }
 

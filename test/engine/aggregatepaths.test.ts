@@ -184,6 +184,12 @@ describe("a cap", () => {
     const { groups, points } = await ask("half");
     expect(groups).toBe(60_000);
     expect(new Set(points.values[0])).toEqual(new Set([2]));
+    const distinct = (key: string) => ({ op: "distinct", of: attribute(key) }) as const;
+    const counted = await many.aggregate(queryOf({ aggregates: [distinct("id"), distinct("half")] }));
+    const [ids, halves] = counted.points.values;
+    // Four standard errors.
+    expect(Math.abs(ids![0]! / 120_000 - 1)).toBeLessThan(4 * 0.0081);
+    expect(halves![0]).toBe(60_000);
     await many.close();
     rmSync(own, { recursive: true });
   }, 60_000);
