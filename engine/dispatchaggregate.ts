@@ -46,7 +46,10 @@ function joinAnswers(
       joinedGroup(groups, answer.labels, group * groupBy.length, groupBy.length),
     );
     const { points } = answer;
-    const places = points.groups.map((group, i) => table.place(numberOf[group]!, points.buckets[i]!));
+    const places = new Uint32Array(points.groups.length);
+    for (let i = 0; i < places.length; i++) {
+      places[i] = table.place(numberOf[points.groups[i]!]!, points.buckets[i]!);
+    }
     states.join(answer.states, places, table.count);
     const memoryBytes = groups.byteLength + table.byteLength + states.byteLength;
     checkCaps(control, { memoryBytes, scannedRows: 0 });

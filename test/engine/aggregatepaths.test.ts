@@ -161,6 +161,16 @@ test("more cells than there are counters for are counted row by row", async () =
     return `${attributes.wide}|${message}|${(timeNs - startNs) / secondNs}`;
   });
   expect(countsOf(query, found)).toEqual(wanted);
+  // Every row is a point.
+  const aggregates: AggregateQuery["aggregates"] = [
+    { op: "distinct", of: attribute("service") },
+    { op: "quantile", of: { field: { kind: "time" } }, q: 0.5 },
+    { op: "last" },
+  ];
+  const { points } = await store.aggregate({ ...query, aggregates });
+  const [services, medians, lasts] = points.values;
+  expect(services!.reduce((sum, value) => sum + value, 0)).toBe(4_000);
+  expect(medians).toEqual(lasts);
 });
 
 describe("a cap", () => {
