@@ -2,6 +2,7 @@
 import type { Aggregation } from "./aggregation.ts";
 import { type CellRows, selectedList } from "./cells.ts";
 import { PointNumbers } from "./pointnumbers.ts";
+import type { NumberBounds } from "./settle.ts";
 import { lowerAt, raiseAt } from "./tally.ts";
 
 /** Rows that have a number, in their cells. */
@@ -83,6 +84,15 @@ export class Moments {
       if (greatest !== undefined) raiseAt(this.#greatest!.values, place, greatest[i]!);
       own[place] = own[place]! + count;
     }
+  }
+
+  /** Extremes of one point whose sums nobody asks for. */
+  addBounds({ min, max }: NumberBounds, place: number): void {
+    for (const each of this.#all()) each.reserve(place + 1);
+    const counts = this.#counts.values;
+    counts[place] = counts[place]! + 1;
+    if (this.#least !== undefined) lowerAt(this.#least.values, place, min);
+    if (this.#greatest !== undefined) raiseAt(this.#greatest.values, place, max);
   }
 
   finish(points: number): MomentsPart {

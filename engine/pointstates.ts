@@ -6,6 +6,7 @@ import type { FieldNumbers } from "./fieldnumbers.ts";
 import type { Field } from "./filter.ts";
 import { type MomentOp, Moments, type MomentsPart, momentValues, type NumberRows } from "./moments.ts";
 import { Quantiles, type QuantilesPart } from "./quantiles.ts";
+import type { NumberBounds } from "./settle.ts";
 import { type DayTimes, Tally, type TallyPart } from "./tally.ts";
 
 /** Plain data of typed arrays, nothing a row but what quantiles keep. */
@@ -92,6 +93,11 @@ export class PointStates {
   /** Rows of one point of which only the number counts. */
   addCount(place: number, rows: number): void {
     this.#tally.addCount(place, rows);
+  }
+
+  /** Least and greatest number of rows of one point; only where neither sums nor quantiles of the value are asked for. */
+  addBounds(value: Value, place: number, bounds: NumberBounds): void {
+    this.#numbers.find((each) => nameOf(each.value) === nameOf(value))!.moments!.addBounds(bounds, place);
   }
 
   /** `places`: of each of the part's points the place here. */

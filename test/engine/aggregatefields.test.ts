@@ -10,6 +10,7 @@ import {
   type AggregateQuery,
   type Aggregation,
   type Field,
+  type Filter,
   type LogRow,
   openStore,
   type Store,
@@ -145,6 +146,36 @@ test("a number stands at a path of JSON, where it is a number", async () => {
   for (const path of [...paths, ["spec", 0], ["spec", "ports", 1], ["spec", "ports", "0"], []]) {
     const sums = await Promise.all(rows.map((row) => bothOf([row], [{ op: "sum", of: { field, path } }])));
     expect(sums.map(([found]) => found[0])).toEqual(sums.map(([, naive]) => naive[0]));
+  }
+});
+
+test("extremes of whole chunks are settled by their statistics, and only where those are exact", async () => {
+  const rows = rowsOf(
+    Array.from({ length: 500 }, (_, i) => ({ value: String(i % 3 ? i : -i), half: i % 2 ? "a" : "b" })),
+  );
+  await store.append("logs", rows);
+  await store.seal();
+  const of = { field: attribute("value") };
+  const extremes: Aggregation[] = [
+    { op: "max", of },
+    { op: "count" },
+    { op: "min", of: { field: attribute("none") } },
+  ];
+  const query = queryOf(rows, extremes);
+  const isHalf: Filter = { kind: "equals", field: attribute("half"), value: "a" };
+  const part = rows.filter(({ attributes }) => attributes.half === "a");
+  const steps: AggregateQuery["steps"] = [{ kind: "filter", filter: isHalf }];
+  const naiveSum = rows.reduce((sum, { attributes }) => sum + Number(attributes.value), 0);
+  const asked: [AggregateQuery, number[], number][] = [
+    [query, [499, 500, Number.NaN], 0],
+    [{ ...query, steps }, [499, part.length, Number.NaN], 500],
+    [{ ...query, toNs: query.fromNs + 100n }, [98, 100, Number.NaN], 100],
+    [{ ...query, aggregates: [...extremes, { op: "sum", of }] }, [499, 500, Number.NaN, naiveSum], 500],
+  ];
+  for (const [each, wanted, scannedRows] of asked) {
+    const { points, scanned } = await store.aggregate(each);
+    expect(points.values.map((values) => values[0])).toEqual(wanted);
+    expect(scanned.rows).toBe(scannedRows);
   }
 });
 
