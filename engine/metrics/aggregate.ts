@@ -163,9 +163,13 @@ function labelColumn(chunk: SeriesView, key: string): Column {
 
 function textNumber({ texts }: Evaluation, column: Column, place: number): number {
   const bytes = columnBytes(column, place);
+  if (bytes.byteLength === 0) return noText;
   texts.stage(bytes, 0, bytes.byteLength);
   return texts.numberOfStaged();
 }
+
+/** In place of the number of a text: the series lacks the label. */
+const noText = -1;
 
 /** The number of the group that a series of the chunk belongs to. */
 function groupStager({ task, groups }: Evaluation, chunk: SeriesView): (place: number) => number {
@@ -200,7 +204,8 @@ function foldsOf({ task, groupOf, typeOf, textOf, points }: Evaluation, kinds: S
   });
   return new SeriesFolds(foldKinds, (series, bucket, value) => {
     const place = points.place(groupOf[series]!, bucket);
-    points.add(place, isDistinct ? textOf[series]! : value);
+    if (!isDistinct) points.add(place, value);
+    else if (textOf[series] !== noText) points.add(place, textOf[series]!);
   });
 }
 

@@ -23,7 +23,7 @@ export interface SampleQuery {
 /**
  * Over the values that the series of a group have in a bucket. A gauge's value for `sum`, `avg` and `stddev` is the average of its
  * samples, for `min`, `max` and `quantile` every sample is one; a counter's is its increase. `count`: series that have a value;
- * `distinct`: different texts of a label, "" too, among series that have a sample.
+ * `distinct`: different texts of a label, without "", among series that have a sample.
  */
 export type SampleAggregate =
   | { op: "count" | "sum" | "avg" | "min" | "max" | "stddev" }
