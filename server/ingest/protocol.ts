@@ -4,7 +4,7 @@ import type { CensusTables, EncodedBatch, RowSignal } from "../../engine/index.t
 import type { Encoding } from "../unpack.ts";
 
 /** What a body holds; the tables, by which series are counted over all threads, are in shared memory. */
-export type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: CensusTables };
+type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: CensusTables };
 
 export interface BodyTask {
   what: BodyContent;
