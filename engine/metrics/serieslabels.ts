@@ -1,5 +1,5 @@
 /** Which series there are: metrics, keys of labels and their texts, counted over the series that fall to one thread. */
-import { type Column, columnBytes, hasValue } from "../column.ts";
+import { columnBytes, hasValue } from "../column.ts";
 import { checkCaps, checkControl } from "../control.ts";
 import { Failure } from "../failure.ts";
 import type { Filter } from "../filter.ts";
@@ -97,10 +97,9 @@ function textStager({ task, texts, counts }: Counting, chunk: SeriesView): (plac
     };
   }
   if (task.by === "key") {
-    const columns = keyColumns(chunk);
+    const keysOf = keyReader(chunk);
     return (place) => {
-      for (const { key, column } of columns) {
-        if (!hasValue(column, place)) continue;
+      for (const key of keysOf(place)) {
         texts.stageText(key);
         countStaged();
       }
@@ -115,10 +114,14 @@ function textStager({ task, texts, counts }: Counting, chunk: SeriesView): (plac
   };
 }
 
-function keyColumns({ view }: SeriesView): { key: string; column: Column }[] {
-  return view.header.columns.flatMap(({ role, key }) =>
+/** The keys of a series' labels. */
+function keyReader(chunk: SeriesView): (place: number) => string[] {
+  const { view } = chunk;
+  if (view.rest.kind !== "absent") return (place) => chunk.labels(place).map(([key]) => key);
+  const columns = view.header.columns.flatMap(({ role, key }) =>
     role === "attribute" ? [{ key, column: view.column({ kind: "attribute", key }) }] : [],
   );
+  return (place) => columns.flatMap(({ key, column }) => (hasValue(column, place) ? [key] : []));
 }
 
 /** Notes the series of a chunk as active; a chunk that cannot be read is left to the queries. */
