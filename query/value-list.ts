@@ -34,7 +34,7 @@ export interface ValueQuery {
   limit: number;
 }
 
-export interface ListedValue {
+interface ListedValue {
   value: string;
   /** Rows that have it. */
   count: number;

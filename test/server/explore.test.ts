@@ -293,7 +293,8 @@ describe("other signals", () => {
   });
 });
 
-const signals = "one of logs, traces, profiles, kubernetes_resources";
+const rowSignals = "one of logs, traces, profiles, kubernetes_resources";
+const signals = "one of logs, traces, metrics, profiles, kubernetes_resources";
 const good = { signal: "logs", field: "x", query: "" };
 describe("bad bodies", () => {
   test.each<["histogram" | "fields" | "values", Record<string, unknown>, string]>([
@@ -302,7 +303,7 @@ describe("bad bodies", () => {
       { query: undefined, signal: undefined },
       "query is required: a string, svcQL that selects rows (of logs, or search terms)",
     ],
-    ["histogram", { signal: "spans" }, `signal must be ${signals}, got "spans"`],
+    ["histogram", { signal: "spans" }, `signal must be ${rowSignals}, got "spans"`],
     [
       "histogram",
       { bucketSize: -1 },
