@@ -2,12 +2,12 @@
 
 import * as z from "zod";
 import {
-  asksForSeries,
-  parseQuery,
   planLogs,
+  planRows,
   planTimeseries,
-  printQuery,
   QueryError,
+  type QueryKind,
+  queryKind,
 } from "../../query/index.ts";
 import { dashboardQueriesMax, layoutColumns, listedMax, widgetsMax } from "../limits.ts";
 import { Refusal } from "../route.ts";
@@ -98,7 +98,7 @@ function placeholders(root: Content, path: string): Map<string, string> {
 const anyValue = "1";
 
 /** What a query of a widget returns. */
-type Returns = "series" | "rows" | "traces" | "either";
+type Returns = QueryKind | "either";
 
 class Check {
   readonly warnings: string[] = [];
@@ -157,8 +157,8 @@ class Check {
 }
 
 function returnsOf(type: Widget["type"]): Returns {
-  if (type === "log") return "rows";
-  if (type === "trace") return "traces";
+  if (type === "log") return "logs";
+  if (type === "trace") return "spans";
   return type === "table" ? "either" : "series";
 }
 
@@ -174,19 +174,13 @@ function fits(query: string, returns: Returns, variables: Readonly<Record<string
 
 /** Warnings of the plan. Throws a QueryError. */
 function planned(query: string, returns: Returns, variables: Readonly<Record<string, string>>): string[] {
-  if (returns === "traces") return plannedTraces(query, variables);
-  const isRows = returns === "rows" || (returns === "either" && !asksForSeries(query));
-  return (isRows ? planLogs(query, { variables }) : planTimeseries(query, { variables })).warnings;
-}
-
-/** A search for traces selects spans; counting them plans the same selector. */
-function plannedTraces(query: string, variables: Readonly<Record<string, string>>): string[] {
-  const tree = parseQuery(query);
-  if (tree.kind !== "selector" || tree.of.kind !== "signal" || tree.of.name !== "traces") {
-    throw new QueryError("a search for traces selects `traces{…}`", {
-      text: query,
-      span: { start: 0, end: query.length },
-    });
+  const options = { variables };
+  switch (returns === "either" ? queryKind(query) : returns) {
+    case "logs":
+      return planLogs(query, options).warnings;
+    case "spans":
+      return planRows("traces", query, options).warnings;
+    case "series":
+      return planTimeseries(query, options).warnings;
   }
-  return planTimeseries(`count(${printQuery(tree)})`, { variables }).warnings;
 }
