@@ -16,6 +16,7 @@ import { Intake } from "./ingest/intake.ts";
 import { ingestRoutes } from "./ingest/routes.ts";
 import { drainMsMax } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
+import type { Caller } from "./route.ts";
 import { fieldsSearch } from "./search/fields-route.ts";
 import { histogramSearch } from "./search/histogram-route.ts";
 import { logsSearch } from "./search/logs-route.ts";
@@ -130,7 +131,8 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     log: (message) => settings.log("error", message),
   });
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
-  const searches = new Searches({ store, metrics, deadlineMs, memoryBytes });
+  const storeFor = (caller: Caller) => control.storeFor(store, caller);
+  const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
   const routes = withApiRoutes([
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
     ...ingestRoutes(intake),
