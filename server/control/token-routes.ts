@@ -16,8 +16,11 @@ const newToken = fixed({
   role: z.enum(roles),
   /** The role, where none is sent. */
   name: nameText.optional(),
-  /** Unix milliseconds. */
-  expiresAt: z.unknown().optional().meta({ type: "integer" }),
+  /** Unix milliseconds; null, as left out: never. */
+  expiresAt: z
+    .unknown()
+    .optional()
+    .meta({ type: ["integer", "null"] }),
   groups: z.array(nameText).max(listedMax).optional(),
   environment: nameText.optional(),
 });
