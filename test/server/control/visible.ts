@@ -51,7 +51,7 @@ function matches(row: Row, expressions: readonly { key: string; values: string[]
 
 const clusters = ["prod", "test"];
 const namespaces = ["shop", "pay", "a.b"];
-export const groupNames = ["red", "green", "blue"];
+const groupNames = ["red", "green", "blue"];
 const signals = ["logs", "metrics", "traces"];
 
 const some = <T>(choices: readonly T[], random: Random) => choices.filter(() => random() < 0.5);
