@@ -94,7 +94,7 @@ function routesOf({ tokens, now, syncDashboards }: ControlOptions, all: Collecti
     ...of(webhookResource(all)),
     ...of(silenceResource(all)),
     ...of(ingestionRuleResource(all)),
-    ...tokenRoutes({ tokens, audit, now, isEnvironment }),
+    ...tokenRoutes({ tokens, audit, now, rate: edge.rate, isEnvironment }),
     ...of(groupResource(all)),
     ...of(telemetryRuleResource(all)),
     ...of(resourceRuleResource(all)),

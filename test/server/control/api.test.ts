@@ -66,6 +66,7 @@ const bodies: Record<string, unknown> = {
   "POST /api/v1/query/values": { signal: "logs", field: "a", startTime: 0, endTime: 1 },
   "POST /api/v1/environments/create": { environment: { name: "another" } },
   "POST /api/v1/tokens": { role: "viewer" },
+  "PUT /api/v1/tokens/{id}": { name: "x" },
 };
 
 /** A row of any signal. */
