@@ -44,7 +44,7 @@ interface Evaluation {
   typeOf: string[];
   groups: GroupTable;
   points: SeriesPoints;
-  /** Texts of the label whose different ones are counted, and of each series the number of its own. */
+  /** Texts of the label whose different ones are counted, and of each series the number of its own, -1 for the empty one. */
   texts: GroupTable;
   textOf: number[];
   scanned: Scanned;
@@ -163,6 +163,7 @@ function labelColumn(chunk: SeriesView, key: string): Column {
 
 function textNumber({ texts }: Evaluation, column: Column, place: number): number {
   const bytes = columnBytes(column, place);
+  if (bytes.byteLength === 0) return -1;
   texts.stage(bytes, 0, bytes.byteLength);
   return texts.numberOfStaged();
 }
@@ -200,7 +201,9 @@ function foldsOf({ task, groupOf, typeOf, textOf, points }: Evaluation, kinds: S
   });
   return new SeriesFolds(foldKinds, (series, bucket, value) => {
     const place = points.place(groupOf[series]!, bucket);
-    points.add(place, isDistinct ? textOf[series]! : value);
+    if (!isDistinct) points.add(place, value);
+    // Series without the label make the point, of no text.
+    else if (textOf[series]! >= 0) points.add(place, textOf[series]!);
   });
 }
 

@@ -72,8 +72,14 @@ export async function dispatchSamples(
   const points = new SeriesPoints(aggregate);
   const kinds = { gauge: false, counter: false };
   for (const answer of answers) {
-    const groupOf = numbersIn(groups, answer.labels, fields, answer.groups);
-    points.addAll(answer.points, groupOf, numbersIn(texts, answer.texts, 1, textCount(answer.texts)));
+    const groupOf = numbersIn(
+      groups,
+      answer.labels,
+      fields,
+      groupsWithPoints(answer.points.groups, answer.groups),
+    );
+    const textOf = numbersIn(texts, answer.texts, 1, new Uint8Array(textCount(answer.texts)).fill(1));
+    points.addAll(answer.points, groupOf, textOf);
     kinds.gauge ||= answer.kinds.gauge;
     kinds.counter ||= answer.kinds.counter;
   }
@@ -190,15 +196,23 @@ function isSmall(chunks: readonly ChunkRef[]): boolean {
   return rows <= callerRowsMax;
 }
 
-/** The same lists of texts have other numbers in other answers. */
+/** Which groups have points: series may have samples, but none in the range. */
+function groupsWithPoints(groups: Uint32Array, count: number): Uint8Array {
+  const has = new Uint8Array(count);
+  for (const group of groups) has[group] = 1;
+  return has;
+}
+
+/** The same lists of texts have other numbers in other answers. Lists that are not wanted get none. */
 function numbersIn(
   table: GroupTable,
   { offsets, bytes }: TextVector,
   fields: number,
-  count: number,
+  isWanted: Uint8Array,
 ): Uint32Array {
-  return Uint32Array.from({ length: count }, (_, group) => {
-    for (let text = group * fields; text < (group + 1) * fields; text++) {
+  return Uint32Array.from(isWanted, (wanted, list) => {
+    if (wanted === 0) return 0;
+    for (let text = list * fields; text < (list + 1) * fields; text++) {
       table.stage(bytes, offsets[text]!, offsets[text + 1]!);
     }
     return table.numberOfStaged();
