@@ -2,11 +2,11 @@ import type { Aggregated, QueryLimits } from "../engine/index.ts";
 import { type Buckets, bucketStartMs, bucketsOf, partialBuckets } from "./buckets.ts";
 import { evaluateSeries } from "./evaluate.ts";
 import type { Explained } from "./explain.ts";
-import { rangeNs } from "./range.ts";
 import { Reading, type SeriesStore } from "./reading.ts";
 import { labelsOf, type SeriesSet, sortedByLabels } from "./series.ts";
 import type { SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
 import { planTimeseries } from "./timeseries-plan.ts";
+import { unknownMetricWarnings } from "./unknown-metrics.ts";
 import { unknownNameWarnings } from "./unknown-names.ts";
 
 export interface TimeseriesQuery {
@@ -56,7 +56,7 @@ export async function queryTimeseries(
     series: answered(set, buckets),
     bucketSeconds: buckets.seconds,
     partial: partialBuckets(buckets),
-    warnings: [...plan.warnings, ...reading.warnings, ...nameWarnings(store, plan, startMs, endMs)],
+    warnings: [...plan.warnings, ...reading.warnings, ...(await nameWarnings(store, plan, reading))],
     scanned: reading.scanned,
     explained: { series: plan.series, scans: plan.scans, reads: reading.reads },
   };
@@ -67,14 +67,15 @@ function isRanked(plan: SeriesPlan): boolean {
   return plan.kind === "top";
 }
 
-function nameWarnings(store: SeriesStore, plan: TimeseriesPlan, startMs: number, endMs: number): string[] {
-  const { fromNs, toNs } = rangeNs(startMs, endMs);
-  const bySignal = Map.groupBy(plan.names, ({ signal }) => signal);
-  return [...bySignal].flatMap(([signal, named]) => {
+async function nameWarnings(store: SeriesStore, plan: TimeseriesPlan, reading: Reading): Promise<string[]> {
+  const { range, limits } = reading.rest();
+  const ofRows = [...Map.groupBy(plan.names, ({ signal }) => signal)].flatMap(([signal, named]) => {
     if (signal === "metrics") return [];
     const names = [...new Set(named.flatMap(({ label }) => label ?? []))];
-    return unknownNameWarnings(store, { signal, names }, fromNs, toNs);
+    return unknownNameWarnings(store, { signal, names }, range.fromNs, range.toNs);
   });
+  const strange = plan.names.filter(({ metric }) => metric !== undefined && reading.strangers.has(metric));
+  return [...ofRows, ...(await unknownMetricWarnings(store, strange, range, limits))];
 }
 
 function answered(set: SeriesSet, buckets: Buckets): Series[] {
