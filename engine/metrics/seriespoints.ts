@@ -1,5 +1,4 @@
 /** Points of an aggregation over series: what was gathered for each group and bucket, which parts of it on other threads can join. */
-import type { Points } from "../aggregation.ts";
 import { PointTable } from "../points.ts";
 import { Quantiles, type QuantilesPart, quantileValues } from "../quantiles.ts";
 import type { SampleAggregate } from "./samplequery.ts";
@@ -98,10 +97,6 @@ export class SeriesPoints {
     };
   }
 
-  finish(): Points {
-    return { ...this.#places.finish(), values: [this.#finalValues(this.#places.count)] };
-  }
-
   #join(place: number, count: number, first: number, second: number): void {
     if (count === 0) return;
     const before = this.#counts[place]!;
@@ -162,16 +157,23 @@ export class SeriesPoints {
     if (this.#pending > 0) this.#handOn();
     return this.#quantiles?.finish(count);
   }
+}
 
-  #finalValues(count: number): Float64Array {
-    const { op } = this.#aggregate;
-    const counts = this.#counts.slice(0, count);
-    if (op === "count" || op === "distinct") return counts;
-    if (op === "quantile") return quantileValues(this.#quantilesPart(count)!, this.#aggregate.q, count);
-    const firsts = this.#firsts.slice(0, count);
-    if (op === "avg") return firsts.map((sum, i) => sum / counts[i]!);
-    if (op === "stddev") return counts.map((number, i) => Math.sqrt(this.#seconds[i]! / number));
-    return firsts;
+/** The values of the points. */
+export function pointValues(aggregate: SampleAggregate, gathered: GatheredPoints): Float64Array {
+  const { counts, firsts, seconds, quantiles } = gathered;
+  switch (aggregate.op) {
+    case "count":
+    case "distinct":
+      return counts;
+    case "quantile":
+      return quantileValues(quantiles!, aggregate.q, counts.length);
+    case "avg":
+      return firsts.map((sum, i) => sum / counts[i]!);
+    case "stddev":
+      return counts.map((count, i) => Math.sqrt(seconds[i]! / count));
+    default:
+      return firsts;
   }
 }
 
