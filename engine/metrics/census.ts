@@ -10,7 +10,7 @@ export interface CensusTables {
   yesterday: CensusDay;
 }
 
-export interface CensusDay {
+interface CensusDay {
   /** Days since the epoch. */
   day: number;
   /** Fingerprints, 0 where a slot is free: open addressing, at most half full. Shared memory. */

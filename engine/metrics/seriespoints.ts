@@ -1,6 +1,6 @@
 /** Points of an aggregation over series: what was gathered for each group and bucket, which parts of it on other threads can join. */
 import { PointTable } from "../points.ts";
-import { Quantiles, type QuantilesPart, quantileValues } from "../quantiles.ts";
+import { Quantiles, type QuantilesPart } from "../quantiles.ts";
 import type { SampleAggregate } from "./samplequery.ts";
 
 /** As it crosses threads. */
@@ -20,9 +20,7 @@ export interface GatheredPoints {
 }
 
 /** Values that are handed on together. */
-const segmentValues = 16_384;
-/** Each of a segment's values by itself. */
-const segmentOffsets = Uint32Array.from({ length: segmentValues + 1 }, (_, i) => i);
+const segmentValues = 65_536;
 
 export class SeriesPoints {
   readonly #aggregate: SampleAggregate;
@@ -31,15 +29,19 @@ export class SeriesPoints {
   #firsts = new Float64Array(64);
   #seconds = new Float64Array(64);
   readonly #quantiles: Quantiles | undefined;
-  #owners = new Uint32Array(0);
-  #values = new Float64Array(0);
+  /** Values that were not handed on yet, and their points. */
+  readonly #owners: Uint32Array;
+  readonly #values: Float64Array;
   #pending = 0;
   /** Points and texts that belong together. */
   readonly #texts = new PointTable();
 
   constructor(aggregate: SampleAggregate) {
     this.#aggregate = aggregate;
-    if (aggregate.op === "quantile") this.#quantiles = new Quantiles();
+    const isQuantile = aggregate.op === "quantile";
+    if (isQuantile) this.#quantiles = new Quantiles();
+    this.#owners = new Uint32Array(isQuantile ? segmentValues : 0);
+    this.#values = new Float64Array(isQuantile ? segmentValues : 0);
   }
 
   get byteLength(): number {
@@ -91,7 +93,7 @@ export class SeriesPoints {
       counts: this.#counts.slice(0, count),
       firsts: this.#firsts.slice(0, count),
       seconds: this.#seconds.slice(0, count),
-      quantiles: this.#quantilesPart(count),
+      quantiles: this.#quantilesPart(),
       textPoints,
       texts,
     };
@@ -132,19 +134,24 @@ export class SeriesPoints {
 
   #addValue(place: number, value: number): void {
     if (this.#pending === segmentValues) this.#handOn();
-    if (this.#pending === 0) {
-      this.#owners = new Uint32Array(segmentValues);
-      this.#values = new Float64Array(segmentValues);
-    }
     this.#owners[this.#pending] = place;
     this.#values[this.#pending++] = value;
   }
 
+  /** The values point by point. */
   #handOn(): void {
-    const count = this.#pending;
-    const offsets = segmentOffsets.subarray(0, count + 1);
-    const values = this.#values.subarray(0, count);
-    this.#quantiles!.join({ kind: "kept", offsets, values }, this.#owners.subarray(0, count));
+    const owners = this.#owners.subarray(0, this.#pending);
+    const numberOf = new Int32Array(this.#places.count).fill(-1);
+    const places: number[] = [];
+    for (const owner of owners) if (numberOf[owner]! < 0) numberOf[owner] = places.push(owner) - 1;
+    const offsets = new Uint32Array(places.length + 1);
+    for (const owner of owners) offsets[numberOf[owner]! + 1]!++;
+    for (let i = 0; i < places.length; i++) offsets[i + 1]! += offsets[i]!;
+    const next = offsets.slice();
+    const values = new Float64Array(owners.length);
+    for (let i = 0; i < owners.length; i++) values[next[numberOf[owners[i]!]!]!++] = this.#values[i]!;
+    const segment = { places: Uint32Array.from(places), offsets, values };
+    this.#quantiles!.join({ kind: "kept", segments: [segment] }, everyPlace(this.#places.count));
     this.#pending = 0;
   }
 
@@ -153,10 +160,20 @@ export class SeriesPoints {
     if (this.#texts.place(place, text) === known) this.#counts[place]!++;
   }
 
-  #quantilesPart(count: number): QuantilesPart | undefined {
+  #quantilesPart(): QuantilesPart | undefined {
     if (this.#pending > 0) this.#handOn();
-    return this.#quantiles?.finish(count);
+    return this.#quantiles?.finish();
   }
+}
+
+function quantileValues(part: QuantilesPart, q: number, points: number): Float64Array {
+  const quantiles = new Quantiles();
+  quantiles.join(part, everyPlace(points));
+  return quantiles.values([q], points)[0]!;
+}
+
+function everyPlace(points: number): Uint32Array {
+  return Uint32Array.from({ length: points }, (_, place) => place);
 }
 
 /** The values of the points. */
