@@ -178,7 +178,6 @@ export interface CensusTask {
   kind: "census";
   chunk: ChunkRef;
   tables: CensusTables;
-  nowMs: number;
 }
 
 /** Tasks that each thread does for its chunks. */

@@ -44,7 +44,7 @@ interface Evaluation {
   typeOf: string[];
   groups: GroupTable;
   points: SeriesPoints;
-  /** Texts of the label whose different ones are counted, and of each series the number of its own. */
+  /** Texts of the label whose different ones are counted, and of each series the number of its own, -1 for the empty one. */
   texts: GroupTable;
   textOf: number[];
   scanned: Scanned;
@@ -163,13 +163,10 @@ function labelColumn(chunk: SeriesView, key: string): Column {
 
 function textNumber({ texts }: Evaluation, column: Column, place: number): number {
   const bytes = columnBytes(column, place);
-  if (bytes.byteLength === 0) return noText;
+  if (bytes.byteLength === 0) return -1;
   texts.stage(bytes, 0, bytes.byteLength);
   return texts.numberOfStaged();
 }
-
-/** In place of the number of a text: the series lacks the label. */
-const noText = -1;
 
 /** The number of the group that a series of the chunk belongs to. */
 function groupStager({ task, groups }: Evaluation, chunk: SeriesView): (place: number) => number {
@@ -205,7 +202,8 @@ function foldsOf({ task, groupOf, typeOf, textOf, points }: Evaluation, kinds: S
   return new SeriesFolds(foldKinds, (series, bucket, value) => {
     const place = points.place(groupOf[series]!, bucket);
     if (!isDistinct) points.add(place, value);
-    else if (textOf[series] !== noText) points.add(place, textOf[series]!);
+    // Series without the label make the point, of no text.
+    else if (textOf[series]! >= 0) points.add(place, textOf[series]!);
   });
 }
 

@@ -125,13 +125,13 @@ function keyReader(chunk: SeriesView): (place: number) => string[] {
 }
 
 /** Notes the series of a chunk as active; a chunk that cannot be read is left to the queries. */
-export function noteSeries({ chunk, tables, nowMs }: CensusTask, open: OpenView): void {
+export function noteSeries({ chunk, tables }: CensusTask, open: OpenView): void {
   const census = new SeriesCensus(tables);
   try {
     const view = open(chunk);
     try {
       const { fingerprints, series } = new SeriesView(view);
-      for (let i = 0; i < series; i++) census.admit(fingerprints[i * 2 + 1]!, fingerprints[i * 2]!, nowMs);
+      for (let i = 0; i < series; i++) census.admit(fingerprints[i * 2 + 1]!, fingerprints[i * 2]!);
     } finally {
       view.close();
     }
