@@ -100,9 +100,7 @@ describe("labels", () => {
       {
         fields: [],
         isWhole: true,
-        warnings: [
-          'no metric is named "request_total" in this range of time; did you mean "requests_total"?',
-        ],
+        warnings: ['no series of that time is of the metric "request_total"; did you mean "requests_total"?'],
       },
     ],
     ["values", { field: "pod" }, { values: pods.map((value) => ({ value, series: 2 })), isWhole: true }],
