@@ -142,7 +142,7 @@ describe("labels", () => {
   test.each<[string, Record<string, unknown>, RegExp]>([
     ["fields", { query: "logs" }, /^a list of series selects a metric, such as `http_requests_total\{…\}`/],
     ["fields", { query: "sum(cpu)" }, /^a list of series selects a metric/],
-    ["fields", { query: 'cpu |= "x"' }, /which samples of a metric do not have/],
+    ["fields", { query: 'cpu |= "x"' }, /samples of a metric have no text/],
     [
       "values",
       { field: "__name__", query: '{pod="a"}' },
