@@ -64,7 +64,7 @@ function labelCodes(set: SeriesSet, label: string): (series: number) => number {
 }
 
 /** Values of the points of each bucket, in order of time; `codeOf` gives those of a series in place of its points' own. */
-export function pointsByBucket(
+function pointsByBucket(
   { starts, buckets, values }: SeriesSet,
   group: readonly number[],
   codeOf?: (series: number) => number,

@@ -2,7 +2,7 @@ import { groupsOf, keptOf } from "./match.ts";
 import { SeriesDraft, type SeriesSet } from "./series.ts";
 
 /** A histogram's bucket: how many observations are at most `bound`. */
-export interface HistogramBucket {
+interface HistogramBucket {
   bound: number;
   count: number;
 }
@@ -52,7 +52,7 @@ function boundsOf(set: SeriesSet): (series: number) => number | undefined {
  * quantile in the last bucket, which is endless, is the bound before it. Undefined without an endless bucket, with fewer than two, and
  * without observations.
  */
-export function quantileOfBuckets(q: number, unordered: readonly HistogramBucket[]): number | undefined {
+function quantileOfBuckets(q: number, unordered: readonly HistogramBucket[]): number | undefined {
   const buckets = raised(unordered);
   const last = buckets.at(-1);
   if (buckets.length < 2 || last!.bound !== Number.POSITIVE_INFINITY || !(last!.count > 0)) return undefined;

@@ -1,12 +1,14 @@
 /** Which series there are: metrics, keys of labels and their texts, counted over the series that fall to one thread. */
+
 import { columnBytes, hasValue } from "../column.ts";
 import { checkCaps, checkControl } from "../control.ts";
 import { Failure } from "../failure.ts";
 import type { Filter } from "../filter.ts";
 import { GroupTable } from "../groups.ts";
 import { resultBytesMax } from "../limits.ts";
-import type { CensusTask, ChunkRef, DamagedChunk, Scanned, SeriesAnswer, SeriesTask } from "../protocol.ts";
+import type { CensusTask, ChunkRef, DamagedChunk, SeriesAnswer, SeriesTask } from "../protocol.ts";
 import { rangeInDay } from "../range.ts";
+import { noteSkipped, nothingScanned, type Scanned } from "../scanned.ts";
 import { damageOf, type OpenView, type Pause } from "../search.ts";
 import { SeriesCensus } from "./census.ts";
 import { FingerprintTable } from "./fingerprints.ts";
@@ -31,7 +33,7 @@ export async function countSeries(task: SeriesTask, open: OpenView, pause: Pause
     seen: new FingerprintTable(),
     texts: new GroupTable(1, Math.min(resultBytesMax, control.memoryBytesMax)),
     counts: [],
-    scanned: { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 },
+    scanned: nothingScanned(),
   };
   const damaged: DamagedChunk[] = [];
   for (const ref of task.chunks) {
@@ -53,7 +55,7 @@ function countChunk(counting: Counting, ref: ChunkRef, open: OpenView): void {
   const view = open(ref);
   try {
     if (!maySelect(view, task.name, filter)) {
-      scanned.chunksSkipped++;
+      noteSkipped(scanned, view.header);
       return;
     }
     const chunk = new SeriesView(view);
