@@ -34,6 +34,14 @@ export {
   searchLogs,
   searchSpans,
 } from "./search.ts";
+export {
+  type ListedSeries,
+  type MetricStore,
+  queryLabels,
+  queryLabelValues,
+  type SeriesList,
+  type SeriesQuery,
+} from "./series-list.ts";
 export type { SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
 export type { Span } from "./span.ts";
 export type { Terms } from "./terms.ts";

@@ -4,7 +4,7 @@ import { evaluateSeries } from "./evaluate.ts";
 import type { Explained } from "./explain.ts";
 import { Reading, type SeriesStore } from "./reading.ts";
 import { labelsOf, type SeriesSet, sortedByLabels } from "./series.ts";
-import type { SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
+import type { Constant, SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
 import { planTimeseries } from "./timeseries-plan.ts";
 import { unknownMetricWarnings } from "./unknown-metrics.ts";
 import { unknownNameWarnings } from "./unknown-names.ts";
@@ -28,7 +28,7 @@ export interface Series {
 }
 
 export interface Timeseries {
-  /** In the order of their labels; those of topk and bottomk by rank. */
+  /** In the order of their labels; those of topk and bottomk, also with a number on the other side of an operator, by rank. */
   series: Series[];
   bucketSeconds: number;
   /** Starts of the buckets at the edges that the range covers only in part. */
@@ -62,9 +62,12 @@ export async function queryTimeseries(
   };
 }
 
-/** Series stand by rank where they were ranked last. */
-function isRanked(plan: SeriesPlan): boolean {
-  return plan.kind === "top";
+/** Series stand by rank where they were ranked last, and where what was done to them since took them one by one. */
+function isRanked(plan: SeriesPlan | Constant): boolean {
+  if (plan.kind === "top") return true;
+  if (plan.kind !== "calculation") return false;
+  const { left, right } = plan;
+  return left.kind === "number" ? isRanked(right) : right.kind === "number" && isRanked(left);
 }
 
 async function nameWarnings(store: SeriesStore, plan: TimeseriesPlan, reading: Reading): Promise<string[]> {

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { ingestRowsMax, refusedRowsListed } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { unpacked } from "../unpack.ts";
-import { type BatchReader, RowReader } from "./batch-reader.ts";
+import { type BatchReader, RowReader, SampleReader } from "./batch-reader.ts";
 import { RowProblem } from "./json-row.ts";
 import type { BodyTask, DecodedBody, RefusedKind, RefusedLine } from "./protocol.ts";
 import { eachRow } from "./rows.ts";
@@ -58,9 +58,10 @@ function decodeRows(task: BodyTask, bytes: Uint8Array): DecodedBody {
   };
 }
 
-function readerOf({ signal, arrivalMs }: BodyTask, body: Buffer): BatchReader {
-  if (signal === "metrics") throw new Refusal(400, "metrics are not taken yet");
-  return new RowReader(signal, body, { arrivalMs });
+function readerOf({ what, arrivalMs }: BodyTask, body: Buffer): BatchReader {
+  return what.signal === "metrics"
+    ? new SampleReader(body, arrivalMs, what.census)
+    : new RowReader(what.signal, body, arrivalMs);
 }
 
 function readRow(reading: Reading, from: number, to: number, line: number): void {

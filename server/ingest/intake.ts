@@ -109,8 +109,9 @@ export class Intake {
     }
     this.#waitingBytes += body.length;
     const arrivalMs = this.#options.now();
-    const task = {
-      signal,
+    const { store } = this.#options;
+    const task: BodyTask = {
+      what: signal === "metrics" ? { signal, census: store.seriesCensus() } : { signal },
       body,
       encoding,
       sender,

@@ -1,9 +1,4 @@
-import type { RowSignal } from "../../engine/index.ts";
+import { type RowSignal, signals } from "../../engine/index.ts";
 
 /** Signals that are stored as rows. */
-export const rowSignals = [
-  "logs",
-  "traces",
-  "profiles",
-  "kubernetes_resources",
-] as const satisfies RowSignal[];
+export const rowSignals = signals.filter((signal): signal is RowSignal => signal !== "metrics");
