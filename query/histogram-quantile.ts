@@ -37,7 +37,7 @@ export function histogramQuantiles(q: number, set: SeriesSet): SeriesSet {
 
 /** The bound that the label `le` of a series says; undefined where it says none. */
 function boundsOf(set: SeriesSet): (series: number) => number | undefined {
-  const name = set.names.indexOf("le");
+  const name = set.names().indexOf("le");
   return (series) => {
     const text = name < 0 ? "" : set.labelOf(series, name);
     if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
