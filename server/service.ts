@@ -40,6 +40,8 @@ export interface ServiceSettings {
   retentionBytes?: number;
   /** Memory for decoded columns, over all scan threads. */
   columnCacheBytes?: number;
+  /** Series of metrics that may be active. */
+  metricSeriesMax?: number;
   scanThreads?: number;
   ingestThreads?: number;
   queryDeadlineMs: number;
@@ -83,7 +85,8 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
 }
 
 async function openStoreOf(settings: ServiceSettings): Promise<Store> {
-  const { dataDir, retentionAgeMs, retentionBytes, columnCacheBytes, scanThreads } = settings;
+  const { dataDir, retentionAgeMs, retentionBytes, columnCacheBytes, metricSeriesMax, scanThreads } =
+    settings;
   try {
     return await openStore({
       dir: dataDir,
@@ -91,6 +94,7 @@ async function openStoreOf(settings: ServiceSettings): Promise<Store> {
       ...(retentionAgeMs === undefined ? {} : { retentionAgeMs }),
       ...(retentionBytes === undefined ? {} : { retentionBytes }),
       ...(columnCacheBytes === undefined ? {} : { columnCacheBytes }),
+      ...(metricSeriesMax === undefined ? {} : { seriesMax: metricSeriesMax }),
       log: (event) => settings.log(event.level, event.message),
     });
   } catch (error) {

@@ -1,13 +1,13 @@
 /** A store as one caller sees it: every read is narrowed before anything else looks at a row. */
 
-import type { Filter, MetricName, Signal, Step } from "../../engine/index.ts";
+import { type Filter, type MetricName, nothingScanned, type Signal, type Step } from "../../engine/index.ts";
 import type { Searchable } from "../searchable.ts";
 
 /** What the caller may read of a signal. */
 export type Readable = (signal: Signal) => Filter;
 
 /** How much was read to find it tells of rows that the caller may not see. */
-const untold = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
+const untold = nothingScanned();
 
 export function readableStore(store: Searchable, readable: Readable): Searchable {
   const narrowed = <Query extends { steps: Step[] }>(signal: Signal, query: Query): Query => {
