@@ -7,7 +7,7 @@ import type { Searchable } from "../searchable.ts";
 export type Readable = (signal: Signal) => Filter;
 
 /** How much was read to find it tells of rows that the caller may not see. */
-const untold = nothingScanned();
+const untold = nothingScanned;
 
 export function readableStore(store: Searchable, readable: Readable): Searchable {
   const narrowed = <Query extends { steps: Step[] }>(signal: Signal, query: Query): Query => {
@@ -15,13 +15,13 @@ export function readableStore(store: Searchable, readable: Readable): Searchable
   };
   return {
     search: async (query, limits) => {
-      return { ...(await store.search(narrowed(query.signal, query), limits)), scanned: untold };
+      return { ...(await store.search(narrowed(query.signal, query), limits)), scanned: untold() };
     },
     aggregate: async (query, limits) => {
-      return { ...(await store.aggregate(narrowed(query.signal, query), limits)), scanned: untold };
+      return { ...(await store.aggregate(narrowed(query.signal, query), limits)), scanned: untold() };
     },
     aggregateSamples: async (query, limits) => {
-      return { ...(await store.aggregateSamples(narrowed("metrics", query), limits)), scanned: untold };
+      return { ...(await store.aggregateSamples(narrowed("metrics", query), limits)), scanned: untold() };
     },
     countFields: (query, limits) => store.countFields(narrowed(query.signal, query), limits),
     seriesLabels: (query, limits) => store.seriesLabels(narrowed("metrics", query), limits),
