@@ -36,6 +36,20 @@ test("its limits and paths are those of the code", async () => {
   expect(readme).toContain(`${limits.changesPerSecondMax} changes a second`);
   expect(readme).toContain(`${limits.changesBurstMax.toLocaleString("en-US")} at once`);
   expect(readme).toContain(`\`limit\` 1 to ${limits.pageMax}, ${limits.pageDefault} when absent`);
+  const shown = [
+    [limits.idBytesMax, "| 900 bytes,"],
+    [limits.nameLengthMax, ", 200 and 65,536 characters"],
+    [limits.textLengthMax, ", 200 and 65,536 characters"],
+    [limits.listedMax, "lists | 200 |"],
+    [limits.datapointsMax, "| 1,440 |"],
+    [limits.widgetsMax, "| 1,000 and 2,000 |"],
+    [limits.dashboardQueriesMax, "| 1,000 and 2,000 |"],
+    [limits.pageCharactersMax / 2 ** 20, "about 8 MiB |"],
+  ] as const;
+  for (const [value, text] of shown) {
+    expect(readme).toContain(text);
+    expect(text).toContain(value.toLocaleString("en-US"));
+  }
   const server = await startServer();
   const { paths } = JSON.parse(await (await fetch(`${server.url}/openapi.json`)).text()) as {
     paths: Record<string, Record<string, unknown>>;
