@@ -112,6 +112,12 @@ export class BatchDraft {
     return this.#keys.find(this.#scratch.source, 0, to);
   }
 
+  /** As `addKey`, for a key that is not among the bytes. */
+  addKeyText(key: string): number {
+    const to = this.#scratch.write(key, 0);
+    return this.#keys.codeOf(this.#scratch.source, 0, to);
+  }
+
   /** Takes a row, or returns why it cannot be stored. */
   add(row: RowRanges): string | undefined {
     return this.#add(row, this.#source);

@@ -78,6 +78,9 @@ export const mergeChunksMin = 8;
 /** Attribute keys that a partition's manifest lists for suggestions. */
 export const manifestKeysMax = 2_000;
 
+/** Attribute keys whose rows one thread counts: nobody reads a longer list. */
+export const countedKeysMax = 10_000;
+
 export const defaultDeadlineMs = 30_000;
 export const defaultQueryMemoryBytes = 1 * GiB;
 /** Rows that one search returns: they pass through the heap of the thread that asked, several times over. */

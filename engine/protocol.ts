@@ -89,6 +89,32 @@ export interface AggregateAnswer {
   damaged: DamagedChunk[];
 }
 
+/** How many of the matching rows of some chunks bear each field. */
+export interface FieldsTask {
+  kind: "fields";
+  chunks: ChunkRef[];
+  fromNs: bigint;
+  toNs: bigint;
+  steps: Step[];
+  control: Control;
+}
+
+export interface FieldsAnswer {
+  rows: number;
+  /** Rows with a level that is not empty. */
+  levels: number;
+  /** Attribute keys, and of each the rows that have it. */
+  keys: string[];
+  counts: number[];
+  /** False where there were more keys than are counted. */
+  isWhole: boolean;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
+
+/** Tasks that each thread does for its chunks. */
+export type SharedTask = SearchTask | AggregateTask | FieldsTask;
+
 /** A sealed chunk that could not be read. */
 export interface DamagedChunk extends DamageReport {
   signal: Signal;
@@ -191,7 +217,7 @@ interface ForgetTask {
 }
 
 type KeeperTask = JoinTask | PackTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
-export type WorkerTask = SearchTask | AggregateTask | ReadTask | ForgetTask | KeeperTask;
+export type WorkerTask = SharedTask | ReadTask | ForgetTask | KeeperTask;
 
 export interface InspectAnswer {
   manifest: Manifest;

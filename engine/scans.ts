@@ -3,12 +3,13 @@ import { setImmediate } from "node:timers/promises";
 import { aggregateChunks } from "./aggregate.ts";
 import { ColumnMemory } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
-import type { AggregateTask, ChunkRef, ReadTask, SearchTask } from "./protocol.ts";
+import { countFields } from "./fieldcounts.ts";
+import type { ChunkRef, ReadTask, SharedTask } from "./protocol.ts";
 import { readChunk } from "./read.ts";
 import { Readers } from "./readers.ts";
-import { type Pause, searchChunks } from "./search.ts";
+import { type OpenView, type Pause, searchChunks } from "./search.ts";
 
-export type ScanTask = SearchTask | AggregateTask | ReadTask;
+export type ScanTask = SharedTask | ReadTask;
 
 /** Milliseconds of work after which a scan lets the thread's other work run. */
 const turnMs = 4;
@@ -24,26 +25,27 @@ export class Scans {
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   async run(task: ScanTask): Promise<unknown> {
     const open = this.readers.open.bind(this.readers);
-    switch (task.kind) {
-      case "search":
-        return searchChunks(task, open, givingWay());
-      case "aggregate":
-        return aggregateChunks(task, open, givingWay());
-      case "read":
-        checkControl(task.control);
-        return readChunk(task, open);
-    }
+    if (task.kind !== "read") return shared(task, open);
+    checkControl(task.control);
+    return readChunk(task, open);
   }
 
   /** What headers and filters settle; `left` is for the threads that keep the columns. */
-  async settle(task: SearchTask | AggregateTask): Promise<{ answer: unknown; left: ChunkRef[] }> {
+  async settle(task: SharedTask): Promise<{ answer: unknown; left: ChunkRef[] }> {
     const left: ChunkRef[] = [];
-    const open = this.readers.open.bind(this.readers);
-    const answer =
-      task.kind === "search"
-        ? await searchChunks(task, open, givingWay(), left)
-        : await aggregateChunks(task, open, givingWay(), left);
+    const answer = await shared(task, this.readers.open.bind(this.readers), left);
     return { answer, left };
+  }
+}
+
+function shared(task: SharedTask, open: OpenView, left?: ChunkRef[]): Promise<unknown> {
+  switch (task.kind) {
+    case "search":
+      return searchChunks(task, open, givingWay(), left);
+    case "aggregate":
+      return aggregateChunks(task, open, givingWay(), left);
+    case "fields":
+      return countFields(task, open, givingWay(), left);
   }
 }
 

@@ -22,6 +22,7 @@ import {
   startControl,
 } from "./dispatch.ts";
 import { dispatchAggregate } from "./dispatchaggregate.ts";
+import { dispatchFields, type FieldCounts, type FieldsQuery } from "./dispatchfields.ts";
 import { Failure } from "./failure.ts";
 import type { Step } from "./filter.ts";
 import { checkFormat } from "./format.ts";
@@ -37,7 +38,7 @@ import {
 } from "./limits.ts";
 import { lockFolder } from "./lock.ts";
 import { Packers } from "./packers.ts";
-import type { DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
+import type { Control, DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
 import type { LogRow, RefusedRow } from "./row.ts";
 import type { SampleAggregated, SampleQuery } from "./samplequery.ts";
 import { Scans } from "./scans.ts";
@@ -183,16 +184,17 @@ export class Store {
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   search(query: RowQuery, limits: QueryLimits = {}): Promise<SearchResult> {
-    this.#assertOpen();
-    const { control, end } = startControl(limits);
-    return this.#track(dispatchSearch(this.#dispatch(), query, control).finally(end));
+    return this.#ask(limits, (dispatch, control) => dispatchSearch(dispatch, query, control));
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregate(query: AggregateQuery, limits: QueryLimits = {}): Promise<Aggregated> {
-    this.#assertOpen();
-    const { control, end } = startControl(limits);
-    return this.#track(dispatchAggregate(this.#dispatch(), query, control).finally(end));
+    return this.#ask(limits, (dispatch, control) => dispatchAggregate(dispatch, query, control));
+  }
+
+  /** How many of the matching rows bear each field. Throws Failure "input", "deadline", "cancelled", "limit". */
+  countFields(query: FieldsQuery, limits: QueryLimits = {}): Promise<FieldCounts> {
+    return this.#ask(limits, (dispatch, control) => dispatchFields(dispatch, query, control));
   }
 
   /**
@@ -338,6 +340,12 @@ export class Store {
 
   #isFull(): boolean {
     return this.#upkeep.unsealedBytes > unsealedBytesStop;
+  }
+
+  #ask<T>(limits: QueryLimits, run: (dispatch: Dispatch, control: Control) => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    const { control, end } = startControl(limits);
+    return this.#track(run(this.#dispatch(), control).finally(end));
   }
 
   #dispatch(): Dispatch {

@@ -32,6 +32,7 @@ function answer(task: WorkerTask): unknown {
   switch (task.kind) {
     case "search":
     case "aggregate":
+    case "fields":
     case "read":
       return scans.run(task);
     case "forget":

@@ -14,13 +14,21 @@ export {
   type Patterns,
   queryPatterns,
 } from "./patterns.ts";
-export { type LogsPlan, type PlanOptions, planLogs } from "./plan.ts";
+export { type PlanOptions, planLogs, planRows, type RowsPlan } from "./plan.ts";
 export { QueryError } from "./query-error.ts";
 export { asksForSeries } from "./query-kind.ts";
 export type { ScanRead, SeriesStore } from "./reading.ts";
 export type { RowScan, SampleScan, Scan, ScanLabel } from "./scan-plan.ts";
-export { type LogsFound, type LogsSearch, type LogsStore, searchLogs } from "./search.ts";
+export {
+  type LogsFound,
+  type RowsSearch,
+  type RowsStore,
+  type SpansFound,
+  searchLogs,
+  searchSpans,
+} from "./search.ts";
 export type { SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
+export type { Span } from "./span.ts";
 export type { Terms } from "./terms.ts";
 export {
   queryTimeseries,
@@ -29,6 +37,7 @@ export {
   type TimeseriesQuery,
 } from "./timeseries.ts";
 export { planTimeseries } from "./timeseries-plan.ts";
+export { queryTrace, type Trace, type TraceQuery, type TraceSpan, type TraceStore } from "./trace.ts";
 
 /** The tree of a structured query; an empty one is all logs. Throws a QueryError. */
 export function parseQuery(text: string): Expression {

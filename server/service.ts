@@ -12,13 +12,15 @@ import { healthRoutes } from "./http/health.ts";
 import { openHttp } from "./http/server.ts";
 import type { ListenAddress } from "./http/sockets.ts";
 import { Intake } from "./ingest/intake.ts";
-import { ingestLogsRoute } from "./ingest/logs-route.ts";
+import { ingestRoutes } from "./ingest/routes.ts";
 import { drainMsMax } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
 import { logsSearch } from "./search/logs-route.ts";
 import { patternsSearch } from "./search/patterns-route.ts";
 import { Searches } from "./search/searches.ts";
 import { timeseriesSearch } from "./search/timeseries-route.ts";
+import { traceSearch } from "./search/trace-route.ts";
+import { tracesSearch } from "./search/traces-route.ts";
 import { readStoreMetrics } from "./store-metrics.ts";
 
 export interface ServiceSettings {
@@ -118,10 +120,12 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   const searches = new Searches({ store, metrics, deadlineMs, memoryBytes });
   const routes = [
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
-    ingestLogsRoute(intake),
+    ...ingestRoutes(intake),
     searches.route(logsSearch),
     searches.route(timeseriesSearch),
     searches.route(patternsSearch),
+    searches.route(tracesSearch),
+    searches.addressedRoute(traceSearch),
     ...tokenRoutes(tokens, now),
   ];
   try {

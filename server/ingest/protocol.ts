@@ -1,9 +1,10 @@
 /** What goes between the HTTP thread and the workers that decode bodies: plain data; bodies are transferred, batches shared. */
 
-import type { EncodedBatch } from "../../engine/index.ts";
+import type { EncodedBatch, Signal } from "../../engine/index.ts";
 import type { Encoding } from "../unpack.ts";
 
 export interface BodyTask {
+  signal: Signal;
   /** Transferred: gone from the sending thread. */
   body: Uint8Array<ArrayBuffer>;
   encoding: Encoding;

@@ -19,11 +19,21 @@ export interface SearchOptions {
   memoryBytes: number;
 }
 
-/** One kind of search. */
-export interface SearchKind<Query> {
+/** One kind of search, asked for by a JSON body. */
+export interface SearchKind<Query> extends Answering<Query> {
   path: string;
   /** Throws Refusal 400 naming the field. */
   read(body: unknown): Query;
+}
+
+/** One kind of search, asked for by its address. */
+export interface AddressedSearch<Query> extends Answering<Query> {
+  path: string;
+  /** Throws Refusal 400 naming the part of the address. */
+  readAddress(params: ServerRequest["params"], query: URLSearchParams): Query;
+}
+
+interface Answering<Query> {
   answer(store: Store, query: Query, limits: QueryLimits): Promise<Reply>;
 }
 
@@ -54,12 +64,26 @@ export class Searches {
       permission: "search",
       body: jsonBody,
       deadlineMs: this.#options.deadlineMs + deadlineSlackMs,
-      answer: (request) => this.#answer(kind, request),
+      answer: (request) => this.#answer(kind, () => kind.read(parseJsonBody(request)), request.signal),
     };
   }
 
-  async #answer<Query>(kind: SearchKind<Query>, request: ServerRequest): Promise<Reply> {
-    const query = kind.read(parseJsonBody(request));
+  addressedRoute<Query>(kind: AddressedSearch<Query>): Route {
+    return {
+      method: "GET",
+      path: kind.path,
+      permission: "search",
+      body: null,
+      deadlineMs: this.#options.deadlineMs + deadlineSlackMs,
+      answer: (request) => {
+        const read = () => kind.readAddress(request.params, request.query);
+        return this.#answer(kind, read, request.signal);
+      },
+    };
+  }
+
+  async #answer<Query>(kind: Answering<Query>, read: () => Query, abort: AbortSignal): Promise<Reply> {
+    const query = read();
     if (this.#inFlight >= searchesInFlightMax) {
       throw new Refusal(429, `${searchesInFlightMax} searches are running; try again`, {
         headers: { "Retry-After": "1" },
@@ -71,7 +95,7 @@ export class Searches {
     };
     try {
       const { deadlineMs, memoryBytes, store } = this.#options;
-      const limits = { deadlineMs, memoryBytes, abort: request.signal };
+      const limits = { deadlineMs, memoryBytes, abort };
       const reply = await this.#timed(() => kind.answer(store, query, limits));
       return { ...reply, onEnd };
     } catch (error) {
