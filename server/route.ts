@@ -50,6 +50,12 @@ export interface RouteBody {
   contentTypes: readonly string[];
 }
 
+/** An error as a protocol writes it. */
+export interface ErrorBody {
+  contentType: string;
+  body: string | Uint8Array;
+}
+
 export interface Route {
   method: Method;
   /** Exact, `{name}` standing for one segment, e.g. `/api/v1/tokens/{id}`. */
@@ -60,6 +66,8 @@ export interface Route {
   body: RouteBody | null;
   /** The signal is aborted and 503 answered after this time, counted from the last byte of the request. */
   deadlineMs: number;
+  /** Writes errors in the protocol's own form, given the headers of the request; without it they are `{ "error": … }`. */
+  errorBody?(error: { status: number; message: string }, headers: ReadonlyMap<string, string>): ErrorBody;
   answer(request: ServerRequest): Promise<Reply>;
 }
 
