@@ -67,3 +67,5 @@ export const timeMsMax = 8_640_000_000_000_000;
 export const namedKeyAgeMs = 24 * 60 * 60 * 1000;
 /** And by its content alone, where every row has its own time: long enough for retries of agents that name nothing. */
 export const contentKeyAgeMs = 60 * 60 * 1000;
+/** Events, and links, of one span as JSON text: what the engine takes as one value. */
+export const spanListBytesMax = 256 * KiB;

@@ -12,6 +12,7 @@ import { healthRoutes } from "./http/health.ts";
 import { openHttp } from "./http/server.ts";
 import type { ListenAddress } from "./http/sockets.ts";
 import { Intake } from "./ingest/intake.ts";
+import { otlpRoutes } from "./ingest/otlp/routes.ts";
 import { ingestRoutes } from "./ingest/routes.ts";
 import { drainMsMax } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
@@ -121,6 +122,7 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   const routes = [
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
     ...ingestRoutes(intake),
+    ...otlpRoutes(intake),
     searches.route(logsSearch),
     searches.route(timeseriesSearch),
     searches.route(patternsSearch),

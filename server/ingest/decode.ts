@@ -6,15 +6,17 @@ import { ingestRowsMax, refusedRowsListed } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { unpacked } from "../unpack.ts";
 import { type BatchReader, RowReader } from "./batch-reader.ts";
+import { formats } from "./formats.ts";
 import { RowProblem } from "./json-row.ts";
 import type { BodyTask, DecodedBody, RefusedKind, RefusedLine } from "./protocol.ts";
+import { RowSink, tooManyRows } from "./row-sink.ts";
 import { eachRow } from "./rows.ts";
 
 /** Never throws for what the sender did: that comes back as data. */
 export function decodeBody(task: BodyTask): DecodedBody {
   try {
     const body = unpacked(task.body, task.encoding, task.unpackedBytesMax);
-    return decodeRows(task, body);
+    return task.format === "json lines" ? decodeRows(task, body) : decodeFormat(task, task.format, body);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return { ok: false, status: error.status, message: error.message };
@@ -58,6 +60,23 @@ function decodeRows(task: BodyTask, bytes: Uint8Array): DecodedBody {
   };
 }
 
+function decodeFormat(task: BodyTask, name: keyof typeof formats, bytes: Uint8Array): DecodedBody {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const format = formats[name];
+  const sink = new RowSink(format.signal, task.arrivalMs);
+  format.read(body, sink);
+  const batch = sink.finish();
+  const isKnowable = task.wantsContentKey && sink.untimed === 0 && batch.rows > 0;
+  return {
+    ok: true,
+    batch,
+    unpackedBytes: body.length,
+    contentKey: isKnowable ? contentKey(`${task.sender}\0${name}`, body) : null,
+    refusedByKind: [...sink.refusedByKind],
+    refused: sink.refused,
+  };
+}
+
 function readerOf({ signal, arrivalMs }: BodyTask, body: Buffer): BatchReader {
   if (signal === "metrics") throw new Refusal(400, "metrics are not taken yet");
   return new RowReader(signal, body, { arrivalMs });
@@ -78,11 +97,6 @@ function readRow(reading: Reading, from: number, to: number, line: number): void
     refuse(reading, problem.kind, line, problem.message);
   }
 }
-
-const tooManyRows = new Refusal(
-  413,
-  `the body has more than ${ingestRowsMax} rows: send it in smaller parts`,
-);
 
 function refuse(reading: Reading, kind: RefusedKind, line: number, reason: string): void {
   reading.refusedByKind.set(kind, (reading.refusedByKind.get(kind) ?? 0) + 1);

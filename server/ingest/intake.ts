@@ -15,7 +15,7 @@ import {
 import type { Counter, Metrics } from "../metrics.ts";
 import { Refusal, tryLater } from "../route.ts";
 import type { Encoding } from "../unpack.ts";
-import type { BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./protocol.ts";
+import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./protocol.ts";
 
 export interface IntakeOptions {
   store: Store;
@@ -27,6 +27,7 @@ export interface IntakeOptions {
 
 export interface IntakeBody {
   signal: Signal;
+  format: BodyFormat;
   body: Uint8Array<ArrayBuffer>;
   encoding: Encoding;
   /** Id of the token that sent it. */
@@ -103,7 +104,7 @@ export class Intake {
     await this.#pool.destroy();
   }
 
-  #decode({ signal, body, encoding, sender, key }: IntakeBody): Promise<DecodedBody> {
+  #decode({ signal, format, body, encoding, sender, key }: IntakeBody): Promise<DecodedBody> {
     if (this.#waitingBytes + body.length > decodeWaitingBytesMax) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }
@@ -111,6 +112,7 @@ export class Intake {
     const arrivalMs = this.#options.now();
     const task = {
       signal,
+      format,
       body,
       encoding,
       sender,

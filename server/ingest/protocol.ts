@@ -2,9 +2,13 @@
 
 import type { EncodedBatch, Signal } from "../../engine/index.ts";
 import type { Encoding } from "../unpack.ts";
+import type { formats } from "./formats.ts";
+
+export type BodyFormat = "json lines" | keyof typeof formats;
 
 export interface BodyTask {
   signal: Signal;
+  format: BodyFormat;
   /** Transferred: gone from the sending thread. */
   body: Uint8Array<ArrayBuffer>;
   encoding: Encoding;

@@ -44,6 +44,7 @@ export function ingestRoutes(intake: Intake): Route[] {
 async function ingest(intake: Intake, signal: Signal, request: ServerRequest): Promise<Reply> {
   const taken = await intake.take({
     signal,
+    format: "json lines",
     body: request.body,
     encoding: encodingOf(request.headers),
     sender: request.caller.tokenId ?? "",
@@ -55,7 +56,8 @@ async function ingest(intake: Intake, signal: Signal, request: ServerRequest): P
   return jsonReply({ error: `${rows} refused; line ${first.line}: ${first.reason}`, ...taken }, 400);
 }
 
-function keyOf(request: ServerRequest): string | null {
+/** What the sender calls the body; null where it does not. Throws Refusal 400 where that is too long. */
+export function keyOf(request: ServerRequest): string | null {
   const key = request.headers.get("idempotency-key");
   if (key === undefined) return null;
   if (key !== "" && key.length <= idempotencyKeyLengthMax) return key;

@@ -51,6 +51,7 @@ export function checkBody(
   ].sort((a, b) => a.line - b.line);
   const decoded = decodeBody({
     signal,
+    format: "json lines",
     body: new Uint8Array(body),
     encoding: "identity",
     unpackedBytesMax: 1 << 30,
