@@ -215,7 +215,7 @@ export class BatchDraft {
 }
 
 /** Where the strings of a row become UTF-8, one behind the other. */
-class Scratch {
+export class Scratch {
   source: ByteSource = byteSource(new Uint8Array(4096));
 
   /** Writes text at a place; returns the place behind it. A lone surrogate becomes U+FFFD. */

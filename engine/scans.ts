@@ -4,12 +4,12 @@ import { aggregateChunks } from "./aggregate.ts";
 import { ColumnMemory } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
 import { countFields } from "./fieldcounts.ts";
-import type { ChunkRef, ReadTask, SharedTask } from "./protocol.ts";
+import { aggregateSamples } from "./metrics/aggregate.ts";
+import { countSeries, noteSeries } from "./metrics/serieslabels.ts";
+import type { ChunkRef, ScanTask, SharedTask } from "./protocol.ts";
 import { readChunk } from "./read.ts";
 import { Readers } from "./readers.ts";
 import { type OpenView, type Pause, searchChunks } from "./search.ts";
-
-export type ScanTask = SharedTask | ReadTask;
 
 /** Milliseconds of work after which a scan lets the thread's other work run. */
 const turnMs = 4;
@@ -25,9 +25,19 @@ export class Scans {
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   async run(task: ScanTask): Promise<unknown> {
     const open = this.readers.open.bind(this.readers);
-    if (task.kind !== "read") return shared(task, open);
-    checkControl(task.control);
-    return readChunk(task, open);
+    switch (task.kind) {
+      case "read":
+        checkControl(task.control);
+        return readChunk(task, open);
+      case "samples":
+        return aggregateSamples(task, open, givingWay());
+      case "series":
+        return countSeries(task, open, givingWay());
+      case "census":
+        return noteSeries(task, open);
+      default:
+        return shared(task, open);
+    }
   }
 
   /** What headers and filters settle; `left` is for the threads that keep the columns. */

@@ -34,6 +34,9 @@ function answer(task: WorkerTask): unknown {
     case "aggregate":
     case "fields":
     case "read":
+    case "samples":
+    case "series":
+    case "census":
       return scans.run(task);
     case "forget":
       return scans.readers.forget(task.dir);

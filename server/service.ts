@@ -16,12 +16,15 @@ import { otlpRoutes } from "./ingest/otlp/routes.ts";
 import { ingestRoutes } from "./ingest/routes.ts";
 import { drainMsMax } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
+import { fieldsSearch } from "./search/fields-route.ts";
+import { histogramSearch } from "./search/histogram-route.ts";
 import { logsSearch } from "./search/logs-route.ts";
 import { patternsSearch } from "./search/patterns-route.ts";
 import { Searches } from "./search/searches.ts";
 import { timeseriesSearch } from "./search/timeseries-route.ts";
 import { traceSearch } from "./search/trace-route.ts";
 import { tracesSearch } from "./search/traces-route.ts";
+import { valuesSearch } from "./search/values-route.ts";
 import { readStoreMetrics } from "./store-metrics.ts";
 
 export interface ServiceSettings {
@@ -127,6 +130,9 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     searches.route(timeseriesSearch),
     searches.route(patternsSearch),
     searches.route(tracesSearch),
+    searches.route(histogramSearch),
+    searches.route(fieldsSearch),
+    searches.route(valuesSearch),
     searches.addressedRoute(traceSearch),
     ...tokenRoutes(tokens, now),
   ];

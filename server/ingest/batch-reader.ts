@@ -1,11 +1,19 @@
 /** Rows of a body become a batch of their signal. */
 
-import { BatchDraft, type EncodedBatch, type RowSignal } from "../../engine/index.ts";
+import {
+  BatchDraft,
+  type CensusTables,
+  type EncodedBatch,
+  type RowSignal,
+  SampleDraft,
+  SeriesCensus,
+} from "../../engine/index.ts";
 import { ingestKeysMax } from "../limits.ts";
 import { JsonLines } from "./json-lines.ts";
 import { RowProblem } from "./json-row.ts";
 import { LogForm } from "./log-form.ts";
 import { type ReadRow, readBodyRow, readLogRow } from "./log-row.ts";
+import { readMetricRow } from "./metric-row.ts";
 import { SpanForm } from "./span-form.ts";
 import { readSpanRow } from "./span-row.ts";
 
@@ -18,10 +26,6 @@ export interface BatchReader {
   finish(): EncodedBatch;
 }
 
-export interface ReaderOptions {
-  arrivalMs: number;
-}
-
 /** Of signals that are stored as rows. Escapes in strings are decoded in place: the body is not to be read again. */
 export class RowReader implements BatchReader {
   readonly #body: Buffer;
@@ -32,7 +36,7 @@ export class RowReader implements BatchReader {
   #logs: LogForm | undefined;
   #untimed = 0;
 
-  constructor(signal: RowSignal, body: Buffer, { arrivalMs }: ReaderOptions) {
+  constructor(signal: RowSignal, body: Buffer, arrivalMs: number) {
     this.#body = body;
     this.#draft = new BatchDraft(signal, { nowMs: arrivalMs });
     this.#draft.read(body);
@@ -81,5 +85,33 @@ export class RowReader implements BatchReader {
         throw new RowProblem("field", `the body has more than ${ingestKeysMax} distinct attribute keys`);
       }
     }
+  }
+}
+
+/** Of metrics: a row may become several samples. */
+export class SampleReader implements BatchReader {
+  untimed = 0;
+  readonly #body: Buffer;
+  readonly #draft: SampleDraft;
+  readonly #arrivalNs: bigint;
+
+  constructor(body: Buffer, arrivalMs: number, census: CensusTables) {
+    this.#body = body;
+    this.#draft = new SampleDraft({ nowMs: arrivalMs, census: new SeriesCensus(census) });
+    this.#arrivalNs = BigInt(arrivalMs) * 1_000_000n;
+  }
+
+  take(from: number, to: number): string | undefined {
+    const { samples, timed } = readMetricRow(this.#body.toString("utf8", from, to), this.#arrivalNs);
+    if (!timed) this.untimed++;
+    for (const sample of samples) {
+      const reason = this.#draft.addSample(sample);
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
+  }
+
+  finish(): EncodedBatch {
+    return this.#draft.finish();
   }
 }

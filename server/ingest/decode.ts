@@ -5,11 +5,11 @@ import { createHash } from "node:crypto";
 import { ingestRowsMax, refusedRowsListed } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { unpacked } from "../unpack.ts";
-import { type BatchReader, RowReader } from "./batch-reader.ts";
+import { type BatchReader, RowReader, SampleReader } from "./batch-reader.ts";
 import { formats } from "./formats.ts";
 import { RowProblem } from "./json-row.ts";
 import type { BodyTask, DecodedBody, RefusedKind, RefusedLine } from "./protocol.ts";
-import { RowSink, tooManyRows } from "./row-sink.ts";
+import { tooManyRows } from "./row-sink.ts";
 import { eachRow } from "./rows.ts";
 
 /** Never throws for what the sender did: that comes back as data. */
@@ -62,9 +62,7 @@ function decodeRows(task: BodyTask, bytes: Uint8Array): DecodedBody {
 
 function decodeFormat(task: BodyTask, name: keyof typeof formats, bytes: Uint8Array): DecodedBody {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const format = formats[name];
-  const sink = new RowSink(format.signal, task.arrivalMs);
-  format.read(body, sink);
+  const sink = formats[name](body, task);
   const batch = sink.finish();
   const isKnowable = task.wantsContentKey && sink.untimed === 0 && batch.rows > 0;
   return {
@@ -77,9 +75,10 @@ function decodeFormat(task: BodyTask, name: keyof typeof formats, bytes: Uint8Ar
   };
 }
 
-function readerOf({ signal, arrivalMs }: BodyTask, body: Buffer): BatchReader {
-  if (signal === "metrics") throw new Refusal(400, "metrics are not taken yet");
-  return new RowReader(signal, body, { arrivalMs });
+function readerOf({ what, arrivalMs }: BodyTask, body: Buffer): BatchReader {
+  return what.signal === "metrics"
+    ? new SampleReader(body, arrivalMs, what.census)
+    : new RowReader(what.signal, body, arrivalMs);
 }
 
 function readRow(reading: Reading, from: number, to: number, line: number): void {

@@ -2,17 +2,23 @@
 
 import type { RowSignal } from "../../engine/index.ts";
 import { readLogsJson, readLogsProtobuf, readTracesJson, readTracesProtobuf } from "./otlp/decode.ts";
-import type { RowSink } from "./row-sink.ts";
+import type { BodyTask } from "./protocol.ts";
+import { RowSink, type Sink } from "./row-sink.ts";
 
-interface Format {
-  signal: RowSignal;
-  /** Reads the whole body, or throws Refusal. */
-  read(body: Buffer, sink: RowSink): void;
-}
+/** Reads a whole body, or throws Refusal. */
+type ReadBody = (body: Buffer, task: BodyTask) => Sink;
 
 export const formats = {
-  "otlp logs": { signal: "logs", read: readLogsProtobuf },
-  "otlp logs json": { signal: "logs", read: readLogsJson },
-  "otlp traces": { signal: "traces", read: readTracesProtobuf },
-  "otlp traces json": { signal: "traces", read: readTracesJson },
-} as const satisfies Record<string, Format>;
+  "otlp logs": rows("logs", readLogsProtobuf),
+  "otlp logs json": rows("logs", readLogsJson),
+  "otlp traces": rows("traces", readTracesProtobuf),
+  "otlp traces json": rows("traces", readTracesJson),
+} as const satisfies Record<string, ReadBody>;
+
+function rows(signal: RowSignal, read: (body: Buffer, sink: RowSink) => void): ReadBody {
+  return (body, { arrivalMs }) => {
+    const sink = new RowSink(signal, arrivalMs);
+    read(body, sink);
+    return sink;
+  };
+}

@@ -110,8 +110,9 @@ export class Intake {
     }
     this.#waitingBytes += body.length;
     const arrivalMs = this.#options.now();
-    const task = {
-      signal,
+    const { store } = this.#options;
+    const task: BodyTask = {
+      what: signal === "metrics" ? { signal, census: store.seriesCensus() } : { signal },
       format,
       body,
       encoding,

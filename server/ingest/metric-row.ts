@@ -1,5 +1,6 @@
 /** One JSON object of a body becomes samples of a metric: one, or those of a histogram's series. */
 
+import type { Sample } from "../../engine/index.ts";
 import { suggestion } from "../nearest.ts";
 import {
   type Buckets,
@@ -9,18 +10,6 @@ import {
   histogramValues,
 } from "./histogram.ts";
 import { attributesOf, isGiven, type Json, RowProblem, readJsonRow, timeOf, wrongField } from "./json-row.ts";
-
-/** One value of one series. */
-export interface Sample {
-  /** Nanoseconds since the epoch. */
-  timeNs: bigint;
-  name: string;
-  /** `counter` counts from its start, `delta` from the sample before. */
-  type: "gauge" | "counter" | "delta" | "unknown";
-  unit: string;
-  labels: Readonly<Record<string, string>>;
-  value: number;
-}
 
 export interface ReadSamples {
   samples: Sample[];

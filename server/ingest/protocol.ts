@@ -1,13 +1,16 @@
 /** What goes between the HTTP thread and the workers that decode bodies: plain data; bodies are transferred, batches shared. */
 
-import type { EncodedBatch, Signal } from "../../engine/index.ts";
+import type { CensusTables, EncodedBatch, RowSignal } from "../../engine/index.ts";
 import type { Encoding } from "../unpack.ts";
 import type { formats } from "./formats.ts";
 
 export type BodyFormat = "json lines" | keyof typeof formats;
 
+/** What a body holds; the tables, by which series are counted over all threads, are in shared memory. */
+export type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: CensusTables };
+
 export interface BodyTask {
-  signal: Signal;
+  what: BodyContent;
   format: BodyFormat;
   /** Transferred: gone from the sending thread. */
   body: Uint8Array<ArrayBuffer>;

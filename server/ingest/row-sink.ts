@@ -1,19 +1,22 @@
-/** Where the rows of one body go, and those that cannot be stored. */
+/** Where the rows or samples of one body go, and those that cannot be stored. */
 
 import {
   BatchDraft,
+  type CensusTables,
   type EncodedBatch,
   type LogRow,
   type RowRanges,
   type RowSignal,
+  type Sample,
+  SampleDraft,
+  SeriesCensus,
 } from "../../engine/index.ts";
 import { ingestKeysMax, ingestRowsMax, refusedRowsListed } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { RowProblem } from "./json-row.ts";
 import type { RefusedKind, RefusedLine } from "./protocol.ts";
 
-export class RowSink {
-  readonly draft: BatchDraft;
+export abstract class Sink {
   readonly arrivalMs: number;
   /** Rows without a time of their own. */
   untimed = 0;
@@ -23,30 +26,15 @@ export class RowSink {
   readonly refused: RefusedLine[] = [];
   readonly refusedByKind = new Map<RefusedKind, number>();
 
-  constructor(signal: RowSignal, arrivalMs: number) {
-    this.draft = new BatchDraft(signal, { nowMs: arrivalMs });
+  constructor(arrivalMs: number) {
     this.arrivalMs = arrivalMs;
   }
 
-  /** Takes a row whose parts lie in the bytes that the draft reads. */
-  add(row: RowRanges): void {
-    this.#count();
-    const reason = this.draft.add(row);
-    if (reason !== undefined) this.#refuse("row", reason);
-  }
-
-  /** Takes a row in text. Throws RowProblem where the body has too many keys. */
-  addText(row: LogRow): void {
-    this.#checkKeys(row.attributes);
-    this.#count();
-    const reason = this.draft.addLogRow(row);
-    if (reason !== undefined) this.#refuse("row", reason);
-  }
+  abstract finish(): EncodedBatch;
 
   /** Counts a row that could not be read. */
   refuse({ kind, message }: RowProblem): void {
-    this.#count();
-    this.#refuse(kind, message);
+    this.count(message, kind);
   }
 
   /** The time of a row that came without one. */
@@ -55,17 +43,36 @@ export class RowSink {
     return BigInt(this.arrivalMs) * 1_000_000n;
   }
 
-  finish(): EncodedBatch {
-    return this.draft.finish();
-  }
-
-  #count(): void {
+  /** Counts a row, and why it cannot be stored, if so. Throws Refusal 413 at one too many. */
+  protected count(reason: string | undefined, kind: RefusedKind = "row"): void {
     if (++this.rows > ingestRowsMax) throw tooManyRows;
-  }
-
-  #refuse(kind: RefusedKind, reason: string): void {
+    if (reason === undefined) return;
     this.refusedByKind.set(kind, (this.refusedByKind.get(kind) ?? 0) + 1);
     if (this.refused.length < refusedRowsListed) this.refused.push({ line: this.rows, reason });
+  }
+}
+
+export class RowSink extends Sink {
+  readonly draft: BatchDraft;
+
+  constructor(signal: RowSignal, arrivalMs: number) {
+    super(arrivalMs);
+    this.draft = new BatchDraft(signal, { nowMs: arrivalMs });
+  }
+
+  /** Takes a row whose parts lie in the bytes that the draft reads. */
+  add(row: RowRanges): void {
+    this.count(this.draft.add(row));
+  }
+
+  /** Takes a row in text. Throws RowProblem where the body has too many keys. */
+  addText(row: LogRow): void {
+    this.#checkKeys(row.attributes);
+    this.count(this.draft.addLogRow(row));
+  }
+
+  finish(): EncodedBatch {
+    return this.draft.finish();
   }
 
   #checkKeys(attributes: Readonly<Record<string, string>>): void {
@@ -75,6 +82,28 @@ export class RowSink {
         throw new RowProblem("field", `the body has more than ${ingestKeysMax} distinct attribute keys`);
       }
     }
+  }
+}
+
+export class SampleSink extends Sink {
+  readonly draft: SampleDraft;
+
+  constructor(arrivalMs: number, census: CensusTables) {
+    super(arrivalMs);
+    this.draft = new SampleDraft({ nowMs: arrivalMs, census: new SeriesCensus(census) });
+  }
+
+  addSample(sample: Sample): void {
+    this.count(this.draft.addSample(sample));
+  }
+
+  /** Takes a sample of a series that the draft has numbered. */
+  add(series: number, seconds: number, nanos: number, value: number): void {
+    this.count(this.draft.add(series, seconds, nanos, value));
+  }
+
+  finish(): EncodedBatch {
+    return this.draft.finish();
   }
 }
 

@@ -3,7 +3,7 @@
 import { performance } from "node:perf_hooks";
 import type { QueryLimits, Store } from "../../engine/index.ts";
 import { QueryError } from "../../query/index.ts";
-import { type Fields, integerField } from "../fields.ts";
+import { type Fields, integerField, isGiven, stringField } from "../fields.ts";
 import { jsonBody, parseJsonBody } from "../json-body.ts";
 import { searchesInFlightMax, timeMsMax } from "../limits.ts";
 import type { Counter, Histogram, Metrics } from "../metrics.ts";
@@ -38,6 +38,8 @@ interface Answering<Query> {
 }
 
 const timeRange = { min: 0, max: timeMsMax, expected: "an integer, Unix time in milliseconds" };
+/** What names and values begin with: nobody types more. */
+const optionalTextMax = 1_024;
 /** The engine keeps to its deadline by itself; this is for the case that it does not answer at all. */
 const deadlineSlackMs = 10_000;
 const secondsBounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -126,4 +128,11 @@ export function rangeFields(fields: Fields): { startMs: number; endMs: number } 
   if (startMs > endMs)
     throw new Refusal(400, `startTime must not be after endTime, got ${startMs} and ${endMs}`);
   return { startMs, endMs };
+}
+
+/** "" where the field was not given. Throws Refusal 400. */
+export function optionalText(fields: Fields, name: string): string {
+  const text = isGiven(fields, name) ? stringField(fields, name) : "";
+  if (text.length <= optionalTextMax || name === "query") return text;
+  throw new Refusal(400, `${name} must have ${optionalTextMax} characters at most, got ${text.length}`);
 }

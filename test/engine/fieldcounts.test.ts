@@ -1,7 +1,7 @@
 /** Counts of fields against a naive loop: random rows in every state, random steps and ranges. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { FieldsQuery, LogRow } from "../../engine/index.ts";
+import type { FieldsQuery, LogRow, Step } from "../../engine/index.ts";
 import { runSteps } from "../query/naive.ts";
 import { arbitrarySteps } from "./arbitrary.ts";
 import {
@@ -45,7 +45,7 @@ describe(`random counts of fields (SVC_SEED=${seed})`, () => {
 function arbitraryQuery(set: Dataset): fc.Arbitrary<FieldsQuery> {
   const whole = fc.constant({ fromNs: set.fromNs, toNs: set.toNs + 86_400_000_000_000n });
   return fc
-    .tuple(fc.oneof(arbitraryRange(set), whole), fc.oneof(arbitrarySteps(set.rows), fc.constant([])))
+    .tuple(fc.oneof(arbitraryRange(set), whole), fc.oneof(arbitrarySteps(set.rows), fc.constant<Step[]>([])))
     .map(([range, steps]) => ({ signal: "logs", ...range, steps }));
 }
 

@@ -50,7 +50,7 @@ export function checkBody(
     ...badRows.map(({ index, reason }) => ({ line: lines[index]!, reason })),
   ].sort((a, b) => a.line - b.line);
   const decoded = decodeBody({
-    signal,
+    what: { signal },
     format: "json lines",
     body: new Uint8Array(body),
     encoding: "identity",

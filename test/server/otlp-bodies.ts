@@ -36,7 +36,7 @@ const arrivalMs = 1_763_000_000_123;
 
 export function decoded(signal: "logs" | "traces", format: BodyFormat, body: Uint8Array): DecodedBody {
   return decodeBody({
-    signal,
+    what: { signal },
     format,
     body: new Uint8Array(body),
     encoding: "identity",
