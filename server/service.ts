@@ -11,7 +11,9 @@ import { isLoopbackName } from "./http/access.ts";
 import { healthRoutes } from "./http/health.ts";
 import { openHttp } from "./http/server.ts";
 import type { ListenAddress } from "./http/sockets.ts";
+import { elasticsearchRoutes } from "./ingest/elasticsearch/routes.ts";
 import { Intake } from "./ingest/intake.ts";
+import { lokiRoutes } from "./ingest/loki/routes.ts";
 import { otlpRoutes } from "./ingest/otlp/routes.ts";
 import { ingestRoutes } from "./ingest/routes.ts";
 import { drainMsMax } from "./limits.ts";
@@ -126,6 +128,8 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
     ...ingestRoutes(intake),
     ...otlpRoutes(intake),
+    ...lokiRoutes(intake),
+    ...elasticsearchRoutes(intake),
     searches.route(logsSearch),
     searches.route(timeseriesSearch),
     searches.route(patternsSearch),

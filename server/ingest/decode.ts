@@ -18,6 +18,8 @@ export function decodeBody(task: BodyTask): DecodedBody {
     const body = unpacked(task.body, task.encoding, task.unpackedBytesMax);
     return task.format === "json lines" ? decodeRows(task, body) : decodeFormat(task, task.format, body);
   } catch (error) {
+    if (error instanceof RangeError)
+      return { ok: false, status: 400, message: "the body is nested too deeply" };
     if (!(error instanceof Refusal)) throw error;
     return { ok: false, status: error.status, message: error.message };
   }
@@ -69,7 +71,8 @@ function decodeFormat(task: BodyTask, name: keyof typeof formats, bytes: Uint8Ar
     ok: true,
     batch,
     unpackedBytes: body.length,
-    contentKey: isKnowable ? contentKey(`${task.sender}\0${name}`, body) : null,
+    contentKey: isKnowable ? contentKey(`${task.sender}\0${name}\0${task.index}`, body) : null,
+    answer: sink.answer,
     refusedByKind: [...sink.refusedByKind],
     refused: sink.refused,
   };

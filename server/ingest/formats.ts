@@ -1,6 +1,8 @@
 /** Every format of a body that is not JSON lines, and what reads it. */
 
 import type { RowSignal } from "../../engine/index.ts";
+import { readBulk } from "./elasticsearch/decode.ts";
+import { readPushJson, readPushProtobuf } from "./loki/decode.ts";
 import { readLogsJson, readLogsProtobuf, readTracesJson, readTracesProtobuf } from "./otlp/decode.ts";
 import type { BodyTask } from "./protocol.ts";
 import { RowSink, type Sink } from "./row-sink.ts";
@@ -13,12 +15,15 @@ export const formats = {
   "otlp logs json": rows("logs", readLogsJson),
   "otlp traces": rows("traces", readTracesProtobuf),
   "otlp traces json": rows("traces", readTracesJson),
+  loki: rows("logs", readPushProtobuf),
+  "loki json": rows("logs", readPushJson),
+  "elasticsearch bulk": rows("logs", readBulk),
 } as const satisfies Record<string, ReadBody>;
 
-function rows(signal: RowSignal, read: (body: Buffer, sink: RowSink) => void): ReadBody {
-  return (body, { arrivalMs }) => {
+function rows(signal: RowSignal, read: (body: Buffer, sink: RowSink, index: string) => void): ReadBody {
+  return (body, { arrivalMs, index }) => {
     const sink = new RowSink(signal, arrivalMs);
-    read(body, sink);
+    read(body, sink, index);
     return sink;
   };
 }

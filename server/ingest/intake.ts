@@ -34,6 +34,8 @@ export interface IntakeBody {
   sender: string;
   /** What the sender calls this body; one that comes again under the same name adds nothing. */
   key: string | null;
+  /** Where rows go that name no index themselves (Elasticsearch). */
+  index?: string;
 }
 
 export interface Taken {
@@ -44,6 +46,8 @@ export interface Taken {
   errors: RefusedLine[];
   /** The body was taken before; nothing was added. */
   duplicate: boolean;
+  /** What the decoder would have answered to the sender, where the protocol tells of each row. */
+  answer?: string;
 }
 
 interface Job {
@@ -97,14 +101,21 @@ export class Intake {
     if (!decoded.ok) throw new Refusal(decoded.status, decoded.message);
     const refused = decoded.refusedByKind.reduce((sum, [, rows]) => sum + rows, 0);
     const appended = await this.#append(decoded, body);
-    return { accepted: appended.rows, refused, errors: decoded.refused, duplicate: appended.duplicate };
+    const { answer } = decoded;
+    return {
+      accepted: appended.rows,
+      refused,
+      errors: decoded.refused,
+      duplicate: appended.duplicate,
+      ...(answer === undefined ? {} : { answer }),
+    };
   }
 
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
 
-  #decode({ signal, format, body, encoding, sender, key }: IntakeBody): Promise<DecodedBody> {
+  #decode({ signal, format, body, encoding, sender, key, index = "" }: IntakeBody): Promise<DecodedBody> {
     if (this.#waitingBytes + body.length > decodeWaitingBytesMax) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }
@@ -120,6 +131,7 @@ export class Intake {
       arrivalMs,
       unpackedBytesMax: ingestUnpackedBytesMax,
       wantsContentKey: key === null,
+      index,
     };
     return new Promise((resolve, reject) => {
       this.#waiting.push({ task, resolve, reject });

@@ -21,6 +21,8 @@ export interface BodyTask {
   sender: string;
   /** Whether the body is to be known again by its content. */
   wantsContentKey: boolean;
+  /** Where rows go that name no index themselves (Elasticsearch). */
+  index: string;
 }
 
 export type RefusedKind = "encoding" | "json" | "field" | "row";
@@ -40,6 +42,8 @@ export type DecodedBody =
       /** Tells this body from any other of the sender; null where that was not wanted, or a row had no time of its own. */
       contentKey: string | null;
       refusedByKind: [RefusedKind, number][];
+      /** What the sender is to be answered, where the protocol tells of each row. */
+      answer?: string | undefined;
       /** In the order of lines, the first ones only. */
       refused: RefusedLine[];
     }

@@ -18,6 +18,8 @@ import type { RefusedKind, RefusedLine } from "./protocol.ts";
 
 export abstract class Sink {
   readonly arrivalMs: number;
+  /** What the sender is to be answered once the rows are on disk, where the protocol tells of each row. */
+  answer: string | undefined;
   /** Rows without a time of their own. */
   untimed = 0;
   /** Rows that were read, be they taken or not. */
@@ -44,11 +46,12 @@ export abstract class Sink {
   }
 
   /** Counts a row, and why it cannot be stored, if so. Throws Refusal 413 at one too many. */
-  protected count(reason: string | undefined, kind: RefusedKind = "row"): void {
+  protected count(reason: string | undefined, kind: RefusedKind = "row"): string | undefined {
     if (++this.rows > ingestRowsMax) throw tooManyRows;
-    if (reason === undefined) return;
+    if (reason === undefined) return undefined;
     this.refusedByKind.set(kind, (this.refusedByKind.get(kind) ?? 0) + 1);
     if (this.refused.length < refusedRowsListed) this.refused.push({ line: this.rows, reason });
+    return reason;
   }
 }
 
@@ -65,10 +68,10 @@ export class RowSink extends Sink {
     this.count(this.draft.add(row));
   }
 
-  /** Takes a row in text. Throws RowProblem where the body has too many keys. */
-  addText(row: LogRow): void {
+  /** Takes a row in text, or returns why it cannot be stored. Throws RowProblem where the body has too many keys. */
+  addText(row: LogRow): string | undefined {
     this.#checkKeys(row.attributes);
-    this.count(this.draft.addLogRow(row));
+    return this.count(this.draft.addLogRow(row));
   }
 
   finish(): EncodedBatch {

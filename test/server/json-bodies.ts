@@ -58,6 +58,7 @@ export function checkBody(
     arrivalMs,
     sender: "",
     wantsContentKey: true,
+    index: "",
   });
   if (!decoded.ok) throw new Error(decoded.message);
   expect(decoded.refused).toEqual(allRefused.slice(0, 100));

@@ -6,6 +6,7 @@ import { Refusal } from "../../route.ts";
 import { parseExact } from "../exact-json.ts";
 import { type Json, RowProblem } from "../json-row.ts";
 import type { RowSink } from "../row-sink.ts";
+import { serviceKey, serviceNameOf } from "../service-name.ts";
 import {
   type Attributes,
   addAttributes,
@@ -15,7 +16,6 @@ import {
   putAttribute,
   stringOf,
 } from "./json-value.ts";
-import { serviceKey, serviceNameOf } from "./service-name.ts";
 
 /** Names of the lists in the requests of a signal. */
 export interface ListNames {
@@ -46,7 +46,6 @@ export function readJsonBody(
       }
     });
   } catch (problem) {
-    if (problem instanceof RangeError) throw new Refusal(400, "the body is nested too deeply");
     throw problem instanceof RowProblem ? new Refusal(400, problem.message) : problem;
   }
 }

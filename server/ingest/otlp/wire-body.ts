@@ -8,8 +8,8 @@ import { Refusal } from "../../route.ts";
 import { RowProblem } from "../json-row.ts";
 import { ProtoScanner } from "../proto-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
+import { serviceKey, serviceNameOf } from "../service-name.ts";
 import { Tape } from "../tape.ts";
-import { serviceKey, serviceNameOf } from "./service-name.ts";
 import { WireAttributes } from "./wire-attributes.ts";
 
 /** The same in the requests of logs and of traces. */
