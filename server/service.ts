@@ -15,6 +15,7 @@ import { elasticsearchRoutes } from "./ingest/elasticsearch/routes.ts";
 import { Intake } from "./ingest/intake.ts";
 import { lokiRoutes } from "./ingest/loki/routes.ts";
 import { otlpRoutes } from "./ingest/otlp/routes.ts";
+import { remoteWriteRoutes } from "./ingest/prometheus/routes.ts";
 import { ingestRoutes } from "./ingest/routes.ts";
 import { drainMsMax } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
@@ -129,6 +130,7 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     ...ingestRoutes(intake),
     ...otlpRoutes(intake),
     ...lokiRoutes(intake),
+    ...remoteWriteRoutes(intake),
     ...elasticsearchRoutes(intake),
     searches.route(logsSearch),
     searches.route(timeseriesSearch),

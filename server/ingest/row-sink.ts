@@ -96,13 +96,11 @@ export class SampleSink extends Sink {
     this.draft = new SampleDraft({ nowMs: arrivalMs, census: new SeriesCensus(census) });
   }
 
-  addSample(sample: Sample): void {
-    this.count(this.draft.addSample(sample));
-  }
-
-  /** Takes a sample of a series that the draft has numbered. */
-  add(series: number, seconds: number, nanos: number, value: number): void {
-    this.count(this.draft.add(series, seconds, nanos, value));
+  /** Takes the samples of one point, which counts as one row; returns why one of them cannot be stored. */
+  addPoint(samples: readonly Sample[]): string | undefined {
+    let reason: string | undefined;
+    for (const sample of samples) reason = this.draft.addSample(sample) ?? reason;
+    return this.count(reason);
   }
 
   finish(): EncodedBatch {

@@ -2,6 +2,7 @@
 
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
+import { shown } from "../../fields.ts";
 import { Refusal } from "../../route.ts";
 import { parseExact } from "../exact-json.ts";
 import { type Json, RowProblem } from "../json-row.ts";
@@ -10,6 +11,7 @@ import { serviceKey, serviceNameOf } from "../service-name.ts";
 import {
   type Attributes,
   addAttributes,
+  copyOf,
   memberOf,
   noAttributes,
   objectsOf,
@@ -34,26 +36,22 @@ export function readJsonBody(
   names: ListNames,
   own: ReadonlySet<string>,
   rowOf: RowOf,
-) {
-  try {
-    eachRecord(parsedBody(body), names, own, (record, base) => {
-      try {
-        const attributes = { texts: Object.assign(Object.create(null), base.texts), keys: 0, own };
-        sink.addText(rowOf(record, attributes, sink));
-      } catch (problem) {
-        if (!(problem instanceof RowProblem)) throw problem;
-        sink.refuse(problem);
-      }
-    });
-  } catch (problem) {
-    throw problem instanceof RowProblem ? new Refusal(400, problem.message) : problem;
-  }
+): void {
+  eachRecord(parsedBody(body), names, own, (record, base) => {
+    try {
+      sink.addText(rowOf(record, copyOf(base), sink));
+    } catch (problem) {
+      if (!(problem instanceof RowProblem)) throw problem;
+      sink.refuse(problem);
+    }
+  });
 }
 
 /** Whole numbers that JSON.parse may not give exactly; should such digits stand in a text, reading is merely slower. */
 const longNumber = /[[:,]\s*-?\d{16}/;
 
-function parsedBody(body: Buffer): Json {
+/** Throws Refusal 400 where the body is no JSON object. */
+export function parsedBody(body: Buffer): Json {
   if (!isUtf8(body)) throw new Refusal(400, "the body is not valid UTF-8");
   const text = body.toString("utf8");
   let value: unknown;
@@ -63,25 +61,40 @@ function parsedBody(body: Buffer): Json {
     if (error instanceof RangeError) throw error;
     throw new Refusal(400, `the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const request = memberOf(value, "the body");
-  if (request === undefined) throw new Refusal(400, "the body must be a JSON object, got null");
-  return request;
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+  throw new Refusal(400, `the body must be a JSON object, got ${shown(value)}`);
 }
 
-function eachRecord(
+/** Calls `visit` for each record with the attributes of its resource and scope. Throws Refusal 400 for lists that are none. */
+export function eachRecord(
   request: Json,
-  { resources, scopes, records }: ListNames,
+  names: ListNames,
   own: ReadonlySet<string>,
-  visit: (record: Json, base: Attributes) => void,
+  visit: (record: Json, base: Attributes, path: string) => void,
 ): void {
-  for (const [i, group] of objectsOf(request[resources], resources).entries()) {
-    const path = `${resources}[${i}]`;
-    const resource = memberOf(group.resource, `${path}.resource`);
-    for (const [j, list] of objectsOf(group[scopes], `${path}.${scopes}`).entries()) {
-      const scopePath = `${path}.${scopes}[${j}]`;
-      const base = resourceAttributes(resource, own, `${path}.resource`);
-      addScope(base, memberOf(list.scope, `${scopePath}.scope`), `${scopePath}.scope`);
-      for (const record of objectsOf(list[records], `${scopePath}.${records}`)) visit(record, base);
+  try {
+    for (const [i, group] of objectsOf(request[names.resources], names.resources).entries()) {
+      eachOfResource(group, names, own, `${names.resources}[${i}]`, visit);
+    }
+  } catch (problem) {
+    throw problem instanceof RowProblem ? new Refusal(400, problem.message) : problem;
+  }
+}
+
+function eachOfResource(
+  group: Json,
+  { scopes, records }: ListNames,
+  own: ReadonlySet<string>,
+  path: string,
+  visit: (record: Json, base: Attributes, path: string) => void,
+): void {
+  const resource = memberOf(group.resource, `${path}.resource`);
+  for (const [i, list] of objectsOf(group[scopes], `${path}.${scopes}`).entries()) {
+    const scopePath = `${path}.${scopes}[${i}]`;
+    const base = resourceAttributes(resource, own, `${path}.resource`);
+    addScope(base, memberOf(list.scope, `${scopePath}.scope`), `${scopePath}.scope`);
+    for (const [j, record] of objectsOf(list[records], `${scopePath}.${records}`).entries()) {
+      visit(record, base, `${scopePath}.${records}[${j}]`);
     }
   }
 }

@@ -17,6 +17,11 @@ export function noAttributes(own: ReadonlySet<string>): Attributes {
   return { texts: Object.create(null), keys: 0, own };
 }
 
+/** Attributes that can be added to without changing these. */
+export function copyOf({ texts, own }: Attributes): Attributes {
+  return { texts: Object.assign(Object.create(null), texts), keys: 0, own };
+}
+
 export function putAttribute(attributes: Attributes, key: string, text: string): void {
   if (attributes.texts[key] === undefined && ++attributes.keys > flatKeysMax) {
     throw new RowProblem("field", `more than ${flatKeysMax} attributes`);
@@ -127,7 +132,7 @@ const specialNumbers: Readonly<Record<string, number>> = {
   "-Infinity": Number.NEGATIVE_INFINITY,
 };
 
-function doubleOf(value: unknown, path: string): number {
+export function doubleOf(value: unknown, path: string): number {
   if (typeof value === "number") return value;
   if (typeof value === "bigint") return Number(value);
   if (typeof value === "string" && Object.hasOwn(specialNumbers, value)) return specialNumbers[value]!;

@@ -1,4 +1,4 @@
-/** POST /v1/{logs|traces}: OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
+/** POST /v1/{logs|traces|metrics}: OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
 
 import { ingestBodyBytesMax } from "../../limits.ts";
 import type { ErrorBody, Reply, Route, ServerRequest } from "../../route.ts";
@@ -12,7 +12,7 @@ const protobufType = "application/x-protobuf";
 const jsonType = "application/json";
 
 interface Endpoint {
-  signal: "logs" | "traces";
+  signal: "logs" | "traces" | "metrics";
   /** The answer's message, and the field of its partial success that counts. */
   response: string;
   rejected: string;
@@ -21,6 +21,7 @@ interface Endpoint {
 const endpoints: readonly Endpoint[] = [
   { signal: "logs", response: "LogsResponse", rejected: "rejectedLogRecords" },
   { signal: "traces", response: "TraceResponse", rejected: "rejectedSpans" },
+  { signal: "metrics", response: "MetricsResponse", rejected: "rejectedDataPoints" },
 ];
 
 export function otlpRoutes(intake: Intake): Route[] {

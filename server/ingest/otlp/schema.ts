@@ -46,5 +46,40 @@ message SpanStatus { string message = 2; int32 code = 3; }
 message TracePartialSuccess { int64 rejected_spans = 1; string error_message = 2; }
 message TraceResponse { TracePartialSuccess partial_success = 1; }`;
 
+const metrics = `
+message MetricsRequest { repeated ResourceMetrics resource_metrics = 1; }
+message ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scope_metrics = 2; }
+message ScopeMetrics { InstrumentationScope scope = 1; repeated Metric metrics = 2; }
+message Metric {
+  string name = 1; string unit = 3;
+  Gauge gauge = 5; Sum sum = 7; Histogram histogram = 9; ExponentialHistogram exponential_histogram = 10; Summary summary = 11;
+}
+message Gauge { repeated NumberDataPoint data_points = 1; }
+message Sum { repeated NumberDataPoint data_points = 1; int32 aggregation_temporality = 2; bool is_monotonic = 3; }
+message Histogram { repeated HistogramDataPoint data_points = 1; int32 aggregation_temporality = 2; }
+message ExponentialHistogram { repeated ExponentialDataPoint data_points = 1; int32 aggregation_temporality = 2; }
+message Summary { repeated SummaryDataPoint data_points = 1; }
+message NumberDataPoint {
+  repeated KeyValue attributes = 7; fixed64 time_unix_nano = 3; uint32 flags = 8;
+  oneof value { double as_double = 4; sfixed64 as_int = 6; }
+}
+message HistogramDataPoint {
+  repeated KeyValue attributes = 9; fixed64 time_unix_nano = 3; uint32 flags = 10;
+  fixed64 count = 4; optional double sum = 5; repeated fixed64 bucket_counts = 6; repeated double explicit_bounds = 7;
+}
+message ExponentialDataPoint {
+  repeated KeyValue attributes = 1; fixed64 time_unix_nano = 3; uint32 flags = 10;
+  fixed64 count = 4; optional double sum = 5; sint32 scale = 6; fixed64 zero_count = 7; double zero_threshold = 14;
+  Buckets positive = 8; Buckets negative = 9;
+}
+message Buckets { sint32 offset = 1; repeated uint64 bucket_counts = 2; }
+message SummaryDataPoint {
+  repeated KeyValue attributes = 7; fixed64 time_unix_nano = 3; uint32 flags = 8;
+  fixed64 count = 4; double sum = 5; repeated ValueAtQuantile quantile_values = 6;
+}
+message ValueAtQuantile { double quantile = 1; double value = 2; }
+message MetricsPartialSuccess { int64 rejected_data_points = 1; string error_message = 2; }
+message MetricsResponse { MetricsPartialSuccess partial_success = 1; }`;
+
 /** Messages by their names in this file. */
-export const otlp = protobuf.parse(`syntax = "proto3";${common}${logs}${traces}`).root;
+export const otlp = protobuf.parse(`syntax = "proto3";${common}${logs}${traces}${metrics}`).root;
