@@ -69,3 +69,13 @@ export const namedKeyAgeMs = 24 * 60 * 60 * 1000;
 export const contentKeyAgeMs = 60 * 60 * 1000;
 /** Events, and links, of one span as JSON text: what the engine takes as one value. */
 export const spanListBytesMax = 256 * KiB;
+
+/** One message of syslog; longer lines are cut, longer counted messages end the connection. */
+export const syslogMessageBytesMax = 1 * MiB;
+/** Messages of syslog are stored together: each batch waits for the disk. */
+export const syslogBatchMs = 50;
+export const syslogBatchBytesMax = 1 * MiB;
+/** Messages of syslog that wait to be stored: beyond it TCP waits and UDP is dropped. */
+export const syslogWaitingBytesMax = 32 * MiB;
+/** Connections of syslog: each may hold a message that is not whole. */
+export const syslogConnectionsMax = 1_024;

@@ -39,7 +39,7 @@ interface Reading {
 
 function decodeRows(task: BodyTask, bytes: Uint8Array): DecodedBody {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const key = task.wantsContentKey ? contentKey(task.sender, body) : null;
+  const key = task.wantsContentKey ? contentKey(`${task.sender}${optionsOf(task)}`, body) : null;
   const reader = readerOf(task, body);
   const reading: Reading = {
     reader,
@@ -71,17 +71,20 @@ function decodeFormat(task: BodyTask, name: keyof typeof formats, bytes: Uint8Ar
     ok: true,
     batch,
     unpackedBytes: body.length,
-    contentKey: isKnowable ? contentKey(`${task.sender}\0${name}\0${task.index}`, body) : null,
+    contentKey: isKnowable
+      ? contentKey(`${task.sender}\0${name}\0${task.index}${optionsOf(task)}`, body)
+      : null,
     answer: sink.answer,
     refusedByKind: [...sink.refusedByKind],
     refused: sink.refused,
   };
 }
 
-function readerOf({ what, arrivalMs }: BodyTask, body: Buffer): BatchReader {
+function readerOf(task: BodyTask, body: Buffer): BatchReader {
+  const { what, arrivalMs } = task;
   return what.signal === "metrics"
     ? new SampleReader(body, arrivalMs, what.census)
-    : new RowReader(what.signal, body, arrivalMs);
+    : new RowReader(what.signal, body, task);
 }
 
 function readRow(reading: Reading, from: number, to: number, line: number): void {
@@ -103,6 +106,11 @@ function readRow(reading: Reading, from: number, to: number, line: number): void
 function refuse(reading: Reading, kind: RefusedKind, line: number, reason: string): void {
   reading.refusedByKind.set(kind, (reading.refusedByKind.get(kind) ?? 0) + 1);
   if (reading.refused.length < refusedRowsListed) reading.refused.push({ line, reason });
+}
+
+/** What else decides which rows a body becomes. */
+function optionsOf({ flattensJson }: BodyTask): string {
+  return flattensJson ? "\0flat" : "";
 }
 
 /** The sender's own rows only: two senders may well log the same line in the same nanosecond. */

@@ -9,6 +9,7 @@ import { readMetricsJson, readMetricsProtobuf } from "./otlp/metrics.ts";
 import { readRemoteWrite1, readRemoteWrite2 } from "./prometheus/decode.ts";
 import type { BodyTask } from "./protocol.ts";
 import { RowSink, SampleSink, type Sink } from "./row-sink.ts";
+import { readSyslog } from "./syslog/frames.ts";
 
 /** Reads a whole body, or throws Refusal. */
 type ReadBody = (body: Buffer, task: BodyTask) => Sink;
@@ -23,14 +24,15 @@ export const formats = {
   loki: rows("logs", readPushProtobuf),
   "loki json": rows("logs", readPushJson),
   "elasticsearch bulk": rows("logs", readBulk),
+  syslog: rows("logs", readSyslog),
   "remote write 1": samples(readRemoteWrite1),
   "remote write 2": samples(readRemoteWrite2),
 } as const satisfies Record<string, ReadBody>;
 
 function rows(signal: RowSignal, read: (body: Buffer, sink: RowSink, index: string) => void): ReadBody {
-  return (body, { arrivalMs, index }) => {
-    const sink = new RowSink(signal, arrivalMs);
-    read(body, sink, index);
+  return (body, task) => {
+    const sink = new RowSink(signal, task);
+    read(body, sink, task.index);
     return sink;
   };
 }

@@ -22,6 +22,8 @@ export interface IntakeOptions {
   metrics: Metrics;
   /** Decoding threads; by default half of the cores, for the scans and the disk need the others. */
   threads?: number;
+  /** Whether messages of logs that are JSON objects become attributes, where the sender does not say. */
+  flattensJson?: boolean;
   now: () => number;
 }
 
@@ -34,6 +36,8 @@ export interface IntakeBody {
   sender: string;
   /** What the sender calls this body; one that comes again under the same name adds nothing. */
   key: string | null;
+  /** Messages of logs that are JSON objects become attributes; undefined leaves it to the server's setting. */
+  flattensJson?: boolean | undefined;
   /** Where rows go that name no index themselves (Elasticsearch). */
   index?: string;
 }
@@ -115,7 +119,16 @@ export class Intake {
     await this.#pool.destroy();
   }
 
-  #decode({ signal, format, body, encoding, sender, key, index = "" }: IntakeBody): Promise<DecodedBody> {
+  #decode({
+    signal,
+    format,
+    body,
+    encoding,
+    sender,
+    key,
+    index = "",
+    flattensJson,
+  }: IntakeBody): Promise<DecodedBody> {
     if (this.#waitingBytes + body.length > decodeWaitingBytesMax) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }
@@ -130,7 +143,8 @@ export class Intake {
       sender,
       arrivalMs,
       unpackedBytesMax: ingestUnpackedBytesMax,
-      wantsContentKey: key === null,
+      wantsContentKey: key === null && format !== "syslog",
+      flattensJson: flattensJson ?? this.#options.flattensJson ?? false,
       index,
     };
     return new Promise((resolve, reject) => {

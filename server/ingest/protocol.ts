@@ -21,6 +21,8 @@ export interface BodyTask {
   sender: string;
   /** Whether the body is to be known again by its content. */
   wantsContentKey: boolean;
+  /** Messages of logs that are JSON objects become attributes. */
+  flattensJson: boolean;
   /** Where rows go that name no index themselves (Elasticsearch). */
   index: string;
 }

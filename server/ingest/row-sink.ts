@@ -13,8 +13,9 @@ import {
 } from "../../engine/index.ts";
 import { ingestKeysMax, ingestRowsMax, refusedRowsListed } from "../limits.ts";
 import { Refusal } from "../route.ts";
+import { flattenedRow, mayBeJson, rowOfRanges } from "./flat-message.ts";
 import { RowProblem } from "./json-row.ts";
-import type { RefusedKind, RefusedLine } from "./protocol.ts";
+import type { BodyTask, RefusedKind, RefusedLine } from "./protocol.ts";
 
 export abstract class Sink {
   readonly arrivalMs: number;
@@ -57,19 +58,24 @@ export abstract class Sink {
 
 export class RowSink extends Sink {
   readonly draft: BatchDraft;
+  /** Messages that are JSON objects become attributes. */
+  readonly #flattensJson: boolean;
 
-  constructor(signal: RowSignal, arrivalMs: number) {
+  constructor(signal: RowSignal, { arrivalMs, flattensJson }: BodyTask) {
     super(arrivalMs);
     this.draft = new BatchDraft(signal, { nowMs: arrivalMs });
+    this.#flattensJson = flattensJson && signal === "logs";
   }
 
-  /** Takes a row whose parts lie in the bytes that the draft reads. */
-  add(row: RowRanges): void {
-    this.count(this.draft.add(row));
+  /** Takes a row whose parts lie in `bytes`, which the draft reads. */
+  add(row: RowRanges, bytes: Buffer): void {
+    if (this.#flattensJson && mayBeJson(row, bytes)) this.addText(rowOfRanges(row, bytes, this.draft));
+    else this.count(this.draft.add(row));
   }
 
   /** Takes a row in text, or returns why it cannot be stored. Throws RowProblem where the body has too many keys. */
-  addText(row: LogRow): string | undefined {
+  addText(given: LogRow): string | undefined {
+    const row = this.#flattensJson ? flattenedRow(given) : given;
     this.#checkKeys(row.attributes);
     return this.count(this.draft.addLogRow(row));
   }

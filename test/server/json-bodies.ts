@@ -58,6 +58,7 @@ export function checkBody(
     arrivalMs,
     sender: "",
     wantsContentKey: true,
+    flattensJson: false,
     index: "",
   });
   if (!decoded.ok) throw new Error(decoded.message);

@@ -44,6 +44,7 @@ export function decoded(signal: "logs" | "traces", format: BodyFormat, body: Uin
     arrivalMs,
     sender: "",
     wantsContentKey: true,
+    flattensJson: false,
     index: "",
   });
 }

@@ -8,7 +8,7 @@ import type { ErrorBody, Reply, Route, ServerRequest } from "../../route.ts";
 import { jsonReply } from "../../route.ts";
 import { encodingOf } from "../../unpack.ts";
 import type { Intake } from "../intake.ts";
-import { keyOf } from "../routes.ts";
+import { sentBy } from "../routes.ts";
 
 /** The version whose bulk API is spoken; official clients look at the header, too. */
 const version = "8.17.0";
@@ -114,10 +114,8 @@ async function bulk(intake: Intake, request: ServerRequest): Promise<Reply> {
   const { answer = "" } = await intake.take({
     signal: "logs",
     format: "elasticsearch bulk",
-    body: request.body,
     encoding: encodingOf(request.headers),
-    sender: request.caller.tokenId ?? "",
-    key: keyOf(request),
+    ...sentBy(request),
     index: request.params.index ?? "",
   });
   return { status: 200, headers: { "Content-Type": "application/json", ...productHeader }, body: answer };

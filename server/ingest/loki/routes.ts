@@ -5,7 +5,7 @@ import type { Reply, Route, ServerRequest } from "../../route.ts";
 import { Refusal } from "../../route.ts";
 import { encodingOf } from "../../unpack.ts";
 import type { Intake } from "../intake.ts";
-import { keyOf } from "../routes.ts";
+import { sentBy } from "../routes.ts";
 
 const jsonType = "application/json";
 const protobufType = "application/x-protobuf";
@@ -29,10 +29,8 @@ async function push(intake: Intake, request: ServerRequest): Promise<Reply> {
   const { accepted, refused, errors } = await intake.take({
     signal: "logs",
     format: isJson ? "loki json" : "loki",
-    body: request.body,
     encoding: isJson ? encodingOf(request.headers) : "snappy",
-    sender: request.caller.tokenId ?? "",
-    key: keyOf(request),
+    ...sentBy(request),
   });
   const first = errors[0];
   if (first === undefined) return { status: 204, body: "" };

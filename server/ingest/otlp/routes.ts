@@ -5,7 +5,7 @@ import type { ErrorBody, Reply, Route, ServerRequest } from "../../route.ts";
 import { Refusal } from "../../route.ts";
 import { encodingOf } from "../../unpack.ts";
 import type { Intake, Taken } from "../intake.ts";
-import { keyOf } from "../routes.ts";
+import { sentBy } from "../routes.ts";
 import { otlp } from "./schema.ts";
 
 const protobufType = "application/x-protobuf";
@@ -41,10 +41,8 @@ async function take(intake: Intake, endpoint: Endpoint, request: ServerRequest):
   const taken = await intake.take({
     signal: endpoint.signal,
     format: isJson ? `otlp ${endpoint.signal} json` : `otlp ${endpoint.signal}`,
-    body: request.body,
     encoding: encodingOf(request.headers),
-    sender: request.caller.tokenId ?? "",
-    key: keyOf(request),
+    ...sentBy(request),
   });
   const partialSuccess = partialOf(endpoint, taken);
   return {

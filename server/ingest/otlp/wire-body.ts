@@ -127,7 +127,7 @@ export class WireBody {
       try {
         this.#record.read(row, end);
         attributes.putMissing(this.#base);
-        sink.add(row);
+        sink.add(row, tape.bytes);
       } catch (problem) {
         if (!(problem instanceof RowProblem)) throw problem;
         sink.refuse(problem);

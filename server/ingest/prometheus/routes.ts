@@ -4,7 +4,7 @@ import { ingestBodyBytesMax } from "../../limits.ts";
 import type { Reply, Route, ServerRequest } from "../../route.ts";
 import { Refusal } from "../../route.ts";
 import type { Intake } from "../intake.ts";
-import { keyOf } from "../routes.ts";
+import { sentBy } from "../routes.ts";
 
 const secondProto = "io.prometheus.write.v2.Request";
 const protos: readonly string[] = ["prometheus.WriteRequest", secondProto];
@@ -31,10 +31,8 @@ async function write(intake: Intake, request: ServerRequest): Promise<Reply> {
   const { accepted, refused, errors } = await intake.take({
     signal: "metrics",
     format: isSecond ? "remote write 2" : "remote write 1",
-    body: request.body,
     encoding: "snappy",
-    sender: request.caller.tokenId ?? "",
-    key: keyOf(request),
+    ...sentBy(request),
   });
   const first = errors[0];
   if (first !== undefined) {
