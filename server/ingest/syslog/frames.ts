@@ -1,6 +1,7 @@
 /** Messages of a TCP stream (RFC 6587): each with its length before it, or each ended by a newline. */
 
 import { syslogMessageBytesMax } from "../../limits.ts";
+import { Refusal } from "../../route.ts";
 import type { RowSink } from "../row-sink.ts";
 import { messageRow } from "./message.ts";
 
@@ -14,7 +15,7 @@ const lengthDigitsMax = 7;
 export class SyslogFrames {
   #held = Buffer.alloc(0);
 
-  /** The messages that are whole now. Throws Error where the stream cannot be understood any more. */
+  /** The messages that are whole now. Throws Refusal where the stream cannot be understood any more. */
   push(bytes: Uint8Array): Buffer[] {
     const all = this.#held.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#held, bytes]);
     const messages: Buffer[] = [];
@@ -55,7 +56,10 @@ export class SyslogFrames {
     }
     if (at === all.length) return -1;
     if (all[at] !== space || length > syslogMessageBytesMax) {
-      throw new Error(`a message must be ${syslogMessageBytesMax} bytes at most, with its length before it`);
+      throw new Refusal(
+        400,
+        `a message must be ${syslogMessageBytesMax} bytes at most, with its length before it`,
+      );
     }
     const to = at + 1 + length;
     if (to > all.length) return -1;
