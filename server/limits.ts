@@ -79,3 +79,6 @@ export const syslogBatchBytesMax = 1 * MiB;
 export const syslogWaitingBytesMax = 32 * MiB;
 /** Connections of syslog: each may hold a message that is not whole. */
 export const syslogConnectionsMax = 1_024;
+
+/** Metric families whose type is remembered for remote write, about 200 bytes each on every thread. */
+export const metricFamiliesMax = 50_000;

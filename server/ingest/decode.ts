@@ -75,6 +75,7 @@ function decodeFormat(task: BodyTask, name: keyof typeof formats, bytes: Uint8Ar
       ? contentKey(`${task.sender}\0${name}\0${task.index}${optionsOf(task)}`, body)
       : null,
     answer: sink.answer,
+    families: sink.families,
     refusedByKind: [...sink.refusedByKind],
     refused: sink.refused,
   };

@@ -37,11 +37,11 @@ function rows(signal: RowSignal, read: (body: Buffer, sink: RowSink, index: stri
   };
 }
 
-function samples(read: (body: Buffer, sink: SampleSink) => void): ReadBody {
-  return (body, { what, arrivalMs }) => {
-    assert(what.signal === "metrics");
-    const sink = new SampleSink(arrivalMs, what.census);
-    read(body, sink);
+function samples(read: (body: Buffer, sink: SampleSink, task: BodyTask) => void): ReadBody {
+  return (body, task) => {
+    assert(task.what.signal === "metrics");
+    const sink = new SampleSink(task.arrivalMs, task.what.census);
+    read(body, sink, task);
     return sink;
   };
 }

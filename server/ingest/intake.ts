@@ -15,6 +15,7 @@ import {
 import type { Counter, Metrics } from "../metrics.ts";
 import { Refusal, tryLater } from "../route.ts";
 import type { Encoding } from "../unpack.ts";
+import { Families } from "./prometheus/families.ts";
 import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./protocol.ts";
 
 export interface IntakeOptions {
@@ -73,6 +74,7 @@ export class Intake {
   readonly #pool: Tinypool;
   readonly #threads: number;
   readonly #counters: Counters;
+  readonly #families = new Families();
   readonly #waiting: Job[] = [];
   #waitingBytes = 0;
   #working = 0;
@@ -105,6 +107,7 @@ export class Intake {
     if (!decoded.ok) throw new Refusal(decoded.status, decoded.message);
     const refused = decoded.refusedByKind.reduce((sum, [, rows]) => sum + rows, 0);
     const appended = await this.#append(decoded, body);
+    if (decoded.families !== undefined) this.#families.add(body.sender, decoded.families);
     const { answer } = decoded;
     return {
       accepted: appended.rows,
@@ -146,6 +149,7 @@ export class Intake {
       wantsContentKey: key === null && format !== "syslog",
       flattensJson: flattensJson ?? this.#options.flattensJson ?? false,
       index,
+      families: this.#families.shared,
     };
     return new Promise((resolve, reject) => {
       this.#waiting.push({ task, resolve, reject });

@@ -3,6 +3,7 @@
 import type { CensusTables, EncodedBatch, RowSignal } from "../../engine/index.ts";
 import type { Encoding } from "../unpack.ts";
 import type { formats } from "./formats.ts";
+import type { Family, SharedFamilies } from "./prometheus/families.ts";
 
 export type BodyFormat = "json lines" | keyof typeof formats;
 
@@ -23,6 +24,8 @@ export interface BodyTask {
   wantsContentKey: boolean;
   /** Messages of logs that are JSON objects become attributes. */
   flattensJson: boolean;
+  /** What senders of remote write told of metric families before. */
+  families: SharedFamilies;
   /** Where rows go that name no index themselves (Elasticsearch). */
   index: string;
 }
@@ -46,6 +49,8 @@ export type DecodedBody =
       refusedByKind: [RefusedKind, number][];
       /** What the sender is to be answered, where the protocol tells of each row. */
       answer?: string | undefined;
+      /** What the body tells of metric families. */
+      families?: Family[] | undefined;
       /** In the order of lines, the first ones only. */
       refused: RefusedLine[];
     }

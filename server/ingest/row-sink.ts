@@ -15,10 +15,13 @@ import { ingestKeysMax, ingestRowsMax, refusedRowsListed } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { flattenedRow, mayBeJson, rowOfRanges } from "./flat-message.ts";
 import { RowProblem } from "./json-row.ts";
+import type { Family } from "./prometheus/families.ts";
 import type { BodyTask, RefusedKind, RefusedLine } from "./protocol.ts";
 
 export abstract class Sink {
   readonly arrivalMs: number;
+  /** What the body tells of metric families, which is not kept with the samples. */
+  families: Family[] | undefined;
   /** What the sender is to be answered once the rows are on disk, where the protocol tells of each row. */
   answer: string | undefined;
   /** Rows without a time of their own. */
@@ -96,7 +99,6 @@ export class RowSink extends Sink {
 
 export class SampleSink extends Sink {
   readonly draft: SampleDraft;
-
   constructor(arrivalMs: number, census: CensusTables) {
     super(arrivalMs);
     this.draft = new SampleDraft({ nowMs: arrivalMs, census: new SeriesCensus(census) });

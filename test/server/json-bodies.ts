@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import { encodeBatch, type LogRow, type RowSignal } from "../../engine/index.ts";
 import { decodeBody } from "../../server/index.ts";
 import { RowProblem } from "../../server/ingest/json-row.ts";
+import { Families } from "../../server/ingest/prometheus/families.ts";
 
 export const arrivalMs = 1_763_000_000_123;
 
@@ -60,6 +61,7 @@ export function checkBody(
     wantsContentKey: true,
     flattensJson: false,
     index: "",
+    families: new Families().shared,
   });
   if (!decoded.ok) throw new Error(decoded.message);
   expect(decoded.refused).toEqual(allRefused.slice(0, 100));

@@ -173,6 +173,16 @@ describe("remote write 1.0", () => {
     ]);
   });
 
+  test("metadata of an earlier request holds, too", async () => {
+    const metadata = [{ type: 3, metricFamilyName: "rw1_early", unit: "" }];
+    expect((await write(encoded(writeRequest1, { metadata }))).status).toBe(204);
+    const labels = [{ name: "__name__", value: "rw1_early_count" }];
+    const samples = [0, 1].map((minute) => ({ value: minute * 7, timestamp: startMs + minute * 60_000 }));
+    await write(encoded(writeRequest1, { timeseries: [{ labels, samples }] }));
+    // A gauge would have a value in the first minute, too.
+    expect((await seriesOf("sum(rw1_early_count)"))[0]!.points).toEqual([[startMs + 60_000, 7]]);
+  });
+
   test("a body that comes again adds nothing", async () => {
     const labels = [{ name: "__name__", value: "rw1_again" }];
     const request = { timeseries: [{ labels, samples: [{ value: 1, timestamp: startMs }] }] };

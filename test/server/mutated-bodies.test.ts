@@ -7,6 +7,7 @@ import type { BodyFormat } from "../../server/index.ts";
 import { decodeBody } from "../../server/index.ts";
 import { pushRequest } from "../../server/ingest/loki/schema.ts";
 import { otlp } from "../../server/ingest/otlp/schema.ts";
+import { Families } from "../../server/ingest/prometheus/families.ts";
 import { writeRequest1, writeRequest2 } from "../../server/ingest/prometheus/schema.ts";
 import type { BodyTask } from "../../server/ingest/protocol.ts";
 import { jsonOf, logsRequests, protobufOf, type Request, tracesRequests } from "./otlp-bodies.ts";
@@ -201,6 +202,7 @@ function decode(format: BodyFormat, signal: Case["signal"], body: Buffer, more: 
     wantsContentKey: true,
     flattensJson: true,
     index: "",
+    families: new Families().shared,
     ...more,
   });
 }

@@ -4,6 +4,7 @@ import protobuf from "protobufjs";
 import type { BodyFormat, DecodedBody } from "../../server/index.ts";
 import { decodeBody } from "../../server/index.ts";
 import { otlp } from "../../server/ingest/otlp/schema.ts";
+import { Families } from "../../server/ingest/prometheus/families.ts";
 
 export type Request = Record<string, unknown>;
 
@@ -46,6 +47,7 @@ export function decoded(signal: "logs" | "traces", format: BodyFormat, body: Uin
     wantsContentKey: true,
     flattensJson: false,
     index: "",
+    families: new Families().shared,
   });
 }
 

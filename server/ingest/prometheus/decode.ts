@@ -4,7 +4,9 @@ import type { MetricType, Sample } from "../../../engine/index.ts";
 import { histogramValues } from "../histogram.ts";
 import { RowProblem } from "../json-row.ts";
 import { malformed } from "../proto-scanner.ts";
+import type { BodyTask } from "../protocol.ts";
 import type { SampleSink } from "../row-sink.ts";
+import { familyKey, readFamilies } from "./families.ts";
 import { bucketsOf } from "./native-histogram.ts";
 import {
   type Long,
@@ -36,14 +38,23 @@ const gaugeHint = 3;
 /** What all samples of one series have in common. */
 type Series = Omit<Sample, "timeNs" | "value">;
 
-export function readRemoteWrite1(body: Buffer, sink: SampleSink): void {
+export function readRemoteWrite1(
+  body: Buffer,
+  sink: SampleSink,
+  { families: shared, sender }: BodyTask,
+): void {
   const { timeseries, metadata } = decoded(() => writeRequest1.decode(body)) as unknown as WriteRequest1;
-  const families = new Map(metadata.map((each) => [each.metricFamilyName, each]));
+  const told = new Map(
+    metadata.map(({ metricFamilyName: name, type, unit }) => [name, { name, type, unit }]),
+  );
+  if (told.size > 0) sink.families = [...told.values()];
+  const known = readFamilies(shared);
+  const familyOf = (name: string) => told.get(name) ?? known.get(familyKey(sender, name));
   for (const { labels: pairs, samples, histograms } of timeseries) {
     const labels: Record<string, string> = Object.create(null);
     for (const { name, value } of pairs) labels[name] = value;
     const name = labels[nameLabel] ?? "";
-    const family = families.get(name) ?? families.get(name.replace(familySuffixes, ""));
+    const family = familyOf(name) ?? familyOf(name.replace(familySuffixes, ""));
     addSeries(sink, seriesOf(labels, family?.type ?? 0, family?.unit ?? ""), samples, histograms);
   }
 }
