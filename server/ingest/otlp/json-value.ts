@@ -36,18 +36,35 @@ export function addAttributes(attributes: Attributes, list: unknown, path: strin
 
 function addPairs(attributes: Attributes, list: unknown, path: string, prefix: string, depth: number): void {
   for (const pair of objectsOf(list, path)) {
-    const key = stringOf(pair.key, `${path}.key`);
-    const value = memberOf(pair.value, `${path}.value`);
+    const key = typeof pair.key === "string" ? pair.key : stringOf(pair.key, `${path}.key`);
     const name = prefix === "" ? key : `${prefix}.${key}`;
-    if (isGiven(value?.kvlistValue) && depth < flatDepthMax) {
-      const map = memberOf(value?.kvlistValue, `${path}.value.kvlistValue`);
-      addPairs(attributes, map?.values, `${path}.value.kvlistValue.values`, name, depth + 1);
-      continue;
-    }
-    const text = valueText(value, `${path}.value`);
+    const text = pairText(attributes, pair.value, path, name, depth);
     if (text !== undefined)
       putAttribute(attributes, attributes.own.has(name) ? `attributes.${name}` : name, text);
   }
+}
+
+/** The text of an attribute's value; undefined where there is none, or where it is a map whose members were added. */
+function pairText(
+  attributes: Attributes,
+  given: unknown,
+  path: string,
+  name: string,
+  depth: number,
+): string | undefined {
+  const value = memberOf(given, path);
+  // Most values are this.
+  if (typeof value?.stringValue === "string") return value.stringValue;
+  if (!isGiven(value?.kvlistValue) || depth >= flatDepthMax) return valueText(value, `${path}.value`);
+  const valuesPath = `${path}.value.kvlistValue`;
+  addPairs(
+    attributes,
+    memberOf(value?.kvlistValue, valuesPath)?.values,
+    `${valuesPath}.values`,
+    name,
+    depth + 1,
+  );
+  return undefined;
 }
 
 /** The text that stands for an AnyValue, undefined for none: what is not text is written as JSON. */
@@ -91,10 +108,13 @@ export function pairsJson(list: unknown, path: string, depth = 1): string {
 }
 
 /** The elements of a list that may be missing. Throws RowProblem. */
-export function objectsOf(value: unknown, path: string): Json[] {
+export function objectsOf(value: unknown, path: string): readonly Json[] {
   if (!isGiven(value)) return [];
   if (!Array.isArray(value)) throw wrongField(path, "an array", value);
-  return value.map((element: unknown, i) => memberOf(element, `${path}[${i}]`) ?? {});
+  const isPlain = value.every(
+    (element) => isGiven(element) && typeof element === "object" && !Array.isArray(element),
+  );
+  return isPlain ? value : value.map((element: unknown, i) => memberOf(element, `${path}[${i}]`) ?? {});
 }
 
 export function memberOf(value: unknown, path: string): Json | undefined {
