@@ -20,8 +20,9 @@ export type {
   SeriesKinds,
 } from "./metrics/samplequery.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./row.ts";
+export { addScanned, nothingScanned, type Scanned } from "./scanned.ts";
 export { type RowSignal, type Signal, signals } from "./signal.ts";
-export { openState, type State } from "./state.ts";
+export { type Json, openState, type State, type StateChange } from "./state.ts";
 export { openStore, Store } from "./store.ts";
 export type {
   AppendOptions,

@@ -21,7 +21,7 @@ export interface FieldQuery {
 }
 
 /** A field under the name that a query calls it by. */
-export interface ListedField {
+interface ListedField {
   name: string;
   /** Rows that have it. */
   rows: number;

@@ -43,7 +43,8 @@ export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, 
     const points = pointsByBucket(set, group, values);
     for (const [bucket, list] of points) {
       const value = foldValues(fold, list);
-      if (value !== undefined) draft.point(bucket, value);
+      // As of infinities: what has no value is no point.
+      if (!Number.isNaN(value)) draft.point(bucket, value);
     }
   }
   return draft.finish();
@@ -51,7 +52,7 @@ export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, 
 
 /** A number for each text of a label, by series; NaN for series that lack it. */
 function labelCodes(set: SeriesSet, label: string): (series: number) => number {
-  const name = set.names.indexOf(label);
+  const name = set.names().indexOf(label);
   const codes = new Map<string, number>();
   return (series) => {
     const text = name < 0 ? "" : set.labelOf(series, name);
@@ -63,7 +64,7 @@ function labelCodes(set: SeriesSet, label: string): (series: number) => number {
 }
 
 /** Values of the points of each bucket, in order of time; `codeOf` gives those of a series in place of its points' own. */
-export function pointsByBucket(
+function pointsByBucket(
   { starts, buckets, values }: SeriesSet,
   group: readonly number[],
   codeOf?: (series: number) => number,
@@ -82,7 +83,7 @@ export function pointsByBucket(
 }
 
 /** One value of several, one or more. */
-function foldValues(fold: Fold, values: number[]): number | undefined {
+function foldValues(fold: Fold, values: number[]): number {
   switch (fold.op) {
     case "count":
       return values.length;

@@ -85,7 +85,7 @@ function oldestFirst(rows: readonly FoundRow[]): FoundRow[] {
 }
 
 /** The tree of a trace's rows, which are in order of time. A span that was sent twice is one. */
-export function assembleTrace(
+function assembleTrace(
   traceId: string,
   rows: readonly FoundRow[],
   logs: readonly FoundRow[],

@@ -4,8 +4,9 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { State, Store, StoreEvent } from "../engine/index.ts";
 import { openState, openStore } from "../engine/index.ts";
+import { withApiRoutes } from "./api-routes.ts";
 import { adminTokenFile, ensureAdminToken } from "./control/admin-token.ts";
-import { tokenRoutes } from "./control/token-routes.ts";
+import { type Control, openControl } from "./control/control.ts";
 import { Tokens } from "./control/tokens.ts";
 import { isLoopbackName } from "./http/access.ts";
 import { healthRoutes } from "./http/health.ts";
@@ -20,6 +21,7 @@ import { ingestRoutes } from "./ingest/routes.ts";
 import { listenSyslog, type SyslogListener } from "./ingest/syslog/listener.ts";
 import { drainMsMax } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
+import type { Caller } from "./route.ts";
 import { fieldsSearch } from "./search/fields-route.ts";
 import { histogramSearch } from "./search/histogram-route.ts";
 import { logsSearch } from "./search/logs-route.ts";
@@ -43,6 +45,8 @@ export interface ServiceSettings {
   retentionBytes?: number;
   /** Memory for decoded columns, over all scan threads. */
   columnCacheBytes?: number;
+  /** Series of metrics that may be active. */
+  metricSeriesMax?: number;
   scanThreads?: number;
   ingestThreads?: number;
   /** Messages of logs that are JSON objects become attributes, unless the sender says otherwise. */
@@ -79,7 +83,8 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     const state = await openState(join(settings.dataDir, "control"));
     closers.push(() => state.close());
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
-    const { http, intake, metrics, adminToken } = await serve(settings, store, state);
+    const { http, intake, metrics, control, adminToken } = await serve(settings, store, state);
+    closers.push(() => control.close());
     closers.push(() => intake.close());
     closers.push(() => http.close(drainMsMax));
     const syslog = await syslogOf(settings, intake, metrics);
@@ -103,7 +108,8 @@ async function syslogOf(
 }
 
 async function openStoreOf(settings: ServiceSettings): Promise<Store> {
-  const { dataDir, retentionAgeMs, retentionBytes, columnCacheBytes, scanThreads } = settings;
+  const { dataDir, retentionAgeMs, retentionBytes, columnCacheBytes, metricSeriesMax, scanThreads } =
+    settings;
   try {
     return await openStore({
       dir: dataDir,
@@ -111,6 +117,7 @@ async function openStoreOf(settings: ServiceSettings): Promise<Store> {
       ...(retentionAgeMs === undefined ? {} : { retentionAgeMs }),
       ...(retentionBytes === undefined ? {} : { retentionBytes }),
       ...(columnCacheBytes === undefined ? {} : { columnCacheBytes }),
+      ...(metricSeriesMax === undefined ? {} : { seriesMax: metricSeriesMax }),
       log: (event) => settings.log(event.level, event.message),
     });
   } catch (error) {
@@ -143,9 +150,18 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     flattensJson,
     ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),
   });
+  const control = openControl({
+    state,
+    tokens,
+    append: (rows) => store.append("logs", rows),
+    syncDashboards: null,
+    now,
+    log: (message) => settings.log("error", message),
+  });
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
-  const searches = new Searches({ store, metrics, deadlineMs, memoryBytes });
-  const routes = [
+  const storeFor = (caller: Caller) => control.storeFor(store, caller);
+  const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
+  const routes = withApiRoutes([
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
     ...ingestRoutes(intake),
     ...otlpRoutes(intake),
@@ -160,27 +176,32 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     searches.route(fieldsSearch),
     searches.route(valuesSearch),
     searches.addressedRoute(traceSearch),
-    ...tokenRoutes(tokens, now),
-  ];
+    ...control.routes,
+  ]);
   try {
     const http = await openHttp({
       address: settings.address,
       routes,
-      access: accessRules(settings, tokens),
+      access: accessRules(settings, tokens, control),
+      onRefused: (request) => control.audit.refused(request),
       metrics,
       log: (message) => settings.log("error", message),
     });
-    return { http, intake, metrics, adminToken };
+    return { http, intake, metrics, control, adminToken };
   } catch (error) {
+    await control.close();
     await intake.close();
     throw error;
   }
 }
 
-function accessRules(settings: ServiceSettings, tokens: Tokens) {
+function accessRules(settings: ServiceSettings, tokens: Tokens, { collections }: Control) {
   const onLoopback = isLoopbackName(settings.address.host);
   return {
-    anonymousReads: onLoopback || settings.anonymousRead,
+    /** Once rules say who reads what, nobody reads without saying who asks. */
+    get anonymousReads() {
+      return (onLoopback || settings.anonymousRead) && collections.telemetryRules.list().length === 0;
+    },
     onLoopback,
     hostNames: settings.hostNames,
     callerOf: (token: string) => tokens.callerOf(token),

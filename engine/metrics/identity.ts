@@ -2,7 +2,7 @@
  * What makes a series: the bytes of its name and of its labels in order of their keys, 0xff (which no UTF-8 holds) behind each text.
  * So two lists of labels never give the same bytes, and series of one name lie together in the order of these bytes.
  */
-import type { ByteSource } from "../texttable.ts";
+import { type ByteSource, byteSource } from "../texttable.ts";
 
 const separator = 0xff;
 
@@ -17,7 +17,7 @@ export interface LabelRanges {
 
 /** Bytes that a writer of identities fills. */
 export class IdentityWriter {
-  bytes: Buffer = Buffer.allocUnsafeSlow(1024);
+  source: ByteSource = byteSource(Buffer.allocUnsafeSlow(1024));
   length = 0;
 
   clear(): void {
@@ -27,8 +27,8 @@ export class IdentityWriter {
   /** Appends source[from, to) and the separator. */
   push(source: Uint8Array, from: number, to: number): void {
     const end = this.length + to - from + 1;
-    if (end > this.bytes.length) this.#grow(end);
-    const target = this.bytes;
+    if (end > this.source.bytes.length) this.#grow(end);
+    const target = this.source.bytes;
     let at = this.length;
     // A loop is faster than a call of `copy` on texts as short as labels are.
     for (let i = from; i < to; i++) target[at++] = source[i]!;
@@ -38,8 +38,8 @@ export class IdentityWriter {
 
   #grow(length: number): void {
     const larger = Buffer.allocUnsafeSlow(length * 2);
-    this.bytes.copy(larger, 0, 0, this.length);
-    this.bytes = larger;
+    this.source.bytes.copy(larger, 0, 0, this.length);
+    this.source = byteSource(larger);
   }
 }
 

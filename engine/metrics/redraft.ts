@@ -2,7 +2,6 @@
 import type { ChunkSource } from "../chunk.ts";
 import { type Column, columnBytes, hasValue } from "../column.ts";
 import { plainColumns } from "../heap.ts";
-import { byteSource } from "../texttable.ts";
 import { ChunkColumns, ChunkView } from "../view.ts";
 import type { MetricDraft } from "./build.ts";
 import { IdentityWriter } from "./identity.ts";
@@ -40,8 +39,8 @@ function appendChunk(draft: MetricDraft, source: ChunkSource): void {
   const chunk = new SeriesView(new ChunkView(new ChunkColumns(source, 0), plainColumns));
   const identityOf = identities(chunk);
   for (let series = 0; series < chunk.series; series++) {
-    const { bytes, length } = identityOf(series);
-    const number = draft.table.numberOf(byteSource(bytes), 0, length);
+    const identity = identityOf(series);
+    const number = draft.table.numberOf(identity.source, 0, identity.length);
     draft.table.declareText(number, chunk.type(series) as MetricType, chunk.unit(series));
     draft.samples.append(number, chunk.timesOf(series), chunk.valuesOf(series));
   }

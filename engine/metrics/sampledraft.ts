@@ -66,7 +66,7 @@ export class SeriesRanges implements LabelRanges {
 }
 
 export interface SampleDraftOptions {
-  /** The clock that "a day ahead" is measured by, and that the census counts by. */
+  /** The clock that "a day ahead" is measured by. */
   nowMs: number;
   /** Series that the store has; without it none is refused for being one too many. */
   census?: SeriesCensus | undefined;
@@ -78,14 +78,13 @@ export interface SampleDraftOptions {
  */
 export class SampleDraft {
   readonly #table = new SeriesTable();
-  /** Why a series takes no samples; undefined where it does. */
-  readonly #refused: (string | undefined)[] = [];
+  /** Why series take no samples; a refused series has the number -2 less the place of its reason. */
+  readonly #reasons: string[] = [];
   /** Bytes that stood for a series before, and its number. */
   readonly #aliases = new TextTable();
-  #seriesOfAlias = new Uint32Array(64);
+  #seriesOfAlias = new Int32Array(64);
   readonly #days = new Map<number, SampleColumns>();
   readonly #census: SeriesCensus | undefined;
-  readonly #nowMs: number;
   readonly #secondsMax: number;
   readonly #nanosMax: number;
   readonly #identity = new IdentityWriter();
@@ -96,7 +95,6 @@ export class SampleDraft {
   #rows = 0;
 
   constructor({ nowMs, census }: SampleDraftOptions) {
-    this.#nowMs = nowMs;
     this.#census = census;
     const timeNsMax = BigInt(Math.trunc(nowMs)) * 1_000_000n + futureNsMax;
     this.#secondsMax = Number(timeNsMax / 1_000_000_000n);
@@ -121,18 +119,22 @@ export class SampleDraft {
 
   addAlias(from: number, to: number, series: number): void {
     const alias = this.#aliases.codeOf(this.#source, from, to);
-    if (alias >= this.#seriesOfAlias.length) this.#seriesOfAlias = grown(this.#seriesOfAlias, alias * 2);
+    if (alias === this.#seriesOfAlias.length) {
+      const larger = new Int32Array(alias * 2);
+      larger.set(this.#seriesOfAlias);
+      this.#seriesOfAlias = larger;
+    }
     this.#seriesOfAlias[alias] = series;
   }
 
-  /** The number of a series. One that cannot be stored has a number too: `add` says why its samples are refused. */
+  /** The number of a series. One that cannot be stored has a negative number: `add` says why its samples are refused. */
   addSeries(series: SeriesRanges): number {
     return this.#addSeries(series, this.#source);
   }
 
   /** Takes a sample (whole seconds since the epoch, and nanoseconds of the second), or returns why it cannot be stored. */
   add(series: number, seconds: number, nanos: number, value: number): string | undefined {
-    const reason = this.#refused[series] ?? this.#timeRefusal(seconds, nanos);
+    const reason = series < 0 ? this.#reasons[-2 - series]! : this.#timeRefusal(seconds, nanos);
     if (reason !== undefined) return reason;
     const day = Math.floor(seconds / daySeconds);
     this.#dayOf(day).push(series, (seconds - day * daySeconds) * 1e9 + nanos, value);
@@ -184,31 +186,39 @@ export class SampleDraft {
       identity.push(source.bytes, series.keyFrom[label]!, series.keyTo[label]!);
       identity.push(source.bytes, series.from[label]!, series.to[label]!);
     }
-    const known = this.#table.identities.size;
-    const number = this.#table.numberOf(byteSource(identity.bytes), 0, identity.length);
-    if (number === known) this.#refused.push(this.#refusal(series, source, order));
-    if (this.#refused[number] !== undefined) return number;
+    const known = this.#table.identities.find(identity.source, 0, identity.length);
+    const reason =
+      this.#unitRefusal(series) ?? (known < 0 ? this.#refusal(series, source, order) : undefined);
+    if (reason !== undefined) return this.#refusedNumber(reason);
+    const number = known < 0 ? this.#table.numberOf(identity.source, 0, identity.length) : known;
     this.#table.declare(number, series.type, source, series.unitFrom, series.unitTo);
     return number;
   }
 
-  /** Why samples of a series cannot be stored, or undefined. */
+  #refusedNumber(reason: string): number {
+    const known = this.#reasons.indexOf(reason);
+    return -2 - (known < 0 ? this.#reasons.push(reason) - 1 : known);
+  }
+
+  #unitRefusal({ unitFrom, unitTo }: SeriesRanges): string | undefined {
+    return unitTo - unitFrom > unitBytesMax ? `the unit is longer than ${unitBytesMax} bytes` : undefined;
+  }
+
+  /** Why samples of a new series cannot be stored, or undefined. */
   #refusal(series: SeriesRanges, { bytes }: ByteSource, order: readonly number[]): string | undefined {
+    const { source, length } = this.#identity;
     const nameBytes = series.nameTo - series.nameFrom;
     if (nameBytes === 0) return "the metric has no name";
     if (nameBytes > metricNameBytesMax) return `the metric's name is longer than ${metricNameBytesMax} bytes`;
-    if (series.unitTo - series.unitFrom > unitBytesMax)
-      return `the unit is longer than ${unitBytesMax} bytes`;
     if (order.length > labelsPerSeriesMax) return `more than ${labelsPerSeriesMax} labels`;
     for (const label of order) {
       if (series.keyTo[label]! - series.keyFrom[label]! <= attributeKeyBytesMax) continue;
       const start = bytes.toString("utf8", series.keyFrom[label]!, series.keyFrom[label]! + 40);
       return `label "${start}…" has a key longer than ${attributeKeyBytesMax} bytes`;
     }
-    const { length } = this.#identity;
     if (length > seriesBytesMax) return `name and labels together are longer than ${seriesBytesMax} bytes`;
-    const { high, low } = hashWord(this.#identity.bytes, 0, length);
-    return this.#census?.admit(high, low, this.#nowMs);
+    const { high, low } = hashWord(source.bytes, 0, length);
+    return this.#census?.admit(high, low);
   }
 
   #timeRefusal(seconds: number, nanos: number): string | undefined {

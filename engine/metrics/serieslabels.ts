@@ -1,12 +1,14 @@
 /** Which series there are: metrics, keys of labels and their texts, counted over the series that fall to one thread. */
-import { type Column, columnBytes, hasValue } from "../column.ts";
+
+import { columnBytes, hasValue } from "../column.ts";
 import { checkCaps, checkControl } from "../control.ts";
 import { Failure } from "../failure.ts";
 import type { Filter } from "../filter.ts";
 import { GroupTable } from "../groups.ts";
 import { resultBytesMax } from "../limits.ts";
-import type { CensusTask, ChunkRef, DamagedChunk, Scanned, SeriesAnswer, SeriesTask } from "../protocol.ts";
+import type { CensusTask, ChunkRef, DamagedChunk, SeriesAnswer, SeriesTask } from "../protocol.ts";
 import { rangeInDay } from "../range.ts";
+import { noteSkipped, nothingScanned, type Scanned } from "../scanned.ts";
 import { damageOf, type OpenView, type Pause } from "../search.ts";
 import { SeriesCensus } from "./census.ts";
 import { FingerprintTable } from "./fingerprints.ts";
@@ -31,7 +33,7 @@ export async function countSeries(task: SeriesTask, open: OpenView, pause: Pause
     seen: new FingerprintTable(),
     texts: new GroupTable(1, Math.min(resultBytesMax, control.memoryBytesMax)),
     counts: [],
-    scanned: { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 },
+    scanned: nothingScanned(),
   };
   const damaged: DamagedChunk[] = [];
   for (const ref of task.chunks) {
@@ -53,7 +55,7 @@ function countChunk(counting: Counting, ref: ChunkRef, open: OpenView): void {
   const view = open(ref);
   try {
     if (!maySelect(view, task.name, filter)) {
-      scanned.chunksSkipped++;
+      noteSkipped(scanned, view.header);
       return;
     }
     const chunk = new SeriesView(view);
@@ -97,10 +99,9 @@ function textStager({ task, texts, counts }: Counting, chunk: SeriesView): (plac
     };
   }
   if (task.by === "key") {
-    const columns = keyColumns(chunk);
+    const keysOf = keyReader(chunk);
     return (place) => {
-      for (const { key, column } of columns) {
-        if (!hasValue(column, place)) continue;
+      for (const key of keysOf(place)) {
         texts.stageText(key);
         countStaged();
       }
@@ -115,20 +116,24 @@ function textStager({ task, texts, counts }: Counting, chunk: SeriesView): (plac
   };
 }
 
-function keyColumns({ view }: SeriesView): { key: string; column: Column }[] {
-  return view.header.columns.flatMap(({ role, key }) =>
+/** The keys of a series' labels. */
+function keyReader(chunk: SeriesView): (place: number) => string[] {
+  const { view } = chunk;
+  if (view.rest.kind !== "absent") return (place) => chunk.labels(place).map(([key]) => key);
+  const columns = view.header.columns.flatMap(({ role, key }) =>
     role === "attribute" ? [{ key, column: view.column({ kind: "attribute", key }) }] : [],
   );
+  return (place) => columns.flatMap(({ key, column }) => (hasValue(column, place) ? [key] : []));
 }
 
 /** Notes the series of a chunk as active; a chunk that cannot be read is left to the queries. */
-export function noteSeries({ chunk, tables, nowMs }: CensusTask, open: OpenView): void {
+export function noteSeries({ chunk, tables }: CensusTask, open: OpenView): void {
   const census = new SeriesCensus(tables);
   try {
     const view = open(chunk);
     try {
       const { fingerprints, series } = new SeriesView(view);
-      for (let i = 0; i < series; i++) census.admit(fingerprints[i * 2 + 1]!, fingerprints[i * 2]!, nowMs);
+      for (let i = 0; i < series; i++) census.admit(fingerprints[i * 2 + 1]!, fingerprints[i * 2]!);
     } finally {
       view.close();
     }

@@ -8,7 +8,7 @@ import type { Family, SharedFamilies } from "./prometheus/families.ts";
 export type BodyFormat = "json lines" | keyof typeof formats;
 
 /** What a body holds; the tables, by which series are counted over all threads, are in shared memory. */
-export type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: CensusTables };
+type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: CensusTables };
 
 export interface BodyTask {
   what: BodyContent;

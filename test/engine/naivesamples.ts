@@ -133,7 +133,8 @@ export function naiveAggregate(
       points.set(key, point);
       // Of a gauge's samples only averages are one a series.
       point.values.push(...brought);
-      if (aggregate.op === "distinct") point.texts.add(labels[aggregate.label] ?? "");
+      const text = aggregate.op === "distinct" ? (labels[aggregate.label] ?? "") : "";
+      if (text !== "") point.texts.add(text);
     }
   }
   return new Map([...points].map(([key, { values, texts }]) => [key, reduced(query, values, texts)]));
