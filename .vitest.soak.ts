@@ -4,7 +4,12 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     environment: "node",
-    include: ["test/durability/**/*.test.ts", "test/server/control/{api,members}.test.ts"],
+    include: [
+      "test/durability/**/*.test.ts",
+      "test/server/control/{api,members}.test.ts",
+      "test/server/{alerts,notify}/*.test.ts",
+      "test/server/mutated-bodies.test.ts",
+    ],
     pool: "forks",
     env: { SVC_SOAK: "1" },
     testTimeout: 3_600_000,

@@ -118,6 +118,11 @@ export class BatchDraft {
     return this.#keys.codeOf(this.#scratch.source, 0, to);
   }
 
+  /** The text of the key with this number. */
+  keyText(key: number): string {
+    return this.#keys.textOf(key);
+  }
+
   /** Takes a row, or returns why it cannot be stored. */
   add(row: RowRanges): string | undefined {
     return this.#add(row, this.#source);

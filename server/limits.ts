@@ -67,6 +67,21 @@ export const timeMsMax = 8_640_000_000_000_000;
 export const namedKeyAgeMs = 24 * 60 * 60 * 1000;
 /** And by its content alone, where every row has its own time: long enough for retries of agents that name nothing. */
 export const contentKeyAgeMs = 60 * 60 * 1000;
+/** Events, and links, of one span as JSON text: what the engine takes as one value. */
+export const spanListBytesMax = 256 * KiB;
+
+/** One message of syslog; longer lines are cut, longer counted messages end the connection. */
+export const syslogMessageBytesMax = 1 * MiB;
+/** Messages of syslog are stored together: each batch waits for the disk. */
+export const syslogBatchMs = 50;
+export const syslogBatchBytesMax = 1 * MiB;
+/** Messages of syslog that wait to be stored: beyond it TCP waits and UDP is dropped. */
+export const syslogWaitingBytesMax = 32 * MiB;
+/** Connections of syslog: each may hold a message that is not whole. */
+export const syslogConnectionsMax = 1_024;
+
+/** Metric families whose type is remembered for remote write, about 200 bytes each on every thread. */
+export const metricFamiliesMax = 50_000;
 
 /** Objects and arrays inside each other in a JSON body: no dashboard nests groups this deep, and a thousand levels end a stack. */
 export const jsonDepthMax = 64;

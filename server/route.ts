@@ -56,6 +56,12 @@ export interface RouteBody {
   contentTypes: readonly string[];
 }
 
+/** An error as a protocol writes it. */
+export interface ErrorBody {
+  contentType: string;
+  body: string | Uint8Array;
+}
+
 /** What is told of a route in the API's description. */
 export interface RouteDescription {
   /** What it does, in a few words. */
@@ -84,6 +90,8 @@ export interface Route {
   body: RouteBody | null;
   /** The signal is aborted and 503 answered after this time, counted from the last byte of the request. */
   deadlineMs: number;
+  /** Writes errors in the protocol's own form, given the headers of the request; without it they are `{ "error": … }`. */
+  errorBody?(error: { status: number; message: string }, headers: ReadonlyMap<string, string>): ErrorBody;
   description?: RouteDescription;
   answer(request: ServerRequest): Promise<Reply>;
 }

@@ -12,8 +12,13 @@ import { isLoopbackName } from "./http/access.ts";
 import { healthRoutes } from "./http/health.ts";
 import { openHttp } from "./http/server.ts";
 import type { ListenAddress } from "./http/sockets.ts";
+import { elasticsearchRoutes } from "./ingest/elasticsearch/routes.ts";
 import { Intake } from "./ingest/intake.ts";
+import { lokiRoutes } from "./ingest/loki/routes.ts";
+import { otlpRoutes } from "./ingest/otlp/routes.ts";
+import { remoteWriteRoutes } from "./ingest/prometheus/routes.ts";
 import { ingestRoutes } from "./ingest/routes.ts";
+import { listenSyslog, type SyslogListener } from "./ingest/syslog/listener.ts";
 import { drainMsMax } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
 import type { Caller } from "./route.ts";
@@ -44,6 +49,10 @@ export interface ServiceSettings {
   metricSeriesMax?: number;
   scanThreads?: number;
   ingestThreads?: number;
+  /** Messages of logs that are JSON objects become attributes, unless the sender says otherwise. */
+  flattensJson?: boolean;
+  /** Where syslog is taken, over TCP and UDP; undefined takes none. */
+  syslogAddress?: ListenAddress;
   queryDeadlineMs: number;
   queryMemoryBytes: number;
   log: (level: StoreEvent["level"], message: string) => void;
@@ -52,6 +61,8 @@ export interface ServiceSettings {
 export interface Service {
   /** `http://127.0.0.1:8080` */
   url: string;
+  /** Where syslog is taken, over TCP and UDP; undefined where none is. */
+  syslogPort: number | undefined;
   store: Store;
   adminTokenPath: string;
   /** "made": this start wrote the file. */
@@ -72,16 +83,28 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     const state = await openState(join(settings.dataDir, "control"));
     closers.push(() => state.close());
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
-    const { http, intake, control, adminToken } = await serve(settings, store, state);
+    const { http, intake, metrics, control, adminToken } = await serve(settings, store, state);
     closers.push(() => control.close());
     closers.push(() => intake.close());
     closers.push(() => http.close(drainMsMax));
+    const syslog = await syslogOf(settings, intake, metrics);
+    if (syslog !== undefined) closers.push(() => syslog.close());
     const adminTokenPath = join(settings.dataDir, adminTokenFile);
-    return { url: urlOf(settings.address.host, http.port), store, adminTokenPath, adminToken, close };
+    const url = urlOf(settings.address.host, http.port);
+    return { url, syslogPort: syslog?.port, store, adminTokenPath, adminToken, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+async function syslogOf(
+  { syslogAddress, log }: ServiceSettings,
+  intake: Intake,
+  metrics: Metrics,
+): Promise<SyslogListener | undefined> {
+  if (syslogAddress === undefined) return undefined;
+  return listenSyslog({ address: syslogAddress, intake, metrics, log: (message) => log("error", message) });
 }
 
 async function openStoreOf(settings: ServiceSettings): Promise<Store> {
@@ -119,11 +142,12 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   readStoreMetrics(metrics, store, state);
   const tokens = new Tokens(state, now);
   const adminToken = await ensureAdminToken(tokens, settings.dataDir, now());
-  const { ingestThreads } = settings;
+  const { ingestThreads, flattensJson = false } = settings;
   const intake = new Intake({
     store,
     metrics,
     now,
+    flattensJson,
     ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),
   });
   const control = openControl({
@@ -140,6 +164,10 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   const routes = withApiRoutes([
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
     ...ingestRoutes(intake),
+    ...otlpRoutes(intake),
+    ...lokiRoutes(intake),
+    ...remoteWriteRoutes(intake),
+    ...elasticsearchRoutes(intake),
     searches.route(logsSearch),
     searches.route(timeseriesSearch),
     searches.route(patternsSearch),
@@ -159,7 +187,7 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
       metrics,
       log: (message) => settings.log("error", message),
     });
-    return { http, intake, control, adminToken };
+    return { http, intake, metrics, control, adminToken };
   } catch (error) {
     await control.close();
     await intake.close();

@@ -1,12 +1,13 @@
-/** Bodies as they come over the wire: plain, gzip or zstd. */
+/** Bodies as they come over the wire: plain, gzip or zstd, and snappy where a protocol says so. */
 
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
+import snappy from "snappyjs";
 import { zstdFramesMax } from "./limits.ts";
 import { Refusal } from "./route.ts";
 import { ZstdFrames } from "./zstd-frame.ts";
 
 const encodings = ["identity", "gzip", "zstd"] as const;
-export type Encoding = (typeof encodings)[number];
+export type Encoding = (typeof encodings)[number] | "snappy";
 
 /** What Content-Encoding says. Throws Refusal 415 for one that is not known. */
 export function encodingOf(headers: ReadonlyMap<string, string>): Encoding {
@@ -30,6 +31,7 @@ export function unpacked(body: Uint8Array, encoding: Encoding, bytesMax: number)
   if (encoding === "identity") return body;
   try {
     if (encoding === "gzip") return gunzipSync(body, { maxOutputLength: bytesMax });
+    if (encoding === "snappy") return unpackedSnappy(body, bytesMax);
     return unpackedZstd(body, bytesMax);
   } catch (error) {
     if (error instanceof Refusal) throw error;
@@ -60,6 +62,21 @@ function unpackedZstd(body: Uint8Array, bytesMax: number): Uint8Array {
     if (bytes > bytesMax) throw tooLarge(bytesMax);
   }
   return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+}
+
+/** An element of three bytes stands for 64 bytes at most (https://github.com/google/snappy, "format_description.txt"). */
+const snappyRatioMax = 22;
+
+/** One block, as Loki and Prometheus send it: the plain length comes first, and is not believed before it is checked. */
+function unpackedSnappy(body: Uint8Array, bytesMax: number): Uint8Array {
+  let bytes = 0;
+  for (let i = 0; i < Math.min(body.length, 5); i++) {
+    bytes += (body[i]! & 0x7f) * 2 ** (7 * i);
+    if (body[i]! < 0x80) break;
+  }
+  if (bytes > bytesMax) throw tooLarge(bytesMax);
+  if (bytes > body.length * snappyRatioMax) throw new Error("it claims to be larger than it can be");
+  return snappy.uncompress(body);
 }
 
 function tooLarge(bytesMax: number): Refusal {

@@ -69,6 +69,18 @@ const flags = {
   },
   "scan-threads": { ...threads, help: "threads that search", defaultSays: "one a core" },
   "ingest-threads": { ...threads, help: "threads that read what is sent", defaultSays: "half of the cores" },
+  "flatten-json": {
+    value: null,
+    help: "makes attributes of log messages that are JSON objects, unless the sender says otherwise",
+    default: "false",
+    parse: one(onOrOff),
+  },
+  syslog: {
+    value: "HOST:PORT",
+    help: "takes syslog there, over TCP and UDP, without any token",
+    defaultSays: "none is taken",
+    parse: one(parseHostPort),
+  },
   config: configFlag,
 } as const;
 
@@ -104,6 +116,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
   const columnCacheBytes = settings["column-cache"];
   const scanThreads = settings["scan-threads"];
   const ingestThreads = settings["ingest-threads"];
+  const { syslog } = settings;
   return {
     dataDir: resolve(settings.data),
     address: listen,
@@ -111,6 +124,8 @@ function serviceSettings(settings: Settings<typeof flags>) {
     hostNames: settings["host-name"] ?? [],
     queryDeadlineMs: settings["query-deadline"],
     queryMemoryBytes: settings["query-memory"],
+    flattensJson: settings["flatten-json"],
+    ...(syslog === null ? {} : { syslogAddress: syslog }),
     ...(retention === null ? {} : { retentionAgeMs: retention }),
     ...(retentionBytes === null ? {} : { retentionBytes }),
     ...(columnCacheBytes === null ? {} : { columnCacheBytes }),

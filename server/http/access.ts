@@ -50,7 +50,7 @@ const anonymous: Caller = {
 export function admit(head: Head, permission: Permission | null, rules: AccessRules): Caller {
   checkHost(head, rules);
   if (permission === null) return anonymous;
-  const token = tokenOf(head);
+  const token = tokenOf(head, permission);
   const caller = token === null ? anonymousCaller(head, rules, permission) : bearer(token, rules);
   if (!permissionsOf[caller.role].includes(permission)) {
     throw new Refusal(
@@ -64,7 +64,7 @@ export function admit(head: Head, permission: Permission | null, rules: AccessRu
 /** Who sent a request, whether it was allowed or not; null where the token is none. */
 export function callerOf(head: Head, rules: AccessRules): Caller | null {
   try {
-    const token = tokenOf(head);
+    const token = tokenOf(head, "ingest");
     return token === null ? anonymous : rules.callerOf(token);
   } catch (error) {
     if (error instanceof Refusal) return null;
@@ -72,15 +72,26 @@ export function callerOf(head: Head, rules: AccessRules): Caller | null {
   }
 }
 
-/** `Authorization: Bearer …`, or the bare token; null without the header. */
-function tokenOf(head: Head): string | null {
+/**
+ * `Authorization: Bearer …`, or the bare token; null without the header. Agents that send telemetry may know other forms only: `Basic`
+ * with the token as the password, and Elasticsearch's `ApiKey` with the token as the key.
+ */
+function tokenOf(head: Head, permission: Permission): string | null {
   const header = head.headers.get("authorization")?.trim();
   if (header === undefined) return null;
-  const [, scheme, rest] = /^(?:(\S+)\s+)?(\S+)$/.exec(header) ?? [];
-  if (rest === undefined || (scheme !== undefined && scheme.toLowerCase() !== "bearer")) {
+  const [, scheme = "bearer", rest] = /^(?:(\S+)\s+)?(\S+)$/.exec(header) ?? [];
+  const isPair = permission === "ingest" && ["basic", "apikey"].includes(scheme.toLowerCase());
+  if (rest !== undefined && isPair) return secretOf(rest);
+  if (rest === undefined || scheme.toLowerCase() !== "bearer") {
     throw unauthorized("the Authorization header must be `Bearer TOKEN`");
   }
   return rest;
+}
+
+/** What stands behind the colon of a pair in Base64; without a colon all of it. */
+function secretOf(pair: string): string {
+  const text = Buffer.from(pair, "base64").toString("utf8");
+  return text.slice(text.indexOf(":") + 1);
 }
 
 function bearer(token: string, rules: AccessRules): Caller {

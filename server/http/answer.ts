@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { Failure } from "../../engine/index.ts";
-import type { Reply } from "../route.ts";
+import type { ErrorBody, Reply } from "../route.ts";
 import { jsonReply, Refusal, tryLater } from "../route.ts";
 
 /** No cache keeps telemetry, no page frames it, no browser guesses at its type; and no other site may read it. */
@@ -15,13 +15,22 @@ export const securityHeaders = {
 } as const;
 
 /** Errors that are not the client's are logged with a number that the answer bears, and nothing else of them. */
-export function replyOf(error: unknown, log: (message: string) => void): Reply {
-  const refusal = refusalOf(error);
-  if (refusal)
-    return jsonReply({ error: refusal.message, ...refusal.details }, refusal.status, refusal.headers);
+export function replyOf(
+  error: unknown,
+  log: (message: string) => void,
+  errorBody?: (error: Refusal) => ErrorBody,
+): Reply {
+  const refusal = refusalOf(error) ?? internal(error, log);
+  const { status, headers, message } = refusal;
+  if (errorBody === undefined) return jsonReply({ error: message, ...refusal.details }, status, headers);
+  const { contentType, body } = errorBody(refusal);
+  return { status, headers: { "Content-Type": contentType, ...headers }, body };
+}
+
+function internal(error: unknown, log: (message: string) => void): Refusal {
   const id = randomBytes(6).toString("hex");
   log(`request ${id} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-  return jsonReply({ error: `an internal error, logged by the server as ${id}` }, 500);
+  return new Refusal(500, `an internal error, logged by the server as ${id}`);
 }
 
 function refusalOf(error: unknown): Refusal | null {

@@ -100,15 +100,16 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
 /** Never rejects: whatever goes wrong becomes an answer, or a line in the log when it is too late for one. */
 async function handle(state: State, head: Head, exchange: Exchange): Promise<void> {
   state.inFlight.add(exchange);
-  let routePath = "none";
+  let route: Route | undefined;
   let reply: Reply;
   try {
     const match = gate(state, head);
-    routePath = match.route.path;
+    route = match.route;
     reply = await answer(state, head, exchange, match);
   } catch (error) {
-    reply = replyOf(error, state.options.log);
-    tellRefusal(state.options, head, routePath, error);
+    const write = route?.errorBody?.bind(route);
+    reply = replyOf(error, state.options.log, write && ((refusal) => write(refusal, head.headers)));
+    tellRefusal(state.options, head, route?.path ?? "none", error);
   }
   exchange.release();
   try {
@@ -122,7 +123,7 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
   }
   reply.onEnd?.();
   const status = exchange.gone ? "gone" : String(reply.status);
-  state.requests.add(1, { route: routePath, status });
+  state.requests.add(1, { route: route?.path ?? "none", status });
   state.inFlight.delete(exchange);
   if (state.inFlight.size === 0) state.onIdle?.();
 }

@@ -4,11 +4,13 @@ import {
   BatchDraft,
   type CensusTables,
   type EncodedBatch,
+  type LogRow,
   type RowSignal,
   SampleDraft,
   SeriesCensus,
 } from "../../engine/index.ts";
 import { ingestKeysMax } from "../limits.ts";
+import { flattenedRow, mayBeJson, rowOfRanges } from "./flat-message.ts";
 import { JsonLines } from "./json-lines.ts";
 import { RowProblem } from "./json-row.ts";
 import { LogForm } from "./log-form.ts";
@@ -26,6 +28,12 @@ export interface BatchReader {
   finish(): EncodedBatch;
 }
 
+export interface ReaderOptions {
+  arrivalMs: number;
+  /** Messages of logs that are JSON objects become attributes. */
+  flattensJson: boolean;
+}
+
 /** Of signals that are stored as rows. Escapes in strings are decoded in place: the body is not to be read again. */
 export class RowReader implements BatchReader {
   readonly #body: Buffer;
@@ -33,10 +41,12 @@ export class RowReader implements BatchReader {
   /** Reads rows of the usual shape, where there are enough of them to be worth it. */
   readonly #lines: JsonLines | undefined;
   readonly #readUnusual: (text: string) => ReadRow;
+  readonly #flattensJson: boolean;
   #logs: LogForm | undefined;
   #untimed = 0;
 
-  constructor(signal: RowSignal, body: Buffer, arrivalMs: number) {
+  constructor(signal: RowSignal, body: Buffer, { arrivalMs, flattensJson }: ReaderOptions) {
+    this.#flattensJson = flattensJson && signal === "logs";
     this.#body = body;
     this.#draft = new BatchDraft(signal, { nowMs: arrivalMs });
     this.#draft.read(body);
@@ -52,10 +62,19 @@ export class RowReader implements BatchReader {
 
   take(from: number, to: number): string | undefined {
     const usual = this.#lines?.read(from, to);
-    if (usual !== undefined) return this.#draft.add(usual);
+    if (usual !== undefined && !(this.#flattensJson && mayBeJson(usual, this.#body))) {
+      return this.#draft.add(usual);
+    }
+    if (usual !== undefined) return this.#addText(rowOfRanges(usual, this.#body, this.#draft));
     const { row, timed } = this.#readUnusual(this.#body.toString("utf8", from, to));
-    this.#checkKeys(row.attributes);
+    const reason = this.#addText(row);
     if (!timed) this.#untimed++;
+    return reason;
+  }
+
+  #addText(given: LogRow): string | undefined {
+    const row = this.#flattensJson ? flattenedRow(given) : given;
+    this.#checkKeys(row.attributes);
     return this.#draft.addLogRow(row);
   }
 

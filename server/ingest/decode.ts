@@ -6,16 +6,20 @@ import { ingestRowsMax, refusedRowsListed } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { unpacked } from "../unpack.ts";
 import { type BatchReader, RowReader, SampleReader } from "./batch-reader.ts";
+import { formats } from "./formats.ts";
 import { RowProblem } from "./json-row.ts";
 import type { BodyTask, DecodedBody, RefusedKind, RefusedLine } from "./protocol.ts";
+import { tooManyRows } from "./row-sink.ts";
 import { eachRow } from "./rows.ts";
 
 /** Never throws for what the sender did: that comes back as data. */
 export function decodeBody(task: BodyTask): DecodedBody {
   try {
     const body = unpacked(task.body, task.encoding, task.unpackedBytesMax);
-    return decodeRows(task, body);
+    return task.format === "json lines" ? decodeRows(task, body) : decodeFormat(task, task.format, body);
   } catch (error) {
+    if (error instanceof RangeError)
+      return { ok: false, status: 400, message: "the body is nested too deeply" };
     if (!(error instanceof Refusal)) throw error;
     return { ok: false, status: error.status, message: error.message };
   }
@@ -35,7 +39,7 @@ interface Reading {
 
 function decodeRows(task: BodyTask, bytes: Uint8Array): DecodedBody {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const key = task.wantsContentKey ? contentKey(task.sender, body) : null;
+  const key = task.wantsContentKey ? contentKey(`${task.sender}${optionsOf(task)}`, body) : null;
   const reader = readerOf(task, body);
   const reading: Reading = {
     reader,
@@ -58,10 +62,30 @@ function decodeRows(task: BodyTask, bytes: Uint8Array): DecodedBody {
   };
 }
 
-function readerOf({ what, arrivalMs }: BodyTask, body: Buffer): BatchReader {
+function decodeFormat(task: BodyTask, name: keyof typeof formats, bytes: Uint8Array): DecodedBody {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const sink = formats[name](body, task);
+  const batch = sink.finish();
+  const isKnowable = task.wantsContentKey && sink.untimed === 0 && batch.rows > 0;
+  return {
+    ok: true,
+    batch,
+    unpackedBytes: body.length,
+    contentKey: isKnowable
+      ? contentKey(`${task.sender}\0${name}\0${task.index}${optionsOf(task)}`, body)
+      : null,
+    answer: sink.answer,
+    families: sink.families,
+    refusedByKind: [...sink.refusedByKind],
+    refused: sink.refused,
+  };
+}
+
+function readerOf(task: BodyTask, body: Buffer): BatchReader {
+  const { what, arrivalMs } = task;
   return what.signal === "metrics"
     ? new SampleReader(body, arrivalMs, what.census)
-    : new RowReader(what.signal, body, arrivalMs);
+    : new RowReader(what.signal, body, task);
 }
 
 function readRow(reading: Reading, from: number, to: number, line: number): void {
@@ -80,14 +104,14 @@ function readRow(reading: Reading, from: number, to: number, line: number): void
   }
 }
 
-const tooManyRows = new Refusal(
-  413,
-  `the body has more than ${ingestRowsMax} rows: send it in smaller parts`,
-);
-
 function refuse(reading: Reading, kind: RefusedKind, line: number, reason: string): void {
   reading.refusedByKind.set(kind, (reading.refusedByKind.get(kind) ?? 0) + 1);
   if (reading.refused.length < refusedRowsListed) reading.refused.push({ line, reason });
+}
+
+/** What else decides which rows a body becomes. */
+function optionsOf({ flattensJson }: BodyTask): string {
+  return flattensJson ? "\0flat" : "";
 }
 
 /** The sender's own rows only: two senders may well log the same line in the same nanosecond. */

@@ -15,24 +15,32 @@ import {
 import type { Counter, Metrics } from "../metrics.ts";
 import { Refusal, tryLater } from "../route.ts";
 import type { Encoding } from "../unpack.ts";
-import type { BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./protocol.ts";
+import { Families } from "./prometheus/families.ts";
+import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./protocol.ts";
 
 export interface IntakeOptions {
   store: Store;
   metrics: Metrics;
   /** Decoding threads; by default half of the cores, for the scans and the disk need the others. */
   threads?: number;
+  /** Whether messages of logs that are JSON objects become attributes, where the sender does not say. */
+  flattensJson?: boolean;
   now: () => number;
 }
 
 export interface IntakeBody {
   signal: Signal;
+  format: BodyFormat;
   body: Uint8Array<ArrayBuffer>;
   encoding: Encoding;
   /** Id of the token that sent it. */
   sender: string;
   /** What the sender calls this body; one that comes again under the same name adds nothing. */
   key: string | null;
+  /** Messages of logs that are JSON objects become attributes; undefined leaves it to the server's setting. */
+  flattensJson?: boolean | undefined;
+  /** Where rows go that name no index themselves (Elasticsearch). */
+  index?: string;
 }
 
 export interface Taken {
@@ -43,6 +51,8 @@ export interface Taken {
   errors: RefusedLine[];
   /** The body was taken before; nothing was added. */
   duplicate: boolean;
+  /** What the decoder would have answered to the sender, where the protocol tells of each row. */
+  answer?: string;
 }
 
 interface Job {
@@ -64,6 +74,7 @@ export class Intake {
   readonly #pool: Tinypool;
   readonly #threads: number;
   readonly #counters: Counters;
+  readonly #families = new Families();
   readonly #waiting: Job[] = [];
   #waitingBytes = 0;
   #working = 0;
@@ -96,14 +107,31 @@ export class Intake {
     if (!decoded.ok) throw new Refusal(decoded.status, decoded.message);
     const refused = decoded.refusedByKind.reduce((sum, [, rows]) => sum + rows, 0);
     const appended = await this.#append(decoded, body);
-    return { accepted: appended.rows, refused, errors: decoded.refused, duplicate: appended.duplicate };
+    if (decoded.families !== undefined) this.#families.add(body.sender, decoded.families);
+    const { answer } = decoded;
+    return {
+      accepted: appended.rows,
+      refused,
+      errors: decoded.refused,
+      duplicate: appended.duplicate,
+      ...(answer === undefined ? {} : { answer }),
+    };
   }
 
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
 
-  #decode({ signal, body, encoding, sender, key }: IntakeBody): Promise<DecodedBody> {
+  #decode({
+    signal,
+    format,
+    body,
+    encoding,
+    sender,
+    key,
+    index = "",
+    flattensJson,
+  }: IntakeBody): Promise<DecodedBody> {
     if (this.#waitingBytes + body.length > decodeWaitingBytesMax) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }
@@ -112,12 +140,16 @@ export class Intake {
     const { store } = this.#options;
     const task: BodyTask = {
       what: signal === "metrics" ? { signal, census: store.seriesCensus() } : { signal },
+      format,
       body,
       encoding,
       sender,
       arrivalMs,
       unpackedBytesMax: ingestUnpackedBytesMax,
-      wantsContentKey: key === null,
+      wantsContentKey: key === null && format !== "syslog",
+      flattensJson: flattensJson ?? this.#options.flattensJson ?? false,
+      index,
+      families: this.#families.shared,
     };
     return new Promise((resolve, reject) => {
       this.#waiting.push({ task, resolve, reject });

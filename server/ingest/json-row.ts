@@ -125,6 +125,18 @@ export function attributesOf(
   return flat;
 }
 
+/** Every field but some as text, nested objects flattened with dots; of two values under one name the first stays. */
+export function flatFields(
+  json: Json,
+  fields: ReadonlySet<string>,
+  onNumber: OnNumber,
+): Record<string, string> {
+  const flat: Record<string, string> = Object.create(null);
+  const into = { flat, keys: 0, what: "attributes", onNumber };
+  for (const key in json) if (!fields.has(key)) put(key, json[key], 1, into);
+  return flat;
+}
+
 /** Most rows come with text only: then the parsed object is used as it is. */
 function isFlat(attributes: object): attributes is Record<string, string> {
   for (const key in attributes) {

@@ -2,12 +2,17 @@
 
 import type { CensusTables, EncodedBatch, RowSignal } from "../../engine/index.ts";
 import type { Encoding } from "../unpack.ts";
+import type { formats } from "./formats.ts";
+import type { Family, SharedFamilies } from "./prometheus/families.ts";
+
+export type BodyFormat = "json lines" | keyof typeof formats;
 
 /** What a body holds; the tables, by which series are counted over all threads, are in shared memory. */
 type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: CensusTables };
 
 export interface BodyTask {
   what: BodyContent;
+  format: BodyFormat;
   /** Transferred: gone from the sending thread. */
   body: Uint8Array<ArrayBuffer>;
   encoding: Encoding;
@@ -17,6 +22,12 @@ export interface BodyTask {
   sender: string;
   /** Whether the body is to be known again by its content. */
   wantsContentKey: boolean;
+  /** Messages of logs that are JSON objects become attributes. */
+  flattensJson: boolean;
+  /** What senders of remote write told of metric families before. */
+  families: SharedFamilies;
+  /** Where rows go that name no index themselves (Elasticsearch). */
+  index: string;
 }
 
 export type RefusedKind = "encoding" | "json" | "field" | "row";
@@ -36,6 +47,10 @@ export type DecodedBody =
       /** Tells this body from any other of the sender; null where that was not wanted, or a row had no time of its own. */
       contentKey: string | null;
       refusedByKind: [RefusedKind, number][];
+      /** What the sender is to be answered, where the protocol tells of each row. */
+      answer?: string | undefined;
+      /** What the body tells of metric families. */
+      families?: Family[] | undefined;
       /** In the order of lines, the first ones only. */
       refused: RefusedLine[];
     }

@@ -1,11 +1,12 @@
 /** POST /api/v1/ingest/{logs|spans|metrics|profiles|kubernetes_resources} */
 
 import type { Signal } from "../../engine/index.ts";
+import { shown } from "../fields.ts";
 import { idempotencyKeyLengthMax, ingestBodyBytesMax } from "../limits.ts";
 import type { Reply, Route, ServerRequest } from "../route.ts";
 import { jsonReply, Refusal } from "../route.ts";
 import { encodingOf } from "../unpack.ts";
-import type { Intake } from "./intake.ts";
+import type { Intake, IntakeBody } from "./intake.ts";
 
 /** JSON lines have no registered type, so every name in use will do; but not curl's default, whose `-d` eats the newlines. */
 const contentTypes = [
@@ -44,10 +45,9 @@ export function ingestRoutes(intake: Intake): Route[] {
 async function ingest(intake: Intake, signal: Signal, request: ServerRequest): Promise<Reply> {
   const taken = await intake.take({
     signal,
-    body: request.body,
+    format: "json lines",
     encoding: encodingOf(request.headers),
-    sender: request.caller.tokenId ?? "",
-    key: keyOf(request),
+    ...sentBy(request),
   });
   const first = taken.errors[0];
   if (taken.accepted > 0 || first === undefined) return jsonReply(taken);
@@ -55,6 +55,26 @@ async function ingest(intake: Intake, signal: Signal, request: ServerRequest): P
   return jsonReply({ error: `${rows} refused; line ${first.line}: ${first.reason}`, ...taken }, 400);
 }
 
+/** What is the same for every protocol. Throws Refusal 400 where a header cannot be used. */
+export function sentBy(request: ServerRequest): Pick<IntakeBody, "body" | "sender" | "key" | "flattensJson"> {
+  return {
+    body: request.body,
+    sender: request.caller.tokenId ?? "",
+    key: keyOf(request),
+    flattensJson: flattensJsonOf(request),
+  };
+}
+
+/** `flatten-json` as a header, or as a parameter of the address for senders that cannot set headers. */
+function flattensJsonOf({ headers, query }: ServerRequest): boolean | undefined {
+  const text = headers.get("flatten-json") ?? query.get("flatten-json");
+  if (text === undefined || text === null) return undefined;
+  if (["", "true", "1"].includes(text)) return true;
+  if (["false", "0"].includes(text)) return false;
+  throw new Refusal(400, `flatten-json must be true or false, got ${shown(text)}`);
+}
+
+/** What the sender calls the body; null where it does not. */
 function keyOf(request: ServerRequest): string | null {
   const key = request.headers.get("idempotency-key");
   if (key === undefined) return null;

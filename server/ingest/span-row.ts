@@ -33,7 +33,7 @@ export const spanKinds = ["internal", "server", "client", "producer", "consumer"
 /** In the order of OpenTelemetry's numbers, from 0. */
 export const statusCodes = ["unset", "ok", "error"] as const;
 
-const ownNames: ReadonlySet<string> = new Set(spanKeys);
+export const ownNames: ReadonlySet<string> = new Set(spanKeys);
 const fields = new Set([
   "traceId",
   "spanId",
@@ -77,22 +77,22 @@ function idText(json: Json, name: string, digits: number): string | null {
   return /^0*$/.test(value) ? null : value.toLowerCase();
 }
 
-function idOf(json: Json, name: string, digits: number): string {
+export function idOf(json: Json, name: string, digits: number): string {
   const id = idText(json, name, digits);
   if (id === null) throw new RowProblem("field", `${name} must not be all zeros`);
   return id;
 }
 
-function parentOf(json: Json): string | null {
+export function parentOf(json: Json): string | null {
   const isNone = !isGiven(json.parentSpanId) || json.parentSpanId === "";
   return isNone ? null : idText(json, "parentSpanId", spanIdDigits);
 }
 
-function kindOf({ kind }: Json): string | null {
+export function kindOf({ kind }: Json): string | null {
   return wordOf("kind", kind, ["unspecified", ...spanKinds], "SPAN_KIND_");
 }
 
-function statusOf({ statusCode }: Json): string | null {
+export function statusOf({ statusCode }: Json): string | null {
   return wordOf("statusCode", statusCode, statusCodes, "STATUS_CODE_");
 }
 

@@ -1,0 +1,136 @@
+/**
+ * POST /_bulk, and what agents ask of Elasticsearch before they send there: who it is, whether its licence holds, and whether
+ * templates and policies stand that they would else set up. Rows need none, so every one stands.
+ */
+
+import { ingestBodyBytesMax, jsonBodyBytesMax } from "../../limits.ts";
+import type { ErrorBody, Reply, Route, ServerRequest } from "../../route.ts";
+import { jsonReply } from "../../route.ts";
+import { encodingOf } from "../../unpack.ts";
+import type { Intake } from "../intake.ts";
+import { sentBy } from "../routes.ts";
+
+/** The version whose bulk API is spoken; official clients look at the header, too. */
+const version = "8.17.0";
+const productHeader = { "X-Elastic-Product": "Elasticsearch" };
+
+const contentTypes = [
+  "application/x-ndjson",
+  "application/json",
+  "application/vnd.elasticsearch+x-ndjson",
+  "application/vnd.elasticsearch+json",
+  "text/plain",
+  "",
+];
+
+const about = {
+  name: "svc",
+  cluster_name: "svc",
+  cluster_uuid: "c3ZjLXN2Yy1zdmMtc3ZjLQ",
+  version: {
+    number: version,
+    build_flavor: "default",
+    build_type: "tar",
+    build_hash: "0",
+    build_date: "2025-01-01T00:00:00.000Z",
+    build_snapshot: false,
+    lucene_version: "9.12.0",
+    minimum_wire_compatibility_version: "7.17.0",
+    minimum_index_compatibility_version: "7.0.0",
+  },
+  tagline: "You Know, for Search",
+};
+const license = { status: "active", uid: "svc", type: "basic", mode: "basic", issue_date_in_millis: 0 };
+const health = { cluster_name: "svc", status: "green", timed_out: false, number_of_nodes: 1 };
+
+/** What is asked for, and the answer. */
+const facts: Readonly<Record<string, object>> = {
+  "/_license": { license },
+  "/_xpack": { license, features: { ilm: { available: true, enabled: true } } },
+  "/_cluster/health": health,
+  "/_nodes/http": { cluster_name: "svc", nodes: {} },
+};
+
+/** What agents set up unless it stands. */
+const fixtures = [
+  "/_ilm/policy/{name}",
+  "/_index_template/{name}",
+  "/_component_template/{name}",
+  "/_template/{name}",
+  "/_data_stream/{name}",
+  "/_ingest/pipeline/{name}",
+  "/_alias/{name}",
+];
+
+export function elasticsearchRoutes(intake: Intake): Route[] {
+  const asked = Object.entries(facts).map(([path, fact]) => given(path, fact, "ingest"));
+  return [
+    given("/", about, null),
+    ...asked,
+    ...fixtures.flatMap((path) => [given(path, {}, "ingest"), setUp(path)]),
+    ...(["POST", "PUT"] as const).flatMap((method) =>
+      ["/_bulk", "/{index}/_bulk"].map((path) => bulkRoute(intake, method, path)),
+    ),
+  ];
+}
+
+function given(path: string, answer: object, permission: "ingest" | null): Route {
+  return {
+    method: "GET",
+    path,
+    permission,
+    body: null,
+    deadlineMs: 10_000,
+    errorBody,
+    answer: async () => jsonReply(answer, 200, productHeader),
+  };
+}
+
+function setUp(path: string): Route {
+  return {
+    method: "PUT",
+    path,
+    permission: "ingest",
+    body: { bytesMax: jsonBodyBytesMax, contentTypes },
+    deadlineMs: 10_000,
+    errorBody,
+    answer: async () => jsonReply({ acknowledged: true }, 200, productHeader),
+  };
+}
+
+function bulkRoute(intake: Intake, method: "POST" | "PUT", path: string): Route {
+  return {
+    method,
+    path,
+    permission: "ingest",
+    body: { bytesMax: ingestBodyBytesMax, contentTypes },
+    deadlineMs: 60_000,
+    errorBody,
+    answer: (request) => bulk(intake, request),
+  };
+}
+
+async function bulk(intake: Intake, request: ServerRequest): Promise<Reply> {
+  const { answer = "" } = await intake.take({
+    signal: "logs",
+    format: "elasticsearch bulk",
+    encoding: encodingOf(request.headers),
+    ...sentBy(request),
+    index: request.params.index ?? "",
+  });
+  return { status: 200, headers: { "Content-Type": "application/json", ...productHeader }, body: answer };
+}
+
+const typeOfStatus: Readonly<Record<number, string>> = {
+  400: "parse_exception",
+  401: "security_exception",
+  403: "security_exception",
+  429: "es_rejected_execution_exception",
+  503: "unavailable_shards_exception",
+};
+
+function errorBody({ status, message }: { status: number; message: string }): ErrorBody {
+  const cause = { type: typeOfStatus[status] ?? "exception", reason: message };
+  const error = { root_cause: [cause], ...cause };
+  return { contentType: "application/json", body: JSON.stringify({ error, status }) };
+}

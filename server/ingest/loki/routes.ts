@@ -1,0 +1,39 @@
+/** POST /loki/api/v1/push: what promtail, Grafana Alloy, Fluent Bit and Vector send to Loki. */
+
+import { ingestBodyBytesMax } from "../../limits.ts";
+import type { Reply, Route, ServerRequest } from "../../route.ts";
+import { Refusal } from "../../route.ts";
+import { encodingOf } from "../../unpack.ts";
+import type { Intake } from "../intake.ts";
+import { sentBy } from "../routes.ts";
+
+const jsonType = "application/json";
+const protobufType = "application/x-protobuf";
+
+/** The tenant, `X-Scope-OrgID`, is ignored: the token tells who sends. */
+export function lokiRoutes(intake: Intake): Route[] {
+  return ["/loki/api/v1/push", "/api/prom/push"].map((path) => ({
+    method: "POST",
+    path,
+    permission: "ingest",
+    body: { bytesMax: ingestBodyBytesMax, contentTypes: [jsonType, protobufType] },
+    deadlineMs: 60_000,
+    errorBody: ({ message }) => ({ contentType: "text/plain; charset=utf-8", body: `${message}\n` }),
+    answer: (request) => push(intake, request),
+  }));
+}
+
+/** As Loki does, 400 tells of refused entries even where others were taken; agents do not send such a body again. */
+async function push(intake: Intake, request: ServerRequest): Promise<Reply> {
+  const isJson = (request.headers.get("content-type") ?? "").trim().toLowerCase().startsWith(jsonType);
+  const { accepted, refused, errors } = await intake.take({
+    signal: "logs",
+    format: isJson ? "loki json" : "loki",
+    encoding: isJson ? encodingOf(request.headers) : "snappy",
+    ...sentBy(request),
+  });
+  const first = errors[0];
+  if (first === undefined) return { status: 204, body: "" };
+  const rows = `${refused} of ${accepted + refused} entries were refused`;
+  throw new Refusal(400, `${rows}; entry ${first.line}: ${first.reason}`);
+}

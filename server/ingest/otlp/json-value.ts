@@ -1,0 +1,167 @@
+/** Values of OTLP in its JSON form (https://protobuf.dev/programming-guides/json/, with ids in hexadecimal). */
+
+import { shown } from "../../fields.ts";
+import { flatDepthMax, flatKeysMax } from "../../limits.ts";
+import { isGiven, type Json, RowProblem, wrongField } from "../json-row.ts";
+import { doubleJson, nestingMax } from "./wire-value.ts";
+
+/** Attributes on their way: later values of a key replace earlier ones. */
+export interface Attributes {
+  texts: Record<string, string>;
+  keys: number;
+  /** Names that belong to the signal: an attribute that is named so becomes `attributes.<name>`. */
+  own: ReadonlySet<string>;
+}
+
+export function noAttributes(own: ReadonlySet<string>): Attributes {
+  return { texts: Object.create(null), keys: 0, own };
+}
+
+/** Attributes that can be added to without changing these. */
+export function copyOf({ texts, own }: Attributes): Attributes {
+  return { texts: Object.assign(Object.create(null), texts), keys: 0, own };
+}
+
+export function putAttribute(attributes: Attributes, key: string, text: string): void {
+  if (attributes.texts[key] === undefined && ++attributes.keys > flatKeysMax) {
+    throw new RowProblem("field", `more than ${flatKeysMax} attributes`);
+  }
+  attributes.texts[key] = text;
+}
+
+/** Adds a list of KeyValue, nested maps flattened with dots. Throws RowProblem. */
+export function addAttributes(attributes: Attributes, list: unknown, path: string): void {
+  addPairs(attributes, list, path, "", 1);
+}
+
+function addPairs(attributes: Attributes, list: unknown, path: string, prefix: string, depth: number): void {
+  for (const pair of objectsOf(list, path)) {
+    const key = typeof pair.key === "string" ? pair.key : stringOf(pair.key, `${path}.key`);
+    const name = prefix === "" ? key : `${prefix}.${key}`;
+    const text = pairText(attributes, pair.value, path, name, depth);
+    if (text !== undefined)
+      putAttribute(attributes, attributes.own.has(name) ? `attributes.${name}` : name, text);
+  }
+}
+
+/** The text of an attribute's value; undefined where there is none, or where it is a map whose members were added. */
+function pairText(
+  attributes: Attributes,
+  given: unknown,
+  path: string,
+  name: string,
+  depth: number,
+): string | undefined {
+  const value = memberOf(given, path);
+  // Most values are this.
+  if (typeof value?.stringValue === "string") return value.stringValue;
+  if (!isGiven(value?.kvlistValue) || depth >= flatDepthMax) return valueText(value, `${path}.value`);
+  const valuesPath = `${path}.value.kvlistValue`;
+  addPairs(
+    attributes,
+    memberOf(value?.kvlistValue, valuesPath)?.values,
+    `${valuesPath}.values`,
+    name,
+    depth + 1,
+  );
+  return undefined;
+}
+
+/** The text that stands for an AnyValue, undefined for none: what is not text is written as JSON. */
+export function valueText(value: Json | undefined, path: string): string | undefined {
+  if (value === undefined) return undefined;
+  if (isGiven(value.stringValue)) return stringOf(value.stringValue, `${path}.stringValue`);
+  if (isGiven(value.bytesValue)) return base64Of(value.bytesValue, `${path}.bytesValue`);
+  if (isGiven(value.doubleValue)) return String(doubleOf(value.doubleValue, `${path}.doubleValue`));
+  const json = valueJson(value, path, 0);
+  return json === "null" ? undefined : json;
+}
+
+function valueJson(value: Json | undefined, path: string, depth: number): string {
+  if (depth > nestingMax) throw new RowProblem("json", `${path} is nested more than ${nestingMax} deep`);
+  if (value === undefined) return "null";
+  if (isGiven(value.stringValue)) return JSON.stringify(stringOf(value.stringValue, path));
+  if (isGiven(value.boolValue)) return String(booleanOf(value.boolValue, `${path}.boolValue`));
+  if (isGiven(value.intValue)) return String(integerOf(value.intValue, `${path}.intValue`));
+  if (isGiven(value.doubleValue)) return doubleJson(doubleOf(value.doubleValue, `${path}.doubleValue`));
+  if (isGiven(value.bytesValue)) return JSON.stringify(base64Of(value.bytesValue, `${path}.bytesValue`));
+  if (isGiven(value.arrayValue)) {
+    const elements = memberOf(value.arrayValue, `${path}.arrayValue`)?.values;
+    const texts = objectsOf(elements, `${path}.arrayValue.values`).map((element) =>
+      valueJson(element, `${path}.arrayValue.values`, depth + 1),
+    );
+    return `[${texts.join(",")}]`;
+  }
+  if (!isGiven(value.kvlistValue)) return "null";
+  const members = memberOf(value.kvlistValue, `${path}.kvlistValue`)?.values;
+  return pairsJson(members, `${path}.kvlistValue.values`, depth + 1);
+}
+
+/** JSON text of a list of KeyValue. */
+export function pairsJson(list: unknown, path: string, depth = 1): string {
+  const members = new Map<string, string>();
+  for (const pair of objectsOf(list, path)) {
+    const key = stringOf(pair.key, `${path}.key`);
+    members.set(key, valueJson(memberOf(pair.value, `${path}.value`), `${path}.value`, depth));
+  }
+  return `{${Array.from(members, ([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
+}
+
+/** The elements of a list that may be missing. Throws RowProblem. */
+export function objectsOf(value: unknown, path: string): readonly Json[] {
+  if (!isGiven(value)) return [];
+  if (!Array.isArray(value)) throw wrongField(path, "an array", value);
+  const isPlain = value.every(
+    (element) => isGiven(element) && typeof element === "object" && !Array.isArray(element),
+  );
+  return isPlain ? value : value.map((element: unknown, i) => memberOf(element, `${path}[${i}]`) ?? {});
+}
+
+export function memberOf(value: unknown, path: string): Json | undefined {
+  if (!isGiven(value)) return undefined;
+  if (typeof value !== "object" || Array.isArray(value)) throw wrongField(path, "an object", value);
+  return value as Json;
+}
+
+/** "" where it is missing. */
+export function stringOf(value: unknown, path: string): string {
+  if (!isGiven(value)) return "";
+  if (typeof value !== "string") throw wrongField(path, "a string", value);
+  return value;
+}
+
+function booleanOf(value: unknown, path: string): boolean {
+  if (typeof value !== "boolean") throw wrongField(path, "true or false", value);
+  return value;
+}
+
+const int64Max = 2n ** 63n;
+
+/** A whole number of 64 bits: a number, or its digits in a string. */
+export function integerOf(value: unknown, path: string): bigint {
+  const isDigits = typeof value === "string" && /^-?\d{1,20}$/.test(value);
+  const isWhole = typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
+  const integer = isDigits || isWhole ? BigInt(value) : undefined;
+  if (integer !== undefined && integer >= -int64Max && integer < 2n * int64Max) return integer;
+  throw new RowProblem("field", `${path} must be an integer of 64 bits, got ${shown(value)}`);
+}
+
+const specialNumbers: Readonly<Record<string, number>> = {
+  NaN: Number.NaN,
+  Infinity: Number.POSITIVE_INFINITY,
+  "-Infinity": Number.NEGATIVE_INFINITY,
+};
+
+export function doubleOf(value: unknown, path: string): number {
+  if (typeof value === "number") return value;
+  if (typeof value === "bigint") return Number(value);
+  if (typeof value === "string" && Object.hasOwn(specialNumbers, value)) return specialNumbers[value]!;
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : Number.NaN;
+  if (Number.isNaN(number)) throw wrongField(path, "a number", value);
+  return number;
+}
+
+/** In the usual alphabet with padding, whichever was sent. */
+function base64Of(value: unknown, path: string): string {
+  return Buffer.from(stringOf(value, path), "base64").toString("base64");
+}

@@ -1,0 +1,136 @@
+import type { RowRanges } from "../../../engine/index.ts";
+import { severityNames, severityPlace } from "./severity.ts";
+import type { WireRecord, WireTools } from "./wire-body.ts";
+import { WireTime } from "./wire-time.ts";
+
+const Tag = {
+  time: 0x09,
+  severityNumber: 0x10,
+  severityText: 0x1a,
+  body: 0x2a,
+  attributes: 0x32,
+  traceId: 0x4a,
+  spanId: 0x52,
+  observedTime: 0x59,
+  eventName: 0x62,
+} as const;
+
+const traceIdBytes = 16;
+const spanIdBytes = 8;
+
+/** Log records as `logRowOf` reads them from objects. */
+export class LogRecord implements WireRecord {
+  readonly #tools: WireTools;
+  readonly #traceId: number;
+  readonly #spanId: number;
+  readonly #eventName: number;
+  /** Where the names of severities lie on the tape. */
+  readonly #severityEnds: number[];
+  readonly #time = new WireTime();
+  readonly #observed = new WireTime();
+
+  constructor(tools: WireTools) {
+    this.#tools = tools;
+    const { draft } = tools.sink;
+    this.#traceId = draft.addKeyText("trace_id");
+    this.#spanId = draft.addKeyText("span_id");
+    this.#eventName = draft.addKeyText("event.name");
+    this.#severityEnds = [tools.tape.at];
+    for (const name of severityNames) {
+      tools.tape.write(name);
+      this.#severityEnds.push(tools.tape.at);
+    }
+  }
+
+  read(row: RowRanges, end: number): void {
+    const { scanner, attributes } = this.#tools;
+    let hasTime = false;
+    let hasObserved = false;
+    let severity = -1;
+    while (scanner.at < end) {
+      const tag = scanner.readVarint(end);
+      switch (tag) {
+        case Tag.attributes:
+          attributes.read(scanner.readEnd(end));
+          break;
+        case Tag.time:
+          hasTime = this.#time.read(scanner, end);
+          break;
+        case Tag.observedTime:
+          hasObserved = this.#observed.read(scanner, end);
+          break;
+        case Tag.severityNumber:
+          severity = severityPlace(scanner.readVarint(end));
+          break;
+        case Tag.severityText:
+        case Tag.body:
+          this.#readText(row, tag, end);
+          break;
+        case Tag.traceId:
+        case Tag.spanId:
+        case Tag.eventName:
+          this.#readName(tag, end);
+          break;
+        default:
+          scanner.skip(tag, end);
+      }
+    }
+    if (row.levelFrom === row.levelTo && severity >= 0) {
+      row.levelFrom = this.#severityEnds[severity]!;
+      row.levelTo = this.#severityEnds[severity + 1]!;
+    }
+    this.#setTime(row, hasTime, hasObserved);
+  }
+
+  #readText(row: RowRanges, tag: number, end: number): void {
+    const { scanner, attributes } = this.#tools;
+    const { value } = attributes;
+    const to = scanner.readEnd(end);
+    if (tag === Tag.severityText) {
+      value.setText(scanner.at, to);
+      row.levelFrom = value.from;
+      row.levelTo = value.to;
+    } else if (value.readText(to)) {
+      row.messageFrom = value.from;
+      row.messageTo = value.to;
+    }
+    scanner.at = to;
+  }
+
+  /** Ids of another length, or of zeros, are none (specification of logs, "trace context fields"). */
+  #readName(tag: number, end: number): void {
+    const { tape, scanner, attributes } = this.#tools;
+    const to = scanner.readEnd(end);
+    const { at: from } = scanner;
+    scanner.at = to;
+    if (tag === Tag.eventName) {
+      attributes.value.setText(from, to);
+      if (to > from) attributes.put(this.#eventName, attributes.value.from, attributes.value.to);
+      return;
+    }
+    const isTrace = tag === Tag.traceId;
+    if (to - from !== (isTrace ? traceIdBytes : spanIdBytes) || isZero(tape.bytes, from, to)) return;
+    const { at } = tape;
+    tape.writeHex(from, to);
+    attributes.put(isTrace ? this.#traceId : this.#spanId, at, tape.at);
+  }
+
+  #setTime(row: RowRanges, hasTime: boolean, hasObserved: boolean): void {
+    if (hasTime || hasObserved) {
+      const { seconds, nanos } = hasTime ? this.#time : this.#observed;
+      row.seconds = seconds;
+      row.nanos = nanos;
+      return;
+    }
+    const { sink } = this.#tools;
+    sink.untimed++;
+    row.seconds = Math.floor(sink.arrivalMs / 1000);
+    row.nanos = (sink.arrivalMs % 1000) * 1e6;
+  }
+}
+
+/** Whether the bytes [from, to) are all zero, as those of an id that stands for none. */
+export function isZero(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (bytes[at] !== 0) return false;
+  return true;
+}

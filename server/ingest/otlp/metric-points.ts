@@ -1,0 +1,170 @@
+/** Metrics of OTLP in JSON form become samples; the points of each type are those of OpenTelemetry's data model. */
+
+import type { MetricType, Sample } from "../../../engine/index.ts";
+import { type Buckets, classicBuckets, type ExponentialRange, histogramValues } from "../histogram.ts";
+import { isGiven, type Json, RowProblem, wrongField } from "../json-row.ts";
+import type { SampleSink } from "../row-sink.ts";
+import {
+  type Attributes,
+  addAttributes,
+  copyOf,
+  doubleOf,
+  integerOf,
+  memberOf,
+  objectsOf,
+  stringOf,
+} from "./json-value.ts";
+
+/** What all samples of one point have in common. */
+type Shared = Omit<Sample, "value">;
+
+/** Samples of one point. Throws RowProblem. */
+type SamplesOf = (point: Json, shared: Shared) => Sample[];
+
+const kinds: Readonly<Record<string, SamplesOf>> = {
+  gauge: numberSamples,
+  sum: numberSamples,
+  histogram: histogramSamples,
+  exponentialHistogram: exponentialSamples,
+  summary: summarySamples,
+};
+
+/** Bit of `flags`: the series has no value at that time (metrics.proto, "DataPointFlags"). */
+const noRecordedValue = 1;
+const deltaTemporality = ["1", "AGGREGATION_TEMPORALITY_DELTA"];
+
+/** Throws RowProblem where the metric as a whole is none. */
+export function addMetric(sink: SampleSink, metric: Json, base: Attributes): void {
+  const name = stringOf(metric.name, "name");
+  const kind = Object.keys(kinds).find((each) => isGiven(metric[each]));
+  if (kind === undefined) throw new RowProblem("field", `metric ${JSON.stringify(name)} has no data`);
+  const data = memberOf(metric[kind], kind) ?? {};
+  const shared = { name, unit: stringOf(metric.unit, "unit"), type: typeOf(kind, data) };
+  for (const point of objectsOf(data.dataPoints, `${kind}.dataPoints`)) {
+    try {
+      sink.addPoint(pointSamples(point, kinds[kind]!, shared, base, sink));
+    } catch (problem) {
+      if (!(problem instanceof RowProblem)) throw problem;
+      sink.refuse(problem);
+    }
+  }
+}
+
+/** Sums that may fall are gauges, unless they are told as differences. */
+function typeOf(kind: string, data: Json): MetricType {
+  if (kind === "gauge") return "gauge";
+  if (kind === "summary") return "counter";
+  if (deltaTemporality.includes(String(data.aggregationTemporality))) return "delta";
+  return kind === "sum" && data.isMonotonic !== true ? "gauge" : "counter";
+}
+
+function pointSamples(
+  point: Json,
+  samplesOf: SamplesOf,
+  metric: Pick<Sample, "name" | "unit" | "type">,
+  base: Attributes,
+  sink: SampleSink,
+): Sample[] {
+  const attributes = copyOf(base);
+  addAttributes(attributes, point.attributes, "attributes");
+  const time = isGiven(point.timeUnixNano) ? integerOf(point.timeUnixNano, "timeUnixNano") : 0n;
+  const shared = { ...metric, labels: attributes.texts, timeNs: time === 0n ? sink.arrivalNs() : time };
+  const samples = samplesOf(point, shared);
+  const isStale = (Number(point.flags ?? 0) & noRecordedValue) !== 0;
+  return isStale ? samples.map((sample) => ({ ...sample, value: Number.NaN })) : samples;
+}
+
+function numberSamples(point: Json, shared: Shared): Sample[] {
+  if (isGiven(point.asInt)) return [{ ...shared, value: Number(integerOf(point.asInt, "asInt")) }];
+  const hasNone = (Number(point.flags ?? 0) & noRecordedValue) !== 0;
+  return [{ ...shared, value: hasNone ? Number.NaN : doubleOf(point.asDouble, "asDouble") }];
+}
+
+function histogramSamples(point: Json, shared: Shared): Sample[] {
+  const bounds = numbersOf(point.explicitBounds, "explicitBounds");
+  const sent = countsOf(point.bucketCounts, "bucketCounts");
+  // Without buckets there is the one that holds all.
+  const counts = sent.length === 0 && bounds.length === 0 ? [countOf(point.count, "count")] : sent;
+  if (counts.length !== bounds.length + 1) {
+    const got = `got ${counts.length} and ${bounds.length}`;
+    throw new RowProblem("field", `bucketCounts must have one element more than explicitBounds, ${got}`);
+  }
+  if (bounds.some((bound, i) => i > 0 && !(bound > bounds[i - 1]!))) {
+    throw new RowProblem("field", "explicitBounds must ascend");
+  }
+  return bucketSamples(shared, { bounds, counts }, sumOf(point));
+}
+
+function exponentialSamples(point: Json, shared: Shared): Sample[] {
+  const scale = Number(point.scale ?? 0);
+  if (!Number.isInteger(scale) || scale < -10 || scale > 20) {
+    throw wrongField("scale", "an integer from -10 to 20", point.scale);
+  }
+  const buckets = classicBuckets({
+    scale,
+    zeroCount: countOf(point.zeroCount, "zeroCount"),
+    zeroThreshold: isGiven(point.zeroThreshold) ? doubleOf(point.zeroThreshold, "zeroThreshold") : 0,
+    positive: rangeOf(point.positive, "positive"),
+    negative: rangeOf(point.negative, "negative"),
+  });
+  return bucketSamples(shared, buckets, sumOf(point));
+}
+
+function bucketSamples(shared: Shared, buckets: Buckets, sum: number | undefined): Sample[] {
+  return histogramValues(buckets, sum).map(({ suffix, le, value }) => ({
+    ...shared,
+    name: shared.name + suffix,
+    labels: le === undefined ? shared.labels : { ...shared.labels, le },
+    value,
+  }));
+}
+
+function summarySamples(point: Json, shared: Shared): Sample[] {
+  const quantiles = objectsOf(point.quantileValues, "quantileValues").map(({ quantile, value }): Sample => {
+    const label = String(doubleOf(quantile ?? 0, "quantileValues.quantile"));
+    return {
+      ...shared,
+      type: "gauge",
+      labels: { ...shared.labels, quantile: label },
+      value: doubleOf(value ?? 0, "quantileValues.value"),
+    };
+  });
+  return [
+    ...quantiles,
+    { ...shared, name: `${shared.name}_sum`, value: doubleOf(point.sum ?? 0, "sum") },
+    { ...shared, name: `${shared.name}_count`, value: countOf(point.count, "count") },
+  ];
+}
+
+function sumOf({ sum }: Json): number | undefined {
+  return isGiven(sum) ? doubleOf(sum, "sum") : undefined;
+}
+
+function rangeOf(value: unknown, name: string): ExponentialRange {
+  const range = memberOf(value, name);
+  const offset = Number(range?.offset ?? 0);
+  if (!Number.isInteger(offset) || Math.abs(offset) >= 2 ** 31) {
+    throw wrongField(`${name}.offset`, "a 32-bit integer", range?.offset);
+  }
+  return { offset, bucketCounts: countsOf(range?.bucketCounts, `${name}.bucketCounts`) };
+}
+
+function numbersOf(value: unknown, path: string): number[] {
+  return arrayOf(value, path).map((each) => doubleOf(each, path));
+}
+
+function countsOf(value: unknown, path: string): number[] {
+  return arrayOf(value, path).map((each) => countOf(each, path));
+}
+
+function arrayOf(value: unknown, path: string): unknown[] {
+  if (!isGiven(value)) return [];
+  if (!Array.isArray(value)) throw wrongField(path, "an array of numbers", value);
+  return value;
+}
+
+function countOf(value: unknown, path: string): number {
+  const count = isGiven(value) ? Number(integerOf(value, path)) : 0;
+  if (count < 0) throw wrongField(path, "a number, 0 or more", value);
+  return count;
+}

@@ -1,0 +1,94 @@
+/** POST /v1/{logs|traces|metrics}: OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
+
+import { ingestBodyBytesMax } from "../../limits.ts";
+import type { ErrorBody, Reply, Route, ServerRequest } from "../../route.ts";
+import { Refusal } from "../../route.ts";
+import { encodingOf } from "../../unpack.ts";
+import type { Intake, Taken } from "../intake.ts";
+import { sentBy } from "../routes.ts";
+import { otlp } from "./schema.ts";
+
+const protobufType = "application/x-protobuf";
+const jsonType = "application/json";
+
+interface Endpoint {
+  signal: "logs" | "traces" | "metrics";
+  /** The answer's message, and the field of its partial success that counts. */
+  response: string;
+  rejected: string;
+}
+
+const endpoints: readonly Endpoint[] = [
+  { signal: "logs", response: "LogsResponse", rejected: "rejectedLogRecords" },
+  { signal: "traces", response: "TraceResponse", rejected: "rejectedSpans" },
+  { signal: "metrics", response: "MetricsResponse", rejected: "rejectedDataPoints" },
+];
+
+export function otlpRoutes(intake: Intake): Route[] {
+  return endpoints.map((endpoint) => ({
+    method: "POST",
+    path: `/v1/${endpoint.signal}`,
+    permission: "ingest",
+    body: { bytesMax: ingestBodyBytesMax, contentTypes: [protobufType, jsonType, "application/protobuf"] },
+    deadlineMs: 60_000,
+    errorBody: statusBody,
+    answer: (request) => take(intake, endpoint, request),
+  }));
+}
+
+async function take(intake: Intake, endpoint: Endpoint, request: ServerRequest): Promise<Reply> {
+  const isJson = wantsJson(request.headers);
+  const taken = await intake.take({
+    signal: endpoint.signal,
+    format: isJson ? `otlp ${endpoint.signal} json` : `otlp ${endpoint.signal}`,
+    encoding: encodingOf(request.headers),
+    ...sentBy(request),
+  });
+  const partialSuccess = partialOf(endpoint, taken);
+  return {
+    status: 200,
+    headers: { "Content-Type": isJson ? jsonType : protobufType },
+    body: written(endpoint.response, partialSuccess === undefined ? {} : { partialSuccess }, isJson),
+  };
+}
+
+/** Undefined where all was taken. Throws Refusal 400 where nothing was: the sender is not to try again either way. */
+function partialOf({ rejected }: Endpoint, { accepted, refused, errors }: Taken) {
+  const first = errors[0];
+  if (first === undefined) return undefined;
+  const errorMessage = `record ${first.line}: ${first.reason}`;
+  if (accepted === 0) throw new Refusal(400, `none of the ${refused} records can be stored; ${errorMessage}`);
+  return { [rejected]: String(refused), errorMessage };
+}
+
+/** Codes of google.rpc.Status for what goes wrong over HTTP; others are "unknown". */
+const codeOfStatus: Readonly<Record<number, number>> = {
+  400: 3,
+  401: 16,
+  403: 7,
+  404: 5,
+  413: 8,
+  415: 3,
+  429: 8,
+  500: 13,
+  503: 14,
+};
+
+function statusBody(
+  { status, message }: { status: number; message: string },
+  headers: ReadonlyMap<string, string>,
+): ErrorBody {
+  const isJson = wantsJson(headers);
+  const body = written("Status", { code: codeOfStatus[status] ?? 2, message }, isJson);
+  return { contentType: isJson ? jsonType : protobufType, body };
+}
+
+/** The answer has the form of the request. */
+function wantsJson(headers: ReadonlyMap<string, string>): boolean {
+  return (headers.get("content-type") ?? "").trim().toLowerCase().startsWith(jsonType);
+}
+
+function written(message: string, fields: object, isJson: boolean): string | Uint8Array {
+  const type = otlp.lookupType(message);
+  return isJson ? JSON.stringify(fields) : type.encode(type.fromObject(fields)).finish();
+}

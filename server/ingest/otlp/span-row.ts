@@ -1,0 +1,75 @@
+import type { LogRow } from "../../../engine/index.ts";
+import { isGiven, type Json, RowProblem } from "../json-row.ts";
+import {
+  durationText,
+  idOf,
+  kindOf,
+  parentOf,
+  spanIdDigits,
+  spanKeys,
+  statusOf,
+  traceIdDigits,
+} from "../span-row.ts";
+import {
+  type Attributes,
+  addAttributes,
+  integerOf,
+  memberOf,
+  objectsOf,
+  pairsJson,
+  putAttribute,
+  stringOf,
+} from "./json-value.ts";
+import { joinedJson, linkJson } from "./span-lists.ts";
+
+/** A span in its JSON form. Throws RowProblem. */
+export function spanRowOf(span: Json, attributes: Attributes): LogRow {
+  const start = timeOf(span, "startTimeUnixNano");
+  if (start === 0n) throw new RowProblem("field", "startTimeUnixNano is required");
+  const status = memberOf(span.status, "status");
+  const own = {
+    trace_id: idOf(span, "traceId", traceIdDigits),
+    span_id: idOf(span, "spanId", spanIdDigits),
+    parent_span_id: parentOf(span),
+    name: stringOf(span.name, "name"),
+    kind: kindOf(span),
+    status_code: status === undefined ? null : statusOf({ statusCode: status.code ?? 0 }),
+    status_message: stringOf(status?.message, "status.message"),
+    duration_ms: durationOf(span, start),
+  } satisfies Record<(typeof spanKeys)[number], string | null>;
+  addAttributes(attributes, span.attributes, "attributes");
+  const state = stringOf(span.traceState, "traceState");
+  if (state !== "") putAttribute(attributes, "trace_state", state);
+  const events = objectsOf(span.events, "events").map(eventJson);
+  if (events.length > 0) putAttribute(attributes, "events", joinedJson(events));
+  const links = objectsOf(span.links, "links").map(linkTextOf);
+  if (links.length > 0) putAttribute(attributes, "links", joinedJson(links));
+  for (const key of spanKeys) if ((own[key] ?? "") !== "") putAttribute(attributes, key, own[key]!);
+  return { timeNs: start, level: "", message: "", attributes: attributes.texts };
+}
+
+function timeOf(json: Json, name: string): bigint {
+  return isGiven(json[name]) ? integerOf(json[name], name) : 0n;
+}
+
+function durationOf(span: Json, start: bigint): string | null {
+  const end = timeOf(span, "endTimeUnixNano");
+  if (end === 0n) return null;
+  if (end >= start) return durationText(Number(end - start));
+  throw new RowProblem("field", "endTimeUnixNano is before startTimeUnixNano");
+}
+
+function eventJson(event: Json): string {
+  const time = timeOf(event, "timeUnixNano");
+  const name = JSON.stringify(stringOf(event.name, "events.name"));
+  return `{"timeUnixNano":"${time}","name":${name},"attributes":${pairsJson(event.attributes, "events.attributes")}}`;
+}
+
+function linkTextOf(link: Json): string {
+  const ids = {
+    traceId: idOf(link, "traceId", traceIdDigits),
+    spanId: idOf(link, "spanId", spanIdDigits),
+    traceState: stringOf(link.traceState, "links.traceState"),
+  };
+  return linkJson(ids, pairsJson(link.attributes, "links.attributes"));
+}

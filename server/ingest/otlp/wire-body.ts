@@ -1,0 +1,169 @@
+/**
+ * Bodies of OTLP in protobuf, from their bytes: resources, their scopes, and the records of those. What stands at a resource or a scope
+ * holds for each of its records, unless the record says otherwise.
+ */
+
+import { RowRanges } from "../../../engine/index.ts";
+import { Refusal } from "../../route.ts";
+import { RowProblem } from "../json-row.ts";
+import { ProtoScanner } from "../proto-scanner.ts";
+import type { RowSink } from "../row-sink.ts";
+import { serviceKey, serviceNameOf } from "../service-name.ts";
+import { Tape } from "../tape.ts";
+import { WireAttributes } from "./wire-attributes.ts";
+
+/** The same in the requests of logs and of traces. */
+const Tag = { resources: 0x0a, resource: 0x0a, scopes: 0x12, scope: 0x0a, records: 0x12 } as const;
+const resourceAttributesTag = 0x0a;
+const ScopeTag = { name: 0x0a, version: 0x12, attributes: 0x1a } as const;
+
+/** What reads records with. */
+export interface WireTools {
+  tape: Tape;
+  scanner: ProtoScanner;
+  attributes: WireAttributes;
+  sink: RowSink;
+}
+
+export interface WireRecord {
+  /** Reads the record at [scanner.at, end) to the row, for which the attributes have begun. Throws RowProblem. */
+  read(row: RowRanges, end: number): void;
+}
+
+export class WireBody {
+  readonly #tools: WireTools;
+  readonly #record: WireRecord;
+  readonly #row = new RowRanges();
+  /** Attributes of the resource and the scope. */
+  readonly #base = new RowRanges();
+  /** Where the tape is free when no record is read; behind the attributes of the base, then behind those. */
+  readonly #free: number;
+  readonly #serviceName: number;
+  readonly #scopeName: number;
+  readonly #scopeVersion: number;
+
+  /** The draft of the sink may have keys already, those of the signal itself. */
+  constructor(body: Uint8Array, sink: RowSink, makeRecord: (tools: WireTools) => WireRecord) {
+    const tape = new Tape(body, sink.draft);
+    const scanner = new ProtoScanner(tape);
+    const attributes = new WireAttributes(tape, sink.draft, scanner);
+    this.#tools = { tape, scanner, attributes, sink };
+    this.#serviceName = sink.draft.addKeyText(serviceKey);
+    this.#scopeName = sink.draft.addKeyText("otel.scope.name");
+    this.#scopeVersion = sink.draft.addKeyText("otel.scope.version");
+    this.#record = makeRecord(this.#tools);
+    this.#free = tape.at;
+  }
+
+  /** Throws Refusal 400 where the body is no protobuf. */
+  read(): void {
+    const { bodyEnd } = this.#tools.tape;
+    this.#each(0, bodyEnd, Tag.resources, (from, to) => this.#readResource(from, to));
+  }
+
+  #readResource(from: number, to: number): void {
+    const resource = this.#find(from, to, Tag.resource);
+    this.#each(from, to, Tag.scopes, (scopesFrom, scopesTo) => {
+      const scope = this.#find(scopesFrom, scopesTo, Tag.scope);
+      this.#readBase(resource, scope);
+      this.#readRecords(scopesFrom, scopesTo);
+    });
+  }
+
+  #readBase(resource: Range, scope: Range): void {
+    const { tape, scanner, attributes } = this.#tools;
+    tape.at = this.#free;
+    try {
+      attributes.begin(this.#base);
+      this.#each(resource.from, resource.to, resourceAttributesTag, (_, to) => attributes.read(to));
+      const name = serviceNameOf((key) => attributes.textOf(key));
+      if (name !== undefined) {
+        const { at } = tape;
+        tape.write(name);
+        attributes.put(this.#serviceName, at, tape.at);
+      }
+      scanner.at = scope.from;
+      this.#readScope(scope.to);
+    } catch (problem) {
+      throw problem instanceof RowProblem ? new Refusal(400, `a resource: ${problem.message}`) : problem;
+    }
+  }
+
+  #readScope(end: number): void {
+    const { scanner, attributes } = this.#tools;
+    while (scanner.at < end) {
+      const tag = scanner.readVarint(end);
+      if (tag === ScopeTag.attributes) attributes.read(scanner.readEnd(end));
+      else if (tag === ScopeTag.name) this.#readText(this.#scopeName, end);
+      else if (tag === ScopeTag.version) this.#readText(this.#scopeVersion, end);
+      else scanner.skip(tag, end);
+    }
+  }
+
+  #readText(key: number, end: number): void {
+    const { scanner, attributes } = this.#tools;
+    const to = scanner.readEnd(end);
+    attributes.value.setText(scanner.at, to);
+    scanner.at = to;
+    if (attributes.value.to > attributes.value.from) {
+      attributes.put(key, attributes.value.from, attributes.value.to);
+    }
+  }
+
+  #readRecords(from: number, to: number): void {
+    const { tape, scanner, attributes, sink } = this.#tools;
+    const row = this.#row;
+    const { at: free } = tape;
+    scanner.at = from;
+    while (scanner.at < to) {
+      const tag = scanner.readVarint(to);
+      if (tag !== Tag.records) {
+        scanner.skip(tag, to);
+        continue;
+      }
+      const end = scanner.readEnd(to);
+      tape.at = free;
+      attributes.begin(row);
+      try {
+        this.#record.read(row, end);
+        attributes.putMissing(this.#base);
+        sink.add(row, tape.bytes);
+      } catch (problem) {
+        if (!(problem instanceof RowProblem)) throw problem;
+        sink.refuse(problem);
+      }
+      scanner.at = end;
+    }
+  }
+
+  /** Calls `visit` for each field with this tag in the message at [from, to), with the scanner at its start. */
+  #each(from: number, to: number, wanted: number, visit: (from: number, to: number) => void): void {
+    const { scanner } = this.#tools;
+    scanner.at = from;
+    while (scanner.at < to) {
+      const tag = scanner.readVarint(to);
+      if (tag !== wanted) {
+        scanner.skip(tag, to);
+        continue;
+      }
+      const end = scanner.readEnd(to);
+      visit(scanner.at, end);
+      scanner.at = end;
+    }
+  }
+
+  /** Where the last field with this tag lies; an empty range where there is none. */
+  #find(from: number, to: number, wanted: number): Range {
+    const found = { from, to: from };
+    this.#each(from, to, wanted, (fieldFrom, fieldTo) => {
+      found.from = fieldFrom;
+      found.to = fieldTo;
+    });
+    return found;
+  }
+}
+
+interface Range {
+  from: number;
+  to: number;
+}

@@ -1,0 +1,129 @@
+/** Bodies of remote write become samples. */
+
+import type { MetricType, Sample } from "../../../engine/index.ts";
+import { histogramValues } from "../histogram.ts";
+import { RowProblem } from "../json-row.ts";
+import { malformed } from "../proto-scanner.ts";
+import type { BodyTask } from "../protocol.ts";
+import type { SampleSink } from "../row-sink.ts";
+import { familyKey, readFamilies } from "./families.ts";
+import { bucketsOf } from "./native-histogram.ts";
+import {
+  type Long,
+  type WireHistogram,
+  type WireSample,
+  type WriteRequest1,
+  type WriteRequest2,
+  writeRequest1,
+  writeRequest2,
+} from "./schema.ts";
+
+const nameLabel = "__name__";
+/** Types of metadata in both versions: unknown, counter, gauge, histogram, gauge histogram, summary, info, state set. */
+const typesOfNumber: readonly MetricType[] = [
+  "unknown",
+  "counter",
+  "gauge",
+  "counter",
+  "gauge",
+  "counter",
+  "gauge",
+  "gauge",
+];
+const summaryType = 5;
+/** What the series of a family are called behind its name. */
+const familySuffixes = /_(?:bucket|count|sum|total|created)$/;
+const gaugeHint = 3;
+
+/** What all samples of one series have in common. */
+type Series = Omit<Sample, "timeNs" | "value">;
+
+export function readRemoteWrite1(
+  body: Buffer,
+  sink: SampleSink,
+  { families: shared, sender }: BodyTask,
+): void {
+  const { timeseries, metadata } = decoded(() => writeRequest1.decode(body)) as unknown as WriteRequest1;
+  const told = new Map(
+    metadata.map(({ metricFamilyName: name, type, unit }) => [name, { name, type, unit }]),
+  );
+  if (told.size > 0) sink.families = [...told.values()];
+  const known = readFamilies(shared);
+  const familyOf = (name: string) => told.get(name) ?? known.get(familyKey(sender, name));
+  for (const { labels: pairs, samples, histograms } of timeseries) {
+    const labels: Record<string, string> = Object.create(null);
+    for (const { name, value } of pairs) labels[name] = value;
+    const name = labels[nameLabel] ?? "";
+    const family = familyOf(name) ?? familyOf(name.replace(familySuffixes, ""));
+    addSeries(sink, seriesOf(labels, family?.type ?? 0, family?.unit ?? ""), samples, histograms);
+  }
+}
+
+export function readRemoteWrite2(body: Buffer, sink: SampleSink): void {
+  const { symbols, timeseries } = decoded(() => writeRequest2.decode(body)) as unknown as WriteRequest2;
+  const symbol = (place: number): string => {
+    const text = symbols[place];
+    if (text === undefined) throw malformed(`symbol ${place} of ${symbols.length} is referred to`);
+    return text;
+  };
+  for (const { labelsRefs, samples, histograms, metadata } of timeseries) {
+    if (labelsRefs.length % 2 !== 0) throw malformed("a series has a label without a value");
+    const labels: Record<string, string> = Object.create(null);
+    for (let i = 0; i < labelsRefs.length; i += 2)
+      labels[symbol(labelsRefs[i]!)] = symbol(labelsRefs[i + 1]!);
+    const unit = metadata === null ? "" : symbol(metadata.unitRef);
+    addSeries(sink, seriesOf(labels, metadata?.type ?? 0, unit), samples, histograms);
+  }
+}
+
+function decoded<T>(decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    throw malformed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A summary's quantiles are gauges, and the series of its other names counters. */
+function seriesOf(labels: Record<string, string>, type: number, unit: string): Series {
+  const { [nameLabel]: name = "", ...others } = labels;
+  const isQuantile = type === summaryType && !familySuffixes.test(name);
+  return { name, labels: others, unit, type: isQuantile ? "gauge" : (typesOfNumber[type] ?? "unknown") };
+}
+
+function addSeries(
+  sink: SampleSink,
+  series: Series,
+  samples: readonly WireSample[],
+  histograms: readonly WireHistogram[],
+): void {
+  for (const { value, timestamp } of samples) {
+    // A staleness marker is a NaN like any other: no sample at all, which ends the series.
+    sink.addPoint([{ ...series, timeNs: nanosOf(timestamp), value }]);
+  }
+  for (const histogram of histograms) {
+    try {
+      sink.addPoint(histogramSamples(series, histogram));
+    } catch (problem) {
+      if (!(problem instanceof RowProblem)) throw problem;
+      sink.refuse(problem);
+    }
+  }
+}
+
+function histogramSamples(series: Series, histogram: WireHistogram): Sample[] {
+  const type = histogram.resetHint === gaugeHint ? "gauge" : "counter";
+  const timeNs = nanosOf(histogram.timestamp);
+  return histogramValues(bucketsOf(histogram), histogram.sum).map(({ suffix, le, value }) => ({
+    ...series,
+    type,
+    timeNs,
+    name: series.name + suffix,
+    labels: le === undefined ? series.labels : { ...series.labels, le },
+    value,
+  }));
+}
+
+function nanosOf(ms: Long): bigint {
+  return BigInt(ms.toString()) * 1_000_000n;
+}

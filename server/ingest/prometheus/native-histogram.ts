@@ -1,0 +1,80 @@
+/** Prometheus' native histograms become classic ones. */
+
+import { type Buckets, classicBuckets, type ExponentialRange } from "../histogram.ts";
+import { RowProblem } from "../json-row.ts";
+import type { Long, WireHistogram, WireSpan } from "./schema.ts";
+
+/** The schema whose bounds are sent along (`custom_values`). */
+const customSchema = -53;
+/** Buckets between the first and the last that is sent; senders keep some hundred. */
+const bucketsMax = 100_000;
+
+/** Throws RowProblem. */
+export function bucketsOf(histogram: WireHistogram): Buckets {
+  const { schema } = histogram;
+  const positive = rangeOf(
+    histogram.positiveSpans,
+    countsOf(histogram.positiveDeltas, histogram.positiveCounts),
+  );
+  if (schema === customSchema) return customBuckets(histogram.customValues, positive);
+  if (schema < -4 || schema > 8) {
+    throw new RowProblem("field", `a histogram's schema must be from -4 to 8, or -53, got ${schema}`);
+  }
+  const { negativeSpans, negativeDeltas, negativeCounts, zeroThreshold } = histogram;
+  return classicBuckets({
+    scale: schema,
+    zeroCount: histogram.zeroCountInt?.toNumber() ?? histogram.zeroCountFloat ?? 0,
+    zeroThreshold,
+    positive: shifted(positive),
+    negative: shifted(rangeOf(negativeSpans, countsOf(negativeDeltas, negativeCounts))),
+  });
+}
+
+/** Prometheus numbers a bucket by its upper bound, OpenTelemetry by its lower one. */
+function shifted({ offset, bucketCounts }: ExponentialRange): ExponentialRange {
+  return { offset: offset - 1, bucketCounts };
+}
+
+function customBuckets(bounds: readonly number[], { offset, bucketCounts }: ExponentialRange): Buckets {
+  const counts = new Array<number>(bounds.length + 1).fill(0);
+  for (const [i, count] of bucketCounts.entries()) {
+    const place = offset + i;
+    if (count !== 0 && counts[place] === undefined) {
+      throw new RowProblem("field", "a histogram counts in buckets that it has no bounds for");
+    }
+    if (count !== 0) counts[place] = count;
+  }
+  if (bounds.some((bound, i) => i > 0 && !(bound > bounds[i - 1]!))) {
+    throw new RowProblem("field", "a histogram's custom_values must ascend");
+  }
+  return { bounds, counts };
+}
+
+/** Whole numbers are sent as differences, each from the one before it. */
+function countsOf(deltas: readonly Long[], floats: readonly number[]): readonly number[] {
+  if (floats.length > 0) return floats;
+  let count = 0;
+  return deltas.map((delta) => {
+    count += delta.toNumber();
+    return count;
+  });
+}
+
+/** A span's offset is counted from the end of the span before it; the first one's from zero. */
+function rangeOf(spans: readonly WireSpan[], counts: readonly number[]): ExponentialRange {
+  const bucketCounts: number[] = [];
+  let next = 0;
+  for (const [i, { offset, length }] of spans.entries()) {
+    if (i > 0 && offset < 0) throw new RowProblem("field", "a histogram's spans overlap");
+    const gap = i === 0 ? 0 : offset;
+    if (bucketCounts.length + gap + length > bucketsMax || next + length > counts.length) {
+      throw new RowProblem("field", "a histogram's spans and counts do not fit together");
+    }
+    for (let empty = 0; empty < gap; empty++) bucketCounts.push(0);
+    for (const count of counts.slice(next, next + length)) bucketCounts.push(count);
+    next += length;
+  }
+  if (bucketCounts.some((count) => !(count >= 0)))
+    throw new RowProblem("field", "a histogram's count is below 0");
+  return { offset: spans[0]?.offset ?? 0, bucketCounts };
+}

@@ -1,0 +1,93 @@
+/**
+ * Prometheus' remote write (https://prometheus.io/docs/specs/prw/remote_write_spec/ and …/remote_write_spec_2_0/), as far as it is
+ * stored. Histograms are the same message in both, but for its counts' names.
+ */
+
+import protobuf from "protobufjs";
+
+const histogram = `
+message Histogram {
+  oneof count { uint64 count_int = 1; double count_float = 2; }
+  double sum = 3; sint32 schema = 4; double zero_threshold = 5;
+  oneof zero_count { uint64 zero_count_int = 6; double zero_count_float = 7; }
+  repeated BucketSpan negative_spans = 8; repeated sint64 negative_deltas = 9; repeated double negative_counts = 10;
+  repeated BucketSpan positive_spans = 11; repeated sint64 positive_deltas = 12; repeated double positive_counts = 13;
+  int32 reset_hint = 14; int64 timestamp = 15; repeated double custom_values = 16;
+}
+message BucketSpan { sint32 offset = 1; uint32 length = 2; }
+message Sample { double value = 1; int64 timestamp = 2; }`;
+
+const first = `
+message WriteRequest { repeated TimeSeries timeseries = 1; repeated MetricMetadata metadata = 3; }
+message TimeSeries { repeated Label labels = 1; repeated Sample samples = 2; repeated Histogram histograms = 4; }
+message Label { string name = 1; string value = 2; }
+message MetricMetadata { int32 type = 1; string metric_family_name = 2; string unit = 5; }`;
+
+const second = `
+message Request { repeated string symbols = 4; repeated TimeSeries timeseries = 5; }
+message TimeSeries {
+  repeated uint32 labels_refs = 1; repeated Sample samples = 2; repeated Histogram histograms = 3; Metadata metadata = 5;
+}
+message Metadata { int32 type = 1; uint32 unit_ref = 4; }`;
+
+function messageOf(text: string, name: string): protobuf.Type {
+  return protobuf.parse(`syntax = "proto3";${histogram}${text}`).root.lookupType(name);
+}
+
+export const writeRequest1 = messageOf(first, "WriteRequest");
+export const writeRequest2 = messageOf(second, "Request");
+
+/** A 64-bit integer as protobufjs gives it. */
+export interface Long {
+  toNumber(): number;
+  toString(): string;
+}
+
+export interface WireSample {
+  value: number;
+  timestamp: Long;
+}
+
+export interface WireHistogram {
+  /** Which of the counts were sent: those of integers, or floats. */
+  countInt: Long | null;
+  countFloat: number | null;
+  sum: number;
+  schema: number;
+  zeroThreshold: number;
+  zeroCountInt: Long | null;
+  zeroCountFloat: number | null;
+  negativeSpans: WireSpan[];
+  negativeDeltas: Long[];
+  negativeCounts: number[];
+  positiveSpans: WireSpan[];
+  positiveDeltas: Long[];
+  positiveCounts: number[];
+  resetHint: number;
+  timestamp: Long;
+  customValues: number[];
+}
+
+export interface WireSpan {
+  offset: number;
+  length: number;
+}
+
+export interface WriteRequest1 {
+  timeseries: {
+    labels: { name: string; value: string }[];
+    samples: WireSample[];
+    histograms: WireHistogram[];
+  }[];
+  metadata: { type: number; metricFamilyName: string; unit: string }[];
+}
+
+export interface WriteRequest2 {
+  symbols: string[];
+  timeseries: {
+    labelsRefs: number[];
+    samples: WireSample[];
+    histograms: WireHistogram[];
+    metadata: { type: number; unitRef: number } | null;
+  }[];
+}

@@ -1,0 +1,122 @@
+/** Where the rows or samples of one body go, and those that cannot be stored. */
+
+import {
+  BatchDraft,
+  type CensusTables,
+  type EncodedBatch,
+  type LogRow,
+  type RowRanges,
+  type RowSignal,
+  type Sample,
+  SampleDraft,
+  SeriesCensus,
+} from "../../engine/index.ts";
+import { ingestKeysMax, ingestRowsMax, refusedRowsListed } from "../limits.ts";
+import { Refusal } from "../route.ts";
+import { flattenedRow, mayBeJson, rowOfRanges } from "./flat-message.ts";
+import { RowProblem } from "./json-row.ts";
+import type { Family } from "./prometheus/families.ts";
+import type { BodyTask, RefusedKind, RefusedLine } from "./protocol.ts";
+
+export abstract class Sink {
+  readonly arrivalMs: number;
+  /** What the body tells of metric families, which is not kept with the samples. */
+  families: Family[] | undefined;
+  /** What the sender is to be answered once the rows are on disk, where the protocol tells of each row. */
+  answer: string | undefined;
+  /** Rows without a time of their own. */
+  untimed = 0;
+  /** Rows that were read, be they taken or not. */
+  rows = 0;
+  /** The first ones, in the order of the body. */
+  readonly refused: RefusedLine[] = [];
+  readonly refusedByKind = new Map<RefusedKind, number>();
+
+  constructor(arrivalMs: number) {
+    this.arrivalMs = arrivalMs;
+  }
+
+  abstract finish(): EncodedBatch;
+
+  /** Counts a row that could not be read. */
+  refuse({ kind, message }: RowProblem): void {
+    this.count(message, kind);
+  }
+
+  /** The time of a row that came without one. */
+  arrivalNs(): bigint {
+    this.untimed++;
+    return BigInt(this.arrivalMs) * 1_000_000n;
+  }
+
+  /** Counts a row, and why it cannot be stored, if so. Throws Refusal 413 at one too many. */
+  protected count(reason: string | undefined, kind: RefusedKind = "row"): string | undefined {
+    if (++this.rows > ingestRowsMax) throw tooManyRows;
+    if (reason === undefined) return undefined;
+    this.refusedByKind.set(kind, (this.refusedByKind.get(kind) ?? 0) + 1);
+    if (this.refused.length < refusedRowsListed) this.refused.push({ line: this.rows, reason });
+    return reason;
+  }
+}
+
+export class RowSink extends Sink {
+  readonly draft: BatchDraft;
+  /** Messages that are JSON objects become attributes. */
+  readonly #flattensJson: boolean;
+
+  constructor(signal: RowSignal, { arrivalMs, flattensJson }: BodyTask) {
+    super(arrivalMs);
+    this.draft = new BatchDraft(signal, { nowMs: arrivalMs });
+    this.#flattensJson = flattensJson && signal === "logs";
+  }
+
+  /** Takes a row whose parts lie in `bytes`, which the draft reads. */
+  add(row: RowRanges, bytes: Buffer): void {
+    if (this.#flattensJson && mayBeJson(row, bytes)) this.addText(rowOfRanges(row, bytes, this.draft));
+    else this.count(this.draft.add(row));
+  }
+
+  /** Takes a row in text, or returns why it cannot be stored. Throws RowProblem where the body has too many keys. */
+  addText(given: LogRow): string | undefined {
+    const row = this.#flattensJson ? flattenedRow(given) : given;
+    this.#checkKeys(row.attributes);
+    return this.count(this.draft.addLogRow(row));
+  }
+
+  finish(): EncodedBatch {
+    return this.draft.finish();
+  }
+
+  #checkKeys(attributes: Readonly<Record<string, string>>): void {
+    let keys = this.draft.keyCount;
+    for (const key in attributes) {
+      if (this.draft.findKeyText(key) < 0 && ++keys > ingestKeysMax) {
+        throw new RowProblem("field", `the body has more than ${ingestKeysMax} distinct attribute keys`);
+      }
+    }
+  }
+}
+
+export class SampleSink extends Sink {
+  readonly draft: SampleDraft;
+  constructor(arrivalMs: number, census: CensusTables) {
+    super(arrivalMs);
+    this.draft = new SampleDraft({ nowMs: arrivalMs, census: new SeriesCensus(census) });
+  }
+
+  /** Takes the samples of one point, which counts as one row; returns why one of them cannot be stored. */
+  addPoint(samples: readonly Sample[]): string | undefined {
+    let reason: string | undefined;
+    for (const sample of samples) reason = this.draft.addSample(sample) ?? reason;
+    return this.count(reason);
+  }
+
+  finish(): EncodedBatch {
+    return this.draft.finish();
+  }
+}
+
+export const tooManyRows = new Refusal(
+  413,
+  `the body has more than ${ingestRowsMax} rows: send it in smaller parts`,
+);

@@ -1,0 +1,187 @@
+/**
+ * Takes syslog over TCP and UDP and hands it on in batches. The protocol knows no answer, so a sender cannot be told what became of a
+ * message: over TCP nothing more is read while the store takes nothing, over UDP messages are dropped then, and counted.
+ */
+
+import { createSocket, type Socket as UdpSocket } from "node:dgram";
+import { createServer, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  syslogBatchBytesMax,
+  syslogBatchMs,
+  syslogConnectionsMax,
+  syslogWaitingBytesMax,
+} from "../../limits.ts";
+import type { Counter, Metrics } from "../../metrics.ts";
+import type { Intake } from "../intake.ts";
+import { SyslogFrames } from "./frames.ts";
+
+export interface SyslogOptions {
+  address: { host: string; port: number };
+  intake: Intake;
+  metrics: Metrics;
+  log: (message: string) => void;
+}
+
+export interface SyslogListener {
+  /** That was taken, of TCP and UDP alike; of interest where 0 was asked for. */
+  port: number;
+  /** Stores what has come and closes every connection. */
+  close(): Promise<void>;
+}
+
+const retryMs = 1_000;
+
+/** Messages that wait to be stored, in the order in which they came. */
+class Waiting {
+  readonly #options: SyslogOptions;
+  readonly #dropped: Counter;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #storing: Promise<void> | undefined;
+  #isClosing = false;
+  #onRoom: (() => void)[] = [];
+
+  constructor(options: SyslogOptions) {
+    this.#options = options;
+    this.#dropped = options.metrics.counter(
+      "svc_syslog_dropped_messages_total",
+      "Messages of syslog over UDP that came while there was no room for them.",
+    );
+    this.#dropped.add(0);
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= syslogWaitingBytesMax;
+  }
+
+  /** Resolves once there is room. */
+  room(): Promise<void> {
+    return this.isFull ? new Promise((resolve) => this.#onRoom.push(resolve)) : Promise.resolve();
+  }
+
+  add(messages: readonly Buffer[]): void {
+    for (const message of messages) {
+      this.#parts.push(Buffer.from(`${message.length} `, "latin1"), message);
+      this.#bytes += message.length + 8;
+    }
+    if (this.#parts.length > 0) this.#storing ??= this.#store();
+  }
+
+  drop(): void {
+    this.#dropped.add();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#storing;
+  }
+
+  /** Stores until nothing waits; a store that takes nothing is tried again, until the listener closes. */
+  async #store(): Promise<void> {
+    while (this.#parts.length > 0) {
+      if (this.#bytes < syslogBatchBytesMax && !this.#isClosing) await sleep(syslogBatchMs);
+      const parts = this.#parts;
+      const bytes = this.#bytes;
+      this.#parts = [];
+      while (!(await this.#take(parts)) && !this.#isClosing) await sleep(retryMs);
+      this.#bytes -= bytes;
+      for (const resolve of this.#onRoom.splice(0)) resolve();
+    }
+    this.#storing = undefined;
+  }
+
+  async #take(parts: readonly Buffer[]): Promise<boolean> {
+    try {
+      await this.#options.intake.take({
+        signal: "logs",
+        format: "syslog",
+        body: new Uint8Array(Buffer.concat(parts)),
+        encoding: "identity",
+        sender: "syslog",
+        key: null,
+      });
+      return true;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#options.log(`syslog cannot be stored: ${reason}`);
+      return false;
+    }
+  }
+}
+
+/** Throws an Error of one sentence where the address cannot be had. */
+export async function listenSyslog(options: SyslogOptions): Promise<SyslogListener> {
+  const waiting = new Waiting(options);
+  const sockets = new Set<Socket>();
+  const tcp = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    void readMessages(socket, waiting, options.log);
+  });
+  tcp.maxConnections = syslogConnectionsMax;
+  const { host } = options.address;
+  const port = await bound(tcp, options.address);
+  const udp = createSocket(host.includes(":") ? "udp6" : "udp4");
+  udp.on("message", (message) => {
+    if (waiting.isFull) waiting.drop();
+    else waiting.add([message]);
+  });
+  try {
+    await boundUdp(udp, { host, port });
+  } catch (error) {
+    tcp.close();
+    throw error;
+  }
+  return {
+    port,
+    close: async () => {
+      tcp.close();
+      udp.close();
+      for (const socket of sockets) socket.destroy();
+      await waiting.close();
+    },
+  };
+}
+
+/** Reads a connection until it ends; never rejects. */
+async function readMessages(socket: Socket, waiting: Waiting, log: (message: string) => void): Promise<void> {
+  const frames = new SyslogFrames();
+  try {
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      waiting.add(frames.push(chunk));
+      await waiting.room();
+    }
+    waiting.add(frames.end());
+  } catch (error) {
+    // The listener closed it.
+    if (socket.destroyed && (error as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE") return;
+    const reason = error instanceof Error ? error.message : String(error);
+    log(`a connection of syslog from ${socket.remoteAddress ?? "somebody"} ended: ${reason}`);
+    socket.destroy();
+  }
+}
+
+function bound(server: Server, { host, port }: SyslogOptions["address"]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error) => reject(notListening(host, port, error)));
+    server.listen(port, host, () => {
+      const address = server.address();
+      resolve(typeof address === "object" && address !== null ? address.port : port);
+    });
+  });
+}
+
+function boundUdp(socket: UdpSocket, { host, port }: SyslogOptions["address"]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once("error", (error) => reject(notListening(host, port, error)));
+    socket.bind(port, host, resolve);
+  });
+}
+
+function notListening(host: string, port: number, error: NodeJS.ErrnoException): Error {
+  const reason = error.code === "EADDRINUSE" ? "it is in use" : (error.code ?? error.message);
+  return new Error(
+    `cannot take syslog on ${host}:${port}: ${reason}; choose another with --syslog HOST:PORT`,
+  );
+}

@@ -1,0 +1,113 @@
+/** One message of syslog, as RFC 5424, RFC 3164 or rsyslog's own forwarding format write it, becomes a row. */
+
+import type { LogRow } from "../../../engine/index.ts";
+import { isoNanos } from "../iso-time.ts";
+import type { RowSink } from "../row-sink.ts";
+
+/** By severity, from 0 on. */
+const severities = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"] as const;
+const levels = ["fatal", "fatal", "fatal", "error", "warn", "info", "info", "debug"] as const;
+/** By number (RFC 5424, section 6.2.1), with the names that syslog.h gives them. */
+const facilities = [
+  ..."kern user mail daemon auth syslog lpr news uucp cron authpriv ftp ntp audit alert clock".split(" "),
+  ..."local0 local1 local2 local3 local4 local5 local6 local7".split(" "),
+];
+const priorityMax = facilities.length * severities.length - 1;
+
+const priority = /^<(\d{1,3})>/;
+const header5424 = /^1 (\S+) (\S+) (\S+) (\S+) (\S+) ?/;
+const header3164 =
+  /^(?:([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d)|(\d{4}-\d\d-\d\dT\S+)) (?:([\w.:-]+) )?/;
+const tag3164 = /^([^\s:[\]]{1,128})(?:\[([^\]\s]{0,128})\])?: ?/;
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const dayMs = 86_400_000;
+
+/** What is no syslog at all becomes the message of a row. */
+export function messageRow(text: string, sink: RowSink): LogRow {
+  const attributes: Record<string, string> = Object.create(null);
+  const [start = "", number] = priority.exec(text) ?? [];
+  const value = Number(number ?? -1);
+  const isPriority = value >= 0 && value <= priorityMax;
+  const rest = isPriority ? text.slice(start.length) : text;
+  if (isPriority) {
+    attributes["syslog.facility"] = facilities[value >> 3]!;
+    attributes["syslog.severity"] = severities[value & 7]!;
+  }
+  const level = isPriority ? levels[value & 7]! : "";
+  const header = header5424.exec(rest);
+  const read =
+    header === null ? read3164(rest, attributes, sink.arrivalMs) : read5424(header, rest, attributes);
+  return { level, attributes, message: read.message, timeNs: read.timeNs ?? sink.arrivalNs() };
+}
+
+interface Read {
+  message: string;
+  timeNs: bigint | undefined;
+}
+
+function put(attributes: Record<string, string>, key: string, text: string | undefined): void {
+  if (text !== undefined && text !== "" && text !== "-") attributes[key] = text;
+}
+
+function read5424(header: RegExpExecArray, text: string, attributes: Record<string, string>): Read {
+  const [start, time = "", host, application, process, message] = header;
+  put(attributes, "host.name", host);
+  put(attributes, "service.name", application);
+  put(attributes, "syslog.procid", process);
+  put(attributes, "syslog.msgid", message);
+  const at = readStructure(text, start.length, attributes);
+  return { message: text.slice(at).replace(/^ ?\ufeff?/, ""), timeNs: isoNanos(time) };
+}
+
+const elementStart = /\[([^\s=\]"]{1,128})/y;
+const parameter = /\s+([^\s=\]"]{1,128})="((?:[^"\\\]]|\\.)*)"/sy;
+
+/** Reads structured data as `<id>.<name>`; returns the place behind it, or `from` where it is broken. */
+function readStructure(text: string, from: number, attributes: Record<string, string>): number {
+  if (text[from] === "-") return from + 1;
+  let at = from;
+  while (text[at] === "[") {
+    elementStart.lastIndex = at;
+    const [, id] = elementStart.exec(text) ?? [];
+    if (id === undefined) return at;
+    at = elementStart.lastIndex;
+    parameter.lastIndex = at;
+    for (let match = parameter.exec(text); match !== null; match = parameter.exec(text)) {
+      attributes[`${id}.${match[1]}`] = match[2]!.replace(/\\(["\\\]])/g, "$1");
+      at = parameter.lastIndex;
+    }
+    if (text[at] !== "]") return from;
+    at++;
+  }
+  return at;
+}
+
+function read3164(text: string, attributes: Record<string, string>, arrivalMs: number): Read {
+  const header = header3164.exec(text);
+  const [start = "", month, day, hours, minutes, seconds, iso, host] = header ?? [];
+  put(attributes, "host.name", host);
+  const rest = text.slice(start.length);
+  const [tag = "", application, process] = header === null ? [] : (tag3164.exec(rest) ?? []);
+  put(attributes, "service.name", application);
+  put(attributes, "syslog.procid", process);
+  const ms =
+    month === undefined ? undefined : localMs(month, [day, hours, minutes, seconds].map(Number), arrivalMs);
+  const timeNs = iso === undefined ? (ms === undefined ? undefined : BigInt(ms) * 1_000_000n) : isoNanos(iso);
+  return { message: rest.slice(tag.length), timeNs };
+}
+
+/** The format names neither year nor zone: the server's zone, and the latest year that is not a day ahead or more. */
+function localMs(
+  month: string,
+  [day = 1, hours, minutes, seconds]: number[],
+  arrivalMs: number,
+): number | undefined {
+  const place = months.indexOf(month);
+  if (place < 0) return undefined;
+  const year = new Date(arrivalMs).getFullYear() + 1;
+  for (let back = 0; back < 3; back++) {
+    const ms = new Date(year - back, place, day, hours, minutes, seconds).getTime();
+    if (ms < arrivalMs + dayMs) return ms;
+  }
+  return undefined;
+}
