@@ -11,7 +11,7 @@ export { type ColumnInventory, type SignalInventory, storeInventory } from "./in
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./row.ts";
 export type { SampleQuery } from "./samplequery.ts";
 export { type RowSignal, type Signal, signals } from "./signal.ts";
-export { openState, type State } from "./state.ts";
+export { type Json, openState, type State, type StateChange } from "./state.ts";
 export type {
   AppendOptions,
   AppendResult,

@@ -1,0 +1,86 @@
+import type { Action } from "../alert-event.ts";
+
+/** What evaluation reads of an alert, as the interface specification shapes it. */
+export interface Alert {
+  metadata: { id: string; name: string; description?: string | undefined };
+  investigateOnFire?: boolean | undefined;
+  timeseries: {
+    /** `bucketSize` is in whole seconds. */
+    expression: { svcQLTimeseries: { query: string; bucketSize: number } };
+    evaluationRules: readonly EvaluationRule[];
+  };
+}
+
+export interface EvaluationRule {
+  /** Unique within the alert: the identity of the rule. */
+  name: string;
+  static: StaticRule;
+  actions?: readonly Action[] | undefined;
+}
+
+export interface StaticRule {
+  /** All must hold for a point to breach. */
+  operators: readonly { operator: Operator; threshold: number }[];
+  persistenceSettings: {
+    datapointsToAlarm: number;
+    datapointsInEvaluationWindow: number;
+    /** `notBreaching` where absent. */
+    missingDatapointBehavior?: MissingDatapointBehavior | undefined;
+  };
+}
+
+export type Operator =
+  | "greaterThan"
+  | "greaterThanOrEqual"
+  | "lessThan"
+  | "lessThanOrEqual"
+  | "equals"
+  | "notEquals";
+
+export type MissingDatapointBehavior = "notBreaching" | "breaching" | "ignore" | "missing";
+
+const holds: Readonly<Record<Operator, (value: number, threshold: number) => boolean>> = {
+  greaterThan: (value, threshold) => value > threshold,
+  greaterThanOrEqual: (value, threshold) => value >= threshold,
+  lessThan: (value, threshold) => value < threshold,
+  lessThanOrEqual: (value, threshold) => value <= threshold,
+  equals: (value, threshold) => value === threshold,
+  notEquals: (value, threshold) => value !== threshold,
+};
+
+export function breaches(value: number, { operators }: StaticRule): boolean {
+  return operators.every(({ operator, threshold }) => holds[operator](value, threshold));
+}
+
+export function queryOf(alert: Alert): { query: string; bucketSeconds: number } {
+  const { query, bucketSize } = alert.timeseries.expression.svcQLTimeseries;
+  return { query, bucketSeconds: bucketSize };
+}
+
+export function bucketMsOf(alert: Alert): number {
+  return queryOf(alert).bucketSeconds * 1000;
+}
+
+/** Buckets that the rules of an alert look at, at most: two more than the longest window. */
+export function windowBuckets(alert: Alert): number {
+  const windows = alert.timeseries.evaluationRules.map(
+    (rule) => rule.static.persistenceSettings.datapointsInEvaluationWindow,
+  );
+  return Math.max(...windows) + 2;
+}
+
+/** Text that changes where a fire of before means nothing any more. */
+export function seriesDefinition(alert: Alert): string {
+  const { query, bucketSeconds } = queryOf(alert);
+  return JSON.stringify([query, bucketSeconds]);
+}
+
+export function ruleDefinition({ static: { operators, persistenceSettings } }: EvaluationRule): string {
+  const { datapointsToAlarm, datapointsInEvaluationWindow, missingDatapointBehavior } = persistenceSettings;
+  return JSON.stringify([
+    operators.map(({ operator, threshold }) => [operator, threshold]),
+    datapointsToAlarm,
+    datapointsInEvaluationWindow,
+    missingDatapointBehavior ?? "notBreaching",
+  ]);
+}
