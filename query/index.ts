@@ -29,6 +29,7 @@ export {
   type TimeseriesQuery,
 } from "./timeseries.ts";
 export { planTimeseries } from "./timeseries-plan.ts";
+export { isUnlabelled } from "./unlabelled.ts";
 
 /** The tree of a structured query; an empty one is all logs. Throws a QueryError. */
 export function parseQuery(text: string): Expression {

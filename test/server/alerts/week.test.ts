@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
 import type { Alert } from "../../../server/alerts/alert.ts";
-import { bucketMsOf, windowBuckets } from "../../../server/alerts/alert.ts";
+import { bucketMsOf } from "../../../server/alerts/alert.ts";
 import { instanceKey } from "../../../server/alerts/alert-state.ts";
 import type { Fire } from "../../../server/alerts/fire.ts";
-import { naiveState, windowOf } from "./naive.ts";
-import { alertOf, delayMs, ruleOf, World, type WorldSeries } from "./world.ts";
+import { byTime, naiveFires, type Told } from "./naive.ts";
+import { alertOf, delayMs, ruleOf, World } from "./world.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const isSoak = process.env.SVC_SOAK === "1";
@@ -56,66 +56,6 @@ function anyAlert(random: Random, id: string, query: string, bucketSeconds: numb
   return alertOf(id, query, rules, bucketSeconds);
 }
 
-interface Told {
-  rule: string;
-  instance: string;
-  firedAtMs: number;
-  resolvedAtMs: number | null;
-  reason: string | null;
-}
-
-/** What should have happened to one instance, from the points that came in time. */
-function naiveFires(
-  alert: Alert,
-  series: WorldSeries,
-  firstMs: number,
-  endMs: number,
-  isLost: (ms: number) => boolean,
-) {
-  const bucketMs = bucketMsOf(alert);
-  const fires: Told[] = [];
-  const states = new Map<string, { state: string; fire: Told | null }>();
-  let cells: (number | null)[] = [];
-  let lastDataMs: number | null = null;
-  for (let atMs = firstMs - windowBuckets(alert) * bucketMs; atMs < endMs; atMs += bucketMs) {
-    if (isLost(atMs)) continue;
-    const point = series.points.get(atMs);
-    const value = point !== undefined && point.arrivedMs < atMs + bucketMs + lateByMs ? point.value : null;
-    cells.push(value);
-    if (value !== null) lastDataMs = atMs + bucketMs;
-    if (atMs < firstMs - bucketMs || lastDataMs === null) continue;
-    for (const rule of alert.timeseries.evaluationRules) {
-      const before = states.get(rule.name) ?? { state: "noData", fire: null };
-      const state = naiveState(cells, windowOf(rule), before.state);
-      let { fire } = before;
-      if (state === "firing" && fire === null) {
-        fire = {
-          rule: rule.name,
-          instance: instanceKey(series.labels),
-          firedAtMs: atMs + bucketMs,
-          resolvedAtMs: null,
-          reason: null,
-        };
-        fires.push(fire);
-      } else if (state === "ok" && fire !== null) {
-        Object.assign(fire, { resolvedAtMs: atMs + bucketMs, reason: "recovered" });
-        fire = null;
-      }
-      states.set(rule.name, { state, fire });
-    }
-    if (atMs + bucketMs - lastDataMs < 24 * hour) continue;
-    for (const { fire } of states.values())
-      if (fire) Object.assign(fire, { resolvedAtMs: atMs + bucketMs, reason: "gone" });
-    states.clear();
-    lastDataMs = null;
-    cells = cells.map(() => null);
-  }
-  return { fires, states };
-}
-
-const byTime = (a: Told, b: Told) =>
-  a.firedAtMs - b.firedAtMs || (a.instance + a.rule < b.instance + b.rule ? -1 : 1);
-
 test(`days of alerts through faults and deaths are as the slow model has them (SVC_SEED=${seed})`, {
   timeout: 1_800_000,
 }, async () => {
@@ -152,7 +92,18 @@ test(`days of alerts through faults and deaths are as the slow model has them (S
     const details = world.evaluator.stateOf(id)!.details;
     const expected: Told[] = [];
     for (const series of world.series.get(alert.timeseries.expression.svcQLTimeseries.query)!) {
-      const { fires, states } = naiveFires(alert, series, firstMs.get(id)!, details.throughMs!, isLost);
+      const { labels, points } = series;
+      const valueAt = (atMs: number) => {
+        const point = points.get(atMs);
+        return point !== undefined && point.arrivedMs < atMs + bucketMs + lateByMs ? point.value : null;
+      };
+      const { fires, states } = naiveFires(
+        alert,
+        { labels, valueAt },
+        firstMs.get(id)!,
+        details.throughMs!,
+        isLost,
+      );
       expected.push(...fires);
       const rules = details.instances[instanceKey(series.labels)]?.rules ?? {};
       expect(Object.fromEntries(Object.entries(rules).map(([rule, { state }]) => [rule, state])), id).toEqual(
