@@ -1,5 +1,6 @@
 /** Aggregates over the matching rows of some chunks, on one thread. */
 
+import type { Aggregation } from "./aggregation.ts";
 import { lowerBound } from "./bisection.ts";
 import { hasBit } from "./bitmap.ts";
 import { type CellRows, cellsOfRuns, MetCells, type SelectedRows } from "./cells.ts";
@@ -9,7 +10,7 @@ import { type GroupCodes, groupCodes } from "./groupcodes.ts";
 import { GroupTable } from "./groups.ts";
 import { blockRows, denseCellsMax, resultBytesMax } from "./limits.ts";
 import { PointTable } from "./points.ts";
-import { PointStates, type RowFields } from "./pointstates.ts";
+import { PointStates, type RowFields, readBy } from "./pointstates.ts";
 import type { AggregateAnswer, AggregateTask, ChunkRef, DamagedChunk, Scanned } from "./protocol.ts";
 import { judge } from "./prune.ts";
 import { rangeInDay } from "./range.ts";
@@ -18,9 +19,11 @@ import { compileRowSteps, fieldText, type RowSteps } from "./rowsteps.ts";
 import { BucketGrid, type Runs } from "./runs.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
 import { compileFilter, isVectorised, selectRows } from "./selection.ts";
-import { labelText, settleChunk } from "./settle.ts";
+import { labelText, settleChunk, settledBounds } from "./settle.ts";
 import type { ChunkView } from "./view.ts";
 
+/** What a header can tell. */
+const headerOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "min", "max"]);
 /** Rows taken one by one between two looks at the clock. */
 const checkEvery = 1024;
 
@@ -110,21 +113,30 @@ async function aggregateChunk(aggregating: Aggregating, view: ChunkView): Promis
   checkMemory(aggregating, view);
 }
 
-/** Counts a chunk by its header alone, where that is exact; says whether it was. */
+/** Takes a chunk in by its header alone, where that is exact; says whether it was. */
 function settle({ task, grid, filter, rest, groups, points, states }: Aggregating, view: ChunkView): boolean {
   const { timeNsMin, timeNsMax } = view.header;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
-  if (rest !== undefined || task.aggregates.some(({ op }) => op !== "count")) return false;
+  if (rest !== undefined || task.aggregates.some(({ op }) => !headerOps.has(op))) return false;
   if (timeNsMin < range.from || timeNsMax >= range.to) return false;
   const bucket = grid.bucketOf(view.day, timeNsMin);
   if (bucket !== grid.bucketOf(view.day, timeNsMax)) return false;
+  const { values } = readBy(task.aggregates);
+  const bounds = values.map((value) => settledBounds(value, view));
+  if (bounds.includes(undefined)) return false;
   const settled = settleChunk(filter, task.groupBy, view);
   if (settled === undefined) return false;
+  // Bounds are those of all rows.
+  if (values.length > 0 && settled.counts[0]?.[1] !== view.rows) return false;
   for (const [text, rows] of settled.counts) {
     for (let i = 0; i < task.groupBy.length; i++) {
       groups.stageText(settled.labels[i] ?? labelText(task.groupBy[i]!, text));
     }
-    states.addCount(points.place(groups.numberOfStaged(), bucket), rows);
+    const place = points.place(groups.numberOfStaged(), bucket);
+    states.addCount(place, rows);
+    for (const [i, each] of bounds.entries()) {
+      if (each !== undefined && each !== "none") states.addBounds(values[i]!, place, each);
+    }
   }
   return true;
 }

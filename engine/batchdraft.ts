@@ -112,6 +112,12 @@ export class BatchDraft {
     return this.#keys.find(this.#scratch.source, 0, to);
   }
 
+  /** As `addKey`, for a key that is not among the bytes. */
+  addKeyText(key: string): number {
+    const to = this.#scratch.write(key, 0);
+    return this.#keys.codeOf(this.#scratch.source, 0, to);
+  }
+
   /** Takes a row, or returns why it cannot be stored. */
   add(row: RowRanges): string | undefined {
     return this.#add(row, this.#source);
@@ -209,7 +215,7 @@ export class BatchDraft {
 }
 
 /** Where the strings of a row become UTF-8, one behind the other. */
-class Scratch {
+export class Scratch {
   source: ByteSource = byteSource(new Uint8Array(4096));
 
   /** Writes text at a place; returns the place behind it. A lone surrogate becomes U+FFFD. */

@@ -73,7 +73,8 @@ function sortDraft(draft: ChunkDraft): SortedDraft {
   };
 }
 
-function restAttribute(rest: [string, AttributeDraft][]): AttributeDraft {
+/** Attributes of a chunk that has too many as one. */
+export function restAttribute(rest: [string, AttributeDraft][]): AttributeDraft {
   const pairsOf = new Map<number, string[]>();
   for (const [key, { count, rows, codes, values }] of rest) {
     const texts = values.texts();
@@ -99,14 +100,7 @@ function cutAfter(message: TextVector, from: number, rows: number): number {
 
 function buildChunk(sorted: SortedDraft, from: number, to: number, options: BuildOptions): ChunkImage {
   const image: ChunkImage = { header: emptyHeader(sorted, from, to), payloads: [], filters: [] };
-  const add = (column: ColumnHeader, encoded: EncodedColumn, filter: Uint8Array | undefined): void => {
-    column.encoding = encoded.encoding;
-    column.payloadBytes = encoded.payload.byteLength;
-    column.filterBytes = filter?.byteLength ?? 0;
-    image.header.columns.push(column);
-    image.payloads.push(encoded.payload);
-    image.filters.push(filter);
-  };
+  const add = columnsOf(image);
   const rows = to - from;
   add(columnHeader("time", "", rows), encodeDelta(sorted.timeNs.subarray(from, to), 0), undefined);
   add(columnHeader("arrival", "", rows), encodeDelta(sorted.arrival.subarray(from, to), 1), undefined);
@@ -123,7 +117,23 @@ function buildChunk(sorted: SortedDraft, from: number, to: number, options: Buil
   return image;
 }
 
-type AddColumn = (column: ColumnHeader, encoded: EncodedColumn, filter: Uint8Array | undefined) => void;
+/** Adds columns to an image. */
+export function columnsOf(image: ChunkImage): AddColumn {
+  return (column, encoded, filter) => {
+    column.encoding = encoded.encoding;
+    column.payloadBytes = encoded.payload.byteLength;
+    column.filterBytes = filter?.byteLength ?? 0;
+    image.header.columns.push(column);
+    image.payloads.push(encoded.payload);
+    image.filters.push(filter);
+  };
+}
+
+export type AddColumn = (
+  column: ColumnHeader,
+  encoded: EncodedColumn,
+  filter: Uint8Array | undefined,
+) => void;
 
 function addMessage(
   add: AddColumn,
@@ -146,7 +156,7 @@ function addMessage(
 }
 
 /** A column that no row of the chunk has is left out. */
-function addAttribute(
+export function addAttribute(
   add: AddColumn,
   column: ColumnHeader,
   vector: AttributeVector,
@@ -158,7 +168,8 @@ function addAttribute(
     column.role === "rest" ? { present: vector.codes.length } : valueStatistics(vector, caps);
   const encoded = encodeAttribute(vector);
   // Where the header lists every value, it tells as much.
-  const filtered = options.sealed && column.role === "attribute" && !("values" in statistics);
+  const isSearched = column.role === "attribute" || column.role === "name";
+  const filtered = options.sealed && isSearched && !("values" in statistics);
   const filter = filtered ? buildMembership(vector.hashes) : undefined;
   add(Object.assign(column, statistics, numberBounds(vector.values)), encoded, filter);
 }
@@ -195,7 +206,7 @@ function emptyHeader(sorted: SortedDraft, from: number, to: number): ChunkHeader
   };
 }
 
-function columnHeader(role: ColumnHeader["role"], key: string, present: number): ColumnHeader {
+export function columnHeader(role: ColumnHeader["role"], key: string, present: number): ColumnHeader {
   return { role, key, encoding: "text", present, payloadBytes: 0, filterBytes: 0 };
 }
 

@@ -105,8 +105,10 @@ export class Catalog {
       for (const entry of partition.manifest.chunks.filter(overlaps)) {
         refs.push({ ref: { kind: "sealed", signal, day, dir, entry }, timeNsMax: entry.timeNsMax });
       }
-      for (const { id, rows, bytes, arrivalBase, timeNsMax } of partition.images.filter(overlaps)) {
-        refs.push({ ref: { kind: "image", signal, day, id, rows, bytes, arrivalBase }, timeNsMax });
+      for (const { id, rows, bytes, timeNsMax, ...arrivals } of partition.images.filter(overlaps)) {
+        const { arrivalBase, arrivalMin, arrivalMax } = arrivals;
+        const image = { id, rows, bytes, arrivalBase, arrivalMin, arrivalMax };
+        refs.push({ ref: { kind: "image", signal, day, ...image }, timeNsMax });
       }
     }
     refs.sort((a, b) => b.ref.day - a.ref.day || b.timeNsMax - a.timeNsMax);

@@ -42,19 +42,23 @@ export function cellsOfRuns(
   shape: CellShape,
   placeOf: (run: number, code: number) => number,
 ): CellRows {
-  const { cardinality } = shape;
+  const { runs, cardinality } = shape;
   const counts = countCells(heap, rows, shape);
-  const used: number[] = [];
-  const places: number[] = [];
-  for (let cell = 0; cell < counts.length; cell++) {
-    if (counts[cell] === 0) continue;
-    used.push(cell);
-    places.push(placeOf(Math.floor(cell / cardinality), cell % cardinality));
+  let length = 0;
+  for (let cell = 0; cell < counts.length; cell++) if (counts[cell] !== 0) length++;
+  const used = new Uint32Array(length);
+  const places = new Uint32Array(length);
+  for (let run = 0, cell = 0, at = 0; run < runs.buckets.length; run++) {
+    for (let code = 0; code < cardinality; code++, cell++) {
+      if (counts[cell] === 0) continue;
+      used[at] = cell;
+      places[at++] = placeOf(run, code);
+    }
   }
   let codes: Codes | undefined;
   const cellOf = () => (codes ??= cellCodes(rows, shape, heap.scratch));
   const { selection } = rows;
-  return { heap, selection, cellOf, counts, used: Uint32Array.from(used), places: Uint32Array.from(places) };
+  return { heap, selection, cellOf, counts, used, places };
 }
 
 function countCells({ kernels, scratch }: ColumnHeap, rows: SelectedRows, shape: CellShape): Uint32Array {

@@ -4,8 +4,25 @@ import { Failure } from "./failure.ts";
 import { align8 } from "./payload.ts";
 import { textAt, textCount } from "./text.ts";
 
-/** `variables`: a group of the variables of messages that are stored as templates. */
-export type ColumnRole = "time" | "arrival" | "level" | "message" | "variables" | "attribute" | "rest";
+/**
+ * `variables`: a group of the variables of messages that are stored as templates. From `name` on: of chunks of metrics, which
+ * have attributes and the rest for each series; see metrics/build.ts.
+ */
+export type ColumnRole =
+  | "time"
+  | "arrival"
+  | "level"
+  | "message"
+  | "variables"
+  | "attribute"
+  | "rest"
+  | "name"
+  | "type"
+  | "unit"
+  | "fingerprint"
+  | "samples"
+  | "clock"
+  | "value";
 
 export interface ColumnHeader {
   role: ColumnRole;
@@ -31,6 +48,8 @@ export interface ColumnHeader {
 
 export interface ChunkHeader {
   rows: number;
+  /** Of a chunk of metrics, whose rows are samples. */
+  series?: number;
   /** Nanoseconds since the start of the partition's day. */
   timeNsMin: number;
   timeNsMax: number;

@@ -12,14 +12,13 @@ import {
 } from "./limits.ts";
 import { compareCandidates } from "./newest.ts";
 import type {
-  AggregateTask,
   ChunkRef,
   Control,
   DamagedChunk,
   FoundRows,
   Scanned,
   SearchAnswer,
-  SearchTask,
+  SharedTask,
   WorkerTask,
 } from "./protocol.ts";
 import type { FoundRow, RowPosition } from "./row.ts";
@@ -126,7 +125,7 @@ export async function askShards<Answer extends Part>(
   dispatch: Dispatch,
   range: SignalRange,
   control: Control,
-  taskOf: (chunks: ChunkRef[]) => SearchTask | AggregateTask,
+  taskOf: (chunks: ChunkRef[]) => SharedTask,
 ): Promise<Answer[]> {
   for (;;) {
     const answers = await askOnce<Answer>(dispatch, range, control, taskOf);
@@ -140,7 +139,7 @@ async function askOnce<Answer>(
   { catalog, shards, caller }: Dispatch,
   { signal, fromNs, toNs }: SignalRange,
   control: Control,
-  taskOf: (chunks: ChunkRef[]) => SearchTask | AggregateTask,
+  taskOf: (chunks: ChunkRef[]) => SharedTask,
 ): Promise<Answer[]> {
   const whole = taskOf(catalog.chunksIn(signal, fromNs, toNs));
   if (whole.chunks.length === 0) return [];
@@ -163,7 +162,7 @@ async function askOnce<Answer>(
 }
 
 /** Few rows, all in memory, and nothing that takes long on one of them. */
-function isSmall({ chunks, steps }: SearchTask | AggregateTask): boolean {
+function isSmall({ chunks, steps }: SharedTask): boolean {
   let rows = 0;
   for (const ref of chunks) {
     if (ref.kind === "sealed") return false;
@@ -174,8 +173,8 @@ function isSmall({ chunks, steps }: SearchTask | AggregateTask): boolean {
 }
 
 /** What tells without a column is worth a look on the calling thread: to wake another takes longer. */
-function maySettle({ kind, chunks, steps }: SearchTask | AggregateTask): boolean {
-  return chunks.length <= callerChunksMax && (kind === "aggregate" || steps.length > 0);
+function maySettle({ kind, chunks, steps }: SharedTask): boolean {
+  return chunks.length <= callerChunksMax && (kind !== "search" || steps.length > 0);
 }
 
 /** A chunk always goes to the same thread, which keeps its columns. */

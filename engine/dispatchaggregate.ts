@@ -21,6 +21,10 @@ export async function dispatchAggregate(
   if (bucketNs !== undefined && bucketNs < bucketNsMin) {
     throw new Failure("input", `bucketNs must be at least ${bucketNsMin}, got ${bucketNs}`);
   }
+  for (const aggregate of aggregates) {
+    if (aggregate.op !== "quantile" || (aggregate.q >= 0 && aggregate.q <= 1)) continue;
+    throw new Failure("input", `q of a quantile must lie between 0 and 1, got ${aggregate.q}`);
+  }
   const answers = await askShards<AggregateAnswer>(dispatch, query, control, (chunks) => {
     return { kind: "aggregate", chunks, fromNs, toNs, steps, groupBy, bucketNs, aggregates, control };
   });
@@ -42,7 +46,10 @@ function joinAnswers(
       joinedGroup(groups, answer.labels, group * groupBy.length, groupBy.length),
     );
     const { points } = answer;
-    const places = points.groups.map((group, i) => table.place(numberOf[group]!, points.buckets[i]!));
+    const places = new Uint32Array(points.groups.length);
+    for (let i = 0; i < places.length; i++) {
+      places[i] = table.place(numberOf[points.groups[i]!]!, points.buckets[i]!);
+    }
     states.join(answer.states, places, table.count);
     const memoryBytes = groups.byteLength + table.byteLength + states.byteLength;
     checkCaps(control, { memoryBytes, scannedRows: 0 });

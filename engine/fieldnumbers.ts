@@ -6,7 +6,7 @@ import { type Column, columnBytes, type DictionaryColumn, dictionaryTexts, hasVa
 import { timeMs } from "./day.ts";
 import type { ColumnHeap } from "./heap.ts";
 import { decimalIn, parseDecimal } from "./number.ts";
-import { decodeText } from "./text.ts";
+import { decodeText, textAt } from "./text.ts";
 import type { ChunkView } from "./view.ts";
 
 /** Row by row from the first of the selected rows on; on the heap. */
@@ -58,7 +58,7 @@ export async function fieldNumbers(
       return { values: view.heap.scratch.float64(to - from).fill(number), valid: bitsOf(column.valid, rows) };
     }
     case "dictionary":
-      return dictionaryNumbers(view.heap, column, rows, tableOf(column, value, parse));
+      return dictionaryNumbers(view.heap, column, rows, await tableOf(column, value, rows, list, turn));
     case "number":
       if (value.path !== undefined && value.path.length > 0) return undefined;
       return { values: column.values.subarray(from, to), valid: bitsOf(column.valid, rows) };
@@ -72,11 +72,29 @@ function bitsOf(valid: Bitmap | null, { from, to }: SelectedRows): Bitmap | null
 }
 
 /** The numbers of a dictionary's values; the last is that of rows that lack the field. */
-function tableOf(column: DictionaryColumn, { path }: Value, parse: NumberOfText): Float64Array {
-  const tableOfTexts = () => Float64Array.from([...dictionaryTexts(column).map(parse), Number.NaN]);
-  if (path !== undefined) return tableOfTexts();
-  column.numbers ??= tableOfTexts();
-  return column.numbers;
+async function tableOf(
+  column: DictionaryColumn,
+  value: Value,
+  { from, to }: SelectedRows,
+  list: Uint32Array | null,
+  turn: Turn,
+): Promise<Float64Array> {
+  if (value.path === undefined) {
+    const parse = numberOfText(value);
+    column.numbers ??= Float64Array.from([...dictionaryTexts(column).map(parse), Number.NaN]);
+    return column.numbers;
+  }
+  // Documents are long, so only those are parsed that a selected row has.
+  const codes = column.codes.subarray(from, to);
+  const isUsed = new Uint8Array(column.valueCount + 1);
+  const length = list?.length ?? codes.length;
+  for (let k = 0; k < length; k++) isUsed[codes[list === null ? k : list[k]!]!] = 1;
+  const table = new Float64Array(isUsed.length).fill(Number.NaN);
+  for (let code = 0; code < column.valueCount; code++) {
+    if (code % turnEvery === 0) await turn();
+    if (isUsed[code] === 1) table[code] = numberAt(textAt(column.values, code), value.path);
+  }
+  return table;
 }
 
 function dictionaryNumbers(

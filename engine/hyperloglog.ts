@@ -5,7 +5,7 @@
  */
 
 const indexBits = 14;
-const registerCount = 2 ** indexBits;
+export const registerCount = 2 ** indexBits;
 /** Bits of a hash that are looked at for leading zeros. */
 const rankBits = 64 - indexBits;
 

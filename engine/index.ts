@@ -5,21 +5,31 @@ export type { EncodedBatch } from "./batch.ts";
 export { BatchDraft, encodeBatch, RowRanges } from "./batchdraft.ts";
 export type { DamageReport } from "./damage.ts";
 export type { QueryLimits, RowQuery, SearchResult } from "./dispatch.ts";
+export type { FieldCounts, FieldsQuery } from "./dispatchfields.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./filter.ts";
 export { type ColumnInventory, type SignalInventory, storeInventory } from "./inventory.ts";
+export { type CensusTables, SeriesCensus } from "./metrics/census.ts";
+export type { MetricName, SeriesCount, SeriesLabelsQuery } from "./metrics/dispatch.ts";
+export type { MetricType, Sample } from "./metrics/sample.ts";
+export { encodeSampleBatch, SampleDraft, SeriesRanges } from "./metrics/sampledraft.ts";
+export type {
+  SampleAggregate,
+  SampleQuery,
+  SamplesAggregated,
+  SeriesKinds,
+} from "./metrics/samplequery.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./row.ts";
-export type { SampleQuery } from "./samplequery.ts";
 export { type RowSignal, type Signal, signals } from "./signal.ts";
 export { type Json, openState, type State, type StateChange } from "./state.ts";
+export { openStore, Store } from "./store.ts";
 export type {
   AppendOptions,
   AppendResult,
   ScanQuery,
   StoreEvent,
   StoreOptions,
-} from "./store.ts";
-export { openStore, Store } from "./store.ts";
+} from "./storeoptions.ts";
 export type { SignalStats, StoreStats } from "./storestats.ts";
 export { templateIdOf, templateTextOf } from "./template/id.ts";
 export { type TextVector, textAt } from "./text.ts";

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type ChunkImage, type ChunkSource, imageBytes, openImage, writeImage } from "./chunk.ts";
-import { compact } from "./compaction.ts";
+import { compact, compactPacked } from "./compaction.ts";
 import type { DamageReport } from "./damage.ts";
 import { Failure, unlessFull } from "./failure.ts";
 import { makeFolder, syncFolder } from "./folder.ts";
@@ -17,7 +17,7 @@ import {
   writeManifest,
 } from "./manifest.ts";
 import { auditPageTree } from "./pagetree.ts";
-import { chunkKeys, headerKey, openChunk, type PackedChunk, packChunk, sealChunk } from "./partition.ts";
+import { chunkKeys, headerKey, openChunk, type PackedChunk, sealChunk } from "./partition.ts";
 import type {
   DamagedChunk,
   ImageRef,
@@ -40,7 +40,7 @@ export function joinImages(task: JoinTask): Uint8Array[] {
 
 /** Images of one day as chunks that only lack their numbers. Pure: any number of threads can do it at a time. */
 export function packImages(task: PackTask): PackedChunk[] {
-  return compact(task.signal, openAll(task.images), { sealed: true }).map(packChunk);
+  return compactPacked(task.signal, openAll(task.images));
 }
 
 /** Sealing the same rows again, as after a failure between the manifest's two copies, adds nothing. */
@@ -84,7 +84,7 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
         return [];
       }
     });
-    packed = compact(task.signal, sources, { sealed: true }).map(packChunk);
+    packed = compactPacked(task.signal, sources);
   } finally {
     await environment.close();
   }

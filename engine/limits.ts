@@ -15,12 +15,29 @@ export const attributesPerRowMax = 1_000;
 /** A level is a word. */
 export const levelBytesMax = 256;
 
+/** Labels of one series: Prometheus has some 20 at most, resources of OpenTelemetry 60. */
+export const labelsPerSeriesMax = 128;
+/** A metric's name. */
+export const metricNameBytesMax = 1 * KiB;
+/** A unit is a word. */
+export const unitBytesMax = 256;
+/** Name and labels of a series together: each query and each chunk holds them in memory. */
+export const seriesBytesMax = 16 * KiB;
+/** Series that were active today or yesterday, where nothing else is asked for: some 1 KiB each in the memory of all threads. */
+export const defaultSeriesMax = 1_000_000;
+
 /** Attribute columns of a chunk; keys beyond it, rarest first, share one column, so that 100,000 keys cost no 100,000 values. */
 export const attributeColumnsMax = 512;
 /** Rows of a chunk: enough that headers and tree pages weigh nothing, few enough that one scan task is short. */
 export const chunkRowsMax = 131_072;
 /** Bytes of messages in a chunk, for rows that are long: bounds what one scan task must hold. */
 export const chunkMessageBytesMax = 64 * MiB;
+/** Samples of a chunk of metrics: a few bytes each, so more than rows of logs. */
+export const chunkSamplesMax = 1_048_576;
+/** Samples of chunks that overlap in time, beyond which a query reads a day in slices: their columns take some 16 bytes each. */
+export const sliceSamplesMax = 8 * 1_048_576;
+/** Values that a chunk's column holds at least, where it has so many: enough to pack well, few enough that one metric is read alone. */
+export const valueBlockSamples = 262_144;
 /** Distinct values whose counts stand in a chunk's header. */
 export const headerValuesMax = 256;
 /** Bytes of such values for one column. */
@@ -71,12 +88,15 @@ export const columnCacheShare = 0.25;
 export const columnCacheBytesMin = 256 * MiB;
 export const columnCacheBytesMax = 4 * GiB - 64 * KiB;
 
-/** Chunks with fewer rows than this share of chunkRowsMax are merged once enough of them stand beside each other. */
-export const mergeRowsMax = chunkRowsMax / 4;
+/** Chunks with fewer rows than this share of a full one's are merged once enough of them stand beside each other. */
+export const mergeShare = 1 / 4;
 export const mergeChunksMin = 8;
 
 /** Attribute keys that a partition's manifest lists for suggestions. */
 export const manifestKeysMax = 2_000;
+
+/** Attribute keys whose rows one thread counts: nobody reads a longer list. */
+export const countedKeysMax = 10_000;
 
 export const defaultDeadlineMs = 30_000;
 export const defaultQueryMemoryBytes = 1 * GiB;
@@ -91,7 +111,7 @@ export const denseCellsMax = 262_144;
 /** A scan thread that does not answer this long after its deadline is replaced. */
 export const deadlineGraceMs = 5_000;
 /**
- * Numbers that each scan thread keeps for the quantiles of one value, 8 bytes each: up to here quantiles are exact. Beyond it the
+ * Numbers that a query keeps for the quantiles of one value, 8 bytes each: up to here quantiles are exact. Beyond it the
  * numbers between which a quantile lies are known within 0.5 %, of a sketch of logarithmic bins.
  */
 export const quantileValuesMax = 4 * MiB;

@@ -2,6 +2,7 @@
 import type { Aggregation } from "./aggregation.ts";
 import { type CellRows, selectedList } from "./cells.ts";
 import { PointNumbers } from "./pointnumbers.ts";
+import type { NumberBounds } from "./settle.ts";
 import { lowerAt, raiseAt } from "./tally.ts";
 
 /** Rows that have a number, in their cells. */
@@ -44,28 +45,27 @@ export class Moments {
     const { heap, selection, cellOf, values, counts, used, places } = rows;
     const { kernels, scratch } = heap;
     const part: MomentsPart = {
-      counts: Float64Array.from(used, (cell) => counts[cell]!),
+      counts: pick(counts, used),
       sums: undefined,
       squares: undefined,
       least: undefined,
       greatest: undefined,
     };
-    const ofUsed = (cells: Float64Array) => Float64Array.from(used, (cell) => cells[cell]!);
     if (this.#sums !== undefined) {
       const sums = scratch.float64(counts.length);
       kernels.sumGroups(cellOf(), values, selection, sums);
-      part.sums = ofUsed(sums);
-      if (this.#squares !== undefined) part.squares = ofUsed(squaresOf(rows, sums));
+      part.sums = pick(sums, used);
+      if (this.#squares !== undefined) part.squares = pick(squaresOf(rows, sums), used);
     }
     if (this.#least !== undefined) {
       const least = scratch.float64(counts.length).fill(Number.POSITIVE_INFINITY);
       kernels.leastOfGroups(cellOf(), values, selection, least);
-      part.least = ofUsed(least);
+      part.least = pick(least, used);
     }
     if (this.#greatest !== undefined) {
       const greatest = scratch.float64(counts.length).fill(Number.NEGATIVE_INFINITY);
       kernels.greatestOfGroups(cellOf(), values, selection, greatest);
-      part.greatest = ofUsed(greatest);
+      part.greatest = pick(greatest, used);
     }
     this.join(part, places, points);
   }
@@ -84,6 +84,15 @@ export class Moments {
       if (greatest !== undefined) raiseAt(this.#greatest!.values, place, greatest[i]!);
       own[place] = own[place]! + count;
     }
+  }
+
+  /** Extremes of one point whose sums nobody asks for. */
+  addBounds({ min, max }: NumberBounds, place: number): void {
+    for (const each of this.#all()) each.reserve(place + 1);
+    const counts = this.#counts.values;
+    counts[place] = counts[place]! + 1;
+    if (this.#least !== undefined) lowerAt(this.#least.values, place, min);
+    if (this.#greatest !== undefined) raiseAt(this.#greatest.values, place, max);
   }
 
   finish(points: number): MomentsPart {
@@ -117,10 +126,16 @@ export class Moments {
   }
 }
 
+function pick(values: Float64Array | Uint32Array, places: Uint32Array): Float64Array {
+  const picked = new Float64Array(places.length);
+  for (let i = 0; i < picked.length; i++) picked[i] = values[places[i]!]!;
+  return picked;
+}
+
 /** Of every cell the sum of the squared distances of its numbers from their mean. */
 function squaresOf(rows: NumberRows, sums: Float64Array): Float64Array {
   const { heap, cellOf, values, counts } = rows;
-  const means = Float64Array.from(sums, (sum, cell) => sum / counts[cell]!);
+  const means = sums.map((sum, cell) => sum / counts[cell]!);
   const squares = heap.scratch.float64(counts.length);
   const cells = cellOf();
   const list = selectedList(rows);

@@ -18,8 +18,8 @@ import type { Environment } from "./lmdb.ts";
 import type { ChunkEntry } from "./manifest.ts";
 
 const headerColumn = 0xffff;
-/** Fast to write and close to what higher levels reach on columns that are encoded already. */
-const zstdLevel = 3;
+/** Of headers, which are opened more often than columns. */
+const headerZstdLevel = 3;
 
 const chunkKeyBytes = 8;
 
@@ -45,7 +45,7 @@ export interface PackedChunk {
 }
 
 /** Most of the work of sealing; pure. */
-export function packChunk({ header, payloads, filters }: ChunkImage): PackedChunk {
+export function packChunk({ header, payloads, filters }: ChunkImage, zstdLevel: number): PackedChunk {
   const columns = payloads.map((payload, i) => {
     const filter = filters[i];
     return {
@@ -83,7 +83,9 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
     header.columns.push(sealed);
   }
   const key = headerKey(id);
-  const frame = writeFrame(FrameKind.chunkHeader, key, Buffer.from(JSON.stringify(header)), { zstdLevel });
+  const frame = writeFrame(FrameKind.chunkHeader, key, Buffer.from(JSON.stringify(header)), {
+    zstdLevel: headerZstdLevel,
+  });
   values.push({ key, frame });
   const { rows, timeNsMin, timeNsMax, arrivalMin, arrivalMax } = header;
   const bytes = values.reduce((sum, value) => sum + value.frame.byteLength, 0);

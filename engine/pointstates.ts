@@ -5,7 +5,8 @@ import { Distincts, type DistinctsPart, type RowFingerprints } from "./distincts
 import type { FieldNumbers } from "./fieldnumbers.ts";
 import type { Field } from "./filter.ts";
 import { type MomentOp, Moments, type MomentsPart, momentValues, type NumberRows } from "./moments.ts";
-import { Quantiles, type QuantilesPart, quantileValues } from "./quantiles.ts";
+import { Quantiles, type QuantilesPart } from "./quantiles.ts";
+import type { NumberBounds } from "./settle.ts";
 import { type DayTimes, Tally, type TallyPart } from "./tally.ts";
 
 /** Plain data of typed arrays, nothing a row but what quantiles keep. */
@@ -94,6 +95,11 @@ export class PointStates {
     this.#tally.addCount(place, rows);
   }
 
+  /** Least and greatest number of rows of one point; only where neither sums nor quantiles of the value are asked for. */
+  addBounds(value: Value, place: number, bounds: NumberBounds): void {
+    this.#numbers.find((each) => nameOf(each.value) === nameOf(value))!.moments!.addBounds(bounds, place);
+  }
+
   /** `places`: of each of the part's points the place here. */
   join(part: StatesPart, places: Uint32Array, points: number): void {
     this.#tally.join(part.tally, places, points);
@@ -110,22 +116,24 @@ export class PointStates {
       tally: this.#tally.finish(points),
       numbers: this.#numbers.map(({ moments, quantiles }) => ({
         moments: moments?.finish(points),
-        quantiles: quantiles?.finish(points),
+        quantiles: quantiles?.finish(),
       })),
-      distincts: this.#distincts.map(({ texts }) => texts.finish()),
+      distincts: this.#distincts.map(({ texts }) => texts.finish(points)),
     };
   }
 
   /** For each aggregate the value of every point. */
   values(points: number): Float64Array[] {
-    const { values, fields } = readBy(this.#aggregates);
-    const names = values.map(nameOf);
-    const fieldNames = fields.map(nameOf);
     const tally = this.#tally.finish(points);
-    const numbers = this.#numbers.map(({ moments, quantiles }) => ({
-      moments: moments?.finish(points),
-      quantiles: quantiles?.finish(points),
-    }));
+    const numbers = new Map(
+      this.#numbers.map(({ value, moments, quantiles }) => {
+        const qs = ranksOf(value, this.#aggregates);
+        const found = quantiles?.values(qs, points) ?? [];
+        const quantileOf = (q: number) => found[qs.indexOf(q)]!;
+        return [nameOf(value), { moments: moments?.finish(points), quantileOf }];
+      }),
+    );
+    const distincts = new Map(this.#distincts.map(({ field, texts }) => [nameOf(field), texts]));
     return this.#aggregates.map((aggregate) => {
       switch (aggregate.op) {
         case "count":
@@ -135,34 +143,36 @@ export class PointStates {
         case "last":
           return tally.lastMs!;
         case "distinct":
-          return this.#distincts[fieldNames.indexOf(nameOf(aggregate.of))]!.texts.values(points);
-        case "quantile": {
-          const { quantiles } = numbers[names.indexOf(nameOf(aggregate.of))]!;
-          return quantileValues(quantiles!, aggregate.q, points);
-        }
-        default: {
-          const { moments } = numbers[names.indexOf(nameOf(aggregate.of))]!;
-          return momentValues(aggregate.op, moments!);
-        }
+          return distincts.get(nameOf(aggregate.of))!.values(points);
+        case "quantile":
+          return numbers.get(nameOf(aggregate.of))!.quantileOf(aggregate.q);
+        default:
+          return momentValues(aggregate.op, numbers.get(nameOf(aggregate.of))!.moments!);
       }
     });
   }
 }
 
 function numberStates(value: Value, aggregates: readonly Aggregation[]): NumberStates {
-  const name = nameOf(value);
   const ops = new Set<MomentOp>();
-  let hasQuantile = false;
-  for (const aggregate of aggregates) {
-    if (!("of" in aggregate) || aggregate.op === "distinct" || nameOf(aggregate.of) !== name) continue;
-    if (aggregate.op === "quantile") hasQuantile = true;
-    else ops.add(aggregate.op);
-  }
+  for (const aggregate of aggregates) if (isMoment(aggregate, value)) ops.add(aggregate.op);
   return {
     value,
     moments: ops.size === 0 ? undefined : new Moments(ops),
-    quantiles: hasQuantile ? new Quantiles() : undefined,
+    quantiles: ranksOf(value, aggregates).length === 0 ? undefined : new Quantiles(),
   };
+}
+
+function isMoment(aggregate: Aggregation, value: Value): aggregate is Extract<Aggregation, { op: MomentOp }> {
+  if (!("of" in aggregate) || aggregate.op === "distinct" || aggregate.op === "quantile") return false;
+  return nameOf(aggregate.of) === nameOf(value);
+}
+
+/** The q of every quantile of a value. */
+function ranksOf(value: Value, aggregates: readonly Aggregation[]): number[] {
+  return aggregates.flatMap((each) =>
+    each.op === "quantile" && nameOf(each.of) === nameOf(value) ? [each.q] : [],
+  );
 }
 
 /** The rows of cells that have a number. */

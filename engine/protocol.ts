@@ -4,6 +4,9 @@ import type { DamageReport } from "./damage.ts";
 import type { FailureKind } from "./failure.ts";
 import type { Field, Step } from "./filter.ts";
 import type { ChunkEntry, Manifest } from "./manifest.ts";
+import type { CensusTables } from "./metrics/census.ts";
+import type { SampleQuery, SeriesKinds } from "./metrics/samplequery.ts";
+import type { GatheredPoints } from "./metrics/seriespoints.ts";
 import type { PackedChunk } from "./partition.ts";
 import type { StatesPart } from "./pointstates.ts";
 import type { RowPosition } from "./row.ts";
@@ -13,7 +16,15 @@ import type { TextVector } from "./text.ts";
 /** A chunk that a scan reads: sealed, or an image in shared memory. */
 export type ChunkRef = { signal: Signal; day: number } & (
   | { kind: "sealed"; dir: string; entry: ChunkEntry }
-  | { kind: "image"; id: number; rows: number; bytes: Uint8Array; arrivalBase: number }
+  | {
+      kind: "image";
+      id: number;
+      rows: number;
+      bytes: Uint8Array;
+      arrivalBase: number;
+      arrivalMin: number;
+      arrivalMax: number;
+    }
 );
 
 /** How a query ends early. */
@@ -88,6 +99,90 @@ export interface AggregateAnswer {
   scanned: Scanned;
   damaged: DamagedChunk[];
 }
+
+/** Which of the threads a task is for: it takes the series whose fingerprints fall to it, of all chunks. */
+export interface Share {
+  worker: number;
+  workers: number;
+}
+
+/** Aggregates over the samples of some series. */
+export interface SampleTask extends SampleQuery {
+  kind: "samples";
+  /** All that may hold samples of the range, or of the time before it in which counters are looked up. */
+  chunks: ChunkRef[];
+  share: Share;
+  control: Control;
+}
+
+/** Groups, and texts that are counted, are numbered within this answer. */
+export interface SampleAnswer {
+  groups: number;
+  labels: TextVector;
+  points: GatheredPoints;
+  texts: TextVector;
+  kinds: SeriesKinds;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
+
+/** Counts series that have samples in a range. */
+export interface SeriesTask {
+  kind: "series";
+  chunks: ChunkRef[];
+  fromNs: bigint;
+  toNs: bigint;
+  /** Undefined: of every metric. */
+  name: string | undefined;
+  steps: Step[];
+  /** Each metric (name, type, unit), each key of a label, or each text of one label. */
+  by: "metric" | "key" | { label: string };
+  share: Share;
+  control: Control;
+}
+
+export interface SeriesAnswer {
+  /** Each text once; of metrics the JSON of name, type and unit. */
+  texts: TextVector;
+  /** Series of each. */
+  counts: Float64Array;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
+
+/** How many of the matching rows of some chunks bear each field. */
+export interface FieldsTask {
+  kind: "fields";
+  chunks: ChunkRef[];
+  fromNs: bigint;
+  toNs: bigint;
+  steps: Step[];
+  control: Control;
+}
+
+export interface FieldsAnswer {
+  rows: number;
+  /** Rows with a level that is not empty. */
+  levels: number;
+  /** Attribute keys, and of each the rows that have it. */
+  keys: string[];
+  counts: number[];
+  /** False where there were more keys than are counted. */
+  isWhole: boolean;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
+
+/** Notes the series of a chunk of metrics as active. */
+export interface CensusTask {
+  kind: "census";
+  chunk: ChunkRef;
+  tables: CensusTables;
+  nowMs: number;
+}
+
+/** Tasks that each thread does for its chunks. */
+export type SharedTask = SearchTask | AggregateTask | FieldsTask;
 
 /** A sealed chunk that could not be read. */
 export interface DamagedChunk extends DamageReport {
@@ -191,7 +286,8 @@ interface ForgetTask {
 }
 
 type KeeperTask = JoinTask | PackTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
-export type WorkerTask = SearchTask | AggregateTask | ReadTask | ForgetTask | KeeperTask;
+export type ScanTask = SharedTask | ReadTask | SampleTask | SeriesTask | CensusTask;
+export type WorkerTask = ScanTask | ForgetTask | KeeperTask;
 
 export interface InspectAnswer {
   manifest: Manifest;

@@ -4,18 +4,14 @@ import { quantileValuesMax } from "./limits.ts";
 import type { NumberRows } from "./moments.ts";
 import { between, Sketch, type SketchPart, sketchQuantiles } from "./sketch.ts";
 
-/** Numbers of point i are values[offsets[i], offsets[i + 1]), in no order. */
-interface KeptNumbers {
+/** Numbers as they came: those of the point at places[i] are values[offsets[i], offsets[i + 1]), in no order. */
+interface Segment {
+  places: Uint32Array;
   offsets: Uint32Array;
   values: Float64Array;
 }
 
-export type QuantilesPart = ({ kind: "kept" } & KeptNumbers) | ({ kind: "sketch" } & SketchPart);
-
-/** Numbers as they came, point by point; `places` tells whose. */
-interface Segment extends KeptNumbers {
-  places: Uint32Array;
-}
+export type QuantilesPart = { kind: "kept"; segments: Segment[] } | ({ kind: "sketch" } & SketchPart);
 
 export class Quantiles {
   readonly #valuesMax: number;
@@ -35,7 +31,7 @@ export class Quantiles {
   }
 
   add(rows: NumberRows): void {
-    const { used, places, counts, cellOf, values } = rows;
+    const { used, places, counts, values } = rows;
     const offsets = new Uint32Array(used.length + 1);
     // Where the next number of a cell goes.
     const next = new Uint32Array(counts.length);
@@ -43,29 +39,48 @@ export class Quantiles {
       next[used[i]!] = offsets[i]!;
       offsets[i + 1] = offsets[i]! + counts[used[i]!]!;
     }
-    const ordered = new Float64Array(offsets[used.length]!);
-    const cells = cellOf();
     const list = selectedList(rows);
-    const length = list?.length ?? ordered.length;
-    for (let i = 0; i < length; i++) {
-      const row = list === null ? i : list[i]!;
-      const cell = cells[row]!;
-      const at = next[cell]!;
-      ordered[at] = values[row]!;
-      next[cell] = at + 1;
-    }
-    this.#push({ places, offsets, values: ordered });
+    const isOnePoint = list === null && used.length === 1;
+    this.#push({
+      places,
+      offsets,
+      values: isOnePoint ? values.slice() : orderedNumbers(rows, list, next, offsets.at(-1)!),
+    });
   }
 
   /** `places`: of each of the part's points the place here. */
   join(part: QuantilesPart, places: Uint32Array): void {
-    if (part.kind === "kept") this.#push({ ...part, places });
-    else this.#sketched().join(part, places);
+    if (part.kind === "sketch") this.#sketched().join(part, places);
+    else {
+      for (const segment of part.segments) {
+        this.#push({ ...segment, places: segment.places.map((place) => places[place]!) });
+      }
+    }
   }
 
-  finish(points: number): QuantilesPart {
+  finish(): QuantilesPart {
     if (this.#sketch !== undefined) return { kind: "sketch", ...this.#sketch.finish() };
-    return { kind: "kept", ...this.#gather(points) };
+    return { kind: "kept", segments: this.#segments };
+  }
+
+  /** For each q the quantile of point after point, NaN where it has no number. Numbers that are kept change their order. */
+  values(qs: readonly number[], points: number): Float64Array[] {
+    const sketch = this.#sketch?.finish();
+    if (sketch !== undefined) return qs.map((q) => sketchQuantiles(sketch, q, points));
+    const found = qs.map(() => new Float64Array(points).fill(Number.NaN));
+    // What is before a lower rank is not looked at again for a higher one.
+    const ascending = [...qs.keys()].sort((a, b) => qs[a]! - qs[b]!);
+    eachPoint(this.#segments, points, (point, values, from, to) => {
+      let least = from;
+      for (const i of ascending) {
+        const rank = qs[i]! * (to - from - 1);
+        const low = from + Math.floor(rank);
+        selectRank(values, least, to, low);
+        found[i]![point] = interpolated(values, low, to, rank - Math.floor(rank));
+        least = low;
+      }
+    });
+    return found;
   }
 
   #push(segment: Segment): void {
@@ -84,29 +99,63 @@ export class Quantiles {
     this.#count = 0;
     return this.#sketch;
   }
+}
 
-  /** The numbers of each point together. */
-  #gather(points: number): KeptNumbers {
-    const offsets = new Uint32Array(points + 1);
-    for (const segment of this.#segments) {
-      for (let i = 0; i < segment.places.length; i++) {
-        const next = segment.places[i]! + 1;
-        offsets[next] = offsets[next]! + segment.offsets[i + 1]! - segment.offsets[i]!;
-      }
+/** Visits each point that has numbers; those that lie in more than one place are brought together. */
+function eachPoint(
+  segments: readonly Segment[],
+  points: number,
+  visit: (point: number, values: Float64Array, from: number, to: number) => void,
+): void {
+  const counts = new Uint32Array(points);
+  const parts = new Uint32Array(points);
+  for (const { places, offsets } of segments) {
+    for (let i = 0; i < places.length; i++) {
+      const count = offsets[i + 1]! - offsets[i]!;
+      if (count === 0) continue;
+      counts[places[i]!] = counts[places[i]!]! + count;
+      parts[places[i]!] = parts[places[i]!]! + 1;
     }
-    for (let point = 0; point < points; point++) offsets[point + 1] = offsets[point + 1]! + offsets[point]!;
-    const values = new Float64Array(this.#count);
-    const next = offsets.slice();
-    for (const { places, offsets: from, values: source } of this.#segments) {
-      for (let i = 0; i < places.length; i++) {
-        let at = next[places[i]!]!;
-        // A loop is faster than `set` on runs as short as these.
-        for (let k = from[i]!; k < from[i + 1]!; k++) values[at++] = source[k]!;
-        next[places[i]!] = at;
-      }
-    }
-    return { offsets, values };
   }
+  /** Of points with several parts, what is there of them so far. */
+  const together = new Map<number, { values: Float64Array; count: number }>();
+  for (const { places, offsets, values } of segments) {
+    for (let i = 0; i < places.length; i++) {
+      const point = places[i]!;
+      const [from, to] = [offsets[i]!, offsets[i + 1]!];
+      if (from === to) continue;
+      if (parts[point] === 1) {
+        visit(point, values, from, to);
+        continue;
+      }
+      const whole = together.get(point) ?? { values: new Float64Array(counts[point]!), count: 0 };
+      together.set(point, whole);
+      whole.values.set(values.subarray(from, to), whole.count);
+      whole.count += to - from;
+      if (whole.count < counts[point]!) continue;
+      visit(point, whole.values, 0, whole.count);
+      together.delete(point);
+    }
+  }
+}
+
+/** So many numbers, each where `next` says for its cell. */
+function orderedNumbers(
+  { cellOf, values }: NumberRows,
+  list: Uint32Array | null,
+  next: Uint32Array,
+  count: number,
+): Float64Array {
+  const ordered = new Float64Array(count);
+  const cells = cellOf();
+  for (let i = 0; i < count; i++) {
+    const row = list === null ? i : list[i]!;
+    const cell = cells[row]!;
+    const at = next[cell]!;
+    ordered[at] = values[row]!;
+    next[cell] = at + 1;
+  }
+  return ordered;
 }
 
 function sketchSegment({ places, offsets, values }: Segment, sketch: Sketch): void {
@@ -115,26 +164,12 @@ function sketchSegment({ places, offsets, values }: Segment, sketch: Sketch): vo
   }
 }
 
-/** A quantile of point after point, NaN where it has no number. Numbers of the part change their order. */
-export function quantileValues(part: QuantilesPart, q: number, points: number): Float64Array {
-  if (part.kind === "sketch") return sketchQuantiles(part, q, points);
-  const { offsets, values } = part;
-  return Float64Array.from({ length: points }, (_, point) =>
-    quantileOf(values, offsets[point]!, offsets[point + 1]!, q),
-  );
-}
-
-function quantileOf(values: Float64Array, from: number, to: number, q: number): number {
-  if (from === to) return Number.NaN;
-  const rank = q * (to - from - 1);
-  const low = from + Math.floor(rank);
-  selectRank(values, from, to, low);
-  const lower = values[low]!;
-  if (rank === Math.floor(rank)) return lower;
-  // What stands behind a rank is not less than it.
+/** Between values[low] and the next greater one; what stands behind a rank that was selected is not less than it. */
+function interpolated(values: Float64Array, low: number, to: number, share: number): number {
+  if (share === 0) return values[low]!;
   let upper = Number.POSITIVE_INFINITY;
   for (let at = low + 1; at < to; at++) if (values[at]! < upper) upper = values[at]!;
-  return between(lower, upper, rank - Math.floor(rank));
+  return between(values[low]!, upper, share);
 }
 
 /** Rows of numbers this short are sorted by insertion. */

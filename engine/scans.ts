@@ -3,12 +3,13 @@ import { setImmediate } from "node:timers/promises";
 import { aggregateChunks } from "./aggregate.ts";
 import { ColumnMemory } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
-import type { AggregateTask, ChunkRef, ReadTask, SearchTask } from "./protocol.ts";
+import { countFields } from "./fieldcounts.ts";
+import { aggregateSamples } from "./metrics/aggregate.ts";
+import { countSeries, noteSeries } from "./metrics/serieslabels.ts";
+import type { ChunkRef, ScanTask, SharedTask } from "./protocol.ts";
 import { readChunk } from "./read.ts";
 import { Readers } from "./readers.ts";
-import { type Pause, searchChunks } from "./search.ts";
-
-export type ScanTask = SearchTask | AggregateTask | ReadTask;
+import { type OpenView, type Pause, searchChunks } from "./search.ts";
 
 /** Milliseconds of work after which a scan lets the thread's other work run. */
 const turnMs = 4;
@@ -25,25 +26,36 @@ export class Scans {
   async run(task: ScanTask): Promise<unknown> {
     const open = this.readers.open.bind(this.readers);
     switch (task.kind) {
-      case "search":
-        return searchChunks(task, open, givingWay());
-      case "aggregate":
-        return aggregateChunks(task, open, givingWay());
       case "read":
         checkControl(task.control);
         return readChunk(task, open);
+      case "samples":
+        return aggregateSamples(task, open, givingWay());
+      case "series":
+        return countSeries(task, open, givingWay());
+      case "census":
+        return noteSeries(task, open);
+      default:
+        return shared(task, open);
     }
   }
 
   /** What headers and filters settle; `left` is for the threads that keep the columns. */
-  async settle(task: SearchTask | AggregateTask): Promise<{ answer: unknown; left: ChunkRef[] }> {
+  async settle(task: SharedTask): Promise<{ answer: unknown; left: ChunkRef[] }> {
     const left: ChunkRef[] = [];
-    const open = this.readers.open.bind(this.readers);
-    const answer =
-      task.kind === "search"
-        ? await searchChunks(task, open, givingWay(), left)
-        : await aggregateChunks(task, open, givingWay(), left);
+    const answer = await shared(task, this.readers.open.bind(this.readers), left);
     return { answer, left };
+  }
+}
+
+function shared(task: SharedTask, open: OpenView, left?: ChunkRef[]): Promise<unknown> {
+  switch (task.kind) {
+    case "search":
+      return searchChunks(task, open, givingWay(), left);
+    case "aggregate":
+      return aggregateChunks(task, open, givingWay(), left);
+    case "fields":
+      return countFields(task, open, givingWay(), left);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Counts that a chunk's header gives exactly, without a look at any column. */
+import type { Value } from "./aggregation.ts";
 import { findColumn } from "./chunk.ts";
 import type { Field, Filter } from "./filter.ts";
 import { rowTest } from "./predicate.ts";
@@ -7,6 +8,11 @@ import type { ChunkView } from "./view.ts";
 
 /** Rows of a chunk with one text of a field; undefined stands for the rows that lack it. */
 type ValueCount = readonly [text: string | undefined, rows: number];
+
+export interface NumberBounds {
+  min: number;
+  max: number;
+}
 
 /** The groups of a chunk: one for each text of the one field that differs between its rows. */
 export interface SettledChunk {
@@ -40,6 +46,15 @@ export function settleChunk(
     return isSplit ? undefined : labelText(each, counts[i]![0]![0]);
   });
   return { counts: open.length === 0 ? split : split.filter(([text]) => passes(text)), labels };
+}
+
+/** Least and greatest number of a field of all rows, "none" where no row has one; undefined where the header does not tell. */
+export function settledBounds({ field, path }: Value, view: ChunkView): NumberBounds | "none" | undefined {
+  if (path !== undefined || field.kind !== "attribute") return undefined;
+  const column = view.header.columns[findColumn(view.header, "attribute", field.key)];
+  if (column === undefined) return findColumn(view.header, "rest") >= 0 ? undefined : "none";
+  const { min, max } = column;
+  return min === undefined || max === undefined ? undefined : { min, max };
 }
 
 /** The text of a field as a label: a field that a row lacks has the empty text, a level is in lower case. */

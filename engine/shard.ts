@@ -18,6 +18,24 @@ export function threadOptions(): ThreadOptions {
   return Tinypool.workerData as ThreadOptions;
 }
 
+/** On a worker thread: an answer of which the buffers of one part change threads instead of being copied. */
+export function movedAnswer<Answer extends object>(answer: Answer, part: object): Answer {
+  const moved = {
+    [Tinypool.transferableSymbol]: [...new Set(buffersIn(part))],
+    [Tinypool.valueSymbol]: answer,
+  };
+  // Its types do not say what its symbols stand for.
+  return Tinypool.move(moved as unknown as ArrayBuffer) as unknown as Answer;
+}
+
+/** Of all typed arrays in plain data. */
+function buffersIn(part: object): ArrayBuffer[] {
+  if (ArrayBuffer.isView(part)) return part.buffer instanceof ArrayBuffer ? [part.buffer] : [];
+  return Object.values(part).flatMap((each) =>
+    typeof each === "object" && each !== null ? buffersIn(each) : [],
+  );
+}
+
 interface Thread {
   pool: Tinypool;
   /** Called where the thread ends before it has answered, one for each task. */

@@ -8,9 +8,8 @@ import type { EncodedBatch } from "./batch.ts";
 import { encodeBatch } from "./batchdraft.ts";
 import { Catalog } from "./catalog.ts";
 import type { ListedKeys } from "./chunk.ts";
-import { checkStorable } from "./compaction.ts";
 import type { DamageReport } from "./damage.ts";
-import { daysIn } from "./day.ts";
+import { dayStartNs, daysIn } from "./day.ts";
 import {
   type Dispatch,
   dispatchSearch,
@@ -22,8 +21,8 @@ import {
   startControl,
 } from "./dispatch.ts";
 import { dispatchAggregate } from "./dispatchaggregate.ts";
+import { dispatchFields, type FieldCounts, type FieldsQuery } from "./dispatchfields.ts";
 import { Failure } from "./failure.ts";
-import type { Step } from "./filter.ts";
 import { checkFormat } from "./format.ts";
 import { Journal } from "./journal.ts";
 import { removeLeftOvers } from "./keeper.ts";
@@ -32,64 +31,32 @@ import {
   columnCacheBytesMax,
   columnCacheBytesMin,
   columnCacheShare,
+  defaultSeriesMax,
   keyAgeMs,
   unsealedBytesStop,
 } from "./limits.ts";
 import { lockFolder } from "./lock.ts";
+import { CensusKeeper, type CensusTables, SeriesCensus } from "./metrics/census.ts";
+import {
+  dispatchMetricNames,
+  dispatchSamples,
+  dispatchSeriesLabels,
+  type MetricName,
+  type SeriesCount,
+  type SeriesLabelsQuery,
+} from "./metrics/dispatch.ts";
+import type { Sample } from "./metrics/sample.ts";
+import { encodeSampleBatch } from "./metrics/sampledraft.ts";
+import type { SampleQuery, SamplesAggregated } from "./metrics/samplequery.ts";
 import { Packers } from "./packers.ts";
-import type { DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
+import type { Control, DamagedChunk, InspectAnswer, ReadAnswer } from "./protocol.ts";
 import type { LogRow, RefusedRow } from "./row.ts";
-import type { SampleAggregated, SampleQuery } from "./samplequery.ts";
 import { Scans } from "./scans.ts";
 import { Shard } from "./shard.ts";
 import { type RowSignal, signals } from "./signal.ts";
+import type { AppendOptions, AppendResult, ScanQuery, StoreEvent, StoreOptions } from "./storeoptions.ts";
 import { countStored, type StoreStats } from "./storestats.ts";
 import { Upkeep } from "./upkeep.ts";
-
-export interface StoreEvent {
-  level: "info" | "warn" | "error";
-  message: string;
-}
-
-export interface StoreOptions {
-  dir: string;
-  /** Scan threads; one a core by default. */
-  threads?: number;
-  /**
-   * Memory for decoded columns, over all scan threads: a quarter of the machine's by default. A chunk's columns that a query reads must
-   * fit a thread's share, some 50 MB for a full chunk of common logs.
-   */
-  columnCacheBytes?: number;
-  /** Days that ended longer ago than this are removed; everything is kept by default. */
-  retentionAgeMs?: number;
-  /** Bytes of chunks to keep; the oldest go first. */
-  retentionBytes?: number;
-  log?: (event: StoreEvent) => void;
-  /** Milliseconds since the epoch. */
-  now?: () => number;
-}
-
-export interface AppendOptions {
-  /** Idempotency key: a batch whose key was taken before adds nothing. */
-  key?: string;
-  /** How long the key is remembered; an hour by default. */
-  keyAgeMs?: number;
-}
-
-export interface AppendResult {
-  /** Rows that this batch, or the first one under its key, added. */
-  rows: number;
-  duplicate: boolean;
-}
-
-export interface ScanQuery {
-  signal: RowSignal;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  steps: Step[];
-}
 
 /** Damage reports kept for `stats`; all of them are logged. */
 const damageMax = 1_000;
@@ -127,6 +94,7 @@ export class Store {
   readonly #damage: DamageReport[] = [];
   readonly #running = new Set<Promise<unknown>>();
   readonly #pendingKeys = new Map<string, Promise<AppendResult>>();
+  readonly #census: CensusKeeper;
   #journal!: Journal;
   #upkeep!: Upkeep;
   #isClosed = false;
@@ -135,6 +103,7 @@ export class Store {
     this.#options = options;
     this.#unlock = unlock;
     this.#catalog = new Catalog(options.dir);
+    this.#census = new CensusKeeper(options.seriesMax ?? defaultSeriesMax, this.#now());
     const threads = options.threads ?? availableParallelism();
     const columnCacheBytes = cacheBytesOfThread(options.columnCacheBytes, threads);
     this.#shards = Array.from({ length: threads }, () => new Shard({ concurrent: true, columnCacheBytes }));
@@ -158,14 +127,12 @@ export class Store {
     options: AppendOptions = {},
   ): Promise<AppendResult & { refused: RefusedRow[] }> {
     const { refused, ...batch } = encodeBatch(signal, rows, { nowMs: this.#now() });
-    const result = await this.appendEncoded(batch, options);
-    return { ...result, refused };
+    return { ...(await this.appendEncoded(batch, options)), refused };
   }
 
   /** Resolves once the batch is on disk and found by searches. Throws Failure "input", "overload", "disk-full". */
   async appendEncoded(batch: EncodedBatch, options: AppendOptions = {}): Promise<AppendResult> {
     this.#assertOpen();
-    checkStorable(batch.signal);
     if (options.key === undefined) return this.#appendBatch(batch, undefined, 0);
     const keyHash = createHash("sha256").update(options.key).digest("hex");
     const pending = this.#pendingKeys.get(keyHash);
@@ -183,16 +150,17 @@ export class Store {
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   search(query: RowQuery, limits: QueryLimits = {}): Promise<SearchResult> {
-    this.#assertOpen();
-    const { control, end } = startControl(limits);
-    return this.#track(dispatchSearch(this.#dispatch(), query, control).finally(end));
+    return this.#ask(limits, (dispatch, control) => dispatchSearch(dispatch, query, control));
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregate(query: AggregateQuery, limits: QueryLimits = {}): Promise<Aggregated> {
-    this.#assertOpen();
-    const { control, end } = startControl(limits);
-    return this.#track(dispatchAggregate(this.#dispatch(), query, control).finally(end));
+    return this.#ask(limits, (dispatch, control) => dispatchAggregate(dispatch, query, control));
+  }
+
+  /** How many of the matching rows bear each field. Throws Failure "input", "deadline", "cancelled", "limit". */
+  countFields(query: FieldsQuery, limits: QueryLimits = {}): Promise<FieldCounts> {
+    return this.#ask(limits, (dispatch, control) => dispatchFields(dispatch, query, control));
   }
 
   /**
@@ -218,10 +186,34 @@ export class Store {
     }
   }
 
-  aggregateSamples(query: SampleQuery, limits: QueryLimits = {}): Promise<SampleAggregated> {
-    return Promise.reject(
-      new Failure("input", `metrics are not stored yet: ${query.name} ${limits.deadlineMs}`),
-    );
+  /** Encodes samples on this thread and appends them; resolves once they are on disk and found by queries. */
+  async appendSamples(
+    samples: readonly Sample[],
+    options: AppendOptions = {},
+  ): Promise<AppendResult & { refused: RefusedRow[] }> {
+    const census = new SeriesCensus(this.seriesCensus());
+    const { refused, ...batch } = encodeSampleBatch(samples, { nowMs: this.#now(), census });
+    return { ...(await this.appendEncoded(batch, options)), refused };
+  }
+
+  /** Throws Failure "input", "deadline", "cancelled", "limit". */
+  aggregateSamples(query: SampleQuery, limits: QueryLimits = {}): Promise<SamplesAggregated> {
+    return this.#ask(limits, (dispatch, control) => dispatchSamples(dispatch, query, control));
+  }
+
+  /** Metrics that have samples in a range: a name stands more than once where its series differ in type or unit. */
+  metricNames(fromNs: bigint, toNs: bigint, limits: QueryLimits = {}): Promise<MetricName[]> {
+    return this.#ask(limits, (dispatch, control) => dispatchMetricNames(dispatch, { fromNs, toNs }, control));
+  }
+
+  /** Keys of labels, or the texts of one, with the series that bear them. Throws as `aggregateSamples`. */
+  seriesLabels(query: SeriesLabelsQuery, limits: QueryLimits = {}): Promise<SeriesCount[]> {
+    return this.#ask(limits, (dispatch, control) => dispatchSeriesLabels(dispatch, query, control));
+  }
+
+  /** The count of active series, for whoever encodes samples: `new SeriesCensus(tables)` on any thread. */
+  seriesCensus(): CensusTables {
+    return this.#census.tables(this.#now());
   }
 
   /** Keys that rows of the days in a range bear; `isWhole` is false where there are more of them than the store lists. */
@@ -269,8 +261,21 @@ export class Store {
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
     );
+    await this.#countSeries();
     this.#upkeep = this.#startUpkeep();
     this.#upkeep.nudge();
+  }
+
+  /** Series that have samples of today or yesterday are active. */
+  async #countSeries(): Promise<void> {
+    const nowMs = this.#now();
+    const tables = this.#census.tables(nowMs);
+    const chunks = this.#catalog.chunksIn(
+      "metrics",
+      dayStartNs(tables.yesterday.day),
+      dayStartNs(tables.today.day + 1),
+    );
+    for (const chunk of chunks) await this.#shards[0]!.run<void>({ kind: "census", chunk, tables, nowMs });
   }
 
   /** The greatest arrival number that a partition has sealed. */
@@ -338,6 +343,12 @@ export class Store {
 
   #isFull(): boolean {
     return this.#upkeep.unsealedBytes > unsealedBytesStop;
+  }
+
+  #ask<T>(limits: QueryLimits, run: (dispatch: Dispatch, control: Control) => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    const { control, end } = startControl(limits);
+    return this.#track(run(this.#dispatch(), control).finally(end));
   }
 
   #dispatch(): Dispatch {

@@ -50,8 +50,10 @@ export class Tally {
 
   join({ counts, firstMs, lastMs }: TallyPart, places: Uint32Array, points: number): void {
     this.#reserve(points);
-    for (const [i, place] of places.entries()) {
-      this.#counts.values[place] = this.#counts.values[place]! + counts[i]!;
+    const own = this.#counts.values;
+    for (let i = 0; i < places.length; i++) {
+      const place = places[i]!;
+      own[place] = own[place]! + counts[i]!;
       if (firstMs !== undefined) lowerAt(this.#first!.values, place, firstMs[i]!);
       if (lastMs !== undefined) raiseAt(this.#last!.values, place, lastMs[i]!);
     }

@@ -3,18 +3,12 @@
  * store's thread, works on the keeper's, one task at a time.
  */
 import type { Catalog, ImageEntry, Partition } from "./catalog.ts";
+import { chunkRowsOf } from "./compaction.ts";
+import { chunksToMerge, imagesToJoin, isLastSpared, partsToSeal } from "./compactionplan.ts";
 import { Failure } from "./failure.ts";
 import type { Journal } from "./journal.ts";
-import {
-  chunkRowsMax,
-  mergeChunksMin,
-  mergeRowsMax,
-  smallImageRows,
-  smallImagesMax,
-  unsealedAgeMsMax,
-  unsealedBytesMax,
-} from "./limits.ts";
-import type { ChunkEntry, Manifest } from "./manifest.ts";
+import { unsealedAgeMsMax, unsealedBytesMax } from "./limits.ts";
+import type { Manifest } from "./manifest.ts";
 
 import type { Packers } from "./packers.ts";
 import type { DamagedChunk, InspectAnswer, MergeAnswer, MergeTask, SealTask, SweepTask } from "./protocol.ts";
@@ -161,14 +155,14 @@ export class Upkeep {
     );
   }
 
-  #isDue({ images }: Partition): boolean {
+  #isDue({ signal, images }: Partition): boolean {
     const rows = images.reduce((sum, image) => sum + image.rows, 0);
     const oldestMs = images.reduce(
       (least, image) => Math.min(least, image.appendedMs),
       Number.POSITIVE_INFINITY,
     );
     return (
-      rows >= chunkRowsMax ||
+      rows >= chunkRowsOf(signal) ||
       this.#options.now() - oldestMs > unsealedAgeMsMax ||
       (images.length > 0 && this.unsealedBytes > unsealedBytesMax)
     );
@@ -177,8 +171,8 @@ export class Upkeep {
   /** Seals the images of a partition; with `onlyWhole`, those that fill whole chunks, if any do. */
   async #seal(partition: Partition, { onlyWhole }: { onlyWhole: boolean }): Promise<void> {
     const { catalog, journal, packers } = this.#options;
-    const parts = partsOf(partition.images);
-    if (onlyWhole && isLastSpared(parts)) parts.pop();
+    const parts = partsToSeal(partition.signal, partition.images);
+    if (onlyWhole && isLastSpared(partition.signal, parts)) parts.pop();
     const sealed = parts.flat();
     if (sealed.length === 0) return;
     const chunks = await packers.pack(partition.signal, parts);
@@ -196,8 +190,8 @@ export class Upkeep {
   async #join(partition: Partition): Promise<void> {
     const { keeper, catalog } = this.#options;
     const { signal } = partition;
-    const small = partition.images.filter((image) => image.rows < smallImageRows);
-    if (small.length < smallImagesMax) return;
+    const small = imagesToJoin(signal, partition.images);
+    if (small === undefined) return;
     const images = small.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
     const joined = await keeper.run<Uint8Array[]>({ kind: "join", signal, images });
     const appendedMs = small.reduce(
@@ -212,7 +206,7 @@ export class Upkeep {
 
   async #merge(partition: Partition): Promise<void> {
     const { queriesEnded, setAside } = this.#options;
-    const chunks = mergeable(partition.manifest.chunks);
+    const chunks = chunksToMerge(partition.signal, partition.manifest.chunks);
     if (chunks === undefined) return;
     const { signal, dir, day } = partition;
     const task = { kind: "merge", signal, dir, day, chunks } as const;
@@ -246,44 +240,6 @@ export class Upkeep {
     await this.#keep<Manifest>(partition, { kind: "sweep", dir, day, chunks: ids });
     log("info", `retention removed the ${ids.length} oldest chunks of ${dir}`);
   }
-}
-
-/** The images in order of arrival, in parts of at most a chunk's rows where images are smaller. */
-function partsOf(images: readonly ImageEntry[]): ImageEntry[][] {
-  const parts: ImageEntry[][] = [];
-  let rows = 0;
-  for (const image of images.toSorted((a, b) => a.arrivalMin - b.arrivalMin)) {
-    if (parts.length === 0 || rows + image.rows > chunkRowsMax) {
-      parts.push([]);
-      rows = 0;
-    }
-    parts.at(-1)!.push(image);
-    rows += image.rows;
-  }
-  return parts;
-}
-
-/** Whether the last part can wait: it would make a small chunk, and what is before it also came before it. */
-function isLastSpared(parts: readonly ImageEntry[][]): boolean {
-  const last = parts.at(-1);
-  if (last === undefined || parts.length < 2) return false;
-  const arrivalMin = last[0]!.arrivalMin;
-  const isApart = parts.slice(0, -1).every((part) => part.every(({ arrivalMax }) => arrivalMax < arrivalMin));
-  return isApart && last.reduce((sum, { rows }) => sum + rows, 0) < chunkRowsMax / 2;
-}
-
-/** Neighbouring small chunks that together make at most one full one. */
-function mergeable(chunks: readonly ChunkEntry[]): ChunkEntry[] | undefined {
-  const small = chunks.filter(({ rows }) => rows < mergeRowsMax);
-  if (small.length < mergeChunksMin) return undefined;
-  const chosen: ChunkEntry[] = [];
-  let rows = 0;
-  for (const chunk of small) {
-    if (rows + chunk.rows > chunkRowsMax) break;
-    rows += chunk.rows;
-    chosen.push(chunk);
-  }
-  return chosen.length >= 2 ? chosen : undefined;
 }
 
 /** A chunk that was set aside in memory stays so, though the manifest on disk still names it. */

@@ -2,7 +2,7 @@
 import { type ChunkHeader, type ChunkSource, type ColumnRole, findColumn } from "./chunk.ts";
 import { type Column, columnBytes, columnText, hasValue } from "./column.ts";
 import { asDictionary, isDictionary } from "./dictionary.ts";
-import { decodeColumn, decodeDelta, decodeGroup, decodeMessage } from "./encoding.ts";
+import { decodeColumn, decodeDelta, decodeGroup, decodeMessage, decodeSamples } from "./encoding.ts";
 import { Failure } from "./failure.ts";
 import type { Field } from "./filter.ts";
 import type { ColumnHeap, Held } from "./heap.ts";
@@ -59,8 +59,10 @@ export class ChunkView {
     return this.#chunk.source.header;
   }
 
+  /** What attributes have a value for: rows, or the series of a chunk of metrics. */
   get rows(): number {
-    return this.#chunk.source.header.rows;
+    const { header } = this.#chunk.source;
+    return header.series ?? header.rows;
   }
 
   /** Ends the lease: nothing that the view handed out may be used any more. */
@@ -90,6 +92,28 @@ export class ChunkView {
     if (field.kind !== "attribute") return this.#column(findColumn(this.header, field.kind));
     const own = findColumn(this.header, "attribute", field.key);
     return own >= 0 ? this.#column(own) : this.#restColumn(field.key);
+  }
+
+  /** A column of whole numbers. */
+  numbers(role: "time" | "clock" | "samples"): Float64Array {
+    return this.#number(role);
+  }
+
+  /** A column that describes the series of a chunk of metrics. */
+  described(role: "name" | "type" | "unit" | "fingerprint"): Column {
+    return this.#column(findColumn(this.header, role));
+  }
+
+  /** The filter over the names of a chunk of metrics that has very many. */
+  memberNames(): Uint8Array | undefined {
+    return this.#filter(findColumn(this.header, "name"));
+  }
+
+  /** Values of the samples of some series; `offsets`: of each its first sample, and the number of all. */
+  samples(column: number, offsets: ArrayLike<number>): Float64Array {
+    return this.#keep(this.#chunk.numbers, column, (held) =>
+      decodeSamples(this.#read(column), offsets, held),
+    );
   }
 
   /** The pairs of rare keys, as text; see rest.ts. */

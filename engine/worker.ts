@@ -11,15 +11,17 @@ import {
   sweepChunks,
 } from "./keeper.ts";
 
-import type { WorkerAnswer, WorkerTask } from "./protocol.ts";
+import type { AggregateAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
 import { Scans } from "./scans.ts";
-import { threadOptions } from "./shard.ts";
+import { movedAnswer, threadOptions } from "./shard.ts";
 
 const scans = new Scans(threadOptions().columnCacheBytes);
 
 export default async function run(task: WorkerTask): Promise<WorkerAnswer<unknown>> {
   try {
-    return { ok: true, value: await answer(task) };
+    const value = await answer(task);
+    if (task.kind === "aggregate") return movedAnswer({ ok: true, value }, (value as AggregateAnswer).states);
+    return { ok: true, value };
   } catch (error) {
     if (error instanceof Failure) return { ok: false, kind: error.kind, message: error.message };
     if (isDiskFull(error)) return { ok: false, kind: "disk-full", message: diskFullMessage };
@@ -32,7 +34,11 @@ function answer(task: WorkerTask): unknown {
   switch (task.kind) {
     case "search":
     case "aggregate":
+    case "fields":
     case "read":
+    case "samples":
+    case "series":
+    case "census":
       return scans.run(task);
     case "forget":
       return scans.readers.forget(task.dir);

@@ -18,6 +18,12 @@ const stripeBytes = 32;
 
 /** The hash of bytes[from, to) as 16 lower-case hexadecimal digits, most significant first. */
 export function hash64(bytes: Uint8Array, from: number, to: number): string {
+  const { high, low } = hashWord(bytes, from, to);
+  return hexOf(high) + hexOf(low);
+}
+
+/** The same hash as its two halves. */
+export function hashWord(bytes: Uint8Array, from: number, to: number): Word {
   const hash: Word = { high: 0, low: 0 };
   let at = from;
   if (to - from >= stripeBytes) at = hashStripes(hash, bytes, from, to);
@@ -25,7 +31,7 @@ export function hash64(bytes: Uint8Array, from: number, to: number): string {
   add(hash, { high: 0, low: to - from });
   hashTail(hash, bytes, at, to);
   avalanche(hash);
-  return hexOf(hash.high) + hexOf(hash.low);
+  return hash;
 }
 
 /** Four lanes of eight bytes each; returns where the last whole stripe ends. */

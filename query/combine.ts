@@ -54,10 +54,10 @@ export function negateSeries(set: SeriesSet): SeriesSet {
 }
 
 function pairsOf({ op, matching }: Operator, left: SeriesSet, right: SeriesSet): Pair[] {
-  if (matching === null && isUnlabelledSeries(right)) {
+  if (isUnlabelledSeries(right)) {
     return Array.from(left.order, (series) => pair(series, right.order[0]!, labelsOf(left, series)));
   }
-  if (matching === null && isUnlabelledSeries(left)) {
+  if (isUnlabelledSeries(left)) {
     return Array.from(right.order, (series) => pair(left.order[0]!, series, labelsOf(right, series)));
   }
   const keep = matchedLabels(matching);

@@ -1,7 +1,7 @@
 import { type Buckets, bucketCount } from "./buckets.ts";
 import { isSetOperator } from "./calculation.ts";
 import { AmbiguousMatch, combineNumber, combineSeries, negateSeries } from "./combine.ts";
-import { fillWithNumber, fillWithSeries, unlabelledSeries } from "./fill.ts";
+import { constantSeries, fillWithNumber, fillWithSeries } from "./fill.ts";
 import { foldSeries } from "./fold.ts";
 import { histogramQuantiles } from "./histogram-quantile.ts";
 import { QueryError } from "./query-error.ts";
@@ -68,8 +68,9 @@ function combined(
   if (typeof left === "number") return combineNumber(plan, right as SeriesSet, left, "left");
   if (op === "default") {
     if (typeof right !== "number") return fillWithSeries(plan, left, right);
-    const filled = left.order.length === 0 && plan.isLeftUnlabelled ? unlabelledSeries() : left;
-    return fillWithNumber(filled, right, bucketCount(buckets));
+    const isNone = left.order.length === 0 && plan.isLeftUnlabelled;
+    if (isNone) return constantSeries(right, bucketCount(buckets));
+    return fillWithNumber(left, right, bucketCount(buckets));
   }
   if (typeof right === "number") return combineNumber(plan, left, right, "right");
   return isSetOperator(op) ? joinSets(op, matching, left, right) : combineSeries(plan, left, right);

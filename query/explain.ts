@@ -148,10 +148,11 @@ function fieldText(field: Field): string {
 
 function readText({ scanned, milliseconds }: ScanRead): string {
   const { rows, bytes, chunks, chunksSkipped } = scanned;
-  const read = `read     ${counted(rows)} rows in ${chunks} chunks, ${counted(bytes)} bytes that were not at hand`;
-  return `${read}; skipped ${chunksSkipped} chunks by their headers; ${milliseconds.toFixed(1)} ms`;
+  const read = `read     ${counted(rows, "row")} in ${counted(chunks, "chunk")}, ${counted(bytes, "byte")} that were not at hand`;
+  const headers = chunksSkipped === 1 ? "its header" : "their headers";
+  return `${read}; skipped ${counted(chunksSkipped, "chunk")} by ${headers}; ${milliseconds.toFixed(1)} ms`;
 }
 
-function counted(number: number): string {
-  return number.toLocaleString("en");
+function counted(number: number, what: string): string {
+  return `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
 }

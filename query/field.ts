@@ -30,11 +30,17 @@ export function textField(signal: Signal): Field {
 const escaped = /^attributes\.((?:attributes\.)*(.+))$/s;
 
 /** Where the value of a label stands in a row. */
-function fieldOf(name: string, signal: Signal): Field {
+export function fieldOf(name: string, signal: Signal): Field {
   const known = columns[signal];
   if (Object.hasOwn(known, name)) return known[name]!;
   const [, inner, bare] = escaped.exec(name) ?? [];
   return { kind: "attribute", key: bare !== undefined && Object.hasOwn(known, bare) ? inner! : name };
+}
+
+/** What an attribute is called in queries: the name that `fieldOf` finds it by. */
+export function fieldName(key: string, signal: Signal): string {
+  const bare = key.replace(/^(?:attributes\.)+/, "");
+  return Object.hasOwn(columns[signal], bare) ? `attributes.${key}` : key;
 }
 
 /** Like fieldOf, and takes note of an attribute that no stage before extracts. */

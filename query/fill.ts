@@ -8,10 +8,7 @@ import { SeriesUnion } from "./set-operation.ts";
 
 /** `series default number`: every series has a point in each of the range's buckets, the number where it had none. */
 export function fillWithNumber(set: SeriesSet, number: number, bucketCount: number): SeriesSet {
-  if (set.order.length * bucketCount > pointsMax) {
-    const problem = `\`default\` would fill ${set.order.length} series in ${bucketCount} buckets, and a query has ${pointsMax} points at most`;
-    throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
-  }
+  checkPoints(set.order.length, bucketCount);
   const draft = new SeriesDraft();
   for (const series of set.order) {
     draft.begin(labelsOf(set, series));
@@ -25,11 +22,19 @@ export function fillWithNumber(set: SeriesSet, number: number, bucketCount: numb
   return draft.finish();
 }
 
-/** One series without labels and without points. */
-export function unlabelledSeries(): SeriesSet {
+/** One series without labels that has a number in each of the range's buckets. */
+export function constantSeries(number: number, bucketCount: number): SeriesSet {
+  checkPoints(1, bucketCount);
   const draft = new SeriesDraft();
   draft.begin([]);
+  for (let bucket = 0; bucket < bucketCount; bucket++) draft.point(bucket, number);
   return draft.finish();
+}
+
+function checkPoints(series: number, bucketCount: number): void {
+  if (series * bucketCount <= pointsMax) return;
+  const problem = `\`default\` would fill ${series} series in ${bucketCount} buckets, and a query has ${pointsMax} points at most`;
+  throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
 }
 
 /** `series default series`: points of the right where the left has none. Throws AmbiguousMatch. */
@@ -42,7 +47,7 @@ export function fillWithSeries(
   const union = new SeriesUnion();
   const leftGroups = groupsOf(left, keep);
   const rightGroups = groupsOf(right, keep);
-  const forAll = matching === null && left.order.length > 0 && isUnlabelledSeries(right);
+  const forAll = left.order.length > 0 && isUnlabelledSeries(right);
   for (const [key, group] of leftGroups) {
     const fillers = forAll ? [...right.order] : (rightGroups.get(key) ?? []);
     if (fillers.length > 1) checkSingle(op, "right", key, fillers);

@@ -43,7 +43,8 @@ export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, 
     const points = pointsByBucket(set, group, values);
     for (const [bucket, list] of points) {
       const value = foldValues(fold, list);
-      if (value !== undefined) draft.point(bucket, value);
+      // As of infinities: what has no value is no point.
+      if (!Number.isNaN(value)) draft.point(bucket, value);
     }
   }
   return draft.finish();
@@ -82,7 +83,7 @@ export function pointsByBucket(
 }
 
 /** One value of several, one or more. */
-function foldValues(fold: Fold, values: number[]): number | undefined {
+function foldValues(fold: Fold, values: number[]): number {
   switch (fold.op) {
     case "count":
       return values.length;

@@ -29,7 +29,7 @@ export function histogramQuantiles(q: number, set: SeriesSet): SeriesSet {
     draft.begin(keptOf(set, group[0]!, keep));
     for (const [place, histogram] of [...histograms].sort(([a], [b]) => a - b)) {
       const value = quantileOfBuckets(q, histogram);
-      if (value !== undefined) draft.point(place, value);
+      if (value !== undefined && !Number.isNaN(value)) draft.point(place, value);
     }
   }
   return draft.finish();

@@ -7,6 +7,7 @@ import { printTerms, type Terms } from "./terms.ts";
 
 export { type Explained, explainText } from "./explain.ts";
 export type { Expression } from "./expression.ts";
+export { type FieldList, type FieldQuery, type FieldStore, queryFields } from "./field-list.ts";
 export {
   type Pattern,
   type PatternQuery,
@@ -14,13 +15,35 @@ export {
   type Patterns,
   queryPatterns,
 } from "./patterns.ts";
-export { type LogsPlan, type PlanOptions, planLogs } from "./plan.ts";
+export { type PlanOptions, planLogs, planRows, type RowsPlan } from "./plan.ts";
 export { QueryError } from "./query-error.ts";
-export { asksForSeries } from "./query-kind.ts";
+export { type QueryKind, queryKind } from "./query-kind.ts";
 export type { ScanRead, SeriesStore } from "./reading.ts";
+export {
+  type HistogramQuery,
+  type HistogramStore,
+  queryHistogram,
+  type RowHistogram,
+} from "./row-histogram.ts";
 export type { RowScan, SampleScan, Scan, ScanLabel } from "./scan-plan.ts";
-export { type LogsFound, type LogsSearch, type LogsStore, searchLogs } from "./search.ts";
+export {
+  type LogsFound,
+  type RowsSearch,
+  type RowsStore,
+  type SpansFound,
+  searchLogs,
+  searchSpans,
+} from "./search.ts";
+export {
+  type ListedSeries,
+  type MetricStore,
+  queryLabels,
+  queryLabelValues,
+  type SeriesList,
+  type SeriesQuery,
+} from "./series-list.ts";
 export type { SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
+export type { Span } from "./span.ts";
 export type { Terms } from "./terms.ts";
 export {
   queryTimeseries,
@@ -29,7 +52,9 @@ export {
   type TimeseriesQuery,
 } from "./timeseries.ts";
 export { planTimeseries } from "./timeseries-plan.ts";
+export { queryTrace, type Trace, type TraceQuery, type TraceSpan, type TraceStore } from "./trace.ts";
 export { isUnlabelled } from "./unlabelled.ts";
+export { queryValues, type ValueList, type ValueQuery, type ValueStore } from "./value-list.ts";
 
 /** The tree of a structured query; an empty one is all logs. Throws a QueryError. */
 export function parseQuery(text: string): Expression {

@@ -4,7 +4,7 @@ import type { Expression } from "./expression.ts";
 import { grammar } from "./grammar.ts";
 import { nestingMax, queryLengthMax, tokensMax } from "./limits.ts";
 import { QueryError } from "./query-error.ts";
-import { selector, signal } from "./selector.ts";
+import { type SignalName, selector, signal } from "./selector.ts";
 import { refuse, type Source } from "./source.ts";
 import { syntaxError } from "./syntax-error.ts";
 import { LeftBrace, LeftParen, RightBrace, RightParen, tokenize } from "./tokens.ts";
@@ -27,16 +27,16 @@ function refuseCharacter(text: string, at: number, what: string): never {
   throw new QueryError(`the query holds ${what}`, { text, span: { start: at, end: at + 1 } });
 }
 
-/** The tree of a structured query; an empty one is all logs. Throws a QueryError. */
-export function parseExpression(source: Source): Expression {
+/** The tree of a structured query; `{…}` and an empty one select from `nameless`. Throws a QueryError. */
+export function parseExpression(source: Source, nameless: SignalName = "logs"): Expression {
   const tokens = tokenize(source.text);
-  if (tokens.length === 0) return selector(signal("logs"), [], []);
+  if (tokens.length === 0) return selector(signal(nameless), [], []);
   checkSize(tokens, source);
   grammar.input = tokens;
   const found = grammar.query();
   const [error] = grammar.errors;
   if (error !== undefined) throw syntaxError(error, tokens, source);
-  return new Visitor(source).query(found);
+  return new Visitor(source, nameless).query(found);
 }
 
 /** Before the parser starts: it recurses with every bracket, and takes its time with every token. */

@@ -3,8 +3,8 @@ import type { Aggregate } from "./aggregate.ts";
 import { type PlanContext, planContext } from "./context.ts";
 import type { Expression } from "./expression.ts";
 import { parseLogsQuery } from "./logs-query.ts";
-import { readSource } from "./parse.ts";
-import { type Selector, selectorSteps } from "./selector.ts";
+import { parseExpression, readSource } from "./parse.ts";
+import { type Selector, type SignalName, selectorSteps } from "./selector.ts";
 import { simplifySteps } from "./simplify.ts";
 import { refuse } from "./source.ts";
 import { termsFilter } from "./terms.ts";
@@ -14,9 +14,9 @@ export interface PlanOptions {
   variables?: Readonly<Record<string, string>>;
 }
 
-/** What a search for logs does, as plain data. */
-export interface LogsPlan {
-  signal: "logs";
+/** What a search for rows does, as plain data. */
+export interface RowsPlan {
+  signal: SignalName;
   steps: Step[];
   /** Attributes that the query reads and no stage of it extracts: a row has them only if it was stored with them. */
   names: string[];
@@ -25,24 +25,43 @@ export interface LogsPlan {
 }
 
 /** Plans a search for logs, structured or in terms. Throws a QueryError. */
-export function planLogs(text: string, options: PlanOptions = {}): LogsPlan {
+export function planLogs(text: string, options: PlanOptions = {}): RowsPlan {
   const source = readSource(text);
   const { tree, warnings } = parseLogsQuery(source);
   const context = planContext(source, new Map(Object.entries(options.variables ?? {})));
   const steps: Step[] =
     tree.kind === "terms"
       ? [{ kind: "filter", filter: termsFilter(tree, context) }]
-      : selectorSteps(selectedRows(tree, context), context);
+      : selectorSteps(selectedRows(tree, "logs", context), context);
   return { signal: "logs", steps: simplifySteps(steps), names: [...context.names], warnings };
 }
 
-/** The selector of logs that an expression is, or whose rows it counts. */
-function selectedRows(tree: Expression, context: PlanContext): Selector {
-  if (tree.kind === "selector") return ofLogs(tree, context);
-  if (tree.kind === "aggregate") return countedRows(tree, context);
+/** Plans a search for rows of a signal: `{…}` and an empty query select from it. Only logs are searched for by terms too. Throws a QueryError. */
+export function planRows(signal: SignalName, text: string, options: PlanOptions = {}): RowsPlan {
+  if (signal === "logs") return planLogs(text, options);
+  const source = readSource(text);
+  const context = planContext(source, new Map(Object.entries(options.variables ?? {})));
+  const selected = selectedRows(parseExpression(source, signal), signal, context);
+  const steps = simplifySteps(selectorSteps(selected, context));
+  return { signal, steps, names: [...context.names], warnings: context.warnings };
+}
+
+/** Plans a search for spans. Throws a QueryError. */
+export function planSpans(text: string, options: PlanOptions = {}): RowsPlan {
+  return planRows("traces", text, options);
+}
+
+/** The selector of a signal's rows that an expression is, or whose rows it counts. */
+function selectedRows(tree: Expression, signal: SignalName, context: PlanContext): Selector {
+  if (tree.kind === "selector") return ofSignal(tree, signal, context);
+  if (tree.kind === "aggregate") return countedRows(tree, signal, context);
   const calculation = tree.kind === "operation" ? `\`${tree.op}\` calculates` : "this calculates";
-  const problem = `a search for logs returns rows; ${calculation} with series and belongs to a timeseries`;
+  const problem = `${searchFor(signal)}; ${calculation} with series and belongs to a timeseries`;
   return refuse(context.source, tree, problem + textMeant(tree));
+}
+
+function searchFor(signal: SignalName): string {
+  return `a search for ${signal} returns ${signal === "traces" ? "spans" : "rows"}`;
 }
 
 /** `logs != error` compares with a metric, but is written by someone who means the text. */
@@ -53,24 +72,24 @@ function textMeant(tree: Expression): string {
   return name?.kind === "characters" ? `; a text stands in quotes: "${name.text}"` : "";
 }
 
-function countedRows(tree: Aggregate, context: PlanContext): Selector {
+function countedRows(tree: Aggregate, signal: SignalName, context: PlanContext): Selector {
   const { op, field, of, grouping } = tree;
   if (grouping !== null) {
-    const problem = `a search for logs returns rows and cannot group; leave out \`${grouping.kind} (…)\` or ask for a timeseries`;
+    const problem = `${searchFor(signal)} and cannot group; leave out \`${grouping.kind} (…)\` or ask for a timeseries`;
     refuse(context.source, grouping, problem);
   }
   if (op !== "count" || field !== null || of.kind !== "selector") {
     refuse(
       context.source,
       tree,
-      "a search for logs returns rows; of all aggregations it takes count(logs{…}) alone",
+      `${searchFor(signal)}; of all aggregations it takes count(${signal}{…}) alone`,
     );
   }
-  return ofLogs(of, context);
+  return ofSignal(of, signal, context);
 }
 
-function ofLogs(tree: Selector, context: PlanContext): Selector {
-  if (tree.of.kind === "signal" && tree.of.name === "logs") return tree;
+function ofSignal(tree: Selector, signal: SignalName, context: PlanContext): Selector {
+  if (tree.of.kind === "signal" && tree.of.name === signal) return tree;
   const what = tree.of.kind === "signal" ? `\`${tree.of.name}\`` : "a metric";
-  return refuse(context.source, tree, `a search for logs selects \`logs{…}\`, not ${what}`);
+  return refuse(context.source, tree, `a search for ${signal} selects \`${signal}{…}\`, not ${what}`);
 }

@@ -3,29 +3,33 @@ import { parseExpression, readSource } from "./parse.ts";
 import { QueryError } from "./query-error.ts";
 import { aggregations } from "./words.ts";
 
+/** What a query gives: lines of logs, spans, or timeseries. */
+export type QueryKind = "logs" | "spans" | "series";
+
 /** How a text begins that calculates: brackets and signs, then an aggregation with its brackets or grouping. */
 const beginsAsSeries = new RegExp(`^[\\s(-]*(?:${aggregations.join("|")})\\s*(?:\\(|(?:by|without)\\b)`);
+/** As the search for logs tells its own structured queries from terms: the word alone, or before what may follow a signal. */
+const beginsAsSpans = /^\s*traces\s*(?:$|[{|#]|!=|!~)/;
 
 /**
- * Whether a text asks for timeseries rather than for rows. Texts that begin with an aggregation do, but for `count(logs{…})`, which finds
- * the rows that it counts.
+ * What a text asks for. One that begins with an aggregation asks for timeseries, but for `count(logs{…})` and `count(traces{…})`, which find
+ * the rows that they count.
  */
-export function asksForSeries(text: string): boolean {
-  if (!beginsAsSeries.test(text)) return false;
+export function queryKind(text: string): QueryKind {
+  if (beginsAsSpans.test(text)) return "spans";
+  if (!beginsAsSeries.test(text)) return "logs";
   try {
-    return !countsRows(parseExpression(readSource(text)));
+    const signal = countedSignal(parseExpression(readSource(text)));
+    if (signal === "traces") return "spans";
+    return signal === "logs" ? "logs" : "series";
   } catch (error) {
-    if (error instanceof QueryError) return true;
+    if (error instanceof QueryError) return "series";
     throw error;
   }
 }
 
-function countsRows(tree: Expression): boolean {
-  return (
-    tree.kind === "aggregate" &&
-    tree.op === "count" &&
-    tree.grouping === null &&
-    tree.of.kind === "selector" &&
-    tree.of.of.kind === "signal"
-  );
+/** The signal whose rows an expression counts, and nothing else. */
+function countedSignal(tree: Expression): string | undefined {
+  if (tree.kind !== "aggregate" || tree.op !== "count" || tree.grouping !== null) return undefined;
+  return tree.of.kind === "selector" && tree.of.of.kind === "signal" ? tree.of.of.name : undefined;
 }

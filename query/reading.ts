@@ -12,7 +12,10 @@ import { topSeries } from "./top.ts";
 const keptMax = 100;
 
 /** The part of a store that timeseries need. */
-export type SeriesStore = Pick<Store, "aggregate" | "aggregateSamples" | "attributeKeys">;
+export type SeriesStore = Pick<
+  Store,
+  "aggregate" | "aggregateSamples" | "attributeKeys" | "metricNames" | "seriesLabels"
+>;
 
 /** What one scan of a plan read. */
 export interface ScanRead {
@@ -27,6 +30,8 @@ export class Reading {
   readonly warnings: string[] = [];
   readonly reads: ScanRead[] = [];
   readonly scanned: Aggregated["scanned"] = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
+  /** Metrics that no series was found of, or none that has a label by which it is grouped. */
+  readonly strangers = new Set<string>();
   readonly #store: SeriesStore;
   readonly #scans: readonly Scan[];
   readonly #buckets: Buckets;
@@ -115,6 +120,9 @@ export class Reading {
     if (of === "increase" && answer.kinds.gauge) {
       this.warnings.push(`${metric} is a gauge; its increase is taken as that of a counter`);
     }
+    if (answer.groups === 0 || (Array.isArray(groupBy) && lacksLabel(answer, groupBy.length))) {
+      this.strangers.add(metric);
+    }
     return answer;
   }
 
@@ -130,6 +138,12 @@ export class Reading {
     this.scanned.chunks += answer.scanned.chunks;
     this.scanned.chunksSkipped += answer.scanned.chunksSkipped;
     return answer;
+  }
+
+  /** The range of the query, and what is left of its limits. */
+  rest(): { range: { fromNs: bigint; toNs: bigint }; limits: QueryLimits } {
+    const { bucketNs: _, ...range } = this.#range();
+    return { range, limits: limitsSince(this.#begunMs, this.#limits) };
   }
 
   #range() {
@@ -150,6 +164,18 @@ function labelled(scan: Scan, answer: Aggregated, aggregate: number): SeriesSet 
   if (!Array.isArray(scan.groupBy)) return seriesOfPairs(answer);
   const names = scan.groupBy.map(({ label }) => label);
   return seriesOf(answer, names, aggregate);
+}
+
+/** Whether all groups have the empty text in the place of one of their labels. */
+function lacksLabel({ groups, labels: { offsets } }: Aggregated, labels: number): boolean {
+  for (let label = 0; label < labels; label++) {
+    let isBorne = false;
+    for (let text = label; text < groups * labels && !isBorne; text += labels) {
+      isBorne = offsets[text + 1]! > offsets[text]!;
+    }
+    if (!isBorne) return true;
+  }
+  return false;
 }
 
 /** The rows of one series. */

@@ -33,6 +33,11 @@ export function patternFilter(field: Field, pattern: string, use: PatternUse): F
   return wordsFilter(field, pattern, use) ?? matchFilter(field, pattern, use);
 }
 
+/** The filter for texts that begin so. */
+export function prefixFilter(field: Field, prefix: string): Filter {
+  return { kind: "matches", field, pattern: `^${RE2JS.quote(prefix)}`, whole: false };
+}
+
 function matchFilter(field: Field, pattern: string, use: PatternUse): Filter {
   return { kind: "matches", field, pattern: use.ignoreCase ? `(?i)${pattern}` : pattern, whole: use.whole };
 }

@@ -1,16 +1,17 @@
 import type { FoundRow, QueryLimits, SearchResult, Store } from "../engine/index.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { Explained } from "./explain.ts";
-import { planLogs } from "./plan.ts";
+import { planLogs, planSpans, type RowsPlan } from "./plan.ts";
 import { rangeNs } from "./range.ts";
 import type { Scan } from "./scan-plan.ts";
+import { type Span, spanOf } from "./span.ts";
 import { unknownNameWarnings } from "./unknown-names.ts";
 
-/** The part of a store that a search for logs needs. */
-export type LogsStore = Pick<Store, "search" | "attributeKeys">;
+/** The part of a store that a search for rows needs. */
+export type RowsStore = Pick<Store, "search" | "attributeKeys">;
 
-export interface LogsSearch {
-  /** svcQL, or search terms. */
+export interface RowsSearch {
+  /** svcQL; for logs also search terms. */
   query: string;
   /** Whole milliseconds since the epoch, inclusive. */
   startMs: number;
@@ -22,9 +23,7 @@ export interface LogsSearch {
   cursor?: string;
 }
 
-export interface LogsFound {
-  /** Newest first, ties in the order of arrival. Attributes that stages extract are among the attributes. */
-  rows: FoundRow[];
+interface Found {
   /** Present where there are more rows. */
   cursor?: string;
   warnings: string[];
@@ -32,34 +31,56 @@ export interface LogsFound {
   explained: Explained;
 }
 
+export interface LogsFound extends Found {
+  /** Newest first, ties in the order of arrival. Attributes that stages extract are among the attributes. */
+  rows: FoundRow[];
+}
+
+export interface SpansFound extends Found {
+  /** Those that began last come first, ties in the order of arrival. */
+  spans: Span[];
+}
+
 /**
  * Searches logs. Throws a QueryError for a query or cursor that is none, and what the store throws: Failure "deadline", "cancelled",
  * "limit".
  */
 export async function searchLogs(
-  store: LogsStore,
-  search: LogsSearch,
+  store: RowsStore,
+  search: RowsSearch,
   limits?: QueryLimits,
 ): Promise<LogsFound> {
+  return searchRows(store, search, planLogs(search.query), limits);
+}
+
+/** Searches spans. Throws as `searchLogs` does. */
+export async function searchSpans(
+  store: RowsStore,
+  search: RowsSearch,
+  limits?: QueryLimits,
+): Promise<SpansFound> {
+  const { rows, ...found } = await searchRows(store, search, planSpans(search.query), limits);
+  return { spans: rows.map(spanOf), ...found };
+}
+
+async function searchRows(
+  store: RowsStore,
+  search: RowsSearch,
+  plan: RowsPlan,
+  limits: QueryLimits | undefined,
+): Promise<LogsFound> {
   const begunMs = performance.now();
-  const plan = planLogs(search.query);
+  const { signal, steps } = plan;
   const { fromNs, toNs } = rangeNs(search.startMs, search.endMs);
   const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor) };
-  const range = { signal: "logs", fromNs, toNs } as const;
   const { rows, more, scanned } = await store.search(
-    { ...range, steps: plan.steps, limit: search.limit, ...after },
+    { signal, fromNs, toNs, steps, limit: search.limit, ...after },
     limits,
   );
-  const unborne = plan.names.filter(
-    (name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)),
-  );
-  const warnings = [
-    ...plan.warnings,
-    ...unknownNameWarnings(store, { ...plan, names: unborne }, fromNs, toNs),
-  ];
+  const names = plan.names.filter((name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)));
+  const warnings = [...plan.warnings, ...unknownNameWarnings(store, { signal, names }, fromNs, toNs)];
   const last = rows.at(-1);
   const cursor = more && last !== undefined ? { cursor: writeCursor(last) } : {};
-  const { signal, steps } = plan;
   const explained = {
     scans: [{ kind: "rows", signal, steps, groupBy: [], aggregates: [] } as const satisfies Scan],
     reads: [{ place: 0, scanned, milliseconds: performance.now() - begunMs }],

@@ -33,7 +33,7 @@ export function seriesOf(
   for (let group = 0; group < groups; group++) starts[group + 1] = starts[group + 1]! + starts[group]!;
   const places = pointsByGroup(points, values, starts);
   return {
-    order: Uint32Array.from({ length: groups }, (_, group) => group),
+    order: withPoints(starts),
     names,
     labelOf: (series, name) => textAt(labels, series * names.length + name),
     starts,
@@ -42,15 +42,21 @@ export function seriesOf(
   };
 }
 
+/** Numbers of the series that have a point: one without any is none. */
+function withPoints(starts: Uint32Array): Uint32Array {
+  return Uint32Array.from(starts.subarray(1).keys()).filter(
+    (series) => starts[series + 1]! > starts[series]!,
+  );
+}
+
 /** The same where each group is labelled with one text, the JSON of its labels as pairs of name and text. */
 export function seriesOfPairs(aggregated: Pick<Aggregated, "groups" | "labels" | "points">): SeriesSet {
   const set = seriesOf(aggregated, ["labels"], 0);
-  const labelled = Array.from(
-    set.order,
-    (series) => new Map(JSON.parse(set.labelOf(series, 0)) as LabelText[]),
+  const labelled = new Map(
+    Array.from(set.order, (series) => [series, new Map(JSON.parse(set.labelOf(series, 0)) as LabelText[])]),
   );
-  const names = [...new Set(labelled.flatMap((labels) => [...labels.keys()]))].sort();
-  return { ...set, names, labelOf: (series, name) => labelled[series]!.get(names[name]!) ?? "" };
+  const names = [...new Set([...labelled.values()].flatMap((labels) => [...labels.keys()]))].sort();
+  return { ...set, names, labelOf: (series, name) => labelled.get(series)!.get(names[name]!) ?? "" };
 }
 
 /** Places of the points that have a value, group by group and in order of time. */
@@ -132,11 +138,12 @@ export class SeriesDraft {
   finish(): SeriesSet {
     const labels = this.#labels;
     const names = [...new Set(labels.flatMap((each) => [...each.keys()]))].sort();
+    const starts = Uint32Array.from([...this.#starts, this.#values.length]);
     return {
-      order: Uint32Array.from(labels, (_, series) => series),
+      order: withPoints(starts),
       names,
       labelOf: (series, name) => labels[series]!.get(names[name]!) ?? "",
-      starts: Uint32Array.from([...this.#starts, this.#values.length]),
+      starts,
       buckets: Float64Array.from(this.#buckets),
       values: Float64Array.from(this.#values),
     };

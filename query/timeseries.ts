@@ -2,11 +2,11 @@ import type { Aggregated, QueryLimits } from "../engine/index.ts";
 import { type Buckets, bucketStartMs, bucketsOf, partialBuckets } from "./buckets.ts";
 import { evaluateSeries } from "./evaluate.ts";
 import type { Explained } from "./explain.ts";
-import { rangeNs } from "./range.ts";
 import { Reading, type SeriesStore } from "./reading.ts";
 import { labelsOf, type SeriesSet, sortedByLabels } from "./series.ts";
-import type { SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
+import type { Constant, SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
 import { planTimeseries } from "./timeseries-plan.ts";
+import { unknownMetricWarnings } from "./unknown-metrics.ts";
 import { unknownNameWarnings } from "./unknown-names.ts";
 
 export interface TimeseriesQuery {
@@ -28,7 +28,7 @@ export interface Series {
 }
 
 export interface Timeseries {
-  /** In the order of their labels; those of topk and bottomk by rank. */
+  /** In the order of their labels; those of topk and bottomk, also with a number on the other side of an operator, by rank. */
   series: Series[];
   bucketSeconds: number;
   /** Starts of the buckets at the edges that the range covers only in part. */
@@ -56,25 +56,29 @@ export async function queryTimeseries(
     series: answered(set, buckets),
     bucketSeconds: buckets.seconds,
     partial: partialBuckets(buckets),
-    warnings: [...plan.warnings, ...reading.warnings, ...nameWarnings(store, plan, startMs, endMs)],
+    warnings: [...plan.warnings, ...reading.warnings, ...(await nameWarnings(store, plan, reading))],
     scanned: reading.scanned,
     explained: { series: plan.series, scans: plan.scans, reads: reading.reads },
   };
 }
 
-/** Series stand by rank where they were ranked last. */
-function isRanked(plan: SeriesPlan): boolean {
-  return plan.kind === "top";
+/** Series stand by rank where they were ranked last, and where what was done to them since took them one by one. */
+function isRanked(plan: SeriesPlan | Constant): boolean {
+  if (plan.kind === "top") return true;
+  if (plan.kind !== "calculation") return false;
+  const { left, right } = plan;
+  return left.kind === "number" ? isRanked(right) : right.kind === "number" && isRanked(left);
 }
 
-function nameWarnings(store: SeriesStore, plan: TimeseriesPlan, startMs: number, endMs: number): string[] {
-  const { fromNs, toNs } = rangeNs(startMs, endMs);
-  const bySignal = Map.groupBy(plan.names, ({ signal }) => signal);
-  return [...bySignal].flatMap(([signal, named]) => {
+async function nameWarnings(store: SeriesStore, plan: TimeseriesPlan, reading: Reading): Promise<string[]> {
+  const { range, limits } = reading.rest();
+  const ofRows = [...Map.groupBy(plan.names, ({ signal }) => signal)].flatMap(([signal, named]) => {
     if (signal === "metrics") return [];
     const names = [...new Set(named.flatMap(({ label }) => label ?? []))];
-    return unknownNameWarnings(store, { signal, names }, fromNs, toNs);
+    return unknownNameWarnings(store, { signal, names }, range.fromNs, range.toNs);
   });
+  const strange = plan.names.filter(({ metric }) => metric !== undefined && reading.strangers.has(metric));
+  return [...ofRows, ...(await unknownMetricWarnings(store, strange, range, limits))];
 }
 
 function answered(set: SeriesSet, buckets: Buckets): Series[] {

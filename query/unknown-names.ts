@@ -25,7 +25,7 @@ export function unknownNameWarnings(
 }
 
 /** What a name that nothing bears was probably meant to be, as the end of a sentence; "" where nothing is near. */
-function meant(name: string, candidates: readonly string[]): string {
+export function meant(name: string, candidates: readonly string[]): string {
   const near = closest(name, candidates) ?? longerName(name, candidates);
   return near === undefined ? "" : `; did you mean ${JSON.stringify(near)}?`;
 }

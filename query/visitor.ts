@@ -18,6 +18,7 @@ import {
   metricName,
   type Selector,
   type Signal,
+  type SignalName,
   selector,
   signal,
 } from "./selector.ts";
@@ -35,10 +36,13 @@ import { type Variable, variable } from "./variable.ts";
 /** Makes the tree of one query out of what the grammar found, and notes where its nodes stand. A method a rule of the grammar. */
 export class Visitor {
   readonly #source: Source;
+  /** What a selector without a name selects from. */
+  readonly #nameless: SignalName;
   #operators = 0;
 
-  constructor(source: Source) {
+  constructor(source: Source, nameless: SignalName) {
     this.#source = source;
+    this.#nameless = nameless;
   }
 
   query(found: CstNode): Expression {
@@ -189,7 +193,7 @@ export class Visitor {
   }
 
   #quotedSource(name: IToken | undefined): Signal | Metric {
-    return name === undefined ? signal("logs") : metric(this.#text(name));
+    return name === undefined ? signal(this.#nameless) : metric(this.#text(name));
   }
 
   item(found: CstNode): Matcher {

@@ -67,3 +67,29 @@ export const timeMsMax = 8_640_000_000_000_000;
 export const namedKeyAgeMs = 24 * 60 * 60 * 1000;
 /** And by its content alone, where every row has its own time: long enough for retries of agents that name nothing. */
 export const contentKeyAgeMs = 60 * 60 * 1000;
+
+/** Objects and arrays inside each other in a JSON body: no dashboard nests groups this deep, and a thousand levels end a stack. */
+export const jsonDepthMax = 64;
+/** Names stand in lists and in messages to people. */
+export const nameLengthMax = 200;
+/** Descriptions, templates of bodies, queries: the language reads no longer ones. */
+export const textLengthMax = 65_536;
+/** Ids are keys of the state, which take about a thousand bytes. */
+export const idBytesMax = 900;
+/** Rules of an alert, actions of a rule, members of most lists: more are made by a program gone wrong. */
+export const listedMax = 200;
+/** Datapoints that a rule looks back over: a day of minutes. */
+export const datapointsMax = 1_440;
+/** Widgets of a dashboard, those in groups too; each query is planned when the dashboard is saved. */
+export const widgetsMax = 1_000;
+export const dashboardQueriesMax = 2_000;
+/** Columns of a dashboard's layout, version 2. */
+export const layoutColumns = 24;
+/** Resources on one page of a list. */
+export const pageDefault = 100;
+export const pageMax = 1_000;
+/** Changes of one caller a second, and at once: each costs a sync of the disk that others wait for. */
+export const changesPerSecondMax = 500;
+export const changesBurstMax = 5_000;
+/** Refused requests a second that the audit log tells one by one; the rest are counted. */
+export const refusalsAuditedPerSecond = 20;

@@ -3,11 +3,13 @@
  * so that what answers can be read and tested without a socket.
  */
 
+import type * as z from "zod";
+
 export const roles = ["admin", "editor", "viewer", "ingest"] as const;
 export type Role = (typeof roles)[number];
 
 /** What a request wants to do; a route names one. */
-export type Permission = "search" | "ingest" | "configure" | "manage tokens";
+export type Permission = "search" | "ingest" | "configure" | "manage access" | "manage tokens";
 
 /** Who asks: the bearer of a token, or one who sent none. */
 export interface Caller {
@@ -15,6 +17,10 @@ export interface Caller {
   tokenId: string | null;
   name: string;
   role: Role | "anonymous";
+  /** Whose rules say what the caller may see; null: no rules, the role alone. */
+  groups: readonly string[] | null;
+  /** Stamped on the rows that the caller sends; null: none. */
+  environment: string | null;
 }
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
@@ -50,6 +56,24 @@ export interface RouteBody {
   contentTypes: readonly string[];
 }
 
+/** What is told of a route in the API's description. */
+export interface RouteDescription {
+  /** What it does, in a few words. */
+  summary: string;
+  /** The part of the API that it belongs to. */
+  tag: string;
+  /** Of the JSON body. */
+  request?: z.ZodType;
+  /** Of the JSON of a success. */
+  response: z.ZodType;
+  /** In the query part of the URL, by name; all may be left out. */
+  query?: Readonly<Record<string, z.ZodType>>;
+  /** Takes If-Match and answers with an ETag. */
+  conditional?: boolean;
+  /** Statuses besides those that any route may answer with. */
+  errors?: readonly number[];
+}
+
 export interface Route {
   method: Method;
   /** Exact, `{name}` standing for one segment, e.g. `/api/v1/tokens/{id}`. */
@@ -60,6 +84,7 @@ export interface Route {
   body: RouteBody | null;
   /** The signal is aborted and 503 answered after this time, counted from the last byte of the request. */
   deadlineMs: number;
+  description?: RouteDescription;
   answer(request: ServerRequest): Promise<Reply>;
 }
 

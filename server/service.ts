@@ -4,21 +4,27 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { State, Store, StoreEvent } from "../engine/index.ts";
 import { openState, openStore } from "../engine/index.ts";
+import { withApiRoutes } from "./api-routes.ts";
 import { adminTokenFile, ensureAdminToken } from "./control/admin-token.ts";
-import { tokenRoutes } from "./control/token-routes.ts";
+import { type Control, openControl } from "./control/control.ts";
 import { Tokens } from "./control/tokens.ts";
 import { isLoopbackName } from "./http/access.ts";
 import { healthRoutes } from "./http/health.ts";
 import { openHttp } from "./http/server.ts";
 import type { ListenAddress } from "./http/sockets.ts";
 import { Intake } from "./ingest/intake.ts";
-import { ingestLogsRoute } from "./ingest/logs-route.ts";
+import { ingestRoutes } from "./ingest/routes.ts";
 import { drainMsMax } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
+import { fieldsSearch } from "./search/fields-route.ts";
+import { histogramSearch } from "./search/histogram-route.ts";
 import { logsSearch } from "./search/logs-route.ts";
 import { patternsSearch } from "./search/patterns-route.ts";
 import { Searches } from "./search/searches.ts";
 import { timeseriesSearch } from "./search/timeseries-route.ts";
+import { traceSearch } from "./search/trace-route.ts";
+import { tracesSearch } from "./search/traces-route.ts";
+import { valuesSearch } from "./search/values-route.ts";
 import { readStoreMetrics } from "./store-metrics.ts";
 
 export interface ServiceSettings {
@@ -63,7 +69,8 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     const state = await openState(join(settings.dataDir, "control"));
     closers.push(() => state.close());
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
-    const { http, intake, adminToken } = await serve(settings, store, state);
+    const { http, intake, control, adminToken } = await serve(settings, store, state);
+    closers.push(() => control.close());
     closers.push(() => intake.close());
     closers.push(() => http.close(drainMsMax));
     const adminTokenPath = join(settings.dataDir, adminTokenFile);
@@ -114,35 +121,53 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     now,
     ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),
   });
+  const control = openControl({
+    state,
+    tokens,
+    append: (rows) => store.append("logs", rows),
+    syncDashboards: null,
+    now,
+    log: (message) => settings.log("error", message),
+  });
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
   const searches = new Searches({ store, metrics, deadlineMs, memoryBytes });
-  const routes = [
+  const routes = withApiRoutes([
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
-    ingestLogsRoute(intake),
+    ...ingestRoutes(intake),
     searches.route(logsSearch),
     searches.route(timeseriesSearch),
     searches.route(patternsSearch),
-    ...tokenRoutes(tokens, now),
-  ];
+    searches.route(tracesSearch),
+    searches.route(histogramSearch),
+    searches.route(fieldsSearch),
+    searches.route(valuesSearch),
+    searches.addressedRoute(traceSearch),
+    ...control.routes,
+  ]);
   try {
     const http = await openHttp({
       address: settings.address,
       routes,
-      access: accessRules(settings, tokens),
+      access: accessRules(settings, tokens, control),
+      onRefused: (request) => control.audit.refused(request),
       metrics,
       log: (message) => settings.log("error", message),
     });
-    return { http, intake, adminToken };
+    return { http, intake, control, adminToken };
   } catch (error) {
+    await control.close();
     await intake.close();
     throw error;
   }
 }
 
-function accessRules(settings: ServiceSettings, tokens: Tokens) {
+function accessRules(settings: ServiceSettings, tokens: Tokens, { collections }: Control) {
   const onLoopback = isLoopbackName(settings.address.host);
   return {
-    anonymousReads: onLoopback || settings.anonymousRead,
+    /** Once rules say who reads what, nobody reads without saying who asks. */
+    get anonymousReads() {
+      return (onLoopback || settings.anonymousRead) && collections.telemetryRules.list().length === 0;
+    },
     onLoopback,
     hostNames: settings.hostNames,
     callerOf: (token: string) => tokens.callerOf(token),

@@ -36,6 +36,14 @@ export class SharedScans implements SeriesStore {
     return this.#shared(["samples", query], () => this.#store.aggregateSamples(query, limits));
   }
 
+  metricNames(...args: Parameters<SeriesStore["metricNames"]>): ReturnType<SeriesStore["metricNames"]> {
+    return this.#store.metricNames(...args);
+  }
+
+  seriesLabels(...args: Parameters<SeriesStore["seriesLabels"]>): ReturnType<SeriesStore["seriesLabels"]> {
+    return this.#store.seriesLabels(...args);
+  }
+
   attributeKeys(...args: Parameters<SeriesStore["attributeKeys"]>): ReturnType<SeriesStore["attributeKeys"]> {
     return this.#store.attributeKeys(...args);
   }

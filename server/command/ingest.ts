@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { batchesOf } from "./batches.ts";
 import type { Client } from "./client.ts";
 import { ask, openClient } from "./client.ts";
-import type { Command } from "./flag.ts";
+import { type Command, one } from "./flag.ts";
 import type { Input } from "./input.ts";
 import { openInput } from "./input.ts";
 import type { Done } from "./progress.ts";
@@ -22,14 +22,31 @@ const idleMs = 1_000;
 const refusalsShown = 10;
 const interrupted = 130;
 
-export const ingest: Command<typeof serverFlags> = {
+/** What the server takes in, as the last part of its path. */
+const signals = ["logs", "spans", "metrics", "profiles", "kubernetes_resources"];
+
+const flags = {
+  signal: {
+    value: "SIGNAL",
+    help: `what the files hold: ${signals.join(", ")}`,
+    default: "logs",
+    parse: one((text) => {
+      if (signals.includes(text)) return text;
+      throw new UsageError(`one of ${signals.join(", ")}`);
+    }),
+  },
+  ...serverFlags,
+} as const;
+
+export const ingest: Command<typeof flags> = {
   name: "ingest",
   summary: "sends files of JSON lines to a running server",
   operands: "FILE…",
-  flags: serverFlags,
+  flags,
   details: [
     "Files may be plain, gzip or zstd, whatever they are called; - is standard input.",
     'A line is {"timestamp": ms, "log_level": …, "message": …, "attributes": {…}}, or has timeUnixNano for timestamp.',
+    "The lines of other signals are shown in server/README.md.",
     "A file that is sent again within the hour adds nothing. The exit code is 0 only when no row was refused.",
   ],
   run: async (settings, files) => {
@@ -41,14 +58,21 @@ export const ingest: Command<typeof serverFlags> = {
     process.once("SIGINT", () => stop.abort(new Error("interrupted")));
     let refused = 0;
     for (const file of files) {
-      refused += (await ingestFile(client, await openInput(file), stop.signal)).refused;
+      refused += (await ingestFile({ client, signal: settings.signal }, await openInput(file), stop.signal))
+        .refused;
       if (stop.signal.aborted) return interrupted;
     }
     return refused === 0 ? 0 : 1;
   },
 };
 
-async function ingestFile(client: Client, input: Input, signal: AbortSignal): Promise<Tally> {
+/** Where rows go, and as what. */
+interface Receiver {
+  client: Client;
+  signal: string;
+}
+
+async function ingestFile(to: Receiver, input: Input, stop: AbortSignal): Promise<Tally> {
   const tally = emptyTally();
   const startMs = Date.now();
   const progress = openProgress("read");
@@ -64,14 +88,15 @@ async function ingestFile(client: Client, input: Input, signal: AbortSignal): Pr
   });
   try {
     await sendAll(batches, tally, {
-      client,
-      signal,
+      client: to.client,
+      signal: stop,
+      path: `/api/v1/ingest/${to.signal}`,
       // The same bytes in a file are the same rows; on standard input they may be new ones.
       scope: input.isLive ? randomUUID() : "file",
       onProblem: (problem) => progress.note(`${safeLine(problem)}; trying again`),
     });
   } catch (error) {
-    if (!signal.aborted) throw new Error(stoppedText(input, tally, error));
+    if (!stop.aborted) throw new Error(stoppedText(input, tally, error));
   } finally {
     clearInterval(timer);
     progress.end();

@@ -1,6 +1,6 @@
-/** `svc query`: searches logs and prints them, newest first; calculates timeseries and draws them. */
+/** `svc query`: searches logs and spans and prints them, newest first; calculates timeseries and draws them. */
 
-import { asksForSeries, type Explained, explainText } from "../../query/index.ts";
+import { type Explained, explainText, queryKind } from "../../query/index.ts";
 import type { Client } from "./client.ts";
 import { askJson, openClient } from "./client.ts";
 import type { Command, Settings } from "./flag.ts";
@@ -9,6 +9,7 @@ import type { LogEntry } from "./log-line.ts";
 import { logLine } from "./log-line.ts";
 import { type SeriesAnswer, seriesLines } from "./series-chart.ts";
 import { serverFlags } from "./shared-flags.ts";
+import { type SpanEntry, spanLine } from "./span-line.ts";
 import { safe, safeJson, wantsColour } from "./terminal.ts";
 import { parseAge, parseInteger, parseTime, UsageError } from "./units.ts";
 
@@ -52,24 +53,33 @@ const flags = {
   ...serverFlags,
 } as const;
 
-interface Page {
-  count: number;
-  logs: LogEntry[];
-  cursor?: string;
-  warnings?: string[];
+interface Page<Entry> {
+  entries: Entry[];
+  warnings: string[];
+}
+
+/** What the API gives: rows under the name of their kind. */
+type Answer = { cursor?: string; warnings?: string[] } & Readonly<Record<string, unknown>>;
+
+/** One kind of rows that can be searched for and printed. */
+interface Rows<Entry> {
+  path: string;
+  /** Of the list in the answer. */
+  name: string;
+  line(entry: Entry, inColour: boolean): string;
 }
 
 const pageLimit = 1_000;
 
 export const query: Command<typeof flags> = {
   name: "query",
-  summary: "searches logs and prints them, newest first; draws timeseries",
+  summary: "searches logs and spans and prints them, newest first; draws timeseries",
   operands: "[QUERY]",
   flags,
   details: [
     'QUERY is svcQL, such as \'{service.name="/k8s/shop/cart"} |= "refused"\', or search terms as one types them;',
-    "without it every log matches. Times are printed in UTC. A query that begins with an aggregation, such as",
-    "'count(traces) by (name)', is a timeseries: a line with a small chart is printed for each series.",
+    "without it every log matches. Times are printed in UTC. 'traces{…}' finds spans. A query that begins with an",
+    "aggregation, such as 'count(traces) by (name)', is a timeseries: a line with a small chart for each series.",
   ],
   run: async (settings, operands) => {
     if (operands.length > 1) {
@@ -77,27 +87,16 @@ export const query: Command<typeof flags> = {
     }
     const client = await openClient(settings);
     const text = operands[0] ?? "";
-    if (settings.bucket !== null || asksForSeries(text)) {
-      await printTimeseries(client, settings, text);
-      return 0;
-    }
-    if (settings.explain) {
-      const { explain } = await ask<{ explain: Explained }>(client, logsPath, {
-        ...bodyOf(settings, text),
-        limit: Math.min(settings.limit, pageLimit),
-        explain: true,
-      });
-      await write([safe(explainText(explain))]);
-      return 0;
-    }
-    const print = printer(settings.json);
-    for await (const page of pages(client, settings, text)) {
-      warn(page.warnings);
-      await print(page.logs);
-    }
+    const kind = settings.bucket === null ? queryKind(text) : "series";
+    if (kind === "series") await printTimeseries(client, settings, text);
+    else if (kind === "spans") await printRows(client, settings, text, spans);
+    else await printRows(client, settings, text, logs);
     return 0;
   },
 };
+
+const logs: Rows<LogEntry> = { path: "/api/v1/query/logs", name: "logs", line: logLine };
+const spans: Rows<SpanEntry> = { path: "/api/v1/query/traces", name: "spans", line: spanLine };
 
 function parseBucketSeconds(text: string): number {
   const ms = parseAge(text);
@@ -120,8 +119,6 @@ async function printTimeseries(
   return write(seriesLines(answer, range, wantsColour(process.stdout, process.env)));
 }
 
-const logsPath = "/api/v1/query/logs";
-
 function bodyOf(settings: Settings<typeof flags>, text: string) {
   return { query: text, startTime: settings.from, endTime: settings.to };
 }
@@ -139,25 +136,45 @@ function warn(warnings: readonly string[] | undefined): void {
   for (const warning of warnings ?? []) process.stderr.write(`warning: ${safe(warning)}\n`);
 }
 
-async function* pages(client: Client, settings: Settings<typeof flags>, text: string): AsyncGenerator<Page> {
+async function printRows<Entry>(
+  client: Client,
+  settings: Settings<typeof flags>,
+  text: string,
+  rows: Rows<Entry>,
+): Promise<void> {
+  if (settings.explain) {
+    const asked = { ...bodyOf(settings, text), limit: Math.min(settings.limit, pageLimit), explain: true };
+    const { explain } = await ask<{ explain: Explained }>(client, rows.path, asked);
+    return write([safe(explainText(explain))]);
+  }
+  const inColour = wantsColour(process.stdout, process.env);
+  const lineOf = settings.json
+    ? (entry: Entry) => safeJson(JSON.stringify(entry))
+    : (entry: Entry) => rows.line(entry, inColour);
+  for await (const page of pages(client, settings, text, rows)) {
+    warn(page.warnings);
+    await write(page.entries.map(lineOf));
+  }
+}
+
+async function* pages<Entry>(
+  client: Client,
+  settings: Settings<typeof flags>,
+  text: string,
+  { path, name }: Rows<Entry>,
+): AsyncGenerator<Page<Entry>> {
   let left = settings.limit;
   let cursor: string | undefined;
   do {
     const body = { ...bodyOf(settings, text), limit: Math.min(left, pageLimit) };
-    const page = await ask<Page>(client, logsPath, cursor === undefined ? body : { ...body, cursor });
+    const answer = await ask<Answer>(client, path, cursor === undefined ? body : { ...body, cursor });
     // The same query warns the same on every page.
-    yield cursor === undefined ? page : { ...page, warnings: [] };
-    left -= page.count;
-    cursor = page.cursor;
+    const warnings = cursor === undefined ? (answer.warnings ?? []) : [];
+    const entries = answer[name] as Entry[];
+    yield { entries, warnings };
+    left -= entries.length;
+    cursor = answer.cursor;
   } while (left > 0 && cursor !== undefined);
-}
-
-function printer(json: boolean): (logs: readonly LogEntry[]) => Promise<void> {
-  const inColour = wantsColour(process.stdout, process.env);
-  const lineOf = json
-    ? (entry: LogEntry) => safeJson(JSON.stringify(entry))
-    : (entry: LogEntry) => logLine(entry, inColour);
-  return (logs) => write(logs.map(lineOf));
 }
 
 /** Waits for the reader between pages, so that a slow one costs no memory. */

@@ -25,6 +25,8 @@ export interface Tally {
 
 export interface SenderOptions {
   client: Client;
+  /** Where the rows go. */
+  path: string;
   signal: AbortSignal;
   /** Goes into every batch's key: "" lets a second run find what the first has stored. */
   scope: string;
@@ -109,7 +111,7 @@ async function tryOnce(batch: Batch, headers: Record<string, string>, options: S
     const body = batch.bytes as Uint8Array<ArrayBuffer>;
     return await ask(options.client, {
       method: "POST",
-      path: "/api/v1/ingest/logs",
+      path: options.path,
       headers,
       body,
       signal: options.signal,

@@ -1,75 +1,174 @@
 /** /api/v1/tokens: create, list, read, revoke. */
 
-import { fieldsOf, integerField, isGiven, oneOfField, stringField } from "../fields.ts";
+import * as z from "zod";
 import { jsonBody, parseJsonBody } from "../json-body.ts";
-import { timeMsMax } from "../limits.ts";
+import { listedMax, timeMsMax } from "../limits.ts";
 import type { Reply, Route, ServerRequest } from "../route.ts";
 import { jsonReply, Refusal, roles } from "../route.ts";
+import { checked, fixed, nameText } from "../shape.ts";
+import type { Audit, AuditedChange } from "./audit.ts";
 import type { TokenRecord, Tokens } from "./tokens.ts";
 
 const permission = "manage tokens";
 const deadlineMs = 10_000;
-const nameLengthMax = 200;
 
-export function tokenRoutes(tokens: Tokens, now: () => number): Route[] {
+const newToken = fixed({
+  role: z.enum(roles),
+  /** The role, where none is sent. */
+  name: nameText.optional(),
+  /** Unix milliseconds. */
+  expiresAt: z.unknown().optional().meta({ type: "integer" }),
+  groups: z.array(nameText).max(listedMax).optional(),
+  environment: nameText.optional(),
+});
+
+const token = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    role: z.enum(roles),
+    createdAt: z.int(),
+    expiresAt: z.int().optional(),
+    groups: z.array(z.string()).optional(),
+    environment: z.string().optional(),
+    lastUsedAt: z.int().optional(),
+  })
+  .meta({ id: "Token" });
+
+export interface TokenEdge {
+  tokens: Tokens;
+  audit: Audit;
+  now: () => number;
+  isEnvironment(name: string): boolean;
+}
+
+export function tokenRoutes(edge: TokenEdge): Route[] {
   const path = "/api/v1/tokens";
   const one = `${path}/{id}`;
-  const shape = { permission, deadlineMs } as const;
+  const shape = { permission, deadlineMs, body: null } as const;
+  const { tokens } = edge;
+  const tag = "tokens";
   return [
-    { ...shape, method: "POST", path, body: jsonBody, answer: (request) => create(tokens, now, request) },
+    {
+      ...shape,
+      method: "POST",
+      path,
+      body: jsonBody,
+      description: {
+        summary: "Makes a token; the answer shows it, once",
+        tag,
+        request: newToken,
+        response: token.extend({ token: z.string() }),
+        errors: [413, 415],
+      },
+      answer: (request) => create(edge, request),
+    },
     {
       ...shape,
       method: "GET",
       path,
-      body: null,
-      answer: async () => jsonReply({ tokens: tokens.list().map(shownToken) }),
+      description: {
+        summary: "Lists tokens without their secrets",
+        tag,
+        response: fixed({ tokens: z.array(token) }),
+      },
+      answer: async () => jsonReply({ tokens: tokens.list().map((each) => shownToken(each, tokens)) }),
     },
-    { ...shape, method: "GET", path: one, body: null, answer: async (request) => read(tokens, request) },
-    { ...shape, method: "DELETE", path: one, body: null, answer: (request) => revoke(tokens, request) },
+    {
+      ...shape,
+      method: "GET",
+      path: one,
+      description: { summary: "Reads one token without its secret", tag, response: token, errors: [404] },
+      answer: async (request) => jsonReply(shownToken(known(tokens, request), tokens)),
+    },
+    {
+      ...shape,
+      method: "DELETE",
+      path: one,
+      description: {
+        summary: "Refuses the token from now on",
+        tag,
+        response: fixed({ id: z.string() }),
+        errors: [404, 409],
+      },
+      answer: (request) => revoke(edge, request),
+    },
   ];
 }
 
-async function create(tokens: Tokens, now: () => number, request: ServerRequest): Promise<Reply> {
-  const fields = fieldsOf(parseJsonBody(request), "", ["name", "role", "expiresAt"]);
-  const role = oneOfField(fields, "role", roles);
-  const name = isGiven(fields, "name") ? stringField(fields, "name") : role;
-  if (name.length > nameLengthMax)
-    throw new Refusal(400, `name must have at most ${nameLengthMax} characters`);
-  const expiresAtMs = isGiven(fields, "expiresAt")
-    ? integerField(fields, "expiresAt", {
-        min: now() + 1,
-        max: timeMsMax,
-        expected: "an integer in the future, Unix time in milliseconds",
-      })
-    : null;
-  const { record, token } = await tokens.create({ name, role, expiresAtMs });
-  return jsonReply({ ...shownToken(record), token });
+async function create(edge: TokenEdge, request: ServerRequest): Promise<Reply> {
+  const { tokens, audit } = edge;
+  const sent = checked(newToken, parseJsonBody(request), "");
+  const { role, name = role, groups, environment } = sent;
+  const expiresAtMs = expiryOf(sent.expiresAt, edge.now());
+  if (environment !== undefined && role !== "ingest") {
+    throw new Refusal(400, `environment is for tokens of role ingest: it is stamped on what they send`);
+  }
+  if (environment !== undefined && !edge.isEnvironment(environment)) {
+    throw new Refusal(400, `environment names ${JSON.stringify(environment)}, which does not exist`);
+  }
+  const wanted = {
+    name,
+    role,
+    expiresAtMs,
+    ...(groups === undefined ? {} : { groups }),
+    ...(environment === undefined ? {} : { environment }),
+  };
+  const minted = await tokens.create(wanted, (record, changes, write) =>
+    audit.commit(changeOf("created", record, request), changes, write),
+  );
+  return jsonReply({ ...shownToken(minted.record, tokens), token: minted.token });
 }
 
-function read(tokens: Tokens, request: ServerRequest): Reply {
-  const record = tokens.get(request.params.id!);
-  if (record === undefined) throw unknown(request);
-  return jsonReply(shownToken(record));
+/** Null where none was sent. Throws Refusal 400. */
+function expiryOf(sent: unknown, nowMs: number): number | null {
+  if (sent === undefined || sent === null) return null;
+  const expiry = z
+    .int()
+    .min(nowMs + 1)
+    .max(timeMsMax)
+    .safeParse(sent);
+  if (expiry.success) return expiry.data;
+  const shape = z.custom<number>(() => false, "must be an integer in the future, Unix time in milliseconds");
+  return checked(shape, sent, "expiresAt");
 }
 
-async function revoke(tokens: Tokens, request: ServerRequest): Promise<Reply> {
+async function revoke({ tokens, audit }: TokenEdge, request: ServerRequest): Promise<Reply> {
+  const record = known(tokens, request);
+  await tokens.revoke([record.id], (changes, write) =>
+    audit.commit(changeOf("deleted", record, request), changes, write),
+  );
+  return jsonReply({ id: record.id });
+}
+
+function changeOf(
+  action: AuditedChange["action"],
+  { id, name }: TokenRecord,
+  { caller }: ServerRequest,
+): AuditedChange {
+  return { by: caller, action, resource: "token", id, title: name };
+}
+
+/** Throws Refusal 404. */
+function known(tokens: Tokens, request: ServerRequest): TokenRecord {
   const id = request.params.id!;
-  if (!(await tokens.revoke(id))) throw unknown(request);
-  return jsonReply({ id });
-}
-
-function unknown(request: ServerRequest): Refusal {
-  return new Refusal(404, `there is no token of id ${JSON.stringify(request.params.id!.slice(0, 60))}`);
+  const record = tokens.get(id);
+  if (record !== undefined) return record;
+  throw new Refusal(404, `there is no token of id ${JSON.stringify(id.slice(0, 60))}`);
 }
 
 /** What may be shown of a token: all but its hash. */
-function shownToken(record: TokenRecord) {
-  const { id, name, role, createdAtMs, expiresAtMs } = record;
+function shownToken(record: TokenRecord, tokens: Tokens): z.infer<typeof token> {
+  const { id, name, role, createdAtMs, expiresAtMs, groups, environment } = record;
+  const usedAtMs = tokens.usedAtMs(id);
   return {
     id,
     name,
     role,
     createdAt: createdAtMs,
     ...(expiresAtMs === null ? {} : { expiresAt: expiresAtMs }),
+    ...(groups === undefined ? {} : { groups: [...groups] }),
+    ...(environment === undefined ? {} : { environment }),
+    ...(usedAtMs === null ? {} : { lastUsedAt: usedAtMs }),
   };
 }

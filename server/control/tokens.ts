@@ -1,7 +1,7 @@
 /** Tokens: who may ask. Kept in the control-plane state, and in memory for the look-up of every request. */
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import type { State } from "../../engine/index.ts";
+import type { State, StateChange } from "../../engine/index.ts";
 import type { Caller, Role } from "../route.ts";
 import { roles } from "../route.ts";
 
@@ -15,15 +15,20 @@ export interface TokenRecord {
   createdAtMs: number;
   /** From then on it is refused; null: never. */
   expiresAtMs: number | null;
+  /** Its bearer is a member of these and sees what their rules grant; absent: the role alone counts. */
+  groups?: readonly string[];
+  /** Stamped on the rows that its bearer sends. */
+  environment?: string;
 }
 
-export interface NewToken {
-  name: string;
-  role: Role;
-  expiresAtMs: number | null;
-}
+export type NewToken = Pick<TokenRecord, "name" | "role" | "expiresAtMs" | "groups" | "environment">;
+
+/** Writes changes, all or none. */
+type Writing = (changes: readonly StateChange[]) => Promise<void>;
 
 const table = "tokens";
+/** Apart from the records, for it changes all the time. */
+const usesTable = "token-uses";
 const prefix = "svc_";
 const idBytes = 6;
 const secretBytes = 32;
@@ -36,11 +41,15 @@ export class Tokens {
   readonly #state: State;
   readonly #now: () => number;
   readonly #records = new Map<string, TokenRecord>();
+  readonly #usedAtMs = new Map<string, number>();
 
   constructor(state: State, now: () => number) {
     this.#state = state;
     this.#now = now;
     for (const [id, value] of state.list(table)) this.#records.set(id, recordOf(id, value));
+    for (const [id, ms] of state.list(usesTable)) {
+      if (this.#records.has(id) && typeof ms === "number") this.#usedAtMs.set(id, ms);
+    }
   }
 
   /** Whose token it is; null where it is malformed, unknown, expired or revoked. */
@@ -51,26 +60,53 @@ export class Tokens {
     const expected = record === undefined ? noHash : Buffer.from(record.secretHash, "base64url");
     const isRight = timingSafeEqual(hashOf(secret), expected);
     if (!isRight || record === undefined || !this.#isValid(record)) return null;
-    return { tokenId: id, name: record.name, role: record.role };
+    this.#usedAtMs.set(id, this.#now());
+    const { name, role, groups = null, environment = null } = record;
+    return { tokenId: id, name, role, groups, environment };
   }
 
-  /** The new token is in `token` and nowhere else: it cannot be shown again. Resolves once it is on disk. */
-  async create(wanted: NewToken): Promise<{ record: TokenRecord; token: string }> {
+  /** The new token is in `token` and nowhere else: it cannot be shown again. Resolves once `commit` has it on disk. */
+  async create(
+    wanted: NewToken,
+    commit: (record: TokenRecord, changes: StateChange[], write: Writing) => Promise<void>,
+  ): Promise<{ record: TokenRecord; token: string }> {
     const minted = mint(wanted, this.#now());
-    await this.add(minted.record);
+    const { record } = minted;
+    await commit(record, [addition(record)], (changes) => this.#state.write(changes));
+    this.#records.set(record.id, record);
     return minted;
   }
 
   async add(record: TokenRecord): Promise<void> {
-    await this.#state.write([{ table, id: record.id, value: { ...record } }]);
+    await this.#state.write([addition(record)]);
     this.#records.set(record.id, record);
   }
 
-  /** False where there is none of that id. The token is refused from this moment on, before the disk has it. */
-  async revoke(id: string): Promise<boolean> {
-    const known = this.#records.delete(id);
-    if (known) await this.#state.write([{ table, id, value: undefined }]);
-    return known;
+  /** The tokens are refused from this moment on, before the disk has it. */
+  async revoke(
+    ids: readonly string[],
+    commit: (changes: StateChange[], write: Writing) => Promise<void>,
+  ): Promise<void> {
+    for (const id of ids) {
+      this.#records.delete(id);
+      this.#usedAtMs.delete(id);
+    }
+    const gone = ids.flatMap((id) =>
+      [table, usesTable].map((from) => ({ table: from, id, value: undefined })),
+    );
+    await commit(gone, (changes) => this.#state.write(changes));
+  }
+
+  /** When its bearer last asked for something; null: never since uses were kept. */
+  usedAtMs(id: string): number | null {
+    return this.#usedAtMs.get(id) ?? null;
+  }
+
+  /** Writes down when tokens were used, those that changed since the last time. */
+  async keepUses(): Promise<void> {
+    const changed = [...this.#usedAtMs].filter(([id, ms]) => this.#state.get(usesTable, id) !== ms);
+    if (changed.length === 0) return;
+    await this.#state.write(changed.map(([id, value]) => ({ table: usesTable, id, value })));
   }
 
   get(id: string): TokenRecord | undefined {
@@ -92,6 +128,10 @@ export class Tokens {
   #isValid(record: TokenRecord): boolean {
     return record.expiresAtMs === null || record.expiresAtMs > this.#now();
   }
+}
+
+function addition(record: TokenRecord): StateChange {
+  return { table, id: record.id, value: { ...record } };
 }
 
 export function mint(wanted: NewToken, nowMs: number): { record: TokenRecord; token: string } {

@@ -6,7 +6,7 @@ import { Refusal } from "../route.ts";
 import type { Head } from "./exchange.ts";
 
 const permissionsOf: Record<Role | "anonymous", readonly Permission[]> = {
-  admin: ["search", "ingest", "configure", "manage tokens"],
+  admin: ["search", "ingest", "configure", "manage access", "manage tokens"],
   editor: ["search", "configure"],
   viewer: ["search"],
   ingest: ["ingest"],
@@ -38,7 +38,13 @@ export interface AccessRules {
   callerOf(token: string): Caller | null;
 }
 
-const anonymous: Caller = { tokenId: null, name: "anonymous", role: "anonymous" };
+const anonymous: Caller = {
+  tokenId: null,
+  name: "anonymous",
+  role: "anonymous",
+  groups: null,
+  environment: null,
+};
 
 /** Throws Refusal 401 or 403 unless the request may do what it asks. */
 export function admit(head: Head, permission: Permission | null, rules: AccessRules): Caller {
@@ -53,6 +59,17 @@ export function admit(head: Head, permission: Permission | null, rules: AccessRu
     );
   }
   return caller;
+}
+
+/** Who sent a request, whether it was allowed or not; null where the token is none. */
+export function callerOf(head: Head, rules: AccessRules): Caller | null {
+  try {
+    const token = tokenOf(head);
+    return token === null ? anonymous : rules.callerOf(token);
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
 }
 
 /** `Authorization: Bearer …`, or the bare token; null without the header. */

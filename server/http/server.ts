@@ -2,10 +2,10 @@
 
 import { bodyBytesInFlightMax, requestsInFlightMax } from "../limits.ts";
 import type { Counter, Metrics } from "../metrics.ts";
-import type { Reply, Route, ServerRequest } from "../route.ts";
+import type { Caller, Reply, Route, ServerRequest } from "../route.ts";
 import { Refusal, tryLater } from "../route.ts";
 import type { AccessRules } from "./access.ts";
-import { admit } from "./access.ts";
+import { admit, callerOf } from "./access.ts";
 import { replyOf, securityHeaders } from "./answer.ts";
 import { Budget } from "./budget.ts";
 import type { Head } from "./exchange.ts";
@@ -20,7 +20,19 @@ export interface HttpOptions {
   routes: readonly Route[];
   access: AccessRules;
   metrics: Metrics;
+  /** Told of requests that were not allowed. */
+  onRefused: (request: RefusedRequest) => void;
   log: (message: string) => void;
+}
+
+interface RefusedRequest {
+  /** Null where the token is none. */
+  by: Caller | null;
+  method: string;
+  /** The route's. */
+  path: string;
+  status: number;
+  reason: string;
 }
 
 export interface HttpServer {
@@ -96,6 +108,7 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
     reply = await answer(state, head, exchange, match);
   } catch (error) {
     reply = replyOf(error, state.options.log);
+    tellRefusal(state.options, head, routePath, error);
   }
   exchange.release();
   try {
@@ -112,6 +125,21 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
   state.requests.add(1, { route: routePath, status });
   state.inFlight.delete(exchange);
   if (state.inFlight.size === 0) state.onIdle?.();
+}
+
+/** Statuses that say that the caller may not, or not so often. */
+const refusalStatuses: readonly number[] = [401, 403, 429];
+
+function tellRefusal(options: HttpOptions, head: Head, path: string, error: unknown): void {
+  if (!(error instanceof Refusal) || !refusalStatuses.includes(error.status)) return;
+  const { status, message: reason } = error;
+  options.onRefused({
+    by: callerOf(head, options.access),
+    method: head.method.slice(0, 20),
+    path,
+    status,
+    reason,
+  });
 }
 
 /** What can be refused before anything is known but the path. */

@@ -3,7 +3,7 @@
 import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Tinypool } from "tinypool";
-import type { AppendResult, Store } from "../../engine/index.ts";
+import { type AppendResult, type Signal, type Store, signals } from "../../engine/index.ts";
 import {
   contentKeyAgeMs,
   decodeGroupBodies,
@@ -26,6 +26,7 @@ export interface IntakeOptions {
 }
 
 export interface IntakeBody {
+  signal: Signal;
   body: Uint8Array<ArrayBuffer>;
   encoding: Encoding;
   /** Id of the token that sent it. */
@@ -102,13 +103,15 @@ export class Intake {
     await this.#pool.destroy();
   }
 
-  #decode({ body, encoding, sender, key }: IntakeBody): Promise<DecodedBody> {
+  #decode({ signal, body, encoding, sender, key }: IntakeBody): Promise<DecodedBody> {
     if (this.#waitingBytes + body.length > decodeWaitingBytesMax) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }
     this.#waitingBytes += body.length;
     const arrivalMs = this.#options.now();
-    const task = {
+    const { store } = this.#options;
+    const task: BodyTask = {
+      what: signal === "metrics" ? { signal, census: store.seriesCensus() } : { signal },
       body,
       encoding,
       sender,
@@ -146,14 +149,14 @@ export class Intake {
 
   async #append(decoded: DecodedBody & { ok: true }, body: IntakeBody): Promise<AppendResult> {
     if (decoded.batch.rows === 0) return { rows: 0, duplicate: false };
-    const key = body.key === null ? decoded.contentKey : `named ${body.sender} ${body.key}`;
+    const key = storeKey(decoded, body);
     const keyAgeMs = body.key === null ? contentKeyAgeMs : namedKeyAgeMs;
     const appended = await this.#options.store.appendEncoded(
       decoded.batch,
       key === null ? {} : { key, keyAgeMs },
     );
     if (appended.duplicate) this.#counters.duplicates.add();
-    else this.#counters.rows.add(appended.rows, { signal: "logs" });
+    else this.#counters.rows.add(appended.rows, { signal: body.signal });
     return appended;
   }
 
@@ -163,6 +166,16 @@ export class Intake {
     this.#counters.bytes.add(decoded.unpackedBytes);
     for (const [reason, rows] of decoded.refusedByKind) this.#counters.refused.add(rows, { reason });
   }
+}
+
+/** What the store knows the body by; logs alone had keys once, so theirs do not name the signal. */
+function storeKey(
+  { contentKey }: DecodedBody & { ok: true },
+  { signal, sender, key }: IntakeBody,
+): string | null {
+  if (key === null && contentKey === null) return null;
+  const own = key === null ? contentKey : `named ${sender} ${key}`;
+  return signal === "logs" ? own : `${signal} ${own}`;
 }
 
 /** As many of the waiting bodies as make one trip worth its cost; at least one. */
@@ -186,6 +199,6 @@ function countersIn(metrics: Metrics): Counters {
     duplicates: metrics.counter("svc_ingest_duplicate_batches_total", "Bodies that had been taken before."),
   };
   for (const counter of [counters.bytes, counters.batches, counters.duplicates]) counter.add(0);
-  counters.rows.add(0, { signal: "logs" });
+  for (const signal of signals) counters.rows.add(0, { signal });
   return counters;
 }

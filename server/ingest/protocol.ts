@@ -1,9 +1,13 @@
 /** What goes between the HTTP thread and the workers that decode bodies: plain data; bodies are transferred, batches shared. */
 
-import type { EncodedBatch } from "../../engine/index.ts";
+import type { CensusTables, EncodedBatch, RowSignal } from "../../engine/index.ts";
 import type { Encoding } from "../unpack.ts";
 
+/** What a body holds; the tables, by which series are counted over all threads, are in shared memory. */
+type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: CensusTables };
+
 export interface BodyTask {
+  what: BodyContent;
   /** Transferred: gone from the sending thread. */
   body: Uint8Array<ArrayBuffer>;
   encoding: Encoding;

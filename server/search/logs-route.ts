@@ -1,19 +1,14 @@
 /** POST /api/v1/query/logs, as the interface specification has it in sections 2.4 and 4. */
 
 import type { FoundRow } from "../../engine/index.ts";
-import { searchLogs } from "../../query/index.ts";
+import { type RowsSearch, searchLogs } from "../../query/index.ts";
 import { fieldsOf, integerField, isGiven, stringField, switchField } from "../fields.ts";
 import { listReply } from "./list-reply.ts";
 import { entryText } from "./log-entry.ts";
 import { rangeFields, type SearchKind } from "./searches.ts";
 
-interface LogQuery {
-  query: string;
-  startMs: number;
-  /** Inclusive: the whole millisecond. */
-  endMs: number;
-  limit: number;
-  cursor?: string;
+/** A search for rows, as a body asks for it. */
+export interface RowsAsked extends RowsSearch {
   /** The plan and what it read come with the rows. */
   explain: boolean;
 }
@@ -21,9 +16,9 @@ interface LogQuery {
 const limitDefault = 100;
 const limitRange = { min: 1, max: 1_000, expected: "an integer from 1 to 1000" };
 
-export const logsSearch: SearchKind<LogQuery> = {
+export const logsSearch: SearchKind<RowsAsked> = {
   path: "/api/v1/query/logs",
-  read: readLogQuery,
+  read: (body) => readRowsSearch(body, "a string, svcQL or search terms"),
   answer: async (store, query, limits) => {
     const { rows, cursor, warnings, explained } = await searchLogs(store, query, limits);
     const explain = query.explain ? { explain: explained } : {};
@@ -36,9 +31,10 @@ export const logsSearch: SearchKind<LogQuery> = {
   },
 };
 
-function readLogQuery(body: unknown): LogQuery {
+/** `expected` says what the query is. Throws Refusal 400. */
+export function readRowsSearch(body: unknown, expected: string): RowsAsked {
   const fields = fieldsOf(body, "", ["query", "startTime", "endTime", "limit", "cursor", "explain"]);
-  const query = stringField(fields, "query", "a string, svcQL or search terms");
+  const query = stringField(fields, "query", expected);
   const range = rangeFields(fields);
   const limit = isGiven(fields, "limit") ? integerField(fields, "limit", limitRange) : limitDefault;
   const asked = { query, ...range, limit, explain: switchField(fields, "explain") };

@@ -3,7 +3,7 @@
 import { performance } from "node:perf_hooks";
 import type { QueryLimits, Store } from "../../engine/index.ts";
 import { QueryError } from "../../query/index.ts";
-import { type Fields, integerField } from "../fields.ts";
+import { type Fields, integerField, isGiven, stringField } from "../fields.ts";
 import { jsonBody, parseJsonBody } from "../json-body.ts";
 import { searchesInFlightMax, timeMsMax } from "../limits.ts";
 import type { Counter, Histogram, Metrics } from "../metrics.ts";
@@ -19,15 +19,27 @@ export interface SearchOptions {
   memoryBytes: number;
 }
 
-/** One kind of search. */
-export interface SearchKind<Query> {
+/** One kind of search, asked for by a JSON body. */
+export interface SearchKind<Query> extends Answering<Query> {
   path: string;
   /** Throws Refusal 400 naming the field. */
   read(body: unknown): Query;
+}
+
+/** One kind of search, asked for by its address. */
+export interface AddressedSearch<Query> extends Answering<Query> {
+  path: string;
+  /** Throws Refusal 400 naming the part of the address. */
+  readAddress(params: ServerRequest["params"], query: URLSearchParams): Query;
+}
+
+interface Answering<Query> {
   answer(store: Store, query: Query, limits: QueryLimits): Promise<Reply>;
 }
 
 const timeRange = { min: 0, max: timeMsMax, expected: "an integer, Unix time in milliseconds" };
+/** What names and values begin with: nobody types more. */
+const optionalTextMax = 1_024;
 /** The engine keeps to its deadline by itself; this is for the case that it does not answer at all. */
 const deadlineSlackMs = 10_000;
 const secondsBounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -54,12 +66,26 @@ export class Searches {
       permission: "search",
       body: jsonBody,
       deadlineMs: this.#options.deadlineMs + deadlineSlackMs,
-      answer: (request) => this.#answer(kind, request),
+      answer: (request) => this.#answer(kind, () => kind.read(parseJsonBody(request)), request.signal),
     };
   }
 
-  async #answer<Query>(kind: SearchKind<Query>, request: ServerRequest): Promise<Reply> {
-    const query = kind.read(parseJsonBody(request));
+  addressedRoute<Query>(kind: AddressedSearch<Query>): Route {
+    return {
+      method: "GET",
+      path: kind.path,
+      permission: "search",
+      body: null,
+      deadlineMs: this.#options.deadlineMs + deadlineSlackMs,
+      answer: (request) => {
+        const read = () => kind.readAddress(request.params, request.query);
+        return this.#answer(kind, read, request.signal);
+      },
+    };
+  }
+
+  async #answer<Query>(kind: Answering<Query>, read: () => Query, abort: AbortSignal): Promise<Reply> {
+    const query = read();
     if (this.#inFlight >= searchesInFlightMax) {
       throw new Refusal(429, `${searchesInFlightMax} searches are running; try again`, {
         headers: { "Retry-After": "1" },
@@ -71,7 +97,7 @@ export class Searches {
     };
     try {
       const { deadlineMs, memoryBytes, store } = this.#options;
-      const limits = { deadlineMs, memoryBytes, abort: request.signal };
+      const limits = { deadlineMs, memoryBytes, abort };
       const reply = await this.#timed(() => kind.answer(store, query, limits));
       return { ...reply, onEnd };
     } catch (error) {
@@ -102,4 +128,11 @@ export function rangeFields(fields: Fields): { startMs: number; endMs: number } 
   if (startMs > endMs)
     throw new Refusal(400, `startTime must not be after endTime, got ${startMs} and ${endMs}`);
   return { startMs, endMs };
+}
+
+/** "" where the field was not given. Throws Refusal 400. */
+export function optionalText(fields: Fields, name: string): string {
+  const text = isGiven(fields, name) ? stringField(fields, name) : "";
+  if (text.length <= optionalTextMax || name === "query") return text;
+  throw new Refusal(400, `${name} must have ${optionalTextMax} characters at most, got ${text.length}`);
 }

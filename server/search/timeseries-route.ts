@@ -2,16 +2,11 @@
 
 import { queryTimeseries, type Series, type TimeseriesQuery } from "../../query/index.ts";
 import { fieldsOf, integerField, isGiven, stringField, switchField } from "../fields.ts";
-import { bucketSecondsMax, seriesMax } from "../limits.ts";
+import { seriesMax } from "../limits.ts";
 import { Refusal } from "../route.ts";
+import { bucketRange } from "./bucket-width.ts";
 import { listReply } from "./list-reply.ts";
 import { rangeFields, type SearchKind } from "./searches.ts";
-
-const bucketRange = {
-  min: 0,
-  max: bucketSecondsMax,
-  expected: `an integer from 0 to ${bucketSecondsMax}, the seconds of a bucket (0: chosen by the range)`,
-};
 
 interface AskedSeries extends TimeseriesQuery {
   explain: boolean;

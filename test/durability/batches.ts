@@ -2,7 +2,7 @@
  * Batches that seed and number determine in full: a test knows what a store must hold from the numbers of the batches that
  * were acknowledged. Every row says in its attributes which row of which batch it is.
  */
-import type { LogRow } from "../../engine/index.ts";
+import type { LogRow, RowSignal } from "../../engine/index.ts";
 import { Random } from "../../fixtures/random.ts";
 
 export const dayCount = 5;
@@ -26,6 +26,14 @@ export function rowsOf(seed: number, batch: number): LogRow[] {
 /** Two batches of three have an idempotency key. */
 export function keyOf(seed: number, batch: number): string | undefined {
   return batch % 3 === 0 ? undefined : `key-${seed}-${batch}`;
+}
+
+/** Signals that batches are of. */
+export const batchSignals = ["logs", "traces"] as const satisfies RowSignal[];
+
+/** One batch of four is of traces. */
+export function signalOf(batch: number): (typeof batchSignals)[number] {
+  return batch % 4 === 1 ? "traces" : "logs";
 }
 
 /** The batch and row that stored attributes name, or undefined. */

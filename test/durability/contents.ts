@@ -1,9 +1,10 @@
 /** Reads a store whole, in two ways, and judges each row by what seed and batch number say it must be. */
-import type { FoundRow, LogRow, RowPosition, RowQuery, Store } from "../../engine/index.ts";
-import { identityOf, rowsOf, sameRow } from "./batches.ts";
+import type { FoundRow, LogRow, RowPosition, RowQuery, RowSignal, Store } from "../../engine/index.ts";
+import { batchSignals, identityOf, rowsOf, sameRow } from "./batches.ts";
 
 export interface FoundBatch {
   batch: number;
+  signal: RowSignal;
   /** Rows of it that were found. */
   rows: number;
   /** Whether these are all. */
@@ -25,15 +26,17 @@ const problemsMax = 20;
 /** `pageRows`: rows a page when reading by search. */
 export async function readContents(store: Store, seed: number, pageRows = 1_000): Promise<Contents> {
   const bySearch = new Tally(seed);
-  let before: FoundRow | undefined;
-  for await (const row of searchAll(store, pageRows)) {
-    bySearch.add(row, row.arrival);
-    if (before !== undefined && !isBehind(row, before))
-      bySearch.note(`row ${row.attributes.id} is out of order`);
-    before = row;
-  }
   const byScan = new Tally(seed);
-  for await (const row of scanAll(store)) byScan.add(row, undefined);
+  for (const signal of batchSignals) {
+    let before: FoundRow | undefined;
+    for await (const row of searchAll(store, pageRows, signal)) {
+      bySearch.add(row, signal, row.arrival);
+      if (before !== undefined && !isBehind(row, before))
+        bySearch.note(`row ${row.attributes.id} is out of order`);
+      before = row;
+    }
+    for await (const row of scanAll(store, signal)) byScan.add(row, signal, undefined);
+  }
   const contents = bySearch.finish();
   const scanned = byScan.finish();
   const problems = [...contents.problems, ...scanned.problems.map((problem) => `scan: ${problem}`)];
@@ -43,10 +46,14 @@ export async function readContents(store: Store, seed: number, pageRows = 1_000)
 }
 
 /** Every row by pages, each resumed behind the last row of the page before. */
-export async function* searchAll(store: Store, pageRows: number): AsyncGenerator<FoundRow, void, undefined> {
+export async function* searchAll(
+  store: Store,
+  pageRows: number,
+  signal: RowSignal = "logs",
+): AsyncGenerator<FoundRow, void, undefined> {
   let after: RowPosition | undefined;
   for (;;) {
-    const query: RowQuery = { signal: "logs", ...everythingNs, steps: [], limit: pageRows };
+    const query: RowQuery = { signal, ...everythingNs, steps: [], limit: pageRows };
     const { rows, more } = await store.search(after === undefined ? query : { ...query, after });
     yield* rows;
     if (!more) return;
@@ -54,8 +61,8 @@ export async function* searchAll(store: Store, pageRows: number): AsyncGenerator
   }
 }
 
-export async function* scanAll(store: Store): AsyncGenerator<LogRow, void, undefined> {
-  for await (const batch of store.scan({ signal: "logs", ...everythingNs, steps: [] })) {
+export async function* scanAll(store: Store, signal: RowSignal): AsyncGenerator<LogRow, void, undefined> {
+  for await (const batch of store.scan({ signal, ...everythingNs, steps: [] })) {
     const timesNs = batch.getChild("timestamp")!.data[0]!.values as BigInt64Array;
     const levels = batch.getChild("log_level")!;
     const messages = batch.getChild("message")!;
@@ -76,12 +83,17 @@ function isBehind(row: RowPosition, before: RowPosition): boolean {
   return row.timeNs < before.timeNs || (row.timeNs === before.timeNs && row.arrival > before.arrival);
 }
 
+interface TalliedBatch {
+  /** Where its first row was found. */
+  signal: RowSignal;
+  rows: LogRow[];
+  seen: Uint8Array;
+  arrivalBase: number | undefined;
+}
+
 class Tally {
   readonly #seed: number;
-  readonly #batches = new Map<
-    number,
-    { rows: LogRow[]; seen: Uint8Array; arrivalBase: number | undefined }
-  >();
+  readonly #batches = new Map<number, TalliedBatch>();
   readonly #problems: string[] = [];
   #rows = 0;
 
@@ -93,40 +105,41 @@ class Tally {
     if (this.#problems.length < problemsMax) this.#problems.push(problem);
   }
 
-  add(row: LogRow, arrival: number | undefined): void {
+  add(row: LogRow, signal: RowSignal, arrival: number | undefined): void {
     this.#rows++;
-    const problem = this.#judge(row, arrival);
+    const problem = this.#judge(row, signal, arrival);
     if (problem !== undefined) this.note(problem);
   }
 
   finish(): Contents {
-    const batches = [...this.#batches].map(([batch, { rows, seen, arrivalBase }]) => {
+    const batches = [...this.#batches].map(([batch, { signal, rows, seen, arrivalBase }]) => {
       const count = seen.reduce((sum, one) => sum + one, 0);
-      return { batch, rows: count, isWhole: count === rows.length, arrivalBase: arrivalBase ?? 0 };
+      return { batch, signal, rows: count, isWhole: count === rows.length, arrivalBase: arrivalBase ?? 0 };
     });
     return { batches, rows: this.#rows, problems: this.#problems };
   }
 
-  #judge(row: LogRow, arrival: number | undefined): string | undefined {
+  #judge(row: LogRow, signal: RowSignal, arrival: number | undefined): string | undefined {
     const identity = identityOf(row.attributes);
     if (identity === undefined) return `a row that nobody sent: ${describe(row)}`;
     const [batch, index] = identity;
-    const found = this.#batchOf(batch);
+    const found = this.#batchOf(batch, signal);
     const sent = found.rows[index];
     if (sent === undefined || !sameRow(sent, row)) return `row ${batch}:${index} is not as it was sent`;
     if (found.seen[index] === 1) return `row ${batch}:${index} stands twice`;
     found.seen[index] = 1;
+    if (found.signal !== signal) return `rows of batch ${batch} are among ${found.signal} and ${signal}`;
     if (arrival === undefined) return undefined;
     found.arrivalBase ??= arrival - index;
     const isInPlace = found.arrivalBase === arrival - index;
     return isInPlace ? undefined : `row ${batch}:${index} has lost its place of arrival`;
   }
 
-  #batchOf(batch: number) {
+  #batchOf(batch: number, signal: RowSignal): TalliedBatch {
     let found = this.#batches.get(batch);
     if (found === undefined) {
       const rows = rowsOf(this.#seed, batch);
-      found = { rows, seen: new Uint8Array(rows.length), arrivalBase: undefined };
+      found = { signal, rows, seen: new Uint8Array(rows.length), arrivalBase: undefined };
       this.#batches.set(batch, found);
     }
     return found;

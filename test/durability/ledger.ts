@@ -1,5 +1,5 @@
 /** What a folder must hold after its writers were killed: kept by a test, out of the writers' words alone. */
-import { keyOf, rowsOf } from "./batches.ts";
+import { keyOf, rowsOf, signalOf } from "./batches.ts";
 import type { Appended, ReadAnswer } from "./command.ts";
 
 type Fate =
@@ -68,10 +68,11 @@ export class Ledger {
   compare({ contents, stats, events }: ReadAnswer): string[] {
     const problems = [...contents.problems];
     const found = new Map(contents.batches.map((batch) => [batch.batch, batch]));
-    for (const { batch, rows, isWhole, arrivalBase } of contents.batches) {
+    for (const { batch, signal, rows, isWhole, arrivalBase } of contents.batches) {
       const fate = this.#fates.get(batch);
       if (fate === undefined) problems.push(`batch ${batch} was never sent`);
       if (fate === "gone") problems.push(`batch ${batch} was gone and is back`);
+      if (signal !== signalOf(batch)) problems.push(`batch ${batch} is among the ${signal}`);
       if (!isWhole) problems.push(`of batch ${batch} (${fate}) only ${rows} rows are there`);
       const before = this.#arrivals.get(batch) ?? arrivalBase;
       if (before !== arrivalBase)

@@ -1,7 +1,7 @@
 /** The process under test: opens a store and does what the lines on its standard input say. Its argument is the seed. */
 import { createInterface } from "node:readline";
 import { Failure, openStore, type Store, verifyStore } from "../../engine/index.ts";
-import { keyOf, nowMs, rowsOf } from "./batches.ts";
+import { keyOf, nowMs, rowsOf, signalOf } from "./batches.ts";
 import type { Answer, Appended, Command } from "./command.ts";
 import { readContents } from "./contents.ts";
 import { writeLine } from "./line.ts";
@@ -33,7 +33,7 @@ async function append(batch: number): Promise<Appended> {
   const key = keyOf(seed, batch);
   try {
     const { rows, duplicate } = await opened().append(
-      "logs",
+      signalOf(batch),
       rowsOf(seed, batch),
       key === undefined ? {} : { key },
     );

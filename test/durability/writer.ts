@@ -6,7 +6,7 @@
 import { setTimeout } from "node:timers/promises";
 import { openStore, type Store } from "../../engine/index.ts";
 import { Random } from "../../fixtures/random.ts";
-import { keyOf, nowMs, rowsOf } from "./batches.ts";
+import { batchSignals, keyOf, nowMs, rowsOf, signalOf } from "./batches.ts";
 import { everythingNs } from "./contents.ts";
 import { writeLine as say } from "./line.ts";
 
@@ -36,7 +36,7 @@ async function send(store: Store, batch: number): Promise<void> {
   const key = keyOf(plan.seed, batch);
   const rows = rowsOf(plan.seed, batch);
   say(`sent ${batch}`);
-  const result = await store.append("logs", rows, key === undefined ? {} : { key });
+  const result = await store.append(signalOf(batch), rows, key === undefined ? {} : { key });
   say(`ack ${batch} ${result.rows} ${result.duplicate}`);
 }
 
@@ -68,7 +68,8 @@ async function sealOn(store: Store): Promise<void> {
 async function searchOn(store: Store): Promise<void> {
   while (!isOver) {
     await setTimeout(random.below(60));
-    await store.search({ signal: "logs", ...everythingNs, steps: [], limit: random.between(1, 500) });
+    const signal = random.pick(batchSignals);
+    await store.search({ signal, ...everythingNs, steps: [], limit: random.between(1, 500) });
   }
 }
 

@@ -161,6 +161,16 @@ test("more cells than there are counters for are counted row by row", async () =
     return `${attributes.wide}|${message}|${(timeNs - startNs) / secondNs}`;
   });
   expect(countsOf(query, found)).toEqual(wanted);
+  // Every row is a point.
+  const aggregates: AggregateQuery["aggregates"] = [
+    { op: "distinct", of: attribute("service") },
+    { op: "quantile", of: { field: { kind: "time" } }, q: 0.5 },
+    { op: "last" },
+  ];
+  const { points } = await store.aggregate({ ...query, aggregates });
+  const [services, medians, lasts] = points.values;
+  expect(services!.reduce((sum, value) => sum + value, 0)).toBe(4_000);
+  expect(medians).toEqual(lasts);
 });
 
 describe("a cap", () => {
@@ -184,6 +194,12 @@ describe("a cap", () => {
     const { groups, points } = await ask("half");
     expect(groups).toBe(60_000);
     expect(new Set(points.values[0])).toEqual(new Set([2]));
+    const distinct = (key: string) => ({ op: "distinct", of: attribute(key) }) as const;
+    const counted = await many.aggregate(queryOf({ aggregates: [distinct("id"), distinct("half")] }));
+    const [ids, halves] = counted.points.values;
+    // Four standard errors.
+    expect(Math.abs(ids![0]! / 120_000 - 1)).toBeLessThan(4 * 0.0081);
+    expect(halves![0]).toBe(60_000);
     await many.close();
     rmSync(own, { recursive: true });
   }, 60_000);

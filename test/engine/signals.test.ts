@@ -7,7 +7,6 @@ import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
-  encodeBatch,
   type LogRow,
   openStore,
   type RowSignal,
@@ -160,17 +159,6 @@ test("a folder has no more than the signals that got rows, and logs alone leave 
   expect(existsSync(join(dir, "traces"))).toBe(false);
   await store.seal();
   expect(readdirSync(join(dir, "traces"))).toEqual(readdirSync(join(dir, "logs")));
-  await store.close();
-});
-
-test("rows of metrics are refused as what cannot be stored", async () => {
-  const store = await openStore({ dir, threads: 1 });
-  const batch = {
-    ...encodeBatch("logs", rowsOfDay(0, 1, "a"), { nowMs: Date.now() }),
-    signal: "metrics",
-  } as const;
-  await expect(store.appendEncoded(batch)).rejects.toMatchObject({ kind: "input" });
-  expect(store.stats().rows).toBe(0);
   await store.close();
 });
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type LogRow, openStore, type Store } from "../../engine/index.ts";
+import { type LogRow, openStore, type Sample, type Store } from "../../engine/index.ts";
 import { planLogs, QueryError, queryTimeseries } from "../../query/index.ts";
 import { runSteps } from "./naive.ts";
 
@@ -19,19 +19,46 @@ interface NumberedRow extends LogRow {
   number: number;
 }
 
-const rows = blocks("json")[0]!
-  .trim()
-  .split("\n")
-  .map((line, index): NumberedRow => {
-    const { timestamp, log_level, message, attributes } = JSON.parse(line);
-    return {
-      number: index + 1,
-      timeNs: BigInt(timestamp) * 1_000_000n,
-      level: log_level,
-      message,
-      attributes,
-    };
-  });
+const [logLines, spanLines, sampleLines, resourceLines] = blocks("json").map((block) =>
+  block
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line)),
+);
+
+const rows = logLines!.map(({ timestamp, log_level, message, attributes }, index): NumberedRow => {
+  return {
+    number: index + 1,
+    timeNs: BigInt(timestamp) * 1_000_000n,
+    level: log_level,
+    message,
+    attributes,
+  };
+});
+
+/** Spans as rows, as the reference says which labels they have. */
+const spans = spanLines!.map((span): LogRow => {
+  const { traceId, spanId, parentSpanId, name, kind, statusCode } = span;
+  const timeNs = BigInt(span.startTimeUnixNano);
+  const labels = {
+    trace_id: traceId,
+    span_id: spanId,
+    ...(parentSpanId === undefined ? {} : { parent_span_id: parentSpanId }),
+    name,
+    kind,
+    ...(statusCode === undefined ? {} : { status_code: statusCode }),
+    duration_ms: String(Number(BigInt(span.endTimeUnixNano) - timeNs) / 1e6),
+  };
+  return { timeNs, level: "", message: "", attributes: { ...labels, ...span.attributes } };
+});
+
+const resources = resourceLines!.map(({ timestamp, body, attributes }): LogRow => {
+  return { timeNs: BigInt(timestamp) * 1_000_000n, level: "", message: JSON.stringify(body), attributes };
+});
+
+const samples = sampleLines!.map(({ timestamp, name, type = "gauge", labels, value }): Sample => {
+  return { timeNs: BigInt(timestamp) * 1_000_000n, name, type, unit: "", labels, value };
+});
 
 /** The numbers of the rows found, each with what was extracted from it, as `# →` of an example says it. */
 function found(query: string): string {
@@ -109,6 +136,9 @@ describe("the examples of query/README.md", () => {
     beforeAll(async () => {
       store = await openStore({ dir, threads: 1 });
       await store.append("logs", rows);
+      await store.append("traces", spans);
+      await store.append("kubernetes_resources", resources);
+      await store.appendSamples(samples);
     });
     afterAll(async () => {
       await store.close();

@@ -164,6 +164,8 @@ test("topk of more points than there may be ranks first, then counts what it kee
     let calls = 0;
     const capped: SeriesStore = {
       aggregateSamples: (samples, limits) => store.aggregateSamples(samples, limits),
+      metricNames: (...asked) => store.metricNames(...asked),
+      seriesLabels: (asked, limits) => store.seriesLabels(asked, limits),
       attributeKeys: (signal, fromNs, toNs) => store.attributeKeys(signal, fromNs, toNs),
       aggregate: async (aggregation, limits) => {
         calls += 1;
@@ -229,6 +231,21 @@ describe("names that no row bears", () => {
       'no row has the attribute "statu"; did you mean "status"?',
       'no row has the attribute "b.d"; did you mean "b.c"?',
     ]);
+  });
+
+  test("are warned of among metrics and their labels", async () => {
+    const sample = { timeNs: startNs, name: "up", type: "gauge", unit: "", value: 1 } as const;
+    await store.appendSamples([{ ...sample, labels: { "k8s.pod.name": "a" } }]);
+    const ask = async (query: string) => (await queryTimeseries(store, { query, ...range })).warnings;
+    expect(await ask("sum(upp)")).toEqual([
+      'no series of that time is of the metric "upp"; did you mean "up"?',
+    ]);
+    expect(await ask('sum(up{pod="a"}) by (k8s.pod.nam)')).toEqual([
+      'no series of up has the label "pod"; did you mean "k8s.pod.name"?',
+      'no series of up has the label "k8s.pod.nam"; did you mean "k8s.pod.name"?',
+    ]);
+    expect(await ask("sum(up) by (k8s.pod.name)")).toEqual([]);
+    expect(await ask("sum(rate(up))")).toEqual(["up is a gauge; its increase is taken as that of a counter"]);
   });
 
   test("are not missed where a stage extracts them", async () => {

@@ -48,6 +48,20 @@ describe("svc ingest", () => {
     expect(await count()).toBe(10_000);
   });
 
+  test("rows of the signal that is named", async () => {
+    const span = {
+      traceId: "a".repeat(32),
+      spanId: "b".repeat(16),
+      startTimeUnixNano: "1769676121007000000",
+    };
+    const { code, out } = await svc("ingest", "--signal", "spans", write("spans.jsonl", lines([span])));
+    expect([code, out]).toEqual([0, expect.stringMatching(/^spans\.jsonl: 1 rows taken, 0 refused/)]);
+    expect(server.service.store.stats().signals.traces.rows).toBe(1);
+    const wrong = await svc("ingest", "--signal", "span", "spans.jsonl");
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toContain("logs, spans, metrics, profiles, kubernetes_resources");
+  });
+
   test("standard input", async () => {
     const { code, out } = await runSvc(["ingest", "-", "--url", server.url, "--data", server.dir], {
       input: gzipSync(text),

@@ -118,6 +118,7 @@ describe("routes that misbehave", () => {
       ],
       access: { anonymousReads: true, onLoopback: true, hostNames: [], callerOf: () => null },
       metrics,
+      onRefused: () => undefined,
       log: (message) => logged.push(message),
     });
   });
@@ -181,6 +182,7 @@ describe("routes that misbehave", () => {
       routes: [{ ...route("/hangs", () => new Promise(() => undefined)), deadlineMs: 60_000 }],
       access: { anonymousReads: true, onLoopback: true, hostNames: [], callerOf: () => null },
       metrics: new Metrics(),
+      onRefused: () => undefined,
       log: () => undefined,
     });
     const hanging = fetch(`http://127.0.0.1:${other.port}/hangs`).then(

@@ -125,6 +125,83 @@ describe("svc query", () => {
   });
 });
 
+describe("svc query of spans and series", () => {
+  const span = (number: number, changes: object = {}) => ({
+    traceId: `${number + 1}`.padStart(32, "0"),
+    spanId: `${number + 1}`.padStart(16, "0"),
+    name: "GET /cart",
+    startTimeUnixNano: `${start + number * 1000}000000`,
+    endTimeUnixNano: `${start + number * 1000 + 12}500000`,
+    attributes: { "service.name": "/k8s/shop/web" },
+    ...changes,
+  });
+  const ingestSpans = (spans: object[]) =>
+    call(server, "/api/v1/ingest/spans", {
+      token: server.adminToken,
+      headers: { "Content-Type": "application/x-ndjson" },
+      body: lines(spans),
+    });
+  const range = ["--from", "2026-01-29T08:42:00Z", "--to", "2026-01-29T08:42:07Z"];
+
+  test("prints a span's start, duration, service, name, status and trace", async () => {
+    const failed = span(1, { name: "pay\n", statusCode: "error", statusMessage: "no \u001b[31mmoney" });
+    await ingestSpans([span(0), failed]);
+    const { code, out } = await svc("query", ...range, "traces");
+    expect(code).toBe(0);
+    expect(out).toBe(
+      "2026-01-29T08:42:01.000Z    12.5 ms /k8s/shop/web pay\\x0a error: no \\x1b[31mmoney 00000000000000000000000000000002\n" +
+        "2026-01-29T08:42:00.000Z    12.5 ms /k8s/shop/web GET /cart 00000000000000000000000000000001\n",
+    );
+    const listed = await svc("query", ...range, "--json", 'count(traces{status_code="error"})');
+    expect(JSON.parse(listed.out)).toMatchObject({ name: "pay\n", statusCode: "error", durationMs: 12.5 });
+  });
+
+  test("draws a line for each series, blank where it has no point", async () => {
+    const seconds = [0, 0, 0, 0, 2, 2, 7];
+    await ingestSpans(
+      seconds.map((second, i) => span(i, { ...span(second), spanId: `${i + 1}`.padStart(16, "0") })),
+    );
+    const { code, out, err } = await svc("query", ...range, "--bucket", "1s", "count(traces) by (name)");
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toBe("          min  max  last\n█ ▅    ▃    1    4     1  name=GET /cart\n");
+    const asJson = await svc("query", ...range, "--bucket", "1s", "--json", "count(traces)");
+    expect(JSON.parse(asJson.out)).toEqual({
+      labels: {},
+      points: [
+        [start, 4],
+        [start + 2000, 2],
+        [start + 7000, 1],
+      ],
+    });
+  });
+
+  test("--explain prints the plan and what it read, of rows and of series", async () => {
+    await ingestSpans([span(0), span(1)]);
+    const series = await svc("query", ...range, "--explain", 'count(traces{a!="b"}) by (name) / 2');
+    expect(series.out.replace(/[\d.]+ ms/, "N ms").replace(/[\d,]+ bytes/, "N bytes")).toBe(
+      [
+        "series",
+        "└─ /",
+        "   ├─ count of scan 0",
+        "   └─ 2",
+        "scan 0  traces by (name)",
+        '   where    a != "b"',
+        "   read     2 rows in 1 chunk, N bytes that were not at hand; skipped 0 chunks by their headers; N ms",
+        "",
+      ].join("\n"),
+    );
+    const logs = await svc("query", ...range, "--explain", "refused -debug");
+    expect(logs.out).toMatch(
+      /^scan 0 {2}logs\n {3}where {4}message has "refused" in any case and message lacks "debug" in any case\n {3}read/,
+    );
+  });
+
+  test("a bucket that is no whole seconds is refused", async () => {
+    const { code, err } = await svc("query", "--bucket", "1500ms", "count(logs)");
+    expect([code, err]).toEqual([2, expect.stringContaining("whole seconds, such as 30s or 5m")]);
+  });
+});
+
 describe("svc token", () => {
   test("create prints the token alone, list shows it, revoke ends it", async () => {
     const made = await svc("token", "create", "--role", "viewer", "--name", "ops", "--expires", "30d");
@@ -217,5 +294,32 @@ describe("svc stats", () => {
     expect(stored).toBeGreaterThan(3_000);
     expect(stored).toBeLessThan(server.service.store.stats().bytes);
     expect(json.allocatedBytes).toBeGreaterThanOrEqual(server.service.store.stats().bytes);
+  });
+
+  test("has a section for each signal that rows were sealed of", async () => {
+    const { store } = server.service;
+    const spans = Array.from({ length: 40 }, (_, i) => ({
+      timeNs: BigInt(start + i) * 1_000_000n,
+      level: "",
+      message: "",
+      attributes: { name: `GET /cart/${i}`, duration_ms: String(i / 8) },
+    }));
+    await ingest(server, lines(rows(30)));
+    await store.append("traces", spans);
+    await store.seal();
+    const { code, out } = await runSvc(["stats", "--data", server.dir]);
+    expect(code).toBe(0);
+    const [logs, traces, ...others] = out.split(/^(?=\w+: )/m);
+    expect(others).toEqual([]);
+    expect(logs).toMatch(/^logs: 30 rows in 1 chunks of 1 days: /);
+    expect(logs).not.toMatch(/^duration_ms /m);
+    expect(traces).toMatch(/^traces: 40 rows in 1 chunks of 1 days: /);
+    expect(traces).toMatch(/^duration_ms +float +40 /m);
+    // The gauges are counted anew after a second.
+    for (const [signal, stored] of Object.entries({ logs: 30, traces: 40, profiles: 0 })) {
+      await expect
+        .poll(async () => (await call(server, "/metrics")).text, { timeout: 10_000 })
+        .toContain(`svc_store_rows{signal="${signal}"} ${stored}\n`);
+    }
   });
 });

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as limits from "../../server/limits.ts";
-import { call, ingest, lines, search, startServer } from "./running.ts";
+import { call, ingest, lines, post, search, startServer } from "./running.ts";
 
 const readme = readFileSync(join(import.meta.dirname, "../../server/README.md"), "utf8");
 
@@ -61,4 +61,46 @@ test("its limits are those of the code", () => {
     expect(readme).toContain(text);
     expect(text).toContain(value.toLocaleString("en-US"));
   }
+});
+
+type Example = Record<string, unknown>;
+
+/** The JSON examples of one section. */
+function examplesOf(heading: string): Example[] {
+  const section = readme.split(/^## /m).find((part) => part.startsWith(`${heading}\n`))!;
+  return [...section.matchAll(/```json\n([\s\S]*?)```/g)].map((match) => JSON.parse(match[1]!) as Example);
+}
+
+test("rows of every signal as it shows them are taken, and its questions answered with the fields that it shows", async () => {
+  const server = await startServer();
+  const [span, metrics, resource] = examplesOf("Sending spans, metrics and other signals");
+  const sent: [string, unknown, number][] = [
+    ["spans", [span], 1],
+    ["metrics", metrics, 6],
+    ["kubernetes_resources", [resource], 1],
+    ["logs", [{ timestamp: 1769676121007, message: "refused", attributes: { "service.name": "a" } }], 1],
+  ];
+  for (const [what, rows, accepted] of sent) {
+    const { json } = await ingest(server, JSON.stringify(rows), {}, what);
+    expect([what, json]).toEqual([what, { accepted, refused: 0, errors: [], duplicate: false }]);
+  }
+  const questions: [string, string, string][] = [
+    ["traces", "Searching spans", "spans"],
+    ["histogram", "Counting what a search finds", "series"],
+    ["fields", "Fields", "fields"],
+    ["values", "Values", "values"],
+  ];
+  for (const [path, heading, list] of questions) {
+    const [question, answer] = examplesOf(heading);
+    const { json } = await post(server, path, question!);
+    // There is no next page here.
+    expect([path, Object.keys(json)]).toEqual([path, Object.keys(answer!).filter((key) => key !== "cursor")]);
+    const shown = (answer![list] as Example[])[0]!;
+    if (path === "traces") expect((json[list] as Example[])[0]).toEqual(shown);
+    else expect(Object.keys((json[list] as Example[])[0]!)).toEqual(Object.keys(shown));
+  }
+  const [trace] = examplesOf("A trace");
+  const got = await call(server, `/api/v1/traces/${trace!.traceId}`);
+  expect(Object.keys(got.json)).toEqual(Object.keys(trace!));
+  await server.stop();
 });

@@ -112,8 +112,9 @@ export function ingest(
   server: Running,
   body: string | Uint8Array<ArrayBuffer>,
   headers: Record<string, string> = {},
+  what = "logs",
 ): Promise<Got<IngestResult>> {
-  return call(server, "/api/v1/ingest/logs", {
+  return call(server, `/api/v1/ingest/${what}`, {
     token: server.adminToken,
     headers: { "Content-Type": "application/x-ndjson", ...headers },
     body,
@@ -125,6 +126,18 @@ export function search(server: Running, query: Record<string, unknown> = {}): Pr
   return call(server, "/api/v1/query/logs", {
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ query: "", startTime: 0, endTime: Date.now() + 86_400_000, ...query }),
+  });
+}
+
+/** Asks a search of any kind, by default over all time. */
+export function post<T = Record<string, unknown>>(
+  server: Running,
+  path: string,
+  body: Record<string, unknown>,
+): Promise<Got<T>> {
+  return call(server, `/api/v1/query/${path}`, {
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ startTime: 0, endTime: Date.now() + 86_400_000, ...body }),
   });
 }
 

@@ -92,7 +92,11 @@ function overRows(node: Aggregate, selector: Selector, world: World): Series[] {
     const texts = members.map((row) => textOf(signal, field, row));
     if (node.op === "count_distinct") return new Set(texts.filter((text) => text !== "")).size;
     const numbers = texts.map(decimal).filter((number) => number !== undefined);
-    return numbers.length === 0 ? undefined : foldNumbers(node.op as NumberFold, numbers, numberOf(node));
+    if (numbers.length === 0) return undefined;
+    const value = foldNumbers(node.op as NumberFold, numbers, numberOf(node));
+    // Far from zero, as times are, the distances from the mean have few digits.
+    if (node.op === "stddev" && Math.abs(numbers[0]!) > value * 1e6) world.fragile();
+    return value;
   });
 }
 

@@ -129,7 +129,8 @@ export class Gathered<Value> {
       const points = new Map<number, number>();
       for (const [bucketMs, values] of buckets) {
         const point = value(values, bucketMs);
-        if (point !== undefined) points.set(bucketMs, point);
+        // What is no number is no point, as a sample that is no number is no sample.
+        if (point !== undefined && !Number.isNaN(point)) points.set(bucketMs, point);
       }
       return { labels: labelsOf(key), points };
     });

@@ -52,7 +52,7 @@ function pair(labels: Series["labels"], left: Series, right: Series | undefined)
   return { labels, left: left.points, right: right?.points, points };
 }
 
-/** One to one; `loose` keeps a series of the left that goes with none, and its labels. */
+/** One to one where both sides have series that match; `loose` keeps all series of the left, and their labels. */
 export function matched(
   node: Operation,
   left: readonly Series[],
@@ -63,23 +63,19 @@ export function matched(
     if (isWithoutLabels(right)) return left.map((each) => pair(each.labels, each, right[0]!));
     if (isWithoutLabels(left)) return right.map((each) => pair(each.labels, left[0]!, each));
   }
-  const others = oneEach(node, right);
-  return [...oneEach(node, left)].flatMap(([key, each]) => {
-    const other = others.get(key);
-    if (keep === "loose") return [pair(each.labels, each, other)];
-    return other === undefined ? [] : [pair(labelsOf(key), each, other)];
+  const others = byMatch(node, right);
+  return [...byMatch(node, left)].flatMap(([key, own]) => {
+    const [other, ...more] = others.get(key) ?? [];
+    if (keep === "loose") return own.map((each) => pair(each.labels, each, other));
+    if (other === undefined) return [];
+    if (own.length > 1 || more.length > 0) throw new Refused("many to many");
+    return [pair(labelsOf(key), own[0]!, other)];
   });
 }
 
 /** The series of a side by the labels on which they match. */
-function oneEach(node: Operation, side: readonly Series[]): Map<string, Series> {
-  const found = new Map<string, Series>();
-  for (const series of side) {
-    const key = labelsKey(matchLabels(node, series));
-    if (found.has(key)) throw new Refused("many to many");
-    found.set(key, series);
-  }
-  return found;
+function byMatch(node: Operation, side: readonly Series[]): Map<string, Series[]> {
+  return Map.groupBy(side, (series) => labelsKey(matchLabels(node, series)));
 }
 
 /** `and`, `or` and `unless`, bucket by bucket; `whole` asks whether series match at all, whatever buckets they have. */

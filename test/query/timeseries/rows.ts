@@ -29,6 +29,7 @@ export function selectRows(selector: Selector, rows: readonly Row[]): Row[] {
   if (selector.of.kind !== "signal") return [];
   const signal = selector.of.name;
   for (const matcher of selector.matchers) check(matcher);
+  for (const stage of selector.stages) checkStage(stage);
   return rows.flatMap((row) => {
     const asked = signal === "logs" ? answer(selector, row) : passed(selector, signal, row);
     return asked === undefined ? [] : [asked];
@@ -134,6 +135,21 @@ export function check(matcher: Matcher): void {
   if (matcher.comparison.endsWith("~")) compiled(wanted, 0);
   else if (/[<>]/.test(matcher.comparison) && decimal(wanted) === undefined)
     throw new Refused("not a number");
+}
+
+function checkStage(stage: Stage): void {
+  if (stage.kind === "labelFilter") checkCondition(stage.condition);
+  if (stage.kind === "regexp") compiled(characters(stage.pattern), 0);
+  if (stage.kind !== "line") return;
+  for (const needle of stage.needles) {
+    const wanted = characters(needle.text);
+    if (stage.sign.endsWith("~")) compiled(wanted, 0);
+  }
+}
+
+function checkCondition(condition: Condition): void {
+  if (condition.kind === "matcher") check(condition);
+  else for (const each of condition.of) checkCondition(each);
 }
 
 function compiled(pattern: string, flags: number): RE2JS {

@@ -1,5 +1,6 @@
-/** POST /api/v1/ingest/logs */
+/** POST /api/v1/ingest/{logs|spans|metrics|profiles|kubernetes_resources} */
 
+import type { Signal } from "../../engine/index.ts";
 import { idempotencyKeyLengthMax, ingestBodyBytesMax } from "../limits.ts";
 import type { Reply, Route, ServerRequest } from "../route.ts";
 import { jsonReply, Refusal } from "../route.ts";
@@ -19,20 +20,30 @@ const contentTypes = [
   "",
 ];
 
-export function ingestLogsRoute(intake: Intake): Route {
-  return {
+/** What comes in under which name. */
+const signalOfPath = {
+  logs: "logs",
+  spans: "traces",
+  metrics: "metrics",
+  profiles: "profiles",
+  kubernetes_resources: "kubernetes_resources",
+} as const satisfies Record<string, Signal>;
+
+export function ingestRoutes(intake: Intake): Route[] {
+  return Object.entries(signalOfPath).map(([name, signal]) => ({
     method: "POST",
-    path: "/api/v1/ingest/logs",
+    path: `/api/v1/ingest/${name}`,
     permission: "ingest",
     body: { bytesMax: ingestBodyBytesMax, contentTypes },
     deadlineMs: 60_000,
-    answer: (request) => ingest(intake, request),
-  };
+    answer: (request) => ingest(intake, signal, request),
+  }));
 }
 
 /** 200 as soon as one row is taken; 400 where every single one was refused, so that a wrong format does not pass for success. */
-async function ingest(intake: Intake, request: ServerRequest): Promise<Reply> {
+async function ingest(intake: Intake, signal: Signal, request: ServerRequest): Promise<Reply> {
   const taken = await intake.take({
+    signal,
     body: request.body,
     encoding: encodingOf(request.headers),
     sender: request.caller.tokenId ?? "",

@@ -1,0 +1,206 @@
+/** Queries of samples over the scan threads: each takes a share of the series, so that it sees them whole and in order of time. */
+
+import { type Dispatch, runWithin, scannedBy } from "../dispatch.ts";
+import { Failure } from "../failure.ts";
+import type { Step } from "../filter.ts";
+import { GroupTable } from "../groups.ts";
+import { callerRowsMax, resultBytesMax } from "../limits.ts";
+import type {
+  ChunkRef,
+  Control,
+  DamagedChunk,
+  SampleAnswer,
+  SampleTask,
+  SeriesAnswer,
+  SeriesTask,
+  Share,
+} from "../protocol.ts";
+import type { TextVector } from "../text.ts";
+import { textAt, textCount } from "../text.ts";
+import type { MetricType } from "./sample.ts";
+import { increaseAgeNsMax, type SampleQuery, type SamplesAggregated } from "./samplequery.ts";
+import { SeriesPoints } from "./seriespoints.ts";
+import { checkLabel, labelFilter } from "./seriesselection.ts";
+
+const bucketNsMin = 1_000_000n;
+
+/** One metric as its series declare it. */
+export interface MetricName {
+  name: string;
+  type: MetricType;
+  unit: string;
+  series: number;
+}
+
+export interface SeriesLabelsQuery {
+  /** Undefined: of every metric. */
+  name?: string;
+  /** Nanoseconds since the epoch, inclusive. */
+  fromNs: bigint;
+  /** Exclusive. */
+  toNs: bigint;
+  /** Filters over labels. */
+  steps: Step[];
+  /** The label whose texts are asked for; without it the keys are. */
+  key?: string;
+  /** The most, 1 or more: those of the most series come first. */
+  limit: number;
+}
+
+/** A key, or a text of a label, and the series that bear it. */
+export interface SeriesCount {
+  text: string;
+  series: number;
+}
+
+/** Throws Failure "input". */
+export async function dispatchSamples(
+  dispatch: Dispatch,
+  query: SampleQuery,
+  control: Control,
+): Promise<SamplesAggregated> {
+  checkQuery(query);
+  const { fromNs, toNs, groupBy, aggregate } = query;
+  const range = { fromNs: fromNs - BigInt(increaseAgeNsMax), toNs };
+  const answers = await askAll<SampleAnswer>(dispatch, range, control, (chunks, share) => {
+    return { ...query, kind: "samples", chunks, share, control };
+  });
+  const bytesMax = Math.min(resultBytesMax, control.memoryBytesMax);
+  const fields = Array.isArray(groupBy) ? groupBy.length : 1;
+  const groups = new GroupTable(fields, bytesMax);
+  const texts = new GroupTable(1, bytesMax);
+  const points = new SeriesPoints(aggregate);
+  const kinds = { gauge: false, counter: false };
+  for (const answer of answers) {
+    const groupOf = numbersIn(groups, answer.labels, fields, answer.groups);
+    points.addAll(answer.points, groupOf, numbersIn(texts, answer.texts, 1, textCount(answer.texts)));
+    kinds.gauge ||= answer.kinds.gauge;
+    kinds.counter ||= answer.kinds.counter;
+  }
+  const scanned = scannedBy(answers);
+  return { groups: groups.count, labels: groups.finish(), points: points.finish(), kinds, scanned };
+}
+
+export async function dispatchMetricNames(
+  dispatch: Dispatch,
+  range: { fromNs: bigint; toNs: bigint },
+  control: Control,
+): Promise<MetricName[]> {
+  const counts = await countBy(dispatch, { ...range, name: undefined, steps: [], by: "metric" }, control);
+  return counts
+    .map(({ text, series }) => {
+      const [name, type, unit] = JSON.parse(text) as [string, MetricType, string];
+      return { name, type, unit, series };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : b.series - a.series));
+}
+
+/** Throws Failure "input". */
+export async function dispatchSeriesLabels(
+  dispatch: Dispatch,
+  query: SeriesLabelsQuery,
+  control: Control,
+): Promise<SeriesCount[]> {
+  const { name, fromNs, toNs, steps, key, limit } = query;
+  labelFilter(steps);
+  const by = key === undefined ? "key" : { label: key };
+  const counts = await countBy(dispatch, { name, fromNs, toNs, steps, by }, control);
+  return counts.slice(0, limit);
+}
+
+/** Those of the most series first. */
+async function countBy(
+  dispatch: Dispatch,
+  query: Pick<SeriesTask, "name" | "fromNs" | "toNs" | "steps" | "by">,
+  control: Control,
+): Promise<SeriesCount[]> {
+  const answers = await askAll<SeriesAnswer>(dispatch, query, control, (chunks, share) => {
+    return { ...query, kind: "series", chunks, share, control };
+  });
+  const counts = new Map<string, number>();
+  for (const { texts, counts: own } of answers) {
+    for (let i = 0; i < own.length; i++) {
+      const text = textAt(texts, i);
+      counts.set(text, (counts.get(text) ?? 0) + own[i]!);
+    }
+  }
+  return [...counts]
+    .map(([text, series]) => ({ text, series }))
+    .sort((a, b) => b.series - a.series || (a.text < b.text ? -1 : 1));
+}
+
+function checkQuery({ bucketNs, groupBy, steps, aggregate }: SampleQuery): void {
+  if (bucketNs !== undefined && bucketNs < bucketNsMin) {
+    throw new Failure("input", `bucketNs must be at least ${bucketNsMin}, got ${bucketNs}`);
+  }
+  if (Array.isArray(groupBy)) groupBy.forEach(checkLabel);
+  if (aggregate.op === "quantile" && !(aggregate.q >= 0 && aggregate.q <= 1)) {
+    throw new Failure("input", `a quantile lies between 0 and 1, got ${aggregate.q}`);
+  }
+  labelFilter(steps);
+}
+
+/**
+ * The answers of the threads, each to the task for its share of the series. Rounds until no chunk turns out damaged: each such chunk
+ * is set aside and the rest is asked again.
+ */
+async function askAll<Answer extends { damaged: DamagedChunk[] }>(
+  dispatch: Dispatch,
+  range: { fromNs: bigint; toNs: bigint },
+  control: Control,
+  taskOf: (chunks: ChunkRef[], share: Share) => SampleTask | SeriesTask,
+): Promise<Answer[]> {
+  for (;;) {
+    const chunks = dispatch.catalog.chunksIn("metrics", range.fromNs, range.toNs);
+    const answers = chunks.length === 0 ? [] : await askOnce<Answer>(dispatch, chunks, control, taskOf);
+    const damaged = answers.flatMap((answer) => answer.damaged);
+    if (damaged.length === 0) return answers;
+    for (const chunk of damaged) dispatch.setAside(chunk);
+  }
+}
+
+async function askOnce<Answer>(
+  { shards, caller }: Dispatch,
+  chunks: ChunkRef[],
+  control: Control,
+  taskOf: (chunks: ChunkRef[], share: Share) => SampleTask | SeriesTask,
+): Promise<Answer[]> {
+  if (isSmall(chunks)) return [(await caller.run(taskOf(chunks, { worker: 0, workers: 1 }))) as Answer];
+  const workers = shards.length;
+  const tasks = shards.map((shard, worker) => {
+    return runWithin<Answer>(shard, taskOf(chunks, { worker, workers }), control);
+  });
+  try {
+    return await Promise.all(tasks);
+  } catch (error) {
+    // The other parts have nobody to answer to.
+    Atomics.store(control.cancel, 0, 1);
+    await Promise.allSettled(tasks);
+    throw error;
+  }
+}
+
+/** Few samples, all in memory. */
+function isSmall(chunks: readonly ChunkRef[]): boolean {
+  let rows = 0;
+  for (const ref of chunks) {
+    if (ref.kind === "sealed") return false;
+    rows += ref.rows;
+  }
+  return rows <= callerRowsMax;
+}
+
+/** The same lists of texts have other numbers in other answers. */
+function numbersIn(
+  table: GroupTable,
+  { offsets, bytes }: TextVector,
+  fields: number,
+  count: number,
+): Uint32Array {
+  return Uint32Array.from({ length: count }, (_, group) => {
+    for (let text = group * fields; text < (group + 1) * fields; text++) {
+      table.stage(bytes, offsets[text]!, offsets[text + 1]!);
+    }
+    return table.numberOfStaged();
+  });
+}

@@ -1,0 +1,43 @@
+/** Series by their fingerprints, numbered in the order in which they are met: open addressing over halves of 32 bits. */
+export class FingerprintTable {
+  count = 0;
+  #halves = new Uint32Array(128);
+  /** Numbers plus 1, 0 for none; at least twice as many as series, a power of two. */
+  #slots = new Int32Array(128);
+
+  get byteLength(): number {
+    return this.#halves.byteLength + this.#slots.byteLength;
+  }
+
+  numberOf(low: number, high: number): number {
+    const mask = this.#slots.length - 1;
+    // A fingerprint is a hash already; the lowest bits chose the thread.
+    let slot = (low >>> 8) & mask;
+    for (let taken = this.#slots[slot]!; taken !== 0; taken = this.#slots[slot]!) {
+      const at = (taken - 1) * 2;
+      if (this.#halves[at] === low && this.#halves[at + 1] === high) return taken - 1;
+      slot = (slot + 1) & mask;
+    }
+    if (this.count * 2 === this.#slots.length) {
+      this.#grow();
+      return this.numberOf(low, high);
+    }
+    this.#slots[slot] = this.count + 1;
+    this.#halves[this.count * 2] = low;
+    this.#halves[this.count * 2 + 1] = high;
+    return this.count++;
+  }
+
+  #grow(): void {
+    const halves = new Uint32Array(this.#halves.length * 2);
+    halves.set(this.#halves);
+    this.#halves = halves;
+    this.#slots = new Int32Array(this.#slots.length * 2);
+    const mask = this.#slots.length - 1;
+    for (let number = 0; number < this.count; number++) {
+      let slot = (halves[number * 2]! >>> 8) & mask;
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = number + 1;
+    }
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * Who changed what, and who was refused: rows of logs, searched like any other. What tells of a change is written in the
+ * transaction of the change itself and then moved to the logs, so that no crash parts the two; it may then be told twice, under
+ * one `audit.id`.
+ */
+
+import { randomBytes } from "node:crypto";
+import type { Json, LogRow, State, StateChange } from "../../engine/index.ts";
+import { refusalsAuditedPerSecond } from "../limits.ts";
+import type { Caller } from "../route.ts";
+
+/** A change of what is configured. */
+export interface AuditedChange {
+  by: Caller;
+  action: "created" | "updated" | "deleted";
+  /** `alert`, `dashboard` … */
+  resource: string;
+  id: string;
+  /** What people call it. */
+  title: string;
+}
+
+/** A request that was not allowed. */
+export interface RefusedRequest {
+  by: Caller | null;
+  method: string;
+  /** The route's path, which holds nothing that the caller sent; "" where none was found. */
+  path: string;
+  status: number;
+  reason: string;
+}
+
+export interface AuditOptions {
+  state: State;
+  append(rows: readonly LogRow[]): Promise<unknown>;
+  now: () => number;
+  log: (message: string) => void;
+}
+
+interface AuditEntry {
+  atMs: number;
+  level: string;
+  message: string;
+  attributes: Record<string, string>;
+}
+
+const table = "audit";
+const nsPerMs = 1_000_000n;
+const refusalsTellMs = 1_000;
+
+export class Audit {
+  readonly #options: AuditOptions;
+  /** Entries by their id in the state, which is used again once its entry has moved. */
+  readonly #untold = new Map<string, AuditEntry>();
+  readonly #freeIds: string[] = [];
+  #ids = 0;
+  #telling: Promise<void> | undefined;
+  #refusals: AuditEntry[] = [];
+  #refusalsLeftOut = 0;
+  #refusalsTimer: NodeJS.Timeout | undefined;
+
+  /** Tells what an earlier process left untold. */
+  constructor(options: AuditOptions) {
+    this.#options = options;
+    for (const [id, value] of options.state.list(table)) {
+      this.#ids = Math.max(this.#ids, Number.parseInt(id, 10) + 1);
+      this.#untold.set(id, value as unknown as AuditEntry);
+    }
+    this.#tellSoon();
+  }
+
+  /** Commits the changes together with what tells of them. */
+  async commit(
+    change: AuditedChange,
+    changes: readonly StateChange[],
+    write: (changes: readonly StateChange[]) => Promise<unknown>,
+  ): Promise<void> {
+    const entry = entryOfChange(change, this.#options.now());
+    const id = this.#freeIds.pop() ?? String(this.#ids++);
+    try {
+      await write([...changes, { table, id, value: entry as unknown as Json }]);
+    } catch (error) {
+      this.#freeIds.push(id);
+      throw error;
+    }
+    this.#untold.set(id, entry);
+    this.#tellSoon();
+  }
+
+  /** Told within a second; of a flood, some are told and the rest counted. */
+  refused(request: RefusedRequest): void {
+    if (this.#refusals.length < refusalsAuditedPerSecond) {
+      this.#refusals.push(entryOfRefusal(request, this.#options.now()));
+    } else {
+      this.#refusalsLeftOut++;
+    }
+    this.#refusalsTimer ??= setTimeout(() => void this.#tellRefusals(), refusalsTellMs);
+  }
+
+  /** Resolves once all that happened so far is in the logs, or could not be put there. */
+  async close(): Promise<void> {
+    await this.#tellRefusals();
+    await this.#telling;
+  }
+
+  #tellSoon(): void {
+    if (this.#untold.size === 0) return;
+    this.#telling ??= this.#tell();
+  }
+
+  /** Moves entries to the logs until none is left. On failure they stay in the state, for the next change or start. */
+  async #tell(): Promise<void> {
+    try {
+      while (this.#untold.size > 0) {
+        const told = [...this.#untold];
+        await this.#options.append(told.map(([, entry]) => rowOf(entry)));
+        await this.#options.state.write(told.map(([id]) => ({ table, id, value: undefined })));
+        for (const [id] of told) {
+          this.#untold.delete(id);
+          this.#freeIds.push(id);
+        }
+      }
+    } catch (error) {
+      this.#options.log(`the audit log could not be written: ${reasonOf(error)}`);
+    } finally {
+      this.#telling = undefined;
+    }
+  }
+
+  async #tellRefusals(): Promise<void> {
+    clearTimeout(this.#refusalsTimer);
+    this.#refusalsTimer = undefined;
+    const entries = this.#refusals;
+    this.#refusals = [];
+    if (this.#refusalsLeftOut > 0)
+      entries.push(entryOfMoreRefusals(this.#refusalsLeftOut, this.#options.now()));
+    this.#refusalsLeftOut = 0;
+    if (entries.length === 0) return;
+    try {
+      await this.#options.append(entries.map(rowOf));
+    } catch (error) {
+      this.#options.log(`${entries.length} refused requests are not in the audit log: ${reasonOf(error)}`);
+    }
+  }
+}
+
+function entryOfChange({ by, action, resource, id, title }: AuditedChange, atMs: number): AuditEntry {
+  const what = title === id ? JSON.stringify(id) : `${JSON.stringify(title)} (${id})`;
+  return {
+    atMs,
+    level: "info",
+    message: `${resource} ${what} was ${action} by ${nameOf(by)}`,
+    attributes: { audit: "change", action, resource, "resource.id": id, ...actor(by), "audit.id": entryId() },
+  };
+}
+
+function entryOfRefusal({ by, method, path, status, reason }: RefusedRequest, atMs: number): AuditEntry {
+  const where = path === "" ? "" : ` ${path}`;
+  return {
+    atMs,
+    level: "warn",
+    message: `${method}${where} of ${nameOf(by)} was refused with ${status}: ${reason}`,
+    attributes: {
+      audit: "refused",
+      "http.method": method,
+      "http.route": path,
+      "http.status": String(status),
+      ...actor(by),
+      "audit.id": entryId(),
+    },
+  };
+}
+
+function entryOfMoreRefusals(count: number, atMs: number): AuditEntry {
+  const message = `${count} more requests were refused within a second`;
+  return {
+    atMs,
+    level: "warn",
+    message,
+    attributes: { audit: "refused", count: String(count), "audit.id": entryId() },
+  };
+}
+
+function nameOf(by: Caller | null): string {
+  if (by === null) return "an unknown caller";
+  return by.tokenId === null ? by.name : `${JSON.stringify(by.name)} (token ${by.tokenId})`;
+}
+
+function actor(by: Caller | null): Record<string, string> {
+  if (by === null) return {};
+  return { actor: by.name, role: by.role, ...(by.tokenId === null ? {} : { "token.id": by.tokenId }) };
+}
+
+function entryId(): string {
+  return randomBytes(9).toString("base64url");
+}
+
+function rowOf({ atMs, level, message, attributes }: AuditEntry): LogRow {
+  return {
+    timeNs: BigInt(atMs) * nsPerMs,
+    level,
+    message,
+    attributes: { "service.name": "svc", ...attributes },
+  };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,134 @@
+/** The resources of one kind, in the control-plane state: atomic writes, one after the other for each id. */
+
+import { randomBytes } from "node:crypto";
+import type { Json, State, StateChange } from "../../engine/index.ts";
+import type { Caller } from "../route.ts";
+import { Refusal } from "../route.ts";
+import type { Audit } from "./audit.ts";
+
+export interface Stored<T> {
+  /** As it was sent, but for the id that it was given. */
+  value: T;
+  /** Another one with every write. */
+  revision: string;
+  createdAtMs: number;
+  updatedAtMs: number;
+  /** Who saved it last: an alert's queries run with these rights. */
+  updatedBy: Caller;
+  /** Where its custom resource stands, of one that Kubernetes manages. */
+  managed?: ManagedPlace;
+}
+
+export interface ManagedPlace {
+  cluster: string;
+  namespace: string;
+}
+
+export interface Write {
+  by: Caller;
+  /** The If-Match header; null where there is none. */
+  ifMatch: string | null;
+  managed?: ManagedPlace;
+  /** Commits the changes with others of its own; by default they are committed alone. */
+  commit?: (changes: readonly StateChange[]) => Promise<unknown>;
+}
+
+export interface CollectionOptions<T> {
+  state: State;
+  audit: Audit;
+  now: () => number;
+  table: string;
+  /** What one of them is called: `alert`. */
+  name: string;
+  titleOf(value: T): string;
+}
+
+export class Collection<T> {
+  readonly #options: CollectionOptions<T>;
+  /** Ends of the writes under way, by id. */
+  readonly #tails = new Map<string, Promise<unknown>>();
+
+  constructor(options: CollectionOptions<T>) {
+    this.#options = options;
+  }
+
+  get(id: string): Stored<T> | undefined {
+    return this.#options.state.get(this.#options.table, id) as Stored<T> | undefined;
+  }
+
+  /** In the order of ids. */
+  list(): [id: string, stored: Stored<T>][] {
+    return this.#options.state.list(this.#options.table) as unknown as [string, Stored<T>][];
+  }
+
+  /**
+   * Creates or replaces; `make` gets what is there and gives what shall be. Throws Refusal 412 where If-Match does not hold, and
+   * whatever `make` throws.
+   */
+  put(id: string, make: (before: Stored<T> | undefined) => T, write: Write): Promise<Stored<T>> {
+    return this.#alone(id, async () => {
+      const before = this.get(id);
+      checkMatch(before, write.ifMatch);
+      const nowMs = this.#options.now();
+      const stored: Stored<T> = {
+        value: make(before),
+        revision: randomBytes(9).toString("base64url"),
+        createdAtMs: before?.createdAtMs ?? nowMs,
+        updatedAtMs: nowMs,
+        updatedBy: write.by,
+        ...(write.managed === undefined ? {} : { managed: write.managed }),
+      };
+      await this.#commit(id, before === undefined ? "created" : "updated", stored, write);
+      return stored;
+    });
+  }
+
+  /** False where there is none of that id. Throws Refusal 412 where If-Match does not hold. */
+  remove(id: string, write: Write): Promise<boolean> {
+    return this.#alone(id, async () => {
+      const before = this.get(id);
+      if (before === undefined) return false;
+      checkMatch(before, write.ifMatch);
+      await this.#commit(id, "deleted", before, write);
+      return true;
+    });
+  }
+
+  async #commit(
+    id: string,
+    action: "created" | "updated" | "deleted",
+    stored: Stored<T>,
+    { by, commit }: Write,
+  ): Promise<void> {
+    const { state, audit, table, name, titleOf } = this.#options;
+    const change = { by, action, resource: name, id, title: titleOf(stored.value) };
+    // What is stored came as JSON.
+    const value = action === "deleted" ? undefined : (stored as unknown as Json);
+    await audit.commit(change, [{ table, id, value }], commit ?? ((changes) => state.write(changes)));
+  }
+
+  async #alone<R>(id: string, run: () => Promise<R>): Promise<R> {
+    const before = this.#tails.get(id) ?? Promise.resolve();
+    const mine = before.then(run);
+    const tail = mine.catch(() => undefined);
+    this.#tails.set(id, tail);
+    try {
+      return await mine;
+    } finally {
+      if (this.#tails.get(id) === tail) this.#tails.delete(id);
+    }
+  }
+}
+
+export function etagOf({ revision }: Stored<unknown>): string {
+  return `"${revision}"`;
+}
+
+function checkMatch(before: Stored<unknown> | undefined, ifMatch: string | null): void {
+  if (ifMatch === null) return;
+  const tags = ifMatch.split(",").map((tag) => tag.trim());
+  const holds = before !== undefined && (tags.includes("*") || tags.includes(etagOf(before)));
+  if (holds) return;
+  const problem = before === undefined ? "it does not exist" : "it was changed meanwhile: read it again";
+  throw new Refusal(412, `If-Match does not hold: ${problem}`);
+}

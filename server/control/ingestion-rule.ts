@@ -1,0 +1,56 @@
+/** Ingestion rules: telemetry that does not leave its cluster (interface specification, section 2.5). */
+
+import { RE2JS } from "re2js";
+import * as z from "zod";
+import { listedMax } from "../limits.ts";
+import { Refusal } from "../route.ts";
+import { fixed, longText, nameText } from "../shape.ts";
+import { sentId } from "./resource-id.ts";
+
+const expression = fixed({
+  key: nameText,
+  /** RegexIn: RE2 syntax, found anywhere in the value. */
+  operator: z.enum(["In", "RegexIn"]),
+  values: z.array(longText).min(1).max(listedMax),
+});
+
+const exclusion = fixed({
+  signals: z
+    .array(z.enum(["logs", "traces"]))
+    .min(1)
+    .max(2),
+  action: z.literal("Exclude"),
+  /** Left out: everything of these signals. */
+  match: fixed({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
+});
+
+export const ingestionRuleShape = fixed({
+  id: sentId.optional(),
+  displayName: nameText.optional(),
+  /** Left out: every cluster. */
+  cluster: nameText.optional(),
+  rules: z.array(exclusion).min(1).max(listedMax),
+}).meta({ id: "IngestionRule" });
+
+export type IngestionRule = z.infer<typeof ingestionRuleShape>;
+
+/** Throws Refusal 400 naming the pattern that is none. */
+export function checkIngestionRule({ rules }: IngestionRule, path: string): void {
+  for (const [i, { match }] of rules.entries()) {
+    for (const [j, { operator, values }] of (match?.matchExpressions ?? []).entries()) {
+      if (operator !== "RegexIn") continue;
+      for (const [k, pattern] of values.entries()) {
+        checkPattern(pattern, `${path}.rules[${i}].match.matchExpressions[${j}].values[${k}]`);
+      }
+    }
+  }
+}
+
+function checkPattern(pattern: string, where: string): void {
+  try {
+    RE2JS.compile(pattern);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Refusal(400, `${where} must be a regular expression in RE2 syntax: ${reason}`);
+  }
+}

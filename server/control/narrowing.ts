@@ -1,0 +1,90 @@
+/** What telemetry rules let a caller read, as a filter on the rows of a signal: additive, allow-only. */
+
+import type { Field, Filter, Signal } from "../../engine/index.ts";
+import type { Caller } from "../route.ts";
+import type { RuleSignal, TelemetryGrant, TelemetryRule } from "./access-rule.ts";
+
+const ruleSignalOf: Readonly<Record<Signal, RuleSignal>> = {
+  logs: "logs",
+  traces: "traces",
+  metrics: "metrics",
+  profiles: "profiles",
+  kubernetes_resources: "kubernetesResources",
+};
+
+/**
+ * The rows of a signal that the caller may read. A caller that no group binds, and an admin, may read all; a member reads what a
+ * rule of one of its groups grants, and without any such rule nothing.
+ */
+export function readable(caller: Caller, rules: readonly TelemetryRule[], signal: Signal): Filter {
+  const { groups } = caller;
+  if (groups === null || caller.role === "admin") return { kind: "always" };
+  const grants = rules
+    .filter((rule) => rule.groups.some((group) => groups.includes(group)))
+    .flatMap((rule) => grantsOf(rule, signal));
+  return either(grants);
+}
+
+function grantsOf(rule: TelemetryRule, signal: Signal): Filter[] {
+  const wanted = ruleSignalOf[signal];
+  return rule.rules
+    .filter(({ signals }) => signals.includes(wanted))
+    .map((grant) => both([...boundsOf(rule), ...matchOf(grant, signal)]));
+}
+
+function boundsOf(rule: TelemetryRule): Filter[] {
+  const { cluster } = rule;
+  const bounds = cluster === undefined ? [] : [equals(attribute("k8s.cluster.name"), cluster)];
+  return rule.type === "cluster" ? bounds : [...bounds, inNamespace(rule.namespace)];
+}
+
+/** The namespace of a row is its attribute, else it stands in `/k8s/<namespace>/<service>`, its service's name. */
+function inNamespace(namespace: string): Filter {
+  const named = attribute("k8s.namespace.name");
+  const service = `(?s)/k8s/${quoted(namespace)}/.*`;
+  const byService: Filter = {
+    kind: "matches",
+    field: attribute("service.name"),
+    pattern: service,
+    whole: true,
+  };
+  return either([equals(named, namespace), both([equals(named, ""), byService])]);
+}
+
+function matchOf({ match }: TelemetryGrant, signal: Signal): Filter[] {
+  return (match?.matchExpressions ?? []).map(({ key, values }) => {
+    const field = fieldOf(key, signal);
+    return either(values.map((value) => equals(field, field.kind === "level" ? value.toLowerCase() : value)));
+  });
+}
+
+/** Names that are columns of a log rather than attributes. */
+function fieldOf(key: string, signal: Signal): Field {
+  if (signal === "logs" && key === "log_level") return { kind: "level" };
+  if (signal === "logs" && key === "message") return { kind: "message" };
+  return attribute(key);
+}
+
+function attribute(key: string): Field {
+  return { kind: "attribute", key };
+}
+
+function equals(field: Field, value: string): Filter {
+  return { kind: "equals", field, value };
+}
+
+function either(of: Filter[]): Filter {
+  if (of.length === 0) return { kind: "never" };
+  if (of.some(({ kind }) => kind === "always")) return { kind: "always" };
+  return of.length === 1 ? of[0]! : { kind: "or", of };
+}
+
+function both(of: Filter[]): Filter {
+  if (of.length === 0) return { kind: "always" };
+  return of.length === 1 ? of[0]! : { kind: "and", of };
+}
+
+/** A text as a pattern that matches it alone. */
+function quoted(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}

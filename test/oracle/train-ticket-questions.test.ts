@@ -1,0 +1,28 @@
+/** The questions of a person on call: what plain loops over the raw lines answer is what their queries mean. */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Data } from "../query/timeseries/data.ts";
+import { difference } from "../query/timeseries/difference.ts";
+import { evaluate } from "../query/timeseries/naive.ts";
+import { type Day, dataOf, dayFolder, readDay } from "./train-ticket-day.ts";
+import { questions } from "./train-ticket-questions.ts";
+
+let day: Day;
+let data: Data;
+
+describe.skipIf(dayFolder === undefined)(
+  "a day of Train Ticket telemetry (skipped where SVC_TRAIN_TICKET names no logs.jsonl.gz with spans and metrics beside it)",
+  () => {
+    beforeAll(async () => {
+      day = await readDay(dayFolder!);
+      data = dataOf(day);
+    }, 300_000);
+
+    test.each(questions)("$asks", (question) => {
+      const answer = question.answer(day, question);
+      expect(answer).not.toEqual([]);
+      const found = evaluate(question.query, data, question);
+      if ("error" in found) expect(found.error).toBeUndefined();
+      else expect(difference(found.series, answer, question.query.startsWith("topk"))).toBe("");
+    });
+  },
+);

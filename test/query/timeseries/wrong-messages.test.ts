@@ -1,0 +1,20 @@
+/** Stands in test/query/timeseries once timeseries queries are planned: what a person reads of a wrong query. */
+import { expect, test } from "vitest";
+import { planTimeseries, QueryError } from "../../../query/index.ts";
+import { wrongQueries } from "./wrong.ts";
+
+function refusal(query: string): QueryError | undefined {
+  try {
+    planTimeseries(query);
+  } catch (error) {
+    if (error instanceof QueryError) return error;
+    throw error;
+  }
+  return undefined;
+}
+
+test.each(wrongQueries)("$query says what is wrong, and where", ({ query, line, column, says }) => {
+  const found = refusal(query);
+  expect([found?.line, found?.column], found?.message).toEqual([line, column]);
+  for (const words of says) expect(found?.message.toLowerCase()).toContain(words.toLowerCase());
+});

@@ -1,0 +1,224 @@
+/** The API does what its document says: every operation, its success and its errors; and no body makes it fail. */
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Running } from "../running.ts";
+import { call, startServer } from "../running.ts";
+import { ask } from "./asking.ts";
+import type { Document, Operation, Schema } from "./json-schema.ts";
+import { madeUp, validator } from "./json-schema.ts";
+import { mutated } from "./mutation.ts";
+import { oneOf, randomOf } from "./random.ts";
+import { kinds } from "./samples.ts";
+
+let server: Running;
+let document: Document;
+let problemOf: (schema: Schema, value: unknown) => string | null;
+
+beforeAll(async () => {
+  server = await startServer();
+  document = (await call<Document>(server, "/openapi.json")).json;
+  problemOf = validator(document);
+  for (const kind of kinds) expect((await write(kind)).status).toBe(200);
+  await ask(server, "POST", "/environments/create", { environment: { name: "there" } });
+});
+afterAll(() => server.stop());
+
+type Kind = (typeof kinds)[number];
+
+function write({ name, path, style, id, sample }: Kind) {
+  const body = { [name]: sample };
+  if (style === "upsert") return ask(server, "POST", `${path}/update`, body);
+  return ask(server, "PUT", `${path}/${id}`, body);
+}
+
+interface Described extends Operation {
+  method: string;
+  path: string;
+}
+
+function operations(): Described[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      method: method.toUpperCase(),
+      path,
+    })),
+  );
+}
+
+function kindOf(path: string): Kind | undefined {
+  return kinds.find((kind) => path.startsWith(`/api/v1${kind.path}`));
+}
+
+function schemaOf(operation: Operation): Schema | undefined {
+  return operation.requestBody?.content["application/json"]?.schema;
+}
+
+const bodies: Record<string, unknown> = {
+  "POST /api/v1/query/logs": { query: "", startTime: 0, endTime: 1 },
+  "POST /api/v1/query/timeseries": { query: "count(logs)", startTime: 0, endTime: 1 },
+  "POST /api/v1/query/patterns": { query: "", startTime: 0, endTime: 1 },
+  "POST /api/v1/environments/create": { environment: { name: "another" } },
+  "POST /api/v1/tokens": { role: "viewer" },
+};
+
+/** A body that is taken, and the id that the path names. */
+function soundRequest({ method, path }: Described): { path: string; body: unknown } {
+  const kind = kindOf(path);
+  const id = path.includes("/environments") ? "there" : kind === undefined ? "000000000000" : kind.id;
+  const body = bodies[`${method} ${path}`] ?? (kind && { [kind.name]: kind.sample });
+  return {
+    path: path.replace(/\{\w+\}/, encodeURIComponent(id)),
+    body: method === "GET" || method === "DELETE" ? undefined : body,
+  };
+}
+
+function send(
+  method: string,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+  token?: string,
+) {
+  return call<{ error: string }>(server, path, {
+    method,
+    token: token ?? server.adminToken,
+    headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+describe("the document", () => {
+  test("is OpenAPI 3.1 and names every operation once", () => {
+    expect(document.openapi).toBe("3.1.0");
+    const ids = operations().map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBeGreaterThan(40);
+  });
+
+  test("refers to nothing that it does not hold", () => {
+    const named = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)];
+    expect(named.length).toBeGreaterThan(100);
+    for (const [, name] of named) expect(document.components.schemas).toHaveProperty([name!]);
+  });
+
+  test("is shown as a page without scripts or anything from elsewhere", async () => {
+    const got = await call(server, "/docs");
+    expect(got.headers.get("content-type")).toContain("text/html");
+    expect(got.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    expect(got.text).not.toMatch(/<script|https?:\/\/|@import|url\(/);
+    for (const path of Object.keys(document.paths)) expect(got.text).toContain(path);
+  });
+});
+
+describe("every operation", () => {
+  /** Sends rows, not JSON of its own. */
+  const isApi = ({ path }: Described) =>
+    !path.includes("/ingest/") && path !== "/metrics" && path !== "/docs";
+
+  test("answers a sound request with what is told of its success", async () => {
+    for (const operation of operations().filter(isApi)) {
+      const { path, body } = soundRequest(operation);
+      if (operation.method === "DELETE") continue;
+      const isMade = operation.method === "POST" && kindOf(operation.path)?.style === "create";
+      if (isMade)
+        await send("DELETE", soundRequest({ ...operation, path: `${operation.path}/{id}` }).path, undefined);
+      const got = await send(operation.method, path, body);
+      const what = `${operation.method} ${path}: ${got.text.slice(0, 200)}`;
+      expect([what, got.status === 200 || (got.status === 404 && path.includes("/tokens/"))]).toEqual([
+        what,
+        true,
+      ]);
+      if (got.status !== 200) continue;
+      const { schema } = operation.responses["200"]!.content["application/json"]!;
+      expect([what, problemOf(schema, got.json)]).toEqual([what, null]);
+    }
+  });
+
+  test("takes a token where it says so, and then refuses a wrong one", async () => {
+    for (const { method, path, security } of operations()) {
+      const isOpen = security.length === 0;
+      const got = await call(server, path.replace(/\{\w+\}/, "x"), { method, token: "svc_wrong" });
+      expect([method, path, got.status === 401]).toEqual([method, path, !isOpen]);
+      if (security.length !== 1) continue;
+      const anonymous = await call(server, path.replace(/\{\w+\}/, "x"), { method });
+      expect([method, path, anonymous.status]).toEqual([method, path, 401]);
+    }
+  });
+
+  test("answers with each error that is told of it", async () => {
+    for (const operation of operations().filter(isApi)) {
+      const { method } = operation;
+      const { path, body } = soundRequest(operation);
+      const provoke: Record<string, () => ReturnType<typeof send>> = {
+        400: () => send(method, path.replace(/[^/]+$/, "$&?limit=0"), body === undefined ? undefined : []),
+        404: () => send(method, `${path}-unknown`, body),
+        409: () =>
+          send(
+            method,
+            method === "POST" ? path : path.replace(/[^/]+$/, "kubernetes-managed.a.b.c"),
+            taken(operation, body),
+          ),
+        412: () => send(method, path, body, { "If-Match": '"other"' }),
+        415: () => send(method, path, body, { "Content-Type": "text/html" }),
+        413: () => send(method, path, "x".repeat(2_100_000)),
+      };
+      for (const status of Object.keys(operation.responses)) {
+        const isListed = operation.parameters?.some((each) => each.in === "query") ?? false;
+        if (provoke[status] === undefined || (status === "400" && body === undefined && !isListed)) continue;
+        if (status === "409" && path.includes("/tokens/")) continue;
+        const got = await provoke[status]();
+        const what = `${method} ${path} ${status}: ${got.text.slice(0, 200)}`;
+        expect([what, String(got.status)]).toEqual([what, status]);
+        expect([what, Object.keys(got.json)]).toEqual([what, ["error"]]);
+      }
+    }
+  });
+
+  /** What is there already, or Kubernetes' own. */
+  function taken({ path }: Described, body: unknown): unknown {
+    if (body === undefined) return undefined;
+    if (path.includes("/environments")) return { environment: { name: "there" } };
+    const { name, style, sample } = kindOf(path)!;
+    if (style === "upsert")
+      return { [name]: { ...sample, metadata: { ...sample.metadata, id: "kubernetes-managed.a.b.c" } } };
+    const id = "kubernetes-managed.a.b.c";
+    return { [name]: { ...sample, ...(name === "group" ? { name: id } : { id }) } };
+  }
+});
+
+const bodiesTried = process.env.SVC_SOAK === "1" ? 20_000 : 2_000;
+const atOnce = 16;
+/** A caller has so many changes at once. */
+const requestsOfToken = 4_000;
+
+test(`none of ${bodiesTried} bodies made up from the schemas and mutated makes it fail`, async () => {
+  const seed = Number(process.env.SVC_SEED ?? Math.floor(Math.random() * 2 ** 32));
+  const random = randomOf(seed);
+  const writes = operations().filter((operation) => schemaOf(operation) !== undefined);
+  const ended = new Map<number, number>();
+  let token = server.adminToken;
+  for (let done = 0; done < bodiesTried; done += atOnce) {
+    if (done % requestsOfToken < atOnce) {
+      token = (await ask<{ token: string }>(server, "POST", "/tokens", { role: "admin" })).json.token;
+    }
+    await Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        const operation = oneOf(writes, random);
+        const schema = schemaOf(operation)!;
+        const known = random() < 0.5 ? soundRequest(operation).body : undefined;
+        const sound = known ?? madeUp(document, schema, random);
+        const body = random() < 0.1 ? sound : mutated(sound, random);
+        const got = await send(operation.method, operation.path.replace("{id}", "x"), body, {}, token);
+        const what = `seed ${seed}: ${operation.method} ${operation.path} ${JSON.stringify(body)?.slice(0, 2_000)}: ${got.status} ${got.text.slice(0, 500)}`;
+        expect([what, got.status < 500 && String(got.status) in operation.responses]).toEqual([what, true]);
+        const problem = body === undefined ? "no body" : problemOf(schema, JSON.parse(JSON.stringify(body)));
+        if (problem !== null) expect([what, problem, got.status]).not.toEqual([what, problem, 200]);
+        if (got.status !== 200) expect([what, typeof got.json.error]).toEqual([what, "string"]);
+        ended.set(got.status, (ended.get(got.status) ?? 0) + 1);
+      }),
+    );
+  }
+  expect(ended.get(200) ?? 0).toBeGreaterThan(bodiesTried / 100);
+  expect(ended.get(400) ?? 0).toBeGreaterThan(bodiesTried / 4);
+});

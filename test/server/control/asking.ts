@@ -1,0 +1,26 @@
+/** Requests to the control plane of a running server. */
+
+import type { Got, Running } from "../running.ts";
+import { call } from "../running.ts";
+
+export interface Asking {
+  /** The admin's where it is left out. */
+  token?: string | null;
+  headers?: Record<string, string>;
+}
+
+/** Sends `body` as JSON where it is given; the path is relative to /api/v1. */
+export function ask<T = Record<string, unknown>>(
+  server: Running,
+  method: string,
+  path: string,
+  body?: unknown,
+  { token = server.adminToken, headers = {} }: Asking = {},
+): Promise<Got<T>> {
+  return call<T>(server, `/api/v1${path}`, {
+    method,
+    ...(token === null ? {} : { token }),
+    headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}

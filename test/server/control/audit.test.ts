@@ -1,0 +1,94 @@
+/** Every change and every refused request is a row of the logs. */
+
+import { expect, test } from "vitest";
+import type { Running } from "../running.ts";
+import { search, startServer } from "../running.ts";
+import { ask } from "./asking.ts";
+import { alert, kinds, webhook } from "./samples.ts";
+
+async function audited(server: Running, query: string): Promise<Record<string, string>[]> {
+  const got = await search(server, { query, limit: 1_000 });
+  expect(got.status).toBe(200);
+  return got.json.logs.map(({ message, log_level, attributes }) => ({ message, log_level, ...attributes }));
+}
+
+test("of every kind of change: who, what and which", async () => {
+  const server = await startServer();
+  for (const { name, path, style, id, sample } of kinds) {
+    const body = { [name]: sample };
+    for (let i = 0; i < 2; i++) {
+      if (style === "upsert") await ask(server, "POST", `${path}/update`, body);
+      else await ask(server, "PUT", `${path}/${id}`, body);
+    }
+    await ask(server, "DELETE", `${path}/${id}`);
+  }
+  await ask(server, "POST", "/environments/create", { environment: { name: "prod" } });
+  const token = await ask<{ id: string; token: string }>(server, "POST", "/tokens", {
+    role: "viewer",
+    name: "ops",
+  });
+  await ask(server, "DELETE", `/tokens/${token.json.id}`);
+  const changes = kinds.length * 3 + 3;
+  await expect.poll(() => audited(server, 'logs{audit="change"}'), { timeout: 20_000 }).toHaveLength(changes);
+  const rows = await audited(server, 'logs{audit="change"}');
+  for (const { name, id } of kinds) {
+    const own = rows.filter((row) => row.resource === name && row["resource.id"] === id);
+    expect(own.map(({ action }) => action).sort()).toEqual(["created", "deleted", "updated"]);
+  }
+  expect(rows.find(({ resource, action }) => resource === "alert" && action === "created")).toMatchObject({
+    message: `alert "High errors" (${alert.metadata.id}) was created by "admin-token file" (token ${rows[0]!["token.id"]})`,
+    log_level: "info",
+    "service.name": "svc",
+    actor: "admin-token file",
+    role: "admin",
+  });
+  expect(rows.find(({ resource }) => resource === "token")).toMatchObject({ "resource.id": token.json.id });
+  const text = JSON.stringify(rows) + server.logged.join();
+  for (const secret of [webhook.secret, webhook.headers.Authorization, token.json.token, server.adminToken]) {
+    expect(text).not.toContain(secret);
+  }
+  await server.stop();
+});
+
+test("of refused requests, a flood of them counted", async () => {
+  const server = await startServer();
+  const viewer = await ask<{ id: string; token: string }>(server, "POST", "/tokens", { role: "viewer" });
+  await ask(server, "POST", "/alerts/update", { alert }, { token: viewer.json.token });
+  await ask(server, "GET", "/tokens", undefined, { token: "svc_not_one" });
+  await ask(server, "GET", "/tokens", undefined, { token: null });
+  await expect.poll(() => audited(server, 'logs{audit="refused"}'), { timeout: 20_000 }).toHaveLength(3);
+  const rows = await audited(server, 'logs{audit="refused"}');
+  expect(rows.find((row) => row["http.status"] === "403")).toMatchObject({
+    "http.method": "POST",
+    "http.route": "/api/v1/alerts/update",
+    "token.id": viewer.json.id,
+    log_level: "warn",
+  });
+  expect(rows.filter((row) => row["http.status"] === "401").map(({ actor }) => actor ?? "")).toEqual(
+    expect.arrayContaining(["anonymous", ""]),
+  );
+  expect(JSON.stringify(rows)).not.toContain("svc_not_one");
+  await Promise.all(
+    Array.from({ length: 300 }, () => ask(server, "GET", "/tokens", undefined, { token: null })),
+  );
+  const told = async () => {
+    const flood = (await audited(server, 'logs{audit="refused"}')).slice(0, -3);
+    return flood.reduce((sum, { count }) => sum + Number(count ?? 1), 0);
+  };
+  await expect.poll(told, { timeout: 20_000 }).toBe(300);
+  expect((await audited(server, 'logs{audit="refused"}')).length).toBeLessThan(200);
+  await server.stop();
+});
+
+test("of a change that the process did not live to tell, the next one tells", async () => {
+  const first = await startServer();
+  const told = first.service.store.append.bind(first.service.store);
+  first.service.store.append = () => Promise.reject(new Error("no room"));
+  await ask(first, "POST", "/alerts/update", { alert });
+  await first.service.close();
+  expect(first.logged.join()).toContain("the audit log could not be written: no room");
+  first.service.store.append = told;
+  const second = await startServer({ dataDir: first.dir });
+  await expect.poll(() => audited(second, 'logs{audit="change"}'), { timeout: 20_000 }).toHaveLength(1);
+  await second.stop();
+});

@@ -1,0 +1,115 @@
+/** The JSON Schemas of the API's document: checked by ajv, and made up at random. */
+
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import type { Random } from "./random.ts";
+import { oneOf } from "./random.ts";
+
+export interface Schema {
+  $ref?: string;
+  type?: string;
+  const?: unknown;
+  enum?: unknown[];
+  oneOf?: Schema[];
+  anyOf?: Schema[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: Schema | boolean;
+  items?: Schema;
+  minItems?: number;
+  minimum?: number;
+  maximum?: number;
+  pattern?: string;
+  minLength?: number;
+}
+
+export interface Operation {
+  operationId: string;
+  security: unknown[];
+  parameters?: { name: string; in: string; required?: boolean }[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { content: Record<string, { schema: Schema }> }>;
+}
+
+export interface Document {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+/** Tells whether a value fits a schema of the document; the reason where it does not. */
+export function validator(document: Document): (schema: Schema, value: unknown) => string | null {
+  const ajv = new Ajv2020({ strict: false, allErrors: false });
+  ajv.addSchema({ $id: "doc", components: document.components });
+  const checks = new Map<string, ValidateFunction>();
+  return (schema, value) => {
+    const key = JSON.stringify(schema).replaceAll('"#/', '"doc#/');
+    const check = checks.get(key) ?? ajv.compile(JSON.parse(key) as object);
+    checks.set(key, check);
+    return check(value) ? null : ajv.errorsText(check.errors);
+  };
+}
+
+const texts = [
+  "a",
+  "count(logs)",
+  "error",
+  "1h",
+  "ops@example.com",
+  "/dashboards/shop/",
+  "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  "https://example.com/$alert_name",
+  "service",
+  "X-A",
+];
+
+const optionalChance = 0.6;
+
+/** A value that fits the schema, as far as it says. */
+export function madeUp(document: Document, schema: Schema, random: Random, depth = 0): unknown {
+  if (schema.$ref !== undefined) {
+    const name = schema.$ref.slice("#/components/schemas/".length);
+    return madeUp(document, document.components.schemas[name]!, random, depth);
+  }
+  const choices = schema.oneOf ?? schema.anyOf;
+  if (choices !== undefined) return madeUp(document, oneOf(choices, random), random, depth);
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum !== undefined) return oneOf(schema.enum, random);
+  switch (schema.type) {
+    case "object":
+      return madeUpObject(document, schema, random, depth);
+    case "array": {
+      const count = Math.max(schema.minItems ?? 0, depth > 12 ? 0 : Math.floor(random() * 3));
+      return Array.from({ length: count }, () => madeUp(document, schema.items ?? {}, random, depth + 1));
+    }
+    case "string": {
+      const fitting = texts.filter(
+        (text) => schema.pattern === undefined || new RegExp(schema.pattern, "u").test(text),
+      );
+      return fitting.length === 0 ? "" : oneOf(fitting, random);
+    }
+    case "integer":
+      return Math.min(schema.maximum ?? 1e6, (schema.minimum ?? 0) + Math.floor(random() * 5));
+    case "number":
+      return random() * 100;
+    case "boolean":
+      return random() < 0.5;
+    case "null":
+      return null;
+    default:
+      return oneOf<unknown>([null, 1, "x", [], {}], random);
+  }
+}
+
+function madeUpObject(document: Document, schema: Schema, random: Random, depth: number): unknown {
+  const made: Record<string, unknown> = {};
+  for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+    const isNeeded = schema.required?.includes(name) ?? false;
+    if (isNeeded || (depth < 12 && random() < optionalChance)) {
+      made[name] = madeUp(document, inner, random, depth + 1);
+    }
+  }
+  if (typeof schema.additionalProperties === "object" && random() < 0.3) {
+    made.extra = madeUp(document, schema.additionalProperties, random, depth + 1);
+  }
+  return made;
+}
