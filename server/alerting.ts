@@ -2,7 +2,7 @@
 import type { State, Store } from "../engine/index.ts";
 import { queryTimeseries } from "../query/index.ts";
 import type { Action, AlertEvent } from "./alert-event.ts";
-import type { Alert } from "./alerts/alert.ts";
+import { type Alert, type ConfiguredAlert, withId } from "./alerts/alert.ts";
 import { Evaluator } from "./alerts/evaluator.ts";
 import { defaultDelayMs } from "./alerts/limits.ts";
 import { shapeOf } from "./alerts/query-shape.ts";
@@ -34,7 +34,7 @@ export interface NotifySettings {
 /** What is configured, as it is now. */
 export interface AlertSources {
   /** The revision is another one whenever the alert is. */
-  alerts: () => readonly (readonly [id: string, stored: { value: Alert; revision: string }])[];
+  alerts: () => readonly (readonly [id: string, stored: { value: ConfiguredAlert; revision: string }])[];
   webhook: (id: string) => { value: Webhook; revision: string } | undefined;
   silences: () => readonly (readonly [id: string, stored: { value: Silence }])[];
 }
@@ -123,7 +123,7 @@ export class Alerting {
       gone.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
-      changed.push(this.#orAgain(id, this.evaluator.upsert(value)));
+      changed.push(this.#orAgain(id, this.evaluator.upsert(withId(value, id))));
     }
     for (const id of gone) {
       this.#revisions.delete(id);

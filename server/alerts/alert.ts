@@ -11,6 +11,13 @@ export interface Alert {
   };
 }
 
+/** As it is configured: the id may stand beside it. */
+export type ConfiguredAlert = Omit<Alert, "metadata"> & { metadata: Omit<Alert["metadata"], "id"> };
+
+export function withId({ metadata, ...alert }: ConfiguredAlert, id: string): Alert {
+  return { ...alert, metadata: { ...metadata, id } };
+}
+
 export interface EvaluationRule {
   /** Unique within the alert: the identity of the rule. */
   name: string;
