@@ -15,7 +15,7 @@ export type Action =
     };
 
 /** One of the three says where; what else stands there is the sender's own. */
-export interface PagerDutyDestination {
+interface PagerDutyDestination {
   routingKey?: string | undefined;
   serviceId?: string | undefined;
   serviceName?: string | undefined;

@@ -72,7 +72,7 @@ export function alertRoutes({ alerting, alertOf, isWebhook }: AlertRoutesOptions
         const known = visible(request.caller).find((each) => each.id === id);
         if (known === undefined)
           throw new Refusal(404, `there is no notification ${JSON.stringify(id.slice(0, 100))}`);
-        if (!(await outbox.resend(id))) throw new Refusal(409, "the notification waits to be sent as it is");
+        await outbox.resend(id);
         return jsonReply({ id });
       },
     ),
@@ -124,7 +124,7 @@ function route(
   tag: string,
   answer: (request: ServerRequest) => Promise<Reply>,
 ): Route {
-  const errors = path.includes("{") ? [404, ...(path.endsWith("resend") ? [409] : [])] : [];
+  const errors = path.includes("{") ? [404] : [];
   return {
     method,
     path,

@@ -32,7 +32,7 @@ export interface NotifySettings {
 }
 
 /** What is configured, as it is now. */
-export interface AlertSources {
+interface AlertSources {
   /** The revision is another one whenever the alert is. */
   alerts: () => readonly (readonly [id: string, stored: { value: ConfiguredAlert; revision: string }])[];
   webhook: (id: string) => { value: Webhook; revision: string } | undefined;

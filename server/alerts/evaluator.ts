@@ -36,7 +36,7 @@ export interface QueryShape {
 }
 
 /** Where messages go: they are stored together with the state that gave rise to them. */
-export interface Outbox {
+interface Outbox {
   prepare(messages: readonly AlertMessage[]): {
     changes: Parameters<State["write"]>[0];
     /** The changes are on disk. */

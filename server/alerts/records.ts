@@ -11,7 +11,7 @@ const fireTable = "alert-fires";
 /** Fires that ask for an investigation, by the fire's id; whoever investigates takes them from here. */
 const investigationTable = "investigation-requests";
 
-export interface InvestigationRequest {
+interface InvestigationRequest {
   fireId: string;
   alertId: string;
   requestedAtMs: number;

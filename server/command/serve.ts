@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import type { Service } from "../service.ts";
 import type { Command, Settings } from "./flag.ts";
 import { anyText, one, onOrOff } from "./flag.ts";
+import { notifyFlags, notifySettings } from "./notify-flags.ts";
 import { configFlag, dataFlag } from "./shared-flags.ts";
 import { parseAge, parseHostPort, parseInteger, parseSize, UsageError } from "./units.ts";
 
@@ -63,6 +64,7 @@ const flags = {
   },
   "scan-threads": { ...threads, help: "threads that search", defaultSays: "one a core" },
   "ingest-threads": { ...threads, help: "threads that read what is sent", defaultSays: "half of the cores" },
+  ...notifyFlags,
   config: configFlag,
 } as const;
 
@@ -105,6 +107,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     hostNames: settings["host-name"] ?? [],
     queryDeadlineMs: settings["query-deadline"],
     queryMemoryBytes: settings["query-memory"],
+    notify: notifySettings(settings),
     ...(retention === null ? {} : { retentionAgeMs: retention }),
     ...(retentionBytes === null ? {} : { retentionBytes }),
     ...(columnCacheBytes === null ? {} : { columnCacheBytes }),

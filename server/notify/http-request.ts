@@ -67,7 +67,7 @@ async function readAnswer(answer: IncomingMessage): Promise<HttpAnswer> {
 }
 
 /** Seconds, or a date (RFC 9110, 10.2.3). */
-export function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
+function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
   const atMs = Date.parse(value);

@@ -108,11 +108,18 @@ export class Outbox {
     return this.#all.get(id);
   }
 
-  /** Sends again what has ended, however it ended, under the id that it had. False where there is none of that id or it waits still. */
+  /**
+   * Sends again what has ended, however it ended, and at once what waits for its next try, under the id that it had. False where there
+   * is none of that id.
+   */
   async resend(id: string): Promise<boolean> {
     const known = this.#all.get(id);
-    if (known === undefined || known.status === "waiting") return false;
+    if (known === undefined) return false;
     const nextAtMs = this.#options.now();
+    if (known.status === "waiting") {
+      await this.#hurry(known, nextAtMs);
+      return true;
+    }
     const again: Notification = {
       ...known,
       status: "waiting",
@@ -126,6 +133,19 @@ export class Outbox {
     this.#take(again);
     this.#schedule();
     return true;
+  }
+
+  /** What is on its way needs no hurry. */
+  async #hurry(notification: Notification, nextAtMs: number): Promise<void> {
+    const lane = this.#lanes.get(destinationKey(notification.action))!;
+    if (lane.isBusy) return;
+    lane.isBusy = true;
+    try {
+      await this.#update(lane, [{ ...notification, nextAtMs }]);
+    } finally {
+      lane.isBusy = false;
+    }
+    this.#schedule();
   }
 
   /** One try by hand that is not stored: the test button. */

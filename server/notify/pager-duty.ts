@@ -47,7 +47,7 @@ export function pagerDutySender(options: PagerDutyOptions): Senders["pagerDuty"]
   };
 }
 
-export function pagerDutyBody(routingKey: string, event: AlertEvent, publicUrl: string) {
+function pagerDutyBody(routingKey: string, event: AlertEvent, publicUrl: string) {
   const dedup = { routing_key: routingKey, dedup_key: event.fireId };
   if (event.type === "alertResolved") return { ...dedup, event_action: "resolve" };
   const { labels, alertName } = event;

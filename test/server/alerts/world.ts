@@ -6,7 +6,7 @@ import { type AskedSeries, Evaluator, type EvaluatorOptions } from "../../../ser
 import { Metrics } from "../../../server/metrics.ts";
 import { MemoryState } from "./memory-state.ts";
 
-export interface Point {
+interface Point {
   value: number;
   arrivedMs: number;
 }
