@@ -4,7 +4,11 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     environment: "node",
-    include: ["test/durability/**/*.test.ts", "test/server/control/api.test.ts"],
+    include: [
+      "test/durability/**/*.test.ts",
+      "test/server/control/api.test.ts",
+      "test/server/{alerts,notify}/*.test.ts",
+    ],
     pool: "forks",
     env: { SVC_SOAK: "1" },
     testTimeout: 3_600_000,
