@@ -13,7 +13,7 @@ import type { Fire } from "./fire.ts";
 import { gridOf, headMs } from "./grid.ts";
 import { type Group, groupKey, nextDue, readRange, within } from "./group.ts";
 import { lateBuckets, missedBuckets } from "./lateness.ts";
-import { evaluationsInFlightMax, evaluationTimeoutMs } from "./limits.ts";
+import { advancesInFlightMax, evaluationTimeoutMs } from "./limits.ts";
 import { AlertRecords } from "./records.ts";
 import { type BucketRange, Subject } from "./subject.ts";
 import { tell } from "./telling.ts";
@@ -70,7 +70,7 @@ export class Evaluator {
   readonly #metrics: EvaluationMetrics;
   readonly #subjects = new Map<string, Subject>();
   readonly #groups = new Map<string, Group>();
-  readonly #turnstile = new Turnstile(evaluationsInFlightMax);
+  readonly #turnstile = new Turnstile(advancesInFlightMax);
   /** States of alerts that were not named since the start: what is left of them at `begin` was deleted. */
   readonly #orphans: Map<string, AlertState>;
   #timer: NodeJS.Timeout | undefined;
@@ -266,7 +266,9 @@ export class Evaluator {
       const { series, queryMs } = await this.#read(group, readRange(group, range, isLost, subjects));
       const reading: Reading = { fromMs, toMs, series, unlabelled: group.unlabelled, isLost };
       const turns = subjects.map((subject) =>
-        subject.inTurn(() => this.#advance(subject, reading, queryMs, toMs >= head, nowMs)),
+        this.#turnstile.pass(() =>
+          subject.inTurn(() => this.#advance(subject, reading, queryMs, toMs >= head, nowMs)),
+        ),
       );
       await Promise.all(turns);
     } catch (error) {
@@ -277,15 +279,13 @@ export class Evaluator {
 
   async #read({ query, bucketSeconds }: Group, { fromMs, toMs }: BucketRange): Promise<Answer> {
     if (fromMs >= toMs) return { series: [], queryMs: 0 };
-    return this.#turnstile.pass(async () => {
-      const begunMs = performance.now();
-      this.#metrics.queries.add();
-      const asked = { query, startMs: fromMs, endMs: toMs - 1, bucketSeconds };
-      const series = await within(evaluationTimeoutMs, (signal) => this.#options.query(asked, signal));
-      const queryMs = performance.now() - begunMs;
-      this.#metrics.querySeconds.observe(queryMs / 1000);
-      return { series, queryMs };
-    });
+    const begunMs = performance.now();
+    this.#metrics.queries.add();
+    const asked = { query, startMs: fromMs, endMs: toMs - 1, bucketSeconds };
+    const series = await within(evaluationTimeoutMs, (signal) => this.#options.query(asked, signal));
+    const queryMs = performance.now() - begunMs;
+    this.#metrics.querySeconds.observe(queryMs / 1000);
+    return { series, queryMs };
   }
 
   async #advance(

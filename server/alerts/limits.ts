@@ -34,7 +34,11 @@ export const resolvedFiresMax = 500;
 /** Evaluations of one alert that are kept in memory to be explained, and instances that each lists. */
 export const evaluationsKept = 10;
 export const evaluationInstancesMax = 20;
-/** Queries of evaluations that run at once: scan threads are few. */
-export const evaluationsInFlightMax = 16;
+/** Scans of evaluations that run at once: scan threads are few, and people search, too. */
+export const scansInFlightMax = 16;
+/** Scans that differ only in texts become one when there are so many: below that each alone reads less. */
+export const familyMin = 8;
+/** Alerts whose new state is made and stored at once: between two such batches requests are answered. */
+export const advancesInFlightMax = 256;
 /** A query that takes longer is given up; the buckets are read again at the next time. */
 export const evaluationTimeoutMs = 30_000;

@@ -51,6 +51,8 @@ test(`kill -9 loses no transition and sends none under two ids (SVC_SEED=${seed}
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const receiver = await openReceiver(200);
   receiver.behaviours = Array.from({ length: 40 }, () => random.pick([200, 200, 200, 500, "reset"] as const));
+  // The last one stays.
+  receiver.behaviours.push(200);
   let nowMs = sceneStartMs;
   const untilMs = sceneStartMs + (kills * 5 + 10) * minute;
   for (let i = 0; i < kills; i++) {
