@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Action } from "../alert-event.ts";
 
 /** What evaluation reads of an alert, as the interface specification shapes it. */
@@ -76,18 +77,23 @@ export function windowBuckets(alert: Alert): number {
   return Math.max(...windows) + 2;
 }
 
-/** Text that changes where a fire of before means nothing any more. */
+/** A text that is another one where a fire of before means nothing any more. */
 export function seriesDefinition(alert: Alert): string {
   const { query, bucketSeconds } = queryOf(alert);
-  return JSON.stringify([query, bucketSeconds]);
+  return digest([query, bucketSeconds]);
 }
 
 export function ruleDefinition({ static: { operators, persistenceSettings } }: EvaluationRule): string {
   const { datapointsToAlarm, datapointsInEvaluationWindow, missingDatapointBehavior } = persistenceSettings;
-  return JSON.stringify([
+  return digest([
     operators.map(({ operator, threshold }) => [operator, threshold]),
     datapointsToAlarm,
     datapointsInEvaluationWindow,
     missingDatapointBehavior ?? "notBreaching",
   ]);
+}
+
+/** Short, for it is stored with every bucket. */
+function digest(parts: unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 16);
 }
