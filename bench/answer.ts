@@ -17,6 +17,20 @@ export function groupAnswer(groups: readonly Group[]): Answer {
   return groups.map(([labels, bucketMs, rows]) => [...labels, bucketMs, rows].join("\t")).sort();
 }
 
+/** Digits in which calculated values agree, in whatever order their numbers were added up. */
+const valueDigits = 9;
+/** Numbers with few decimals, and what lies between two of them, often stand just where rounding turns: this moves them away. */
+const offTheEdge = 1 + 3.7e-11;
+
+/** A group's labels, the start of its bucket in milliseconds and what was calculated. */
+export function valueAnswer(groups: readonly Group[]): Answer {
+  return groups
+    .map(([labels, bucketMs, value]) =>
+      [...labels, bucketMs, Number((value * offTheEdge).toPrecision(valueDigits))].join("\t"),
+    )
+    .sort();
+}
+
 /** The most frequent values. Where the list is cut, which of several equals are left out is not defined: those are left out of the answer. */
 export function topAnswer(groups: readonly Group[], asked: number): Answer {
   if (groups.length < asked) return groupAnswer(groups);

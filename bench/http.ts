@@ -83,15 +83,21 @@ async function memoryBytesPeak(pid: number): Promise<number | null> {
 }
 
 /** Sends some lines. Throws where not every row was taken. */
-export async function sendRows(server: Server, bytes: Buffer, rows: number, agent: Agent): Promise<void> {
-  const { accepted } = await server.post("/api/v1/ingest/logs", bytes, agent);
+export async function sendRows(
+  server: Server,
+  bytes: Buffer,
+  rows: number,
+  agent: Agent,
+  signal: Dataset["signal"] = "logs",
+): Promise<void> {
+  const { accepted } = await server.post(`/api/v1/ingest/${signal}`, bytes, agent);
   if (accepted !== rows) throw new Error(`the server took ${accepted} rows of ${rows}`);
 }
 
 /** Sends a data set's lines as they stand in its file. Gives the time of every request, in milliseconds. */
 export async function sendFile(
   server: Server,
-  { file, rows: total }: Pick<Dataset, "file" | "rows">,
+  { file, rows: total, signal }: Pick<Dataset, "file" | "rows" | "signal">,
   batchRows: number,
   sent: (rows: number) => void,
 ): Promise<number[]> {
@@ -102,7 +108,7 @@ export async function sendFile(
   const sendInTurn = async (): Promise<void> => {
     for await (const { bytes, rows } of bodies) {
       const begunMs = performance.now();
-      await sendRows(server, bytes, rows, agent);
+      await sendRows(server, bytes, rows, agent, signal);
       samplesMs.push(performance.now() - begunMs);
       done += rows;
       sent(done);

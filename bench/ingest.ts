@@ -92,7 +92,7 @@ export async function measureHttpLoads(
 
 async function measureHttpLoad(
   storesDir: string,
-  { file, rows: all }: Dataset,
+  { file, rows: all, signal }: Dataset,
   root: string,
   batchRows: number,
   show: Show,
@@ -102,7 +102,7 @@ async function measureHttpLoad(
   const rows = Math.min(all, httpRowsMax);
   try {
     const begunMs = performance.now();
-    const samplesMs = await sendFile(server, { file, rows }, batchRows, (done) =>
+    const samplesMs = await sendFile(server, { file, rows, signal }, batchRows, (done) =>
       show({ step: `load over HTTP, ${batchRows} lines a request`, done, total: rows, unit: "rows" }),
     );
     const rowsPerSecond = rows / ((performance.now() - begunMs) / 1000);

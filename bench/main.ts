@@ -11,11 +11,12 @@ import { measureAppends, measureHttpLoads } from "./ingest.ts";
 import type { KernelFigure } from "./kernels.ts";
 import { machineFacts } from "./machine.ts";
 import { measureMixed } from "./mixed.ts";
-import { type BenchOptions, readOptions, type SetName, storesFolder, usage } from "./options.ts";
+import { type BenchOptions, readOptions, storesFolder, usage } from "./options.ts";
 import { installPeers } from "./peers.ts";
 import { ProgressLine, type StepProgress } from "./progress.ts";
 import { measureQueries, measureSizes } from "./queries.ts";
 import { formatReport, type Report } from "./report.ts";
+import { kindsOfSet, signalSetNames } from "./signaldata.ts";
 import { trainTicketDayRows } from "./trainticket.ts";
 
 type Show = (progress: StepProgress) => void;
@@ -49,6 +50,16 @@ async function measure(options: BenchOptions, show: Show): Promise<Report> {
     const rows = Math.min(options.rows, await trainTicketDayRows(options.trainTicketFile));
     const dataset = await datasetNamed(options, "train-ticket", rows, show);
     report.sizes.push({ ...factsOf(dataset), systems: await measureSizes(options, dataset, show) });
+  }
+  if (has("signals")) {
+    const asked = signalSetNames.filter((name) =>
+      kindsOfSet[name].some((kind) => options.kinds.includes(kind)),
+    );
+    for (const name of asked) {
+      const rows = name === "spans" ? options.rows : Math.ceil(options.rows / 2);
+      const dataset = await datasetNamed(options, name, rows, show);
+      report.sets.push({ ...factsOf(dataset), systems: await measureQueries(options, dataset, show) });
+    }
   }
   await measureServer(options, report, show);
   if (has("kernels")) report.kernels = await measureKernels(show);
@@ -92,7 +103,7 @@ async function measureKernels(show: Show): Promise<KernelFigure[]> {
 
 function datasetNamed(
   { dataFolder, trainTicketFile }: BenchOptions,
-  name: SetName,
+  name: Dataset["name"],
   rows: number,
   show: Show,
 ): Promise<Dataset> {

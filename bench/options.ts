@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type QuestionKind, questionKinds } from "./question.ts";
+import { logKinds, type QuestionKind, questionKinds, signalKinds } from "./question.ts";
 
 const peerNames = ["duckdb", "clickhouse", "ripgrep"] as const;
 export type PeerName = (typeof peerNames)[number];
@@ -10,11 +10,11 @@ export type PeerName = (typeof peerNames)[number];
 const setNames = ["system", "company", "train-ticket"] as const;
 export type SetName = (typeof setNames)[number];
 
-const partNames = ["queries", "size", "ingest", "mixed", "concurrency", "kernels"] as const;
+const partNames = ["queries", "signals", "size", "ingest", "mixed", "concurrency", "kernels"] as const;
 type PartName = (typeof partNames)[number];
 
 export interface BenchOptions {
-  /** Rows of each data set. */
+  /** Rows of each data set; half as many samples of metrics. */
   rows: number;
   peers: PeerName[];
   sets: SetName[];
@@ -42,10 +42,11 @@ const here = (path: string): string => new URL(path, import.meta.url).pathname;
 
 export const usage = `Usage: npm run bench -- [--rows N] [--peers LIST] [--only LIST] [--sets LIST] [--rounds N]
                         [--json FILE] [--against FILE] [--data DIR] [--train-ticket FILE] [--check] [--profile]
-  --rows N             rows of each data set (2,000,000)
+  --rows N             rows of each data set (2,000,000); half as many samples of metrics
   --peers LIST         ${peerNames.join(",")}, or none; all by default
   --only LIST          parts: ${partNames.join(", ")};
-                       or kinds of query: ${questionKinds.join(", ")}
+                       or kinds of query: ${logKinds.join(", ")};
+                       of spans and metrics: ${signalKinds.join(", ")}
   --sets LIST          ${setNames.join(",")}; the last only where it is at hand
   --rounds N           fresh processes of each system, by turns (3)
   --json FILE          where the figures go as JSON (bench/results/latest.json)
@@ -103,7 +104,15 @@ function readOnly(only: string | undefined): Pick<BenchOptions, "parts" | "kinds
   const parts = partNames.filter((name) => chosen.includes(name));
   const kinds = questionKinds.filter((kind) => chosen.includes(kind));
   if (kinds.length === 0) return { parts, kinds: [...questionKinds] };
-  return { parts: parts.includes("queries") ? parts : [...parts, "queries"], kinds };
+  const asked: PartName[] = [
+    ...(kinds.some((kind) => isIn(logKinds, kind)) ? (["queries"] as const) : []),
+    ...(kinds.some((kind) => isIn(signalKinds, kind)) ? (["signals"] as const) : []),
+  ];
+  return { parts: [...new Set([...parts, ...asked])], kinds };
+}
+
+function isIn(kinds: readonly QuestionKind[], kind: QuestionKind): boolean {
+  return kinds.includes(kind);
 }
 
 function listOf<T extends string>(flag: string, text: string, names: readonly T[]): T[] {

@@ -75,7 +75,9 @@ function placesFor(options: BenchOptions, dataset: Dataset): Place[] {
   const { peers, revisionRoot } = options;
   const before: SystemName[] = revisionRoot === undefined ? [] : ["svc-before"];
   const own = new URL("..", import.meta.url).pathname;
-  return (["svc", ...before, ...peers] as const).map((system) => ({
+  // Only logs have a bare text.
+  const asked = dataset.signal === "logs" ? peers : peers.filter((name) => name !== "ripgrep");
+  return (["svc", ...before, ...asked] as const).map((system) => ({
     system,
     dir: join(storesFolder(options), system),
     dataset,

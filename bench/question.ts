@@ -12,8 +12,8 @@ export const lineKinds = [
   "ignoreCase",
 ] as const;
 
-/** The kinds of query, in the order of the table. */
-export const questionKinds = [
+/** The kinds that logs are asked, in the order of the table. */
+export const logKinds = [
   ...lineKinds,
   "newestWord",
   "newestService",
@@ -24,12 +24,21 @@ export const questionKinds = [
   "topValues",
   "trace",
 ] as const;
+
+/** The kinds that spans are asked. */
+export const spanKinds = ["spanDurations", "spansByMinute", "spanNames", "tracesByHour"] as const;
+/** The kinds that gauges and counters are asked. */
+export const gaugeKinds = ["gaugeAverage"] as const;
+export const counterKinds = ["seriesIncrease", "serviceIncrease"] as const;
+
+export const signalKinds = [...spanKinds, ...gaugeKinds, ...counterKinds] as const;
+export const questionKinds = [...logKinds, ...signalKinds] as const;
 export type QuestionKind = (typeof questionKinds)[number];
 
 /** One query with its own needle or value, the same for every system. */
 export interface Question {
   kind: QuestionKind;
-  /** Needle, regular expression, service or trace id; "" where the kind has none. */
+  /** Needle, regular expression, service, trace id or name of a metric; "" where the kind has none. */
   text: string;
   /** Static text that every match of the expression begins with; for `regex` alone. */
   literal?: string;
@@ -45,6 +54,8 @@ export interface QuestionShape {
   needles: NeedleKind | undefined;
   /** Times faster than the best peer that svc is to be. */
   aim: number;
+  /** Width of the buckets; all time is one where it is absent. */
+  bucketSeconds?: number;
 }
 
 export const questionShapes: Readonly<Record<QuestionKind, QuestionShape>> = {
@@ -60,10 +71,37 @@ export const questionShapes: Readonly<Record<QuestionKind, QuestionShape>> = {
   newestService: { name: "newest 100 of one service", needles: "service", aim: 3 },
   newest: { name: "newest 100 of all", needles: undefined, aim: 3 },
   byService: { name: "count by service", needles: undefined, aim: 3 },
-  byMinuteLevel: { name: "count by minute and level", needles: undefined, aim: 3 },
-  serviceByMinuteLevel: { name: "the same for one service", needles: "service", aim: 3 },
+  byMinuteLevel: { name: "count by minute and level", needles: undefined, aim: 3, bucketSeconds: 60 },
+  serviceByMinuteLevel: { name: "the same for one service", needles: "service", aim: 3, bucketSeconds: 60 },
   topValues: { name: "top 10 values of an attribute", needles: undefined, aim: 3 },
   trace: { name: "find a trace id", needles: "trace", aim: 3 },
+  spanDurations: {
+    name: "p95 of durations by service and minute",
+    needles: undefined,
+    aim: 3,
+    bucketSeconds: 60,
+  },
+  spansByMinute: { name: "spans by service and minute", needles: undefined, aim: 3, bucketSeconds: 60 },
+  spanNames: { name: "top 10 names of spans", needles: undefined, aim: 3 },
+  tracesByHour: { name: "different traces by hour", needles: undefined, aim: 3, bucketSeconds: 3600 },
+  gaugeAverage: {
+    name: "average gauge by service and 5 minutes",
+    needles: undefined,
+    aim: 3,
+    bucketSeconds: 300,
+  },
+  seriesIncrease: {
+    name: "increase by series and 5 minutes",
+    needles: undefined,
+    aim: 3,
+    bucketSeconds: 300,
+  },
+  serviceIncrease: {
+    name: "increase by service and 5 minutes",
+    needles: undefined,
+    aim: 3,
+    bucketSeconds: 300,
+  },
 };
 
 /** Rows that a question for the newest asks for. */
@@ -76,3 +114,11 @@ export const topValues = 10;
 
 /** Wide enough that one bucket, aligned to the epoch, holds all rows. */
 export const oneBucketSeconds = 3_000_000_000;
+
+export const durationQuantile = 0.95;
+/** An increase is measured from the sample before, unless that is older. */
+export const increaseAgeMsMax = 3_600_000;
+
+export function bucketSecondsOf(kind: QuestionKind): number {
+  return questionShapes[kind].bucketSeconds ?? oneBucketSeconds;
+}

@@ -1,10 +1,10 @@
 import type { Bandwidth } from "./bandwidth.ts";
 import type { ConcurrencyFigure } from "./concurrency.ts";
+import type { Dataset } from "./dataset.ts";
 import type { IngestFigure } from "./ingest.ts";
 import type { KernelFigure } from "./kernels.ts";
 import type { Machine } from "./machine.ts";
 import type { MixedFigure } from "./mixed.ts";
-import type { SetName } from "./options.ts";
 import type { QueryFigure, SystemFigure } from "./queries.ts";
 import { type QuestionKind, questionKinds, questionShapes } from "./question.ts";
 import { figureOf, timesBetter, warmMs } from "./ratio.ts";
@@ -30,7 +30,7 @@ export interface Report {
 }
 
 export interface SetFigure {
-  name: SetName;
+  name: Dataset["name"];
   rows: number;
   /** As JSON lines. */
   inputBytes: number;
@@ -176,6 +176,7 @@ function storeTable({ systems, inputBytes, rows }: SetFigure): string {
         ({ load }) => tenths(load.diskBytes),
         ({ load }) => load.diskBytes,
       ),
+      row("  bytes a row", ({ load }) => (load.diskBytes / rows).toFixed(1)),
       row("  without indexes, MB", ({ load }) => tenths(load.diskBytes - load.indexBytes)),
       row("peak memory loading, MB", ({ load }) => megabytes(load.memoryBytesPeak)),
       row("peak memory querying, MB", ({ memoryBytesPeak }) => megabytes(memoryBytesPeak)),

@@ -1,4 +1,4 @@
-import { type Question, topAttribute, topValues } from "./question.ts";
+import { durationQuantile, type Question, topAttribute, topValues } from "./question.ts";
 
 /** The question as svcQL text. */
 export function queryText({ kind, text }: Question): string {
@@ -24,6 +24,20 @@ export function queryText({ kind, text }: Question): string {
       return `count(logs{service.name=${quoted}}) by (log_level)`;
     case "topValues":
       return `topk(${topValues}, count(logs) by (${topAttribute}))`;
+    case "spanDurations":
+      return `quantile(${durationQuantile}, duration_ms, traces) by (service.name)`;
+    case "spansByMinute":
+      return "count(traces) by (service.name)";
+    case "spanNames":
+      return `topk(${topValues}, count(traces) by (name))`;
+    case "tracesByHour":
+      return "count_distinct(trace_id, traces)";
+    case "gaugeAverage":
+      return `avg(${text}) by (service.name)`;
+    case "seriesIncrease":
+      return `sum(increase(${text})) without ()`;
+    case "serviceIncrease":
+      return `sum(increase(${text})) by (service.name)`;
     default:
       return `count(logs |= ${quoted})`;
   }

@@ -11,12 +11,13 @@ import { GroupTable } from "./groups.ts";
 import { blockRows, denseCellsMax, resultBytesMax } from "./limits.ts";
 import { PointTable } from "./points.ts";
 import { PointStates, type RowFields, readBy } from "./pointstates.ts";
-import type { AggregateAnswer, AggregateTask, ChunkRef, DamagedChunk, Scanned } from "./protocol.ts";
+import type { AggregateAnswer, AggregateTask, ChunkRef, DamagedChunk } from "./protocol.ts";
 import { judge } from "./prune.ts";
 import { rangeInDay } from "./range.ts";
 import { ColumnFields, ExtractedFields } from "./rowfields.ts";
 import { compileRowSteps, fieldText, type RowSteps } from "./rowsteps.ts";
 import { BucketGrid, type Runs } from "./runs.ts";
+import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
 import { compileFilter, isVectorised, selectRows } from "./selection.ts";
 import { labelText, settleChunk, settledBounds } from "./settle.ts";
@@ -58,7 +59,7 @@ export async function aggregateChunks(
     groups: new GroupTable(task.groupBy.length, Math.min(resultBytesMax, task.control.memoryBytesMax)),
     points: new PointTable(),
     states: new PointStates(task.aggregates),
-    scanned: { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 },
+    scanned: nothingScanned(),
   };
   const damaged: DamagedChunk[] = [];
   for (const ref of task.chunks) {
@@ -95,7 +96,7 @@ function isSettled(aggregating: Aggregating, view: ChunkView): boolean {
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
   const outside = timeNsMax < range.from || timeNsMin >= range.to;
   if (!outside && judge(filter, view) !== "none" && !settle(aggregating, view)) return false;
-  scanned.chunksSkipped++;
+  noteSkipped(scanned, view.header);
   return true;
 }
 

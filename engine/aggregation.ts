@@ -1,6 +1,6 @@
 /** What an aggregation computes, as plain data, and how parts of it become one. */
 import type { Field, Step } from "./filter.ts";
-import type { Scanned } from "./protocol.ts";
+import type { Scanned } from "./scanned.ts";
 import type { RowSignal } from "./signal.ts";
 import type { TextVector } from "./text.ts";
 

@@ -1,4 +1,5 @@
 /** Queries over the scan threads: who reads what, and how the parts become one answer. */
+
 import type { Catalog } from "./catalog.ts";
 import { dayStartNs } from "./day.ts";
 import { Failure } from "./failure.ts";
@@ -16,12 +17,12 @@ import type {
   Control,
   DamagedChunk,
   FoundRows,
-  Scanned,
   SearchAnswer,
   SharedTask,
   WorkerTask,
 } from "./protocol.ts";
 import type { FoundRow, RowPosition } from "./row.ts";
+import { addScanned, nothingScanned, type Scanned } from "./scanned.ts";
 import type { Scans } from "./scans.ts";
 import { isVectorised } from "./selection.ts";
 import type { Shard } from "./shard.ts";
@@ -220,13 +221,8 @@ function mergeAnswers(answers: readonly SearchAnswer[], limit: number): SearchRe
 
 /** What all threads scanned together. */
 export function scannedBy(answers: readonly Part[]): Scanned {
-  const scanned: Scanned = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
-  for (const answer of answers) {
-    scanned.rows += answer.scanned.rows;
-    scanned.bytes += answer.scanned.bytes;
-    scanned.chunks += answer.scanned.chunks;
-    scanned.chunksSkipped += answer.scanned.chunksSkipped;
-  }
+  const scanned: Scanned = nothingScanned();
+  for (const answer of answers) addScanned(scanned, answer.scanned);
   return scanned;
 }
 

@@ -1,7 +1,8 @@
 /** Counts of fields over the scan threads: their parts become one answer. */
 import { askShards, type Dispatch, scannedBy } from "./dispatch.ts";
 import type { Step } from "./filter.ts";
-import type { Control, FieldsAnswer, Scanned } from "./protocol.ts";
+import type { Control, FieldsAnswer } from "./protocol.ts";
+import type { Scanned } from "./scanned.ts";
 import type { RowSignal } from "./signal.ts";
 
 export interface FieldsQuery {

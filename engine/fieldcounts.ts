@@ -12,6 +12,7 @@ import { judge } from "./prune.ts";
 import { rangeInDay } from "./range.ts";
 import { parseRest } from "./rest.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
+import { noteSkipped, nothingScanned } from "./scanned.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
 import { compileFilter, isVectorised, selectRows } from "./selection.ts";
 import type { ChunkView } from "./view.ts";
@@ -41,7 +42,7 @@ export async function countFields(
   left?: ChunkRef[],
 ): Promise<FieldsAnswer> {
   const { filters, rest } = splitSteps(task.steps);
-  const scanned = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
+  const scanned = nothingScanned();
   const damaged: DamagedChunk[] = [];
   const counting: Counting = {
     task,
@@ -57,7 +58,7 @@ export async function countFields(
     let view: ChunkView | undefined;
     try {
       view = open(ref);
-      if (isSettled(counting, view)) scanned.chunksSkipped++;
+      if (isSettled(counting, view)) noteSkipped(scanned, view.header);
       else if (left !== undefined) left.push(ref);
       else await countChunk(counting, view);
     } catch (error) {

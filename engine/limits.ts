@@ -37,7 +37,7 @@ export const chunkSamplesMax = 1_048_576;
 /** Samples of chunks that overlap in time, beyond which a query reads a day in slices: their columns take some 16 bytes each. */
 export const sliceSamplesMax = 8 * 1_048_576;
 /** Values that a chunk's column holds at least, where it has so many: enough to pack well, few enough that one metric is read alone. */
-export const valueBlockSamples = 262_144;
+export const valueBlockSamples = 131_072;
 /** Distinct values whose counts stand in a chunk's header. */
 export const headerValuesMax = 256;
 /** Bytes of such values for one column. */

@@ -10,6 +10,7 @@ import type { GatheredPoints } from "./metrics/seriespoints.ts";
 import type { PackedChunk } from "./partition.ts";
 import type { StatesPart } from "./pointstates.ts";
 import type { RowPosition } from "./row.ts";
+import type { Scanned } from "./scanned.ts";
 import type { Signal } from "./signal.ts";
 import type { TextVector } from "./text.ts";
 
@@ -58,15 +59,6 @@ export interface FoundRows {
   texts: TextVector;
   /** First text of each row, and the number of texts. */
   firstText: Uint32Array;
-}
-
-export interface Scanned {
-  rows: number;
-  /** Of columns that had to be read and decoded; 0 where all of them were at hand. */
-  bytes: number;
-  chunks: number;
-  /** Chunks of which no column was looked at, for their header told enough. */
-  chunksSkipped: number;
 }
 
 export interface SearchAnswer {
@@ -178,7 +170,6 @@ export interface CensusTask {
   kind: "census";
   chunk: ChunkRef;
   tables: CensusTables;
-  nowMs: number;
 }
 
 /** Tasks that each thread does for its chunks. */

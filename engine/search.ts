@@ -9,10 +9,11 @@ import { Failure } from "./failure.ts";
 import type { Filter, Step } from "./filter.ts";
 import { blockRows, resultBytesMax } from "./limits.ts";
 import { type Candidate, NewestRows } from "./newest.ts";
-import type { ChunkRef, DamagedChunk, FoundRows, Scanned, SearchAnswer, SearchTask } from "./protocol.ts";
+import type { ChunkRef, DamagedChunk, FoundRows, SearchAnswer, SearchTask } from "./protocol.ts";
 import { judge } from "./prune.ts";
 import { rangeInDay } from "./range.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
+import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
 import { type BlockFilter, compileFilter, isVectorised, selectRows, timeText } from "./selection.ts";
 import { TextDraft } from "./text.ts";
 import type { ChunkView } from "./view.ts";
@@ -30,7 +31,7 @@ export async function searchChunks(
   left?: ChunkRef[],
 ): Promise<SearchAnswer> {
   const newest = new NewestRows(task.limit);
-  const scanned: Scanned = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
+  const scanned: Scanned = nothingScanned();
   const damaged: DamagedChunk[] = [];
   for (const ref of task.chunks) {
     await pause();
@@ -85,7 +86,7 @@ async function searchChunk({ task, ref, view, newest, scanned, pause, left }: Ch
   const filter: Filter = { kind: "and", of: filters };
   const outside = header.timeNsMax < range.from || header.timeNsMin >= range.to;
   if (outside || !newest.admits(day, header.timeNsMax) || judge(filter, view) === "none") {
-    scanned.chunksSkipped++;
+    noteSkipped(scanned, view.header);
     return;
   }
   if (left !== undefined) {

@@ -67,12 +67,46 @@ export function encodeRecord(record: StateRecord): EncodedRecord {
   return { key, frame: writeFrame(FrameKind.state, key, payload) };
 }
 
+/** What stands before the value of a record in its JSON. In a text before it, quotes would bear a backslash. */
+const valueMark = Buffer.from(',"value":');
+
 /** The record in a frame; undefined where it is no whole frame of a record. Its value is frozen. */
 export function decodeRecord(frame: Buffer): StoredRecord | undefined {
   const opened = openFrame(frame);
   if (opened?.kind !== FrameKind.state) return undefined;
-  const record = JSON.parse(Buffer.from(opened.payload).toString()) as StateRecord;
-  return { ...record, value: frozen(record.value), checksum: frameChecksum(frame) };
+  const payload = Buffer.from(opened.payload);
+  const at = payload.indexOf(valueMark);
+  const head = JSON.parse(`${payload.toString("utf8", 0, at)}}`) as Omit<StateRecord, "value">;
+  return new DecodedRecord(head, payload.subarray(at + valueMark.length, -1), frameChecksum(frame));
+}
+
+/** Its value is read when it is first asked for: a start looks at heads alone. */
+class DecodedRecord implements StoredRecord {
+  readonly table: string;
+  readonly id: string;
+  readonly commit: number;
+  readonly status: StateRecord["status"];
+  readonly checksum: number;
+  /** JSON, until it is read. */
+  #text: Buffer | undefined;
+  #value: Json = null;
+
+  constructor(head: Omit<StateRecord, "value">, text: Buffer, checksum: number) {
+    this.table = head.table;
+    this.id = head.id;
+    this.commit = head.commit;
+    this.status = head.status;
+    this.checksum = checksum;
+    this.#text = text;
+  }
+
+  get value(): Json {
+    if (this.#text !== undefined) {
+      this.#value = frozen(JSON.parse(this.#text.toString()) as Json);
+      this.#text = undefined;
+    }
+    return this.#value;
+  }
 }
 
 export function encodeSummary(summary: Summary, commit: number): EncodedRecord {

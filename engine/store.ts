@@ -268,14 +268,13 @@ export class Store {
 
   /** Series that have samples of today or yesterday are active. */
   async #countSeries(): Promise<void> {
-    const nowMs = this.#now();
-    const tables = this.#census.tables(nowMs);
+    const tables = this.seriesCensus();
     const chunks = this.#catalog.chunksIn(
       "metrics",
       dayStartNs(tables.yesterday.day),
       dayStartNs(tables.today.day + 1),
     );
-    for (const chunk of chunks) await this.#shards[0]!.run<void>({ kind: "census", chunk, tables, nowMs });
+    for (const chunk of chunks) await this.#shards[0]!.run<void>({ kind: "census", chunk, tables });
   }
 
   /** The greatest arrival number that a partition has sealed. */

@@ -147,10 +147,10 @@ function fieldText(field: Field): string {
 }
 
 function readText({ scanned, milliseconds }: ScanRead): string {
-  const { rows, bytes, chunks, chunksSkipped } = scanned;
+  const { rows, bytes, chunks, rowsSkipped, bytesSkipped, chunksSkipped } = scanned;
   const read = `read     ${counted(rows, "row")} in ${counted(chunks, "chunk")}, ${counted(bytes, "byte")} that were not at hand`;
-  const headers = chunksSkipped === 1 ? "its header" : "their headers";
-  return `${read}; skipped ${counted(chunksSkipped, "chunk")} by ${headers}; ${milliseconds.toFixed(1)} ms`;
+  const skipped = `${counted(rowsSkipped, "row")} in ${counted(chunksSkipped, "chunk")}, ${counted(bytesSkipped, "byte")}`;
+  return `${read}; skipped ${skipped}; ${milliseconds.toFixed(1)} ms`;
 }
 
 function counted(number: number, what: string): string {

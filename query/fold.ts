@@ -52,7 +52,7 @@ export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, 
 
 /** A number for each text of a label, by series; NaN for series that lack it. */
 function labelCodes(set: SeriesSet, label: string): (series: number) => number {
-  const name = set.names.indexOf(label);
+  const name = set.names().indexOf(label);
   const codes = new Map<string, number>();
   return (series) => {
     const text = name < 0 ? "" : set.labelOf(series, name);
@@ -64,7 +64,7 @@ function labelCodes(set: SeriesSet, label: string): (series: number) => number {
 }
 
 /** Values of the points of each bucket, in order of time; `codeOf` gives those of a series in place of its points' own. */
-export function pointsByBucket(
+function pointsByBucket(
   { starts, buckets, values }: SeriesSet,
   group: readonly number[],
   codeOf?: (series: number) => number,

@@ -2,7 +2,7 @@ import { groupsOf, keptOf } from "./match.ts";
 import { SeriesDraft, type SeriesSet } from "./series.ts";
 
 /** A histogram's bucket: how many observations are at most `bound`. */
-export interface HistogramBucket {
+interface HistogramBucket {
   bound: number;
   count: number;
 }
@@ -37,7 +37,7 @@ export function histogramQuantiles(q: number, set: SeriesSet): SeriesSet {
 
 /** The bound that the label `le` of a series says; undefined where it says none. */
 function boundsOf(set: SeriesSet): (series: number) => number | undefined {
-  const name = set.names.indexOf("le");
+  const name = set.names().indexOf("le");
   return (series) => {
     const text = name < 0 ? "" : set.labelOf(series, name);
     if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
@@ -52,7 +52,7 @@ function boundsOf(set: SeriesSet): (series: number) => number | undefined {
  * quantile in the last bucket, which is endless, is the bound before it. Undefined without an endless bucket, with fewer than two, and
  * without observations.
  */
-export function quantileOfBuckets(q: number, unordered: readonly HistogramBucket[]): number | undefined {
+function quantileOfBuckets(q: number, unordered: readonly HistogramBucket[]): number | undefined {
   const buckets = raised(unordered);
   const last = buckets.at(-1);
   if (buckets.length < 2 || last!.bound !== Number.POSITIVE_INFINITY || !(last!.count > 0)) return undefined;

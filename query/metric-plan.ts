@@ -4,7 +4,7 @@ import { referTo } from "./field.ts";
 import { labelName } from "./label.ts";
 import type { Rate } from "./rate.ts";
 import type { ScanSeries } from "./scan-plan.ts";
-import { type Metric, type Selector, selectorSteps } from "./selector.ts";
+import { isSignal, type Metric, type Selector, selectorSteps } from "./selector.ts";
 import { keptLabels, quantileOf, refuseField, type SeriesContext } from "./series-context.ts";
 import type { KeptLabels } from "./series-plan.ts";
 import { simplifySteps } from "./simplify.ts";
@@ -58,7 +58,7 @@ function sampleAggregate(tree: Aggregate, context: SeriesContext): SampleQuery["
       "count_distinct takes a label first: count_distinct(k8s.pod.name, …)",
     );
   }
-  refuseField(tree, " over a metric, whose samples have one value each", context);
+  checkNoField(tree, context);
   switch (op) {
     case "count":
     case "sum":
@@ -76,4 +76,18 @@ function sampleAggregate(tree: Aggregate, context: SeriesContext): SampleQuery["
     default:
       throw new Error(`samples: ${op} has a plan of its own`);
   }
+}
+
+/** The field is of rows; a signal in its place says that the two stand the wrong way round. */
+function checkNoField(tree: Aggregate, context: SeriesContext): void {
+  const { op, field, of, parameter } = tree;
+  if (field === null) return;
+  const name = labelName(field, context);
+  const metric = of.kind === "selector" && of.of.kind === "metric" ? resolveText(of.of.name, context) : "";
+  if (isSignal(name) && metric !== "") {
+    const number = parameter?.kind === "number" ? `${parameter.text}, ` : "";
+    const problem = `the field stands before \`${name}\`: ${op}(${number}${metric}, ${name})`;
+    refuse(context.source, field, problem);
+  }
+  refuseField(tree, " over a metric, whose samples have one value each; fields are of rows", context);
 }

@@ -1,4 +1,12 @@
-import { type Aggregated, Failure, type Filter, type QueryLimits, type Store } from "../engine/index.ts";
+import {
+  type Aggregated,
+  addScanned,
+  Failure,
+  type Filter,
+  nothingScanned,
+  type QueryLimits,
+  type Store,
+} from "../engine/index.ts";
 import { type Buckets, bucketStartMs, secondsCovered } from "./buckets.ts";
 import { limitsSince } from "./deadline.ts";
 import { rangeNs } from "./range.ts";
@@ -29,7 +37,7 @@ export interface ScanRead {
 export class Reading {
   readonly warnings: string[] = [];
   readonly reads: ScanRead[] = [];
-  readonly scanned: Aggregated["scanned"] = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
+  readonly scanned = nothingScanned();
   /** Metrics that no series was found of, or none that has a label by which it is grouped. */
   readonly strangers = new Set<string>();
   readonly #store: SeriesStore;
@@ -133,10 +141,7 @@ export class Reading {
     const begunMs = performance.now();
     const answer = await read(limitsSince(this.#begunMs, this.#limits));
     this.reads.push({ place, scanned: answer.scanned, milliseconds: performance.now() - begunMs });
-    this.scanned.rows += answer.scanned.rows;
-    this.scanned.bytes += answer.scanned.bytes;
-    this.scanned.chunks += answer.scanned.chunks;
-    this.scanned.chunksSkipped += answer.scanned.chunksSkipped;
+    addScanned(this.scanned, answer.scanned);
     return answer;
   }
 

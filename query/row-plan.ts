@@ -77,7 +77,11 @@ function rowAggregation(
   const { op, field } = tree;
   switch (op) {
     case "count":
-      refuseField(tree, '; rows that have a label are counted with | label != ""', context);
+      refuseField(
+        tree,
+        '; rows that have a label are counted with | label != "", its different texts with count_distinct(…)',
+        context,
+      );
       return { op };
     case "sum":
     case "avg":
@@ -108,7 +112,7 @@ function numberOf(tree: Aggregate, signal: SignalName, context: SeriesContext): 
 }
 
 function lacksField(tree: Aggregate, field: string, signal: SignalName, context: SeriesContext): never {
-  const parameter = tree.parameter === null ? "" : "0.99, ";
+  const parameter = tree.parameter?.kind === "number" ? `${tree.parameter.text}, ` : "";
   const example = `${tree.op}(${parameter}${field}, ${signal}{…})`;
   const counted = tree.op === "sum" ? `; rows are counted with count(${signal}{…})` : "";
   return refuse(context.source, tree, `${tree.op} over rows takes a field, e.g. ${example}${counted}`);

@@ -98,6 +98,6 @@ function checkReadable(node: Selector, stage: Stage, context: PlanContext): void
   const what = stage.kind === "line" ? `\`${stage.sign}\`` : `\`| ${stage.kind}\``;
   const spans = `${what} reads the messages of logs, which spans do not have`;
   if (context.signal === "traces") refuse(context.source, node, spans);
-  const samples = `${what} reads the messages of rows, which samples of a metric do not have`;
+  const samples = `${what} reads text, and samples of a metric have no text`;
   if (context.signal === "metrics") refuse(context.source, node, samples);
 }

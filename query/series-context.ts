@@ -44,7 +44,8 @@ export function quantileOf(tree: Aggregate, context: PlanContext): number {
   const text = parameterText(tree, context);
   const q = parseNumber(text);
   if (q !== undefined && q >= 0 && q <= 1) return q;
-  const problem = `${tree.op} takes a number from 0 to 1, such as 0.99, not ${JSON.stringify(text)}`;
+  const meant = q !== undefined && q >= 2 && q < 100 ? `; did you mean ${q / 100}?` : "";
+  const problem = `${tree.op} takes a number between 0 and 1, such as 0.99, not ${text}${meant}`;
   return refuse(context.source, tree.parameter!, problem);
 }
 

@@ -6,11 +6,12 @@ import { parseExpression, readSource } from "./parse.ts";
 import { rangeNs } from "./range.ts";
 import { prefixFilter } from "./regular-expression.ts";
 import { metric, type Selector, selector, selectorSteps } from "./selector.ts";
+import type { Named } from "./series-plan.ts";
 import { simplifySteps } from "./simplify.ts";
 import { refuse } from "./source.ts";
 import { plainText, resolveText } from "./string.ts";
 import { LeftBrace, tokenize } from "./tokens.ts";
-import { closest } from "./words.ts";
+import { unknownMetricWarnings } from "./unknown-metrics.ts";
 
 /** The part of a store that lists of metrics' labels need. */
 export type MetricStore = Pick<Store, "seriesLabels" | "metricNames">;
@@ -56,11 +57,11 @@ export async function queryLabels(
   limits?: QueryLimits,
 ): Promise<SeriesList> {
   const begunMs = performance.now();
-  const selected = planSelection(asked.query);
+  const { named, ...selected } = planSelection(asked.query);
   const range = rangeNs(asked.startMs, asked.endMs);
   const found = await store.seriesLabels({ ...selected, ...range, limit: labelsMax }, limits);
   const listed = found.filter(({ text }) => text.startsWith(asked.prefix));
-  return listOf(store, listed, selected.name, asked, limitsSince(begunMs, limits));
+  return listOf(store, listed, named, asked, limitsSince(begunMs, limits));
 }
 
 /** The values of a label in the series that a selector selects; those of `__name__` are the metrics. Throws as `queryLabels` does. */
@@ -71,46 +72,34 @@ export async function queryLabelValues(
   limits?: QueryLimits,
 ): Promise<SeriesList> {
   const begunMs = performance.now();
-  const selected = planSelection(asked.query);
+  const { named, ...selected } = planSelection(asked.query);
   const range = rangeNs(asked.startMs, asked.endMs);
   const rest = () => limitsSince(begunMs, limits);
   if (label === nameLabel) {
     const listed = await metricsOf(store, asked, selected, rest());
-    return listOf(store, listed, selected.name, asked, rest());
+    return listOf(store, listed, named, asked, rest());
   }
   const field: Field = { kind: "attribute", key: label };
   const begins: Step[] =
     asked.prefix === "" ? [] : [{ kind: "filter", filter: prefixFilter(field, asked.prefix) }];
   const query = { ...selected, ...range, steps: [...selected.steps, ...begins], key: label };
   const found = await store.seriesLabels({ ...query, limit: asked.limit + 1 }, rest());
-  return listOf(store, found, selected.name, asked, rest());
+  return listOf(store, found, named, asked, rest());
 }
 
 async function listOf(
   store: MetricStore,
   found: readonly (SeriesCount | ListedSeries)[],
-  name: string | undefined,
+  named: readonly Named[],
   { startMs, endMs, limit }: SeriesQuery,
   limits: QueryLimits,
 ): Promise<SeriesList> {
-  const { fromNs, toNs } = rangeNs(startMs, endMs);
-  const names =
-    found.length > 0 || name === undefined ? undefined : await store.metricNames(fromNs, toNs, limits);
-  const isKnown = names === undefined || names.some((each) => each.name === name);
+  const missed = found.length === 0 ? named : [];
   return {
     found: found.slice(0, limit),
     isWhole: found.length <= limit,
-    warnings: isKnown ? [] : [unknownMetric(name!, names)],
+    warnings: await unknownMetricWarnings(store, missed, rangeNs(startMs, endMs), limits),
   };
-}
-
-function unknownMetric(name: string, known: readonly { name: string }[]): string {
-  const near = closest(
-    name,
-    known.map((each) => each.name),
-  );
-  const meant = near === undefined ? "" : `; did you mean ${JSON.stringify(near)}?`;
-  return `no metric is named ${JSON.stringify(name)} in this range of time${meant}`;
 }
 
 /** Each metric once. */
@@ -145,17 +134,18 @@ interface Selection {
   steps: Step[];
 }
 
-/** Throws a QueryError. */
-function planSelection(text: string): Selection {
+/** The selection, and what it expects the metric to bear. Throws a QueryError. */
+function planSelection(text: string): Selection & { named: Named[] } {
   const source = readSource(text);
   const context = planContext(source, new Map());
   const [first] = tokenize(text);
-  if (first === undefined) return { steps: [] };
+  if (first === undefined) return { steps: [], named: [] };
   const tree = parseExpression(source);
-  const isNameless = first.tokenType === LeftBrace;
-  const selected = selectorOfMetric(tree, isNameless, context);
-  const steps = simplifySteps(selectorSteps(selected.node, context));
-  return selected.name === undefined ? { steps } : { name: selected.name, steps };
+  const { node, name } = selectorOfMetric(tree, first.tokenType === LeftBrace, context);
+  const steps = simplifySteps(selectorSteps(node, context));
+  if (name === undefined) return { steps, named: [] };
+  const labels = Array.from(context.names, (label): Named => ({ signal: "metrics", metric: name, label }));
+  return { name, steps, named: [{ signal: "metrics", metric: name }, ...labels] };
 }
 
 function selectorOfMetric(

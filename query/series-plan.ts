@@ -87,7 +87,7 @@ export interface Calculation {
   at: Span;
 }
 
-export interface NegatedSeries {
+interface NegatedSeries {
   kind: "negation";
   of: SeriesPlan;
 }

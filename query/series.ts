@@ -4,10 +4,12 @@ import { type Aggregated, textAt } from "../engine/index.ts";
 export interface SeriesSet {
   /** The series in their order, by number. */
   order: Uint32Array;
-  /** Names of the labels. */
-  names: readonly string[];
+  /** Names of the labels, gathered when first asked for. */
+  names: () => readonly string[];
   /** A label's text by the number of the series and the place of the name; "" where the series lacks it. */
   labelOf: (series: number, name: number) => string;
+  /** The JSON of a series' labels as pairs in the order of their names, where it is at hand. */
+  keyOf?: (series: number) => string;
   /** Points of series s stand at places from starts[s] to starts[s + 1], in order of time. */
   starts: Uint32Array;
   /** Places of the points' buckets in the range. */
@@ -34,7 +36,7 @@ export function seriesOf(
   const places = pointsByGroup(points, values, starts);
   return {
     order: withPoints(starts),
-    names,
+    names: () => names,
     labelOf: (series, name) => textAt(labels, series * names.length + name),
     starts,
     buckets: Float64Array.from(places, (point) => points.buckets[point]!),
@@ -49,14 +51,23 @@ function withPoints(starts: Uint32Array): Uint32Array {
   );
 }
 
-/** The same where each group is labelled with one text, the JSON of its labels as pairs of name and text. */
+/** The same where each group is labelled with one text, the JSON of its labels as pairs of name and text in the order of the names. */
 export function seriesOfPairs(aggregated: Pick<Aggregated, "groups" | "labels" | "points">): SeriesSet {
   const set = seriesOf(aggregated, ["labels"], 0);
-  const labelled = new Map(
-    Array.from(set.order, (series) => [series, new Map(JSON.parse(set.labelOf(series, 0)) as LabelText[])]),
-  );
-  const names = [...new Set([...labelled.values()].flatMap((labels) => [...labels.keys()]))].sort();
-  return { ...set, names, labelOf: (series, name) => labelled.get(series)!.get(names[name]!) ?? "" };
+  const keyOf = (series: number) => textAt(aggregated.labels, series);
+  const labelled = new Map<number, Map<string, string>>();
+  const labelsAt = (series: number) => {
+    const labels = labelled.get(series) ?? new Map(JSON.parse(keyOf(series)) as LabelText[]);
+    labelled.set(series, labels);
+    return labels;
+  };
+  let found: string[] | undefined;
+  const names = () => {
+    found ??= [...new Set(Array.from(set.order, (series) => [...labelsAt(series).keys()]).flat())].sort();
+    return found;
+  };
+  const labelOf = (series: number, name: number) => labelsAt(series).get(names()[name]!) ?? "";
+  return { ...set, keyOf, names, labelOf };
 }
 
 /** Places of the points that have a value, group by group and in order of time. */
@@ -81,8 +92,10 @@ function pointsByGroup(
 }
 
 /** The labels of a series, without those that it lacks. */
-export function labelsOf({ names, labelOf }: SeriesSet, series: number): LabelText[] {
-  return names.flatMap((name, i): LabelText[] => {
+export function labelsOf(set: SeriesSet, series: number): LabelText[] {
+  if (set.keyOf !== undefined) return JSON.parse(set.keyOf(series)) as LabelText[];
+  const { names, labelOf } = set;
+  return names().flatMap((name, i): LabelText[] => {
     const text = labelOf(series, i);
     return text === "" ? [] : [[name, text]];
   });
@@ -91,12 +104,14 @@ export function labelsOf({ names, labelOf }: SeriesSet, series: number): LabelTe
 /** The same series in the order of their labels' texts. */
 export function sortedByLabels(set: SeriesSet): SeriesSet {
   const keyOf = labelKeys(set);
-  const order = set.order.slice().sort((a, b) => compareTexts(keyOf(a), keyOf(b)));
+  const keys = new Map(Array.from(set.order, (series) => [series, keyOf(series)]));
+  const order = set.order.slice().sort((a, b) => compareTexts(keys.get(a)!, keys.get(b)!));
   return { ...set, order };
 }
 
 /** A text for each series that sorts them by their labels, made when first asked for. */
 export function labelKeys(set: SeriesSet): (series: number) => string {
+  if (set.keyOf !== undefined) return set.keyOf;
   const keys = new Map<number, string>();
   return (series) => {
     let key = keys.get(series);
@@ -141,7 +156,7 @@ export class SeriesDraft {
     const starts = Uint32Array.from([...this.#starts, this.#values.length]);
     return {
       order: withPoints(starts),
-      names,
+      names: () => names,
       labelOf: (series, name) => labels[series]!.get(names[name]!) ?? "",
       starts,
       buckets: Float64Array.from(this.#buckets),

@@ -1,5 +1,6 @@
 import { EOF, type IRecognitionException, type IToken, tokenMatcher } from "chevrotain";
 import { tokenSpan } from "./cst.ts";
+import { foreignFunction } from "./foreign-words.ts";
 import { hint, type Situation } from "./hint.ts";
 import { QueryError, type Span } from "./query-error.ts";
 import type { Source } from "./source.ts";
@@ -106,8 +107,9 @@ function unclosed(token: IToken, source: Source): QueryError {
 function unknownFunction(name: IToken, source: Source): QueryError {
   const functions = [...aggregations, ...rates, "json_path"];
   const near = closest(name.image, functions);
-  const meant = near === undefined ? `; there are ${functions.join(", ")}` : `; did you mean \`${near}\`?`;
-  return new QueryError(`\`${shown(name.image)}\` is not a function${meant}`, {
+  const known = near === undefined ? `there are ${functions.join(", ")}` : `did you mean \`${near}\`?`;
+  const meant = foreignFunction(name.image) ?? known;
+  return new QueryError(`\`${shown(name.image)}\` is not a function; ${meant}`, {
     text: source.text,
     span: tokenSpan(name),
   });

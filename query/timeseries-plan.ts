@@ -27,7 +27,7 @@ export function planTimeseries(text: string, options: PlanOptions = {}): Timeser
 }
 
 /** One side of a calculation: series, or a number. */
-export function planSide(tree: Expression, context: SeriesContext): SeriesPlan | Constant {
+function planSide(tree: Expression, context: SeriesContext): SeriesPlan | Constant {
   switch (tree.kind) {
     case "aggregate":
       return planAggregate(tree, context);

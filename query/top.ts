@@ -9,7 +9,7 @@ export function topSeries({ op, count, among }: Omit<TopSeries, "of">, set: Seri
   const compare = (a: number, b: number) =>
     sign * (totals[a]! - totals[b]!) || compareTexts(keyOf(a), keyOf(b));
   // Without labels all series are ranked with each other, as they are with labels that none of them has.
-  const isWhole = among.kind === "by" && !among.labels.some((label) => set.names.includes(label));
+  const isWhole = among.kind === "by" && !among.labels.some((label) => set.names().includes(label));
   if (isWhole)
     return {
       ...set,

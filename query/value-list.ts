@@ -1,5 +1,6 @@
 import {
   type Aggregated,
+  type AggregateQuery,
   Failure,
   type Field,
   type QueryLimits,
@@ -94,33 +95,45 @@ interface Asked {
   steps: Step[];
 }
 
-type Aggregate = (query: Parameters<Store["aggregate"]>[0]) => Promise<Aggregated>;
+type Aggregate = (query: AggregateQuery) => Promise<Aggregated>;
 
-/** Counts the values of the whole range, or where they are too many, of as much of its end as gives fewer. */
+/** Counts the values of the whole range, or where they are too many, of as much of the end of its rows as gives fewer. */
 async function countNewest(
   { signal, field, steps }: Asked,
   startMs: number,
   endMs: number,
   aggregate: Aggregate,
 ): Promise<{ values: ListedValue[]; fromMs: number }> {
-  let fromMs = startMs;
-  for (let narrowed = 0; ; narrowed++) {
+  const count = async (fromMs: number): Promise<ListedValue[] | undefined> => {
+    const range = rangeNs(fromMs, endMs);
     try {
-      const range = rangeNs(fromMs, endMs);
-      const groups = await aggregate({
-        signal,
-        ...range,
-        steps,
-        groupBy: [field],
-        aggregates: [{ op: "count" }],
-      });
-      return { values: countedValues(groups), fromMs };
+      return countedValues(
+        await aggregate({ signal, ...range, steps, groupBy: [field], aggregates: [{ op: "count" }] }),
+      );
     } catch (error) {
-      if (!(error instanceof Failure) || error.kind !== "limit") throw error;
-      if (narrowed === narrowings || fromMs === endMs) return { values: [], fromMs: endMs + 1 };
-      fromMs = endMs - Math.floor((endMs - fromMs) / narrowingFactor);
+      if (error instanceof Failure && error.kind === "limit") return undefined;
+      throw error;
     }
+  };
+  const all = await count(startMs);
+  if (all !== undefined) return { values: all, fromMs: startMs };
+  const [firstMs, lastMs] = await timesOf({ signal, ...rangeNs(startMs, endMs), steps }, aggregate);
+  let widthMs = lastMs - firstMs;
+  for (let narrowed = 0; narrowed < narrowings && widthMs > 0; narrowed++) {
+    widthMs = Math.floor(widthMs / narrowingFactor);
+    const values = await count(lastMs - widthMs);
+    if (values !== undefined) return { values, fromMs: lastMs - widthMs };
   }
+  return { values: [], fromMs: endMs + 1 };
+}
+
+/** The least and the greatest time of the rows, milliseconds since the epoch. */
+async function timesOf(
+  rows: Omit<AggregateQuery, "groupBy" | "aggregates">,
+  aggregate: Aggregate,
+): Promise<[number, number]> {
+  const { points } = await aggregate({ ...rows, groupBy: [], aggregates: [{ op: "first" }, { op: "last" }] });
+  return [points.values[0]?.[0] ?? 0, points.values[1]?.[0] ?? 0];
 }
 
 function countedValues({ labels, points }: Aggregated): ListedValue[] {

@@ -1,6 +1,6 @@
 /** Alerts of one server: what is configured is evaluated over its store, and what follows is told. */
 import type { State, Store } from "../engine/index.ts";
-import { queryTimeseries } from "../query/index.ts";
+import { queryTimeseries, type SeriesStore } from "../query/index.ts";
 import type { Action, AlertEvent } from "./alert-event.ts";
 import { type Alert, type ConfiguredAlert, withId } from "./alerts/alert.ts";
 import { Evaluator } from "./alerts/evaluator.ts";
@@ -15,6 +15,8 @@ import { pagerDutySender } from "./notify/pager-duty.ts";
 import { isSilenced, type Silence } from "./notify/silence.ts";
 import { slackSender } from "./notify/slack.ts";
 import { type Webhook, webhookSender } from "./notify/webhook.ts";
+import type { Caller } from "./route.ts";
+import type { Searchable } from "./searchable.ts";
 
 export interface NotifySettings {
   /** Where people reach the server, without a slash at the end. */
@@ -33,8 +35,11 @@ export interface NotifySettings {
 
 /** What is configured, as it is now. */
 interface AlertSources {
-  /** The revision is another one whenever the alert is. */
-  alerts: () => readonly (readonly [id: string, stored: { value: ConfiguredAlert; revision: string }])[];
+  /** The revision is another one whenever the alert is; queries have the rights of whoever saved it last. */
+  alerts: () => readonly (readonly [
+    id: string,
+    stored: { value: ConfiguredAlert; revision: string; updatedBy: Caller },
+  ])[];
   webhook: (id: string) => { value: Webhook; revision: string } | undefined;
   silences: () => readonly (readonly [id: string, stored: { value: Silence }])[];
 }
@@ -46,6 +51,8 @@ export interface AlertingOptions {
   notify: NotifySettings;
   metrics: Metrics;
   now: () => number;
+  /** The store as the caller sees it. */
+  storeFor: (store: Searchable, caller: Caller) => SeriesStore;
   queryMemoryBytes: number;
   log: (level: "warn" | "error", message: string) => void;
 }
@@ -60,6 +67,8 @@ export class Alerting {
   readonly outbox: Outbox;
   readonly #options: AlertingOptions;
   readonly #revisions = new Map<string, string>();
+  /** Whoever saved alerts, by what says which rights they have. */
+  readonly #callers = new Map<string, Caller>();
   #syncing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
@@ -82,7 +91,11 @@ export class Alerting {
       state,
       now,
       shapeOf,
-      query: async (asked, abort) => (await queryTimeseries(scans, asked, { abort, memoryBytes })).series,
+      query: async (asked, abort) => {
+        // What is narrowed is shared too: scans are told apart by all that they keep.
+        const seen = options.storeFor(scans, this.#callers.get(asked.readsAs)!);
+        return (await queryTimeseries(seen, asked, { abort, memoryBytes })).series;
+      },
       outbox: this.outbox,
       silencedBy,
       delayMs: defaultDelayMs,
@@ -119,11 +132,13 @@ export class Alerting {
     const alerts = this.#options.sources.alerts();
     const gone = new Set(this.#revisions.keys());
     const changed: Promise<void>[] = [];
-    for (const [id, { value, revision }] of alerts) {
+    for (const [id, { value, revision, updatedBy }] of alerts) {
       gone.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
-      changed.push(this.#orAgain(id, this.evaluator.upsert(withId(value, id))));
+      const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups]);
+      this.#callers.set(readsAs, updatedBy);
+      changed.push(this.#orAgain(id, this.evaluator.upsert({ ...withId(value, id), readsAs })));
     }
     for (const id of gone) {
       this.#revisions.delete(id);

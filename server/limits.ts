@@ -88,6 +88,8 @@ export const layoutColumns = 24;
 /** Resources on one page of a list. */
 export const pageDefault = 100;
 export const pageMax = 1_000;
+/** A page ends early behind this many: a thousand of the largest would be gigabytes. */
+export const pageCharactersMax = 8 * MiB;
 /** Changes of one caller a second, and at once: each costs a sync of the disk that others wait for. */
 export const changesPerSecondMax = 500;
 export const changesBurstMax = 5_000;

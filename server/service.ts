@@ -45,6 +45,8 @@ export interface ServiceSettings {
   retentionBytes?: number;
   /** Memory for decoded columns, over all scan threads. */
   columnCacheBytes?: number;
+  /** Series of metrics that may be active. */
+  metricSeriesMax?: number;
   scanThreads?: number;
   ingestThreads?: number;
   queryDeadlineMs: number;
@@ -91,7 +93,8 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
 }
 
 async function openStoreOf(settings: ServiceSettings): Promise<Store> {
-  const { dataDir, retentionAgeMs, retentionBytes, columnCacheBytes, scanThreads } = settings;
+  const { dataDir, retentionAgeMs, retentionBytes, columnCacheBytes, metricSeriesMax, scanThreads } =
+    settings;
   try {
     return await openStore({
       dir: dataDir,
@@ -99,6 +102,7 @@ async function openStoreOf(settings: ServiceSettings): Promise<Store> {
       ...(retentionAgeMs === undefined ? {} : { retentionAgeMs }),
       ...(retentionBytes === undefined ? {} : { retentionBytes }),
       ...(columnCacheBytes === undefined ? {} : { columnCacheBytes }),
+      ...(metricSeriesMax === undefined ? {} : { seriesMax: metricSeriesMax }),
       log: (event) => settings.log(event.level, event.message),
     });
   } catch (error) {
@@ -139,7 +143,8 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     log: (message) => settings.log("error", message),
   });
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
-  const searches = new Searches({ store, metrics, deadlineMs, memoryBytes });
+  const storeFor = (caller: Caller) => control.storeFor(store, caller);
+  const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
   const alerting = openAlerting(settings, { store, state, metrics, control });
   const routes = withApiRoutes([
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
@@ -186,6 +191,7 @@ function openAlerting(
     state,
     metrics,
     now: Date.now,
+    storeFor: (whole, caller) => control.storeFor(whole, caller),
     queryMemoryBytes: settings.queryMemoryBytes,
     log: settings.log,
     notify: { publicUrl: urlOf(host, port), allowedNetworks: [], pagerDutyKeys: {}, ...settings.notify },

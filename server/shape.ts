@@ -63,7 +63,7 @@ function complaint(issues: readonly z.core.$ZodIssue[], base: string): string {
   return problem === null ? `${what} must be ${expected(issue)}, got ${got(issue)}` : `${what} ${problem}`;
 }
 
-export function pathText(base: string, path: readonly PropertyKey[]): string {
+function pathText(base: string, path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === "number") return `${text}[${part}]`;
     return text === "" ? String(part) : `${text}.${String(part)}`;

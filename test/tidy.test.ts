@@ -96,6 +96,7 @@ describe("documents", () => {
     "README.md",
     "engine/FORMAT.md",
     "query/README.md",
+    "server/control/README.md",
     "bench/README.md",
     "fixtures/README.md",
   ];

@@ -1,4 +1,5 @@
 import { mkdir, rm } from "node:fs/promises";
+import type { Dataset } from "../dataset.ts";
 import { allocatedBytes } from "../disk.ts";
 import { peerPackage } from "../peers.ts";
 import type { StepProgress } from "../progress.ts";
@@ -11,6 +12,13 @@ import {
   topValues,
 } from "../question.ts";
 import type { LoadFigure, Place, System } from "../system.ts";
+import {
+  sampleInserts,
+  sampleTables,
+  signalQuestionSql,
+  spanInserts,
+  spanTables,
+} from "./clickhouse-signals.ts";
 import { attributeKeys, type SqlRow, sqlAnswer, sqlText } from "./sql.ts";
 
 /** The part of `chdb` that is used. */
@@ -28,6 +36,7 @@ const answerFormat = "JSONCompactEachRow";
 /** Up to so many values an attribute is a dictionary. */
 const lowCardinalityMax = 10_000;
 const progressEveryMs = 200;
+const ownParts = "active AND database = currentDatabase()";
 
 export async function kinds(): Promise<readonly QuestionKind[]> {
   return questionKinds;
@@ -52,26 +61,22 @@ export async function load(
   await mkdir(dir, { recursive: true });
   const session = await connect(place);
   const run = (sql: string): Promise<unknown> => session.queryAsync(sql, { format: "Null" });
-  session.query(tableSql(dataset.attributes));
+  const { tables, inserts } = statementsOf(dataset);
+  for (const table of tables) session.query(table);
   const begunMs = performance.now();
-  const inserted = run(insertSql(dataset.file, attributeKeys(dataset.attributes)));
   const timer = setInterval(() => {
-    const done = Number(
-      session.query("SELECT sum(rows) FROM system.parts WHERE active AND table = 'logs'").trim(),
-    );
+    const done = Number(session.query(`SELECT sum(rows) FROM system.parts WHERE ${ownParts}`).trim());
     show({ step: `load ${dataset.name} into ClickHouse`, done, total: dataset.rows, unit: "rows" });
   }, progressEveryMs * 5);
   try {
-    await inserted;
+    for (const insert of inserts) await run(insert);
     const loadedMs = performance.now();
     clearInterval(timer);
-    await run("OPTIMIZE TABLE logs FINAL");
+    for (const name of namesOf(session)) await run(`OPTIMIZE TABLE ${name} FINAL`);
     const settleSeconds = (performance.now() - loadedMs) / 1000;
-    await run("SYSTEM STOP MERGES logs");
+    await run("SYSTEM STOP MERGES");
     const indexBytes = Number(
-      session.query(
-        "SELECT sum(secondary_indices_compressed_bytes) FROM system.parts WHERE active AND table = 'logs'",
-      ),
+      session.query(`SELECT sum(secondary_indices_compressed_bytes) FROM system.parts WHERE ${ownParts}`),
     );
     const memoryBytesPeak = process.resourceUsage().maxRSS * 1024;
     const diskBytes = await activeBytes(session, dir);
@@ -88,25 +93,38 @@ export async function load(
   }
 }
 
-/** Allocated blocks of the table's merged parts: parts that were merged away lie about for some minutes, and the system's own logs are not counted. */
+function namesOf(session: Session): string[] {
+  return session.query("SHOW TABLES", "TSV").trim().split("\n");
+}
+
+/** Allocated blocks of the tables' merged parts: parts that were merged away lie about for some minutes, and the system's own logs are not counted. */
 async function activeBytes(session: Session, dir: string): Promise<number> {
-  const paths = session
-    .query("SELECT path FROM system.parts WHERE active AND table = 'logs'", "TSV")
-    .trim()
-    .split("\n");
+  const paths = session.query(`SELECT path FROM system.parts WHERE ${ownParts}`, "TSV").trim().split("\n");
   const sizes = await Promise.all(
     paths.map((path) => allocatedBytes(path.startsWith("/") ? path : `${dir}/${path}`)),
   );
   return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** Sorted by time; a text index for tokens of messages and a Bloom filter for trace ids. Parts are synced to the disk as they are written. */
-function tableSql(attributes: Readonly<Record<string, number>>): string {
-  const columns = attributeKeys(attributes).map((key) =>
+function statementsOf(dataset: Dataset): { tables: string[]; inserts: string[] } {
+  const { attributes, file, signal } = dataset;
+  const columnSql = (key: string): string =>
     attributes[key]! < lowCardinalityMax
       ? `\`${key}\` LowCardinality(String) CODEC(ZSTD(1))`
-      : `\`${key}\` String CODEC(ZSTD(1))`,
-  );
+      : `\`${key}\` String CODEC(ZSTD(1))`;
+  const keys = attributeKeys(attributes);
+  switch (signal) {
+    case "logs":
+      return { tables: [tableSql(keys.map(columnSql))], inserts: [insertSql(file, keys)] };
+    case "spans":
+      return { tables: spanTables(dataset, columnSql), inserts: spanInserts(dataset) };
+    case "metrics":
+      return { tables: sampleTables(dataset, columnSql), inserts: sampleInserts(dataset) };
+  }
+}
+
+/** Sorted by time; a text index for tokens of messages and a Bloom filter for trace ids. Parts are synced to the disk as they are written. */
+function tableSql(columns: readonly string[]): string {
   return `CREATE TABLE logs (
       time_ns Int64 CODEC(Delta(8), ZSTD(1)),
       level LowCardinality(String) CODEC(ZSTD(1)),
@@ -132,7 +150,9 @@ export async function open(place: Place): Promise<System> {
   const columns = ["time_ns", "level", "message", ...keys.map((key) => `\`${key}\``)].join(", ");
   return {
     async ask(question) {
-      const result = await session.queryAsync(questionSql(question, columns), { format: answerFormat });
+      const sql =
+        place.dataset.signal === "logs" ? questionSql(question, columns) : signalQuestionSql(question, keys);
+      const result = await session.queryAsync(sql, { format: answerFormat });
       return { answer: () => sqlAnswer(question, rowsOf(result.text()), keys) };
     },
     async close() {

@@ -1,5 +1,6 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Dataset } from "../dataset.ts";
 import { allocatedBytes } from "../disk.ts";
 import { peerPackage } from "../peers.ts";
 import type { StepProgress } from "../progress.ts";
@@ -12,6 +13,7 @@ import {
   topValues,
 } from "../question.ts";
 import type { LoadFigure, Place, System } from "../system.ts";
+import { sampleStatements, signalQuestionSql, spanStatements } from "./duckdb-signals.ts";
 import { attributeKeys, type SqlRow, sqlAnswer, sqlText } from "./sql.ts";
 
 /** The part of `@duckdb/node-api` that is used. */
@@ -56,9 +58,6 @@ export async function load(
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });
   const { connection, close } = await connect(place);
-  const keys = attributeKeys(dataset.attributes);
-  const columns = keys.map((key) => `"${key}" VARCHAR`).join(", ");
-  await connection.run(`CREATE TABLE logs (time_ns BIGINT, level VARCHAR, message VARCHAR, ${columns})`);
   await connection.run("SET enable_progress_bar = true; SET enable_progress_bar_print = false");
   const timer = setInterval(() => {
     const done = Math.floor((Math.max(connection.progress.percentage, 0) / 100) * dataset.rows);
@@ -66,7 +65,7 @@ export async function load(
   }, progressEveryMs);
   try {
     const begunMs = performance.now();
-    await connection.run(insertSql(dataset.file, keys));
+    for (const statement of statementsOf(dataset)) await connection.run(statement);
     const loadedMs = performance.now();
     await connection.run("CHECKPOINT");
     const settleSeconds = (performance.now() - loadedMs) / 1000;
@@ -80,13 +79,28 @@ export async function load(
   }
 }
 
+function statementsOf(dataset: Dataset): string[] {
+  switch (dataset.signal) {
+    case "logs":
+      return logStatements(dataset);
+    case "spans":
+      return spanStatements(dataset);
+    case "metrics":
+      return sampleStatements(dataset);
+  }
+}
+
 /** One transaction: the commit makes all rows durable. Rows come nearly in the order of time, so zone maps prune by it. */
-function insertSql(file: string, keys: readonly string[]): string {
+function logStatements({ file, attributes: values }: Dataset): string[] {
+  const keys = attributeKeys(values);
   const attributes = keys.map((key) => `"${key}" VARCHAR`).join(", ");
   const types = `{timeUnixNano: 'VARCHAR', log_level: 'VARCHAR', message: 'VARCHAR', attributes: 'STRUCT(${attributes})'}`;
   const fields = keys.map((key) => `attributes."${key}"`).join(", ");
-  return `INSERT INTO logs SELECT timeUnixNano::BIGINT, log_level, message, ${fields}
-    FROM read_json(${sqlText(file)}, format = 'newline_delimited', columns = ${types})`;
+  return [
+    `CREATE TABLE logs (time_ns BIGINT, level VARCHAR, message VARCHAR, ${attributes})`,
+    `INSERT INTO logs SELECT timeUnixNano::BIGINT, log_level, message, ${fields}
+      FROM read_json(${sqlText(file)}, format = 'newline_delimited', columns = ${types})`,
+  ];
 }
 
 export async function open(place: Place): Promise<System> {
@@ -95,7 +109,9 @@ export async function open(place: Place): Promise<System> {
   const columns = ["time_ns", "level", "message", ...keys.map((key) => `"${key}"`)].join(", ");
   return {
     async ask(question) {
-      const result = await connection.runAndReadAll(questionSql(question, columns));
+      const sql =
+        place.dataset.signal === "logs" ? questionSql(question, columns) : signalQuestionSql(question, keys);
+      const result = await connection.runAndReadAll(sql);
       return { answer: () => sqlAnswer(question, result.getRows(), keys) };
     },
     async close() {

@@ -1,6 +1,14 @@
 /** What the two peers that speak SQL have in common. */
-import { type Answer, countAnswer, groupAnswer, rowAnswer, topAnswer } from "../answer.ts";
-import { newestRows, type Question, topValues, traceRowsMax } from "../question.ts";
+import {
+  type Answer,
+  countAnswer,
+  type Group,
+  groupAnswer,
+  rowAnswer,
+  topAnswer,
+  valueAnswer,
+} from "../answer.ts";
+import { bucketSecondsOf, newestRows, type Question, topValues, traceRowsMax } from "../question.ts";
 
 /** A row of a result: texts, numbers or nulls, as the peer's client gives them. */
 export type SqlRow = readonly unknown[];
@@ -14,7 +22,10 @@ export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Rows are `time_ns, level, message, attributes…`; groups are `label, minute, rows` or `label, rows`; a count is one number. */
+/**
+ * Rows are `time_ns, level, message, attributes…`; groups are `label, bucket, rows` or `label, rows`, of series `bucket, value,
+ * labels…`; a count is one number.
+ */
 export function sqlAnswer({ kind }: Question, rows: readonly SqlRow[], keys: readonly string[]): Answer {
   switch (kind) {
     case "newestWord":
@@ -32,6 +43,31 @@ export function sqlAnswer({ kind }: Question, rows: readonly SqlRow[], keys: rea
       );
     case "byService":
       return groupAnswer(rows.map(([label, count]) => [[text(label)], 0, Number(count)]));
+    case "spanDurations":
+    case "spansByMinute":
+    case "gaugeAverage":
+    case "serviceIncrease":
+    case "tracesByHour":
+      return valueAnswer(
+        rows.map(
+          ([label, bucket, value]): Group => [
+            [text(label)],
+            Number(bucket) * bucketSecondsOf(kind) * 1000,
+            Number(value),
+          ],
+        ),
+      );
+    case "seriesIncrease":
+      return valueAnswer(
+        rows.map(
+          ([bucket, value, ...labels]): Group => [
+            keys.flatMap((key, at) => (text(labels[at]) === "" ? [] : [`${key}=${text(labels[at])}`])),
+            Number(bucket) * bucketSecondsOf(kind) * 1000,
+            Number(value),
+          ],
+        ),
+      );
+    case "spanNames":
     case "topValues":
       return topAnswer(
         rows.map(([label, count]) => [[text(label)], 0, Number(count)]),

@@ -2,15 +2,24 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Store } from "../../engine/index.ts";
+import type { Sample, Store } from "../../engine/index.ts";
 import type { Series } from "../../query/index.ts";
-import { type Answer, countAnswer, groupAnswer, rowAnswer, topAnswer } from "../answer.ts";
+import {
+  type Answer,
+  countAnswer,
+  type Group,
+  groupAnswer,
+  rowAnswer,
+  topAnswer,
+  valueAnswer,
+} from "../answer.ts";
 import { allocatedBytes } from "../disk.ts";
 import { sendFile, startServer } from "../http.ts";
+import { readLines } from "../lines.ts";
 import type { StepProgress } from "../progress.ts";
 import {
+  bucketSecondsOf,
   newestRows,
-  oneBucketSeconds,
   type Question,
   type QuestionKind,
   questionKinds,
@@ -42,25 +51,13 @@ export async function kinds({ root }: Place): Promise<readonly QuestionKind[]> {
   return "queryTimeseries" in query ? questionKinds : searchKinds;
 }
 
-/** Over HTTP, as rows come in: acknowledged rows are durable and found by queries. */
-export async function load(
-  { dir, dataset, root, threads }: Place,
-  show: (progress: StepProgress) => void,
-): Promise<Omit<LoadFigure, "rows" | "inputBytes">> {
+type Show = (progress: StepProgress) => void;
+
+/** Acknowledged rows are durable and found by queries. */
+export async function load(place: Place, show: Show): Promise<Omit<LoadFigure, "rows" | "inputBytes">> {
+  const { dir, dataset, root, threads } = place;
   await rm(dir, { recursive: true, force: true });
-  const server = await startServer(dir, root);
-  const begunMs = performance.now();
-  let loadSeconds: number;
-  let memoryBytesPeak: number;
-  try {
-    await sendFile(server, dataset, loadBatchRows, (done) =>
-      show({ step: `load ${dataset.name} into svc`, done, total: dataset.rows, unit: "rows" }),
-    );
-    loadSeconds = (performance.now() - begunMs) / 1000;
-    memoryBytesPeak = (await server.memoryBytesPeak()) ?? 0;
-  } finally {
-    await server.stop();
-  }
+  const sent = dataset.signal === "metrics" ? await appendSamples(place, show) : await sendRows(place, show);
   const { engine } = await libraryAt(root);
   const settleMs = performance.now();
   const store = await engine.openStore({ dir, threads });
@@ -74,12 +71,58 @@ export async function load(
   }
   const settleSeconds = (performance.now() - settleMs - quietMs) / 1000;
   return {
-    loadSeconds,
+    ...sent,
     settleSeconds,
     diskBytes: await allocatedBytes(dir),
     indexBytes: 0,
-    memoryBytesPeak,
   };
+}
+
+type Sent = Pick<LoadFigure, "loadSeconds" | "memoryBytesPeak">;
+
+/** Over HTTP, as rows come in. */
+async function sendRows({ dir, dataset, root }: Place, show: Show): Promise<Sent> {
+  const server = await startServer(dir, root);
+  const begunMs = performance.now();
+  try {
+    await sendFile(server, dataset, loadBatchRows, (done) =>
+      show({ step: `load ${dataset.name} into svc`, done, total: dataset.rows, unit: "rows" }),
+    );
+    const loadSeconds = (performance.now() - begunMs) / 1000;
+    return { loadSeconds, memoryBytesPeak: (await server.memoryBytesPeak()) ?? 0 };
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Samples go into the library, read from the file by one thread. */
+async function appendSamples({ dir, dataset, root, threads }: Place, show: Show): Promise<Sent> {
+  const { engine } = await libraryAt(root);
+  const store = await engine.openStore({ dir, threads });
+  const begunMs = performance.now();
+  let done = 0;
+  try {
+    for await (const { bytes, rows } of readLines(dataset.file, dataset.rows, loadBatchRows)) {
+      const { refused } = await store.appendSamples(samplesOf(bytes.toString()));
+      if (refused.length > 0) throw new Error(`svc refused a sample: ${refused[0]!.reason}`);
+      done += rows;
+      show({ step: `load ${dataset.name} into svc`, done, total: dataset.rows, unit: "rows" });
+    }
+  } finally {
+    await store.close();
+  }
+  const loadSeconds = (performance.now() - begunMs) / 1000;
+  return { loadSeconds, memoryBytesPeak: process.resourceUsage().maxRSS * 1024 };
+}
+
+function samplesOf(lines: string): Sample[] {
+  return lines
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const { timestamp, name, type = "gauge", labels, value } = JSON.parse(line);
+      return { timeNs: BigInt(timestamp) * 1_000_000n, name, type, unit: "", labels, value };
+    });
 }
 
 /** Small chunks are merged in the background: waits until that has ended. */
@@ -127,8 +170,7 @@ async function askRows(store: Store, query: Query, question: Question): Promise<
 
 async function askCounts(store: Store, query: Query, question: Question): Promise<Result> {
   const { startMs, endMs, kind } = question;
-  const bucketSeconds = kind === "byMinuteLevel" || kind === "serviceByMinuteLevel" ? 60 : oneBucketSeconds;
-  const asked = { query: queryText(question), startMs, endMs, bucketSeconds };
+  const asked = { query: queryText(question), startMs, endMs, bucketSeconds: bucketSecondsOf(kind) };
   const { series, scanned } = await query.queryTimeseries(store, asked);
   return {
     bytesRead: scanned.bytes,
@@ -143,11 +185,20 @@ function countsAnswer(kind: QuestionKind, series: readonly Series[]): Answer {
     return points.map(([ms, rows]) => [[label], ms, rows] as const);
   });
   switch (kind) {
+    case "spanDurations":
+    case "spansByMinute":
+    case "tracesByHour":
+    case "gaugeAverage":
+    case "serviceIncrease":
+      return valueAnswer(groups);
+    case "seriesIncrease":
+      return valueAnswer(seriesGroups(series));
     case "byMinuteLevel":
     case "serviceByMinuteLevel":
       return groupAnswer(groups);
     case "byService":
       return groupAnswer(groups.map(([labels, , rows]) => [labels, 0, rows]));
+    case "spanNames":
     case "topValues":
       return topAnswer(
         groups.map(([labels, , rows]) => [labels, 0, rows]),
@@ -156,4 +207,14 @@ function countsAnswer(kind: QuestionKind, series: readonly Series[]): Answer {
     default:
       return countAnswer(groups.reduce((sum, [, , rows]) => sum + rows, 0));
   }
+}
+
+/** With all labels, in the order of their names. */
+function seriesGroups(series: readonly Series[]): Group[] {
+  return series.flatMap(({ labels, points }) => {
+    const named = Object.keys(labels)
+      .sort()
+      .map((key) => `${key}=${labels[key]}`);
+    return points.map(([ms, value]): Group => [named, ms, value]);
+  });
 }

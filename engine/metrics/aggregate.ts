@@ -1,11 +1,13 @@
 /** Aggregates over the samples of some series, on one thread: all chunks that hold samples of them, day by day. */
+
 import { type Column, columnBytes } from "../column.ts";
 import { checkCaps, checkControl } from "../control.ts";
 import type { Field, Filter } from "../filter.ts";
 import { GroupTable } from "../groups.ts";
 import { resultBytesMax, sliceSamplesMax } from "../limits.ts";
-import type { ChunkRef, DamagedChunk, SampleAnswer, SampleTask, Scanned } from "../protocol.ts";
+import type { ChunkRef, DamagedChunk, SampleAnswer, SampleTask } from "../protocol.ts";
 import { type DayRange, rangeInDay } from "../range.ts";
+import { noteSkipped, nothingScanned, type Scanned } from "../scanned.ts";
 import { damageOf, type OpenView, type Pause } from "../search.ts";
 import { FingerprintTable } from "./fingerprints.ts";
 import { DayBuckets, type FoldKind, foldOf, SeriesFolds } from "./folds.ts";
@@ -44,7 +46,7 @@ interface Evaluation {
   typeOf: string[];
   groups: GroupTable;
   points: SeriesPoints;
-  /** Texts of the label whose different ones are counted, and of each series the number of its own. */
+  /** Texts of the label whose different ones are counted, and of each series the number of its own, -1 for the empty one. */
   texts: GroupTable;
   textOf: number[];
   scanned: Scanned;
@@ -70,7 +72,7 @@ export async function aggregateSamples(
     points: new SeriesPoints(aggregate),
     texts: new GroupTable(1, labelBytesMax),
     textOf: [],
-    scanned: { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 },
+    scanned: nothingScanned(),
     damaged: [],
   };
   const parts = await selectParts(evaluation);
@@ -106,7 +108,7 @@ async function selectParts(evaluation: Evaluation): Promise<ChunkPart[]> {
           ? selectPart(evaluation, ref, new SeriesView(view))
           : undefined;
         scanned.bytes += view.readBytes;
-        if (part === undefined) scanned.chunksSkipped++;
+        if (part === undefined) noteSkipped(scanned, view.header);
         else parts.push(part);
       } finally {
         view.close();
@@ -163,13 +165,10 @@ function labelColumn(chunk: SeriesView, key: string): Column {
 
 function textNumber({ texts }: Evaluation, column: Column, place: number): number {
   const bytes = columnBytes(column, place);
-  if (bytes.byteLength === 0) return noText;
+  if (bytes.byteLength === 0) return -1;
   texts.stage(bytes, 0, bytes.byteLength);
   return texts.numberOfStaged();
 }
-
-/** In place of the number of a text: the series lacks the label. */
-const noText = -1;
 
 /** The number of the group that a series of the chunk belongs to. */
 function groupStager({ task, groups }: Evaluation, chunk: SeriesView): (place: number) => number {
@@ -205,7 +204,8 @@ function foldsOf({ task, groupOf, typeOf, textOf, points }: Evaluation, kinds: S
   return new SeriesFolds(foldKinds, (series, bucket, value) => {
     const place = points.place(groupOf[series]!, bucket);
     if (!isDistinct) points.add(place, value);
-    else if (textOf[series] !== noText) points.add(place, textOf[series]!);
+    // Series without the label make the point, of no text.
+    else if (textOf[series]! >= 0) points.add(place, textOf[series]!);
   });
 }
 

@@ -93,8 +93,8 @@ function buildChunk(draft: MetricDraft, sorted: SortedSamples, options: { sealed
   add(columnHeader("time", "", rows), encodeDelta(clocks.timeNs, commonStep(clocks.timeNs)), undefined);
   add(columnHeader("clock", "", series.length), encodeSteps(clocks.places), undefined);
   add(columnHeader("samples", "", series.length), encodeSteps(Float64Array.from(offsets)), undefined);
-  addSeries(image, draft.table, series, options);
-  for (const [from, to] of valueBlocks(offsets)) {
+  const names = addSeries(image, draft.table, series, options);
+  for (const [from, to] of valueBlocks(offsets, names)) {
     const block = values.subarray(offsets[from], offsets[to]);
     const places = offsets.slice(from, to + 1).map((offset) => offset - offsets[from]!);
     const encoded = encodeSamples(block, places, { packed: options.sealed });
@@ -103,13 +103,20 @@ function buildChunk(draft: MetricDraft, sorted: SortedSamples, options: { sealed
   return image;
 }
 
-/** Ranges of series whose values are one column: whoever asks for one metric need not read all. */
-function valueBlocks(offsets: Uint32Array): [from: number, to: number][] {
+/**
+ * Ranges of series whose values are one column: whoever asks for one metric need not read all. They end with a metric where that does
+ * not make them twice as long, for its series are often like each other.
+ */
+function valueBlocks(offsets: Uint32Array, names: Uint32Array): [from: number, to: number][] {
   const blocks: [number, number][] = [];
   const series = offsets.length - 1;
   for (let from = 0; from < series; ) {
     let to = from + 1;
-    while (to < series && offsets[to]! - offsets[from]! < valueBlockSamples) to++;
+    for (; to < series; to++) {
+      const samples = offsets[to]! - offsets[from]!;
+      const isInside = names[to] === names[to - 1] && samples < valueBlockSamples * 2;
+      if (samples >= valueBlockSamples && !isInside) break;
+    }
     blocks.push([from, to]);
     from = to;
   }
@@ -159,13 +166,13 @@ function commonStep(values: Float64Array): number {
   return common;
 }
 
-/** Columns of the series: fingerprint, name, type, unit, and an attribute for each label. */
+/** Columns of the series: fingerprint, name, type, unit, and an attribute for each label. Returns a number for each one's name. */
 function addSeries(
   image: ChunkImage,
   table: SeriesTable,
   series: Uint32Array,
   options: { sealed: boolean },
-): void {
+): Uint32Array {
   const add = columnsOf(image);
   const { offsets, bytes } = table.identities.texts();
   const source = byteSource(bytes);
@@ -199,6 +206,7 @@ function addSeries(
   for (const [key, draft] of byCount.slice(0, attributeColumnsMax)) addColumn("attribute", key, draft);
   const rest = byCount.slice(attributeColumnsMax);
   if (rest.length > 0) addColumn("rest", "", restAttribute(rest));
+  return name.codes;
 }
 
 /** Labels by key, which are found without a string for each. */

@@ -10,7 +10,7 @@ export interface CensusTables {
   yesterday: CensusDay;
 }
 
-export interface CensusDay {
+interface CensusDay {
   /** Days since the epoch. */
   day: number;
   /** Fingerprints, 0 where a slot is free: open addressing, at most half full. Shared memory. */
@@ -29,7 +29,7 @@ export class SeriesCensus {
   }
 
   /** Notes a series as active; returns why it cannot be, where it is one too many. */
-  admit(high: number, low: number, nowMs: number): string | undefined {
+  admit(high: number, low: number): string | undefined {
     const { today, yesterday, seriesMax } = this.#tables;
     const fingerprint = fingerprintOf(high, low);
     if (isIn(today, fingerprint)) return undefined;
@@ -37,8 +37,8 @@ export class SeriesCensus {
     const isKnown = isIn(yesterday, fingerprint);
     if (!isKnown && Atomics.add(today.counts, 1, 1) + Atomics.load(yesterday.counts, 0) >= seriesMax) {
       Atomics.sub(today.counts, 1, 1);
-      const cap = seriesMax.toLocaleString("en");
-      return `the series is new, and the store has its most active series already (${cap} seen today or yesterday, UTC ${utcDay(nowMs)})`;
+      const most = seriesMax.toLocaleString("en");
+      return `the series is new, and ${most} series, the most the store takes, were seen today or yesterday`;
     }
     const added = insert(today, fingerprint);
     if (added) Atomics.add(today.counts, 0, 1);
@@ -111,8 +111,4 @@ function insert({ slots }: CensusDay, fingerprint: bigint): boolean {
 
 function firstSlot(fingerprint: bigint, mask: number): number {
   return Number(BigInt.asUintN(32, fingerprint)) & mask;
-}
-
-function utcDay(nowMs: number): string {
-  return new Date(nowMs).toISOString().slice(0, 10);
 }

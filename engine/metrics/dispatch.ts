@@ -1,10 +1,11 @@
 /** Queries of samples over the scan threads: each takes a share of the series, so that it sees them whole and in order of time. */
 
+import type { Points } from "../aggregation.ts";
 import { type Dispatch, runWithin, scannedBy } from "../dispatch.ts";
 import { Failure } from "../failure.ts";
 import type { Step } from "../filter.ts";
 import { GroupTable } from "../groups.ts";
-import { callerRowsMax, resultBytesMax } from "../limits.ts";
+import { callerRowsMax, pointsMax, resultBytesMax } from "../limits.ts";
 import type {
   ChunkRef,
   Control,
@@ -18,8 +19,14 @@ import type {
 import type { TextVector } from "../text.ts";
 import { textAt, textCount } from "../text.ts";
 import type { MetricType } from "./sample.ts";
-import { increaseAgeNsMax, type SampleQuery, type SamplesAggregated } from "./samplequery.ts";
-import { SeriesPoints } from "./seriespoints.ts";
+import {
+  increaseAgeNsMax,
+  type SampleAggregate,
+  type SampleQuery,
+  type SamplesAggregated,
+  type SeriesKinds,
+} from "./samplequery.ts";
+import { type GatheredPoints, pointValues, SeriesPoints } from "./seriespoints.ts";
 import { checkLabel, labelFilter } from "./seriesselection.ts";
 
 const bucketNsMin = 1_000_000n;
@@ -68,17 +75,62 @@ export async function dispatchSamples(
   const bytesMax = Math.min(resultBytesMax, control.memoryBytesMax);
   const fields = Array.isArray(groupBy) ? groupBy.length : 1;
   const groups = new GroupTable(fields, bytesMax);
-  const texts = new GroupTable(1, bytesMax);
-  const points = new SeriesPoints(aggregate);
-  const kinds = { gauge: false, counter: false };
-  for (const answer of answers) {
-    const groupOf = numbersIn(groups, answer.labels, fields, answer.groups);
-    points.addAll(answer.points, groupOf, numbersIn(texts, answer.texts, 1, textCount(answer.texts)));
-    kinds.gauge ||= answer.kinds.gauge;
-    kinds.counter ||= answer.kinds.counter;
+  let groupsOfAnswers = 0;
+  const parts = answers.map(({ labels, points, groups: count, texts, kinds }): PointsPart => {
+    const isWanted = groupsWithPoints(points.groups, count);
+    groupsOfAnswers += isWanted.reduce((sum, wanted) => sum + wanted, 0);
+    return { points, groupOf: numbersIn(groups, labels, fields, isWanted), texts, kinds };
+  });
+  const count = parts.reduce((sum, { points }) => sum + points.groups.length, 0);
+  const isApart = groups.count === groupsOfAnswers && count <= pointsMax;
+  return {
+    groups: groups.count,
+    labels: groups.finish(),
+    points: isApart ? sideBySide(aggregate, parts) : joined(aggregate, parts, bytesMax),
+    kinds: {
+      gauge: parts.some(({ kinds }) => kinds.gauge),
+      counter: parts.some(({ kinds }) => kinds.counter),
+    },
+    scanned: scannedBy(answers),
+  };
+}
+
+/** The points of one thread; `groupOf` turns its numbers of groups into those of the answer. */
+interface PointsPart {
+  points: GatheredPoints;
+  groupOf: Uint32Array;
+  texts: TextVector;
+  kinds: SeriesKinds;
+}
+
+/** No group has points of two threads, as where each series is a group. */
+function sideBySide(aggregate: SampleAggregate, parts: readonly PointsPart[]): Points {
+  const count = parts.reduce((sum, { points }) => sum + points.groups.length, 0);
+  const groups = new Uint32Array(count);
+  const buckets = new Float64Array(count);
+  const values = new Float64Array(count);
+  let at = 0;
+  for (const { points, groupOf } of parts) {
+    for (let i = 0; i < points.groups.length; i++) groups[at + i] = groupOf[points.groups[i]!]!;
+    buckets.set(points.buckets, at);
+    values.set(pointValues(aggregate, points), at);
+    at += points.groups.length;
   }
-  const scanned = scannedBy(answers);
-  return { groups: groups.count, labels: groups.finish(), points: points.finish(), kinds, scanned };
+  return { groups, buckets, values: [values] };
+}
+
+function joined(aggregate: SampleAggregate, parts: readonly PointsPart[], bytesMax: number): Points {
+  const texts = new GroupTable(1, bytesMax);
+  const table = new SeriesPoints(aggregate);
+  for (const { points, groupOf, texts: own } of parts) {
+    table.addAll(points, groupOf, numbersIn(texts, own, 1, new Uint8Array(textCount(own)).fill(1)));
+  }
+  const gathered = table.gathered();
+  return {
+    groups: gathered.groups,
+    buckets: gathered.buckets,
+    values: [pointValues(aggregate, gathered)],
+  };
 }
 
 export async function dispatchMetricNames(
@@ -190,15 +242,23 @@ function isSmall(chunks: readonly ChunkRef[]): boolean {
   return rows <= callerRowsMax;
 }
 
-/** The same lists of texts have other numbers in other answers. */
+/** Which groups have points: series may have samples, but none in the range. */
+function groupsWithPoints(groups: Uint32Array, count: number): Uint8Array {
+  const has = new Uint8Array(count);
+  for (const group of groups) has[group] = 1;
+  return has;
+}
+
+/** The same lists of texts have other numbers in other answers. Lists that are not wanted get none. */
 function numbersIn(
   table: GroupTable,
   { offsets, bytes }: TextVector,
   fields: number,
-  count: number,
+  isWanted: Uint8Array,
 ): Uint32Array {
-  return Uint32Array.from({ length: count }, (_, group) => {
-    for (let text = group * fields; text < (group + 1) * fields; text++) {
+  return Uint32Array.from(isWanted, (wanted, list) => {
+    if (wanted === 0) return 0;
+    for (let text = list * fields; text < (list + 1) * fields; text++) {
       table.stage(bytes, offsets[text]!, offsets[text + 1]!);
     }
     return table.numberOfStaged();

@@ -66,7 +66,7 @@ export class SeriesRanges implements LabelRanges {
 }
 
 export interface SampleDraftOptions {
-  /** The clock that "a day ahead" is measured by, and that the census counts by. */
+  /** The clock that "a day ahead" is measured by. */
   nowMs: number;
   /** Series that the store has; without it none is refused for being one too many. */
   census?: SeriesCensus | undefined;
@@ -85,7 +85,6 @@ export class SampleDraft {
   #seriesOfAlias = new Int32Array(64);
   readonly #days = new Map<number, SampleColumns>();
   readonly #census: SeriesCensus | undefined;
-  readonly #nowMs: number;
   readonly #secondsMax: number;
   readonly #nanosMax: number;
   readonly #identity = new IdentityWriter();
@@ -96,7 +95,6 @@ export class SampleDraft {
   #rows = 0;
 
   constructor({ nowMs, census }: SampleDraftOptions) {
-    this.#nowMs = nowMs;
     this.#census = census;
     const timeNsMax = BigInt(Math.trunc(nowMs)) * 1_000_000n + futureNsMax;
     this.#secondsMax = Number(timeNsMax / 1_000_000_000n);
@@ -220,7 +218,7 @@ export class SampleDraft {
     }
     if (length > seriesBytesMax) return `name and labels together are longer than ${seriesBytesMax} bytes`;
     const { high, low } = hashWord(source.bytes, 0, length);
-    return this.#census?.admit(high, low, this.#nowMs);
+    return this.#census?.admit(high, low);
   }
 
   #timeRefusal(seconds: number, nanos: number): string | undefined {

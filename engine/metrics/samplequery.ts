@@ -15,7 +15,7 @@ export interface SampleQuery {
   steps: Step[];
   /** Labels that a group keeps; with `without`, all but those. */
   groupBy: Field[] | { without: string[] };
-  /** `increase`: every series is read as a counter; `declared`: as its type says. */
+  /** `increase`: every series is read as a counter; `declared`: as its type says, which is what its latest samples in the range declare. */
   of: "declared" | "increase";
   aggregate: SampleAggregate;
 }
@@ -23,7 +23,7 @@ export interface SampleQuery {
 /**
  * Over the values that the series of a group have in a bucket. A gauge's value for `sum`, `avg` and `stddev` is the average of its
  * samples, for `min`, `max` and `quantile` every sample is one; a counter's is its increase. `count`: series that have a value;
- * `distinct`: different texts of a label, without "", among series that have a sample.
+ * `distinct`: different texts of a label, but for "", among series that have a sample.
  */
 export type SampleAggregate =
   | { op: "count" | "sum" | "avg" | "min" | "max" | "stddev" }

@@ -1,12 +1,14 @@
 /** Which series there are: metrics, keys of labels and their texts, counted over the series that fall to one thread. */
+
 import { columnBytes, hasValue } from "../column.ts";
 import { checkCaps, checkControl } from "../control.ts";
 import { Failure } from "../failure.ts";
 import type { Filter } from "../filter.ts";
 import { GroupTable } from "../groups.ts";
 import { resultBytesMax } from "../limits.ts";
-import type { CensusTask, ChunkRef, DamagedChunk, Scanned, SeriesAnswer, SeriesTask } from "../protocol.ts";
+import type { CensusTask, ChunkRef, DamagedChunk, SeriesAnswer, SeriesTask } from "../protocol.ts";
 import { rangeInDay } from "../range.ts";
+import { noteSkipped, nothingScanned, type Scanned } from "../scanned.ts";
 import { damageOf, type OpenView, type Pause } from "../search.ts";
 import { SeriesCensus } from "./census.ts";
 import { FingerprintTable } from "./fingerprints.ts";
@@ -31,7 +33,7 @@ export async function countSeries(task: SeriesTask, open: OpenView, pause: Pause
     seen: new FingerprintTable(),
     texts: new GroupTable(1, Math.min(resultBytesMax, control.memoryBytesMax)),
     counts: [],
-    scanned: { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 },
+    scanned: nothingScanned(),
   };
   const damaged: DamagedChunk[] = [];
   for (const ref of task.chunks) {
@@ -53,7 +55,7 @@ function countChunk(counting: Counting, ref: ChunkRef, open: OpenView): void {
   const view = open(ref);
   try {
     if (!maySelect(view, task.name, filter)) {
-      scanned.chunksSkipped++;
+      noteSkipped(scanned, view.header);
       return;
     }
     const chunk = new SeriesView(view);
@@ -125,13 +127,13 @@ function keyReader(chunk: SeriesView): (place: number) => string[] {
 }
 
 /** Notes the series of a chunk as active; a chunk that cannot be read is left to the queries. */
-export function noteSeries({ chunk, tables, nowMs }: CensusTask, open: OpenView): void {
+export function noteSeries({ chunk, tables }: CensusTask, open: OpenView): void {
   const census = new SeriesCensus(tables);
   try {
     const view = open(chunk);
     try {
       const { fingerprints, series } = new SeriesView(view);
-      for (let i = 0; i < series; i++) census.admit(fingerprints[i * 2 + 1]!, fingerprints[i * 2]!, nowMs);
+      for (let i = 0; i < series; i++) census.admit(fingerprints[i * 2 + 1]!, fingerprints[i * 2]!);
     } finally {
       view.close();
     }

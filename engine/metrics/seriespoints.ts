@@ -1,8 +1,6 @@
 /** Points of an aggregation over series: what was gathered for each group and bucket, which parts of it on other threads can join. */
-import type { Points } from "../aggregation.ts";
-import { Failure } from "../failure.ts";
-import { pointsMax } from "../limits.ts";
-import { PairTable } from "./pairs.ts";
+import { PointTable } from "../points.ts";
+import { Quantiles, type QuantilesPart } from "../quantiles.ts";
 import type { SampleAggregate } from "./samplequery.ts";
 
 /** As it crosses threads. */
@@ -15,41 +13,46 @@ export interface GatheredPoints {
   firsts: Float64Array;
   /** Sum of the squared distances from the mean. */
   seconds: Float64Array;
-  /** Quantiles: every value, and the point that it belongs to. Distinct texts: the number of a text. */
-  members: Float64Array;
-  owners: Uint32Array;
+  quantiles: QuantilesPart | undefined;
+  /** Pairs of a point and the number of a text. */
+  textPoints: Uint32Array;
+  texts: Float64Array;
 }
+
+/** Values that are handed on together. */
+const segmentValues = 65_536;
 
 export class SeriesPoints {
   readonly #aggregate: SampleAggregate;
-  readonly #places = new PairTable();
+  readonly #places = new PointTable();
   #counts = new Float64Array(64);
   #firsts = new Float64Array(64);
   #seconds = new Float64Array(64);
-  #members = new Float64Array(64);
-  #owners = new Uint32Array(64);
-  #memberCount = 0;
+  readonly #quantiles: Quantiles | undefined;
+  /** Values that were not handed on yet, and their points. */
+  readonly #owners: Uint32Array;
+  readonly #values: Float64Array;
+  #pending = 0;
   /** Points and texts that belong together. */
-  readonly #texts = new PairTable();
+  readonly #texts = new PointTable();
 
   constructor(aggregate: SampleAggregate) {
     this.#aggregate = aggregate;
+    const isQuantile = aggregate.op === "quantile";
+    if (isQuantile) this.#quantiles = new Quantiles();
+    this.#owners = new Uint32Array(isQuantile ? segmentValues : 0);
+    this.#values = new Float64Array(isQuantile ? segmentValues : 0);
   }
 
   get byteLength(): number {
-    return (
-      this.#places.byteLength + this.#counts.length * 24 + this.#members.length * 12 + this.#texts.byteLength
-    );
+    const perPoint = this.#places.byteLength + this.#counts.length * 24;
+    return perPoint + (this.#quantiles?.byteLength ?? 0) + this.#texts.byteLength;
   }
 
   /** Place of the point, which is made if it is new. Throws Failure "limit". */
   place(group: number, bucket: number): number {
     const place = this.#places.place(group, bucket);
     if (place < this.#counts.length) return place;
-    if (place >= pointsMax) {
-      const problem = `the query gives more than ${pointsMax} points (groups times buckets)`;
-      throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
-    }
     this.#counts = longer(this.#counts);
     this.#firsts = longer(this.#firsts);
     this.#seconds = longer(this.#seconds);
@@ -59,44 +62,40 @@ export class SeriesPoints {
   /** Adds the value of a series; for distinct texts, the number of one. */
   add(place: number, value: number): void {
     const { op } = this.#aggregate;
-    if (op === "quantile" || op === "distinct") this.#addMember(place, value);
+    if (op === "quantile") this.#addValue(place, value);
+    else if (op === "distinct") this.#addText(place, value);
     else this.#join(place, 1, value, 0);
   }
 
   /** Adds what another thread gathered. `groupOf` and `textOf` turn its numbers into those of this table. */
   addAll(other: GatheredPoints, groupOf: Uint32Array, textOf: Uint32Array): void {
     const places = new Uint32Array(other.groups.length);
-    const isText = this.#aggregate.op === "distinct";
-    const hasMembers = isText || this.#aggregate.op === "quantile";
     for (let i = 0; i < places.length; i++) {
       places[i] = this.place(groupOf[other.groups[i]!]!, other.buckets[i]!);
-      if (!hasMembers) this.#join(places[i]!, other.counts[i]!, other.firsts[i]!, other.seconds[i]!);
     }
-    for (let i = 0; i < other.members.length; i++) {
-      const member = other.members[i]!;
-      this.#addMember(places[other.owners[i]!]!, isText ? textOf[member]! : member);
+    if (other.quantiles !== undefined) this.#quantiles!.join(other.quantiles, places);
+    else if (this.#aggregate.op === "distinct") {
+      for (let i = 0; i < other.texts.length; i++) {
+        this.#addText(places[other.textPoints[i]!]!, textOf[other.texts[i]!]!);
+      }
+    } else {
+      for (let i = 0; i < places.length; i++) {
+        this.#join(places[i]!, other.counts[i]!, other.firsts[i]!, other.seconds[i]!);
+      }
     }
   }
 
   gathered(): GatheredPoints {
     const { count } = this.#places;
+    const { groups: textPoints, buckets: texts } = this.#texts.finish();
     return {
-      groups: this.#places.first.slice(0, count),
-      buckets: this.#places.second.slice(0, count),
+      ...this.#places.finish(),
       counts: this.#counts.slice(0, count),
       firsts: this.#firsts.slice(0, count),
       seconds: this.#seconds.slice(0, count),
-      members: this.#members.slice(0, this.#memberCount),
-      owners: this.#owners.slice(0, this.#memberCount),
-    };
-  }
-
-  finish(): Points {
-    const { count } = this.#places;
-    return {
-      groups: this.#places.first.slice(0, count),
-      buckets: this.#places.second.slice(0, count),
-      values: [this.#values(count)],
+      quantiles: this.#quantilesPart(),
+      textPoints,
+      texts,
     };
   }
 
@@ -133,57 +132,66 @@ export class SeriesPoints {
     }
   }
 
-  #addMember(place: number, member: number): void {
-    if (this.#aggregate.op === "distinct") {
-      const known = this.#texts.count;
-      if (this.#texts.place(place, member) < known) return;
-    }
-    if (this.#memberCount === this.#members.length) {
-      this.#members = longer(this.#members);
-      const owners = new Uint32Array(this.#members.length);
-      owners.set(this.#owners);
-      this.#owners = owners;
-    }
-    this.#counts[place]!++;
-    this.#members[this.#memberCount] = member;
-    this.#owners[this.#memberCount++] = place;
+  #addValue(place: number, value: number): void {
+    if (this.#pending === segmentValues) this.#handOn();
+    this.#owners[this.#pending] = place;
+    this.#values[this.#pending++] = value;
   }
 
-  #values(count: number): Float64Array {
-    const { op } = this.#aggregate;
-    const counts = this.#counts.slice(0, count);
-    if (op === "count" || op === "distinct") return counts;
-    if (op === "quantile") return this.#quantiles(count, this.#aggregate.q);
-    const firsts = this.#firsts.slice(0, count);
-    if (op === "avg") return firsts.map((sum, i) => sum / counts[i]!);
-    if (op === "stddev") return counts.map((number, i) => Math.sqrt(this.#seconds[i]! / number));
-    return firsts;
+  /** The values point by point. */
+  #handOn(): void {
+    const owners = this.#owners.subarray(0, this.#pending);
+    const numberOf = new Int32Array(this.#places.count).fill(-1);
+    const places: number[] = [];
+    for (const owner of owners) if (numberOf[owner]! < 0) numberOf[owner] = places.push(owner) - 1;
+    const offsets = new Uint32Array(places.length + 1);
+    for (const owner of owners) offsets[numberOf[owner]! + 1]!++;
+    for (let i = 0; i < places.length; i++) offsets[i + 1]! += offsets[i]!;
+    const next = offsets.slice();
+    const values = new Float64Array(owners.length);
+    for (let i = 0; i < owners.length; i++) values[next[numberOf[owners[i]!]!]!++] = this.#values[i]!;
+    const segment = { places: Uint32Array.from(places), offsets, values };
+    this.#quantiles!.join({ kind: "kept", segments: [segment] }, everyPlace(this.#places.count));
+    this.#pending = 0;
   }
 
-  /** The value at rank q × (n − 1) of the sorted ones, between two ranks the line from one to the other. */
-  #quantiles(count: number, q: number): Float64Array {
-    const ends = new Uint32Array(count + 1);
-    for (let i = 0; i < this.#memberCount; i++) ends[this.#owners[i]! + 1]!++;
-    for (let point = 0; point < count; point++) ends[point + 1]! += ends[point]!;
-    const next = ends.slice();
-    const members = new Float64Array(this.#memberCount);
-    for (let i = 0; i < this.#memberCount; i++) members[next[this.#owners[i]!]!++] = this.#members[i]!;
-    const values = new Float64Array(count);
-    for (let point = 0; point < count; point++) {
-      values[point] = quantile(members.subarray(ends[point]!, ends[point + 1]!), q);
-    }
-    return values;
+  #addText(place: number, text: number): void {
+    const known = this.#texts.count;
+    if (this.#texts.place(place, text) === known) this.#counts[place]!++;
+  }
+
+  #quantilesPart(): QuantilesPart | undefined {
+    if (this.#pending > 0) this.#handOn();
+    return this.#quantiles?.finish();
   }
 }
 
-function quantile(values: Float64Array, q: number): number {
-  values.sort();
-  const rank = q * (values.length - 1);
-  const below = values[Math.floor(rank)]!;
-  const above = values[Math.ceil(rank)]!;
-  // NaN sorts last; a value that is none makes the whole none.
-  if (Number.isNaN(values.at(-1)!)) return Number.NaN;
-  return below === above ? below : below + (above - below) * (rank - Math.floor(rank));
+function quantileValues(part: QuantilesPart, q: number, points: number): Float64Array {
+  const quantiles = new Quantiles();
+  quantiles.join(part, everyPlace(points));
+  return quantiles.values([q], points)[0]!;
+}
+
+function everyPlace(points: number): Uint32Array {
+  return Uint32Array.from({ length: points }, (_, place) => place);
+}
+
+/** The values of the points. */
+export function pointValues(aggregate: SampleAggregate, gathered: GatheredPoints): Float64Array {
+  const { counts, firsts, seconds, quantiles } = gathered;
+  switch (aggregate.op) {
+    case "count":
+    case "distinct":
+      return counts;
+    case "quantile":
+      return quantileValues(quantiles!, aggregate.q, counts.length);
+    case "avg":
+      return firsts.map((sum, i) => sum / counts[i]!);
+    case "stddev":
+      return counts.map((count, i) => Math.sqrt(seconds[i]! / count));
+    default:
+      return firsts;
+  }
 }
 
 function longer(array: Float64Array): Float64Array<ArrayBuffer> {

@@ -72,11 +72,13 @@ export function describe(values: Float64Array, offsets: Uint32Array): DescribedV
 }
 
 function constant(own: Float64Array): DescribedValues | undefined {
+  if (own.length === 0) return { kind: ValueKind.raw, numbers: [], words: [] };
   const words = wordsOf(own);
   for (let i = 2; i < words.length; i += 2) {
     if (words[i] !== words[0] || words[i + 1] !== words[1]) return undefined;
   }
-  return { kind: ValueKind.constant, numbers: [own[0]!], words: [] };
+  // As words: a NaN in an array of numbers loses its payload.
+  return { kind: ValueKind.constant, numbers: [], words: [words[0]!, words[1]!] };
 }
 
 function varied(own: Float64Array, series: number, likes: readonly Like[]): DescribedValues {

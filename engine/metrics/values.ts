@@ -140,12 +140,12 @@ class ValueReader {
   }
 
   #constant(from: number, to: number): void {
-    const bits = wordsOf(this.#numbers);
-    const at = this.#numberAt++;
+    const low = this.#word();
+    const high = this.#word();
     const words = this.#words;
     for (let i = from; i < to; i++) {
-      words[i * 2] = bits[at * 2]!;
-      words[i * 2 + 1] = bits[at * 2 + 1]!;
+      words[i * 2] = low;
+      words[i * 2 + 1] = high;
     }
   }
 

@@ -5,6 +5,8 @@ import type { Action } from "../alert-event.ts";
 export interface Alert {
   metadata: { id: string; name: string; description?: string | undefined };
   investigateOnFire?: boolean | undefined;
+  /** Whose rights its queries have, as text: alerts share a query where it is the same. */
+  readsAs?: string;
   timeseries: {
     /** `bucketSize` is in whole seconds. */
     expression: { svcQLTimeseries: { query: string; bucketSize: number } };
@@ -60,7 +62,7 @@ export function breaches(value: number, { operators }: StaticRule): boolean {
   return operators.every(({ operator, threshold }) => holds[operator](value, threshold));
 }
 
-export function queryOf(alert: Alert): { query: string; bucketSeconds: number } {
+export function queryOf(alert: ConfiguredAlert): { query: string; bucketSeconds: number } {
   const { query, bucketSize } = alert.timeseries.expression.svcQLTimeseries;
   return { query, bucketSeconds: bucketSize };
 }

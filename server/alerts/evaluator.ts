@@ -25,6 +25,8 @@ export interface AskedSeries {
   /** Inclusive. */
   endMs: number;
   bucketSeconds: number;
+  /** Of the alerts that ask; "" where they do not say. */
+  readsAs: string;
 }
 
 /** What is known of a query before it runs. Throws an Error for people where it is none. */
@@ -196,6 +198,7 @@ export class Evaluator {
 
   #joinGroup(subject: Subject, nowMs: number): void {
     const { query, bucketSeconds } = queryOf(subject.alert);
+    const { readsAs = "" } = subject.alert;
     const key = groupKey(subject);
     let group = this.#groups.get(key);
     if (group === undefined) {
@@ -203,7 +206,12 @@ export class Evaluator {
       if (shape === undefined) return;
       const grid = gridOf(bucketSeconds, this.#options.delayMs, shape.selector);
       const { unlabelled } = shape;
-      group = { query, bucketSeconds, grid, unlabelled, subjects: new Set(), dueMs: nowMs, isRunning: false };
+      group = {
+        ...{ query, bucketSeconds, readsAs, grid, unlabelled },
+        subjects: new Set(),
+        dueMs: nowMs,
+        isRunning: false,
+      };
       this.#groups.set(key, group);
     }
     group.subjects.add(subject);
@@ -277,11 +285,11 @@ export class Evaluator {
     }
   }
 
-  async #read({ query, bucketSeconds }: Group, { fromMs, toMs }: BucketRange): Promise<Answer> {
+  async #read({ query, bucketSeconds, readsAs }: Group, { fromMs, toMs }: BucketRange): Promise<Answer> {
     if (fromMs >= toMs) return { series: [], queryMs: 0 };
     const begunMs = performance.now();
     this.#metrics.queries.add();
-    const asked = { query, startMs: fromMs, endMs: toMs - 1, bucketSeconds };
+    const asked = { query, startMs: fromMs, endMs: toMs - 1, bucketSeconds, readsAs };
     const series = await within(evaluationTimeoutMs, (signal) => this.#options.query(asked, signal));
     const queryMs = performance.now() - begunMs;
     this.#metrics.querySeconds.observe(queryMs / 1000);

@@ -3,10 +3,11 @@ import { queryOf } from "./alert.ts";
 import { bucketDueMs, type Grid, gridDueMs } from "./grid.ts";
 import type { BucketRange, Subject } from "./subject.ts";
 
-/** Alerts whose query and bucket size are the same. */
+/** Alerts whose query, bucket size and rights are the same. */
 export interface Group {
   query: string;
   bucketSeconds: number;
+  readsAs: string;
   grid: Grid;
   unlabelled: boolean;
   subjects: Set<Subject>;
@@ -16,7 +17,7 @@ export interface Group {
 
 export function groupKey({ alert }: Subject): string {
   const { query, bucketSeconds } = queryOf(alert);
-  return `${bucketSeconds} ${query}`;
+  return JSON.stringify([bucketSeconds, query, alert.readsAs]);
 }
 
 export function nextDue(group: Group, head: number, nowMs: number): number {

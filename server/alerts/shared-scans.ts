@@ -1,7 +1,7 @@
 /** Scans of evaluations: equal ones run once, and those that differ only in the texts of some fields run as one. */
 import { type Aggregated, type AggregateQuery, Failure } from "../../engine/index.ts";
-import type { SeriesStore } from "../../query/index.ts";
 import type { Counter, Metrics } from "../metrics.ts";
+import type { Searchable } from "../searchable.ts";
 import { familyMin, scansInFlightMax } from "./limits.ts";
 import { answersOf, familyQuery, type Member, memberOf } from "./scan-family.ts";
 import { Turnstile } from "./turnstile.ts";
@@ -10,8 +10,8 @@ import { Turnstile } from "./turnstile.ts";
 const keptMs = 5_000;
 const keptMax = 4_096;
 
-type Limits = Parameters<SeriesStore["aggregate"]>[1];
-type SampleQuery = Parameters<SeriesStore["aggregateSamples"]>[0];
+type Limits = Parameters<Searchable["aggregate"]>[1];
+type SampleQuery = Parameters<Searchable["aggregateSamples"]>[0];
 
 interface Waiting {
   query: AggregateQuery;
@@ -20,14 +20,14 @@ interface Waiting {
   resolve: (answer: Aggregated | Promise<Aggregated>) => void;
 }
 
-export class SharedScans implements SeriesStore {
-  readonly #store: SeriesStore;
+export class SharedScans implements Searchable {
+  readonly #store: Searchable;
   readonly #scans: Counter;
   readonly #turnstile = new Turnstile(scansInFlightMax);
   readonly #kept = new Map<string, { answer: Promise<Aggregated>; untilMs: number }>();
   #waiting: Waiting[] = [];
 
-  constructor(store: SeriesStore, metrics: Metrics) {
+  constructor(store: Searchable, metrics: Metrics) {
     this.#store = store;
     this.#scans = metrics.counter(
       "svc_alert_scans_total",
@@ -42,22 +42,30 @@ export class SharedScans implements SeriesStore {
     });
   }
 
-  aggregateSamples(query: SampleQuery, limits?: Limits): ReturnType<SeriesStore["aggregateSamples"]> {
+  aggregateSamples(query: SampleQuery, limits?: Limits): ReturnType<Searchable["aggregateSamples"]> {
     return this.#shared(["samples", query], () => {
       this.#scans.add(1, { run: "alone" });
       return this.#turnstile.pass(() => this.#store.aggregateSamples(query, limits));
     });
   }
 
-  metricNames(...args: Parameters<SeriesStore["metricNames"]>): ReturnType<SeriesStore["metricNames"]> {
+  search(...args: Parameters<Searchable["search"]>): ReturnType<Searchable["search"]> {
+    return this.#store.search(...args);
+  }
+
+  countFields(...args: Parameters<Searchable["countFields"]>): ReturnType<Searchable["countFields"]> {
+    return this.#store.countFields(...args);
+  }
+
+  metricNames(...args: Parameters<Searchable["metricNames"]>): ReturnType<Searchable["metricNames"]> {
     return this.#store.metricNames(...args);
   }
 
-  seriesLabels(...args: Parameters<SeriesStore["seriesLabels"]>): ReturnType<SeriesStore["seriesLabels"]> {
+  seriesLabels(...args: Parameters<Searchable["seriesLabels"]>): ReturnType<Searchable["seriesLabels"]> {
     return this.#store.seriesLabels(...args);
   }
 
-  attributeKeys(...args: Parameters<SeriesStore["attributeKeys"]>): ReturnType<SeriesStore["attributeKeys"]> {
+  attributeKeys(...args: Parameters<Searchable["attributeKeys"]>): ReturnType<Searchable["attributeKeys"]> {
     return this.#store.attributeKeys(...args);
   }
 

@@ -62,6 +62,12 @@ const flags = {
     defaultSays: "a quarter of the machine's",
     parse: one(parseSize),
   },
+  "metric-series": {
+    value: "N",
+    help: "series of metrics that may be active: seen today or yesterday; samples of more are refused",
+    default: "1000000",
+    parse: one((text: string) => parseInteger(text, 1, 100_000_000)),
+  },
   "scan-threads": { ...threads, help: "threads that search", defaultSays: "one a core" },
   "ingest-threads": { ...threads, help: "threads that read what is sent", defaultSays: "half of the cores" },
   ...notifyFlags,
@@ -111,6 +117,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     ...(retention === null ? {} : { retentionAgeMs: retention }),
     ...(retentionBytes === null ? {} : { retentionBytes }),
     ...(columnCacheBytes === null ? {} : { columnCacheBytes }),
+    metricSeriesMax: settings["metric-series"],
     ...(scanThreads === null ? {} : { scanThreads }),
     ...(ingestThreads === null ? {} : { ingestThreads }),
     log: (level: string, message: string) => {

@@ -45,7 +45,7 @@ const webhook = fixed({
   }),
 });
 
-export const operators = [
+const operators = [
   "greaterThan",
   "greaterThanOrEqual",
   "lessThan",
@@ -76,8 +76,7 @@ const rule = fixed({
     .optional(),
 });
 
-/** What alerts and their Kubernetes form share. */
-export const alertTimeseries = fixed({
+const alertTimeseries = fixed({
   expression: fixed({
     svcQLTimeseries: fixed({ query: longText, bucketSize: positive.max(bucketSecondsMax) }),
   }),

@@ -1,7 +1,7 @@
 /** The resources of one kind, in the control-plane state: atomic writes, one after the other for each id. */
 
 import { randomBytes } from "node:crypto";
-import type { Json, State, StateChange } from "../../engine/index.ts";
+import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
 import type { Caller } from "../route.ts";
 import { Refusal } from "../route.ts";
 import type { Audit } from "./audit.ts";
@@ -52,8 +52,14 @@ export class Collection<T> {
     this.#options = options;
   }
 
+  /** One whose stored value was damaged counts as absent, so that it can be written anew; the damage is reported elsewhere. */
   get(id: string): Stored<T> | undefined {
-    return this.#options.state.get(this.#options.table, id) as Stored<T> | undefined;
+    try {
+      return this.#options.state.get(this.#options.table, id) as Stored<T> | undefined;
+    } catch (error) {
+      if (error instanceof Failure && error.kind === "damage") return undefined;
+      throw error;
+    }
   }
 
   /** In the order of ids. */

@@ -3,8 +3,9 @@
 import * as z from "zod";
 import type { LogRow, State } from "../../engine/index.ts";
 import { changesBurstMax, changesPerSecondMax } from "../limits.ts";
-import type { Route, ServerRequest } from "../route.ts";
+import type { Caller, Route, ServerRequest } from "../route.ts";
 import { jsonReply } from "../route.ts";
+import type { Searchable } from "../searchable.ts";
 import { fixed } from "../shape.ts";
 import { managedKinds, type Verb } from "./access-rule.ts";
 import { Audit } from "./audit.ts";
@@ -23,7 +24,9 @@ import {
 import type { Stored } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";
 import { mayUseManaged } from "./grants.ts";
+import { isBound, readable } from "./narrowing.ts";
 import { RateBound } from "./rate-bound.ts";
+import { readableStore } from "./readable-store.ts";
 import type { Resource, ResourceEdge } from "./resource-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import { tokenRoutes } from "./token-routes.ts";
@@ -44,6 +47,8 @@ export interface Control {
   collections: Collections;
   audit: Audit;
   routes: Route[];
+  /** The store as the caller sees it. */
+  storeFor(store: Searchable, caller: Caller): Searchable;
   close(): Promise<void>;
 }
 
@@ -61,6 +66,11 @@ export function openControl(options: ControlOptions): Control {
     collections,
     audit,
     routes: routesOf(options, collections, audit),
+    storeFor: (store, caller) => {
+      if (!isBound(caller)) return store;
+      const rules = collections.telemetryRules.list().map(([, { value }]) => value);
+      return readableStore(store, (signal) => readable(caller, rules, signal));
+    },
     close: async () => {
       clearInterval(timer);
       await audit.close();
@@ -84,7 +94,7 @@ function routesOf({ tokens, now, syncDashboards }: ControlOptions, all: Collecti
     ...of(webhookResource(all)),
     ...of(silenceResource(all)),
     ...of(ingestionRuleResource(all)),
-    ...tokenRoutes({ tokens, audit, now, isEnvironment }),
+    ...tokenRoutes({ tokens, audit, now, rate: edge.rate, isEnvironment }),
     ...of(groupResource(all)),
     ...of(telemetryRuleResource(all)),
     ...of(resourceRuleResource(all)),

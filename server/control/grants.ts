@@ -3,11 +3,9 @@
 import type { Caller } from "../route.ts";
 import type { ManagedKind, ResourceRule, Verb } from "./access-rule.ts";
 import type { ManagedPlace } from "./collection.ts";
+import { isBound } from "./narrowing.ts";
 
-/**
- * Whether the caller may do this with a managed resource. A caller that no group binds has what the role allows; so has an
- * admin.
- */
+/** Whether the caller may do this with a managed resource, as far as rules have a say. */
 export function mayUseManaged(
   caller: Caller,
   rules: readonly ResourceRule[],
@@ -15,8 +13,8 @@ export function mayUseManaged(
   verb: Verb,
   place: ManagedPlace,
 ): boolean {
-  const { groups } = caller;
-  if (groups === null || caller.role === "admin") return true;
+  if (!isBound(caller)) return true;
+  const groups = caller.groups ?? [];
   return rules.some((rule) => {
     if (!rule.groups.some((group) => groups.includes(group))) return false;
     return grants(rule, kind, verb, place);

@@ -12,13 +12,18 @@ const ruleSignalOf: Readonly<Record<Signal, RuleSignal>> = {
   kubernetes_resources: "kubernetesResources",
 };
 
+/** Whether rules say what the caller may see. A caller that no group binds has what the role allows; so has an admin. */
+export function isBound({ groups, role }: Caller): boolean {
+  return groups !== null && role !== "admin";
+}
+
 /**
- * The rows of a signal that the caller may read. A caller that no group binds, and an admin, may read all; a member reads what a
- * rule of one of its groups grants, and without any such rule nothing.
+ * The rows of a signal that the caller may read: a member of groups reads what a rule of one of them grants, and without any such
+ * rule nothing.
  */
 export function readable(caller: Caller, rules: readonly TelemetryRule[], signal: Signal): Filter {
-  const { groups } = caller;
-  if (groups === null || caller.role === "admin") return { kind: "always" };
+  if (!isBound(caller)) return { kind: "always" };
+  const groups = caller.groups ?? [];
   const grants = rules
     .filter((rule) => rule.groups.some((group) => groups.includes(group)))
     .flatMap((rule) => grantsOf(rule, signal));

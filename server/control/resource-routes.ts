@@ -2,10 +2,10 @@
 
 import * as z from "zod";
 import { jsonBody, parseJsonBody } from "../json-body.ts";
-import { pageDefault, pageMax } from "../limits.ts";
+import { pageCharactersMax, pageDefault, pageMax } from "../limits.ts";
 import { suggestion } from "../nearest.ts";
 import type { Permission, Reply, Route, RouteDescription, ServerRequest } from "../route.ts";
-import { jsonReply, Refusal } from "../route.ts";
+import { jsonHeaders, jsonReply, Refusal } from "../route.ts";
 import { checked, fixed } from "../shape.ts";
 import type { Verb } from "./access-rule.ts";
 import type { Collection, Stored } from "./collection.ts";
@@ -246,17 +246,24 @@ function list<T>(resource: Resource<T>, edge: ResourceEdge, request: ServerReque
   const { limit, after } = pageOf(request.query);
   const stored = resource.collection.list();
   const first = after === null ? 0 : stored.findIndex(([at]) => at > after);
-  const found: unknown[] = [];
+  const found: string[] = [];
+  let characters = 0;
   let last = "";
   for (const [at, one] of first < 0 ? [] : stored.slice(first)) {
     if (!isReadable(resource, edge, request, one)) continue;
-    if (found.length === limit) {
-      return jsonReply({ [resource.plural]: found, cursor: Buffer.from(last).toString("base64url") });
-    }
-    found.push((resource.listed ?? resource.shown)?.(one.value) ?? one.value);
+    if (found.length === limit || characters > pageCharactersMax) return pageReply(resource, found, last);
+    const text = JSON.stringify((resource.listed ?? resource.shown)?.(one.value) ?? one.value);
+    characters += text.length;
+    found.push(text);
     last = at;
   }
-  return jsonReply({ [resource.plural]: found });
+  return pageReply(resource, found, null);
+}
+
+/** `last`: the id that the next page begins behind; null where there is none. */
+function pageReply<T>({ plural }: Resource<T>, found: readonly string[], last: string | null): Reply {
+  const cursor = last === null ? "" : `,"cursor":"${Buffer.from(last).toString("base64url")}"`;
+  return { status: 200, headers: jsonHeaders, body: `{"${plural}":[${found.join(",")}]${cursor}}\n` };
 }
 
 /** Throws Refusal 400 for parameters that are none. */

@@ -1,4 +1,4 @@
-/** /api/v1/tokens: create, list, read, revoke. */
+/** /api/v1/tokens: create, list, read, change, revoke. */
 
 import * as z from "zod";
 import { jsonBody, parseJsonBody } from "../json-body.ts";
@@ -7,20 +7,31 @@ import type { Reply, Route, ServerRequest } from "../route.ts";
 import { jsonReply, Refusal, roles } from "../route.ts";
 import { checked, fixed, nameText } from "../shape.ts";
 import type { Audit, AuditedChange } from "./audit.ts";
+import type { RateBound } from "./rate-bound.ts";
 import type { TokenRecord, Tokens } from "./tokens.ts";
 
 const permission = "manage tokens";
 const deadlineMs = 10_000;
 
-const newToken = fixed({
-  role: z.enum(roles),
+const changeable = {
   /** The role, where none is sent. */
   name: nameText.optional(),
-  /** Unix milliseconds. */
-  expiresAt: z.unknown().optional().meta({ type: "integer" }),
+  /** Unix milliseconds; null, as left out: never. */
+  expiresAt: z
+    .unknown()
+    .optional()
+    .meta({ type: ["integer", "null"] }),
   groups: z.array(nameText).max(listedMax).optional(),
+};
+
+const newToken = fixed({
+  ...changeable,
+  role: z.enum(roles),
   environment: nameText.optional(),
 });
+
+/** Role and environment are a token's for life. */
+const changedToken = fixed(changeable);
 
 const token = z
   .strictObject({
@@ -39,6 +50,7 @@ export interface TokenEdge {
   tokens: Tokens;
   audit: Audit;
   now: () => number;
+  rate: RateBound;
   isEnvironment(name: string): boolean;
 }
 
@@ -59,7 +71,7 @@ export function tokenRoutes(edge: TokenEdge): Route[] {
         tag,
         request: newToken,
         response: token.extend({ token: z.string() }),
-        errors: [413, 415],
+        errors: [413, 415, 429],
       },
       answer: (request) => create(edge, request),
     },
@@ -83,13 +95,27 @@ export function tokenRoutes(edge: TokenEdge): Route[] {
     },
     {
       ...shape,
+      method: "PUT",
+      path: one,
+      body: jsonBody,
+      description: {
+        summary: "Gives a token another name, expiry and groups; what is left out is as in a new one",
+        tag,
+        request: changedToken,
+        response: token,
+        errors: [404, 413, 415, 429],
+      },
+      answer: (request) => change(edge, request),
+    },
+    {
+      ...shape,
       method: "DELETE",
       path: one,
       description: {
         summary: "Refuses the token from now on",
         tag,
         response: fixed({ id: z.string() }),
-        errors: [404, 409],
+        errors: [404, 429],
       },
       answer: (request) => revoke(edge, request),
     },
@@ -98,6 +124,7 @@ export function tokenRoutes(edge: TokenEdge): Route[] {
 
 async function create(edge: TokenEdge, request: ServerRequest): Promise<Reply> {
   const { tokens, audit } = edge;
+  edge.rate.spend(request.caller);
   const sent = checked(newToken, parseJsonBody(request), "");
   const { role, name = role, groups, environment } = sent;
   const expiresAtMs = expiryOf(sent.expiresAt, edge.now());
@@ -133,7 +160,22 @@ function expiryOf(sent: unknown, nowMs: number): number | null {
   return checked(shape, sent, "expiresAt");
 }
 
-async function revoke({ tokens, audit }: TokenEdge, request: ServerRequest): Promise<Reply> {
+async function change({ tokens, audit, rate, now }: TokenEdge, request: ServerRequest): Promise<Reply> {
+  rate.spend(request.caller);
+  const sent = checked(changedToken, parseJsonBody(request), "");
+  const before = known(tokens, request);
+  const { name = before.role, groups } = sent;
+  const { groups: _, ...kept } = before;
+  const expiresAtMs = expiryOf(sent.expiresAt, now());
+  const record = { ...kept, name, expiresAtMs, ...(groups === undefined ? {} : { groups }) };
+  await tokens.change(record, (changes, write) =>
+    audit.commit(changeOf("updated", record, request), changes, write),
+  );
+  return jsonReply(shownToken(record, tokens));
+}
+
+async function revoke({ tokens, audit, rate }: TokenEdge, request: ServerRequest): Promise<Reply> {
+  rate.spend(request.caller);
   const record = known(tokens, request);
   await tokens.revoke([record.id], (changes, write) =>
     audit.commit(changeOf("deleted", record, request), changes, write),

@@ -82,6 +82,15 @@ export class Tokens {
     this.#records.set(record.id, record);
   }
 
+  /** Writes a record anew; the secret stays. What it takes away is taken at once, before the disk has it. */
+  async change(
+    record: TokenRecord,
+    commit: (changes: StateChange[], write: Writing) => Promise<void>,
+  ): Promise<void> {
+    this.#records.set(record.id, record);
+    await commit([addition(record)], (changes) => this.#state.write(changes));
+  }
+
   /** The tokens are refused from this moment on, before the disk has it. */
   async revoke(
     ids: readonly string[],

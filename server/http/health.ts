@@ -1,8 +1,8 @@
 /** Whether the server lives, takes writes, and what it has done. */
 
 import type { Metrics } from "../metrics.ts";
-import type { Route } from "../route.ts";
-import { jsonReply } from "../route.ts";
+import type { Caller, Route } from "../route.ts";
+import { jsonReply, Refusal } from "../route.ts";
 
 const deadlineMs = 5_000;
 
@@ -12,7 +12,12 @@ export function healthRoutes(notReady: () => string | null, metrics: Metrics): R
   return [
     { ...route, path: "/health", permission: null, answer: async () => jsonReply({ status: "ok" }) },
     { ...route, path: "/ready", permission: null, answer: async () => readiness(notReady()) },
-    { ...route, path: "/metrics", permission: "search", answer: async () => metricsReply(metrics) },
+    {
+      ...route,
+      path: "/metrics",
+      permission: "search",
+      answer: async ({ caller }) => metricsReply(metrics, caller),
+    },
   ];
 }
 
@@ -21,7 +26,11 @@ function readiness(reason: string | null) {
   return jsonReply({ status: "not ready", error: reason }, 503, { "Retry-After": "5" });
 }
 
-function metricsReply(metrics: Metrics) {
+/** They count the rows of everybody. */
+function metricsReply(metrics: Metrics, { groups, role }: Caller) {
+  if (groups !== null && role !== "admin") {
+    throw new Refusal(403, "members of groups may not read metrics of the server: they count all rows");
+  }
   const headers = { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" };
   return { status: 200, headers, body: metrics.text() };
 }

@@ -42,7 +42,7 @@ const fields = new Set([...sharedFields, ...Object.keys(fieldsOfType)]);
 
 /** `text` is one JSON object. Throws RowProblem. */
 export function readMetricRow(text: string, arrivalNs: bigint): ReadSamples {
-  return readJsonRow(text, (json, onNumber) => {
+  return readJsonRow(quotedNumbers(text), (json, onNumber) => {
     const timeNs = timeOf(json, onNumber);
     const type = typeOf(json);
     checkFields(json, type);
@@ -123,7 +123,17 @@ const specialNumbers: Readonly<Record<string, number>> = {
   NaN: Number.NaN,
   "+Inf": Number.POSITIVE_INFINITY,
   "-Inf": Number.NEGATIVE_INFINITY,
+  Infinity: Number.POSITIVE_INFINITY,
+  "-Infinity": Number.NEGATIVE_INFINITY,
 };
+
+/** `NaN` and `Infinity` are no JSON, but what Python's `json.dumps` writes: texts are taken as they are, the rest is put in quotes. */
+function quotedNumbers(text: string): string {
+  if (!text.includes("NaN") && !text.includes("Infinity")) return text;
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/g, (found) =>
+    found.startsWith('"') ? found : `"${found}"`,
+  );
+}
 
 function gaugeValue({ value }: Json): number {
   if (typeof value === "string" && Object.hasOwn(specialNumbers, value)) return specialNumbers[value]!;

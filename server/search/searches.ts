@@ -1,17 +1,19 @@
 /** What all searches share: how many may run, how long, and what is counted of them. */
 
 import { performance } from "node:perf_hooks";
-import type { QueryLimits, Store } from "../../engine/index.ts";
+import type { QueryLimits } from "../../engine/index.ts";
 import { QueryError } from "../../query/index.ts";
 import { type Fields, integerField, isGiven, stringField } from "../fields.ts";
 import { jsonBody, parseJsonBody } from "../json-body.ts";
 import { searchesInFlightMax, timeMsMax } from "../limits.ts";
 import type { Counter, Histogram, Metrics } from "../metrics.ts";
-import type { Reply, Route, ServerRequest } from "../route.ts";
+import type { Caller, Reply, Route, ServerRequest } from "../route.ts";
 import { Refusal } from "../route.ts";
+import type { Searchable } from "../searchable.ts";
 
 export interface SearchOptions {
-  store: Store;
+  /** The store as the caller sees it. */
+  storeFor(caller: Caller): Searchable;
   metrics: Metrics;
   /** A search that takes longer is given up with 503. */
   deadlineMs: number;
@@ -34,7 +36,7 @@ export interface AddressedSearch<Query> extends Answering<Query> {
 }
 
 interface Answering<Query> {
-  answer(store: Store, query: Query, limits: QueryLimits): Promise<Reply>;
+  answer(store: Searchable, query: Query, limits: QueryLimits): Promise<Reply>;
 }
 
 const timeRange = { min: 0, max: timeMsMax, expected: "an integer, Unix time in milliseconds" };
@@ -66,7 +68,7 @@ export class Searches {
       permission: "search",
       body: jsonBody,
       deadlineMs: this.#options.deadlineMs + deadlineSlackMs,
-      answer: (request) => this.#answer(kind, () => kind.read(parseJsonBody(request)), request.signal),
+      answer: (request) => this.#answer(kind, () => kind.read(parseJsonBody(request)), request),
     };
   }
 
@@ -79,12 +81,16 @@ export class Searches {
       deadlineMs: this.#options.deadlineMs + deadlineSlackMs,
       answer: (request) => {
         const read = () => kind.readAddress(request.params, request.query);
-        return this.#answer(kind, read, request.signal);
+        return this.#answer(kind, read, request);
       },
     };
   }
 
-  async #answer<Query>(kind: Answering<Query>, read: () => Query, abort: AbortSignal): Promise<Reply> {
+  async #answer<Query>(
+    kind: Answering<Query>,
+    read: () => Query,
+    { caller, signal: abort }: ServerRequest,
+  ): Promise<Reply> {
     const query = read();
     if (this.#inFlight >= searchesInFlightMax) {
       throw new Refusal(429, `${searchesInFlightMax} searches are running; try again`, {
@@ -96,7 +102,8 @@ export class Searches {
       this.#inFlight--;
     };
     try {
-      const { deadlineMs, memoryBytes, store } = this.#options;
+      const { deadlineMs, memoryBytes } = this.#options;
+      const store = this.#options.storeFor(caller);
       const limits = { deadlineMs, memoryBytes, abort };
       const reply = await this.#timed(() => kind.answer(store, query, limits));
       return { ...reply, onEnd };

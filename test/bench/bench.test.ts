@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { answerDifference, answerHash, rowAnswer, topAnswer } from "../../bench/answer.ts";
+import { answerDifference, answerHash, rowAnswer, topAnswer, valueAnswer } from "../../bench/answer.ts";
 import { missedAims } from "../../bench/check.ts";
 import { questionShapes } from "../../bench/question.ts";
 import type { Report } from "../../bench/report.ts";
@@ -60,6 +60,43 @@ describe("the benchmark, on a few rows and without peers", () => {
   });
 });
 
+describe("the benchmark of spans and metrics, on a few rows and without peers", () => {
+  const kinds = ["tracesByHour", "gaugeAverage", "seriesIncrease"];
+  let dir = "";
+  let report: Report;
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "svc-bench-"));
+    const json = join(dir, "report.json");
+    const files = ["--json", json, "--data", join(dir, "data"), "--train-ticket", join(dir, "none")];
+    const few = ["--rows", "6_000", "--rounds", "1", "--peers", "none", "--only", kinds.join(",")];
+    await run(process.execPath, [main, ...few, ...files]);
+    report = JSON.parse(await readFile(json, "utf8"));
+  }, 120_000);
+  afterAll(() => rm(dir, { recursive: true }));
+
+  test("asks each set its own questions", () => {
+    const asked = report.sets.map(({ name, rows, systems }) => ({
+      name,
+      rows,
+      kinds: systems[0]!.queries.map(({ kind }) => kind),
+    }));
+    expect(asked).toEqual([
+      { name: "spans", rows: 6000, kinds: ["tracesByHour"] },
+      { name: "gauges", rows: 3000, kinds: ["gaugeAverage"] },
+      { name: "counters", rows: 3000, kinds: ["seriesIncrease"] },
+    ]);
+  });
+
+  test("gets an answer to each", () => {
+    for (const { systems } of report.sets) {
+      for (const { warmMs, failure } of systems[0]!.queries) {
+        expect(failure).toBeUndefined();
+        expect(warmMs.median).toBeGreaterThan(0);
+      }
+    }
+  });
+});
+
 describe("answers", () => {
   const row = (timeNs: bigint, message: string, attributes: [string, string][] = []) => ({
     timeNs,
@@ -84,6 +121,15 @@ describe("answers", () => {
     const groups = [[["a"], 0, 9] as const, [["b"], 0, 5] as const];
     expect(topAnswer(groups, 2)).toEqual(topAnswer([groups[0]!, [["c"], 0, 5]], 2));
     expect(topAnswer(groups, 3)).toHaveLength(2);
+  });
+
+  test("of calculated values agree whatever the order of their numbers, and tell others apart", () => {
+    const answer = (value: number) => valueAnswer([[["a"], 0, value]]);
+    expect(answer(0.1 + 0.2 + 0.3)).toEqual(answer(0.3 + 0.2 + 0.1));
+    // Halves of the last digit that is kept: each system may come out on another side.
+    expect(answer(43.75042645)).toEqual(answer(43.75042645 + 7e-15));
+    expect(answer(43.75042645)).toEqual(answer(43.75042645 - 7e-15));
+    expect(answer(1.00000001)).not.toEqual(answer(1));
   });
 
   test("that differ are shown, each side's lines with its sign", () => {

@@ -3,7 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { trainTicketDayRows, trainTicketRows } from "../../bench/trainticket.ts";
+import {
+  trainTicketDayRows,
+  trainTicketRows,
+  trainTicketSamples,
+  trainTicketSpans,
+} from "../../bench/trainticket.ts";
 import type { GeneratedRow } from "../../fixtures/row.ts";
 
 const traceA = "6f3cbf058c2765548a39ad724905d6a1";
@@ -64,5 +69,56 @@ describe("the day of Train Ticket, repeated", () => {
     expect(first).toBe(second);
     expect(first).not.toBe(uuid);
     expect(first).toMatch(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  });
+});
+
+describe("the day's spans and samples, repeated", () => {
+  let dir = "";
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "svc-train-ticket-"));
+  });
+  afterAll(() => rm(dir, { recursive: true }));
+
+  const fileOf = async (row: unknown, more = ""): Promise<string> => {
+    const file = join(dir, "rows.jsonl.gz");
+    await writeFile(file, gzipSync(`${JSON.stringify(row)}\n${more}`));
+    return file;
+  };
+  async function all<T>(batches: AsyncIterable<T[]>): Promise<T[]> {
+    const rows: T[] = [];
+    for await (const batch of batches) rows.push(...batch);
+    return rows;
+  }
+
+  test("spans come later in every copy, with ids of their own, and last as long", async () => {
+    const span = {
+      traceId: traceA,
+      spanId: "37d8fe439ba5bef1",
+      parentSpanId: "",
+      name: "/*",
+      startTimeUnixNano: "1674981729479000000",
+      endTimeUnixNano: "1674981729601611605",
+      attributes: { "service.name": "/k8s/train-ticket/ts-gateway-service" },
+    };
+    const spans = await all(trainTicketSpans(await fileOf(span), 3, 2));
+    expect(spans[0]).toEqual(span);
+    const texts = spans.map((each) => JSON.stringify(each));
+    expect(texts.filter((text) => text.includes(traceA))).toHaveLength(1);
+    const [starts, ends] = [
+      spans.map((each) => BigInt(each.startTimeUnixNano)),
+      spans.map((each) => BigInt(each.endTimeUnixNano)),
+    ];
+    expect(starts[2]! - starts[1]!).toBe(8n * 3_600_000_000_000n);
+    for (const [at, start] of starts.entries()) expect(ends[at]! - start).toBe(122_611_605n);
+  });
+
+  test("samples come a day later in every copy, of the same series", async () => {
+    const sample = { timestamp: 1674981669000, name: "cpu_usage_m", labels: { pod: "a" }, value: 2.5 };
+    const samples = await all(
+      trainTicketSamples(await fileOf(sample, `{"timestamp":1,"value":NaN}\n`), 3, 2),
+    );
+    expect(samples).toEqual(
+      [0, 1, 2].map((day) => ({ ...sample, timestamp: sample.timestamp + day * 86_400_000 })),
+    );
   });
 });

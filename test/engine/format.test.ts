@@ -6,6 +6,12 @@ import { zstdDecompressSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
 import { type Filter, openStore, storeInventory, verifyStore } from "../../engine/index.ts";
 import { formatRows, sealedRows } from "../../fixtures/format/rows.ts";
+import {
+  formatResources,
+  formatSamples,
+  formatSpans,
+  type GeneratedSample,
+} from "../../fixtures/format/telemetry.ts";
 import { runSteps } from "../query/naive.ts";
 
 const folders = join(import.meta.dirname, "../../fixtures/format");
@@ -83,6 +89,61 @@ test.each(versions)("a folder of format %s has every row, and answers as the row
     await store.close();
   }
 });
+
+const signalVersions = readdirSync(folders).filter((name) => /^signals-v\d+$/.test(name));
+
+test("there is a folder of the signals' formats since the first", () => {
+  expect(signalVersions).toContain("signals-v1");
+});
+
+test.each(signalVersions)("a folder %s has every span, resource and sample", async (version) => {
+  const folder = unpack(version);
+  expect((await verifyStore(folder)).damage).toEqual([]);
+  const store = await openStore({ dir: folder, threads: 1 });
+  const all = { fromNs: 0n, toNs: 2n ** 62n, steps: [] };
+  try {
+    for (const [signal, rows] of [
+      ["traces", formatSpans()],
+      ["kubernetes_resources", formatResources()],
+    ] as const) {
+      const found = await store.search({ signal, ...all, limit: 10_000 });
+      const stored = found.rows.map(({ timeNs, level, message, attributes }) => ({
+        timeNs,
+        level,
+        message,
+        attributes: { ...attributes },
+      }));
+      expect(stored.reverse()).toEqual(rows);
+    }
+    const { sealed, unsealed } = formatSamples();
+    const samples = [...sealed, ...unsealed];
+    for (const name of new Set(samples.map((sample) => sample.name))) {
+      for (const op of ["max", "min"] as const) {
+        // A bucket a sample, so that each value comes back as it is.
+        const query = { ...all, name, bucketNs: 60_000_000_000n, of: "declared", aggregate: { op } } as const;
+        const { points } = await store.aggregateSamples({ ...query, groupBy: { without: [] } });
+        expect(points.values[0]!.toSorted(), name).toEqual(naiveValues(samples, name));
+      }
+    }
+  } finally {
+    await store.close();
+  }
+});
+
+/** What each series gives minute by minute: its sample, or a counter's increase. */
+function naiveValues(samples: readonly GeneratedSample[], name: string): Float64Array {
+  const values: number[] = [];
+  const before = new Map<string, number>();
+  for (const { name: own, type, labels, value } of samples) {
+    if (own !== name || Number.isNaN(value)) continue;
+    const key = JSON.stringify(labels);
+    const last = before.get(key);
+    before.set(key, value);
+    if (type === "gauge" || type === "delta") values.push(value);
+    else if (last !== undefined) values.push(value < last ? value : value - last);
+  }
+  return Float64Array.from(values).sort();
+}
 
 const message = { kind: "message" } as const;
 const filters: Filter[] = [

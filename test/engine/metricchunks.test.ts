@@ -14,7 +14,7 @@ import { decodeValues, encodeValues } from "../../engine/metrics/values.ts";
 import { ChunkColumns, ChunkView } from "../../engine/view.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Date.now() % 2 ** 31);
-const options = { seed, numRuns: 200 };
+const options = { seed, numRuns: 100 };
 const title = (name: string) => `${name} (SVC_SEED=${seed})`;
 const nowMs = Date.parse("2026-11-20T12:00:00Z");
 const dayStart = BigInt(Date.parse("2026-11-20")) * 1_000_000n;
@@ -65,7 +65,7 @@ function running(steps: readonly number[]): number[] {
 }
 
 describe("values of samples", () => {
-  test(title("decode(encode(x)) = x, bit for bit"), () => {
+  test(title("decode(encode(x)) = x, bit for bit"), { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(fc.array(someValues, { maxLength: 8 }), (series) => {
         const values = new Float64Array(BigUint64Array.from(series.flat()).buffer);
@@ -78,7 +78,9 @@ describe("values of samples", () => {
     );
   });
 
-  test(title("series that are about multiples of others come back bit for bit, and small"), () => {
+  test(title("series that are about multiples of others come back bit for bit, and small"), {
+    timeout: 60_000,
+  }, () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ noNaN: true, noDefaultInfinity: true, min: 1e-3, max: 1e6 }), {
@@ -169,7 +171,7 @@ function imageSource(image: ChunkImage): ChunkSource {
 }
 
 describe("chunks of metrics", () => {
-  test(title("hold what was appended, the last of equal times"), () => {
+  test(title("hold what was appended, the last of equal times"), { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(fc.array(someSample, { maxLength: 60 }), (samples) => {
         expect(contents(batchSources(samples, 0)).sort()).toEqual(expected(samples).sort());
@@ -178,7 +180,7 @@ describe("chunks of metrics", () => {
     );
   });
 
-  test(title("merge(chunks) = build(all samples)"), () => {
+  test(title("merge(chunks) = build(all samples)"), { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(someSample, { maxLength: 30 }), { minLength: 1, maxLength: 5 }),

@@ -1,5 +1,5 @@
 /** The store of metrics: what it refuses, what it lists, and what background work, damage and killed processes leave of it. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   encodeSampleBatch,
   openStore,
+  type QueryLimits,
   type Sample,
   SampleDraft,
   type SampleQuery,
@@ -51,6 +52,15 @@ async function valuesOf(store: Store, query: SampleQuery): Promise<Record<string
   );
 }
 
+/** The series of "uppod0001" at a place: name, key and value of a label. */
+function podRanges(at: number): SeriesRanges {
+  const ranges = new SeriesRanges();
+  ranges.nameFrom = at;
+  ranges.nameTo = at + 2;
+  ranges.addLabel(at + 2, at + 5, at + 5, at + 9);
+  return ranges;
+}
+
 describe("samples that cannot be stored", () => {
   test("are refused with the reason, the rest is taken", () => {
     const { refused, rows } = encodeSampleBatch(
@@ -90,7 +100,7 @@ describe("samples that cannot be stored", () => {
     const { rows, refused } = await store.appendSamples([pod("a", clock - 1), pod("d"), pod("d", clock - 1)]);
     expect(rows).toBe(1);
     expect(refused.map(({ index }) => index)).toEqual([1, 2]);
-    expect(refused[0]!.reason).toContain("most active series already (3 seen today or yesterday");
+    expect(refused[0]!.reason).toContain("3 series, the most the store takes");
     await store.seal();
     await store.close();
     store = await openStore(options);
@@ -215,6 +225,55 @@ describe("what the store lists", () => {
   });
 });
 
+describe("queries that cannot be answered whole", () => {
+  async function filled(options: { days: number }): Promise<Store> {
+    const store = await openStore({ dir, threads: 2, now });
+    for (let day = 0; day < options.days; day++) {
+      await store.appendSamples(
+        Array.from({ length: 6_000 }, (_, i) =>
+          sample({ ms: nowMs - day * dayMs - i, labels: { pod: `p${i % 20}` }, value: Math.sin(i) }),
+        ),
+      );
+    }
+    await store.seal();
+    return store;
+  }
+
+  test("end at their caps, at their deadline and when cancelled", async () => {
+    const store = await filled({ days: 1 });
+    const refused = (limits: QueryLimits, kind: string) =>
+      expect(store.aggregateSamples(total(), limits)).rejects.toMatchObject({ kind });
+    await refused({ scannedRows: 100 }, "limit");
+    await refused({ memoryBytes: 1_000 }, "limit");
+    await refused({ deadlineMs: -1 }, "deadline");
+    await refused({ abort: AbortSignal.abort() }, "cancelled");
+    expect(await valuesOf(store, total({ aggregate: { op: "count" } }))).toEqual({ "": 20 });
+    await store.close();
+  });
+
+  test("leave out a chunk that is damaged, which is reported", async () => {
+    await (await filled({ days: 2 })).close();
+    const file = join(dir, "metrics", "2026-11-19", "data.mdb");
+    const bytes = readFileSync(file);
+    // The values are by far the longest frame.
+    let longest = 0;
+    let most = 0;
+    for (let at = bytes.indexOf("SVCF"); at >= 0; at = bytes.indexOf("SVCF", at + 4)) {
+      if (bytes.readUInt32LE(at + 12) <= most) continue;
+      most = bytes.readUInt32LE(at + 12);
+      longest = at;
+    }
+    bytes[longest + 2_000]! ^= 1;
+    writeFileSync(file, bytes);
+    const store = await openStore({ dir, threads: 2, now });
+    const count = total({ aggregate: { op: "count" }, bucketNs: ns(dayMs) });
+    expect((await store.aggregateSamples(count)).points.values[0]).toEqual(Float64Array.of(20));
+    expect(store.stats().damage).toHaveLength(1);
+    expect(store.stats().damage[0]!.problem).toContain("its 6000 rows are set aside");
+    await store.close();
+  });
+});
+
 describe("background work", () => {
   test("joins images and merges chunks in order of arrival: the last of equal times counts", async () => {
     const store = await openStore({ dir, threads: 2, now });
@@ -242,13 +301,17 @@ describe("background work", () => {
 
   test("memory that holds samples stays bounded under a flood", { timeout: 60_000 }, async () => {
     const store = await openStore({ dir, threads: 1, now });
-    const labels = Array.from({ length: 500 }, (_, i) => ({ pod: `pod-${i}`, app: "shop" }));
+    const pods = Array.from({ length: 500 }, (_, i) => `uppod${String(i).padStart(4, "0")}`);
+    const bytes = Buffer.from(pods.join(""));
     let most = 0;
     for (let round = 0; round < 40; round++) {
       const draft = new SampleDraft({ nowMs });
+      draft.read(bytes);
+      const series = pods.map((_, i) => draft.addSeries(podRanges(i * 9)));
       for (let i = 0; i < 50_000; i++) {
-        const ms = nowMs - 1_000_000 + round * 100 + Math.floor(i / 500);
-        draft.addSample(sample({ ms, labels: labels[i % 500]!, value: i * round }));
+        const ms = round * 100 + Math.floor(i / 500);
+        const seconds = nowMs / 1000 - 1_000 + Math.floor(ms / 1000);
+        draft.add(series[i % 500]!, seconds, (ms % 1000) * 1_000_000, i * round);
       }
       await store.appendEncoded(draft.finish());
       most = Math.max(most, store.stats().unsealedBytes);

@@ -42,7 +42,7 @@ const values = fc.oneof(
 const types = {
   gauge: ["gauge"],
   req_total: ["unknown"],
-  hits: ["counter", "unknown"],
+  hits: ["counter"],
   sent: ["delta"],
   lat_bucket: ["unknown"],
   mem: ["unknown", "gauge"],
@@ -110,7 +110,11 @@ const query = fc.record({
   aggregate: fc.constantFrom(...aggregates),
 });
 
-function pointsOf({ labels, points }: SamplesAggregated, { groupBy }: SampleQuery): Map<string, number> {
+function pointsOf(
+  { groups, labels, points }: SamplesAggregated,
+  { groupBy }: SampleQuery,
+): Map<string, number> {
+  expect(new Set(points.groups).size, "groups without points").toBe(groups);
   const fields = Array.isArray(groupBy) ? groupBy.length : 1;
   const found = new Map<string, number>();
   for (const [i, group] of points.groups.entries()) {
@@ -120,13 +124,14 @@ function pointsOf({ labels, points }: SamplesAggregated, { groupBy }: SampleQuer
   return found;
 }
 
-function expectAlike(found: Map<string, number>, wanted: Map<string, number>): void {
+/** The quantile of values among which is NaN (the difference of infinities) is open. */
+function expectAlike(found: Map<string, number>, wanted: Map<string, number>, { op }: SampleAggregate): void {
   expect([...found.keys()].sort()).toEqual([...wanted.keys()].sort());
   for (const [key, value] of wanted) {
     const own = found.get(key)!;
     if (Number.isFinite(value)) expect(Math.abs(own - value), key).toBeLessThan(1e-6 * (1 + Math.abs(value)));
     // The variance of infinities is none, however it is come by.
-    else expect(own, key).toBe(value);
+    else if (op !== "quantile" || !Number.isNaN(value)) expect(own, key).toBe(value);
   }
 }
 
@@ -157,7 +162,7 @@ describe("aggregates of samples", () => {
       fc.asyncProperty(
         fc.array(fc.array(sample, { minLength: 1, maxLength: 120 }), { minLength: 1, maxLength: 8 }),
         fc.array(fc.constantFrom("none", "none", "seal", "restart" as const), { minLength: 8, maxLength: 8 }),
-        fc.array(query, { minLength: 40, maxLength: 40 }),
+        fc.array(query, { minLength: 60, maxLength: 60 }),
         async (batches, steps, queries) => {
           const store = await playScene(folder(), { batches, steps } as Scene);
           try {
@@ -171,14 +176,14 @@ describe("aggregates of samples", () => {
                 steps: filter.steps,
               };
               const wanted = naiveAggregate(batches.flat(), asked, filter.passes);
-              expectAlike(pointsOf(await store.aggregateSamples(asked), asked), wanted);
+              expectAlike(pointsOf(await store.aggregateSamples(asked), asked), wanted, asked.aggregate);
             }
           } finally {
             await store.close();
           }
         },
       ),
-      { seed, numRuns: 6, endOnFailure: true },
+      { seed, numRuns: 4, endOnFailure: true },
     );
   });
 });

@@ -1,4 +1,5 @@
 /** The questions of a person on call: what plain loops over the raw lines answer is what their queries mean. */
+import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Data } from "../query/timeseries/data.ts";
 import { difference } from "../query/timeseries/difference.ts";
@@ -26,3 +27,11 @@ describe.skipIf(dayFolder === undefined)(
     });
   },
 );
+
+test("query/ON-CALL.md has every question and its query", () => {
+  const page = readFileSync(new URL("../../query/ON-CALL.md", import.meta.url), "utf8");
+  for (const { asks, query } of questions) {
+    expect(page).toContain(asks);
+    expect(page).toContain(`'${query}'`);
+  }
+});

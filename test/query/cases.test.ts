@@ -46,10 +46,11 @@ function seriesText(query: string): string {
   }
 }
 
-describe("timeseries.txt", () => {
-  test.each(readCases("timeseries.txt"))("$query", ({ query, answer }) => {
+describe.each(["timeseries.txt", "series-errors.txt"])("%s", (file) => {
+  test.each(readCases(file))("$query", ({ query, answer }) => {
     // An empty line of an excerpt is no part of the case.
     expect(seriesText(query).trimEnd()).toBe(answer);
+    expect(answer).not.toMatch(/unexpected|redundant|EOF|undefined/i);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Trees of spans, however broken their parents are, against what must hold of every tree. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { FoundRow } from "../../engine/index.ts";
+import { type FoundRow, nothingScanned } from "../../engine/index.ts";
 import { queryTrace, type Trace, type TraceSpan } from "../../query/index.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -37,7 +37,7 @@ async function traceOf(
 ): Promise<Trace | undefined> {
   const newestFirst = (rows: readonly FoundRow[]) =>
     [...rows].sort((a, b) => Number(b.timeNs - a.timeNs) || a.arrival - b.arrival);
-  const scanned = { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0 };
+  const scanned = nothingScanned();
   const store = {
     search: async ({ signal, limit }: { signal: string; limit: number }) => {
       const rows = newestFirst(signal === "traces" ? spans : logs);

@@ -189,7 +189,13 @@ test("values that are too many are counted in the newest rows, and the answer sa
     await ingest(own, lines(part));
   }
   const times = { startTime: start, endTime: start + many - 1 };
-  const { json } = await post<Answer>(own, "values", { signal: "logs", field: "id", limit: 1_000, ...times });
+  // The range goes on long after the last row.
+  const { json } = await post<Answer>(own, "values", {
+    signal: "logs",
+    field: "id",
+    limit: 1_000,
+    startTime: 0,
+  });
   expect(json.isWhole).toBe(false);
   expect(json.countedFrom).toBeGreaterThan(start);
   expect(json.values).toHaveLength(1_000);

@@ -43,6 +43,16 @@ describe("a line", () => {
     expect(read({ name: "x", value: text }).samples[0]!.value).toBe(value);
   });
 
+  test.each([
+    ["NaN", Number.NaN],
+    ["Infinity", Number.POSITIVE_INFINITY],
+    ["-Infinity", Number.NEGATIVE_INFINITY],
+  ])("may have the value %s without quotes, as Python writes it", (text, value) => {
+    const [sample] = read(`{"name":"NaN","labels":{"a":"\\\\\\":NaN,"},"value":${text}}`).samples;
+    expect(sample).toMatchObject({ name: "NaN", labels: { a: '\\":NaN,' }, value });
+    expect(() => read(`{"name":"x","value":${text}x}`)).toThrow(/^not JSON/);
+  });
+
   test("has the time of arrival where it has none, and nanoseconds keep every digit", () => {
     expect(read({ name: "x", value: 1 })).toMatchObject({ timed: false, samples: [{ timeNs: arrivalNs }] });
     const [sample] = read(

@@ -100,9 +100,7 @@ describe("labels", () => {
       {
         fields: [],
         isWhole: true,
-        warnings: [
-          'no metric is named "request_total" in this range of time; did you mean "requests_total"?',
-        ],
+        warnings: ['no series of that time is of the metric "request_total"; did you mean "requests_total"?'],
       },
     ],
     ["values", { field: "pod" }, { values: pods.map((value) => ({ value, series: 2 })), isWhole: true }],
@@ -144,7 +142,7 @@ describe("labels", () => {
   test.each<[string, Record<string, unknown>, RegExp]>([
     ["fields", { query: "logs" }, /^a list of series selects a metric, such as `http_requests_total\{…\}`/],
     ["fields", { query: "sum(cpu)" }, /^a list of series selects a metric/],
-    ["fields", { query: 'cpu |= "x"' }, /which samples of a metric do not have/],
+    ["fields", { query: 'cpu |= "x"' }, /samples of a metric have no text/],
     [
       "values",
       { field: "__name__", query: '{pod="a"}' },

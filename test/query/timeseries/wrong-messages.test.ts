@@ -1,4 +1,4 @@
-/** Stands in test/query/timeseries once timeseries queries are planned: what a person reads of a wrong query. */
+/** What a person reads of a wrong timeseries query: the place, and words that help. The whole sentences are in cases/series-errors.txt. */
 import { expect, test } from "vitest";
 import { planTimeseries, QueryError } from "../../../query/index.ts";
 import { wrongQueries } from "./wrong.ts";

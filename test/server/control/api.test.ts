@@ -20,6 +20,8 @@ beforeAll(async () => {
   problemOf = validator(document);
   for (const kind of kinds) expect((await write(kind)).status).toBe(200);
   await ask(server, "POST", "/environments/create", { environment: { name: "there" } });
+  const span = { traceId, spanId: "b".repeat(16), name: "x", startTimeUnixNano: "1", endTimeUnixNano: "2" };
+  await ask(server, "POST", "/ingest/spans", [span]);
 });
 afterAll(() => server.stop());
 
@@ -58,14 +60,39 @@ const bodies: Record<string, unknown> = {
   "POST /api/v1/query/logs": { query: "", startTime: 0, endTime: 1 },
   "POST /api/v1/query/timeseries": { query: "count(logs)", startTime: 0, endTime: 1 },
   "POST /api/v1/query/patterns": { query: "", startTime: 0, endTime: 1 },
+  "POST /api/v1/query/traces": { query: "", startTime: 0, endTime: 1 },
+  "POST /api/v1/query/histogram": { query: "", startTime: 0, endTime: 1 },
+  "POST /api/v1/query/fields": { signal: "logs", startTime: 0, endTime: 1 },
+  "POST /api/v1/query/values": { signal: "logs", field: "a", startTime: 0, endTime: 1 },
   "POST /api/v1/environments/create": { environment: { name: "another" } },
   "POST /api/v1/tokens": { role: "viewer" },
+  "PUT /api/v1/tokens/{id}": { name: "x" },
 };
+
+/** A row of any signal. */
+const ingestedRow = {
+  name: "x",
+  value: 1,
+  message: "x",
+  traceId: "c".repeat(32),
+  spanId: "c".repeat(16),
+  startTimeUnixNano: "1",
+  endTimeUnixNano: "2",
+};
+
+const traceId = "a".repeat(32);
 
 /** A body that is taken, and the id that the path names. */
 function soundRequest({ method, path }: Described): { path: string; body: unknown } {
   const kind = kindOf(path);
-  const id = path.includes("/environments") ? "there" : kind === undefined ? "000000000000" : kind.id;
+  const id = path.includes("/traces/")
+    ? traceId
+    : path.includes("/environments")
+      ? "there"
+      : kind === undefined
+        ? "000000000000"
+        : kind.id;
+  if (path.includes("/ingest/")) return { path, body: [ingestedRow] };
   const body = bodies[`${method} ${path}`] ?? (kind && { [kind.name]: kind.sample });
   return {
     path: path.replace(/\{\w+\}/, encodeURIComponent(id)),
@@ -152,7 +179,7 @@ describe("every operation", () => {
       const { path, body } = soundRequest(operation);
       const provoke: Record<string, () => ReturnType<typeof send>> = {
         400: () => send(method, path.replace(/[^/]+$/, "$&?limit=0"), body === undefined ? undefined : []),
-        404: () => send(method, `${path}-unknown`, body),
+        404: () => send(method, path.includes(traceId) ? path.replaceAll("a", "f") : `${path}-unknown`, body),
         409: () =>
           send(
             method,
@@ -195,7 +222,10 @@ const requestsOfToken = 4_000;
 test(`none of ${bodiesTried} bodies made up from the schemas and mutated makes it fail`, async () => {
   const seed = Number(process.env.SVC_SEED ?? Math.floor(Math.random() * 2 ** 32));
   const random = randomOf(seed);
-  const writes = operations().filter((operation) => schemaOf(operation) !== undefined);
+  // Rows are taken or refused one by one, and a body of one row need not be an array.
+  const writes = operations().filter(
+    (each) => schemaOf(each) !== undefined && !each.path.includes("/ingest/"),
+  );
   const ended = new Map<number, number>();
   let token = server.adminToken;
   for (let done = 0; done < bodiesTried; done += atOnce) {
@@ -213,7 +243,8 @@ test(`none of ${bodiesTried} bodies made up from the schemas and mutated makes i
         const what = `seed ${seed}: ${operation.method} ${operation.path} ${JSON.stringify(body)?.slice(0, 2_000)}: ${got.status} ${got.text.slice(0, 500)}`;
         expect([what, got.status < 500 && String(got.status) in operation.responses]).toEqual([what, true]);
         const problem = body === undefined ? "no body" : problemOf(schema, JSON.parse(JSON.stringify(body)));
-        if (problem !== null) expect([what, problem, got.status]).not.toEqual([what, problem, 200]);
+        const isWronglyTaken = got.status === 200 && problem !== null;
+        expect([what, problem, isWronglyTaken]).toEqual([what, problem, false]);
         if (got.status !== 200) expect([what, typeof got.json.error]).toEqual([what, "string"]);
         ended.set(got.status, (ended.get(got.status) ?? 0) + 1);
       }),

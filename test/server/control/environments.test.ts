@@ -85,10 +85,27 @@ describe("tokens", () => {
     expect(made.json).toMatchObject({ role: "viewer", groups: ["developers"] });
     expect(made.json.lastUsedAt).toBeUndefined();
     const before = Date.now();
-    expect((await call(server, "/metrics", { token: made.json.token! })).status).toBe(200);
+    expect((await call(server, "/api/v1/alerts", { token: made.json.token! })).status).toBe(200);
     const read = await ask<Token>(server, "GET", `/tokens/${made.json.id}`);
     expect(read.json.lastUsedAt).toBeGreaterThanOrEqual(before);
     expect(read.json.groups).toEqual(["developers"]);
+  });
+
+  test("get other groups, name and expiry, and keep their secret", async () => {
+    const made = await ask<Token>(server, "POST", "/tokens", { role: "viewer", groups: ["developers"] });
+    const path = `/tokens/${made.json.id}`;
+    const changed = await ask(server, "PUT", path, {
+      name: "ann",
+      groups: ["ops"],
+      expiresAt: Date.now() + 60_000,
+    });
+    expect(changed.json).toMatchObject({ id: made.json.id, role: "viewer", name: "ann", groups: ["ops"] });
+    expect((await ask(server, "GET", path)).json).toEqual(changed.json);
+    const own = { token: made.json.token! };
+    expect((await ask(server, "GET", "/alerts", undefined, own)).status).toBe(200);
+    expect((await ask(server, "PUT", path, { role: "admin" })).json.error).toBe('unknown field "role"');
+    expect((await ask(server, "PUT", path, {})).json.groups).toBeUndefined();
+    expect((await ask(server, "PUT", "/tokens/none", {})).status).toBe(404);
   });
 
   test.each([

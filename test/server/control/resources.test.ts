@@ -175,6 +175,28 @@ describe("lists", () => {
     await Promise.all(ids.map((id) => ask(server, "DELETE", `/webhooks/${id}`)));
   });
 
+  test("end a page early where resources are large", async () => {
+    const ids = Array.from({ length: 12 }, (_, i) => `large-${String(i).padStart(2, "0")}`);
+    const values = Array.from({ length: 30 }, (_, i) => `${i}`.padEnd(60_000, "x"));
+    const match = { matchExpressions: [{ key: "a", operator: "In", values }] };
+    for (const id of ids) {
+      expect((await ask(server, "PUT", `/silences/${id}`, { silence: { endsAt: 1, match } })).status).toBe(
+        200,
+      );
+    }
+    const page = async (cursor: string) =>
+      (await ask<{ silences: { id: string }[]; cursor?: string }>(server, "GET", `/silences${cursor}`)).json;
+    const found: string[] = [];
+    for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+      const { silences, cursor: next } = await page(cursor);
+      expect(silences.length).toBeLessThan(10);
+      found.push(...silences.map(({ id }) => id));
+      cursor = next === undefined ? undefined : `?cursor=${next}`;
+    }
+    expect(found).toEqual(ids);
+    for (const id of ids) await ask(server, "DELETE", `/silences/${id}`);
+  });
+
   test.each([
     ["limit=0", 'limit must be an integer from 1 to 1000, got "0"'],
     ["limit=x", 'limit must be an integer from 1 to 1000, got "x"'],

@@ -105,9 +105,9 @@ export const webhook = {
   secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 };
 
-export const group = { name: "developers", oidcMappings: ["dev", "oncall"] };
+const group = { name: "developers", oidcMappings: ["dev", "oncall"] };
 
-export const telemetryRule = {
+const telemetryRule = {
   id: "shop-logs",
   displayName: "Shop",
   type: "namespace",
@@ -122,7 +122,7 @@ export const telemetryRule = {
   ],
 };
 
-export const resourceRule = {
+const resourceRule = {
   id: "shop-dashboards",
   type: "cluster",
   groups: ["developers"],
