@@ -4,6 +4,7 @@ import type { Operation } from "./operation.ts";
 import { labelNames, type SeriesContext } from "./series-context.ts";
 import type { Calculation, Constant, SeriesPlan } from "./series-plan.ts";
 import { refuse } from "./source.ts";
+import { isUnlabelled } from "./unlabelled.ts";
 
 type Side = SeriesPlan | Constant;
 
@@ -34,7 +35,7 @@ export function planCalculation(
   }
   const matching =
     tree.matching === null ? null : { kind: tree.matching.kind, labels: labelNames(tree.matching, context) };
-  const isLeftUnlabelled = left.kind !== "number" && isUnlabelled(left, context);
+  const isLeftUnlabelled = left.kind !== "number" && isUnlabelled(left, context.scans.scans);
   const at = context.source.places.get(tree) ?? { start: 0, end: context.source.text.length };
   return {
     kind: "calculation",
@@ -59,33 +60,4 @@ function planConstant(tree: Operation, left: Constant, right: Constant, context:
   const value = calculate(op, left.value, right.value, bool);
   if (value !== undefined) return { kind: "number", value };
   return refuse(context.source, tree, "this divides by zero");
-}
-
-/** Whether a plan gives one series without labels, or none. */
-function isUnlabelled(plan: SeriesPlan | Constant, context: SeriesContext): boolean {
-  switch (plan.kind) {
-    case "number":
-      return true;
-    case "scan": {
-      const { groupBy } = context.scans.scans[plan.scan]!;
-      return Array.isArray(groupBy) && groupBy.length === 0;
-    }
-    case "fold":
-      return plan.keep.kind === "by" && plan.keep.labels.length === 0;
-    case "histogramQuantile":
-      return keepsBoundsAlone(plan.of, context);
-    case "top":
-    case "negation":
-      return isUnlabelled(plan.of, context);
-    case "calculation":
-      return isUnlabelled(plan.left, context) && isUnlabelled(plan.right, context);
-  }
-}
-
-function keepsBoundsAlone(plan: SeriesPlan, context: SeriesContext): boolean {
-  if (plan.kind === "fold")
-    return plan.keep.kind === "by" && plan.keep.labels.every((label) => label === "le");
-  if (plan.kind !== "scan") return false;
-  const { groupBy } = context.scans.scans[plan.scan]!;
-  return Array.isArray(groupBy) && groupBy.every(({ label }) => label === "le");
 }

@@ -53,6 +53,7 @@ export {
 } from "./timeseries.ts";
 export { planTimeseries } from "./timeseries-plan.ts";
 export { queryTrace, type Trace, type TraceQuery, type TraceSpan, type TraceStore } from "./trace.ts";
+export { isUnlabelled } from "./unlabelled.ts";
 export { queryValues, type ValueList, type ValueQuery, type ValueStore } from "./value-list.ts";
 
 /** The tree of a structured query; an empty one is all logs. Throws a QueryError. */

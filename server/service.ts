@@ -4,9 +4,14 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { State, Store, StoreEvent } from "../engine/index.ts";
 import { openState, openStore } from "../engine/index.ts";
+import { alertRoutes } from "./alert-routes.ts";
+import { Alerting, type NotifySettings } from "./alerting.ts";
+import { withId } from "./alerts/alert.ts";
 import { withApiRoutes } from "./api-routes.ts";
 import { adminTokenFile, ensureAdminToken } from "./control/admin-token.ts";
+import type { ManagedPlace } from "./control/collection.ts";
 import { type Control, openControl } from "./control/control.ts";
+import { mayUseManaged } from "./control/grants.ts";
 import { Tokens } from "./control/tokens.ts";
 import { isLoopbackName } from "./http/access.ts";
 import { healthRoutes } from "./http/health.ts";
@@ -55,6 +60,8 @@ export interface ServiceSettings {
   syslogAddress?: ListenAddress;
   queryDeadlineMs: number;
   queryMemoryBytes: number;
+  /** How notifications are sent; without it only to webhooks of public addresses. */
+  notify?: Partial<NotifySettings>;
   log: (level: StoreEvent["level"], message: string) => void;
 }
 
@@ -83,9 +90,10 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     const state = await openState(join(settings.dataDir, "control"));
     closers.push(() => state.close());
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
-    const { http, intake, metrics, control, adminToken } = await serve(settings, store, state);
+    const { http, intake, metrics, control, alerting, adminToken } = await serve(settings, store, state);
     closers.push(() => control.close());
     closers.push(() => intake.close());
+    closers.push(() => alerting.close());
     closers.push(() => http.close(drainMsMax));
     const syslog = await syslogOf(settings, intake, metrics);
     if (syslog !== undefined) closers.push(() => syslog.close());
@@ -161,6 +169,7 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
   const storeFor = (caller: Caller) => control.storeFor(store, caller);
   const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
+  const alerting = openAlerting(settings, { store, state, metrics, control });
   const routes = withApiRoutes([
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
     ...ingestRoutes(intake),
@@ -177,8 +186,10 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     searches.route(valuesSearch),
     searches.addressedRoute(traceSearch),
     ...control.routes,
+    ...alertRoutes({ alerting, ...seenBy(control) }),
   ]);
   try {
+    await alerting.run();
     const http = await openHttp({
       address: settings.address,
       routes,
@@ -187,12 +198,55 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
       metrics,
       log: (message) => settings.log("error", message),
     });
-    return { http, intake, metrics, control, adminToken };
+    return { http, intake, metrics, control, alerting, adminToken };
   } catch (error) {
+    await alerting.close();
     await control.close();
     await intake.close();
     throw error;
   }
+}
+
+function openAlerting(
+  settings: ServiceSettings,
+  parts: { store: Store; state: State; metrics: Metrics; control: Control },
+): Alerting {
+  const { store, state, metrics, control } = parts;
+  const { alerts, webhooks, silences } = control.collections;
+  const { host, port } = settings.address;
+  return new Alerting({
+    store,
+    state,
+    metrics,
+    now: Date.now,
+    storeFor: (whole, caller) => control.storeFor(whole, caller),
+    queryMemoryBytes: settings.queryMemoryBytes,
+    log: settings.log,
+    notify: { publicUrl: urlOf(host, port), allowedNetworks: [], pagerDutyKeys: {}, ...settings.notify },
+    sources: {
+      alerts: () => alerts.list(),
+      webhook: (id) => webhooks.get(id),
+      silences: () => silences.list(),
+    },
+  });
+}
+
+/** What Kubernetes manages is seen by those whom a rule lets see it. */
+function seenBy({ collections: { alerts, webhooks, resourceRules } }: Control) {
+  const sees = (caller: Caller, kind: "alerts" | "webhooks", { managed }: { managed?: ManagedPlace }) => {
+    const rules = resourceRules.list().map(([, { value }]) => value);
+    return managed === undefined || mayUseManaged(caller, rules, kind, "read", managed);
+  };
+  return {
+    alertOf: (id: string, caller: Caller) => {
+      const stored = alerts.get(id);
+      return stored !== undefined && sees(caller, "alerts", stored) ? withId(stored.value, id) : undefined;
+    },
+    isWebhook: (id: string, caller: Caller) => {
+      const stored = webhooks.get(id);
+      return stored !== undefined && sees(caller, "webhooks", stored);
+    },
+  };
 }
 
 function accessRules(settings: ServiceSettings, tokens: Tokens, { collections }: Control) {

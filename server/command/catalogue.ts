@@ -1,5 +1,6 @@
 /** All commands, in the order in which help lists them. */
 
+import { alerts } from "./alerts.ts";
 import type { Command, Flags } from "./flag.ts";
 import { ingest } from "./ingest.ts";
 import { query } from "./query.ts";
@@ -8,7 +9,7 @@ import { stats } from "./stats.ts";
 import { token } from "./token.ts";
 import { verify } from "./verify.ts";
 
-export const commands: readonly Command<Flags>[] = [serve, ingest, query, stats, token, verify];
+export const commands: readonly Command<Flags>[] = [serve, ingest, query, stats, alerts, token, verify];
 
 export function knownSettings(): string[] {
   return [...new Set(commands.flatMap((command) => Object.keys(command.flags)))];

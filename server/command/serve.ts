@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import type { Service } from "../service.ts";
 import type { Command, Settings } from "./flag.ts";
 import { anyText, one, onOrOff } from "./flag.ts";
+import { notifyFlags, notifySettings } from "./notify-flags.ts";
 import { configFlag, dataFlag } from "./shared-flags.ts";
 import { parseAge, parseHostPort, parseInteger, parseSize, UsageError } from "./units.ts";
 
@@ -81,6 +82,7 @@ const flags = {
     defaultSays: "none is taken",
     parse: one(parseHostPort),
   },
+  ...notifyFlags,
   config: configFlag,
 } as const;
 
@@ -126,6 +128,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     queryMemoryBytes: settings["query-memory"],
     flattensJson: settings["flatten-json"],
     ...(syslog === null ? {} : { syslogAddress: syslog }),
+    notify: notifySettings(settings),
     ...(retention === null ? {} : { retentionAgeMs: retention }),
     ...(retentionBytes === null ? {} : { retentionBytes }),
     ...(columnCacheBytes === null ? {} : { columnCacheBytes }),

@@ -1,0 +1,30 @@
+import type { Counter, Histogram, Metrics } from "../metrics.ts";
+
+const secondsBounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** How evaluation fares. */
+export class EvaluationMetrics {
+  readonly evaluations: Counter;
+  readonly missed: Counter;
+  readonly lateBuckets: Counter;
+  readonly queries: Counter;
+  readonly querySeconds: Histogram;
+  readonly transitions: Counter;
+
+  constructor(metrics: Metrics) {
+    const count = (name: string, help: string) => metrics.counter(`svc_alert_${name}_total`, help);
+    this.evaluations = count("evaluations", "Evaluations of alerts, by outcome.");
+    this.missed = count("missed_buckets", "Buckets of alerts that were not judged in their time.");
+    this.lateBuckets = count(
+      "late_buckets",
+      "Judged buckets that read otherwise later: rows came after the delay.",
+    );
+    this.queries = count("queries", "Queries of evaluations: one serves all alerts that ask the same.");
+    this.transitions = count("transitions", "Changes of state, by the new state.");
+    this.querySeconds = metrics.histogram(
+      "svc_alert_query_seconds",
+      "Duration of evaluations' queries.",
+      secondsBounds,
+    );
+  }
+}

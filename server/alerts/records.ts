@@ -1,0 +1,105 @@
+/** The tables that alerts' state is stored in. */
+import type { Json, State, StateChange } from "../../engine/index.ts";
+import type { Transition } from "./advance.ts";
+import type { AlertState } from "./alert-state.ts";
+import type { Fire } from "./fire.ts";
+import { historyMax, resolvedFiresMax } from "./limits.ts";
+
+const stateTable = "alert-states";
+const historyTable = "alert-histories";
+const fireTable = "alert-fires";
+/** Fires that ask for an investigation, by the fire's id; whoever investigates takes them from here. */
+const investigationTable = "investigation-requests";
+
+interface InvestigationRequest {
+  fireId: string;
+  alertId: string;
+  requestedAtMs: number;
+}
+
+export class AlertRecords {
+  readonly #state: State;
+  /** Ids of resolved fires of each alert, the oldest first. */
+  readonly #resolved = new Map<string, string[]>();
+
+  constructor(state: State) {
+    this.#state = state;
+    const fires = state.list(fireTable).map(([, value]) => value as unknown as Fire);
+    fires.sort((a, b) => (a.resolvedAtMs ?? 0) - (b.resolvedAtMs ?? 0));
+    for (const { id, alertId, resolvedAtMs } of fires)
+      if (resolvedAtMs !== null) this.#resolvedOf(alertId).push(id);
+  }
+
+  states(): [alertId: string, state: AlertState][] {
+    return this.#state.list(stateTable).map(([id, value]) => [id, value as unknown as AlertState]);
+  }
+
+  fire(id: string): Fire | undefined {
+    return this.#state.get(fireTable, id) as unknown as Fire | undefined;
+  }
+
+  /** The newest first. */
+  fires(alertId: string): Fire[] {
+    const all = this.#state.list(fireTable).map(([, value]) => value as unknown as Fire);
+    return all.filter((fire) => fire.alertId === alertId).sort((a, b) => b.firedAtMs - a.firedAtMs);
+  }
+
+  /** The newest first. */
+  history(alertId: string): Transition[] {
+    return (this.#state.get(historyTable, alertId) ?? []) as unknown as Transition[];
+  }
+
+  /** `state` undefined: the alert has gone, and its history with it. */
+  stateChanges(
+    alertId: string,
+    state: AlertState | undefined,
+    transitions: readonly Transition[],
+  ): StateChange[] {
+    const changes: StateChange[] = [{ table: stateTable, id: alertId, value: json(state) }];
+    if (state === undefined) changes.push({ table: historyTable, id: alertId, value: undefined });
+    else if (transitions.length > 0) {
+      const history = [...transitions.toReversed(), ...this.history(alertId)].slice(0, historyMax);
+      changes.push({ table: historyTable, id: alertId, value: json(history) });
+    }
+    return changes;
+  }
+
+  /** Makes room: of each alert only so many resolved fires are kept. */
+  fireChanges(fires: readonly Fire[]): StateChange[] {
+    const changes: StateChange[] = fires.map((fire) => ({
+      table: fireTable,
+      id: fire.id,
+      value: json(fire),
+    }));
+    for (const { id, alertId, resolvedAtMs } of fires) {
+      if (resolvedAtMs === null) continue;
+      const resolved = this.#resolvedOf(alertId);
+      if (!resolved.includes(id)) resolved.push(id);
+      for (const old of resolved.splice(0, Math.max(0, resolved.length - resolvedFiresMax))) {
+        changes.push({ table: fireTable, id: old, value: undefined });
+      }
+    }
+    return changes;
+  }
+
+  investigationChanges(fires: readonly Fire[], nowMs: number): StateChange[] {
+    return fires.map(({ id, alertId }) => {
+      const request: InvestigationRequest = { fireId: id, alertId, requestedAtMs: nowMs };
+      return { table: investigationTable, id, value: json(request) };
+    });
+  }
+
+  #resolvedOf(alertId: string): string[] {
+    let ids = this.#resolved.get(alertId);
+    if (ids === undefined) {
+      ids = [];
+      this.#resolved.set(alertId, ids);
+    }
+    return ids;
+  }
+}
+
+/** What is stored here is plain data; an interface's lack of an index signature is all that hides it from the compiler. */
+function json<T extends object | undefined>(value: T): T extends undefined ? undefined : Json {
+  return value as unknown as T extends undefined ? undefined : Json;
+}

@@ -1,0 +1,42 @@
+/** A rule run over points that are there already: what transitions it would have made. */
+import { advance, type ReadSeries, type Transition } from "./advance.ts";
+import { type Alert, bucketMsOf, windowBuckets } from "./alert.ts";
+import { type AlertState, freshState } from "./alert-state.ts";
+import { readBucketsMax } from "./limits.ts";
+
+export interface Rehearsed {
+  transitions: Transition[];
+  state: AlertState;
+}
+
+/**
+ * Judges every bucket that ends behind `fromMs` and by `toMs`, as evaluation would have done without late rows and downtime. `read`
+ * answers for whole buckets, from the start of the first to the end of the last.
+ */
+export async function rehearse(
+  alert: Alert,
+  { fromMs, toMs, unlabelled }: { fromMs: number; toMs: number; unlabelled: boolean },
+  read: (fromMs: number, toMs: number) => Promise<readonly ReadSeries[]>,
+): Promise<Rehearsed> {
+  const bucketMs = bucketMsOf(alert);
+  const lastMs = Math.floor(toMs / bucketMs) * bucketMs;
+  let endMs = Math.min(Math.floor(fromMs / bucketMs) * bucketMs + bucketMs, lastMs);
+  let startMs = Math.max(0, endMs - windowBuckets(alert) * bucketMs);
+  const transitions: Transition[] = [];
+  let state = freshState(alert, 0);
+  for (;;) {
+    const series = startMs < endMs ? await read(startMs, endMs) : [];
+    const step = advance(alert, state, {
+      fromMs: startMs,
+      toMs: endMs,
+      series,
+      unlabelled,
+      isLost: () => false,
+    });
+    transitions.push(...step.transitions);
+    state = step.state;
+    if (endMs >= lastMs) return { transitions, state };
+    startMs = endMs;
+    endMs = Math.min(lastMs, startMs + readBucketsMax * bucketMs);
+  }
+}

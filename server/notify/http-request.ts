@@ -1,0 +1,86 @@
+/** One HTTP request to a receiver: no redirects, no address that is not allowed, a time limit, an answer of limited size. */
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { AddressGuard } from "./address-guard.ts";
+import { answerBytesMax, tryMsMax } from "./limits.ts";
+import type { Outcome } from "./sender.ts";
+
+export interface HttpRequest {
+  method: string;
+  url: URL;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface HttpAnswer {
+  status: number;
+  /** How long the receiver asks to be left alone. */
+  retryAfterMs: number | undefined;
+  /** The beginning of the body. */
+  text: string;
+}
+
+/** Throws RefusedAddress, and what goes wrong on the way. */
+export async function sendHttp(
+  { method, url, headers, body }: HttpRequest,
+  guard: AddressGuard,
+  timeoutMs = tryMsMax,
+): Promise<HttpAnswer> {
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw new Error(`${url.protocol} is neither http nor https`);
+  guard.checkLiteral(url);
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  const signal = AbortSignal.timeout(timeoutMs);
+  const isBare = body === "" && (method === "GET" || method === "DELETE");
+  const length = isBare ? {} : { "Content-Length": String(Buffer.byteLength(body)) };
+  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
+  const sent = request(
+    url,
+    { method, headers: { ...headers, ...length }, lookup: guard.lookup, agent: false, signal },
+    (answer) => readAnswer(answer).then(resolve, reject),
+  );
+  sent.on("error", reject);
+  sent.end(isBare ? undefined : body);
+  try {
+    return await promise;
+  } catch (error) {
+    throw signal.aborted ? new Error(`no answer within ${timeoutMs / 1000} s`) : error;
+  } finally {
+    sent.destroy();
+  }
+}
+
+async function readAnswer(answer: IncomingMessage): Promise<HttpAnswer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= answerBytesMax) break;
+  }
+  const text = Buffer.concat(chunks).subarray(0, answerBytesMax).toString();
+  return {
+    status: answer.statusCode!,
+    retryAfterMs: retryAfterMs(answer.headers["retry-after"], Date.now()),
+    text,
+  };
+}
+
+/** Seconds, or a date (RFC 9110, 10.2.3). */
+function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}
+
+/** To be tried again, after the pause that the receiver asked for. */
+export function retryOutcome({ status, retryAfterMs: afterMs, text }: HttpAnswer): Outcome {
+  const problem = answerProblem(status, text);
+  return afterMs === undefined ? { kind: "retry", problem } : { kind: "retry", problem, afterMs };
+}
+
+export function answerProblem(status: number, text: string): string {
+  const line = text.replace(/\s+/g, " ").trim().slice(0, 120);
+  return `the receiver answered ${status}${line === "" ? "" : `: ${line}`}`;
+}

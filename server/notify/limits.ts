@@ -1,0 +1,30 @@
+/** Every cap of notifications, each with its reason. */
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** Waits between tries, as Standard Webhooks proposes; after the last try a notification is given up. */
+export const retryDelaysMs = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour];
+/** A wait is longer by up to this share, so that what failed together does not come back together. */
+export const retryJitter = 0.2;
+/** A receiver may ask for a longer pause, but not for ever. */
+export const retryAfterMsMax = 12 * hour;
+/** One try, from the look-up of the name to the end of the answer. */
+export const tryMsMax = 15 * second;
+/** A sender that does not answer by then is left alone. */
+export const senderMsMax = 45 * second;
+/** Of an answer; the rest is not read. */
+export const answerBytesMax = 64 * 1024;
+/** Messages to people wait so long for others of the same alert. */
+export const groupWaitMs = 5 * second;
+/** Instances that one message to people lists. */
+export const listedMax = 20;
+/** Instances that one message to people stands for. */
+export const groupedMax = 1_000;
+/** Destinations that are sent to at once. */
+export const sendingMax = 256;
+/** Notifications that have ended and are kept to be looked at. */
+export const endedKept = 2_000;
+/** Problems are shown to people in lists. */
+export const problemLengthMax = 300;

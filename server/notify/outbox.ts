@@ -1,0 +1,378 @@
+/** Notifications on their way: stored before they are sent, sent at least once with the same id, given up visibly. */
+import type { Json, State, StateChange } from "../../engine/index.ts";
+import type { Action, AlertEvent, AlertMessage } from "../alert-event.ts";
+import type { Counter, Metrics } from "../metrics.ts";
+import { stableId } from "../stable-id.ts";
+import { destinationKey, destinationName, isGrouped, wants } from "./destination.ts";
+import { Lane } from "./lane.ts";
+import { endedKept, groupWaitMs, problemLengthMax, senderMsMax, sendingMax } from "./limits.ts";
+import type { Notification } from "./notification.ts";
+import { retryDelayMs } from "./retry.ts";
+import type { Delivery, Outcome, Sender, Senders } from "./sender.ts";
+
+export interface OutboxOptions {
+  state: State;
+  now: () => number;
+  /** From 0 to 1. */
+  random: () => number;
+  senders: Senders;
+  /** The id of the silence that covers an event now. */
+  silencedBy: (event: AlertEvent, nowMs: number) => string | undefined;
+  metrics: Metrics;
+  log: (level: "warn" | "error", message: string) => void;
+}
+
+const table = "notifications";
+
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #all = new Map<string, Notification>();
+  /** Ids of those that have ended, the oldest first. */
+  readonly #ended: string[] = [];
+  readonly #outcomes: Counter;
+  readonly #sending = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #isRunning = false;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    const stored = options.state.list(table).map(([, value]) => value as unknown as Notification);
+    stored.sort((a, b) => a.createdAtMs - b.createdAtMs || typeOrder(a) - typeOrder(b));
+    for (const notification of stored) this.#take(notification);
+    this.#ended.sort((a, b) => this.#all.get(a)!.endedAtMs! - this.#all.get(b)!.endedAtMs!);
+    this.#outcomes = options.metrics.counter(
+      "svc_notification_tries_total",
+      "Tries to send messages, by outcome.",
+    );
+    this.#readMetrics(options.metrics);
+  }
+
+  /** The records of messages, to be stored with what gave rise to them; `stored` sets them on their way. */
+  prepare(messages: readonly AlertMessage[]): { changes: StateChange[]; stored(): void } {
+    const made = new Map<string, Notification>();
+    const nowMs = this.#options.now();
+    for (const { event, actions } of messages) {
+      for (const action of actions) {
+        const id = notificationId(event.id, action);
+        if (!wants(action, event.type) || this.#all.has(id)) continue;
+        made.set(id, newNotification(id, event, action, nowMs));
+      }
+    }
+    const fresh = [...made.values()];
+    return {
+      changes: fresh.map(change),
+      stored: () => {
+        for (const notification of fresh) this.#take(notification);
+        if (fresh.length > 0) this.#schedule();
+      },
+    };
+  }
+
+  /** Sends at the clock's pace until `close`. */
+  run(): void {
+    this.#isRunning = true;
+    this.#schedule();
+  }
+
+  /** What is on its way is waited for. */
+  async close(): Promise<void> {
+    this.#isRunning = false;
+    clearTimeout(this.#timer);
+    await Promise.all(this.#sending);
+  }
+
+  /** Starts to send all that is due. Resolves when all that is on its way has ended. */
+  async sendDue(): Promise<void> {
+    const nowMs = this.#options.now();
+    for (const lane of this.#lanes.values()) {
+      if (this.#sending.size >= sendingMax) break;
+      if (lane.isReady(nowMs)) this.#start(lane);
+    }
+    await Promise.all(this.#sending);
+  }
+
+  /** The time of the next try; infinite where nothing waits. */
+  nextDueMs(): number {
+    let dueMs = Number.POSITIVE_INFINITY;
+    for (const lane of this.#lanes.values()) if (!lane.isBusy) dueMs = Math.min(dueMs, lane.dueMs());
+    return dueMs;
+  }
+
+  /** The newest first. */
+  list(): Notification[] {
+    return [...this.#all.values()].sort((a, b) => b.createdAtMs - a.createdAtMs);
+  }
+
+  get(id: string): Notification | undefined {
+    return this.#all.get(id);
+  }
+
+  /**
+   * Sends again what has ended, however it ended, and at once what waits for its next try, under the id that it had. False where there
+   * is none of that id.
+   */
+  async resend(id: string): Promise<boolean> {
+    const known = this.#all.get(id);
+    if (known === undefined) return false;
+    const nextAtMs = this.#options.now();
+    if (known.status === "waiting") {
+      await this.#hurry(known, nextAtMs);
+      return true;
+    }
+    const again: Notification = {
+      ...known,
+      status: "waiting",
+      tries: 0,
+      nextAtMs,
+      endedAtMs: null,
+      problem: null,
+    };
+    await this.#options.state.write([change(again)]);
+    this.#ended.splice(this.#ended.indexOf(id), 1);
+    this.#take(again);
+    this.#schedule();
+    return true;
+  }
+
+  /** What is on its way needs no hurry. */
+  async #hurry(notification: Notification, nextAtMs: number): Promise<void> {
+    const lane = this.#lanes.get(destinationKey(notification.action))!;
+    if (lane.isBusy) return;
+    lane.isBusy = true;
+    try {
+      await this.#update(lane, [{ ...notification, nextAtMs }]);
+    } finally {
+      lane.isBusy = false;
+    }
+    this.#schedule();
+  }
+
+  /** One try by hand that is not stored: the test button. */
+  async test(event: AlertEvent, action: Action): Promise<Outcome> {
+    const id = notificationId(event.id, action);
+    return this.#try({ id, action, events: [event], receipts: [], nowMs: this.#options.now() });
+  }
+
+  #take(notification: Notification): void {
+    this.#all.set(notification.id, notification);
+    if (notification.status !== "waiting") {
+      this.#ended.push(notification.id);
+      return;
+    }
+    const key = destinationKey(notification.action);
+    let lane = this.#lanes.get(key);
+    if (lane === undefined) {
+      lane = new Lane();
+      this.#lanes.set(key, lane);
+    }
+    lane.add(notification);
+  }
+
+  #schedule(): void {
+    if (!this.#isRunning) return;
+    clearTimeout(this.#timer);
+    const waitMs = this.nextDueMs() - this.#options.now();
+    if (waitMs === Number.POSITIVE_INFINITY) return;
+    // Looks again now and then, for the clock may be set.
+    this.#timer = setTimeout(
+      () => {
+        void this.sendDue();
+        this.#schedule();
+      },
+      Math.min(Math.max(waitMs, this.#sending.size >= sendingMax ? 100 : 0), 10_000),
+    );
+  }
+
+  #start(lane: Lane): void {
+    lane.isBusy = true;
+    const sending = this.#sendNext(lane)
+      .catch((error: unknown) => {
+        // What became of the message could not be stored: it is sent again, later.
+        lane.pausedUntilMs = this.#options.now() + groupWaitMs;
+        this.#options.log(
+          "error",
+          `notifications: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      })
+      .finally(() => {
+        lane.isBusy = false;
+        this.#sending.delete(sending);
+        this.#schedule();
+      });
+    this.#sending.add(sending);
+  }
+
+  async #sendNext(lane: Lane): Promise<void> {
+    const nowMs = this.#options.now();
+    const due = lane.next(nowMs);
+    const group = await this.#withoutNeedless(lane, due, nowMs);
+    const first = group[0];
+    if (first === undefined) return;
+    const messageId = first.messageId ?? first.id;
+    if (group.length > 1 && first.messageId === null) {
+      await this.#update(
+        lane,
+        group.map((each) => ({ ...each, messageId })),
+      );
+    }
+    const outcome = await this.#try({
+      id: messageId,
+      action: first.action,
+      events: group.map(({ event }) => event),
+      receipts: group.flatMap((each) => this.#firedBefore(each)?.receipt ?? []),
+      nowMs,
+    });
+    this.#outcomes.add(1, { type: first.action.type, outcome: outcome.kind });
+    await this.#conclude(lane, group, messageId, outcome);
+  }
+
+  /** Leaves out, and ends, what is silenced by now, and the end of a fire that was never told of. */
+  async #withoutNeedless(lane: Lane, due: readonly Notification[], nowMs: number): Promise<Notification[]> {
+    const kept: Notification[] = [];
+    const ended: Notification[] = [];
+    for (const each of due) {
+      const problem = this.#needless(each, nowMs);
+      if (problem === undefined) kept.push(each);
+      else ended.push({ ...each, status: "skipped", problem, endedAtMs: nowMs });
+    }
+    if (ended.length > 0) await this.#update(lane, ended);
+    return kept;
+  }
+
+  #needless(notification: Notification, nowMs: number): string | undefined {
+    if (notification.tries > 0 || notification.messageId !== null) return undefined;
+    if (notification.event.type === "alertFired") {
+      const silence = this.#options.silencedBy(notification.event, nowMs);
+      return silence === undefined ? undefined : `silenced by ${silence}`;
+    }
+    const fired = this.#firedBefore(notification);
+    const isUntold = fired?.status === "givenUp" || fired?.status === "skipped";
+    return isUntold ? "its fire was never told" : undefined;
+  }
+
+  /** The notification of the fire that this one ends. */
+  #firedBefore({ event, action }: Notification): Notification | undefined {
+    if (event.type !== "alertResolved") return undefined;
+    return this.#all.get(notificationId(stableId("fired", event.fireId), action));
+  }
+
+  async #try(delivery: Delivery): Promise<Outcome> {
+    const send = this.#options.senders[delivery.action.type] as Sender<Action>;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<Outcome>((resolve) => {
+      const problem = `no end after ${senderMsMax / 1000} s`;
+      timer = setTimeout(() => resolve({ kind: "retry", problem }), senderMsMax);
+    });
+    try {
+      return await Promise.race([send(delivery), late]);
+    } catch (error) {
+      return { kind: "retry", problem: (error as Error).message };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #conclude(
+    lane: Lane,
+    group: readonly Notification[],
+    messageId: string,
+    outcome: Outcome,
+  ): Promise<void> {
+    const nowMs = this.#options.now();
+    const random = this.#options.random();
+    if (outcome.kind === "retry" && outcome.afterMs !== undefined)
+      lane.pausedUntilMs = nowMs + Math.min(outcome.afterMs, pauseMsMax);
+    const next = group.map((each): Notification => {
+      const tried = { ...each, tries: each.tries + 1, messageId };
+      if (outcome.kind === "delivered") {
+        return {
+          ...tried,
+          status: "delivered",
+          endedAtMs: nowMs,
+          problem: null,
+          receipt: outcome.receipt ?? null,
+        };
+      }
+      const problem = outcome.problem.slice(0, problemLengthMax).toWellFormed();
+      const delayMs =
+        outcome.kind === "final" ? undefined : retryDelayMs(tried.tries, outcome.afterMs, random);
+      if (delayMs === undefined) return { ...tried, status: "givenUp", endedAtMs: nowMs, problem };
+      return { ...tried, nextAtMs: nowMs + delayMs, problem };
+    });
+    await this.#update(lane, next);
+    const [first] = next;
+    if (first!.status !== "givenUp") return;
+    const where = destinationName(first!.action);
+    const what = `${first!.event.type} of alert ${JSON.stringify(first!.event.alertName)}`;
+    this.#options.log(
+      "error",
+      `notification ${messageId} (${what}) to ${where} was given up: ${first!.problem}`,
+    );
+  }
+
+  /** Stores, and only then believes. */
+  async #update(lane: Lane, notifications: readonly Notification[]): Promise<void> {
+    const ending = notifications.filter(({ status }) => status !== "waiting").length;
+    const forgotten = this.#ended.slice(0, Math.max(0, this.#ended.length + ending - endedKept));
+    const removed = forgotten.map((id): StateChange => ({ table, id, value: undefined }));
+    await this.#options.state.write([...notifications.map(change), ...removed]);
+    for (const id of this.#ended.splice(0, forgotten.length)) this.#all.delete(id);
+    for (const notification of notifications) {
+      this.#all.set(notification.id, notification);
+      const place = lane.waiting.findIndex(({ id }) => id === notification.id);
+      if (notification.status === "waiting") lane.waiting[place] = notification;
+      else this.#ended.push(notification.id);
+    }
+    lane.remove(new Set(notifications.filter(({ status }) => status !== "waiting").map(({ id }) => id)));
+  }
+
+  #readMetrics(metrics: Metrics): void {
+    const waiting = () => [...this.#lanes.values()].flatMap((lane) => lane.waiting);
+    metrics.read("gauge", "svc_notifications", "Notifications that are kept, by status.", () => {
+      const counts = Map.groupBy(this.#all.values(), ({ status }) => status);
+      return [...counts].map(([status, all]) => [{ status }, all.length]);
+    });
+    metrics.read(
+      "gauge",
+      "svc_notifications_oldest_seconds",
+      "Age of the oldest notification that waits.",
+      () => {
+        const oldestMs = Math.min(...waiting().map(({ createdAtMs }) => createdAtMs));
+        return Number.isFinite(oldestMs) ? (this.#options.now() - oldestMs) / 1000 : 0;
+      },
+    );
+  }
+}
+
+/** A receiver's wish holds for all that waits for it, but a test message is not to be kept for half a day. */
+const pauseMsMax = 60 * 60 * 1000;
+
+function notificationId(eventId: string, action: Action): string {
+  return stableId(eventId, destinationKey(action));
+}
+
+/** Of what was made in the same moment the begin stands before the end. */
+function typeOrder({ event }: Notification): number {
+  return event.type === "alertFired" ? 0 : 1;
+}
+
+function newNotification(id: string, event: AlertEvent, action: Action, nowMs: number): Notification {
+  return {
+    id,
+    action,
+    event,
+    createdAtMs: nowMs,
+    status: "waiting",
+    tries: 0,
+    nextAtMs: nowMs + (isGrouped(action) ? groupWaitMs : 0),
+    endedAtMs: null,
+    problem: null,
+    messageId: null,
+    receipt: null,
+  };
+}
+
+function change(notification: Notification): StateChange {
+  return { table, id: notification.id, value: notification as unknown as Json };
+}

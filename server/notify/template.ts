@@ -1,0 +1,116 @@
+/** Variables such as `$alert_name` in what people wrote for a webhook; each value is escaped for the place where it stands. */
+import type { AlertEvent } from "../alert-event.ts";
+import { envelopeOf, stateOf } from "./envelope.ts";
+import { deepLink, time } from "./message.ts";
+
+/** Text, or what stands as it is where JSON has a value. */
+export type Variables = ReadonlyMap<string, string | number | Readonly<Record<string, string>>>;
+
+export function variablesOf(event: AlertEvent, publicUrl: string): Variables {
+  const { labels } = event;
+  return new Map<string, string | number | Readonly<Record<string, string>>>([
+    ["alert_name", event.alertName],
+    ["alert_description", event.alertDescription],
+    ["alert_uuid", event.alertId],
+    ["alert_fire_uuid", event.fireId],
+    ["alert_state", stateOf(event)],
+    ["alert_message", envelopeOf(event, publicUrl).message],
+    ["deep_link", deepLink(event, publicUrl)],
+    ["environment", labels.environment ?? labels["k8s.cluster.name"] ?? ""],
+    ["service", labels["service.name"] ?? ""],
+    ["attributes", labels],
+    ["fired_at", time(event.firedAtMs)],
+    ["resolved_at", event.resolvedAtMs === undefined ? "" : time(event.resolvedAtMs)],
+    ["breaching_datapoint_value", event.breached.value ?? ""],
+    ["breaching_datapoint_time", time(event.breached.bucketMs)],
+    ["metric_name", metricName(event.query)],
+  ]);
+}
+
+/** The first name that the query selects from: what is aggregated. */
+function metricName(query: string): string {
+  const quoted = /\{\s*"([^"]+)"/.exec(query)?.[1];
+  const named = /([A-Za-z_:][\w:.]*)\s*(?:\{|\)|$)/.exec(query)?.[1];
+  return quoted ?? named ?? "";
+}
+
+/** Names that are not known stay as they stand; a value that holds a name is not looked into. */
+function replaced(
+  template: string,
+  variables: Variables,
+  written: (value: string, at: number) => string,
+): string {
+  return template.replace(/\$([A-Za-z_][A-Za-z0-9_]*)/g, (whole, name: string, at: number) => {
+    const value = variables.get(name);
+    return value === undefined ? whole : written(textOf(value), at);
+  });
+}
+
+function textOf(value: string | number | Readonly<Record<string, string>>): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Throws an Error for people where values would lead to another place than the template means. */
+export function fillUrl(template: string, variables: Variables): URL {
+  const filled = URL.parse(
+    replaced(template, variables, (value) => encodeURIComponent(value.toWellFormed())),
+  );
+  const plain = URL.parse(replaced(template, variables, () => "x"));
+  if (filled === null || plain === null)
+    throw new Error("the address of the webhook is no URL once its variables are filled in");
+  // A value of dots would climb up the path.
+  const depth = (url: URL) => url.pathname.split("/").length;
+  if (depth(filled) !== depth(plain))
+    throw new Error("a variable's value would change the path of the webhook's address");
+  return filled;
+}
+
+export function fillHeader(template: string, variables: Variables): string {
+  const filled = replaced(template, variables, (value) => value.replace(/[\p{Cc}\u2028\u2029]+/gu, " "));
+  // Characters beyond Latin-1 go as the bytes of UTF-8, as browsers and proxies read them.
+  return Buffer.from(filled, "utf8").toString("latin1");
+}
+
+/** `contentType` says how values are written; a body that begins like JSON is JSON where it says nothing. */
+export function fillBody(template: string, contentType: string | undefined, variables: Variables): string {
+  const type = contentType?.toLowerCase() ?? (/^\s*[{[]/.test(template) ? "application/json" : "text/plain");
+  if (type.includes("json")) return fillJson(template, variables);
+  if (type.includes("x-www-form-urlencoded")) {
+    return replaced(template, variables, (value) => encodeURIComponent(value.toWellFormed()));
+  }
+  if (type.includes("xml") || type.includes("html")) return replaced(template, variables, escapeMarkup);
+  return replaced(template, variables, (value) => value);
+}
+
+/** Within a string the value is escaped; elsewhere it is a JSON value of its own. */
+function fillJson(template: string, variables: Variables): string {
+  const inString = insideStrings(template);
+  return template.replace(/\$([A-Za-z_][A-Za-z0-9_]*)/g, (whole, name: string, at: number) => {
+    const value = variables.get(name);
+    if (value === undefined) return whole;
+    if (!inString[at]) return JSON.stringify(value);
+    return JSON.stringify(textOf(value)).slice(1, -1);
+  });
+}
+
+function insideStrings(json: string): Uint8Array {
+  const inside = new Uint8Array(json.length);
+  let isInside = false;
+  for (let i = 0; i < json.length; i++) {
+    inside[i] = isInside ? 1 : 0;
+    if (json[i] === '"') isInside = !isInside;
+    else if (isInside && json[i] === "\\") inside[++i] = 1;
+  }
+  return inside;
+}
+
+export function escapeMarkup(text: string): string {
+  const names: Record<string, string> = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "'": "&#39;",
+  };
+  return text.replace(/[&<>"']/g, (character) => names[character]!);
+}

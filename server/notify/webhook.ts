@@ -1,0 +1,79 @@
+/** Sends events to webhook integrations, as Standard Webhooks has it. */
+import type { AddressGuard } from "./address-guard.ts";
+import { envelopeOf } from "./envelope.ts";
+import { answerProblem, type HttpRequest, retryOutcome, sendHttp } from "./http-request.ts";
+import type { Outcome, Senders } from "./sender.ts";
+import { signedHeaders } from "./signature.ts";
+import { fillBody, fillHeader, fillUrl, variablesOf } from "./template.ts";
+
+/** A webhook integration, as it is configured. */
+export interface Webhook {
+  url: string;
+  /** POST where absent. */
+  method?: string | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Absent or empty: the event as JSON. */
+  body?: string | undefined;
+  /** `whsec_…` signs what is sent. */
+  secret?: string | null | undefined;
+}
+
+export interface WebhookOptions {
+  webhookOf: (uuid: string) => Webhook | undefined;
+  /** The receiver answered that it is gone for good. */
+  onGone: (uuid: string) => void;
+  /** Whether it was switched off by that. */
+  isOff: (uuid: string) => boolean;
+  guard: AddressGuard;
+  publicUrl: string;
+}
+
+export function webhookSender(options: WebhookOptions): Senders["webhook"] {
+  return async ({ id, action, events: [event], nowMs }): Promise<Outcome> => {
+    const { uuid: firedUuid, resolvedUuid } = action.webhookDestination;
+    const uuid = event!.type === "alertResolved" ? (resolvedUuid ?? firedUuid) : firedUuid;
+    const webhook = options.webhookOf(uuid);
+    if (webhook === undefined)
+      return { kind: "final", problem: `there is no webhook integration ${JSON.stringify(uuid)}` };
+    if (options.isOff(uuid))
+      return { kind: "final", problem: "the webhook integration is switched off: it answered 410 before" };
+    const request = requestOf(webhook, { id, event: event!, nowMs }, options.publicUrl);
+    if (typeof request === "string") return { kind: "final", problem: request };
+    const answer = await sendHttp(request, options.guard);
+    if (answer.status >= 200 && answer.status < 300) return { kind: "delivered" };
+    if (answer.status !== 410) return retryOutcome(answer);
+    options.onGone(uuid);
+    return { kind: "final", problem: `${answerProblem(410, answer.text)}; the integration is switched off` };
+  };
+}
+
+type Sent = Pick<Parameters<Senders["webhook"]>[0], "id" | "nowMs"> & {
+  event: Parameters<Senders["webhook"]>[0]["events"][number];
+};
+
+/** The request, or what is wrong with the integration. */
+function requestOf(webhook: Webhook, { id, event, nowMs }: Sent, publicUrl: string): HttpRequest | string {
+  const variables = variablesOf(event, publicUrl);
+  const headers = Object.fromEntries(
+    Object.entries(webhook.headers ?? {}).map(([name, value]) => [name, fillHeader(value, variables)]),
+  );
+  const contentType = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
+  const template = webhook.body ?? "";
+  const method = webhook.method ?? "POST";
+  // A GET has no body of its own accord.
+  const plain = method === "GET" ? "" : JSON.stringify(envelopeOf(event, publicUrl));
+  const body = template === "" ? plain : fillBody(template, contentType, variables);
+  const type = contentType === undefined ? { "Content-Type": "application/json" } : {};
+  try {
+    const url = fillUrl(webhook.url, variables);
+    const signed = signedHeaders(id, nowMs, body, webhook.secret);
+    return {
+      method,
+      url,
+      headers: { "User-Agent": "svc", ...type, ...headers, ...signed },
+      body,
+    };
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,120 @@
+/** The whole way: rows come in, an alert that was saved over the API fires, a webhook hears of it. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openReceiver } from "./notify/receiver.ts";
+import { call, ingest, lines, type Running, startServer } from "./running.ts";
+
+let server: Running;
+beforeAll(async () => {
+  server = await startServer({ notify: { allowedNetworks: ["127.0.0.0/8"] } });
+});
+afterAll(() => server.stop());
+
+function admin<T = Record<string, unknown>>(path: string, body?: unknown, method?: string) {
+  return call<T>(server, `/api/v1${path}`, {
+    token: server.adminToken,
+    ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
+    ...(method === undefined ? {} : { method }),
+  });
+}
+
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test("an alert fires, is told, is silenced, explained and deleted", async () => {
+  const receiver = await openReceiver(200);
+  const minute = Math.floor((Date.now() - 60_000) / 60_000) * 60_000;
+  const rows = Array.from({ length: 30 }, (_, i) => ({
+    timestamp: minute - (i % 3) * 60_000 - 1_000 * i,
+    log_level: "error",
+    message: `failed ${i}`,
+    attributes: { "service.name": i % 2 === 0 ? "cart" : "mail" },
+  }));
+  expect((await ingest(server, lines(rows))).status).toBe(200);
+  const hook = { url: `${receiver.url}/in`, displayName: "hook" };
+  const { id: uuid } = (await admin<{ id: string }>("/webhooks", { webhook: hook })).json;
+  const alert = {
+    metadata: { name: "errors", description: "too many" },
+    timeseries: {
+      expression: {
+        svcQLTimeseries: { query: 'count(logs{log_level="error"}) by (service.name)', bucketSize: 60 },
+      },
+      evaluationRules: [
+        {
+          name: "any",
+          static: {
+            operators: [{ operator: "greaterThan", threshold: 0 }],
+            persistenceSettings: {
+              datapointsToAlarm: 1,
+              datapointsInEvaluationWindow: 5,
+              missingDatapointBehavior: "ignore",
+            },
+          },
+          actions: [{ type: "webhook", webhookDestination: { uuid, notifyOnResolve: true } }],
+        },
+      ],
+    },
+  };
+  const saved = await admin<{ id: string }>("/alerts/update", { alert });
+  expect(saved.text).toContain("id");
+  const { id } = saved.json;
+  await until(async () => (receiver.received.length >= 2 ? true : undefined));
+  const events = receiver.received.map(
+    ({ body }) => JSON.parse(body) as { type: string; data: { attributes: object; fireId: string } },
+  );
+  expect(events.map(({ type }) => type)).toEqual(["alertFired", "alertFired"]);
+  expect(events.map(({ data }) => data.attributes)).toEqual([
+    { "service.name": "cart" },
+    { "service.name": "mail" },
+  ]);
+
+  const state = await admin<{ state: string; instances: unknown[] }>(`/alerts/${id}/state`);
+  expect(state.json).toMatchObject({ state: "firing", error: null });
+  const { fires } = (await admin<{ fires: { fireId: string; told: string }[] }>(`/alerts/${id}/fires`)).json;
+  expect(fires.map(({ fireId }) => fireId).sort()).toEqual(events.map(({ data }) => data.fireId).sort());
+  const { evaluations } = (
+    await admin<{ evaluations: { instances: unknown[] }[] }>(`/alerts/${id}/evaluations`)
+  ).json;
+  expect(evaluations[0]!.instances).toHaveLength(2);
+
+  const sent = await until(async () => {
+    const { notifications } = (
+      await admin<{ notifications: { id: string; status: string }[] }>("/notifications")
+    ).json;
+    return notifications.every(({ status }) => status === "delivered") ? notifications : undefined;
+  });
+  expect((await admin(`/notifications/${sent[0]!.id}/resend`, undefined, "POST")).status).toBe(200);
+  await until(async () => (receiver.received.length >= 3 ? true : undefined));
+  const tested = await admin<{ results: unknown[] }>(`/alerts/${id}/test-notification`, undefined, "POST");
+  expect(tested.json.results).toEqual([{ type: "webhook", delivered: true, problem: null }]);
+  expect((await admin(`/webhooks/${uuid}/test`, undefined, "POST")).json).toEqual({
+    delivered: true,
+    problem: null,
+  });
+  expect((await admin("/alerts/none/state")).status).toBe(404);
+
+  const { text } = await call(server, "/metrics", { token: server.adminToken });
+  for (const name of [
+    "svc_alert_rules 1",
+    "svc_alert_instances 2",
+    "svc_alert_lag_seconds",
+    "svc_notifications",
+  ])
+    expect(text).toContain(name);
+
+  expect((await admin(`/alerts/${id}`, undefined, "DELETE")).status).toBe(200);
+  const ends = await until(async () => {
+    const found = receiver.received.map(
+      ({ body }) => JSON.parse(body) as { type: string; data: { resolveReason: string } },
+    );
+    const resolved = found.filter(({ type }) => type === "alertResolved");
+    return resolved.length === 2 ? resolved : undefined;
+  });
+  expect(ends.map(({ data }) => data.resolveReason)).toEqual(["deleted", "deleted"]);
+});

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openStore, type Store } from "../../../engine/index.ts";
+import { Random } from "../../../fixtures/random.ts";
+import { queryTimeseries } from "../../../query/index.ts";
+import { SharedScans } from "../../../server/alerts/shared-scans.ts";
+import { Metrics } from "../../../server/metrics.ts";
+
+const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+const startMs = Date.UTC(2026, 0, 10, 12);
+const services = Array.from({ length: 12 }, (_, i) => `s${i}`);
+const levels = ["error", "WARN", "info", ""];
+
+let dir: string;
+let store: Store;
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "svc-scans-"));
+  store = await openStore({ dir, threads: 1 });
+  const random = new Random(seed);
+  const rows = Array.from({ length: 4_000 }, () => {
+    const service = random.oneIn(6) ? {} : { "service.name": random.pick(services) };
+    const message = random.oneIn(5)
+      ? `{"service.name": "${random.pick(services)}"}`
+      : `took ${random.below(50)} ms`;
+    return {
+      timeNs: BigInt(startMs + random.below(300_000)) * 1_000_000n,
+      level: random.pick(levels),
+      message,
+      attributes: { ...service, ms: String(random.below(1_000)), pod: `p${random.below(3)}` },
+    };
+  });
+  await store.append("logs", rows);
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Many queries of each form, which differ in texts alone. */
+function queries(random: Random): string[] {
+  const forms = [
+    (s: string, l: string) => `count(logs{service.name="${s}", log_level="${l}"})`,
+    (s: string) => `count(logs{service.name="${s}"}) by (pod)`,
+    (s: string) => `count(logs{service.name="${s}"}) by (service.name)`,
+    (s: string) => `avg(ms, logs{service.name="${s}"} |= "took")`,
+    (s: string) => `quantile(0.9, ms, logs{service.name="${s}"})`,
+    (s: string) => `count(logs{service.name="${s}"} | json)`,
+    (s: string) => `count(logs{pod="p1"} | json | service_name="${s}")`,
+    (s: string, l: string) =>
+      `count(logs{log_level="${l}", service.name="${s}"}) / count(logs{service.name="${s}"})`,
+    (s: string) => `count(logs{service.name="${s}", service.name!="s1"})`,
+  ];
+  const names = [...services, "", "absent"];
+  return forms.flatMap((form) =>
+    Array.from({ length: 12 }, () => form(random.pick(names), random.pick(levels).toLowerCase())),
+  );
+}
+
+test(`merged scans answer each query as it is answered alone (SVC_SEED=${seed})`, async () => {
+  const metrics = new Metrics();
+  const shared = new SharedScans(store, metrics);
+  const asked = queries(new Random(seed, 1)).map((query) => ({
+    query,
+    startMs,
+    endMs: startMs + 299_999,
+    bucketSeconds: 60,
+  }));
+  const together = await Promise.all(asked.map((each) => queryTimeseries(shared, each)));
+  for (const [i, each] of asked.entries()) {
+    expect(together[i]!.series, each.query).toEqual((await queryTimeseries(store, each)).series);
+  }
+  expect(together.some(({ series }) => series.length > 1)).toBe(true);
+  const merged = /svc_alert_scans_total\{run="merged"\} (\d+)/.exec(metrics.text())?.[1];
+  expect(Number(merged)).toBeGreaterThan(30);
+});
+
+test("what goes wrong together goes wrong for each, and nothing waits for ever", async () => {
+  const broken = Object.assign(Object.create(store) as Store, {
+    aggregate: () => Promise.reject(new Error("the disk is gone")),
+  });
+  const shared = new SharedScans(broken, new Metrics());
+  const asked = services.map((name) => {
+    return queryTimeseries(shared, {
+      query: `count(logs{service.name="${name}"})`,
+      startMs,
+      endMs: startMs + 59_999,
+      bucketSeconds: 60,
+    });
+  });
+  const ends = await Promise.allSettled(asked);
+  expect(ends.map(({ status }) => status)).toEqual(services.map(() => "rejected"));
+});

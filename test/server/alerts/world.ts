@@ -1,0 +1,185 @@
+/** A world of series in virtual time: points arrive when they arrive, and the query sees what has. */
+import type { AlertMessage } from "../../../server/alert-event.ts";
+import type { ReadSeries } from "../../../server/alerts/advance.ts";
+import type { Alert, EvaluationRule } from "../../../server/alerts/alert.ts";
+import { type AskedSeries, Evaluator, type EvaluatorOptions } from "../../../server/alerts/evaluator.ts";
+import { Metrics } from "../../../server/metrics.ts";
+import { MemoryState } from "./memory-state.ts";
+
+interface Point {
+  value: number;
+  arrivedMs: number;
+}
+
+export interface WorldSeries {
+  labels: Record<string, string>;
+  /** By the start of the bucket. */
+  points: Map<number, Point>;
+}
+
+export const delayMs = 30_000;
+
+export class World {
+  nowMs: number;
+  readonly state = new MemoryState();
+  /** By query. */
+  readonly series = new Map<string, WorldSeries[]>();
+  /** Queries that fail just now. */
+  readonly failing = new Set<string>();
+  readonly silenced = new Set<string>();
+  readonly asked: AskedSeries[] = [];
+  readonly logged: string[] = [];
+  metrics = new Metrics();
+  evaluator: Evaluator;
+
+  constructor(nowMs: number) {
+    this.nowMs = nowMs;
+    this.evaluator = this.open();
+  }
+
+  open(changes: Partial<EvaluatorOptions> = {}): Evaluator {
+    this.metrics = new Metrics();
+    this.evaluator = new Evaluator({
+      state: this.state,
+      now: () => this.nowMs,
+      query: async (asked) => this.#answer(asked),
+      shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query }),
+      outbox: {
+        prepare: (messages) => ({
+          changes: messages.map((message) => ({
+            table: "sent",
+            id: `${String(this.nowMs).padStart(15, "0")} ${message.event.type} ${message.event.id}`,
+            value: JSON.parse(JSON.stringify(message)) as Record<string, never>,
+          })),
+          stored: () => undefined,
+        }),
+      },
+      silencedBy: ({ labels }) => [...this.silenced].find((name) => labels.name === name),
+      delayMs,
+      metrics: this.metrics,
+      log: (level, message) => this.logged.push(`${level} ${message}`),
+      ...changes,
+    });
+    return this.evaluator;
+  }
+
+  /** Evaluates all that comes due until `untilMs`; signs of life in between. */
+  async runUntil(untilMs: number): Promise<void> {
+    while (this.nowMs < untilMs) {
+      await this.settle();
+      this.nowMs = Math.min(
+        untilMs,
+        Math.max(this.nowMs + 1, this.evaluator.nextDueMs()),
+        this.nowMs + 30_000,
+      );
+    }
+    await this.settle();
+  }
+
+  /** Evaluates until nothing is due. */
+  async settle(): Promise<void> {
+    do await this.evaluator.evaluateDue();
+    while (this.evaluator.nextDueMs() <= this.nowMs);
+  }
+
+  put(
+    query: string,
+    labels: Record<string, string>,
+    bucketMs: number,
+    value: number,
+    arrivedMs = bucketMs,
+  ): void {
+    const all = this.series.get(query) ?? [];
+    this.series.set(query, all);
+    let one = all.find((each) => JSON.stringify(each.labels) === JSON.stringify(labels));
+    if (one === undefined) {
+      one = { labels, points: new Map() };
+      all.push(one);
+    }
+    one.points.set(bucketMs, { value, arrivedMs });
+  }
+
+  messages(): AlertMessage[] {
+    return this.state.list("sent").map(([, value]) => value as unknown as AlertMessage);
+  }
+
+  /** "fired a", "resolved a recovered": what was told, in its order; `a` is the label `name`. */
+  told(): string[] {
+    return this.messages().map(({ event: { type, labels, reason, late } }) => {
+      const parts = [
+        type === "alertFired" ? "fired" : "resolved",
+        labels.name,
+        reason,
+        late ? "late" : undefined,
+      ];
+      return parts.filter((part) => part !== undefined).join(" ");
+    });
+  }
+
+  metric(name: string): number {
+    const line = this.metrics
+      .text()
+      .split("\n")
+      .find((each) => each.startsWith(name) && !each.startsWith("#"));
+    return line === undefined ? 0 : Number(line.split(" ").at(-1));
+  }
+
+  #answer(asked: AskedSeries): ReadSeries[] {
+    this.asked.push(asked);
+    if (this.failing.has(asked.query)) throw new Error("the store is on fire");
+    const found: ReadSeries[] = [];
+    for (const { labels, points } of this.series.get(asked.query) ?? []) {
+      const seen: [number, number][] = [];
+      const widthMs = asked.bucketSeconds * 1000;
+      for (let bucketMs = asked.startMs; bucketMs <= asked.endMs; bucketMs += widthMs) {
+        const point = points.get(bucketMs);
+        if (point !== undefined && point.arrivedMs <= this.nowMs) seen.push([bucketMs, point.value]);
+      }
+      if (seen.length > 0) found.push({ labels, points: seen });
+    }
+    return found;
+  }
+}
+
+export interface RuleSettings {
+  name?: string;
+  above?: number;
+  m?: number;
+  n?: number;
+  missing?: "notBreaching" | "breaching" | "ignore" | "missing";
+  actions?: EvaluationRule["actions"];
+}
+
+export function ruleOf({
+  name = "high",
+  above = 5,
+  m = 1,
+  n = 1,
+  missing,
+  actions,
+}: RuleSettings = {}): EvaluationRule {
+  return {
+    name,
+    static: {
+      operators: [{ operator: "greaterThan", threshold: above }],
+      persistenceSettings: {
+        datapointsToAlarm: m,
+        datapointsInEvaluationWindow: n,
+        ...(missing === undefined ? {} : { missingDatapointBehavior: missing }),
+      },
+    },
+    actions: actions ?? [{ type: "webhook", webhookDestination: { uuid: "hook", notifyOnResolve: true } }],
+  };
+}
+
+export function alertOf(
+  id: string,
+  query: string,
+  rules: EvaluationRule[] = [ruleOf()],
+  bucketSize = 60,
+): Alert {
+  return {
+    metadata: { id, name: `alert ${id}` },
+    timeseries: { expression: { svcQLTimeseries: { query, bucketSize } }, evaluationRules: rules },
+  };
+}
