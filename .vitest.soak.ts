@@ -7,6 +7,7 @@ export default defineConfig({
     include: [
       "test/durability/**/*.test.ts",
       "test/server/control/api.test.ts",
+      "test/server/killed-server.test.ts",
       "test/server/mutated-bodies.test.ts",
     ],
     pool: "forks",
