@@ -110,3 +110,9 @@ export const changesPerSecondMax = 500;
 export const changesBurstMax = 5_000;
 /** Refused requests a second that the audit log tells one by one; the rest are counted. */
 export const refusalsAuditedPerSecond = 20;
+
+/**
+ * Bytes that the rows of one body have from what it says once for many of them (a resource, the labels of a stream or a series): a
+ * small body must not become an endless one.
+ */
+export const ingestRepeatedBytesMax = 1024 * MiB;

@@ -11,7 +11,7 @@ import {
   SampleDraft,
   SeriesCensus,
 } from "../../engine/index.ts";
-import { ingestKeysMax, ingestRowsMax, refusedRowsListed } from "../limits.ts";
+import { ingestKeysMax, ingestRepeatedBytesMax, ingestRowsMax, refusedRowsListed } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { flattenedRow, mayBeJson, rowOfRanges } from "./flat-message.ts";
 import { RowProblem } from "./json-row.ts";
@@ -31,6 +31,7 @@ export abstract class Sink {
   /** The first ones, in the order of the body. */
   readonly refused: RefusedLine[] = [];
   readonly refusedByKind = new Map<RefusedKind, number>();
+  #repeatedBytes = 0;
 
   constructor(arrivalMs: number) {
     this.arrivalMs = arrivalMs;
@@ -41,6 +42,13 @@ export abstract class Sink {
   /** Counts a row that could not be read. */
   refuse({ kind, message }: RowProblem): void {
     this.count(message, kind);
+  }
+
+  /** Counts bytes that a row has from what the body says for many rows. Throws Refusal 413 where they are too many. */
+  repeat(bytes: number): void {
+    this.#repeatedBytes += bytes;
+    if (this.#repeatedBytes <= ingestRepeatedBytesMax) return;
+    throw new Refusal(413, "the rows of the body share too much with each other: send it in smaller parts");
   }
 
   /** The time of a row that came without one. */
@@ -107,6 +115,7 @@ export class SampleSink extends Sink {
   /** Takes the samples of one point, which counts as one row; returns why one of them cannot be stored. */
   addPoint(samples: readonly Sample[]): string | undefined {
     let reason: string | undefined;
+    for (const { labels } of samples.slice(0, 1)) this.repeat(labelBytes(labels) * samples.length);
     for (const sample of samples) reason = this.draft.addSample(sample) ?? reason;
     return this.count(reason);
   }
@@ -114,6 +123,12 @@ export class SampleSink extends Sink {
   finish(): EncodedBatch {
     return this.draft.finish();
   }
+}
+
+function labelBytes(labels: Readonly<Record<string, string>>): number {
+  let bytes = 0;
+  for (const key in labels) bytes += key.length + labels[key]!.length;
+  return bytes;
 }
 
 export const tooManyRows = new Refusal(

@@ -150,6 +150,15 @@ const cases: Partial<Record<BodyFormat, Case>> = {
   syslog: { signal: "logs", seeds: () => [Buffer.from(`${Buffer.byteLength(syslog)} ${syslog}<1>a\nb`)] },
 };
 
+const long = "x".repeat(200_000);
+
+/** A small body whose rows would take gigabytes. */
+function repeating() {
+  const logRecords = new Array(6_000).fill({ timeUnixNano: at });
+  const shared = [{ key: "long", value: value(long) }];
+  return { resourceLogs: [{ resource: { attributes: shared }, scopeLogs: [{ logRecords }] }] };
+}
+
 /** A generator of 32-bit numbers (mulberry32). */
 function randomOf(start: number): () => number {
   let state = start;
@@ -242,6 +251,27 @@ describe("bodies that unpack to too much", () => {
   ] as const)("%s is refused", (encoding, body, status) => {
     const decoded = decode("otlp logs", "logs", Buffer.from(body), { encoding });
     expect(decoded).toMatchObject({ ok: false, status });
+  });
+
+  test.each<[BodyFormat, Case["signal"], () => Buffer]>([
+    ["otlp logs", "logs", () => protobufOf("LogsRequest", repeating())],
+    ["otlp logs json", "logs", () => jsonOf(repeating())],
+    [
+      "loki",
+      "logs",
+      () =>
+        encoded(pushRequest, { streams: [{ labels: `{a="${long}"}`, entries: new Array(6_000).fill({}) }] }),
+    ],
+    [
+      "remote write 1",
+      "metrics",
+      () => {
+        const series = { labels: [{ name: "a", value: long }], samples: new Array(6_000).fill(samples[0]) };
+        return encoded(writeRequest1, { timeseries: [series, series] });
+      },
+    ],
+  ])("%s: rows that share too much are refused", (format, signal, body) => {
+    expect(decode(format, signal, body())).toMatchObject({ ok: false, status: 413 });
   });
 
   test("values nested without end are refused", () => {

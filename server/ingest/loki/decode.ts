@@ -18,8 +18,7 @@ const levelKeys = ["level", "detected_level", "severity_text", "severity"];
 export function readPushJson(body: Buffer, sink: RowSink): void {
   for (const [i, stream] of arrayOf(parsed(body), "streams").entries()) {
     const path = `streams[${i}]`;
-    const labels = textsOf((stream as Json | null)?.stream, `${path}.stream`);
-    addServiceName(labels);
+    const labels = withServiceName(textsOf((stream as Json | null)?.stream, `${path}.stream`));
     for (const [j, value] of arrayOf(stream, "values", path).entries()) {
       addEntry(sink, labels, () => jsonEntry(value, `${path}.values[${j}]`));
     }
@@ -34,8 +33,7 @@ interface Entry {
 
 export function readPushProtobuf(body: Buffer, sink: RowSink): void {
   for (const { labels: text, entries } of decodedStreams(body)) {
-    const labels = whole(() => labelsOf(text));
-    addServiceName(labels);
+    const labels = withServiceName(whole(() => labelsOf(text)));
     for (const entry of entries) addEntry(sink, labels, () => protobufEntry(entry));
   }
 }
@@ -75,8 +73,9 @@ function jsonEntry(value: unknown, path: string): Entry {
   return { timeNs: BigInt(String(time)), line, metadata: textsOf(metadata, `${path}[2]`) };
 }
 
-function addEntry(sink: RowSink, labels: Readonly<Texts>, read: () => Entry): void {
+function addEntry(sink: RowSink, { labels, units: labelUnits }: Labels, read: () => Entry): void {
   try {
+    sink.repeat(labelUnits);
     const { timeNs, line, metadata } = read();
     const attributes: Texts = Object.assign(Object.create(null), labels, metadata);
     const level = attributes[levelKeys.find((key) => (attributes[key] ?? "") !== "") ?? ""] ?? "";
@@ -87,9 +86,17 @@ function addEntry(sink: RowSink, labels: Readonly<Texts>, read: () => Entry): vo
   }
 }
 
-function addServiceName(labels: Texts): void {
+/** Labels of a stream, and their UTF-16 units, which each of its entries gets. */
+interface Labels {
+  labels: Readonly<Texts>;
+  units: number;
+}
+
+function withServiceName(labels: Texts): Labels {
   const name = agentServiceName(labels);
   if (name !== undefined) labels[serviceKey] = name;
+  const units = Object.entries(labels).reduce((sum, [key, text]) => sum + key.length + text.length, 0);
+  return { labels, units };
 }
 
 /** What is wrong with a stream is wrong with the body. */

@@ -6,7 +6,7 @@ import { shown } from "../../fields.ts";
 import { Refusal } from "../../route.ts";
 import { parseExact } from "../exact-json.ts";
 import { type Json, RowProblem } from "../json-row.ts";
-import type { RowSink } from "../row-sink.ts";
+import type { RowSink, Sink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
 import {
   type Attributes,
@@ -26,6 +26,13 @@ export interface ListNames {
   records: string;
 }
 
+interface Reading {
+  names: ListNames;
+  /** Names that belong to the signal. */
+  own: ReadonlySet<string>;
+  sink: Sink;
+}
+
 /** Makes a row of a record; `attributes` are those of its resource and scope, for it to add to. Throws RowProblem. */
 export type RowOf = (record: Json, attributes: Attributes, sink: RowSink) => LogRow;
 
@@ -37,7 +44,7 @@ export function readJsonBody(
   own: ReadonlySet<string>,
   rowOf: RowOf,
 ): void {
-  eachRecord(parsedBody(body), names, own, (record, base) => {
+  eachRecord(parsedBody(body), { names, own, sink }, (record, base) => {
     try {
       sink.addText(rowOf(record, copyOf(base), sink));
     } catch (problem) {
@@ -68,13 +75,13 @@ export function parsedBody(body: Buffer): Json {
 /** Calls `visit` for each record with the attributes of its resource and scope. Throws Refusal 400 for lists that are none. */
 export function eachRecord(
   request: Json,
-  names: ListNames,
-  own: ReadonlySet<string>,
+  reading: Reading,
   visit: (record: Json, base: Attributes, path: string) => void,
 ): void {
   try {
-    for (const [i, group] of objectsOf(request[names.resources], names.resources).entries()) {
-      eachOfResource(group, names, own, `${names.resources}[${i}]`, visit);
+    const { resources } = reading.names;
+    for (const [i, group] of objectsOf(request[resources], resources).entries()) {
+      eachOfResource(group, reading, `${resources}[${i}]`, visit);
     }
   } catch (problem) {
     throw problem instanceof RowProblem ? new Refusal(400, problem.message) : problem;
@@ -83,17 +90,18 @@ export function eachRecord(
 
 function eachOfResource(
   group: Json,
-  { scopes, records }: ListNames,
-  own: ReadonlySet<string>,
+  { names: { scopes, records }, own, sink }: Reading,
   path: string,
   visit: (record: Json, base: Attributes, path: string) => void,
 ): void {
-  const resource = memberOf(group.resource, `${path}.resource`);
+  const resource = resourceAttributes(memberOf(group.resource, `${path}.resource`), own, `${path}.resource`);
   for (const [i, list] of objectsOf(group[scopes], `${path}.${scopes}`).entries()) {
     const scopePath = `${path}.${scopes}[${i}]`;
-    const base = resourceAttributes(resource, own, `${path}.resource`);
+    const base = copyOf(resource);
     addScope(base, memberOf(list.scope, `${scopePath}.scope`), `${scopePath}.scope`);
+    sink.repeat(base.units);
     for (const [j, record] of objectsOf(list[records], `${scopePath}.${records}`).entries()) {
+      sink.repeat(base.units);
       visit(record, base, `${scopePath}.${records}[${j}]`);
     }
   }

@@ -9,23 +9,26 @@ import { doubleJson, nestingMax } from "./wire-value.ts";
 export interface Attributes {
   texts: Record<string, string>;
   keys: number;
+  /** UTF-16 units of names and texts. */
+  units: number;
   /** Names that belong to the signal: an attribute that is named so becomes `attributes.<name>`. */
   own: ReadonlySet<string>;
 }
 
 export function noAttributes(own: ReadonlySet<string>): Attributes {
-  return { texts: Object.create(null), keys: 0, own };
+  return { texts: Object.create(null), keys: 0, units: 0, own };
 }
 
 /** Attributes that can be added to without changing these. */
-export function copyOf({ texts, own }: Attributes): Attributes {
-  return { texts: Object.assign(Object.create(null), texts), keys: 0, own };
+export function copyOf({ texts, units, own }: Attributes): Attributes {
+  return { texts: Object.assign(Object.create(null), texts), keys: 0, units, own };
 }
 
 export function putAttribute(attributes: Attributes, key: string, text: string): void {
   if (attributes.texts[key] === undefined && ++attributes.keys > flatKeysMax) {
     throw new RowProblem("field", `more than ${flatKeysMax} attributes`);
   }
+  attributes.units += key.length + text.length;
   attributes.texts[key] = text;
 }
 

@@ -28,7 +28,7 @@ function decodedRequest(body: Buffer): Json {
 }
 
 function readMetrics(json: Json, sink: SampleSink): void {
-  eachRecord(json, names, noNames, (metric, base) => {
+  eachRecord(json, { names, own: noNames, sink }, (metric, base) => {
     try {
       addMetric(sink, metric, base);
     } catch (problem) {

@@ -55,6 +55,10 @@ export class WireAttributes {
     row.addAttribute(key, from, to);
   }
 
+  putAll({ attributes, keys, from, to }: RowRanges): void {
+    for (let i = 0; i < attributes; i++) this.put(keys[i]!, from[i]!, to[i]!);
+  }
+
   /** Adds the attributes of another row that this one lacks. */
   putMissing({ attributes, keys, from, to }: RowRanges): void {
     const row = this.#row;

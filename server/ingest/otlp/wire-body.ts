@@ -17,6 +17,9 @@ const Tag = { resources: 0x0a, resource: 0x0a, scopes: 0x12, scope: 0x0a, record
 const resourceAttributesTag = 0x0a;
 const ScopeTag = { name: 0x0a, version: 0x12, attributes: 0x1a } as const;
 
+/** Bytes that an attribute weighs beside its text. */
+const attributeCost = 32;
+
 /** What reads records with. */
 export interface WireTools {
   tape: Tape;
@@ -34,8 +37,11 @@ export class WireBody {
   readonly #tools: WireTools;
   readonly #record: WireRecord;
   readonly #row = new RowRanges();
+  readonly #resource = new RowRanges();
   /** Attributes of the resource and the scope. */
   readonly #base = new RowRanges();
+  /** What those cost each row. */
+  #baseBytes = 0;
   /** Where the tape is free when no record is read; behind the attributes of the base, then behind those. */
   readonly #free: number;
   readonly #serviceName: number;
@@ -62,31 +68,47 @@ export class WireBody {
   }
 
   #readResource(from: number, to: number): void {
-    const resource = this.#find(from, to, Tag.resource);
+    const { tape } = this.#tools;
+    tape.at = this.#free;
+    this.#readShared(() => this.#readResourceAttributes(this.#find(from, to, Tag.resource)));
+    const { at: free } = tape;
     this.#each(from, to, Tag.scopes, (scopesFrom, scopesTo) => {
-      const scope = this.#find(scopesFrom, scopesTo, Tag.scope);
-      this.#readBase(resource, scope);
+      tape.at = free;
+      this.#readShared(() => this.#readBase(this.#find(scopesFrom, scopesTo, Tag.scope)));
       this.#readRecords(scopesFrom, scopesTo);
     });
   }
 
-  #readBase(resource: Range, scope: Range): void {
-    const { tape, scanner, attributes } = this.#tools;
-    tape.at = this.#free;
+  /** What is wrong with a resource or a scope is wrong with the body. */
+  #readShared(read: () => void): void {
     try {
-      attributes.begin(this.#base);
-      this.#each(resource.from, resource.to, resourceAttributesTag, (_, to) => attributes.read(to));
-      const name = serviceNameOf((key) => attributes.textOf(key));
-      if (name !== undefined) {
-        const { at } = tape;
-        tape.write(name);
-        attributes.put(this.#serviceName, at, tape.at);
-      }
-      scanner.at = scope.from;
-      this.#readScope(scope.to);
+      read();
     } catch (problem) {
       throw problem instanceof RowProblem ? new Refusal(400, `a resource: ${problem.message}`) : problem;
     }
+  }
+
+  #readResourceAttributes({ from, to }: Range): void {
+    const { tape, attributes } = this.#tools;
+    attributes.begin(this.#resource);
+    this.#each(from, to, resourceAttributesTag, (_, end) => attributes.read(end));
+    const name = serviceNameOf((key) => attributes.textOf(key));
+    if (name === undefined) return;
+    const { at } = tape;
+    tape.write(name);
+    attributes.put(this.#serviceName, at, tape.at);
+  }
+
+  #readBase(scope: Range): void {
+    const { scanner, attributes, sink } = this.#tools;
+    const base = this.#base;
+    attributes.begin(base);
+    attributes.putAll(this.#resource);
+    scanner.at = scope.from;
+    this.#readScope(scope.to);
+    this.#baseBytes = base.attributes * attributeCost;
+    for (let i = 0; i < base.attributes; i++) this.#baseBytes += base.to[i]! - base.from[i]!;
+    sink.repeat(base.attributes * attributeCost);
   }
 
   #readScope(end: number): void {
@@ -126,6 +148,7 @@ export class WireBody {
       attributes.begin(row);
       try {
         this.#record.read(row, end);
+        sink.repeat(this.#baseBytes);
         attributes.putMissing(this.#base);
         sink.add(row, tape.bytes);
       } catch (problem) {
