@@ -118,3 +118,73 @@ test("an alert fires, is told, is silenced, explained and deleted", async () => 
   });
   expect(ends.map(({ data }) => data.resolveReason)).toEqual(["deleted", "deleted"]);
 });
+
+test("an alert's queries see what whoever saved it may see", async () => {
+  const minute = Math.floor((Date.now() - 60_000) / 60_000) * 60_000;
+  const rows = ["cart", "bank"].map((name, i) => ({
+    timestamp: minute - 1_000 - i,
+    message: "seen",
+    attributes: { "service.name": name, "k8s.cluster.name": "prod", "k8s.namespace.name": "shop" },
+  }));
+  await ingest(server, lines(rows));
+  await admin("/groups", { group: { name: "developers" } });
+  const match = { matchExpressions: [{ key: "service.name", operator: "In", values: ["cart"] }] };
+  const telemetryRule = {
+    type: "cluster",
+    groups: ["developers"],
+    cluster: "prod",
+    rules: [{ signals: ["logs"], match }],
+  };
+  expect((await admin("/telemetry-rules", { telemetryRule })).text).toContain("id");
+  const made = await admin<{ token: string }>("/tokens", {
+    role: "editor",
+    name: "dev",
+    groups: ["developers"],
+  });
+  const alert = {
+    metadata: { id: "narrow", name: "narrow" },
+    timeseries: {
+      expression: {
+        svcQLTimeseries: { query: 'count(logs{k8s.cluster.name="prod"}) by (service.name)', bucketSize: 60 },
+      },
+      evaluationRules: [
+        {
+          name: "any",
+          static: {
+            operators: [{ operator: "greaterThan", threshold: 0 }],
+            persistenceSettings: {
+              datapointsToAlarm: 1,
+              datapointsInEvaluationWindow: 5,
+              missingDatapointBehavior: "ignore",
+            },
+          },
+        },
+      ],
+    },
+  };
+  const instances = async () =>
+    until(async () => {
+      const { json } = await admin<{ state: string; instances: { labels: Record<string, string> }[] }>(
+        "/alerts/narrow/state",
+      );
+      return json.state === "firing"
+        ? json.instances.map(({ labels }) => labels["service.name"]).sort()
+        : undefined;
+    });
+  const headers = { "Content-Type": "application/json" };
+  const saved = await call(server, "/api/v1/alerts/update", {
+    token: made.json.token,
+    headers,
+    body: JSON.stringify({ alert }),
+  });
+  expect(saved.text).toContain("narrow");
+  expect(await instances()).toEqual(["cart"]);
+  await admin("/alerts/narrow", undefined, "DELETE");
+  await until(async () => ((await admin("/alerts/narrow/state")).status === 404 ? true : undefined));
+  await admin("/alerts/update", { alert: { ...alert, metadata: { id: "wide", name: "wide" } } });
+  const wide = await until(async () => {
+    const { json } = await admin<{ state: string; instances: unknown[] }>("/alerts/wide/state");
+    return json.state === "firing" ? json.instances.length : undefined;
+  });
+  expect(wide).toBe(2);
+});
