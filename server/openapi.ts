@@ -44,6 +44,8 @@ export function openApiOf(routes: readonly Route[]): OpenApi {
   const schemas: Record<string, Member> = {};
   const paths: OpenApi["paths"] = {};
   for (const route of routes) {
+    // What speaks a protocol of others is described there.
+    if (route.errorBody !== undefined) continue;
     const operations = paths[route.path] ?? {};
     operations[route.method.toLowerCase()] = operationOf(route, schemas);
     paths[route.path] = operations;

@@ -184,9 +184,11 @@ function isUngrouped(node: Expression): boolean {
 
 function isUngroupedAggregate(node: Aggregate): boolean {
   if (node.op === "topk" || node.op === "bottomk") return isUngrouped(node.of);
-  if (node.op === "histogram_quantile" && node.of.kind === "aggregate" && node.grouping === null) {
-    const names = node.of.grouping?.labels.map(({ name }) => JSON.stringify(name.parts)) ?? [];
-    return node.of.grouping?.kind === "by" && names.every((name) => name.includes('"text":"le"'));
+  // The bounds of a histogram's buckets are no label of its quantile.
+  const grouping = node.grouping ?? (node.of.kind === "aggregate" ? node.of.grouping : null);
+  if (node.op === "histogram_quantile" && grouping !== null) {
+    const names = grouping.labels.map(({ name }) => JSON.stringify(name.parts));
+    return grouping.kind === "by" && names.every((name) => name.includes('"text":"le"'));
   }
   return node.grouping === null || (node.grouping.kind === "by" && node.grouping.labels.length === 0);
 }
