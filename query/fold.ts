@@ -120,6 +120,7 @@ function stddevOf(values: readonly number[]): number {
 function quantileAt(q: number, sorted: Float64Array): number {
   const rank = q * (sorted.length - 1);
   const low = Math.floor(rank);
-  const [below, above] = [sorted[low]!, sorted[Math.min(low + 1, sorted.length - 1)]!];
+  // A rank that is whole has one value, whatever stands behind it: an infinity times 0 is no number.
+  const [below, above] = [sorted[low]!, sorted[Math.ceil(rank)]!];
   return below === above ? below : below + (above - below) * (rank - low);
 }
