@@ -8,7 +8,8 @@ import { checkCaps, checkControl } from "./control.ts";
 import type { Filter } from "./filter.ts";
 import { type GroupCodes, groupCodes } from "./groupcodes.ts";
 import { GroupTable } from "./groups.ts";
-import { blockRows, denseCellsMax, resultBytesMax } from "./limits.ts";
+import { denseCellsMax, resultBytesMax } from "./limits.ts";
+import { matchingRows } from "./matchingrows.ts";
 import { PointTable } from "./points.ts";
 import { PointStates, type RowFields, readBy } from "./pointstates.ts";
 import type { AggregateAnswer, AggregateTask, ChunkRef, DamagedChunk } from "./protocol.ts";
@@ -19,7 +20,7 @@ import { compileRowSteps, fieldText, type RowSteps } from "./rowsteps.ts";
 import { BucketGrid, type Runs } from "./runs.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
-import { compileFilter, isVectorised, selectRows } from "./selection.ts";
+import { selectRows } from "./selection.ts";
 import { labelText, settleChunk, settledBounds } from "./settle.ts";
 import type { ChunkView } from "./view.ts";
 
@@ -173,16 +174,8 @@ async function selectedRows(
   if (judge(filter, view) === "all") {
     return { from: first, to, selection: first === from ? null : selectRows(view.heap, first, from, to) };
   }
-  const selection = selectRows(view.heap, first, from, to);
-  const apply = compileFilter(filter, view, () => checkControl(task.control));
-  const step = isVectorised(filter) ? view.rows : blockRows;
-  for (let row = first; row < to; row += step) {
-    const rows = Math.min(step, to - row);
-    const at = (row - first) >> 3;
-    apply({ from: row, rows, selection: selection.subarray(at, at + ((rows + 7) >> 3)) });
-    await pause();
-  }
-  return { from: first, to, selection };
+  const checkpoint = () => checkControl(task.control);
+  return { from: first, to, selection: await matchingRows(filter, view, { from, to }, checkpoint, pause) };
 }
 
 /** Times are left alone where the header says that one bucket holds them all. */

@@ -7,6 +7,7 @@ import { type Column, columnText, hasValue } from "./column.ts";
 import { checkCaps, checkControl } from "./control.ts";
 import type { Filter } from "./filter.ts";
 import { blockRows, countedKeysMax } from "./limits.ts";
+import { matchingRows } from "./matchingrows.ts";
 import type { ChunkRef, DamagedChunk, FieldsAnswer, FieldsTask } from "./protocol.ts";
 import { judge } from "./prune.ts";
 import { rangeInDay } from "./range.ts";
@@ -14,7 +15,6 @@ import { parseRest } from "./rest.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
 import { noteSkipped, nothingScanned } from "./scanned.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
-import { compileFilter, isVectorised, selectRows } from "./selection.ts";
 import type { ChunkView } from "./view.ts";
 
 interface Counting {
@@ -117,17 +117,9 @@ async function selectedRows(
   rowFrom: number,
   rowTo: number,
 ): Promise<Counted> {
-  const from = rowFrom & ~7;
-  const selection = selectRows(view.heap, from, rowFrom, rowTo);
-  const apply = compileFilter(filter, view, () => checkControl(task.control));
-  const step = isVectorised(filter) ? view.rows : blockRows;
-  for (let row = from; row < rowTo; row += step) {
-    const rows = Math.min(step, rowTo - row);
-    const at = (row - from) >> 3;
-    apply({ from: row, rows, selection: selection.subarray(at, at + ((rows + 7) >> 3)) });
-    await pause();
-  }
-  return { from, selection, rows: view.heap.kernels.countBits(selection) };
+  const checkpoint = () => checkControl(task.control);
+  const selection = await matchingRows(filter, view, { from: rowFrom, to: rowTo }, checkpoint, pause);
+  return { from: rowFrom & ~7, selection, rows: view.heap.kernels.countBits(selection) };
 }
 
 /** Row by row through the steps, for what is extracted differs from row to row. */

@@ -3,7 +3,7 @@ import { labelName } from "./label.ts";
 import { groupsOf, keptOf } from "./match.ts";
 import { SeriesDraft, type SeriesSet } from "./series.ts";
 import { quantileOf, refuseField, type SeriesContext } from "./series-context.ts";
-import type { Fold, FoldedSeries } from "./series-plan.ts";
+import type { Fold, FoldedSeries, NumberFold } from "./series-plan.ts";
 import { refuse } from "./source.ts";
 
 /** What an aggregation makes of series. Throws a QueryError. */
@@ -15,11 +15,17 @@ export function foldOf(tree: Aggregate, context: SeriesContext): Fold {
     return refuse(context.source, tree, problem);
   }
   refuseField(tree, " over series, which have one value each", context);
+  return numberFold(tree, "series", context);
+}
+
+/** What an aggregation makes of numbers; `what` has them. Throws a QueryError. */
+export function numberFold(tree: Aggregate, what: "series" | "a metric", context: SeriesContext): NumberFold {
+  const { op } = tree;
   switch (op) {
     case "quantile":
       return { op, q: quantileOf(tree, context) };
     case "trace_duration_quantile": {
-      const problem = `${op} takes spans, e.g. ${op}(0.95, traces{…}), not series`;
+      const problem = `${op} takes spans, e.g. ${op}(0.95, traces{…}), not ${what}`;
       return refuse(context.source, tree, problem);
     }
     case "count":

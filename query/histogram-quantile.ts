@@ -1,5 +1,6 @@
 import { groupsOf, keptOf } from "./match.ts";
 import { SeriesDraft, type SeriesSet } from "./series.ts";
+import type { KeptLabels } from "./series-plan.ts";
 
 /** A histogram's bucket: how many observations are at most `bound`. */
 interface HistogramBucket {
@@ -7,14 +8,13 @@ interface HistogramBucket {
   count: number;
 }
 
-const allButBound = { kind: "without", labels: ["le"] } as const;
+const allButBound: KeptLabels = { kind: "without", labels: ["le"] };
 
 /** A series of each histogram with the quantile of each bucket of time; series are a histogram's buckets, which `le` tells apart. */
 export function histogramQuantiles(q: number, set: SeriesSet): SeriesSet {
-  const keep = { kind: allButBound.kind, labels: [...allButBound.labels] };
   const bounds = boundsOf(set);
   const draft = new SeriesDraft();
-  for (const group of groupsOf(set, keep).values()) {
+  for (const group of groupsOf(set, allButBound).values()) {
     const histograms = new Map<number, HistogramBucket[]>();
     for (const series of group) {
       const bound = bounds(series);
@@ -26,7 +26,7 @@ export function histogramQuantiles(q: number, set: SeriesSet): SeriesSet {
         histograms.set(place, histogram);
       }
     }
-    draft.begin(keptOf(set, group[0]!, keep));
+    draft.begin(keptOf(set, group[0]!, allButBound));
     for (const [place, histogram] of [...histograms].sort(([a], [b]) => a - b)) {
       const value = quantileOfBuckets(q, histogram);
       if (value !== undefined && !Number.isNaN(value)) draft.point(place, value);

@@ -1,11 +1,12 @@
 import type { SampleQuery } from "../engine/index.ts";
 import type { Aggregate } from "./aggregate.ts";
 import { referTo } from "./field.ts";
+import { numberFold } from "./fold.ts";
 import { labelName } from "./label.ts";
 import type { Rate } from "./rate.ts";
 import type { ScanSeries } from "./scan-plan.ts";
 import { isSignal, type Metric, type Selector, selectorSteps } from "./selector.ts";
-import { keptLabels, quantileOf, refuseField, type SeriesContext } from "./series-context.ts";
+import { keptLabels, refuseField, type SeriesContext } from "./series-context.ts";
 import type { KeptLabels } from "./series-plan.ts";
 import { simplifySteps } from "./simplify.ts";
 import { refuse } from "./source.ts";
@@ -59,23 +60,7 @@ function sampleAggregate(tree: Aggregate, context: SeriesContext): SampleQuery["
     );
   }
   checkNoField(tree, context);
-  switch (op) {
-    case "count":
-    case "sum":
-    case "avg":
-    case "min":
-    case "max":
-    case "stddev":
-      return { op };
-    case "quantile":
-      return { op, q: quantileOf(tree, context) };
-    case "trace_duration_quantile": {
-      const problem = `${op} takes spans, e.g. ${op}(0.95, traces{…}), not a metric`;
-      return refuse(context.source, tree, problem);
-    }
-    default:
-      throw new Error(`samples: ${op} has a plan of its own`);
-  }
+  return numberFold(tree, "a metric", context);
 }
 
 /** The field is of rows; a signal in its place says that the two stand the wrong way round. */

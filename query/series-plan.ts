@@ -45,10 +45,14 @@ export interface TopSeries {
   of: SeriesPlan;
 }
 
+/** What becomes of several numbers. */
+export type NumberFold =
+  | { op: "count" | "sum" | "avg" | "min" | "max" | "stddev" }
+  | { op: "quantile"; q: number };
+
 /** What becomes of the points that series of one group have in one bucket. */
 export type Fold =
-  | { op: "count" | "sum" | "avg" | "min" | "max" | "stddev" }
-  | { op: "quantile"; q: number }
+  | NumberFold
   /** How many different texts a label has. */
   | { op: "distinct"; label: string };
 

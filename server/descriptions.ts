@@ -30,16 +30,19 @@ const taken = z.strictObject({
   duplicate: z.boolean(),
 });
 
+/** Of logs and of spans. */
+const rowsSearch = z.strictObject({
+  ...range,
+  limit,
+  cursor: z.string().nullish(),
+  explain: z.boolean().nullish(),
+});
+
 const descriptions: Readonly<Record<string, RouteDescription>> = {
   "POST /api/v1/query/logs": {
     summary: "Searches logs, newest first",
     tag: "queries",
-    request: z.strictObject({
-      ...range,
-      limit,
-      cursor: z.string().nullish(),
-      explain: z.boolean().nullish(),
-    }),
+    request: rowsSearch,
     response: z.looseObject({
       count: z.int(),
       logs: z.array(logEntry),
@@ -84,12 +87,7 @@ const descriptions: Readonly<Record<string, RouteDescription>> = {
   "POST /api/v1/query/traces": {
     summary: "Searches spans, newest first",
     tag: "queries",
-    request: z.strictObject({
-      ...range,
-      limit,
-      cursor: z.string().nullish(),
-      explain: z.boolean().nullish(),
-    }),
+    request: rowsSearch,
     response: z.looseObject({
       count: z.int(),
       spans: z.array(z.looseObject({})),

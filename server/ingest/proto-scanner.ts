@@ -85,6 +85,21 @@ export class ProtoScanner {
     return fieldEnd;
   }
 
+  /** Calls `visit` for each field with this tag in the message at [from, to), with the scanner at its start. */
+  eachField(from: number, to: number, wanted: number, visit: (from: number, to: number) => void): void {
+    this.at = from;
+    while (this.at < to) {
+      const tag = this.readVarint(to);
+      if (tag !== wanted) {
+        this.skip(tag, to);
+        continue;
+      }
+      const end = this.readEnd(to);
+      visit(this.at, end);
+      this.at = end;
+    }
+  }
+
   /** Passes over the value of a field that has no meaning here. */
   skip(tag: number, end: number): void {
     switch (tag & 7) {

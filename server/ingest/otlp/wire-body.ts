@@ -64,7 +64,7 @@ export class WireBody {
   /** Throws Refusal 400 where the body is no protobuf. */
   read(): void {
     const { bodyEnd } = this.#tools.tape;
-    this.#each(0, bodyEnd, Tag.resources, (from, to) => this.#readResource(from, to));
+    this.#tools.scanner.eachField(0, bodyEnd, Tag.resources, (from, to) => this.#readResource(from, to));
   }
 
   #readResource(from: number, to: number): void {
@@ -72,7 +72,7 @@ export class WireBody {
     tape.at = this.#free;
     this.#readShared(() => this.#readResourceAttributes(this.#find(from, to, Tag.resource)));
     const { at: free } = tape;
-    this.#each(from, to, Tag.scopes, (scopesFrom, scopesTo) => {
+    this.#tools.scanner.eachField(from, to, Tag.scopes, (scopesFrom, scopesTo) => {
       tape.at = free;
       this.#readShared(() => this.#readBase(this.#find(scopesFrom, scopesTo, Tag.scope)));
       this.#readRecords(scopesFrom, scopesTo);
@@ -91,7 +91,7 @@ export class WireBody {
   #readResourceAttributes({ from, to }: Range): void {
     const { tape, attributes } = this.#tools;
     attributes.begin(this.#resource);
-    this.#each(from, to, resourceAttributesTag, (_, end) => attributes.read(end));
+    this.#tools.scanner.eachField(from, to, resourceAttributesTag, (_, end) => attributes.read(end));
     const name = serviceNameOf((key) => attributes.textOf(key));
     if (name === undefined) return;
     const { at } = tape;
@@ -159,26 +159,10 @@ export class WireBody {
     }
   }
 
-  /** Calls `visit` for each field with this tag in the message at [from, to), with the scanner at its start. */
-  #each(from: number, to: number, wanted: number, visit: (from: number, to: number) => void): void {
-    const { scanner } = this.#tools;
-    scanner.at = from;
-    while (scanner.at < to) {
-      const tag = scanner.readVarint(to);
-      if (tag !== wanted) {
-        scanner.skip(tag, to);
-        continue;
-      }
-      const end = scanner.readEnd(to);
-      visit(scanner.at, end);
-      scanner.at = end;
-    }
-  }
-
   /** Where the last field with this tag lies; an empty range where there is none. */
   #find(from: number, to: number, wanted: number): Range {
     const found = { from, to: from };
-    this.#each(from, to, wanted, (fieldFrom, fieldTo) => {
+    this.#tools.scanner.eachField(from, to, wanted, (fieldFrom, fieldTo) => {
       found.from = fieldFrom;
       found.to = fieldTo;
     });

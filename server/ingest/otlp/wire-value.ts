@@ -197,7 +197,7 @@ export class WireValue {
 
   #arrayJson(from: number, to: number, depth: number): string {
     const values: string[] = [];
-    this.#eachValue(from, to, valuesTag, (valueFrom, valueTo) =>
+    this.#scanner.eachField(from, to, valuesTag, (valueFrom, valueTo) =>
       values.push(this.#json(valueFrom, valueTo, depth + 1)),
     );
     return `[${values.join(",")}]`;
@@ -205,7 +205,7 @@ export class WireValue {
 
   #objectJson(from: number, to: number, depth: number, membersTag: number = valuesTag): string {
     const members = new Map<string, string>();
-    this.#eachValue(from, to, membersTag, (pairFrom, pairTo) =>
+    this.#scanner.eachField(from, to, membersTag, (pairFrom, pairTo) =>
       this.#addMember(members, pairFrom, pairTo, depth),
     );
     return `{${Array.from(members, ([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
@@ -228,21 +228,6 @@ export class WireValue {
       scanner.at = end;
     }
     members.set(key, json);
-  }
-
-  #eachValue(from: number, to: number, wanted: number, visit: (from: number, to: number) => void): void {
-    const scanner = this.#scanner;
-    scanner.at = from;
-    while (scanner.at < to) {
-      const tag = scanner.readVarint(to);
-      if (tag !== wanted) {
-        scanner.skip(tag, to);
-        continue;
-      }
-      const end = scanner.readEnd(to);
-      visit(scanner.at, end);
-      scanner.at = end;
-    }
   }
 }
 
