@@ -6,7 +6,8 @@ export default defineConfig({
     environment: "node",
     include: [
       "test/durability/**/*.test.ts",
-      "test/server/control/{api,members}.test.ts",
+      "test/server/control/{api,managed-matrix,members}.test.ts",
+      "test/server/refusal-timing.test.ts",
       "test/server/{alerts,notify}/*.test.ts",
       "test/server/{killed-server,mutated-bodies}.test.ts",
     ],

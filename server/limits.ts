@@ -109,7 +109,7 @@ export const pageCharactersMax = 8 * MiB;
 export const changesPerSecondMax = 500;
 export const changesBurstMax = 5_000;
 /** Requests of one caller a second, and at once, but for those that send rows: more are made by a program gone wrong. */
-export const requestsPerSecondMax = 1_000;
+export const requestsPerSecondMax = 5_000;
 export const requestsBurstMax = 20_000;
 /** Requests from one address that fail to say who asks; a right token from there is taken all the same. */
 export const failuresPerSecondMax = 50;

@@ -23,6 +23,16 @@ export interface Operation {
   responses: Record<string, Member>;
 }
 
+const securitySchemes: Member = {
+  token: { type: "http", scheme: "bearer", description: "A token of this server" },
+  user: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "A token of the identity provider, where --oidc-issuer names one: the caller is its user",
+  },
+};
+
 const errorShape = z.looseObject({ error: z.string() }).meta({ id: "Error" });
 
 /** What each status means, wherever it is answered. */
@@ -55,7 +65,7 @@ export function openApiOf(routes: readonly Route[]): OpenApi {
     openapi: "3.1.0",
     info: { title: "svc", version: "1", description },
     paths,
-    components: { schemas, securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+    components: { schemas, securitySchemes },
   };
 }
 
@@ -79,10 +89,12 @@ function operationId(method: string, path: string): string {
   return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
 }
 
-/** Searching may go without a token, where the server listens on loopback. */
+/** Searching may go without a token, where the server listens on loopback; users of an identity provider send no rows. */
 function securityOf(permission: Permission | null): Member[] {
   if (permission === null) return [];
-  return permission === "search" ? [{ token: [] }, {}] : [{ token: [] }];
+  if (permission === "ingest") return [{ token: [] }];
+  const either = [{ token: [] }, { user: [] }];
+  return permission === "search" ? [...either, {}] : either;
 }
 
 function parametersOf({ path, description }: Route, schemas: Record<string, Member>): Member[] {

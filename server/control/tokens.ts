@@ -34,8 +34,8 @@ const idBytes = 6;
 const secretBytes = 32;
 /** `svc_`, the id in hex, `_`, the secret in base64url: the id finds the record, the prefix lets secret scanners find the token. */
 const tokenForm = /^svc_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/;
-/** Compared against where no record is found, so that an unknown id takes as long as a wrong secret. */
-const noHash = Buffer.alloc(32);
+/** Read and compared against where no record is found, so that an unknown id takes as long as a wrong secret. */
+const noHash = Buffer.alloc(32).toString("base64url");
 
 export class Tokens {
   readonly #state: State;
@@ -57,7 +57,7 @@ export class Tokens {
     const [, id, secret] = tokenForm.exec(token) ?? [];
     if (id === undefined || secret === undefined) return null;
     const record = this.#records.get(id);
-    const expected = record === undefined ? noHash : Buffer.from(record.secretHash, "base64url");
+    const expected = Buffer.from(record?.secretHash ?? noHash, "base64url");
     const isRight = timingSafeEqual(hashOf(secret), expected);
     if (!isRight || record === undefined || !this.#isValid(record)) return null;
     this.#usedAtMs.set(id, this.#now());

@@ -170,7 +170,7 @@ describe("every operation", () => {
       const isOpen = security.length === 0;
       const got = await call(server, path.replace(/\{\w+\}/, "x"), { method, token: "svc_wrong" });
       expect([method, path, got.status === 401]).toEqual([method, path, !isOpen]);
-      if (security.length !== 1) continue;
+      if (isOpen || security.some((scheme) => Object.keys(scheme).length === 0)) continue;
       const anonymous = await call(server, path.replace(/\{\w+\}/, "x"), { method });
       expect([method, path, anonymous.status]).toEqual([method, path, 401]);
     }

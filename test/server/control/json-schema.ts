@@ -24,7 +24,7 @@ export interface Schema {
 
 export interface Operation {
   operationId: string;
-  security: unknown[];
+  security: object[];
   parameters?: { name: string; in: string; required?: boolean }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, { content: Record<string, { schema: Schema }> }>;
