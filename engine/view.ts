@@ -8,8 +8,9 @@ import type { Field } from "./filter.ts";
 import type { ColumnHeap, Held } from "./heap.ts";
 import { parseRest } from "./rest.ts";
 import { templateIds } from "./template/id.ts";
+import type { RunFilter } from "./template/longruns.ts";
 import type { MessageColumn } from "./template/messages.ts";
-import { Group, type VariableGroup, variableGroups } from "./template/variables.ts";
+import { Group, longRunsIn, type VariableGroup, variableGroups } from "./template/variables.ts";
 import { decodeText, textVector } from "./text.ts";
 
 /** Something decoded, and its memory. */
@@ -133,6 +134,12 @@ export class ChunkView {
   filter(field: Field): Uint8Array | undefined {
     if (field.kind === "time" || field.kind === "template") return undefined;
     return this.#filter(findColumn(this.header, field.kind, field.kind === "attribute" ? field.key : ""));
+  }
+
+  /** Which long runs of digits a group of variables holds, if that is known. */
+  longRuns(group: number): RunFilter | undefined {
+    const filter = this.#filter(findColumn(this.header, "variables", variableGroups[group]!));
+    return filter === undefined ? undefined : longRunsIn(filter, group);
   }
 
   /** Which runs of letters the variables that are words hold, if that is known. */

@@ -51,7 +51,12 @@ export class LetterRuns {
   /** @param width letters of a run */
   constructor(width: number) {
     this.#width = width;
-    this.bits = new Uint8Array((letters ** width + 7) >> 3);
+    this.bits = new Uint8Array(LetterRuns.byteLength(width));
+  }
+
+  /** Of the bits of all runs of `width` letters. */
+  static byteLength(width: number): number {
+    return (letters ** width + 7) >> 3;
   }
 
   /** Distinct runs. */

@@ -6,6 +6,7 @@ import type { Heap } from "../heap.ts";
 import type { Kernels } from "../kernels/contract.ts";
 import { type Needle, needleOf } from "../kernels/needle.ts";
 import { letterRunsOf, mayHoldRuns, RunWidth } from "./letters.ts";
+import { blockTexts, type LongRun, longRunsOf, type RunFilter } from "./longruns.ts";
 import type { MessageColumn } from "./messages.ts";
 import { type Condition, isWord, shapesOf } from "./needle.ts";
 import { CharClass, classesOf } from "./slot.ts";
@@ -18,6 +19,8 @@ export interface SearchTools {
   scratch: Heap;
   /** Bits of the runs of letters in the group of words, where it has them. */
   letters: () => Uint8Array | undefined;
+  /** The filter of a group for long runs of digits, where it has one. */
+  longRuns: (group: number) => RunFilter | undefined;
 }
 
 /** Where a text stands, prepared once for many chunks. */
@@ -36,6 +39,7 @@ interface Part {
   /** Classes that the slot's group must allow: of letters whose case is ignored, either case would do. */
   groupClasses: number;
   letterRuns: readonly number[];
+  longRuns: readonly LongRun[];
 }
 
 /** `bytes`: UTF-8, not empty; in lower case and ASCII where case is ignored. */
@@ -55,6 +59,7 @@ function partOf(bytes: Uint8Array, ignoreCase: boolean): Part {
     classes: ignoreCase ? groupClasses & sure : groupClasses,
     groupClasses,
     letterRuns: letterRunsOf(bytes, RunWidth.variables),
+    longRuns: longRunsOf(bytes),
   };
 }
 
@@ -171,8 +176,9 @@ class MessageSearch {
   }
 
   /** Whether a group's variables can hold a text. */
-  #mayHold(group: number, { groupClasses: needed, letterRuns }: Part): boolean {
+  #mayHold(group: number, { groupClasses: needed, letterRuns, longRuns }: Part): boolean {
     if ((needed & ~groupClasses[group]!) !== 0) return false;
+    if (longRuns.length > 0 && this.#blocksHolding(group, longRuns)?.length === 0) return false;
     const letters = group === Group.word && letterRuns.length > 0 ? this.#tools.letters() : undefined;
     return letters === undefined || mayHoldRuns(letters, letterRuns);
   }
@@ -210,9 +216,21 @@ class MessageSearch {
     const { whole } = this.#needle;
     for (const [group, slots] of this.#column.slotsOf.entries()) {
       if (slots.length === 0 || !this.#mayHold(group, whole)) continue;
+      const blocks = whole.longRuns.length > 0 ? this.#blocksHolding(group, whole.longRuns) : undefined;
       const variables = this.#column.group(group);
-      this.#markValues(group, variables, 0, variables.text.offsets.length - 1);
+      const texts = variables.text.offsets.length - 1;
+      if (blocks === undefined) this.#markValues(group, variables, 0, texts);
+      else
+        for (const block of blocks) {
+          const from = block * blockTexts;
+          this.#markValues(group, variables, from, Math.min(texts, from + blockTexts));
+        }
     }
+  }
+
+  /** The blocks of a group's texts that can hold long runs of digits; undefined where that is not known. */
+  #blocksHolding(group: number, runs: readonly LongRun[]): number[] | undefined {
+    return this.#tools.longRuns(group)?.blocksHolding(runs);
   }
 
   /** A variable that is a whole message may have separators in it. */

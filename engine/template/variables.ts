@@ -3,9 +3,10 @@
  * it, each of them one text.
  */
 import type { Heap } from "../heap.ts";
-import { bytesOf, type Payload, uint32Of } from "../payload.ts";
+import { align8, bytesOf, type Payload, uint32Of } from "../payload.ts";
 import type { TextVector } from "../text.ts";
 import { LetterRuns, RunWidth } from "./letters.ts";
+import { LongRunsWriter, RunFilter } from "./longruns.ts";
 import { ByteSink, TextSink } from "./sink.ts";
 import { CharClass, classesOf, encodeSlot, SlotKind, type SlotValues } from "./slot.ts";
 import { cutShort, decodeDigits, decodeHex, decodeInteger, SlotSource, TextTarget } from "./slotsource.ts";
@@ -38,9 +39,13 @@ export interface Repeatable {
   codes: Int32Array;
 }
 
+/** Where the long runs begin in the filter of words. */
+const letterBytes = align8(LetterRuns.byteLength(RunWidth.variables));
+
 /** Writes the slots of one group, in order. */
 class GroupWriter {
   readonly letters = new LetterRuns(RunWidth.variables);
+  readonly #longRuns = new LongRunsWriter();
   readonly #sinks = { data: new ByteSink(), texts: new TextSink() };
   readonly #keys: string[] = [];
   /** Texts, their bytes, and codes of dictionaries, as decoding makes them. */
@@ -55,7 +60,7 @@ class GroupWriter {
       if (index < 0) index = this.#keys.push(repeated.key) - 1;
       this.#sinks.data.push(index & 0xff);
       this.#sinks.data.push(index >> 8);
-      this.#count(values.count, textBytes(values), 0);
+      this.#addEach(values);
       return SlotKind.attribute;
     }
     const { texts } = this.#sinks;
@@ -64,9 +69,21 @@ class GroupWriter {
     const kind = encodeSlot(values, classes, this.#sinks);
     if (kind === SlotKind.constant || kind === SlotKind.dictionary) {
       const codes = kind === SlotKind.dictionary ? values.count : 0;
-      this.#count(texts.lengths.length - textsBefore, texts.bytes.length - bytesBefore, codes);
-    } else this.#count(values.count, textBytes(values), 0);
+      const distinct = texts.lengths.length - textsBefore;
+      this.#count(distinct, texts.bytes.length - bytesBefore, codes);
+      this.#longRuns.addAll(distinct, texts.bytes.finish(), bytesBefore, texts.bytes.length);
+    } else this.#addEach(values);
     return kind;
+  }
+
+  /** Bits of the runs of letters, of words alone, padded to eight bytes; behind them those of the long runs. */
+  filter(isOfWords: boolean): Uint8Array {
+    const longRuns = this.#longRuns.finish();
+    if (!isOfWords) return longRuns;
+    const filter = new Uint8Array(letterBytes + longRuns.byteLength);
+    filter.set(this.letters.bits);
+    filter.set(longRuns, letterBytes);
+    return filter;
   }
 
   finish(): Omit<Payload, "encoding"> {
@@ -80,6 +97,12 @@ class GroupWriter {
       Buffer.from(JSON.stringify(this.#keys)),
     ];
     return { width: 0, hasValidity: false, rows: this.slots, buffers };
+  }
+
+  #addEach(values: SlotValues): void {
+    const { bytes, starts, ends, count } = values;
+    this.#count(count, textBytes(values), 0);
+    for (let i = 0; i < count; i++) this.#longRuns.add(bytes, starts[i]!, ends[i]!);
   }
 
   #count(...sizes: [values: number, bytes: number, codes: number]): void {
@@ -167,8 +190,7 @@ export class VariableWriter {
     if (this.#groups[Group.hex]!.slots > 0) this.#held.addHex();
     return this.#groups.flatMap((group, i) => {
       if (group.slots === 0) return [];
-      const filter = i === Group.word ? group.letters.bits : undefined;
-      return [{ name: variableGroups[i]!, payload: group.finish(), filter }];
+      return [{ name: variableGroups[i]!, payload: group.finish(), filter: group.filter(i === Group.word) }];
     });
   }
 }
@@ -176,7 +198,13 @@ export class VariableWriter {
 export interface EncodedGroup {
   name: (typeof variableGroups)[number];
   payload: Omit<Payload, "encoding">;
-  filter: Uint8Array | undefined;
+  filter: Uint8Array;
+}
+
+/** Long runs of a group's texts, out of its filter; undefined where an earlier build wrote it. */
+export function longRunsIn(filter: Uint8Array, group: number): RunFilter | undefined {
+  const from = group === Group.word ? letterBytes : 0;
+  return filter.byteLength > from ? new RunFilter(filter.subarray(from)) : undefined;
 }
 
 /** A group as searches read it. A slot's values stand in the order of its template's rows, or are distinct with codes. */
