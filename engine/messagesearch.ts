@@ -24,7 +24,7 @@ export function searchMessages(
   return messagesHolding(messages, needle, {
     kernels,
     scratch,
-    letters: () => view.letters(),
+    letters: (group) => view.letters(group),
     longRuns: (group) => view.longRuns(group),
   });
 }

@@ -15,6 +15,14 @@ import { cutShort, decodeDigits, decodeHex, decodeInteger, SlotSource, TextTarge
 export const variableGroups = ["digits", "hex", "word", "random"] as const;
 export const Group = { digits: 0, hex: 1, word: 2, random: 3 } as const;
 
+/** Letters of the runs that each group's filter begins with. */
+export const letterWidths: readonly (number | undefined)[] = [
+  undefined,
+  undefined,
+  RunWidth.words,
+  RunWidth.random,
+];
+
 /** Stands among a slot's classes where its letters are random. */
 const randomClass = 0x80;
 
@@ -39,18 +47,20 @@ export interface Repeatable {
   codes: Int32Array;
 }
 
-/** Where the long runs begin in the filter of words. */
-const letterBytes = align8(LetterRuns.byteLength(RunWidth.variables));
-
 /** Writes the slots of one group, in order. */
 class GroupWriter {
-  readonly letters = new LetterRuns(RunWidth.variables);
+  readonly letters: LetterRuns | undefined;
   readonly #longRuns = new LongRunsWriter();
   readonly #sinks = { data: new ByteSink(), texts: new TextSink() };
   readonly #keys: string[] = [];
   /** Texts, their bytes, and codes of dictionaries, as decoding makes them. */
   readonly #sizes = [0, 0, 0];
   slots = 0;
+
+  constructor(group: number) {
+    const width = letterWidths[group];
+    this.letters = width === undefined ? undefined : new LetterRuns(width);
+  }
 
   add(values: SlotValues, classes: number, rows: Uint32Array, repeatables: readonly Repeatable[]): number {
     this.slots++;
@@ -76,14 +86,13 @@ class GroupWriter {
     return kind;
   }
 
-  /** Bits of the runs of letters, of words alone, padded to eight bytes; behind them those of the long runs. */
-  filter(isOfWords: boolean): Uint8Array {
+  /** Bits of the runs of letters, of groups that have them, padded to eight bytes; behind them the filters of long runs. */
+  filter(): Uint8Array {
     const longRuns = this.#longRuns.finish();
-    if (!isOfWords) return longRuns;
-    const filter = new Uint8Array(letterBytes + longRuns.byteLength);
-    filter.set(this.letters.bits);
-    filter.set(longRuns, letterBytes);
-    return filter;
+    if (this.letters === undefined) return longRuns;
+    const { bits } = this.letters;
+    const padding = new Uint8Array(align8(bits.byteLength) - bits.byteLength);
+    return Buffer.concat([bits, padding, longRuns]);
   }
 
   finish(): Omit<Payload, "encoding"> {
@@ -152,8 +161,8 @@ const randomShare = 4;
 
 /** Writes slots to the groups that they belong to. */
 export class VariableWriter {
-  readonly #groups = variableGroups.map(() => new GroupWriter());
-  readonly #runs = new LetterRuns(RunWidth.variables);
+  readonly #groups = variableGroups.map((_, group) => new GroupWriter(group));
+  readonly #runs = new LetterRuns(RunWidth.words);
   readonly #known: LetterRuns;
   readonly #held: LetterRuns;
 
@@ -178,8 +187,11 @@ export class VariableWriter {
         this.#runs.add(bytes, starts[i]!, ends[i]!);
         this.#held.add(bytes, starts[i]!, ends[i]!);
       }
-      if (this.#runs.unknownTo(this.#known) * randomShare > this.#runs.count) classes |= randomClass;
-      else this.#groups[Group.word]!.letters.addAll(this.#runs);
+      if (this.#runs.unknownTo(this.#known) * randomShare > this.#runs.count) {
+        classes |= randomClass;
+        const { letters } = this.#groups[Group.random]!;
+        for (let i = 0; i < count; i++) letters!.add(bytes, starts[i]!, ends[i]!);
+      } else this.#groups[Group.word]!.letters!.addAll(this.#runs);
     }
     const kind = this.#groups[groupOf(classes)]!.add(values, classes & ~randomClass, rows, repeatables);
     return { kind, classes };
@@ -190,7 +202,7 @@ export class VariableWriter {
     if (this.#groups[Group.hex]!.slots > 0) this.#held.addHex();
     return this.#groups.flatMap((group, i) => {
       if (group.slots === 0) return [];
-      return [{ name: variableGroups[i]!, payload: group.finish(), filter: group.filter(i === Group.word) }];
+      return [{ name: variableGroups[i]!, payload: group.finish(), filter: group.filter() }];
     });
   }
 }
@@ -203,7 +215,8 @@ export interface EncodedGroup {
 
 /** Long runs of a group's texts, out of its filter; undefined where an earlier build wrote it. */
 export function longRunsIn(filter: Uint8Array, group: number): RunFilter | undefined {
-  const from = group === Group.word ? letterBytes : 0;
+  const width = letterWidths[group];
+  const from = width === undefined ? 0 : align8(LetterRuns.byteLength(width));
   return filter.byteLength > from ? new RunFilter(filter.subarray(from)) : undefined;
 }
 
