@@ -13,7 +13,7 @@ import { cutShort, decodeDigits, decodeHex, decodeInteger, SlotSource, TextTarge
 
 /** Part of the format: the names stand in chunk headers. */
 export const variableGroups = ["digits", "hex", "word", "random"] as const;
-export const Group = { digits: 0, hex: 1, word: 2, random: 3 } as const;
+const Group = { digits: 0, hex: 1, word: 2, random: 3 } as const;
 
 /** Letters of the runs that each group's filter begins with. */
 export const letterWidths: readonly (number | undefined)[] = [
