@@ -41,10 +41,7 @@ export class PointTable {
   }
 
   #grow(): void {
-    if (this.#count >= pointsMax) {
-      const problem = `the query gives more than ${pointsMax} points (groups times buckets)`;
-      throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
-    }
+    checkPoints(this.#count + 1);
     const length = Math.min(this.#groups.length * 2, pointsMax);
     this.#groups = extended(this.#groups, new Uint32Array(length));
     this.#buckets = extended(this.#buckets, new Float64Array(length));
@@ -56,6 +53,13 @@ export class PointTable {
       this.#slots[slot] = point + 1;
     }
   }
+}
+
+/** Throws Failure "limit" where there are more points than a query may give. */
+export function checkPoints(count: number): void {
+  if (count <= pointsMax) return;
+  const problem = `the query gives more than ${pointsMax} points (groups times buckets)`;
+  throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
 }
 
 function hashOf(group: number, bucket: number): number {

@@ -5,6 +5,7 @@ import type { FailureKind } from "./failure.ts";
 import type { Field, Step } from "./filter.ts";
 import type { ChunkEntry, Manifest } from "./manifest.ts";
 import type { CensusTables } from "./metrics/census.ts";
+import type { OwnPointsPart } from "./metrics/ownpoints.ts";
 import type { SampleQuery, SeriesKinds } from "./metrics/samplequery.ts";
 import type { GatheredPoints } from "./metrics/seriespoints.ts";
 import type { PackedChunk } from "./partition.ts";
@@ -111,7 +112,8 @@ export interface SampleTask extends SampleQuery {
 export interface SampleAnswer {
   groups: number;
   labels: TextVector;
-  points: GatheredPoints;
+  /** Groups of different threads are different ones where points are of each series. */
+  points: { kind: "gathered"; part: GatheredPoints } | { kind: "own"; part: OwnPointsPart };
   texts: TextVector;
   kinds: SeriesKinds;
   scanned: Scanned;
