@@ -35,6 +35,10 @@ export class PointTable {
     return this.#count++;
   }
 
+  bucketOf(place: number): number {
+    return this.#buckets[place]!;
+  }
+
   /** Group and bucket of each point, in the order of places. */
   finish(): { groups: Uint32Array; buckets: Float64Array } {
     return { groups: this.#groups.slice(0, this.#count), buckets: this.#buckets.slice(0, this.#count) };

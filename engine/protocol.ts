@@ -12,6 +12,7 @@ import type { PackedChunk } from "./partition.ts";
 import type { StatesPart } from "./pointstates.ts";
 import type { RowPosition } from "./row.ts";
 import type { Scanned } from "./scanned.ts";
+import type { SharedBuckets } from "./sharedbuckets.ts";
 import type { Signal } from "./signal.ts";
 import type { TextVector } from "./text.ts";
 
@@ -23,6 +24,8 @@ export type ChunkRef = { signal: Signal; day: number } & (
       id: number;
       rows: number;
       bytes: Uint8Array;
+      timeNsMin: number;
+      timeNsMax: number;
       arrivalBase: number;
       arrivalMin: number;
       arrivalMax: number;
@@ -78,6 +81,7 @@ export interface AggregateTask {
   groupBy: Field[];
   bucketNs: bigint | undefined;
   aggregates: Aggregation[];
+  shared: SharedBuckets;
   control: Control;
 }
 

@@ -94,33 +94,46 @@ function pointsByGroup(
   const next = starts.slice();
   const ownBuckets = new Float64Array(starts[count]!);
   const ownValues = new Float64Array(starts[count]!);
-  for (let point = 0; point < groups.length; point++) {
+  const inOrder = orderOfBuckets(groups, buckets, count);
+  for (let i = 0; i < groups.length; i++) {
+    const point = inOrder === null ? i : inOrder[i]!;
     if (Number.isNaN(values[point])) continue;
     const at = next[groups[point]!]!++;
     ownBuckets[at] = buckets[point]!;
     ownValues[at] = values[point]!;
   }
-  for (let group = 0; group < count; group++) {
-    sortByBucket(ownBuckets, ownValues, starts[group]!, starts[group + 1]!);
-  }
   return { order: withPoints(starts), starts, buckets: ownBuckets, values: ownValues };
 }
 
-/** Most points come in order of time. */
-function sortByBucket(buckets: Float64Array, values: Float64Array, from: number, to: number): void {
-  let at = from + 1;
-  while (at < to && buckets[at - 1]! < buckets[at]!) at++;
-  if (at >= to) return;
-  const places = Uint32Array.from({ length: to - from }, (_, i) => from + i);
-  places.sort((a, b) => buckets[a]! - buckets[b]!);
-  buckets.set(
-    Float64Array.from(places, (place) => buckets[place]!),
-    from,
-  );
-  values.set(
-    Float64Array.from(places, (place) => values[place]!),
-    from,
-  );
+/** Buckets beyond this many a point are sorted by comparing. */
+const bucketsAPoint = 4;
+
+/** The points in order of time; null where those of each of so many groups come so. */
+function orderOfBuckets(groups: Uint32Array, buckets: Float64Array, groupCount: number): Uint32Array | null {
+  const count = buckets.length;
+  const last = new Float64Array(groupCount).fill(Number.NEGATIVE_INFINITY);
+  let isAscending = true;
+  let least = Number.POSITIVE_INFINITY;
+  let greatest = Number.NEGATIVE_INFINITY;
+  for (let point = 0; point < count; point++) {
+    const bucket = buckets[point]!;
+    const group = groups[point]!;
+    if (bucket < last[group]!) isAscending = false;
+    last[group] = bucket;
+    if (bucket < least) least = bucket;
+    if (bucket > greatest) greatest = bucket;
+  }
+  if (isAscending) return null;
+  const width = greatest - least + 1;
+  if (width > count * bucketsAPoint) {
+    return Uint32Array.from({ length: count }, (_, point) => point).sort((a, b) => buckets[a]! - buckets[b]!);
+  }
+  const next = new Uint32Array(width + 1);
+  for (let point = 0; point < count; point++) next[buckets[point]! - least + 1]!++;
+  for (let bucket = 0; bucket < width; bucket++) next[bucket + 1] = next[bucket + 1]! + next[bucket]!;
+  const order = new Uint32Array(count);
+  for (let point = 0; point < count; point++) order[next[buckets[point]! - least]!++] = point;
+  return order;
 }
 
 /** Without points that are infinite or no number, and without series that have no others. */
