@@ -11,7 +11,7 @@ import { templateIds } from "./template/id.ts";
 import type { RunFilter } from "./template/longruns.ts";
 import type { MessageColumn } from "./template/messages.ts";
 import { letterWidths, longRunsIn, type VariableGroup, variableGroups } from "./template/variables.ts";
-import { decodeText, textVector } from "./text.ts";
+import { decodeText, type TextVector, textVector } from "./text.ts";
 
 /** Something decoded, and its memory. */
 interface Kept<T> {
@@ -128,6 +128,19 @@ export class ChunkView {
     if (isDictionary(column)) return column;
     const name = field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
     return this.#keep(this.#chunk.made, name, (held) => asDictionary(column, held));
+  }
+
+  /** Texts that are made of columns, kept as one under a name that no field has. */
+  texts(name: string, make: () => TextVector): TextVector {
+    const column = this.#keep(this.#chunk.made, name, (held): Column => {
+      const { offsets, bytes } = make();
+      const placed = held.uint32(offsets.length);
+      placed.set(offsets);
+      const text = { offsets: placed, bytes: held.place(bytes) };
+      return { kind: "text", rows: offsets.length - 1, text, valid: null };
+    });
+    if (column.kind !== "text") throw new Error(`${name}: no texts`);
+    return column.text;
   }
 
   /** The filter of a field's column, if it has one: members of an attribute's values, runs of letters in messages. */
