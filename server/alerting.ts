@@ -41,7 +41,7 @@ interface AlertSources {
     stored: { value: ConfiguredAlert; revision: string; updatedBy: Caller },
   ])[];
   webhook: (id: string) => { value: Webhook; revision: string } | undefined;
-  silences: () => readonly (readonly [id: string, stored: { value: Silence }])[];
+  silences: () => readonly (readonly [id: string, stored: { value: Silence; updatedBy: Caller }])[];
 }
 
 export interface AlertingOptions {
@@ -51,8 +51,10 @@ export interface AlertingOptions {
   notify: NotifySettings;
   metrics: Metrics;
   now: () => number;
-  /** The store as the caller sees it. */
+  /** The store as the caller sees it; reading fails where the caller sees nothing. */
   storeFor: (store: Searchable, caller: Caller) => SeriesStore;
+  /** Whether silences of the caller's cover an alert. */
+  maySilence: (caller: Caller, alertId: string) => boolean;
   queryMemoryBytes: number;
   log: (level: "warn" | "error", message: string) => void;
 }
@@ -76,7 +78,9 @@ export class Alerting {
     const { state, metrics, now, log, store, queryMemoryBytes: memoryBytes } = options;
     this.#options = options;
     const silencedBy = (event: Pick<AlertEvent, "alertId" | "labels">, nowMs: number) =>
-      options.sources.silences().find(([, { value }]) => isSilenced(value, event, nowMs))?.[0];
+      options.sources.silences().find(([, { value, updatedBy }]) => {
+        return isSilenced(value, event, nowMs) && options.maySilence(updatedBy, event.alertId);
+      })?.[0];
     this.outbox = new Outbox({
       state,
       now,
@@ -136,7 +140,7 @@ export class Alerting {
       gone.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
-      const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups]);
+      const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups, updatedBy.user?.claimed]);
       this.#callers.set(readsAs, updatedBy);
       changed.push(this.#orAgain(id, this.evaluator.upsert({ ...withId(value, id), readsAs })));
     }
