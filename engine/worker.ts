@@ -11,6 +11,7 @@ import {
   sweepChunks,
 } from "./keeper.ts";
 
+import { liftChunk, liftFile, liftRecords } from "./lift.ts";
 import type { AggregateAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
 import { Scans } from "./scans.ts";
 import { movedAnswer, threadOptions } from "./shard.ts";
@@ -21,6 +22,7 @@ export default async function run(task: WorkerTask): Promise<WorkerAnswer<unknow
   try {
     const value = await answer(task);
     if (task.kind === "aggregate") return movedAnswer({ ok: true, value }, (value as AggregateAnswer).states);
+    if (value instanceof Uint8Array) return movedAnswer({ ok: true, value }, value);
     return { ok: true, value };
   } catch (error) {
     if (error instanceof Failure) return { ok: false, kind: error.kind, message: error.message };
@@ -42,6 +44,12 @@ function answer(task: WorkerTask): unknown {
       return scans.run(task);
     case "forget":
       return scans.readers.forget(task.dir);
+    case "lift-chunk":
+      return liftChunk(task, scans.readers);
+    case "lift-file":
+      return liftFile(task);
+    case "lift-records":
+      return liftRecords(task);
     case "join":
       return joinImages(task);
     case "pack":

@@ -54,6 +54,8 @@ export interface AlertingOptions {
   /** The store as the caller sees it. */
   storeFor: (store: Searchable, caller: Caller) => SeriesStore;
   queryMemoryBytes: number;
+  /** Notifications wait: only what is sent by hand goes out. */
+  holdsNotifications: boolean;
   log: (level: "warn" | "error", message: string) => void;
 }
 
@@ -86,6 +88,8 @@ export class Alerting {
       metrics,
       log,
     });
+    const help = "1 where notifications wait, for the data folder was made of a backup.";
+    metrics.read("gauge", "svc_notifications_held", help, () => Number(options.holdsNotifications));
     const scans = new SharedScans(store, metrics);
     this.evaluator = new Evaluator({
       state,
@@ -108,7 +112,7 @@ export class Alerting {
   async run(): Promise<void> {
     await this.#sync();
     await this.evaluator.begin();
-    this.outbox.run();
+    if (!this.#options.holdsNotifications) this.outbox.run();
     this.evaluator.run();
     this.#scheduleSync();
   }

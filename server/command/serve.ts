@@ -83,6 +83,12 @@ const flags = {
     parse: one(parseHostPort),
   },
   ...notifyFlags,
+  "notify-restored": {
+    value: null,
+    help: "sends notifications from a data folder that svc restore made; it need be told once",
+    default: "false",
+    parse: one(onOrOff),
+  },
   config: configFlag,
 } as const;
 
@@ -129,6 +135,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     flattensJson: settings["flatten-json"],
     ...(syslog === null ? {} : { syslogAddress: syslog }),
     notify: notifySettings(settings),
+    notifiesRestored: settings["notify-restored"],
     ...(retention === null ? {} : { retentionAgeMs: retention }),
     ...(retentionBytes === null ? {} : { retentionBytes }),
     ...(columnCacheBytes === null ? {} : { columnCacheBytes }),

@@ -6,7 +6,7 @@ import { Refusal } from "../route.ts";
 import type { Head } from "./exchange.ts";
 
 const permissionsOf: Record<Role | "anonymous", readonly Permission[]> = {
-  admin: ["search", "ingest", "configure", "manage access", "manage tokens"],
+  admin: ["search", "ingest", "configure", "manage access", "manage tokens", "back up"],
   editor: ["search", "configure"],
   viewer: ["search"],
   ingest: ["ingest"],
