@@ -56,6 +56,8 @@ export interface AlertingOptions {
   /** Whether silences of the caller's cover an alert. */
   maySilence: (caller: Caller, alertId: string) => boolean;
   queryMemoryBytes: number;
+  /** Notifications wait: only what is sent by hand goes out. */
+  holdsNotifications: boolean;
   log: (level: "warn" | "error", message: string) => void;
 }
 
@@ -90,6 +92,8 @@ export class Alerting {
       metrics,
       log,
     });
+    const help = "1 where notifications wait, for the data folder was made of a backup.";
+    metrics.read("gauge", "svc_notifications_held", help, () => Number(options.holdsNotifications));
     const scans = new SharedScans(store, metrics);
     this.evaluator = new Evaluator({
       state,
@@ -112,7 +116,7 @@ export class Alerting {
   async run(): Promise<void> {
     await this.#sync();
     await this.evaluator.begin();
-    this.outbox.run();
+    if (!this.#options.holdsNotifications) this.outbox.run();
     this.evaluator.run();
     this.#scheduleSync();
   }

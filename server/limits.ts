@@ -42,6 +42,8 @@ export const lingerIdleMs = 200;
 export const bodyReceiveMsMax = 120_000;
 /** An answer that has not been read whole after this time is given up, however steadily it trickles: it holds its rows. */
 export const answerSendMsMax = 120_000;
+/** A reader of a backup that takes nothing for this long is gone: what it reads can neither be merged nor removed meanwhile. */
+export const backupStallMsMax = 60_000;
 /** On SIGTERM, requests that are being answered get this long. */
 export const drainMsMax = 20_000;
 

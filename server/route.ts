@@ -9,11 +9,18 @@ export const roles = ["admin", "editor", "viewer", "ingest"] as const;
 export type Role = (typeof roles)[number];
 
 /** What a request wants to do; a route names one. */
-export type Permission = "search" | "notify" | "ingest" | "configure" | "manage access" | "manage tokens";
+export type Permission =
+  | "search"
+  | "notify"
+  | "ingest"
+  | "configure"
+  | "manage access"
+  | "manage tokens"
+  | "back up";
 
 /** A viewer may send messages of what rules of their groups let them update, and of nothing else. */
 export const permissionsOf: Readonly<Record<Role | "anonymous", readonly Permission[]>> = {
-  admin: ["search", "notify", "ingest", "configure", "manage access", "manage tokens"],
+  admin: ["search", "notify", "ingest", "configure", "manage access", "manage tokens", "back up"],
   editor: ["search", "notify", "configure"],
   viewer: ["search", "notify"],
   ingest: ["ingest"],
@@ -64,6 +71,8 @@ export interface Reply {
   headers?: Readonly<Record<string, string>>;
   /** Pieces are written one after the other, at the pace of the reader. */
   body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  /** The answer may take as long as it likes while the reader takes a piece at least this often; without it, it has a time in all. */
+  stallMsMax?: number;
   /** Called once when the answer has been written, or nobody is left to read it. */
   onEnd?: () => void;
 }
@@ -91,6 +100,8 @@ export interface RouteDescription {
   request?: z.ZodType;
   /** Of the JSON of a success. */
   response: z.ZodType;
+  /** Of a success, where that is not JSON. */
+  contentType?: string;
   /** In the query part of the URL, by name; all may be left out. */
   query?: Readonly<Record<string, z.ZodType>>;
   /** Takes If-Match and answers with an ETag. */

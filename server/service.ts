@@ -2,12 +2,13 @@
 
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { State, Store, StoreEvent } from "../engine/index.ts";
-import { openState, openStore } from "../engine/index.ts";
+import type { Store, StoredState, StoreEvent } from "../engine/index.ts";
+import { forgetRestored, openState, openStore, restoredFrom } from "../engine/index.ts";
 import { type AlertSight, alertRoutes } from "./alert-routes.ts";
 import { Alerting, type NotifySettings } from "./alerting.ts";
 import { withId } from "./alerts/alert.ts";
 import { withApiRoutes } from "./api-routes.ts";
+import { backupRoute } from "./backup-route.ts";
 import { adminTokenFile, ensureAdminToken } from "./control/admin-token.ts";
 import { type Control, openControl } from "./control/control.ts";
 import { Tokens } from "./control/tokens.ts";
@@ -63,6 +64,8 @@ export interface ServiceSettings {
   queryMemoryBytes: number;
   /** How notifications are sent; without it only to webhooks of public addresses. */
   notify?: Partial<NotifySettings>;
+  /** A folder that was made of a backup sends notifications from now on. */
+  notifiesRestored?: boolean;
   log: (level: StoreEvent["level"], message: string) => void;
 }
 
@@ -153,7 +156,7 @@ const folderProblems: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
 };
 
-async function serve(settings: ServiceSettings, store: Store, state: State) {
+async function serve(settings: ServiceSettings, store: Store, state: StoredState) {
   const now = Date.now;
   const metrics = new Metrics();
   readStoreMetrics(metrics, store, state);
@@ -178,7 +181,10 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
   const storeFor = (caller: Caller) => control.storeFor(store, caller);
   const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
-  const alerting = openAlerting(settings, { store, state, metrics, control });
+  const holdsNotifications = await holdsBack(settings);
+  const alerting = openAlerting(settings, { store, state, metrics, control, holdsNotifications });
+  const { dataDir, log } = settings;
+  const { audit } = control;
   const routes = withApiRoutes([
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
     ...ingestRoutes(intake),
@@ -196,6 +202,7 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     searches.addressedRoute(traceSearch),
     ...control.routes,
     ...alertRoutes({ alerting, ...seenBy(control) }),
+    backupRoute({ store, state, audit, dataDir, log: (message) => log("error", message) }),
   ]);
   try {
     await alerting.run();
@@ -216,17 +223,36 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   }
 }
 
+/** The server that a backup was made of may still be telling what this one would tell. */
+async function holdsBack({ dataDir, notifiesRestored = false, log }: ServiceSettings): Promise<boolean> {
+  const restored = await restoredFrom(dataDir);
+  if (restored === undefined) return false;
+  if (notifiesRestored) await forgetRestored(dataDir);
+  else {
+    const taken = new Date(restored.takenAtMs).toISOString();
+    log(
+      "warn",
+      `the data folder was made of a backup of ${taken}: notifications wait until the server is started with --notify-restored`,
+    );
+  }
+  return !notifiesRestored;
+}
+
 function openAlerting(
   settings: ServiceSettings,
-  parts: { store: Store; state: State; metrics: Metrics; control: Control },
+  parts: {
+    store: Store;
+    state: StoredState;
+    metrics: Metrics;
+    control: Control;
+    holdsNotifications: boolean;
+  },
 ): Alerting {
-  const { store, state, metrics, control } = parts;
+  const { control, ...others } = parts;
   const { alerts, webhooks, silences } = control.collections;
   const { host, port } = settings.address;
   return new Alerting({
-    store,
-    state,
-    metrics,
+    ...others,
     now: Date.now,
     storeFor: (whole, caller) => control.storeOnBehalf(whole, caller),
     maySilence: (caller, alertId) => control.sight.maySilence(caller, alertId),

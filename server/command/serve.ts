@@ -85,6 +85,12 @@ const flags = {
   },
   ...identityFlags,
   ...notifyFlags,
+  "notify-restored": {
+    value: null,
+    help: "sends notifications from a data folder that svc restore made; it need be told once",
+    default: "false",
+    parse: one(onOrOff),
+  },
   config: configFlag,
 } as const;
 
@@ -132,6 +138,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     ...(syslog === null ? {} : { syslogAddress: syslog }),
     ...identitySettings(settings),
     notify: notifySettings(settings),
+    notifiesRestored: settings["notify-restored"],
     ...(retention === null ? {} : { retentionAgeMs: retention }),
     ...(retentionBytes === null ? {} : { retentionBytes }),
     ...(columnCacheBytes === null ? {} : { columnCacheBytes }),

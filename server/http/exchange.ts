@@ -147,11 +147,13 @@ export class Exchange {
       return true;
     });
     this.#res.cork(() => this.#writeHead(reply));
-    const tooSlow = setTimeout(() => this.#res.close(), answerSendMsMax);
+    const tooSlow = setTimeout(() => this.#res.close(), reply.stallMsMax ?? answerSendMsMax);
     try {
       for await (const piece of pieces) {
+        if (this.#gone) return;
         if (piece.length > 0) await this.#write(piece);
         if (this.#gone) return;
+        if (reply.stallMsMax !== undefined) tooSlow.refresh();
       }
       this.#ended = true;
       this.#res.cork(() => this.#res.end());
