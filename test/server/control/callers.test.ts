@@ -29,6 +29,7 @@ const routes: (readonly [may: string[], method: string, path: string])[] = [
   [open, "GET", "/openapi.json"],
   [open, "GET", "/docs"],
   [readers, "GET", "/metrics"],
+  [admins, "POST", "/api/v1/backup"],
   ...["logs", "timeseries", "patterns", "traces", "histogram", "fields", "values"].map(
     (kind) => [readers, "POST", `/api/v1/query/${kind}`] as const,
   ),

@@ -127,10 +127,9 @@ function isGranted(rules: Rule[], groups: readonly string[], kind: Kind, verb: V
         `/${place.namespace}/`,
         `/${kind}/kubernetes-managed/${place.cluster}/${place.namespace}/`,
       ];
-      const below =
-        path === undefined ||
-        path === "/" ||
-        folders.some((folder) => `${folder}/`.startsWith(`${path}/`.replace("//", "/")));
+      // A path that does not begin at the root begins in the cluster's folder.
+      const wanted = `/${path ?? ""}/`.replace(/\/+/g, "/");
+      const below = folders.some((folder) => folder.startsWith(wanted));
       if (below) return true;
     }
   }

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Filter, Signal } from "../../../engine/index.ts";
 import type { ResourceRule, TelemetryRule } from "../../../server/control/access-rule.ts";
 import { mayUseManaged } from "../../../server/control/grants.ts";
+import { asOfNow, memberOf } from "../../../server/control/members.ts";
 import { readable } from "../../../server/control/narrowing.ts";
 import type { Caller } from "../../../server/route.ts";
 import { randomOf } from "./random.ts";
@@ -62,6 +63,33 @@ describe(`telemetry rules (SVC_SEED=${seed})`, () => {
     expect(readable(member([], "admin"), [], "logs")).toEqual(always);
     expect(readable(member([]), [], "logs")).toEqual({ kind: "never" });
     expect(readable(member([], "editor"), [], "traces")).toEqual({ kind: "never" });
+  });
+});
+
+describe("users of an identity provider", () => {
+  const user = { subject: "u", name: "ann", claimed: ["a", "b"] };
+  const groups = [
+    { name: "none" },
+    { name: "one", oidcMappings: ["a", "x"] },
+    { name: "two", oidcMappings: ["b"], role: "editor" as const },
+    { name: "three", oidcMappings: ["c"], role: "admin" as const },
+  ];
+
+  test("are members of the groups that name theirs, with the greatest role of these", () => {
+    const { role, groups: own, tokenId } = memberOf(user, groups);
+    expect([role, own, tokenId]).toEqual(["editor", ["one", "two"], null]);
+    expect(memberOf({ ...user, claimed: ["c", "a"] }, groups).role).toBe("admin");
+    expect(() => memberOf({ ...user, claimed: ["one", "none"] }, groups)).toThrow(
+      "no group here takes you in",
+    );
+  });
+
+  test("lose what groups no longer give also where they are remembered, and bearers of tokens do not", () => {
+    const saver = memberOf(user, groups);
+    expect(asOfNow(saver, () => groups.slice(0, 2))).toMatchObject({ role: "viewer", groups: ["one"] });
+    expect(asOfNow(saver, () => [])).toMatchObject({ role: "viewer", groups: [] });
+    const bearer = member(["gone"], "editor");
+    expect(asOfNow(bearer, () => [])).toBe(bearer);
   });
 });
 
