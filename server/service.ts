@@ -70,7 +70,7 @@ export interface ServiceSettings {
 }
 
 /** An identity provider (OpenID Connect). */
-export interface IdentitySettings {
+interface IdentitySettings {
   issuer: string;
   /** One of them must be a token's. */
   audiences: readonly string[];

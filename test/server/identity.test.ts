@@ -3,6 +3,7 @@
 import { createPublicKey, type JsonWebKey } from "node:crypto";
 import type { JWTPayload } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { identityFlags, identitySettings } from "../../server/command/identity-flags.ts";
 import { clockSkewSeconds } from "../../server/limits.ts";
 import { ask } from "./control/asking.ts";
 import { alert } from "./control/samples.ts";
@@ -251,5 +252,37 @@ describe("a token is refused", () => {
     };
     await expect.poll(reasons, { timeout: 20_000 }).toContain('unexpected "aud" claim value');
     expect(await reasons()).toContain('unexpected "iss" claim value');
+  });
+});
+
+describe("settings", () => {
+  const parse = (text: string) => identityFlags["oidc-issuer"].parse([text]);
+
+  test.each([
+    "https://login.example.com/realms/shop",
+    "https://x/",
+    "http://127.0.0.1:5556/dex",
+    "http://localhost",
+  ])("%s may be an issuer", (text) => expect(parse(text)).toBe(text));
+
+  test.each([
+    "http://login.example.com",
+    "login.example.com",
+    "https://u:p@x",
+    "https://x/?a=1",
+    "file:///x",
+    "",
+  ])("%j may not", (text) =>
+    expect(() => parse(text)).toThrow("an address such as https://login.example.com/realms/shop"),
+  );
+
+  test("an issuer needs an audience, and an audience an issuer", () => {
+    const given = (issuer: string | null, audiences: string[] | null) =>
+      identitySettings({ "oidc-issuer": issuer, "oidc-audience": audiences, "oidc-groups-claim": "groups" });
+    expect(given(null, null)).toEqual({});
+    expect(() => given("https://x", null)).toThrow("--oidc-issuer needs --oidc-audience");
+    expect(() => given(null, ["svc"])).toThrow("--oidc-audience needs --oidc-issuer");
+    const identity = { issuer: "https://x", audiences: ["svc"], groupsClaim: "groups" };
+    expect(given("https://x", ["svc"])).toEqual({ identity });
   });
 });
