@@ -31,7 +31,7 @@ export function longRunsOf(needle: Uint8Array): LongRun[] {
   eachRun(needle, 0, needle.length, (from, to, isDecimal, hasDecimal) => {
     if (!hasDecimal) return;
     const pieces = new Set<number>();
-    eachPiece(needle, from, to, isDecimal, (piece) => pieces.add(piece));
+    addPieces(needle, from, to, isDecimal, pieces);
     if (pieces.size > 0) runs.push([...pieces]);
   });
   return runs;
@@ -63,60 +63,59 @@ function eachRun(
   }
 }
 
-/** Calls with the hashes of the pieces of a run. */
-function eachPiece(
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  isDecimal: boolean,
-  onPiece: (hash: number) => void,
-): void {
-  if (isDecimal) eachDecimalPiece(bytes, from, to, onPiece);
-  else eachHexPiece(bytes, from, to, onPiece);
+interface HashSink {
+  add(hash: number): void;
 }
 
-function eachDecimalPiece(
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  onPiece: (hash: number) => void,
-): void {
+/** Adds the hashes of the pieces of a run. */
+function addPieces(bytes: Uint8Array, from: number, to: number, isDecimal: boolean, sink: HashSink): void {
+  if (isDecimal) addDecimalPieces(bytes, from, to, sink);
+  else addHexPieces(bytes, from, to, sink);
+}
+
+function addDecimalPieces(bytes: Uint8Array, from: number, to: number, sink: HashSink): void {
   let number = 0;
   for (let at = from; at < to; at++) {
     number = (number % decimalPiece) * 10 + digitOf[bytes[at]!]!;
-    if (at - from >= decimalRun - 1) onPiece(hashOf(~number));
+    if (at - from >= decimalRun - 1) sink.add(hashOf(~number));
   }
 }
 
-const recent = new Uint32Array(hexWindow);
+/** The last pieces, and their ranks, each at its place modulo eight. */
+const lastPieces = new Uint32Array(8);
+const lastRanks = new Uint32Array(8);
 
 /** Of each window of pieces the one with the least rank. */
-function eachHexPiece(bytes: Uint8Array, from: number, to: number, onPiece: (hash: number) => void): void {
+function addHexPieces(bytes: Uint8Array, from: number, to: number, sink: HashSink): void {
   let piece = 0;
+  for (let at = from; at < from + hexPiece - 1; at++) piece = (piece << 4) | digitOf[bytes[at]!]!;
+  let least = 0;
+  let leastRank = 0xffffffff;
   let chosen = -1;
-  for (let at = from; at < to; at++) {
-    piece = (piece << 4) | digitOf[bytes[at]!]!;
-    const place = at - from - hexPiece + 1;
-    if (place < 0) continue;
-    recent[place % hexWindow] = piece;
-    if (place < hexWindow - 1) continue;
-    const least = leastRanked(place);
-    if (least === chosen) continue;
+  const places = to - from - hexPiece + 1;
+  for (let place = 0; place < places; place++) {
+    piece = (piece << 4) | digitOf[bytes[from + place + hexPiece - 1]!]!;
+    const rank = rankOf(piece);
+    lastPieces[place & 7] = piece;
+    lastRanks[place & 7] = rank;
+    if (rank < leastRank) {
+      least = place;
+      leastRank = rank;
+    } else if (least <= place - hexWindow) {
+      least = leastRanked(place);
+      leastRank = lastRanks[least & 7]!;
+    }
+    if (place < hexWindow - 1 || least === chosen) continue;
     chosen = least;
-    onPiece(hashOf(recent[least % hexWindow]!));
+    sink.add(hashOf(lastPieces[least & 7]!));
   }
 }
 
 /** The first place of the window that ends at one whose piece has the least rank. */
 function leastRanked(last: number): number {
   let least = last - hexWindow + 1;
-  let leastRank = rankOf(recent[least % hexWindow]!);
-  for (let place = least + 1; place <= last; place++) {
-    const rank = rankOf(recent[place % hexWindow]!);
-    if (rank >= leastRank) continue;
-    least = place;
-    leastRank = rank;
-  }
+  for (let place = least + 1; place <= last; place++)
+    if (lastRanks[place & 7]! < lastRanks[least & 7]!) least = place;
   return least;
 }
 
@@ -136,8 +135,11 @@ function hashOf(piece: number): number {
 /** Notes the runs of texts, one text after the other. */
 export class LongRunsWriter {
   #texts = 0;
-  readonly #pieces = new PieceSet();
+  readonly #pieces = new PieceList();
   readonly #blocks: Uint8Array[] = [];
+  #bytes: Uint8Array = new Uint8Array(0);
+  readonly #addRun = (from: number, to: number, isDecimal: boolean): void =>
+    addPieces(this.#bytes, from, to, isDecimal, this.#pieces);
 
   /** The next text. */
   add(bytes: Uint8Array, from: number, to: number): void {
@@ -178,40 +180,38 @@ export class LongRunsWriter {
 
   #note(bytes: Uint8Array, from: number, to: number): void {
     if (to - from < decimalRun) return;
-    eachRun(bytes, from, to, (runFrom, runTo, isDecimal) => {
-      eachPiece(bytes, runFrom, runTo, isDecimal, (hash) => this.#pieces.add(hash));
-    });
+    this.#bytes = bytes;
+    eachRun(bytes, from, to, this.#addRun);
   }
 }
 
-/** Different hashes, none of them 0, by open addressing. */
-class PieceSet {
-  #table = new Uint32Array(1 << 12);
+/** Entries of the table of hashes that were added last. */
+const recentHashes = 1 << 14;
+
+/** Hashes, none of them 0; most of those that are added again are left out, since ids repeat soon if they do. */
+class PieceList {
+  readonly #recent = new Uint32Array(recentHashes);
+  #hashes = new Uint32Array(recentHashes);
   #count = 0;
 
   add(hash: number): void {
-    const mask = this.#table.length - 1;
-    let place = hash & mask;
-    for (let found = this.#table[place]!; found !== 0; found = this.#table[place]!) {
-      if (found === hash) return;
-      place = (place + 1) & mask;
+    const place = hash & (recentHashes - 1);
+    if (this.#recent[place] === hash) return;
+    this.#recent[place] = hash;
+    if (this.#count === this.#hashes.length) {
+      const larger = new Uint32Array(this.#count * 2);
+      larger.set(this.#hashes);
+      this.#hashes = larger;
     }
-    this.#table[place] = hash;
-    if (++this.#count * 2 > this.#table.length) this.#grow();
+    this.#hashes[this.#count++] = hash;
   }
 
-  /** The hashes; the set is empty behind it. */
+  /** The hashes, good until the next is added; the list is empty behind it. */
   take(): Uint32Array {
-    const hashes = this.#table.filter((hash) => hash !== 0);
-    this.#table.fill(0);
+    const hashes = this.#hashes.subarray(0, this.#count);
+    this.#recent.fill(0);
     this.#count = 0;
     return hashes;
-  }
-
-  #grow(): void {
-    const hashes = this.take();
-    this.#table = new Uint32Array(this.#table.length * 2);
-    for (const hash of hashes) this.add(hash);
   }
 }
 
