@@ -7,8 +7,8 @@ import { bitsFrom } from "./lanes.ts";
 import { rowTable, table0, table1, table2, table3, tableStride } from "./layout.ts";
 import { fetchPage, pageEnd } from "./page.ts";
 
-/** Most codes that are counted by comparing with each of them. */
-const comparedMax: u32 = 12;
+/** Most codes that are counted without a table of counters: as many as a vector has lanes to look them up in. */
+const lanesMax: u32 = 16;
 /** Most codes whose pairs are counted: 128 × 128 counters are one table. */
 const pairedMax: u32 = 128;
 /** Most codes that are worth four tables, which lie in the cache nearest to the processor. */
@@ -34,8 +34,8 @@ export function countCodes(
 
 function count8(codes: usize, from: u32, to: u32, selection: usize, cardinality: u32, counts: usize): void {
   const rows = to - from;
-  if (cardinality <= comparedMax && rows >= 64) {
-    if (selection == 0) return compare(codes + from, rows, cardinality, counts);
+  if (cardinality <= lanesMax && rows >= 64) {
+    if (selection == 0) return countLanes(codes + from, rows, cardinality, counts);
     if (isDense(selection, from, to)) return compareSelected(codes, from, to, selection, cardinality, counts);
   }
   if (selection != 0) countSelected<u8>(codes, from, to, selection, cardinality, counts);
@@ -154,34 +154,54 @@ function addPairs(cardinality: u32, stride: u32, counts: usize): void {
 }
 
 /** Four codes a pass: sums of 8 bits, which hold up to 255 rows a lane before they are added up. */
-function compare(codes: usize, rows: u32, cardinality: u32, counts: usize): void {
+function countLanes(codes: usize, rows: u32, cardinality: u32, counts: usize): void {
   const end = codes + (rows & ~15);
   const tail = rows & 15;
   while (codes < end) {
     fetchPage(codes, end);
     const strip = min(codes + 255 * 16, end);
-    for (let code: u32 = 0; code < cardinality; code += 4)
-      comparePass(codes, strip, code, cardinality, counts);
+    for (let code: u32 = 0; code < cardinality; code += 4) lanesPass(codes, strip, code, cardinality, counts);
     codes = strip;
   }
   countInto<u8>(end, tail, counts);
 }
 
-function comparePass(codes: usize, end: usize, code: u32, cardinality: u32, counts: usize): void {
-  const code0 = i8x16.splat(<i8>code);
-  const code1 = i8x16.splat(<i8>(code + 1));
-  const code2 = i8x16.splat(<i8>(code + 2));
-  const code3 = i8x16.splat(<i8>(code + 3));
+/**
+ * Each code is looked up as a one in a field of two bits of its own, so that one addition counts for four codes. Fields hold three
+ * rows; then they are added to fields of four bits, which hold fifteen, and those to bytes.
+ */
+function lanesPass(codes: usize, end: usize, code: u32, cardinality: u32, counts: usize): void {
+  v128.store(0, i8x16.splat(0), table0);
+  // 1, 4, 16, 64.
+  store<u32>(code, 0x40100401, table0);
+  const ones = v128.load(0, table0);
+  const nibbles = i8x16.splat(0x0f);
   let sum0 = i8x16.splat(0);
   let sum1 = sum0;
   let sum2 = sum0;
   let sum3 = sum0;
-  for (; codes < end; codes += 16) {
-    const lanes = v128.load(codes);
-    sum0 = i8x16.sub(sum0, i8x16.eq(lanes, code0));
-    sum1 = i8x16.sub(sum1, i8x16.eq(lanes, code1));
-    sum2 = i8x16.sub(sum2, i8x16.eq(lanes, code2));
-    sum3 = i8x16.sub(sum3, i8x16.eq(lanes, code3));
+  while (codes < end) {
+    let even: v128;
+    let odd: v128;
+    if (codes + 15 * 16 <= end) {
+      const a = threeRows(ones, codes);
+      const b = threeRows(ones, codes + 48);
+      const c = threeRows(ones, codes + 96);
+      const d = threeRows(ones, codes + 144);
+      const e = threeRows(ones, codes + 192);
+      even = i8x16.add(i8x16.add(evenOf(a), evenOf(b)), i8x16.add(evenOf(c), i8x16.add(evenOf(d), evenOf(e))));
+      odd = i8x16.add(i8x16.add(oddOf(a), oddOf(b)), i8x16.add(oddOf(c), i8x16.add(oddOf(d), oddOf(e))));
+      codes += 15 * 16;
+    } else {
+      const fields = i8x16.relaxed_swizzle(ones, v128.load(codes));
+      even = evenOf(fields);
+      odd = oddOf(fields);
+      codes += 16;
+    }
+    sum0 = i8x16.add(sum0, v128.and(even, nibbles));
+    sum1 = i8x16.add(sum1, v128.and(odd, nibbles));
+    sum2 = i8x16.add(sum2, v128.and(i16x8.shr_u(even, 4), nibbles));
+    sum3 = i8x16.add(sum3, v128.and(i16x8.shr_u(odd, 4), nibbles));
   }
   const at = counts + ((<usize>code) << 2);
   const left = cardinality - code;
@@ -189,6 +209,24 @@ function comparePass(codes: usize, end: usize, code: u32, cardinality: u32, coun
   if (left > 1) addTo(at + 4, sumOfBytes(sum1));
   if (left > 2) addTo(at + 8, sumOfBytes(sum2));
   if (left > 3) addTo(at + 12, sumOfBytes(sum3));
+}
+
+@inline
+function threeRows(ones: v128, codes: usize): v128 {
+  const first = i8x16.relaxed_swizzle(ones, v128.load(codes));
+  const second = i8x16.relaxed_swizzle(ones, v128.load(codes, 16));
+  return i8x16.add(i8x16.add(first, second), i8x16.relaxed_swizzle(ones, v128.load(codes, 32)));
+}
+
+/** The first and the third field of each byte. */
+@inline
+function evenOf(fields: v128): v128 {
+  return v128.and(fields, i8x16.splat(0x33));
+}
+
+@inline
+function oddOf(fields: v128): v128 {
+  return v128.and(i16x8.shr_u(fields, 2), i8x16.splat(0x33));
 }
 
 /**
