@@ -283,9 +283,24 @@ interface ForgetTask {
   dir: string;
 }
 
+/** The frames of a chunk's values, for a backup. */
+export interface LiftChunkTask {
+  kind: "lift-chunk";
+  dir: string;
+  entry: ChunkEntry;
+}
+
+/** So many bytes from the beginning of an open file, for a backup; of a segment of the journal its whole records. */
+export interface LiftFileTask {
+  kind: "lift-file" | "lift-records";
+  fd: number;
+  bytes: number;
+}
+
+type LiftTask = LiftChunkTask | LiftFileTask;
 type KeeperTask = JoinTask | PackTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
 export type ScanTask = SharedTask | ReadTask | SampleTask | SeriesTask | CensusTask;
-export type WorkerTask = ScanTask | ForgetTask | KeeperTask;
+export type WorkerTask = ScanTask | ForgetTask | KeeperTask | LiftTask;
 
 export interface InspectAnswer {
   manifest: Manifest;

@@ -8,8 +8,9 @@ import type { Field } from "./filter.ts";
 import type { ColumnHeap, Held } from "./heap.ts";
 import { parseRest } from "./rest.ts";
 import { templateIds } from "./template/id.ts";
+import type { RunFilter } from "./template/longruns.ts";
 import type { MessageColumn } from "./template/messages.ts";
-import { Group, type VariableGroup, variableGroups } from "./template/variables.ts";
+import { letterWidths, longRunsIn, type VariableGroup, variableGroups } from "./template/variables.ts";
 import { decodeText, type TextVector, textVector } from "./text.ts";
 
 /** Something decoded, and its memory. */
@@ -148,9 +149,15 @@ export class ChunkView {
     return this.#filter(findColumn(this.header, field.kind, field.kind === "attribute" ? field.key : ""));
   }
 
-  /** Which runs of letters the variables that are words hold, if that is known. */
-  letters(): Uint8Array | undefined {
-    return this.#filter(findColumn(this.header, "variables", variableGroups[Group.word]));
+  /** Which long runs of digits a group of variables holds, if that is known. */
+  longRuns(group: number): RunFilter | undefined {
+    const filter = this.#variablesFilter(group);
+    return filter === undefined ? undefined : longRunsIn(filter, group);
+  }
+
+  /** Which runs of letters a group of variables holds, if that is known. */
+  letters(group: number): Uint8Array | undefined {
+    return letterWidths[group] === undefined ? undefined : this.#variablesFilter(group);
   }
 
   /** Every attribute of one row. */
@@ -229,6 +236,10 @@ export class ChunkView {
         return (row) => columnBytes(column, row);
       });
     });
+  }
+
+  #variablesFilter(group: number): Uint8Array | undefined {
+    return this.#filter(findColumn(this.header, "variables", variableGroups[group]!));
   }
 
   #filter(index: number): Uint8Array | undefined {

@@ -11,6 +11,7 @@ import {
   sweepChunks,
 } from "./keeper.ts";
 
+import { liftChunk, liftFile, liftRecords } from "./lift.ts";
 import type { AggregateAnswer, SampleAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
 import { Scans } from "./scans.ts";
 import { movedAnswer, threadOptions } from "./shard.ts";
@@ -32,6 +33,7 @@ export default async function run(task: WorkerTask): Promise<WorkerAnswer<unknow
 
 /** What of an answer changes threads: it is this thread's alone, and may be large. */
 function movedPart({ kind }: WorkerTask, value: unknown): object | undefined {
+  if (value instanceof Uint8Array) return value;
   if (kind === "aggregate") return (value as AggregateAnswer).states;
   return kind === "samples" ? (value as SampleAnswer).points.part : undefined;
 }
@@ -48,6 +50,12 @@ function answer(task: WorkerTask): unknown {
       return scans.run(task);
     case "forget":
       return scans.readers.forget(task.dir);
+    case "lift-chunk":
+      return liftChunk(task, scans.readers);
+    case "lift-file":
+      return liftFile(task);
+    case "lift-records":
+      return liftRecords(task);
     case "join":
       return joinImages(task);
     case "pack":

@@ -7,6 +7,7 @@ import { printTerms, type Terms } from "./terms.ts";
 
 export { type Explained, explainText } from "./explain.ts";
 export type { Expression } from "./expression.ts";
+export { fieldOf } from "./field.ts";
 export { type FieldList, type FieldQuery, type FieldStore, queryFields } from "./field-list.ts";
 export {
   type Pattern,
