@@ -3,7 +3,8 @@
  * tables of their own, added up at the end; and as a processor stores once a cycle, narrow codes are counted
  * in pairs.
  */
-import { bitsFrom } from "./lanes.ts";
+import { countLanes } from "./lanecounts.ts";
+import { bitsFrom, sumOfBytes, sumOfLanes } from "./lanes.ts";
 import { rowTable, table0, table1, table2, table3, tableStride } from "./layout.ts";
 import { fetchPage, pageEnd } from "./page.ts";
 
@@ -35,7 +36,10 @@ export function countCodes(
 function count8(codes: usize, from: u32, to: u32, selection: usize, cardinality: u32, counts: usize): void {
   const rows = to - from;
   if (cardinality <= lanesMax && rows >= 64) {
-    if (selection == 0) return countLanes(codes + from, rows, cardinality, counts);
+    if (selection == 0) {
+      countLanes(codes + from, rows & ~15, cardinality, counts);
+      return countInto<u8>(codes + from + (rows & ~15), rows & 15, counts);
+    }
     if (isDense(selection, from, to)) return compareSelected(codes, from, to, selection, cardinality, counts);
   }
   if (selection != 0) countSelected<u8>(codes, from, to, selection, cardinality, counts);
@@ -151,82 +155,6 @@ function addPairs(cardinality: u32, stride: u32, counts: usize): void {
   }
   for (let first: usize = 0; first < (<usize>cardinality) << 2; first += 4)
     addTo(counts + first, load<u32>(first, rowTable));
-}
-
-/** Four codes a pass: sums of 8 bits, which hold up to 255 rows a lane before they are added up. */
-function countLanes(codes: usize, rows: u32, cardinality: u32, counts: usize): void {
-  const end = codes + (rows & ~15);
-  const tail = rows & 15;
-  while (codes < end) {
-    fetchPage(codes, end);
-    const strip = min(codes + 255 * 16, end);
-    for (let code: u32 = 0; code < cardinality; code += 4) lanesPass(codes, strip, code, cardinality, counts);
-    codes = strip;
-  }
-  countInto<u8>(end, tail, counts);
-}
-
-/**
- * Each code is looked up as a one in a field of two bits of its own, so that one addition counts for four codes. Fields hold three
- * rows; then they are added to fields of four bits, which hold fifteen, and those to bytes.
- */
-function lanesPass(codes: usize, end: usize, code: u32, cardinality: u32, counts: usize): void {
-  v128.store(0, i8x16.splat(0), table0);
-  // 1, 4, 16, 64.
-  store<u32>(code, 0x40100401, table0);
-  const ones = v128.load(0, table0);
-  const nibbles = i8x16.splat(0x0f);
-  let sum0 = i8x16.splat(0);
-  let sum1 = sum0;
-  let sum2 = sum0;
-  let sum3 = sum0;
-  while (codes < end) {
-    let even: v128;
-    let odd: v128;
-    if (codes + 15 * 16 <= end) {
-      const a = threeRows(ones, codes);
-      const b = threeRows(ones, codes + 48);
-      const c = threeRows(ones, codes + 96);
-      const d = threeRows(ones, codes + 144);
-      const e = threeRows(ones, codes + 192);
-      even = i8x16.add(i8x16.add(evenOf(a), evenOf(b)), i8x16.add(evenOf(c), i8x16.add(evenOf(d), evenOf(e))));
-      odd = i8x16.add(i8x16.add(oddOf(a), oddOf(b)), i8x16.add(oddOf(c), i8x16.add(oddOf(d), oddOf(e))));
-      codes += 15 * 16;
-    } else {
-      const fields = i8x16.relaxed_swizzle(ones, v128.load(codes));
-      even = evenOf(fields);
-      odd = oddOf(fields);
-      codes += 16;
-    }
-    sum0 = i8x16.add(sum0, v128.and(even, nibbles));
-    sum1 = i8x16.add(sum1, v128.and(odd, nibbles));
-    sum2 = i8x16.add(sum2, v128.and(i16x8.shr_u(even, 4), nibbles));
-    sum3 = i8x16.add(sum3, v128.and(i16x8.shr_u(odd, 4), nibbles));
-  }
-  const at = counts + ((<usize>code) << 2);
-  const left = cardinality - code;
-  addTo(at, sumOfBytes(sum0));
-  if (left > 1) addTo(at + 4, sumOfBytes(sum1));
-  if (left > 2) addTo(at + 8, sumOfBytes(sum2));
-  if (left > 3) addTo(at + 12, sumOfBytes(sum3));
-}
-
-@inline
-function threeRows(ones: v128, codes: usize): v128 {
-  const first = i8x16.relaxed_swizzle(ones, v128.load(codes));
-  const second = i8x16.relaxed_swizzle(ones, v128.load(codes, 16));
-  return i8x16.add(i8x16.add(first, second), i8x16.relaxed_swizzle(ones, v128.load(codes, 32)));
-}
-
-/** The first and the third field of each byte. */
-@inline
-function evenOf(fields: v128): v128 {
-  return v128.and(fields, i8x16.splat(0x33));
-}
-
-@inline
-function oddOf(fields: v128): v128 {
-  return v128.and(i16x8.shr_u(fields, 2), i8x16.splat(0x33));
 }
 
 /**
@@ -397,21 +325,6 @@ function addTables(cardinality: u32, counts: usize): void {
 @inline
 function addTo(at: usize, rows: u32): void {
   store<u32>(at, load<u32>(at) + rows);
-}
-
-@inline
-function sumOfBytes(sums: v128): u32 {
-  return sumOfLanes(i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(sums)));
-}
-
-@inline
-function sumOfLanes(sums: v128): u32 {
-  return (
-    i32x4.extract_lane(sums, 0) +
-    i32x4.extract_lane(sums, 1) +
-    i32x4.extract_lane(sums, 2) +
-    i32x4.extract_lane(sums, 3)
-  );
 }
 
 /** totals += counts, as floating-point numbers. */
