@@ -7,8 +7,8 @@ import { type CellRows, cellsOfRuns, MetCells, type SelectedRows } from "./cells
 import { checkCaps, checkControl } from "./control.ts";
 import type { Filter } from "./filter.ts";
 import { type GroupCodes, groupCodes } from "./groupcodes.ts";
-import { GroupTable } from "./groups.ts";
-import { denseCellsMax, resultBytesMax } from "./limits.ts";
+import { GroupTable, groupCaps } from "./groups.ts";
+import { denseCellsMax } from "./limits.ts";
 import { matchingRows } from "./matchingrows.ts";
 import { PointTable } from "./points.ts";
 import { PointStates, type RowFields, readBy } from "./pointstates.ts";
@@ -58,7 +58,7 @@ export async function aggregateChunks(
     grid: new BucketGrid(task.fromNs, task.bucketNs),
     filter: { kind: "and", of: filters },
     rest: rest.length === 0 ? undefined : compileRowSteps(rest),
-    groups: new GroupTable(task.groupBy.length, Math.min(resultBytesMax, task.control.memoryBytesMax)),
+    groups: new GroupTable(task.groupBy.length, groupCaps(task.control, task.isRanked)),
     points: new PointTable(),
     states: new PointStates(task.aggregates),
     scanned: nothingScanned(),

@@ -39,6 +39,8 @@ export interface AggregateQuery {
   bucketNs?: bigint;
   /** One or more. */
   aggregates: Aggregation[];
+  /** The caller ranks the groups and keeps a few of them, so there may be more than of an answer. */
+  isRanked?: boolean;
 }
 
 /** A point is a group in a bucket that has rows of it. Points come in no defined order. */

@@ -1,10 +1,10 @@
 /** Aggregations over the scan threads: their parts become one answer. */
+import { setImmediate } from "node:timers/promises";
 import type { Aggregated, AggregateQuery } from "./aggregation.ts";
 import { checkCaps } from "./control.ts";
 import { askShards, type Dispatch, scannedBy } from "./dispatch.ts";
 import { Failure } from "./failure.ts";
-import { GroupTable } from "./groups.ts";
-import { resultBytesMax } from "./limits.ts";
+import { GroupTable, groupCaps } from "./groups.ts";
 import { PointTable } from "./points.ts";
 import { PointStates } from "./pointstates.ts";
 import type { AggregateAnswer, Control } from "./protocol.ts";
@@ -12,6 +12,8 @@ import { BucketGrid } from "./runs.ts";
 import { sharedBuckets } from "./sharedbuckets.ts";
 import type { TextVector } from "./text.ts";
 
+/** Groups joined before other work of the thread has its turn: a few milliseconds. */
+const groupsATurn = 16_384;
 const bucketNsMin = 1_000_000n;
 
 export async function dispatchAggregate(
@@ -19,7 +21,7 @@ export async function dispatchAggregate(
   query: AggregateQuery,
   control: Control,
 ): Promise<Aggregated> {
-  const { fromNs, toNs, steps, groupBy, bucketNs, aggregates } = query;
+  const { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked = false } = query;
   if (bucketNs !== undefined && bucketNs < bucketNsMin) {
     throw new Failure("input", `bucketNs must be at least ${bucketNsMin}, got ${bucketNs}`);
   }
@@ -29,25 +31,28 @@ export async function dispatchAggregate(
   }
   const answers = await askShards<AggregateAnswer>(dispatch, query, control, (chunks) => {
     const shared = sharedBuckets(chunks, new BucketGrid(fromNs, bucketNs));
-    return { kind: "aggregate", chunks, fromNs, toNs, steps, groupBy, bucketNs, aggregates, shared, control };
+    const asked = { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked };
+    return { kind: "aggregate", chunks, ...asked, shared, control };
   });
   const scanned = scannedBy(answers);
-  return { ...joinAnswers(query, answers, control), scanned };
+  return { ...(await joinAnswers(query, answers, control)), scanned };
 }
 
 /** The same groups have other numbers in other answers. */
-function joinAnswers(
-  { groupBy, aggregates }: AggregateQuery,
+async function joinAnswers(
+  { groupBy, aggregates, isRanked }: AggregateQuery,
   answers: readonly AggregateAnswer[],
   control: Control,
-): Pick<Aggregated, "groups" | "labels" | "points"> {
-  const groups = new GroupTable(groupBy.length, Math.min(resultBytesMax, control.memoryBytesMax));
+): Promise<Pick<Aggregated, "groups" | "labels" | "points">> {
+  const groups = new GroupTable(groupBy.length, groupCaps(control, isRanked));
   const table = new PointTable();
   const states = new PointStates(aggregates);
   for (const answer of answers) {
-    const numberOf = Uint32Array.from({ length: answer.groups }, (_, group) =>
-      joinedGroup(groups, answer.labels, group * groupBy.length, groupBy.length),
-    );
+    const numberOf = new Uint32Array(answer.groups);
+    for (let group = 0; group < numberOf.length; group++) {
+      if (group % groupsATurn === groupsATurn - 1) await setImmediate();
+      numberOf[group] = joinedGroup(groups, answer.labels, group * groupBy.length, groupBy.length);
+    }
     const { points } = answer;
     const places = new Uint32Array(points.groups.length);
     for (let i = 0; i < places.length; i++) {

@@ -1,6 +1,7 @@
 /** The groups of an aggregation, numbered in the order in which they are met. */
 import { Failure } from "./failure.ts";
-import { groupsMax } from "./limits.ts";
+import { groupsMax, rankedGroupsMax, rankedLabelBytesMax, resultBytesMax } from "./limits.ts";
+import type { Control } from "./protocol.ts";
 import { TextDraft, type TextVector } from "./text.ts";
 
 /**
@@ -9,7 +10,7 @@ import { TextDraft, type TextVector } from "./text.ts";
  */
 export class GroupTable {
   readonly #fields: number;
-  readonly #bytesMax: number;
+  readonly #caps: GroupCaps;
   /** The texts of group g are the rows from g × fields on. */
   readonly #labels = new TextDraft();
   #hashes = new Int32Array(64);
@@ -22,11 +23,10 @@ export class GroupTable {
   readonly #ends: Uint32Array;
   #stagedTexts = 0;
 
-  /** `bytesMax`: what the texts of all groups may take together. */
-  constructor(fields: number, bytesMax: number) {
+  constructor(fields: number, caps: GroupCaps) {
     this.#fields = fields;
     this.#ends = new Uint32Array(fields);
-    this.#bytesMax = bytesMax;
+    this.#caps = caps;
   }
 
   get count(): number {
@@ -133,7 +133,7 @@ export class GroupTable {
   }
 
   #checkRoom(): void {
-    checkGroups(this.#count + 1, this.#labels.byteLength + this.#stagedBytes, this.#bytesMax);
+    checkGroups(this.#count + 1, this.#labels.byteLength + this.#stagedBytes, this.#caps);
   }
 
   #reserve(byteLength: number): void {
@@ -157,14 +157,29 @@ export class GroupTable {
   }
 }
 
+/** What the groups of a query may come to. */
+export interface GroupCaps {
+  groupsMax: number;
+  /** Of the texts of all groups together. */
+  bytesMax: number;
+}
+
+/** `isRanked`: only the first few groups are wanted. */
+export function groupCaps({ memoryBytesMax }: Control, isRanked = false): GroupCaps {
+  return {
+    groupsMax: isRanked ? rankedGroupsMax : groupsMax,
+    bytesMax: Math.min(isRanked ? rankedLabelBytesMax : resultBytesMax, memoryBytesMax),
+  };
+}
+
 /** Throws Failure "limit" where there are more groups than a query may give, or their labels are larger together. */
-export function checkGroups(count: number, labelBytes: number, bytesMax: number): void {
-  if (count > groupsMax) {
-    const problem = `the query gives more than ${groupsMax} groups`;
+export function checkGroups(count: number, labelBytes: number, caps: GroupCaps): void {
+  if (count > caps.groupsMax) {
+    const problem = `the query gives more than ${caps.groupsMax} groups`;
     throw new Failure("limit", `${problem}; group by fewer labels or select fewer rows`);
   }
-  if (labelBytes > bytesMax) {
-    const problem = `the labels of the groups are larger than ${bytesMax} bytes together`;
+  if (labelBytes > caps.bytesMax) {
+    const problem = `the labels of the groups are larger than ${caps.bytesMax} bytes together`;
     throw new Failure("limit", `${problem}; group by fewer labels`);
   }
 }

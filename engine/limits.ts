@@ -104,6 +104,10 @@ export const defaultQueryMemoryBytes = 1 * GiB;
 export const resultBytesMax = 64 * MiB;
 /** Groups of one aggregation: each is a text or more in the heap of every thread; more than this are ids, not labels. */
 export const groupsMax = 100_000;
+/** Groups of one aggregation of which only the first few are wanted: they are ranked and let go of, a label and some 50 bytes each. */
+export const rankedGroupsMax = 1_000_000;
+/** Labels of such groups together. */
+export const rankedLabelBytesMax = 256 * MiB;
 /** Groups times buckets that have rows: 16 bytes and more each, on every thread and again where the parts are joined. */
 export const pointsMax = 1_000_000;
 /** Cells that a chunk's counts are gathered in before only those that have rows are kept: a few bytes each, for a moment. */

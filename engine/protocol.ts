@@ -81,6 +81,7 @@ export interface AggregateTask {
   groupBy: Field[];
   bucketNs: bigint | undefined;
   aggregates: Aggregation[];
+  isRanked: boolean;
   shared: SharedBuckets;
   control: Control;
 }

@@ -62,7 +62,7 @@ export class Reading {
   }
 
   /**
-   * The greatest or least series of a scan that has more points than a query may: ranked by their rows in the whole range, which is the
+   * The greatest or least series of a scan that has more groups or points than a query may: ranked by their rows in the whole range, which is the
    * sum of their points, and then only those that are kept are counted bucket by bucket. Undefined where there is no such need.
    */
   async topSeries(plan: TopSeries): Promise<SeriesSet | undefined> {
@@ -109,7 +109,7 @@ export class Reading {
       this.#store.aggregate(
         {
           ...range,
-          ...(width === "bucket" ? { bucketNs } : {}),
+          ...(width === "bucket" ? { bucketNs } : { isRanked: true }),
           signal,
           steps,
           groupBy: fields,

@@ -197,11 +197,16 @@ export function labelKeys(set: SeriesSet): (series: number) => string {
   return (series) => {
     let key = keys.get(series);
     if (key === undefined) {
-      key = JSON.stringify(labelsOf(set, series));
+      key = labelKey(set, series);
       keys.set(series, key);
     }
     return key;
   };
+}
+
+/** The same text for one series. */
+export function labelKey(set: SeriesSet, series: number): string {
+  return set.keyOf?.(series) ?? JSON.stringify(labelsOf(set, series));
 }
 
 export function compareTexts(a: string, b: string): number {

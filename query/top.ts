@@ -1,4 +1,4 @@
-import { compareTexts, labelKeys, labelsOf, type SeriesSet } from "./series.ts";
+import { compareTexts, labelKey, labelKeys, labelsOf, type SeriesSet } from "./series.ts";
 import type { TopSeries } from "./series-plan.ts";
 
 /** The series with the greatest (or least) sum of their points, the first first; series of one sum in the order of their labels. */
@@ -10,13 +10,10 @@ export function topSeries({ op, count, among }: Omit<TopSeries, "of">, set: Seri
     sign * (totals[a]! - totals[b]!) || compareTexts(keyOf(a), keyOf(b));
   // Without labels all series are ranked with each other, as they are with labels that none of them has.
   const isWhole = among.kind === "by" && !among.labels.some((label) => set.names().includes(label));
-  if (isWhole)
-    return {
-      ...set,
-      order: first(set.order, count, (series) => sign * totals[series]!)
-        .sort(compare)
-        .slice(0, count),
-    };
+  if (isWhole) {
+    const rankOf = (series: number) => sign * totals[series]!;
+    return { ...set, order: first(set, count, rankOf).sort(compare) };
+  }
   const taken = new Map<string, number>();
   const order = set.order.slice().sort(compare);
   return {
@@ -32,12 +29,29 @@ export function topSeries({ op, count, among }: Omit<TopSeries, "of">, set: Seri
   };
 }
 
-/** The series of the `count` least ranks and all that equal the last of them: what a full sort needs to look at. */
-function first(order: Uint32Array, count: number, rankOf: (series: number) => number): Uint32Array {
+/** The series of the `count` least ranks, in no order; of one rank those of the least labels. */
+function first(set: SeriesSet, count: number, rankOf: (series: number) => number): Uint32Array {
+  const { order } = set;
   if (order.length <= count) return order.slice();
-  const ranks = Float64Array.from(order, rankOf).sort();
-  const bound = ranks[count - 1]!;
-  return order.filter((series) => rankOf(series) <= bound);
+  const bound = Float64Array.from(order, rankOf).sort()[count - 1]!;
+  const below = order.filter((series) => rankOf(series) < bound);
+  const tied = order.filter((series) => rankOf(series) === bound);
+  const left = count - below.length;
+  return Uint32Array.from([...below, ...(tied.length === left ? tied : leastLabelled(set, tied, left))]);
+}
+
+/** Keeps no more keys than it has to, for very many series may have one row each. */
+function leastLabelled(set: SeriesSet, tied: Uint32Array, count: number): number[] {
+  const kept: { series: number; key: string }[] = [];
+  for (const series of tied) {
+    const key = labelKey(set, series);
+    if (kept.length === count && key >= kept.at(-1)!.key) continue;
+    let at = kept.length;
+    while (at > 0 && kept[at - 1]!.key > key) at--;
+    kept.splice(at, 0, { series, key });
+    if (kept.length > count) kept.pop();
+  }
+  return kept.map(({ series }) => series);
 }
 
 /** The sum of each series' points, by number. */

@@ -3,8 +3,8 @@
 import { type Column, columnBytes } from "../column.ts";
 import { checkCaps, checkControl } from "../control.ts";
 import type { Field, Filter } from "../filter.ts";
-import { GroupTable } from "../groups.ts";
-import { resultBytesMax, sliceSamplesMax } from "../limits.ts";
+import { GroupTable, groupCaps } from "../groups.ts";
+import { sliceSamplesMax } from "../limits.ts";
 import type { ChunkRef, DamagedChunk, SampleAnswer, SampleTask } from "../protocol.ts";
 import { judge } from "../prune.ts";
 import { type DayRange, rangeInDay } from "../range.ts";
@@ -62,7 +62,7 @@ export async function aggregateSamples(
   pause: Pause,
 ): Promise<SampleAnswer> {
   const { groupBy, control, aggregate } = task;
-  const labelBytesMax = Math.min(resultBytesMax, control.memoryBytesMax);
+  const caps = groupCaps(control);
   const evaluation: Evaluation = {
     task,
     open,
@@ -71,9 +71,9 @@ export async function aggregateSamples(
     series: new FingerprintTable(),
     groupOf: [],
     typeOf: [],
-    groups: new GroupTable(Array.isArray(groupBy) ? groupBy.length : 1, labelBytesMax),
+    groups: new GroupTable(Array.isArray(groupBy) ? groupBy.length : 1, caps),
     points: isOfEachSeries(task) ? new OwnPoints(aggregate) : new SeriesPoints(aggregate),
-    texts: new GroupTable(1, labelBytesMax),
+    texts: new GroupTable(1, caps),
     textOf: [],
     scanned: nothingScanned(),
     damaged: [],

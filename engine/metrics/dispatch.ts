@@ -4,8 +4,8 @@ import type { Points } from "../aggregation.ts";
 import { type Dispatch, runWithin, scannedBy } from "../dispatch.ts";
 import { Failure } from "../failure.ts";
 import type { Step } from "../filter.ts";
-import { checkGroups, GroupTable } from "../groups.ts";
-import { callerRowsMax, pointsMax, resultBytesMax } from "../limits.ts";
+import { checkGroups, type GroupCaps, GroupTable, groupCaps } from "../groups.ts";
+import { callerRowsMax, pointsMax } from "../limits.ts";
 import { checkPoints } from "../points.ts";
 import type {
   ChunkRef,
@@ -77,12 +77,12 @@ export async function dispatchSamples(
     gauge: answers.some(({ kinds }) => kinds.gauge),
     counter: answers.some(({ kinds }) => kinds.counter),
   };
-  const bytesMax = Math.min(resultBytesMax, control.memoryBytesMax);
+  const caps = groupCaps(control);
   const own = answers.flatMap(({ points, ...rest }) =>
     points.kind === "own" ? [{ ...rest, part: points.part }] : [],
   );
   const answered =
-    own.length > 0 ? ownPoints(own, bytesMax) : gatheredPoints({ groupBy, aggregate }, answers, bytesMax);
+    own.length > 0 ? ownPoints(own, caps) : gatheredPoints({ groupBy, aggregate }, answers, caps);
   return { ...answered, kinds, scanned: scannedBy(answers) };
 }
 
@@ -91,7 +91,7 @@ type Answered = Pick<SamplesAggregated, "groups" | "labels" | "points">;
 /** Each series is a group, and each is one thread's alone. */
 function ownPoints(
   answers: readonly (Pick<SampleAnswer, "groups" | "labels"> & { part: OwnPointsPart })[],
-  bytesMax: number,
+  caps: GroupCaps,
 ): Answered {
   const labels = new TextDraft();
   const count = answers.reduce((sum, { part }) => sum + part.groups.length, 0);
@@ -108,17 +108,17 @@ function ownPoints(
     values.set(part.values, at);
     at += part.groups.length;
   }
-  checkGroups(labels.rows, labels.byteLength, bytesMax);
+  checkGroups(labels.rows, labels.byteLength, caps);
   return { groups: labels.rows, labels: labels.finish(), points: { groups, buckets, values: [values] } };
 }
 
 function gatheredPoints(
   { groupBy, aggregate }: Pick<SampleQuery, "groupBy" | "aggregate">,
   answers: readonly SampleAnswer[],
-  bytesMax: number,
+  caps: GroupCaps,
 ): Answered {
   const fields = Array.isArray(groupBy) ? groupBy.length : 1;
-  const groups = new GroupTable(fields, bytesMax);
+  const groups = new GroupTable(fields, caps);
   let groupsOfAnswers = 0;
   const parts = answers.flatMap(({ labels, points, groups: count, texts }): PointsPart[] => {
     if (points.kind !== "gathered") return [];
@@ -131,7 +131,7 @@ function gatheredPoints(
   return {
     groups: groups.count,
     labels: groups.finish(),
-    points: isApart ? sideBySide(aggregate, parts) : joined(aggregate, parts, bytesMax),
+    points: isApart ? sideBySide(aggregate, parts) : joined(aggregate, parts, caps),
   };
 }
 
@@ -158,8 +158,8 @@ function sideBySide(aggregate: SampleAggregate, parts: readonly PointsPart[]): P
   return { groups, buckets, values: [values] };
 }
 
-function joined(aggregate: SampleAggregate, parts: readonly PointsPart[], bytesMax: number): Points {
-  const texts = new GroupTable(1, bytesMax);
+function joined(aggregate: SampleAggregate, parts: readonly PointsPart[], caps: GroupCaps): Points {
+  const texts = new GroupTable(1, caps);
   const table = new SeriesPoints(aggregate);
   for (const { points, groupOf, texts: own } of parts) {
     table.addAll(points, groupOf, numbersIn(texts, own, 1, new Uint8Array(textCount(own)).fill(1)));

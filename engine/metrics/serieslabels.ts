@@ -4,8 +4,7 @@ import { columnBytes, hasValue } from "../column.ts";
 import { checkCaps, checkControl } from "../control.ts";
 import { Failure } from "../failure.ts";
 import type { Filter } from "../filter.ts";
-import { GroupTable } from "../groups.ts";
-import { resultBytesMax } from "../limits.ts";
+import { GroupTable, groupCaps } from "../groups.ts";
 import type { CensusTask, ChunkRef, DamagedChunk, SeriesAnswer, SeriesTask } from "../protocol.ts";
 import { rangeInDay } from "../range.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "../scanned.ts";
@@ -31,7 +30,7 @@ export async function countSeries(task: SeriesTask, open: OpenView, pause: Pause
     task,
     filter: labelFilter(task.steps),
     seen: new FingerprintTable(),
-    texts: new GroupTable(1, Math.min(resultBytesMax, control.memoryBytesMax)),
+    texts: new GroupTable(1, groupCaps(control)),
     counts: [],
     scanned: nothingScanned(),
   };

@@ -15,6 +15,7 @@ import {
 } from "../../engine/index.ts";
 import { groupsMax, pointsMax } from "../../engine/limits.ts";
 import { PointTable } from "../../engine/points.ts";
+import { queryTimeseries } from "../../query/index.ts";
 
 const secondNs = 1_000_000_000n;
 const dayNs = 86_400n * secondNs;
@@ -191,6 +192,23 @@ describe("a cap", () => {
       kind: "limit",
       message: expect.stringContaining(`more than ${groupsMax} groups`),
     });
+    const ranked = await many.aggregate(queryOf({ groupBy: [attribute("id")], isRanked: true }));
+    expect(ranked.groups).toBe(120_000);
+    expect(new Set(ranked.points.values[0])).toEqual(new Set([1]));
+    expect(new Set(Array.from({ length: 120_000 }, (_, group) => textAt(ranked.labels, group))).size).toBe(
+      120_000,
+    );
+    const top = await queryTimeseries(many, {
+      query: "topk(3, count(logs) by (id))",
+      startMs: Number(startNs / 1_000_000n),
+      endMs: Number(startNs / 1_000_000n) + 1000,
+      bucketSeconds: 60,
+    });
+    expect(top.series.map(({ labels, points }) => [labels.id, points[0]![1]])).toEqual([
+      ["0", 1],
+      ["1", 1],
+      ["10", 1],
+    ]);
     const { groups, points } = await ask("half");
     expect(groups).toBe(60_000);
     expect(new Set(points.values[0])).toEqual(new Set([2]));

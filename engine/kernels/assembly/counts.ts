@@ -3,12 +3,13 @@
  * tables of their own, added up at the end; and as a processor stores once a cycle, narrow codes are counted
  * in pairs.
  */
-import { bitsFrom } from "./lanes.ts";
+import { countLanes } from "./lanecounts.ts";
+import { bitsFrom, sumOfBytes, sumOfLanes } from "./lanes.ts";
 import { rowTable, table0, table1, table2, table3, tableStride } from "./layout.ts";
 import { fetchPage, pageEnd } from "./page.ts";
 
-/** Most codes that are counted by comparing with each of them. */
-const comparedMax: u32 = 12;
+/** Most codes that are counted without a table of counters: as many as a vector has lanes to look them up in. */
+const lanesMax: u32 = 16;
 /** Most codes whose pairs are counted: 128 × 128 counters are one table. */
 const pairedMax: u32 = 128;
 /** Most codes that are worth four tables, which lie in the cache nearest to the processor. */
@@ -34,8 +35,11 @@ export function countCodes(
 
 function count8(codes: usize, from: u32, to: u32, selection: usize, cardinality: u32, counts: usize): void {
   const rows = to - from;
-  if (cardinality <= comparedMax && rows >= 64) {
-    if (selection == 0) return compare(codes + from, rows, cardinality, counts);
+  if (cardinality <= lanesMax && rows >= 64) {
+    if (selection == 0) {
+      countLanes(codes + from, rows & ~15, cardinality, counts);
+      return countInto<u8>(codes + from + (rows & ~15), rows & 15, counts);
+    }
     if (isDense(selection, from, to)) return compareSelected(codes, from, to, selection, cardinality, counts);
   }
   if (selection != 0) countSelected<u8>(codes, from, to, selection, cardinality, counts);
@@ -151,44 +155,6 @@ function addPairs(cardinality: u32, stride: u32, counts: usize): void {
   }
   for (let first: usize = 0; first < (<usize>cardinality) << 2; first += 4)
     addTo(counts + first, load<u32>(first, rowTable));
-}
-
-/** Four codes a pass: sums of 8 bits, which hold up to 255 rows a lane before they are added up. */
-function compare(codes: usize, rows: u32, cardinality: u32, counts: usize): void {
-  const end = codes + (rows & ~15);
-  const tail = rows & 15;
-  while (codes < end) {
-    fetchPage(codes, end);
-    const strip = min(codes + 255 * 16, end);
-    for (let code: u32 = 0; code < cardinality; code += 4)
-      comparePass(codes, strip, code, cardinality, counts);
-    codes = strip;
-  }
-  countInto<u8>(end, tail, counts);
-}
-
-function comparePass(codes: usize, end: usize, code: u32, cardinality: u32, counts: usize): void {
-  const code0 = i8x16.splat(<i8>code);
-  const code1 = i8x16.splat(<i8>(code + 1));
-  const code2 = i8x16.splat(<i8>(code + 2));
-  const code3 = i8x16.splat(<i8>(code + 3));
-  let sum0 = i8x16.splat(0);
-  let sum1 = sum0;
-  let sum2 = sum0;
-  let sum3 = sum0;
-  for (; codes < end; codes += 16) {
-    const lanes = v128.load(codes);
-    sum0 = i8x16.sub(sum0, i8x16.eq(lanes, code0));
-    sum1 = i8x16.sub(sum1, i8x16.eq(lanes, code1));
-    sum2 = i8x16.sub(sum2, i8x16.eq(lanes, code2));
-    sum3 = i8x16.sub(sum3, i8x16.eq(lanes, code3));
-  }
-  const at = counts + ((<usize>code) << 2);
-  const left = cardinality - code;
-  addTo(at, sumOfBytes(sum0));
-  if (left > 1) addTo(at + 4, sumOfBytes(sum1));
-  if (left > 2) addTo(at + 8, sumOfBytes(sum2));
-  if (left > 3) addTo(at + 12, sumOfBytes(sum3));
 }
 
 /**
@@ -359,21 +325,6 @@ function addTables(cardinality: u32, counts: usize): void {
 @inline
 function addTo(at: usize, rows: u32): void {
   store<u32>(at, load<u32>(at) + rows);
-}
-
-@inline
-function sumOfBytes(sums: v128): u32 {
-  return sumOfLanes(i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(sums)));
-}
-
-@inline
-function sumOfLanes(sums: v128): u32 {
-  return (
-    i32x4.extract_lane(sums, 0) +
-    i32x4.extract_lane(sums, 1) +
-    i32x4.extract_lane(sums, 2) +
-    i32x4.extract_lane(sums, 3)
-  );
 }
 
 /** totals += counts, as floating-point numbers. */

@@ -31,3 +31,18 @@ export function bitsFrom(bitmap: usize, row: u32, to: u32): u64 {
   const bits = load<u64>(bitmap + (row >> 3));
   return to - row >= 64 ? bits : bits & (((<u64>1) << (to - row)) - 1);
 }
+
+@inline
+export function sumOfBytes(sums: v128): u32 {
+  return sumOfLanes(i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(sums)));
+}
+
+@inline
+export function sumOfLanes(sums: v128): u32 {
+  return (
+    i32x4.extract_lane(sums, 0) +
+    i32x4.extract_lane(sums, 1) +
+    i32x4.extract_lane(sums, 2) +
+    i32x4.extract_lane(sums, 3)
+  );
+}
