@@ -12,7 +12,7 @@ import {
 } from "./keeper.ts";
 
 import { liftChunk, liftFile, liftRecords } from "./lift.ts";
-import type { AggregateAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
+import type { AggregateAnswer, SampleAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
 import { Scans } from "./scans.ts";
 import { movedAnswer, threadOptions } from "./shard.ts";
 
@@ -21,15 +21,21 @@ const scans = new Scans(threadOptions().columnCacheBytes);
 export default async function run(task: WorkerTask): Promise<WorkerAnswer<unknown>> {
   try {
     const value = await answer(task);
-    if (task.kind === "aggregate") return movedAnswer({ ok: true, value }, (value as AggregateAnswer).states);
-    if (value instanceof Uint8Array) return movedAnswer({ ok: true, value }, value);
-    return { ok: true, value };
+    const moved = movedPart(task, value);
+    return moved === undefined ? { ok: true, value } : movedAnswer({ ok: true, value }, moved);
   } catch (error) {
     if (error instanceof Failure) return { ok: false, kind: error.kind, message: error.message };
     if (isDiskFull(error)) return { ok: false, kind: "disk-full", message: diskFullMessage };
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { ok: false, kind: "bug", message };
   }
+}
+
+/** What of an answer changes threads: it is this thread's alone, and may be large. */
+function movedPart({ kind }: WorkerTask, value: unknown): object | undefined {
+  if (value instanceof Uint8Array) return value;
+  if (kind === "aggregate") return (value as AggregateAnswer).states;
+  return kind === "samples" ? (value as SampleAnswer).points.part : undefined;
 }
 
 function answer(task: WorkerTask): unknown {

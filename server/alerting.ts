@@ -42,7 +42,7 @@ interface AlertSources {
     stored: { value: ConfiguredAlert; revision: string; updatedBy: Caller },
   ])[];
   webhook: (id: string) => { value: Webhook; revision: string } | undefined;
-  silences: () => readonly (readonly [id: string, stored: { value: Silence }])[];
+  silences: () => readonly (readonly [id: string, stored: { value: Silence; updatedBy: Caller }])[];
 }
 
 export interface AlertingOptions {
@@ -52,8 +52,10 @@ export interface AlertingOptions {
   notify: NotifySettings;
   metrics: Metrics;
   now: () => number;
-  /** The store as the caller sees it. */
+  /** The store as the caller sees it; reading fails where the caller sees nothing. */
   storeFor: (store: Searchable, caller: Caller) => SeriesStore;
+  /** Whether silences of the caller's cover an alert. */
+  maySilence: (caller: Caller, alertId: string) => boolean;
   queryMemoryBytes: number;
   /** Notifications wait: only what is sent by hand goes out. */
   holdsNotifications: boolean;
@@ -84,7 +86,9 @@ export class Alerting {
     const { state, metrics, now, log, store, queryMemoryBytes: memoryBytes } = options;
     this.#options = options;
     const silencedBy = (event: Pick<AlertEvent, "alertId" | "labels">, nowMs: number) =>
-      options.sources.silences().find(([, { value }]) => isSilenced(value, event, nowMs))?.[0];
+      options.sources.silences().find(([, { value, updatedBy }]) => {
+        return isSilenced(value, event, nowMs) && options.maySilence(updatedBy, event.alertId);
+      })?.[0];
     this.outbox = new Outbox({
       state,
       now,
@@ -170,7 +174,7 @@ export class Alerting {
       gone.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
-      const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups]);
+      const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups, updatedBy.user?.claimed]);
       this.#callers.set(readsAs, updatedBy);
       const taken = this.#orAgain(id, this.evaluator.upsert({ ...withId(value, id), readsAs }));
       // A failure is thrown when all had their turn; until then it must not count as unheard.

@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import type { Service } from "../service.ts";
 import type { Command, Settings } from "./flag.ts";
 import { anyText, one, onOrOff } from "./flag.ts";
+import { identityFlags, identitySettings } from "./identity-flags.ts";
 import { notifyFlags, notifySettings } from "./notify-flags.ts";
 import { configFlag, dataFlag } from "./shared-flags.ts";
 import { parseAge, parseHostPort, parseInteger, parseSize, UsageError } from "./units.ts";
@@ -82,6 +83,7 @@ const flags = {
     defaultSays: "none is taken",
     parse: one(parseHostPort),
   },
+  ...identityFlags,
   ...notifyFlags,
   "notify-restored": {
     value: null,
@@ -134,6 +136,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     queryMemoryBytes: settings["query-memory"],
     flattensJson: settings["flatten-json"],
     ...(syslog === null ? {} : { syslogAddress: syslog }),
+    ...identitySettings(settings),
     notify: notifySettings(settings),
     notifiesRestored: settings["notify-restored"],
     ...(retention === null ? {} : { retentionAgeMs: retention }),
