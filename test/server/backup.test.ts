@@ -251,7 +251,7 @@ test("a running server's backup is a server of its own, whoever is killed leaves
     expect((await stop(copy)).includes(said)).toBe(isHeld);
     expect(existsSync(join(restored, "restored"))).toBe(isHeld);
   }
-});
+}, 300_000);
 
 test("folders that are no backup, or that nobody named", async () => {
   const restored = await runSvc(["restore", join(folder, "nothing"), "--data", join(folder, "new")]);
