@@ -13,6 +13,9 @@ const startMsMax = 60_000;
 
 /** svc as a server, in a process of its own. */
 export interface Server {
+  url: string;
+  /** Of an admin. */
+  token: string;
   /** Answers the JSON of a request. Throws where the status is not 200. */
   post(path: string, body: Buffer, agent: Agent): Promise<Record<string, unknown>>;
   /** Largest resident set so far; null where there is no /proc. */
@@ -49,6 +52,8 @@ function serverAt(child: ChildProcess, url: string, token: string): Server {
     await ended;
   };
   return {
+    url,
+    token,
     post: (path, body, agent) => post(`${url}${path}`, token, body, agent),
     memoryBytesPeak: () => memoryBytesPeak(child.pid!),
     stop: () => end("SIGTERM"),

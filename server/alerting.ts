@@ -1,4 +1,5 @@
 /** Alerts of one server: what is configured is evaluated over its store, and what follows is told. */
+import { setImmediate, setTimeout as setTimeoutAsync } from "node:timers/promises";
 import type { State, Store } from "../engine/index.ts";
 import { queryTimeseries, type SeriesStore } from "../query/index.ts";
 import type { Action, AlertEvent } from "./alert-event.ts";
@@ -65,6 +66,10 @@ export interface AlertingOptions {
 const goneTable = "webhooks-gone";
 /** What is configured anew is taken up this soon. */
 const syncEveryMs = 500;
+/** How long a start waits for alerts to be taken up; a thousand are by then. */
+const beginMsMax = 100;
+/** Taking up alerts, which plans their queries, lets others have a turn this often. */
+const turnMsMax = 10;
 
 export class Alerting {
   readonly evaluator: Evaluator;
@@ -75,6 +80,7 @@ export class Alerting {
   readonly #callers = new Map<string, Caller>();
   #syncing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(options: AlertingOptions) {
     const { state, metrics, now, log, store, queryMemoryBytes: memoryBytes } = options;
@@ -112,9 +118,30 @@ export class Alerting {
     });
   }
 
-  /** Takes up what is configured and evaluates and tells from now on. */
+  /**
+   * Takes up what is configured and evaluates and tells from then on. Resolves when that is done, or goes on for long: with alerts by
+   * the ten thousand a server answers before.
+   */
   async run(): Promise<void> {
+    const begun = this.#begin();
+    let isLate = false;
+    this.#syncing = begun.catch((error: unknown) => {
+      if (isLate) this.#beginAgain(error);
+    });
+    await Promise.race([begun, setTimeoutAsync(beginMsMax, undefined, { ref: false })]);
+    isLate = true;
+  }
+
+  #beginAgain(error: unknown): void {
+    this.#options.log("error", `alerts: ${String(error)}`);
+    this.#timer = setTimeout(() => {
+      this.#syncing = this.#begin().catch((again: unknown) => this.#beginAgain(again));
+    }, syncEveryMs);
+  }
+
+  async #begin(): Promise<void> {
     await this.#sync();
+    if (this.#isClosed) return;
     await this.evaluator.begin();
     if (!this.#options.holdsNotifications) this.outbox.run();
     this.evaluator.run();
@@ -122,8 +149,10 @@ export class Alerting {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#syncing;
+    clearTimeout(this.#timer);
     await this.evaluator.close();
     await this.outbox.close();
   }
@@ -140,13 +169,24 @@ export class Alerting {
     const alerts = this.#options.sources.alerts();
     const gone = new Set(this.#revisions.keys());
     const changed: Promise<void>[] = [];
+    let turnMs = performance.now();
     for (const [id, { value, revision, updatedBy }] of alerts) {
       gone.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
       const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups, updatedBy.user?.claimed]);
       this.#callers.set(readsAs, updatedBy);
-      changed.push(this.#orAgain(id, this.evaluator.upsert({ ...withId(value, id), readsAs })));
+      const taken = this.#orAgain(id, this.evaluator.upsert({ ...withId(value, id), readsAs }));
+      // A failure is thrown when all had their turn; until then it must not count as unheard.
+      taken.catch(() => undefined);
+      changed.push(taken);
+      if (performance.now() - turnMs < turnMsMax) continue;
+      await setImmediate();
+      turnMs = performance.now();
+      if (!this.#isClosed) continue;
+      // Those that had no turn yet are not gone.
+      gone.clear();
+      break;
     }
     for (const id of gone) {
       this.#revisions.delete(id);

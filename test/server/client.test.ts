@@ -62,15 +62,15 @@ function callOf({ path, query, body }: Example, paths: readonly string[]): strin
 }
 
 function programOf(calls: readonly string[]): string {
-  return `import createClient from "openapi-fetch";
-import type { paths } from "./api.ts";
-
-const [baseUrl, token] = process.argv.slice(2) as [string, string];
-const client = createClient<paths>({ baseUrl, headers: { Authorization: \`Bearer \${token}\` } });
-const tell = (path: string, answer: { error?: { error: string }; response: Response }) =>
-  console.log(JSON.stringify([path, answer.response.status, answer.error?.error ?? null]));
-${calls.map((each) => `tell(${JSON.stringify(each.slice(0, 60))}, await ${each});`).join("\n")}
-`;
+  return [
+    'import createClient from "openapi-fetch";',
+    'import type { paths } from "./api.ts";',
+    "const [baseUrl, token] = process.argv.slice(2) as [string, string];",
+    "const client = createClient<paths>({ baseUrl, headers: { Authorization: 'Bearer ' + token } });",
+    "const tell = (path: string, answer: { error?: { error: string }; response: Response }) =>",
+    "  console.log(JSON.stringify([path, answer.response.status, answer.error?.error ?? null]));",
+    ...calls.map((each) => `tell(${JSON.stringify(each.slice(0, 60))}, await ${each});`),
+  ].join("\n");
 }
 
 /** The traces that examples read must be there. */
