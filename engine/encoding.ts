@@ -98,7 +98,7 @@ export function encodeBytes(bytes: Uint8Array, width: number): EncodedColumn {
 /** A group of variables, which is a column of its own. */
 export interface EncodedVariables extends EncodedColumn {
   group: string;
-  filter: Uint8Array | undefined;
+  filter: Uint8Array;
 }
 
 /** Templates and variables where templates repeat, else plain text. `repeatables`: attributes that variables may repeat. */
