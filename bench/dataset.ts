@@ -63,14 +63,14 @@ export async function prepareDataset(
   const { facts, questions } = isOfSignals(options)
     ? await makeSignals(options, base, show)
     : await makeLogs(options, base, show);
-  const none = Object.fromEntries(questionKinds.map((kind) => [kind, []]));
-  const dataset: Dataset = {
-    ...facts,
-    questions: { ...(none as unknown as Dataset["questions"]), ...questions },
-  };
+  const dataset: Dataset = { ...facts, questions: { ...noQuestions(), ...questions } };
   await writeFile(`${known}.tmp`, JSON.stringify(dataset));
   await rename(`${known}.tmp`, known);
   return dataset;
+}
+
+export function noQuestions(): Dataset["questions"] {
+  return Object.fromEntries(questionKinds.map((kind) => [kind, []])) as unknown as Dataset["questions"];
 }
 
 function isOfSignals(options: DatasetOptions): options is DatasetOptions & { name: SignalSetName } {

@@ -81,7 +81,8 @@ async function post(
   return JSON.parse(text);
 }
 
-async function memoryBytesPeak(pid: number): Promise<number | null> {
+/** Null where there is no /proc, or no such process. */
+export async function memoryBytesPeak(pid: number): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
   return kilobytes === undefined ? null : Number(kilobytes) * 1024;

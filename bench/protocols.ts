@@ -1,6 +1,6 @@
 /**
  * `node bench/protocols.ts [BODIES]`: rows/s, and the server's CPU a row, of each protocol over HTTP on loopback with durable
- * acknowledgement, from bodies of 1,000 rows that are encoded beforehand.
+ * acknowledgement, from bodies of 1,000 rows that are encoded beforehand; and the CPU of ClickHouse for the rows of JSON lines.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -10,6 +10,7 @@ import { join } from "node:path";
 import protobuf from "protobufjs";
 import snappy from "snappyjs";
 import { decodeBody } from "../server/index.ts";
+import { clickHouseCpuSeconds } from "./protocolpeer.ts";
 
 const rowsPerBody = 1_000;
 const warmBodies = 40;
@@ -328,6 +329,16 @@ function measureReading(): void {
   }
 }
 
+/** The same rows as those of JSON lines, as many as each protocol sends. */
+async function measurePeer(): Promise<void> {
+  const { body } = protocols.find(({ name }) => name === "JSON lines")!;
+  const all = Array.from({ length: warmBodies + bodies }, (_, place) => body(place));
+  const rows = all.length * rowsPerBody;
+  const seconds = await clickHouseCpuSeconds({ bodies: all, rows, startMs, endMs: startMs + rows - 1 });
+  const micros = ((seconds / rows) * 1e6).toFixed(2).padStart(23);
+  process.stdout.write(`${"ClickHouse, JSONEachRow".padEnd(28)}${micros} µs CPU/row\n`);
+}
+
 measureReading();
 const dir = mkdtempSync(join(tmpdir(), "svc-protocols-"));
 const program = join(import.meta.dirname, "../server/main.ts");
@@ -354,3 +365,4 @@ try {
   await new Promise((resolve) => server.once("close", resolve));
   rmSync(dir, { recursive: true, force: true });
 }
+await measurePeer();

@@ -170,6 +170,7 @@ function storeTable({ systems, inputBytes, rows }: SetFigure): string {
       ),
       row("  rows/s", ({ load }) => grouped(Math.round(rows / load.loadSeconds))),
       row("  MB/s", ({ load }) => megabytes(inputBytes / load.loadSeconds)),
+      row("  over HTTP, s", ({ load }) => load.httpSeconds?.toFixed(1) ?? none),
       row("until merged, s more", ({ load }) => load.settleSeconds.toFixed(1)),
       row(
         "on disk, MB",

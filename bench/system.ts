@@ -24,6 +24,10 @@ export interface LoadFigure {
   inputBytes: number;
   /** Until all rows are durable and found by queries. */
   loadSeconds: number;
+  /** The same over HTTP, where the system has such a way in, too. */
+  httpSeconds?: number;
+  /** CPU of all threads until then, where the system tells. */
+  cpuSeconds?: number;
   /** After that, until everything is merged, sealed or optimised. */
   settleSeconds: number;
   /** Allocated blocks after that, free pages included. */

@@ -33,6 +33,8 @@ export interface UpkeepOptions {
 }
 
 const tickMs = 1_000;
+/** What came in a shorter time tells little of how fast rows come. */
+const paceSecondsMin = 0.1;
 const retryMs = 5_000;
 
 export class Upkeep {
@@ -193,6 +195,14 @@ export class Upkeep {
     );
   }
 
+  /** Whether its rows come so fast that they fill a chunk within a second: what is joined before that is built twice. */
+  #isSoonDue({ signal, images }: Partition): boolean {
+    const rows = images.reduce((sum, image) => sum + image.rows, 0);
+    const oldestMs = images.reduce((least, image) => Math.min(least, image.appendedMs), this.#options.now());
+    const seconds = Math.max(paceSecondsMin, (this.#options.now() - oldestMs) / 1000);
+    return rows * (1 + 1 / seconds) >= chunkRowsOf(signal);
+  }
+
   /** Seals the images of a partition; with `onlyWhole`, those that fill whole chunks, if any do. */
   async #seal(partition: Partition, { onlyWhole }: { onlyWhole: boolean }): Promise<void> {
     const { catalog, journal, packers } = this.#options;
@@ -216,7 +226,7 @@ export class Upkeep {
     const { keeper, catalog } = this.#options;
     const { signal } = partition;
     const small = imagesToJoin(signal, partition.images);
-    if (small === undefined) return;
+    if (small === undefined || this.#isSoonDue(partition)) return;
     const images = small.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
     const joined = await keeper.run<Uint8Array[]>({ kind: "join", signal, images });
     const appendedMs = small.reduce(

@@ -64,6 +64,7 @@ export async function load(
   const { tables, inserts } = statementsOf(dataset);
   for (const table of tables) session.query(table);
   const begunMs = performance.now();
+  const cpuBefore = process.cpuUsage();
   const timer = setInterval(() => {
     const done = Number(session.query(`SELECT sum(rows) FROM system.parts WHERE ${ownParts}`).trim());
     show({ step: `load ${dataset.name} into ClickHouse`, done, total: dataset.rows, unit: "rows" });
@@ -71,6 +72,7 @@ export async function load(
   try {
     for (const insert of inserts) await run(insert);
     const loadedMs = performance.now();
+    const { user, system } = process.cpuUsage(cpuBefore);
     clearInterval(timer);
     for (const name of namesOf(session)) await run(`OPTIMIZE TABLE ${name} FINAL`);
     const settleSeconds = (performance.now() - loadedMs) / 1000;
@@ -82,6 +84,7 @@ export async function load(
     const diskBytes = await activeBytes(session, dir);
     return {
       loadSeconds: (loadedMs - begunMs) / 1000,
+      cpuSeconds: (user + system) / 1e6,
       settleSeconds,
       diskBytes,
       indexBytes,

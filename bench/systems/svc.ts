@@ -1,8 +1,11 @@
 /** svc itself, as a program that opens it as a library sees it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Sample, Store } from "../../engine/index.ts";
+import type { Store } from "../../engine/index.ts";
 import type { Series } from "../../query/index.ts";
 import {
   type Answer,
@@ -14,8 +17,7 @@ import {
   valueAnswer,
 } from "../answer.ts";
 import { allocatedBytes } from "../disk.ts";
-import { sendFile, startServer } from "../http.ts";
-import { readLines } from "../lines.ts";
+import { memoryBytesPeak, sendFile, startServer } from "../http.ts";
 import type { StepProgress } from "../progress.ts";
 import {
   bucketSecondsOf,
@@ -53,11 +55,19 @@ export async function kinds({ root }: Place): Promise<readonly QuestionKind[]> {
 
 type Show = (progress: StepProgress) => void;
 
-/** Acknowledged rows are durable and found by queries. */
+/**
+ * From the file into the store's own folder, as the peers load; and over HTTP, as rows come in. What is acknowledged is durable and
+ * found by queries.
+ */
 export async function load(place: Place, show: Show): Promise<Omit<LoadFigure, "rows" | "inputBytes">> {
   const { dir, dataset, root, threads } = place;
-  await rm(dir, { recursive: true, force: true });
-  const sent = dataset.signal === "metrics" ? await appendSamples(place, show) : await sendRows(place, show);
+  const httpDir = `${dir}-http`;
+  for (const each of [dir, httpDir]) await rm(each, { recursive: true, force: true });
+  // Revisions from before there was another way have this one alone.
+  const isDirect = existsSync(join(root, "server/direct-load.ts"));
+  const sent = await sendRows({ ...place, dir: isDirect ? httpDir : dir }, show);
+  await rm(httpDir, { recursive: true, force: true });
+  const loaded = isDirect ? await ingestFile(place, show) : sent;
   const { engine } = await libraryAt(root);
   const settleMs = performance.now();
   const store = await engine.openStore({ dir, threads });
@@ -71,7 +81,8 @@ export async function load(place: Place, show: Show): Promise<Omit<LoadFigure, "
   }
   const settleSeconds = (performance.now() - settleMs - quietMs) / 1000;
   return {
-    ...sent,
+    ...loaded,
+    httpSeconds: sent.loadSeconds,
     settleSeconds,
     diskBytes: await allocatedBytes(dir),
     indexBytes: 0,
@@ -80,13 +91,12 @@ export async function load(place: Place, show: Show): Promise<Omit<LoadFigure, "
 
 type Sent = Pick<LoadFigure, "loadSeconds" | "memoryBytesPeak">;
 
-/** Over HTTP, as rows come in. */
 async function sendRows({ dir, dataset, root }: Place, show: Show): Promise<Sent> {
   const server = await startServer(dir, root);
   const begunMs = performance.now();
   try {
     await sendFile(server, dataset, loadBatchRows, (done) =>
-      show({ step: `load ${dataset.name} into svc`, done, total: dataset.rows, unit: "rows" }),
+      show({ step: `load ${dataset.name} into svc over HTTP`, done, total: dataset.rows, unit: "rows" }),
     );
     const loadSeconds = (performance.now() - begunMs) / 1000;
     return { loadSeconds, memoryBytesPeak: (await server.memoryBytesPeak()) ?? 0 };
@@ -95,34 +105,30 @@ async function sendRows({ dir, dataset, root }: Place, show: Show): Promise<Sent
   }
 }
 
-/** Samples go into the library, read from the file by one thread. */
-async function appendSamples({ dir, dataset, root, threads }: Place, show: Show): Promise<Sent> {
-  const { engine } = await libraryAt(root);
-  const store = await engine.openStore({ dir, threads });
-  const begunMs = performance.now();
-  let done = 0;
-  try {
-    for await (const { bytes, rows } of readLines(dataset.file, dataset.rows, loadBatchRows)) {
-      const { refused } = await store.appendSamples(samplesOf(bytes.toString()));
-      if (refused.length > 0) throw new Error(`svc refused a sample: ${refused[0]!.reason}`);
-      done += rows;
-      show({ step: `load ${dataset.name} into svc`, done, total: dataset.rows, unit: "rows" });
-    }
-  } finally {
-    await store.close();
-  }
-  const loadSeconds = (performance.now() - begunMs) / 1000;
-  return { loadSeconds, memoryBytesPeak: process.resourceUsage().maxRSS * 1024 };
-}
-
-function samplesOf(lines: string): Sample[] {
-  return lines
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => {
-      const { timestamp, name, type = "gauge", labels, value } = JSON.parse(line);
-      return { timeNs: BigInt(timestamp) * 1_000_000n, name, type, unit: "", labels, value };
-    });
+/** `svc ingest --direct`; its own time counts, without its start, as of the peers. */
+async function ingestFile({ dir, dataset, root }: Place, show: Show): Promise<Sent> {
+  const { file, signal, name, rows } = dataset;
+  const words = ["ingest", "--direct", "--data", dir, "--signal", signal, file];
+  const child = spawn(process.execPath, [join(root, "server/main.ts"), ...words], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let memoryPeak = 0;
+  const timer = setInterval(async () => {
+    memoryPeak = Math.max(memoryPeak, (await memoryBytesPeak(child.pid!)) ?? 0);
+  }, askedEveryMs);
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    const percent = Number(/(\d+) %/.exec(text)?.[1] ?? Number.NaN);
+    if (percent > 0)
+      show({ step: `load ${name} into svc`, done: (rows * percent) / 100, total: rows, unit: "rows" });
+    else said += text;
+  });
+  const [code] = await once(child, "close");
+  clearInterval(timer);
+  const seconds = Number(/ in ([\d.]+) s \(/.exec(said)?.[1] ?? Number.NaN);
+  if (code !== 0 || Number.isNaN(seconds)) throw new Error(`svc ingest ended with ${code}: ${said.trim()}`);
+  return { loadSeconds: seconds, memoryBytesPeak: memoryPeak };
 }
 
 /** Small chunks are merged in the background: waits until that has ended. */

@@ -1,16 +1,18 @@
-/** `svc ingest`: sends files of JSON lines to a running server. */
+/** `svc ingest`: sends files of JSON lines to a running server, or stores them in a data folder that none has open. */
 
 import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
+import type { DirectLoad } from "../direct-load.ts";
 import { batchesOf } from "./batches.ts";
 import type { Client } from "./client.ts";
 import { ask, openClient } from "./client.ts";
-import { type Command, one } from "./flag.ts";
+import { type Command, one, onOrOff } from "./flag.ts";
 import type { Input } from "./input.ts";
 import { openInput } from "./input.ts";
 import type { Done } from "./progress.ts";
 import { count, openProgress } from "./progress.ts";
-import type { Tally } from "./sender.ts";
-import { emptyTally, sendAll } from "./sender.ts";
+import type { Deliver, Tally } from "./sender.ts";
+import { deliveryTo, emptyTally, keyOf, sendAll } from "./sender.ts";
 import { serverFlags } from "./shared-flags.ts";
 import { safeLine } from "./terminal.ts";
 import { UsageError } from "./units.ts";
@@ -22,8 +24,16 @@ const idleMs = 1_000;
 const refusalsShown = 10;
 const interrupted = 130;
 
-/** What the server takes in, as the last part of its path. */
-const signals = ["logs", "spans", "metrics", "profiles", "kubernetes_resources"];
+/** What is taken in, as the last part of the server's path, and what it is stored as. */
+const signalOf = {
+  logs: "logs",
+  spans: "traces",
+  metrics: "metrics",
+  profiles: "profiles",
+  kubernetes_resources: "kubernetes_resources",
+} as const;
+type SignalName = keyof typeof signalOf;
+const signals = Object.keys(signalOf) as SignalName[];
 
 const flags = {
   signal: {
@@ -31,48 +41,87 @@ const flags = {
     help: `what the files hold: ${signals.join(", ")}`,
     default: "logs",
     parse: one((text) => {
-      if (signals.includes(text)) return text;
+      const found = signals.find((signal) => signal === text);
+      if (found !== undefined) return found;
       throw new UsageError(`one of ${signals.join(", ")}`);
     }),
+  },
+  direct: {
+    value: null,
+    help: "stores the rows in the data folder (--data) itself, which no server may have open: the fastest way for much",
+    default: "false",
+    parse: one(onOrOff),
   },
   ...serverFlags,
 } as const;
 
 export const ingest: Command<typeof flags> = {
   name: "ingest",
-  summary: "sends files of JSON lines to a running server",
+  summary: "sends files of JSON lines to a running server, or stores them itself",
   operands: "FILE…",
   flags,
   details: [
     "Files may be plain, gzip or zstd, whatever they are called; - is standard input.",
     'A line is {"timestamp": ms, "log_level": …, "message": …, "attributes": {…}}, or has timeUnixNano for timestamp.',
     "The lines of other signals are shown in server/README.md.",
-    "A file that is sent again within the hour adds nothing. The exit code is 0 only when no row was refused.",
+    "A file that is sent again within a day adds nothing, whole or in part, unless it went the other way (--direct) before.",
+    "The exit code is 0 only when no row was refused.",
   ],
   run: async (settings, files) => {
     if (files.length === 0) throw new UsageError("ingest takes one or more files, or - for standard input");
-    const client = await openClient(settings);
-    // A server that is not there at all is told at once, not after minutes of trying.
-    await ask(client, { method: "GET", path: "/health" });
     const stop = new AbortController();
     process.once("SIGINT", () => stop.abort(new Error("interrupted")));
-    let refused = 0;
-    for (const file of files) {
-      refused += (await ingestFile({ client, signal: settings.signal }, await openInput(file), stop.signal))
-        .refused;
-      if (stop.signal.aborted) return interrupted;
+    const { signal } = settings;
+    if (!settings.direct) {
+      const client = await openClient(settings);
+      // A server that is not there at all is told at once, not after minutes of trying.
+      await ask(client, { method: "GET", path: "/health" });
+      return ingestFiles((run) => overHttp(client, signal, run), files, stop.signal);
     }
-    return refused === 0 ? 0 : 1;
+    const { openDirectLoad } = await import("../direct-load.ts");
+    const load = await openDirectLoad(resolve(settings.data), ({ message }) => {
+      process.stderr.write(`${safeLine(message)}\n`);
+    });
+    try {
+      return await ingestFiles((run) => intoFolder(load, signal, run), files, stop.signal);
+    } finally {
+      await load.close();
+    }
   },
 };
 
-/** Where rows go, and as what. */
-interface Receiver {
-  client: Client;
-  signal: string;
+/** One file on its way. */
+interface Run {
+  /** Goes into the batches' keys. */
+  scope: string;
+  stop: AbortSignal;
+  onProblem: (problem: string) => void;
 }
 
-async function ingestFile(to: Receiver, input: Input, stop: AbortSignal): Promise<Tally> {
+type MakeDelivery = (run: Run) => Deliver;
+
+function overHttp(client: Client, signal: SignalName, { scope, stop, onProblem }: Run): Deliver {
+  return deliveryTo({ client, signal: stop, path: `/api/v1/ingest/${signal}`, scope, onProblem });
+}
+
+function intoFolder(load: DirectLoad, signal: SignalName, { scope, stop }: Run): Deliver {
+  return (batch) => {
+    stop.throwIfAborted();
+    return load.take(signalOf[signal], batch.bytes, keyOf(batch, `${scope} ${signal}`));
+  };
+}
+
+/** Returns the exit code. */
+async function ingestFiles(to: MakeDelivery, files: readonly string[], stop: AbortSignal): Promise<number> {
+  let refused = 0;
+  for (const file of files) {
+    refused += (await ingestFile(to, await openInput(file), stop)).refused;
+    if (stop.aborted) return interrupted;
+  }
+  return refused === 0 ? 0 : 1;
+}
+
+async function ingestFile(to: MakeDelivery, input: Input, stop: AbortSignal): Promise<Tally> {
   const tally = emptyTally();
   const startMs = Date.now();
   const progress = openProgress("read");
@@ -87,14 +136,13 @@ async function ingestFile(to: Receiver, input: Input, stop: AbortSignal): Promis
     },
   });
   try {
-    await sendAll(batches, tally, {
-      client: to.client,
-      signal: stop,
-      path: `/api/v1/ingest/${to.signal}`,
+    const run: Run = {
       // The same bytes in a file are the same rows; on standard input they may be new ones.
       scope: input.isLive ? randomUUID() : "file",
+      stop,
       onProblem: (problem) => progress.note(`${safeLine(problem)}; trying again`),
-    });
+    };
+    await sendAll(batches, tally, to(run));
   } catch (error) {
     if (!stop.aborted) throw new Error(stoppedText(input, tally, error));
   } finally {

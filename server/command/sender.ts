@@ -1,4 +1,4 @@
-/** Sends batches to a server, several at once, again and again until each is taken or refused. */
+/** Hands batches over, several at once; to a server again and again until each is taken or refused. */
 
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -33,12 +33,16 @@ export interface SenderOptions {
   onProblem: (problem: string) => void;
 }
 
+/** What has become of a batch. */
 interface IngestAnswer {
   accepted: number;
   refused: number;
   errors: Refused[];
   duplicate: boolean;
 }
+
+/** Resolves once the batch is stored or refused. Throws an Error of one sentence when it can be neither. */
+export type Deliver = (batch: Batch) => Promise<IngestAnswer>;
 
 const batchesInFlightMax = 4;
 const triesMax = 12;
@@ -51,16 +55,12 @@ export function emptyTally(): Tally {
   return { taken: 0, repeated: 0, refused: 0, refusals: [], bytes: 0 };
 }
 
-/** Throws an Error of one sentence when a batch can neither be stored nor refused. */
-export async function sendAll(
-  batches: AsyncIterable<Batch>,
-  tally: Tally,
-  options: SenderOptions,
-): Promise<void> {
+/** Throws what `deliver` throws, once no other batch is under way. */
+export async function sendAll(batches: AsyncIterable<Batch>, tally: Tally, deliver: Deliver): Promise<void> {
   const inFlight = new Set<Promise<void>>();
   let failure: unknown;
   for await (const batch of batches) {
-    const sent = sendOne(batch, tally, options)
+    const sent = sendOne(batch, tally, deliver)
       .catch((error: unknown) => {
         failure ??= error;
       })
@@ -73,9 +73,13 @@ export async function sendAll(
   if (failure !== undefined) throw failure;
 }
 
-async function sendOne(batch: Batch, tally: Tally, options: SenderOptions): Promise<void> {
-  const answer = await untilAnswered(batch, options);
-  const result = JSON.parse(answer.text) as IngestAnswer;
+/** Over HTTP. */
+export function deliveryTo(options: SenderOptions): Deliver {
+  return async (batch) => JSON.parse((await untilAnswered(batch, options)).text) as IngestAnswer;
+}
+
+async function sendOne(batch: Batch, tally: Tally, deliver: Deliver): Promise<void> {
+  const result = await deliver(batch);
   if (result.duplicate) tally.repeated += result.accepted;
   else tally.taken += result.accepted;
   tally.refused += result.refused;
@@ -136,7 +140,7 @@ function isTally(answer: Answer): boolean {
 }
 
 /** The same for the same bytes at the same place, so that a batch which was stored without our learning of it is not stored again. */
-function keyOf(batch: Batch, scope: string): string {
+export function keyOf(batch: Batch, scope: string): string {
   const hash = createHash("sha256").update(`${scope} ${batch.offset} `).update(batch.bytes);
   return hash.digest("base64url");
 }

@@ -1,4 +1,7 @@
-/** A server that is killed while every protocol sends: what was acknowledged is there, and what is sent again is there once. */
+/**
+ * A server that is killed while every protocol sends: what was acknowledged is there, and what is sent again is there once. Syslog
+ * acknowledges nothing: of each connection the messages up to some number are there, each once, and those that a query has found.
+ */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +12,7 @@ import { otlp } from "../../server/ingest/otlp/schema.ts";
 import { writeRequest1 } from "../../server/ingest/prometheus/schema.ts";
 import { startSvc } from "./program.ts";
 import { lines } from "./running.ts";
+import { freePort, sendSyslog } from "./syslog-sender.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const kills = process.env.SVC_SOAK === "1" ? 20 : 3;
@@ -106,6 +110,18 @@ const makers: readonly Make[] = [
     const body = new Uint8Array(snappy.compress(encoded(writeRequest1, { timeseries })));
     return { path: "/api/v1/write", headers: protobufType, body, signal: "metrics" };
   },
+  (batch, times) => {
+    const dataPoints = times.map((ms, i) => ({
+      timeUnixNano: nanos(ms),
+      asDouble: 1,
+      attributes: [...attributesOf(batch), { key: "i", value: { stringValue: String(i) } }],
+    }));
+    const metrics = [{ name: "g", gauge: { dataPoints } }];
+    const body = encoded(otlp.lookupType("MetricsRequest"), {
+      resourceMetrics: [{ scopeMetrics: [{ metrics }] }],
+    });
+    return { path: "/v1/metrics", headers: protobufType, body, signal: "metrics" };
+  },
 ];
 
 let made = 0;
@@ -125,14 +141,26 @@ async function post(url: string, token: string, { path, headers, body }: Omit<Se
   });
 }
 
-async function started() {
-  const svc = startSvc(["serve", "--data", dir, "--listen", "127.0.0.1:0"]);
+async function started(syslogPort: number) {
+  const syslog = `127.0.0.1:${syslogPort}`;
+  const svc = startSvc(["serve", "--data", dir, "--listen", "127.0.0.1:0", "--syslog", syslog]);
   const [url] = /http:\/\/\S+/.exec(await svc.printed("admin token")) ?? [];
   return { svc, url: url!, token: readFileSync(join(dir, "admin-token"), "utf8").trim() };
 }
 
-/** Sends from the list, and then new bodies, until `isOver`; notes which were acknowledged. */
-async function sendAll(url: string, token: string, again: Sent[], all: Sent[], isOver: () => boolean) {
+interface Round {
+  isOver: () => boolean;
+  onAcknowledged: () => void;
+}
+
+/** Sends from the list, and then new bodies, until it is over; notes which were acknowledged. */
+async function sendAll(
+  url: string,
+  token: string,
+  again: Sent[],
+  all: Sent[],
+  { isOver, onAcknowledged }: Round,
+) {
   const sendOn = async (): Promise<void> => {
     while (!isOver()) {
       const body = again.shift() ?? nextBody();
@@ -141,6 +169,7 @@ async function sendAll(url: string, token: string, again: Sent[], all: Sent[], i
         const answer = await post(url, token, body);
         if (!isOver()) expect(answer.status, await answer.text()).toBeLessThan(300);
         body.isAcknowledged = answer.ok;
+        onAcknowledged();
       } catch (error) {
         if (!isOver()) throw error;
       }
@@ -149,6 +178,7 @@ async function sendAll(url: string, token: string, again: Sent[], all: Sent[], i
   await Promise.all(Array.from({ length: senders }, sendOn));
 }
 
+/** The one value of each series, by its only label. */
 async function countsOf(url: string, token: string, query: string): Promise<Map<string, number>> {
   const got = await fetch(`${url}/api/v1/query/timeseries`, {
     method: "POST",
@@ -161,38 +191,79 @@ async function countsOf(url: string, token: string, query: string): Promise<Map<
     }),
   });
   const { series } = (await got.json()) as {
-    series: { labels: { batch?: string }; points: [number, number][] }[];
+    series: { labels: Record<string, string>; points: [number, number][] }[];
   };
-  return new Map(series.map(({ labels, points }) => [labels.batch ?? "", points[0]![1]]));
+  return new Map(series.map(({ labels, points }) => [Object.values(labels)[0] ?? "", points[0]![1]]));
+}
+
+const ofSyslog = 'logs{service.name=~"syslog-.*"}';
+const countOfSyslog = `count(${ofSyslog}) by (service.name)`;
+
+/** Asks for the messages of syslog, and notes how many were found. */
+async function watchSyslog(url: string, token: string, seen: Map<string, number>, isOver: () => boolean) {
+  while (!isOver()) {
+    try {
+      for (const [service, count] of await countsOf(url, token, countOfSyslog)) seen.set(service, count);
+    } catch (error) {
+      if (!isOver()) throw error;
+    }
+  }
+}
+
+/** What is wrong with the messages of a connection: a hole, one that stands twice, one that was found and is gone. */
+async function syslogFaults(
+  url: string,
+  token: string,
+  seen: ReadonlyMap<string, number>,
+): Promise<string[]> {
+  const counts = await countsOf(url, token, countOfSyslog);
+  const distinct = await countsOf(url, token, `count_distinct(syslog.msgid, ${ofSyslog}) by (service.name)`);
+  const last = await countsOf(url, token, `max(syslog.msgid, ${ofSyslog}) by (service.name)`);
+  const services = [...new Set([...counts.keys(), ...seen.keys()])];
+  return services.flatMap((service) => {
+    const count = counts.get(service) ?? 0;
+    const isWhole = distinct.get(service) === count && last.get(service) === count - 1;
+    if (isWhole && count >= (seen.get(service) ?? 0)) return [];
+    return [`${service}: ${count}, to ${last.get(service)}, found before: ${seen.get(service)}`];
+  });
 }
 
 test(`killed ${kills} times (SVC_SEED=${seed})`, async () => {
   const all: Sent[] = [];
+  const seen = new Map<string, number>();
+  const syslogPort = await freePort();
   let random = seed;
-  for (let kill = 0; kill < kills; kill++) {
-    const { svc, url, token } = await started();
+  for (let round = 0; round < kills; round++) {
+    const { svc, url, token } = await started(syslogPort);
     random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0;
     let isKilled = false;
-    const killing = new Promise<void>((resolve) => {
-      setTimeout(
-        () => {
-          isKilled = true;
-          svc.child.kill("SIGKILL");
-          void svc.ended.then(() => resolve());
-        },
-        300 + (random % 1_200),
-      );
-    });
+    let isTimed = false;
+    const kill = () => {
+      isKilled = true;
+      svc.child.kill("SIGKILL");
+    };
+    // Counted from the first acknowledgement, which a busy machine gives late.
+    const onAcknowledged = () => {
+      if (!isTimed) setTimeout(kill, 300 + (random % 1_200));
+      isTimed = true;
+    };
     const again = all.filter(({ isAcknowledged }) => !isAcknowledged);
-    await sendAll(url, token, again, all, () => isKilled);
-    await killing;
+    await Promise.all([
+      sendAll(url, token, again, all, { isOver: () => isKilled, onAcknowledged }),
+      sendSyslog(syslogPort, `syslog-${round}`, () => isKilled),
+      watchSyslog(url, token, seen, () => isKilled),
+    ]);
+    await svc.ended;
   }
   expect(all.filter(({ isAcknowledged }) => isAcknowledged).length).toBeGreaterThan(kills * makers.length);
-  const { svc, url, token } = await started();
+  const { svc, url, token } = await started(syslogPort);
+  expect(seen.size).toBeGreaterThan(0);
+  expect(await syslogFaults(url, token, seen)).toEqual([]);
   const countAll = async () => {
     const counts = new Map<string, number>();
-    for (const query of ["count(logs) by (batch)", "count(traces) by (batch)", "count(m) by (batch)"]) {
-      for (const [batch, count] of await countsOf(url, token, query)) counts.set(batch, count);
+    for (const selector of ['logs{batch!=""}', "traces", "m", "g"]) {
+      const found = await countsOf(url, token, `count(${selector}) by (batch)`);
+      for (const [batch, count] of found) counts.set(batch, count);
     }
     return counts;
   };
