@@ -5,7 +5,7 @@ import type { Action, AlertEvent } from "./alert-event.ts";
 import { type Alert, type ConfiguredAlert, withId } from "./alerts/alert.ts";
 import { Evaluator } from "./alerts/evaluator.ts";
 import { defaultDelayMs } from "./alerts/limits.ts";
-import { shapeOf } from "./alerts/query-shape.ts";
+import { QueryPlans } from "./alerts/query-shape.ts";
 import { SharedScans } from "./alerts/shared-scans.ts";
 import type { Metrics } from "./metrics.ts";
 import { AddressGuard } from "./notify/address-guard.ts";
@@ -35,7 +35,7 @@ export interface NotifySettings {
 
 /** What is configured, as it is now. */
 interface AlertSources {
-  /** The revision is another one whenever the alert is; queries have the rights of whoever saved it last. */
+  /** The same list until one of them changes. The revision is another one whenever the alert is; queries have the rights of whoever saved it last. */
   alerts: () => readonly (readonly [
     id: string,
     stored: { value: ConfiguredAlert; revision: string; updatedBy: Caller },
@@ -69,6 +69,8 @@ export class Alerting {
   readonly #revisions = new Map<string, string>();
   /** Whoever saved alerts, by what says which rights they have. */
   readonly #callers = new Map<string, Caller>();
+  /** What was configured when all of it was taken up. */
+  #seen: ReturnType<AlertSources["alerts"]> | undefined;
   #syncing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
@@ -87,14 +89,16 @@ export class Alerting {
       log,
     });
     const scans = new SharedScans(store, metrics);
+    const plans = new QueryPlans();
     this.evaluator = new Evaluator({
       state,
       now,
-      shapeOf,
+      shapeOf: (query) => plans.shapeOf(query),
       query: async (asked, abort) => {
         // What is narrowed is shared too: scans are told apart by all that they keep.
         const seen = options.storeFor(scans, this.#callers.get(asked.readsAs)!);
-        return (await queryTimeseries(seen, asked, { abort, memoryBytes })).series;
+        const planned = { ...asked, plan: plans.planOf(asked.query) };
+        return (await queryTimeseries(seen, planned, { abort, memoryBytes })).series;
       },
       outbox: this.outbox,
       silencedBy,
@@ -130,6 +134,7 @@ export class Alerting {
 
   async #sync(): Promise<void> {
     const alerts = this.#options.sources.alerts();
+    if (alerts === this.#seen) return;
     const gone = new Set(this.#revisions.keys());
     const changed: Promise<void>[] = [];
     for (const [id, { value, revision, updatedBy }] of alerts) {
@@ -145,6 +150,7 @@ export class Alerting {
       changed.push(this.evaluator.remove(id));
     }
     await Promise.all(changed);
+    this.#seen = alerts;
   }
 
   /** What could not be stored is taken up again with the next look. */
