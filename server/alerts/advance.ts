@@ -87,7 +87,7 @@ class Step {
     this.#definition = before.definition;
     // A reading that goes back behind what was judged fills the window anew.
     const refills = before.throughMs === null || reading.fromMs < before.throughMs;
-    this.#windowBuckets = refills ? this.#window : before.windowBuckets;
+    this.#windowBuckets = refills ? this.#window : Math.min(this.#window, before.windowBuckets);
     this.#buckets = refills ? [] : [...before.buckets];
     this.#instances = new Map(
       Object.entries(before.instances).map(([key, instance]) => {

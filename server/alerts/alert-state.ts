@@ -10,7 +10,7 @@ export interface AlertState {
   rules: Record<string, { definition: string; adoptedMs: number }>;
   /** End of the newest bucket that was judged or passed over; null before the first. */
   throughMs: number | null;
-  /** How many buckets were read when the window was last filled. */
+  /** How many buckets the window was read or cut to last: a rule that looks further back has it filled anew. */
   windowBuckets: number;
   /** Starts of the newest buckets that were observed, ascending. */
   buckets: number[];

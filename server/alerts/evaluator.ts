@@ -11,7 +11,7 @@ import type { Evaluation } from "./evaluation-log.ts";
 import { EvaluationMetrics } from "./evaluation-metrics.ts";
 import type { Fire } from "./fire.ts";
 import { gridOf, headMs } from "./grid.ts";
-import { type Group, groupKey, nextDue, readRange, within } from "./group.ts";
+import { type Group, groupKey, isDue, nextDue, readRange, within } from "./group.ts";
 import { lateBuckets, missedBuckets } from "./lateness.ts";
 import { advancesInFlightMax, evaluationTimeoutMs } from "./limits.ts";
 import { AlertRecords } from "./records.ts";
@@ -143,7 +143,7 @@ export class Evaluator {
   async evaluateDue(): Promise<void> {
     const nowMs = this.#options.now();
     await this.#sayAlive(nowMs);
-    const due = [...this.#groups.values()].filter((group) => group.dueMs <= nowMs && !group.isRunning);
+    const due = [...this.#groups.values()].filter((group) => isDue(group, nowMs));
     await Promise.all(due.map((group) => this.#evaluateGroup(group, nowMs)));
   }
 

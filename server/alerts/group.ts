@@ -1,6 +1,7 @@
 /** Alerts that ask the same: one query answers them all. */
 import { queryOf } from "./alert.ts";
 import { bucketDueMs, type Grid, gridDueMs } from "./grid.ts";
+import { clockBackMsMax } from "./limits.ts";
 import type { BucketRange, Subject } from "./subject.ts";
 
 /** Alerts whose query, bucket size and rights are the same. */
@@ -18,6 +19,13 @@ export interface Group {
 export function groupKey({ alert }: Subject): string {
   const { query, bucketSeconds } = queryOf(alert);
   return JSON.stringify([bucketSeconds, query, alert.readsAs]);
+}
+
+/** Also where the clock has gone back so far that the time would not come for long. */
+export function isDue({ grid, dueMs, isRunning }: Group, nowMs: number): boolean {
+  const { bucketMs, everyMs, behindMs } = grid;
+  const aheadMsMax = clockBackMsMax + bucketMs + everyMs + behindMs;
+  return !isRunning && (dueMs <= nowMs || dueMs - nowMs > aheadMsMax);
 }
 
 export function nextDue(group: Group, head: number, nowMs: number): number {

@@ -34,6 +34,7 @@ class Post {
       senders: { slack: send, email: send, pagerDuty: send, webhook: send },
       silencedBy: ({ labels }) => (this.silenced.has(labels["service.name"]!) ? "silence-1" : undefined),
       metrics: new Metrics(),
+      onGivenUp: (message) => this.logged.push(`error ${message}`),
       log: (level, message) => this.logged.push(`${level} ${message}`),
     });
     return this.outbox;
