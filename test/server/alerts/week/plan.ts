@@ -22,8 +22,8 @@ export type Deed =
   | { do: "spoil"; receiver: string; mood: Mood }
   | { do: "mend receivers" }
   | { do: "stop" | "kill" | "start" }
-  /** Dies in a write of the evaluation that comes next: before it is on disk, or after. */
-  | { do: "kill in a write"; writes: number; stored: boolean }
+  /** Dies in a write of the evaluation that comes next. */
+  | { do: "kill in a write"; fate: "dies before" | "dies after"; others: number }
   | { do: "set the clock"; toMs: number }
   | { do: "look" };
 
@@ -160,8 +160,8 @@ export class WeekPlan {
     const fromMs = Math.floor(this.#nowMs / minute) * minute + 29 * second;
     const deed: Deed = {
       do: "kill in a write",
-      writes: this.#random.between(1, 8),
-      stored: this.#random.oneIn(2),
+      fate: this.#random.pick(["dies before", "dies after"] as const),
+      others: this.#random.below(8),
     };
     steps.push({ atMs: fromMs, deed });
     this.#pass(this.#random.pick([0, 0, 1, 5, 45]));

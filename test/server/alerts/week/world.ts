@@ -7,7 +7,7 @@ import { type AskedSeries, Evaluator } from "../../../../server/alerts/evaluator
 import { Metrics } from "../../../../server/metrics.ts";
 import { Outbox, type OutboxOptions } from "../../../../server/notify/outbox.ts";
 import type { Delivery, Outcome } from "../../../../server/notify/sender.ts";
-import { Disk, type Process } from "./disk.ts";
+import { Disk, type Process } from "../disk.ts";
 import { type Deed, type Mood, mayBeSilenced, minute, type Step, second, weekStartMs } from "./plan.ts";
 import type { WeekPoints } from "./series.ts";
 
@@ -113,7 +113,7 @@ export class WeekWorld {
         this.#moods.clear();
         break;
       case "kill in a write":
-        this.#process!.dies = { writes: deed.writes, stored: deed.stored };
+        this.#process!.next = { fate: deed.fate, others: deed.others };
         break;
       case "set the clock":
         this.nowMs = deed.toMs;
@@ -134,7 +134,7 @@ export class WeekWorld {
     }
     this.#seeFires();
     if (what === "stop") await this.#evaluator.close();
-    this.#process!.isAlive = false;
+    this.#process!.kill();
     this.#process = null;
   }
 
@@ -213,7 +213,7 @@ export class WeekWorld {
 
   #die(): void {
     this.journal.push({ atMs: this.nowMs, deed: { do: "kill" } });
-    this.#process!.isAlive = false;
+    this.#process!.kill();
     this.#process = null;
   }
 
