@@ -1,5 +1,5 @@
 /** Alerts of one server: what is configured is evaluated over its store, and what follows is told. */
-import type { State, Store } from "../engine/index.ts";
+import type { LogRow, State, Store } from "../engine/index.ts";
 import { queryTimeseries, type SeriesStore } from "../query/index.ts";
 import type { Action, AlertEvent } from "./alert-event.ts";
 import { type Alert, type ConfiguredAlert, withId } from "./alerts/alert.ts";
@@ -10,6 +10,7 @@ import { SharedScans } from "./alerts/shared-scans.ts";
 import type { Metrics } from "./metrics.ts";
 import { AddressGuard } from "./notify/address-guard.ts";
 import { type EmailOptions, emailSender } from "./notify/email.ts";
+import type { Notification } from "./notify/notification.ts";
 import { Outbox } from "./notify/outbox.ts";
 import { pagerDutySender } from "./notify/pager-duty.ts";
 import { isSilenced, type Silence } from "./notify/silence.ts";
@@ -85,6 +86,12 @@ export class Alerting {
       random: Math.random,
       senders: this.#senders(),
       silencedBy,
+      onGivenUp: (message, notifications) => {
+        log("error", message);
+        store.append("logs", [givenUpRow(message, notifications, now())]).catch((error: unknown) => {
+          log("error", `that a notification was given up is not in the logs: ${String(error)}`);
+        });
+      },
       metrics,
       log,
     });
@@ -200,6 +207,26 @@ export class Alerting {
   test(alert: Alert, action: Action): ReturnType<Outbox["test"]> {
     return this.outbox.test(testEvent(alert, this.#options.now()), action);
   }
+}
+
+/** To be searched, and alerted on, like any other log. */
+function givenUpRow(message: string, [first, ...others]: readonly Notification[], nowMs: number): LogRow {
+  const { id, action, event } = first!;
+  return {
+    timeNs: BigInt(nowMs) * 1_000_000n,
+    level: "error",
+    message,
+    attributes: {
+      "service.name": "svc",
+      "notification.id": id,
+      "notification.status": "givenUp",
+      "notification.destination": action.type,
+      "notification.instances": String(1 + others.length),
+      "alert.id": event.alertId,
+      "alert.name": event.alertName,
+      "fire.id": event.fireId,
+    },
+  };
 }
 
 function testEvent(alert: Alert, nowMs: number): AlertEvent {
