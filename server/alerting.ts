@@ -115,10 +115,15 @@ export class Alerting {
     });
   }
 
-  /** Takes up what is configured and evaluates and tells from now on. */
-  async run(): Promise<void> {
+  /** Takes up what is configured. */
+  async takeUp(): Promise<void> {
     await this.#sync();
     await this.evaluator.begin();
+  }
+
+  /** Takes up what is configured and evaluates and tells from now on. */
+  async run(): Promise<void> {
+    await this.takeUp();
     this.outbox.run();
     this.evaluator.run();
     this.#scheduleSync();

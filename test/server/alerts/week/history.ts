@@ -3,6 +3,7 @@ import type { Alert } from "../../../../server/alerts/alert.ts";
 import { ModelAlert, type Surroundings } from "./model.ts";
 import { mayBeSilenced, minute, type Step } from "./plan.ts";
 import type { WeekPoints } from "./series.ts";
+import { ModelWindow } from "./window.ts";
 
 /** A key for labels: they are few and stand in one order here. */
 export function labelsKey(labels: Readonly<Record<string, string>>): string {
@@ -15,6 +16,8 @@ export class ModelWeek {
   readonly #points: WeekPoints;
   readonly #behindMs: ReadonlyMap<string, number>;
   readonly #alerts = new Map<string, ModelAlert>();
+  /** By what is asked. */
+  readonly #windows = new Map<string, ModelWindow>();
   readonly #configured = new Map<string, Alert>();
   readonly #failing = new Set<string>();
   readonly #silences = new Set<string>();
@@ -88,7 +91,7 @@ export class ModelWeek {
     this.#seenMs = this.#nowMs;
     for (const id of this.#alerts.keys()) if (!this.#configured.has(id)) this.#drop(id);
     for (const alert of this.#configured.values()) this.#take(alert);
-    for (const alert of this.#alerts.values()) this.#evaluate(alert);
+    this.#evaluateAll();
   }
 
   /** Forward it is as though the server had been away; back, by little, the time is lived again and nothing is due; by much, all begins anew. */
@@ -97,16 +100,13 @@ export class ModelWeek {
     this.#nowMs = toMs;
     if (toMs - fromMs > minute) this.#gaps.push([fromMs, toMs]);
     this.#seenMs = fromMs - toMs < 10 * minute ? Math.max(fromMs, toMs) : toMs;
-    if (toMs > fromMs || this.#seenMs === toMs)
-      for (const alert of this.#alerts.values()) this.#evaluate(alert);
+    if (toMs > fromMs || this.#seenMs === toMs) this.#evaluateAll();
   }
 
   #adopt(alert: Alert): void {
-    const taken = this.#take(alert);
     // Whoever asks the same is looked at, too.
-    for (const other of this.#alerts.values()) {
-      if (other.query === taken.query && other.bucketSize === taken.bucketSize) this.#evaluate(other);
-    }
+    const key = keyOf(this.#take(alert));
+    this.#evaluate(this.#groups().get(key)!);
   }
 
   #take(alert: Alert): ModelAlert {
@@ -129,16 +129,30 @@ export class ModelWeek {
   #pass(untilMs: number): void {
     const firstMs = Math.floor(this.#nowMs / minute) * minute - minute;
     for (let gridMs = firstMs; this.#isUp && gridMs < untilMs; gridMs += minute) {
-      for (const alert of this.#alerts.values()) {
-        const dueMs = gridMs + this.#behindMs.get(alert.query)!;
-        if (dueMs > Math.max(this.#nowMs, this.#seenMs) && dueMs < untilMs) this.#evaluate(alert, dueMs);
+      for (const alerts of this.#groups().values()) {
+        const dueMs = gridMs + this.#behindMs.get(alerts[0]!.query)!;
+        if (dueMs > Math.max(this.#nowMs, this.#seenMs) && dueMs < untilMs) this.#evaluate(alerts, dueMs);
       }
     }
     this.#nowMs = untilMs;
   }
 
-  #evaluate(alert: ModelAlert, nowMs = this.#nowMs): void {
-    const { query } = alert;
+  #evaluateAll(): void {
+    for (const alerts of this.#groups().values()) this.#evaluate(alerts);
+  }
+
+  /** Alerts that ask the same; a window that nobody looks at any more is gone. */
+  #groups(): Map<string, ModelAlert[]> {
+    const groups = Map.groupBy(this.#alerts.values(), keyOf);
+    for (const key of this.#windows.keys()) if (!groups.has(key)) this.#windows.delete(key);
+    return groups;
+  }
+
+  #evaluate(alerts: readonly ModelAlert[], nowMs = this.#nowMs): void {
+    const [{ query }] = alerts as [ModelAlert];
+    const key = keyOf(alerts[0]!);
+    const window = this.#windows.get(key) ?? new ModelWindow();
+    this.#windows.set(key, window);
     const around: Surroundings = {
       nowMs,
       behindMs: this.#behindMs.get(query)!,
@@ -148,12 +162,16 @@ export class ModelWeek {
       })),
       isPlain: query.startsWith("plain"),
       isLost: (ms, widthMs) => this.#gaps.some(([from, to]) => from < ms + widthMs && to > ms),
-      isSilenced: (labels) =>
+      isSilenced: (alert, labels) =>
         mayBeSilenced(alert.alert.metadata.id) &&
         [...this.#silences].some((name) => labels === labelsKey({ name })),
       queryFails: this.#failing.has(query),
       diskIsFull: this.#diskIsFull,
     };
-    alert.evaluate(around);
+    window.evaluate(alerts, around);
   }
+}
+
+function keyOf({ query, bucketSize }: ModelAlert): string {
+  return `${bucketSize} ${query}`;
 }

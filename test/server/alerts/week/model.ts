@@ -6,6 +6,7 @@ import type { Action } from "../../../../server/alert-event.ts";
 import type { Alert, EvaluationRule } from "../../../../server/alerts/alert.ts";
 import { type Cell, naiveState, windowOf } from "../naive.ts";
 import { hour, minute, second } from "./plan.ts";
+import type { ModelWindow } from "./window.ts";
 
 export interface ModelFire {
   alertId: string;
@@ -38,7 +39,7 @@ export interface ModelEvent {
   reason: string | null;
 }
 
-/** What an alert sees of the world at one time. */
+/** What a query sees of the world at one time. */
 export interface Surroundings {
   nowMs: number;
   /** From the end of a bucket until it is judged. */
@@ -47,14 +48,14 @@ export interface Surroundings {
   /** Without labels: one instance, with or without data. */
   isPlain: boolean;
   isLost(bucketMs: number, widthMs: number): boolean;
-  isSilenced(labels: string): boolean;
+  isSilenced(alert: ModelAlert, labels: string): boolean;
   queryFails: boolean;
   diskIsFull: boolean;
 }
 
 interface ModelInstance {
-  cells: Map<number, Cell>;
-  lastDataMs: number;
+  /** When it was last taken up. */
+  sinceMs: number;
   rules: Map<string, { state: string; fire: ModelFire | null }>;
 }
 
@@ -68,9 +69,9 @@ export class ModelAlert {
   readonly events: ModelEvent[] = [];
   readonly investigated: ModelFire[] = [];
   transitions: ModelTransition[] = [];
-  #throughMs: number | null = null;
-  #windowRead = 0;
-  #buckets: number[] = [];
+  /** It has judged nothing yet. */
+  isFresh = true;
+  #wasJudged = false;
   #instances = new Map<string, ModelInstance>();
   #closed: ModelFire[] = [];
 
@@ -90,7 +91,7 @@ export class ModelAlert {
     const states = [...this.#instances.values()].flatMap(({ rules }) =>
       [...rules.values()].map(({ state }) => state),
     );
-    if (this.#throughMs === null || (states.includes("noData") && !states.includes("firing")))
+    if (!this.#wasJudged || (states.includes("noData") && !states.includes("firing")))
       return "noData";
     return states.includes("firing") ? "firing" : "ok";
   }
@@ -101,7 +102,8 @@ export class ModelAlert {
     this.alert = alert;
     if (query !== this.query || bucketSize !== this.bucketSize) {
       this.end("changed", nowMs);
-      this.#forget();
+      this.isFresh = true;
+      this.#wasJudged = false;
       this.#instances.clear();
       return;
     }
@@ -129,85 +131,68 @@ export class ModelAlert {
     return this.alert.timeseries.evaluationRules;
   }
 
-  #forget(): void {
-    this.#throughMs = null;
-    this.#buckets = [];
-    for (const instance of this.#instances.values()) instance.cells.clear();
+  /** Buckets that its rules look at. */
+  windowSize(): number {
+    return Math.max(...this.#rules().map((rule) => windowOf(rule).n)) + 2;
   }
 
-  /** One time at which the alert is looked at. */
-  evaluate(around: Surroundings): void {
-    const widthMs = this.bucketSize * second;
-    const gridMs = Math.floor((around.nowMs - around.behindMs) / minute) * minute;
-    const headMs = Math.floor(gridMs / widthMs) * widthMs;
-    const isBehind = this.#throughMs !== null && this.#throughMs - headMs > 5 * minute + widthMs;
-    const window = Math.max(...this.#rules().map((rule) => windowOf(rule).n)) + 2;
-    const isFresh = this.#throughMs === null || isBehind;
-    const refills = isFresh || window > this.#windowRead;
-    const isNew = headMs > (this.#throughMs ?? 0) || refills;
-    if (!isNew && !this.#isUnsettled()) return;
-    if (around.queryFails && isNew) this.hasError = true;
-    if ((around.queryFails && isNew) || around.diskIsFull) return;
-    const judgedMs = isFresh ? headMs - widthMs : this.#throughMs!;
-    const fromMs = refills ? (isFresh ? headMs : this.#throughMs!) - window * widthMs : this.#throughMs!;
-    if (refills) this.#forget();
-    this.#windowRead = refills ? window : Math.min(window, this.#windowRead);
-    const toMs = isFresh ? headMs : Math.max(judgedMs, headMs);
-    for (let bucketMs = fromMs; bucketMs < toMs; bucketMs += widthMs) {
-      if (!around.isLost(bucketMs, widthMs)) this.#observe(bucketMs, bucketMs >= judgedMs, window, around);
+  isUnsettled({ buckets }: ModelWindow): boolean {
+    return (
+      this.isFresh ||
+      [...this.#instances.values()].some(
+        ({ rules }) =>
+          (buckets.length > 0 && this.#rules().some(({ name }) => !rules.has(name))) ||
+          [...rules.values()].some(({ fire }) => fire !== null && fire.told === "no"),
+      )
+    );
+  }
+
+  /** The bucket is in the window. */
+  judge(window: ModelWindow, bucketMs: number, { isPlain }: Surroundings): void {
+    const endMs = bucketMs + this.bucketSize * second;
+    const upTo = window.buckets.filter((ms) => ms <= bucketMs);
+    const seen = this.isFresh && !this.#wasJudged ? upTo.slice(-this.windowSize()) : [bucketMs];
+    for (const labels of isPlain ? ["{}"] : window.labels()) {
+      const hasData = seen.some((ms) => window.cell(labels, ms) !== null);
+      if (!this.#instances.has(labels) && (hasData || isPlain))
+        this.#instances.set(labels, { sinceMs: endMs, rules: new Map() });
     }
-    this.#throughMs = toMs;
-    this.#judgeNewRules();
+    this.#wasJudged = true;
+    for (const [labels, instance] of this.#instances) {
+      for (const rule of this.#rules()) this.#judge(rule, labels, instance, window, bucketMs);
+      const idleMs = endMs - Math.max(window.lastDataMs(labels), instance.sinceMs);
+      if (!isPlain && idleMs >= 24 * hour) this.#leave(labels, instance, bucketMs);
+    }
+  }
+
+  /** All buckets up to now were judged. */
+  evaluated(window: ModelWindow, around: Surroundings): void {
+    this.isFresh = false;
+    this.#wasJudged = true;
+    const newestMs = window.buckets.at(-1);
+    for (const [labels, instance] of this.#instances) {
+      for (const rule of this.#rules()) {
+        if (newestMs === undefined || instance.rules.has(rule.name)) continue;
+        this.#judge(rule, labels, instance, window, newestMs);
+      }
+    }
     this.hasError = false;
     this.#tellEnds(around.nowMs, around);
     this.#tellOpen(around);
   }
 
-  #isUnsettled(): boolean {
-    return [...this.#instances.values()].some(
-      ({ rules }) =>
-        (this.#buckets.length > 0 && this.#rules().some(({ name }) => !rules.has(name))) ||
-        [...rules.values()].some(({ fire }) => fire !== null && fire.told === "no"),
-    );
-  }
-
-  #observe(bucketMs: number, isJudged: boolean, window: number, { series, isPlain }: Surroundings): void {
-    const endMs = bucketMs + this.bucketSize * second;
-    const values = new Map(series.map(({ labels, valueAt }) => [labels, valueAt(bucketMs)]));
-    for (const [labels, value] of values) {
-      if (value === null && !isPlain) continue;
-      const instance = this.#instances.get(labels) ?? {
-        cells: new Map(),
-        lastDataMs: endMs,
-        rules: new Map(),
-      };
-      if (value !== null) instance.lastDataMs = endMs;
-      this.#instances.set(labels, instance);
-    }
-    this.#buckets = [...this.#buckets, bucketMs].slice(-window);
-    for (const [labels, instance] of this.#instances) {
-      instance.cells.set(bucketMs, values.get(labels) ?? null);
-      if (!isJudged) continue;
-      for (const rule of this.#rules()) this.#judge(rule, labels, instance, bucketMs);
-      if (!isPlain && endMs - instance.lastDataMs >= 24 * hour) this.#leave(labels, instance, bucketMs);
-    }
-  }
-
-  #judgeNewRules(): void {
-    const newestMs = this.#buckets.at(-1);
-    if (newestMs === undefined) return;
-    for (const [labels, instance] of this.#instances) {
-      for (const rule of this.#rules()) {
-        if (!instance.rules.has(rule.name)) this.#judge(rule, labels, instance, newestMs);
-      }
-    }
-  }
-
-  #judge(rule: EvaluationRule, labels: string, instance: ModelInstance, bucketMs: number): void {
+  #judge(
+    rule: EvaluationRule,
+    labels: string,
+    instance: ModelInstance,
+    shared: ModelWindow,
+    bucketMs: number,
+  ): void {
     const window = windowOf(rule);
-    const seen = this.#buckets
+    const seen = shared.buckets
+      .filter((ms) => ms <= bucketMs)
       .slice(-(window.n + 2))
-      .map((ms) => [ms, instance.cells.get(ms) ?? null] as const);
+      .map((ms) => [ms, shared.cell(labels, ms)] as const);
     const before = instance.rules.get(rule.name);
     const state = naiveState(
       seen.map(([, value]) => value),
@@ -265,7 +250,7 @@ export class ModelAlert {
       else if (isLate(fire.firedAtMs, nowMs)) fire.told = "unseen";
       else {
         this.#notice(fire);
-        if (around?.isSilenced(fire.labels) === true) continue;
+        if (around?.isSilenced(this, fire.labels) === true) continue;
         fire.told = "yes";
         fire.actions = this.#actionsOf(fire.rule);
         this.#tell("alertFired", fire, false);
@@ -279,7 +264,7 @@ export class ModelAlert {
       for (const { fire } of rules.values()) {
         if (fire === null || fire.told === "yes") continue;
         if (!fire.noticed) this.#notice(fire);
-        if (around.isSilenced(fire.labels)) continue;
+        if (around.isSilenced(this, fire.labels)) continue;
         fire.told = "yes";
         fire.actions = this.#actionsOf(fire.rule);
         this.#tell("alertFired", fire, isLate(fire.firedAtMs, around.nowMs));
