@@ -85,7 +85,12 @@ async function main(): Promise<void> {
   let report: Report;
   try {
     const rowsPerBucket = rows / storedMinutes;
-    const figures = await measureRounds(storesDir, rows, alerts, Math.min(rounds, storedMinutes - firstMinute));
+    const figures = await measureRounds(
+      storesDir,
+      rows,
+      alerts,
+      Math.min(rounds, storedMinutes - firstMinute),
+    );
     const live =
       minutes === 0 ? null : await measureLive({ storesDir, root: here(".."), rows, alerts, minutes }, show);
     const missing = values.peers === "none" ? "left out" : peerMissing();
@@ -127,7 +132,12 @@ async function measureRounds(
   const startMs = Math.floor(Date.now() / 60_000) * 60_000 - storedMinutes * 60_000;
   try {
     await fill(storeDir, rows, startMs);
-    const plan = { storeDir, rounds, rowsPerBucket: rows / storedMinutes, firstMs: startMs + firstMinute * 60_000 };
+    const plan = {
+      storeDir,
+      rounds,
+      rowsPerBucket: rows / storedMinutes,
+      firstMs: startMs + firstMinute * 60_000,
+    };
     const counts = [alerts, 10 * alerts];
     const figures: RoundsFigure[] = [];
     for (const count of [...counts, ...counts.toReversed()]) {
@@ -216,8 +226,10 @@ function missedAims({ rounds, live, peer }: Report): string[] {
   const [few] = rounds;
   const cpuMs = Math.max(few!.cpuMs.median, live?.cpuMsPerRound ?? 0);
   if (cpuMs > cpuMsMax) missed.push(`a round takes ${shortMs(cpuMs)} ms of CPU, ${cpuMsMax} at most`);
-  if (tenfold(rounds) >= tenfoldMax) missed.push(`ten times the alerts cost ${tenfold(rounds).toFixed(2)} times`);
-  if (live !== null && live.missedBuckets + live.failed > 0) missed.push("buckets were not judged in their time");
+  if (tenfold(rounds) >= tenfoldMax)
+    missed.push(`ten times the alerts cost ${tenfold(rounds).toFixed(2)} times`);
+  if (live !== null && live.missedBuckets + live.failed > 0)
+    missed.push("buckets were not judged in their time");
   if ("missing" in peer) return missed;
   if (few!.wallMs.median > peer.wallMs) missed.push("Prometheus evaluates more rounds a second");
   if (few!.cpuMs.median > peer.cpuMsPerRound) missed.push("Prometheus takes less CPU");

@@ -85,7 +85,8 @@ async function post(
 async function get(url: string, token: string): Promise<string> {
   const response = await fetch(url, { headers: { Authorization: `Bearer ${token}` } });
   const text = await response.text();
-  if (response.status !== 200) throw new Error(`the server answered ${response.status}: ${text.slice(0, 300)}`);
+  if (response.status !== 200)
+    throw new Error(`the server answered ${response.status}: ${text.slice(0, 300)}`);
   return text;
 }
 

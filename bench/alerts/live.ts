@@ -76,7 +76,9 @@ export async function measureLive(plan: LivePlan, show: Show): Promise<LiveFigur
       rowsPerSecondAim,
       rowsPerSecond,
       cpuMsPerRound:
-        cpuMs === null || aloneCpuMs === null ? null : perRound(cpuMs, seconds) - perRound(aloneCpuMs, aloneSeconds),
+        cpuMs === null || aloneCpuMs === null
+          ? null
+          : perRound(cpuMs, seconds) - perRound(aloneCpuMs, aloneSeconds),
       evaluationsDue: plan.alerts * plan.minutes,
       evaluations: after.judged - before.judged,
       failed: after.failed - before.failed,

@@ -73,7 +73,8 @@ export async function measurePeer(
     await wait(6 * everySeconds, "Prometheus evaluates");
     const after = await statusOf(url);
     const rounds = after.rounds - before.rounds;
-    const idleCpuSeconds = ((idle.cpuSeconds - alone.cpuSeconds) / (idle.atMs - alone.atMs)) * (after.atMs - before.atMs);
+    const idleCpuSeconds =
+      ((idle.cpuSeconds - alone.cpuSeconds) / (idle.atMs - alone.atMs)) * (after.atMs - before.atMs);
     const cpuSeconds = after.cpuSeconds - before.cpuSeconds - idleCpuSeconds;
     return {
       version: after.version,

@@ -57,7 +57,10 @@ export function sceneAlert(number: number, rowsPerBucket: number): SceneAlert {
     timeseries: {
       expression: { svcQLTimeseries: { query, bucketSize: bucketSeconds } },
       evaluationRules: [
-        { name: "many", static: { operators: [{ operator: "greaterThan", threshold }], persistenceSettings } },
+        {
+          name: "many",
+          static: { operators: [{ operator: "greaterThan", threshold }], persistenceSettings },
+        },
       ],
     },
   };

@@ -54,8 +54,6 @@ export interface Surroundings {
 }
 
 interface ModelInstance {
-  /** When it was last taken up. */
-  sinceMs: number;
   rules: Map<string, { state: string; fire: ModelFire | null }>;
 }
 
@@ -91,8 +89,7 @@ export class ModelAlert {
     const states = [...this.#instances.values()].flatMap(({ rules }) =>
       [...rules.values()].map(({ state }) => state),
     );
-    if (!this.#wasJudged || (states.includes("noData") && !states.includes("firing")))
-      return "noData";
+    if (!this.#wasJudged || (states.includes("noData") && !states.includes("firing"))) return "noData";
     return states.includes("firing") ? "firing" : "ok";
   }
 
@@ -131,6 +128,11 @@ export class ModelAlert {
     return this.alert.timeseries.evaluationRules;
   }
 
+  /** Of its instances. */
+  labels(): string[] {
+    return [...this.#instances.keys()];
+  }
+
   /** Buckets that its rules look at. */
   windowSize(): number {
     return Math.max(...this.#rules().map((rule) => windowOf(rule).n)) + 2;
@@ -155,13 +157,12 @@ export class ModelAlert {
     for (const labels of isPlain ? ["{}"] : window.labels()) {
       const hasData = seen.some((ms) => window.cell(labels, ms) !== null);
       if (!this.#instances.has(labels) && (hasData || isPlain))
-        this.#instances.set(labels, { sinceMs: endMs, rules: new Map() });
+        this.#instances.set(labels, { rules: new Map() });
     }
     this.#wasJudged = true;
     for (const [labels, instance] of this.#instances) {
       for (const rule of this.#rules()) this.#judge(rule, labels, instance, window, bucketMs);
-      const idleMs = endMs - Math.max(window.lastDataMs(labels), instance.sinceMs);
-      if (!isPlain && idleMs >= 24 * hour) this.#leave(labels, instance, bucketMs);
+      if (!isPlain && endMs - window.lastDataMs(labels) >= 24 * hour) this.#leave(labels, instance, bucketMs);
     }
   }
 

@@ -36,18 +36,23 @@ export class ModelWindow {
     if ((around.queryFails && isNew) || around.diskIsFull) return;
     const wasMs = this.throughMs ?? headMs - widthMs;
     const fromMs = alerts.map((alert) => (alert.isFresh ? headMs - widthMs : wasMs));
+    if (this.throughMs === null) {
+      for (const alert of alerts) this.#keep(alert, headMs - (size - 1) * widthMs);
+    }
     if (refills) this.#fill((this.throughMs ?? headMs) - size * widthMs, wasMs, widthMs, around);
     this.#read = refills ? size : Math.min(size, this.#read);
     this.buckets = this.buckets.slice(-size);
     for (const [i, alert] of alerts.entries()) {
-      for (const bucketMs of [...this.buckets]) if (bucketMs >= fromMs[i]!) alert.judge(this, bucketMs, around);
+      for (const bucketMs of [...this.buckets])
+        if (bucketMs >= fromMs[i]!) alert.judge(this, bucketMs, around);
     }
     const toMs = Math.max(this.throughMs ?? headMs, headMs);
     for (let bucketMs = wasMs; bucketMs < toMs; bucketMs += widthMs) {
       if (around.isLost(bucketMs, widthMs)) continue;
       this.#observe(bucketMs, widthMs, around);
       this.buckets = this.buckets.slice(-size);
-      for (const [i, alert] of alerts.entries()) if (bucketMs >= fromMs[i]!) alert.judge(this, bucketMs, around);
+      for (const [i, alert] of alerts.entries())
+        if (bucketMs >= fromMs[i]!) alert.judge(this, bucketMs, around);
     }
     this.throughMs = toMs;
     for (const alert of alerts) alert.evaluated(this, around);
@@ -58,7 +63,15 @@ export class ModelWindow {
     this.throughMs = null;
     this.buckets = [];
     this.#cells.clear();
+    this.#lastDataMs.clear();
     for (const alert of alerts) alert.isFresh = true;
+  }
+
+  /** What is remembered of instances counts as seen when the window begins. */
+  #keep(alert: ModelAlert, ms: number): void {
+    for (const labels of alert.labels()) {
+      if (!this.#lastDataMs.has(labels)) this.#lastDataMs.set(labels, ms);
+    }
   }
 
   /** Buckets that were observed stay as they were; older ones come in as they are now. */
