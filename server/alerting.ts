@@ -42,7 +42,7 @@ interface AlertSources {
     stored: { value: ConfiguredAlert; revision: string; updatedBy: Caller },
   ])[];
   webhook: (id: string) => { value: Webhook; revision: string } | undefined;
-  silences: () => readonly (readonly [id: string, stored: { value: Silence }])[];
+  silences: () => readonly (readonly [id: string, stored: { value: Silence; updatedBy: Caller }])[];
 }
 
 export interface AlertingOptions {
@@ -52,9 +52,13 @@ export interface AlertingOptions {
   notify: NotifySettings;
   metrics: Metrics;
   now: () => number;
-  /** The store as the caller sees it. */
+  /** The store as the caller sees it; reading fails where the caller sees nothing. */
   storeFor: (store: Searchable, caller: Caller) => SeriesStore;
+  /** Whether silences of the caller's cover an alert. */
+  maySilence: (caller: Caller, alertId: string) => boolean;
   queryMemoryBytes: number;
+  /** Notifications wait: only what is sent by hand goes out. */
+  holdsNotifications: boolean;
   log: (level: "warn" | "error", message: string) => void;
 }
 
@@ -67,6 +71,7 @@ export class Alerting {
   readonly evaluator: Evaluator;
   readonly outbox: Outbox;
   readonly #options: AlertingOptions;
+  readonly #scans: SharedScans;
   readonly #revisions = new Map<string, string>();
   /** Whoever saved alerts, by what says which rights they have. */
   readonly #callers = new Map<string, Caller>();
@@ -79,7 +84,9 @@ export class Alerting {
     const { state, metrics, now, log, store, queryMemoryBytes: memoryBytes } = options;
     this.#options = options;
     const silencedBy = (event: Pick<AlertEvent, "alertId" | "labels">, nowMs: number) =>
-      options.sources.silences().find(([, { value }]) => isSilenced(value, event, nowMs))?.[0];
+      options.sources.silences().find(([, { value, updatedBy }]) => {
+        return isSilenced(value, event, nowMs) && options.maySilence(updatedBy, event.alertId);
+      })?.[0];
     this.outbox = new Outbox({
       state,
       now,
@@ -95,7 +102,10 @@ export class Alerting {
       metrics,
       log,
     });
+    const help = "1 where notifications wait, for the data folder was made of a backup.";
+    metrics.read("gauge", "svc_notifications_held", help, () => Number(options.holdsNotifications));
     const scans = new SharedScans(store, metrics);
+    this.#scans = scans;
     const plans = new QueryPlans();
     this.evaluator = new Evaluator({
       state,
@@ -124,13 +134,15 @@ export class Alerting {
   /** Takes up what is configured and evaluates and tells from now on. */
   async run(): Promise<void> {
     await this.takeUp();
-    this.outbox.run();
+    if (!this.#options.holdsNotifications) this.outbox.run();
     this.evaluator.run();
     this.#scheduleSync();
   }
 
+  /** Queries that run are given up. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
+    this.#scans.end();
     await this.#syncing;
     await this.evaluator.close();
     await this.outbox.close();
@@ -153,7 +165,7 @@ export class Alerting {
       gone.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
-      const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups]);
+      const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups, updatedBy.user?.claimed]);
       this.#callers.set(readsAs, updatedBy);
       changed.push(this.#orAgain(id, this.evaluator.upsert({ ...withId(value, id), readsAs })));
     }
