@@ -18,6 +18,10 @@ export interface Server {
   token: string;
   /** Answers the JSON of a request. Throws where the status is not 200. */
   post(path: string, body: Buffer, agent: Agent): Promise<Record<string, unknown>>;
+  /** The text at a path. Throws where the status is not 200. */
+  get(path: string): Promise<string>;
+  /** CPU that all threads have taken; null where there is no /proc. */
+  cpuMs(): Promise<number | null>;
   /** Largest resident set so far; null where there is no /proc. */
   memoryBytesPeak(): Promise<number | null>;
   stop(): Promise<void>;
@@ -55,6 +59,8 @@ function serverAt(child: ChildProcess, url: string, token: string): Server {
     url,
     token,
     post: (path, body, agent) => post(`${url}${path}`, token, body, agent),
+    get: (path) => get(`${url}${path}`, token),
+    cpuMs: () => cpuMs(child.pid!),
     memoryBytesPeak: () => memoryBytesPeak(child.pid!),
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
@@ -79,6 +85,24 @@ async function post(
   if (response.statusCode !== 200)
     throw new Error(`the server answered ${response.statusCode}: ${text.slice(0, 300)}`);
   return JSON.parse(text);
+}
+
+async function get(url: string, token: string): Promise<string> {
+  const response = await fetch(url, { headers: { Authorization: `Bearer ${token}` } });
+  const text = await response.text();
+  if (response.status !== 200)
+    throw new Error(`the server answered ${response.status}: ${text.slice(0, 300)}`);
+  return text;
+}
+
+/** Of a clock tick, as Linux counts the time of processes wherever Node runs. */
+const tickMs = 10;
+
+async function cpuMs(pid: number): Promise<number | null> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  // Behind the name, which may hold spaces: the 14th and 15th field are the time of the process and of the system for it.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields.length < 13 ? null : (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
 /** Null where there is no /proc, or no such process. */

@@ -213,7 +213,9 @@ class WriteEnvironment extends ReadEnvironment {
     // Where a mapped file was cut short, touching what is gone ends the process.
     if (this.file.size() < this.#fileBytes) throw new Failure("damage", `${this.file.file} was cut short`);
     const meta = this.file.snapshot();
-    for (const { key } of changes.values()) {
+    // In their order, so that each page is read once.
+    const keys = Array.from(changes.values(), ({ key }) => key).sort(Buffer.compare);
+    for (const key of keys) {
       if (key.length === 0 || key.length > keyBytesMax(this.file.pageBytes)) {
         throw new RangeError(`a key of ${key.length} bytes`);
       }

@@ -6,7 +6,6 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DamageReport } from "./damage.ts";
 import { Failure } from "./failure.ts";
-import { frameChecksum } from "./frame.ts";
 import {
   copyNames,
   loadCopy,
@@ -18,13 +17,11 @@ import {
 } from "./statecopy.ts";
 import {
   type EncodedRecord,
-  encodeRecord,
   encodeSummary,
-  freeze,
   type Json,
+  newRecord,
   recordKey,
   recordName,
-  type StateRecord,
   type StoredRecord,
   type Summary,
   summaryName,
@@ -40,13 +37,15 @@ export interface StateChange {
   value: Json | undefined;
 }
 
+export type StateEntry = readonly [id: string, value: Json];
+
 export interface State {
   /** What was found damaged since the state was opened, and what became of it. */
   readonly damage: readonly DamageReport[];
   /** The value as last committed, frozen. Throws Failure "damage" where it was lost. */
   get(table: string, id: string): Json | undefined;
-  /** Ids in ascending order with their values; without those that were lost. */
-  list(table: string): [id: string, value: Json][];
+  /** Ids in ascending order with their values; without those that were lost. The same list until the table changes. */
+  list(table: string): readonly StateEntry[];
   /**
    * All changes or none; resolves when they are on disk and get sees them. Throws Failure "disk-full", and "input"
    * where an id has more than about a thousand bytes or is no valid Unicode.
@@ -108,8 +107,13 @@ function dropDeletions(records: Map<string, StoredRecord>): boolean {
   return true;
 }
 
+interface PendingChange extends Omit<StateChange, "value"> {
+  /** JSON of the value as it was when the write was asked for. */
+  text: string | undefined;
+}
+
 interface PendingWrite {
-  changes: StateChange[];
+  changes: PendingChange[];
   resolve: () => void;
   reject: (reason: Error) => void;
 }
@@ -120,7 +124,7 @@ class MirroredState implements StoredState {
   readonly #records: Map<string, StoredRecord>;
   readonly #tables = new Map<string, Map<string, StoredRecord>>();
   /** Of tables that were listed since they last changed. */
-  readonly #lists = new Map<string, [id: string, value: Json][]>();
+  readonly #lists = new Map<string, readonly StateEntry[]>();
   readonly #writer: StateWriter;
   #summary: Summary;
   #commit: number;
@@ -147,7 +151,7 @@ class MirroredState implements StoredState {
     return record?.status === "value" ? record.value : undefined;
   }
 
-  list(table: string): [id: string, value: Json][] {
+  list(table: string): readonly StateEntry[] {
     let list = this.#lists.get(table);
     if (list === undefined) {
       const records = [...(this.#tables.get(table)?.values() ?? [])].filter(
@@ -156,17 +160,17 @@ class MirroredState implements StoredState {
       list = records.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ id, value }) => [id, value]);
       this.#lists.set(table, list);
     }
-    return [...list];
+    return list;
   }
 
   async write(changes: readonly StateChange[]): Promise<void> {
     for (const { table, id } of changes) recordKey(table, id);
-    const copied = changes.map(({ table, id, value }) => {
-      return { table, id, value: value === undefined ? undefined : freeze(value) };
+    const texts = changes.map(({ table, id, value }) => {
+      return { table, id, text: value === undefined ? undefined : JSON.stringify(value) };
     });
     if (this.#closed) throw new Error(`${this.#dir} is closed`);
     await new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ changes: copied, resolve, reject });
+      this.#waiting.push({ changes: texts, resolve, reject });
       this.#committing ??= this.#commitWaiting();
     });
   }
@@ -208,18 +212,17 @@ class MirroredState implements StoredState {
     this.#committing = undefined;
   }
 
-  async #commitAll(changes: readonly StateChange[]): Promise<void> {
+  async #commitAll(changes: readonly PendingChange[]): Promise<void> {
     const commit = this.#commit + 1;
     const values = new Map<string, EncodedRecord>();
     const changed = new Map<string, StoredRecord>();
-    for (const { table, id, value } of changes) {
+    for (const { table, id, text } of changes) {
       const name = recordName(table, id);
-      if (value === undefined && !this.#records.has(name) && !values.has(name)) continue;
-      const status = value === undefined ? "deleted" : "value";
-      const record: StateRecord = { table, id, commit, status, value: value ?? null };
-      const encoded = encodeRecord(record);
+      if (text === undefined && !this.#records.has(name) && !values.has(name)) continue;
+      const status = text === undefined ? "deleted" : "value";
+      const { encoded, stored } = newRecord({ table, id, commit, status }, text ?? "null");
       values.set(name, encoded);
-      changed.set(name, { ...record, checksum: frameChecksum(encoded.frame) });
+      changed.set(name, stored);
     }
     if (values.size === 0) return;
     const summary = this.#summaryWith(changed);

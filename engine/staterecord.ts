@@ -60,15 +60,28 @@ export interface EncodedRecord {
   frame: Buffer;
 }
 
-export function encodeRecord(record: StateRecord): EncodedRecord {
-  const key = recordKey(record.table, record.id);
-  const { table, id, commit, status, value } = record;
-  const payload = Buffer.from(JSON.stringify({ table, id, commit, status, value }));
+export function encodeRecord({ value, ...head }: StateRecord): EncodedRecord {
+  return encodeText(head, JSON.stringify(value));
+}
+
+type RecordHead = Omit<StateRecord, "value">;
+
+/** `text`: the value as JSON. */
+function encodeText({ table, id, commit, status }: RecordHead, text: string): EncodedRecord {
+  const key = recordKey(table, id);
+  const head = JSON.stringify({ table, id, commit, status });
+  const payload = Buffer.from(`${head.slice(0, -1)}${valueMark}${text}}`);
   return { key, frame: writeFrame(FrameKind.state, key, payload) };
 }
 
+/** A record that is to be written, under the JSON of its value; and what will be read of it. */
+export function newRecord(head: RecordHead, text: string): { encoded: EncodedRecord; stored: StoredRecord } {
+  const encoded = encodeText(head, text);
+  return { encoded, stored: new DecodedRecord(head, text, frameChecksum(encoded.frame)) };
+}
+
 /** What stands before the value of a record in its JSON. In a text before it, quotes would bear a backslash. */
-const valueMark = Buffer.from(',"value":');
+const valueMark = ',"value":';
 
 /** The record in a frame; undefined where it is no whole frame of a record. Its value is frozen. */
 export function decodeRecord(frame: Buffer): StoredRecord | undefined {
@@ -76,11 +89,11 @@ export function decodeRecord(frame: Buffer): StoredRecord | undefined {
   if (opened?.kind !== FrameKind.state) return undefined;
   const payload = Buffer.from(opened.payload);
   const at = payload.indexOf(valueMark);
-  const head = JSON.parse(`${payload.toString("utf8", 0, at)}}`) as Omit<StateRecord, "value">;
+  const head = JSON.parse(`${payload.toString("utf8", 0, at)}}`) as RecordHead;
   return new DecodedRecord(head, payload.subarray(at + valueMark.length, -1), frameChecksum(frame));
 }
 
-/** Its value is read when it is first asked for: a start looks at heads alone. */
+/** Its value is read when it is first asked for: a start looks at heads alone, and most that is written is not read again. */
 class DecodedRecord implements StoredRecord {
   readonly table: string;
   readonly id: string;
@@ -88,10 +101,10 @@ class DecodedRecord implements StoredRecord {
   readonly status: StateRecord["status"];
   readonly checksum: number;
   /** JSON, until it is read. */
-  #text: Buffer | undefined;
+  #text: Buffer | string | undefined;
   #value: Json = null;
 
-  constructor(head: Omit<StateRecord, "value">, text: Buffer, checksum: number) {
+  constructor(head: RecordHead, text: Buffer | string, checksum: number) {
     this.table = head.table;
     this.id = head.id;
     this.commit = head.commit;
@@ -112,11 +125,6 @@ class DecodedRecord implements StoredRecord {
 export function encodeSummary(summary: Summary, commit: number): EncodedRecord {
   const value = { records: summary.records, checksums: summary.checksums };
   return encodeRecord({ table: "", id: summaryId, commit, status: "value", value });
-}
-
-/** A copy that no one can change. */
-export function freeze(value: Json): Json {
-  return frozen(JSON.parse(JSON.stringify(value)) as Json);
 }
 
 function frozen<T extends Json>(value: T): T {

@@ -19,6 +19,8 @@ export interface TimeseriesQuery {
   endMs: number;
   /** Width of the buckets, whole seconds; 0 or absent: a round width that gives about 200 points. */
   bucketSeconds?: number;
+  /** Of the query, where that was planned before. */
+  plan?: TimeseriesPlan;
 }
 
 export interface Timeseries {
@@ -40,10 +42,9 @@ export interface Timeseries {
  */
 export async function queryTimeseries(
   store: SeriesStore,
-  { query, startMs, endMs, bucketSeconds = 0 }: TimeseriesQuery,
+  { query, startMs, endMs, bucketSeconds = 0, plan = planTimeseries(query) }: TimeseriesQuery,
   limits?: QueryLimits,
 ): Promise<Timeseries> {
-  const plan = planTimeseries(query);
   const buckets = bucketsOf(startMs, endMs, bucketSeconds);
   const reading = new Reading(store, plan.scans, buckets, limits);
   const found = await evaluateSeries(plan.series, { query, buckets, reading });

@@ -1,16 +1,17 @@
 /** Alerts of one server: what is configured is evaluated over its store, and what follows is told. */
 import { setImmediate, setTimeout as setTimeoutAsync } from "node:timers/promises";
-import type { State, Store } from "../engine/index.ts";
+import type { LogRow, State, Store } from "../engine/index.ts";
 import { queryTimeseries, type SeriesStore } from "../query/index.ts";
 import type { Action, AlertEvent } from "./alert-event.ts";
 import { type Alert, type ConfiguredAlert, withId } from "./alerts/alert.ts";
 import { Evaluator } from "./alerts/evaluator.ts";
 import { defaultDelayMs } from "./alerts/limits.ts";
-import { shapeOf } from "./alerts/query-shape.ts";
+import { QueryPlans } from "./alerts/query-shape.ts";
 import { SharedScans } from "./alerts/shared-scans.ts";
 import type { Metrics } from "./metrics.ts";
 import { AddressGuard } from "./notify/address-guard.ts";
 import { type EmailOptions, emailSender } from "./notify/email.ts";
+import type { Notification } from "./notify/notification.ts";
 import { Outbox } from "./notify/outbox.ts";
 import { pagerDutySender } from "./notify/pager-duty.ts";
 import { isSilenced, type Silence } from "./notify/silence.ts";
@@ -36,7 +37,7 @@ export interface NotifySettings {
 
 /** What is configured, as it is now. */
 interface AlertSources {
-  /** The revision is another one whenever the alert is; queries have the rights of whoever saved it last. */
+  /** The same list until one of them changes. The revision is another one whenever the alert is; queries have the rights of whoever saved it last. */
   alerts: () => readonly (readonly [
     id: string,
     stored: { value: ConfiguredAlert; revision: string; updatedBy: Caller },
@@ -75,9 +76,12 @@ export class Alerting {
   readonly evaluator: Evaluator;
   readonly outbox: Outbox;
   readonly #options: AlertingOptions;
+  readonly #scans: SharedScans;
   readonly #revisions = new Map<string, string>();
   /** Whoever saved alerts, by what says which rights they have. */
   readonly #callers = new Map<string, Caller>();
+  /** What was configured when all of it was taken up. */
+  #seen: ReturnType<AlertSources["alerts"]> | undefined;
   #syncing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -95,20 +99,29 @@ export class Alerting {
       random: Math.random,
       senders: this.#senders(),
       silencedBy,
+      onGivenUp: (message, notifications) => {
+        log("error", message);
+        store.append("logs", [givenUpRow(message, notifications, now())]).catch((error: unknown) => {
+          log("error", `that a notification was given up is not in the logs: ${String(error)}`);
+        });
+      },
       metrics,
       log,
     });
     const help = "1 where notifications wait, for the data folder was made of a backup.";
     metrics.read("gauge", "svc_notifications_held", help, () => Number(options.holdsNotifications));
     const scans = new SharedScans(store, metrics);
+    this.#scans = scans;
+    const plans = new QueryPlans();
     this.evaluator = new Evaluator({
       state,
       now,
-      shapeOf,
+      shapeOf: (query) => plans.shapeOf(query),
       query: async (asked, abort) => {
         // What is narrowed is shared too: scans are told apart by all that they keep.
         const seen = options.storeFor(scans, this.#callers.get(asked.readsAs)!);
-        return (await queryTimeseries(seen, asked, { abort, memoryBytes })).series;
+        const planned = { ...asked, plan: plans.planOf(asked.query) };
+        return (await queryTimeseries(seen, planned, { abort, memoryBytes })).series;
       },
       outbox: this.outbox,
       silencedBy,
@@ -140,17 +153,25 @@ export class Alerting {
   }
 
   async #begin(): Promise<void> {
-    await this.#sync();
+    await this.takeUp();
     if (this.#isClosed) return;
-    await this.evaluator.begin();
     if (!this.#options.holdsNotifications) this.outbox.run();
     this.evaluator.run();
     this.#scheduleSync();
   }
 
+  /** Takes up what is configured. */
+  async takeUp(): Promise<void> {
+    await this.#sync();
+    if (this.#isClosed) return;
+    await this.evaluator.begin();
+  }
+
+  /** Queries that run are given up. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    this.#scans.end();
     await this.#syncing;
     clearTimeout(this.#timer);
     await this.evaluator.close();
@@ -167,6 +188,7 @@ export class Alerting {
 
   async #sync(): Promise<void> {
     const alerts = this.#options.sources.alerts();
+    if (alerts === this.#seen) return;
     const gone = new Set(this.#revisions.keys());
     const changed: Promise<void>[] = [];
     let turnMs = performance.now();
@@ -193,6 +215,7 @@ export class Alerting {
       changed.push(this.evaluator.remove(id));
     }
     await Promise.all(changed);
+    this.#seen = alerts;
   }
 
   /** What could not be stored is taken up again with the next look. */
@@ -242,6 +265,26 @@ export class Alerting {
   test(alert: Alert, action: Action): ReturnType<Outbox["test"]> {
     return this.outbox.test(testEvent(alert, this.#options.now()), action);
   }
+}
+
+/** To be searched, and alerted on, like any other log. */
+function givenUpRow(message: string, [first, ...others]: readonly Notification[], nowMs: number): LogRow {
+  const { id, action, event } = first!;
+  return {
+    timeNs: BigInt(nowMs) * 1_000_000n,
+    level: "error",
+    message,
+    attributes: {
+      "service.name": "svc",
+      "notification.id": id,
+      "notification.status": "givenUp",
+      "notification.destination": action.type,
+      "notification.instances": String(1 + others.length),
+      "alert.id": event.alertId,
+      "alert.name": event.alertName,
+      "fire.id": event.fireId,
+    },
+  };
 }
 
 function testEvent(alert: Alert, nowMs: number): AlertEvent {

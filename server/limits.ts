@@ -46,6 +46,8 @@ export const answerSendMsMax = 120_000;
 export const backupStallMsMax = 60_000;
 /** On SIGTERM, requests that are being answered get this long. */
 export const drainMsMax = 20_000;
+/** And searches this long: whoever stops a server does not wait for a scan. */
+export const searchDrainMsMax = 1_000;
 
 /** Bytes of small bodies that are decoded in one trip to a worker: a trip costs as much as some hundred rows. */
 export const decodeGroupBytes = 1 * MiB;

@@ -24,7 +24,7 @@ import { otlpRoutes } from "./ingest/otlp/routes.ts";
 import { remoteWriteRoutes } from "./ingest/prometheus/routes.ts";
 import { ingestRoutes } from "./ingest/routes.ts";
 import { listenSyslog, type SyslogListener } from "./ingest/syslog/listener.ts";
-import { drainMsMax } from "./limits.ts";
+import { drainMsMax, searchDrainMsMax } from "./limits.ts";
 import { Metrics } from "./metrics.ts";
 import type { Caller } from "./route.ts";
 import { fieldsSearch } from "./search/fields-route.ts";
@@ -102,11 +102,19 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     const state = await openState(join(settings.dataDir, "control"));
     closers.push(() => state.close());
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
-    const { http, intake, metrics, control, alerting, adminToken } = await serve(settings, store, state);
+    const { http, intake, metrics, control, alerting, searches, adminToken } = await serve(
+      settings,
+      store,
+      state,
+    );
     closers.push(() => control.close());
     closers.push(() => intake.close());
     closers.push(() => alerting.close());
-    closers.push(() => http.close(drainMsMax));
+    closers.push(async () => {
+      const timer = setTimeout(() => searches.end(), searchDrainMsMax);
+      await http.close(drainMsMax);
+      clearTimeout(timer);
+    });
     const syslog = await syslogOf(settings, intake, metrics);
     if (syslog !== undefined) closers.push(() => syslog.close());
     const adminTokenPath = join(settings.dataDir, adminTokenFile);
@@ -214,7 +222,7 @@ async function serve(settings: ServiceSettings, store: Store, state: StoredState
       metrics,
       log: (message) => settings.log("error", message),
     });
-    return { http, intake, metrics, control, alerting, adminToken };
+    return { http, intake, metrics, control, alerting, searches, adminToken };
   } catch (error) {
     await alerting.close();
     await control.close();

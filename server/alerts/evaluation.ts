@@ -7,12 +7,12 @@ import type { EvaluatorOptions } from "./evaluator.ts";
 import { headMs } from "./grid.ts";
 import type { BucketRange, Group } from "./group.ts";
 import { lateBuckets, missedBuckets } from "./lateness.ts";
-import { advancesInFlightMax, evaluationTimeoutMs } from "./limits.ts";
+import { advancesInFlightMax, evaluationTimeoutMs, plansAtOnce } from "./limits.ts";
 import { Pace } from "./pace.ts";
 import type { AlertRecords } from "./records.ts";
 import type { Step, Steps } from "./steps.ts";
 import type { Subject } from "./subject.ts";
-import { within } from "./timeout.ts";
+import { TimedQueries } from "./timed-queries.ts";
 import { Turnstile } from "./turnstile.ts";
 import type { Window } from "./window.ts";
 
@@ -24,12 +24,10 @@ interface EvaluationParts {
   metrics: EvaluationMetrics;
 }
 
-/** Plans between which requests are answered. */
-const plansAtOnce = 16;
-
 export class Evaluation {
   readonly #parts: EvaluationParts;
-  readonly #closing = new AbortController();
+  readonly #queries = new TimedQueries(evaluationTimeoutMs);
+  #isClosed = false;
   readonly #turnstile = new Turnstile(advancesInFlightMax);
   readonly #planning = new Pace(plansAtOnce);
 
@@ -39,12 +37,13 @@ export class Evaluation {
 
   /** Gives up the queries that run, and begins no more. */
   close(): void {
-    this.#closing.abort();
+    this.#isClosed = true;
+    this.#queries.end();
   }
 
   /** Resolves when what follows is stored. */
   async evaluate(group: Group, nowMs: number): Promise<void> {
-    if (this.#closing.signal.aborted) return;
+    if (this.#isClosed) return;
     group.isRunning = true;
     const begunMs = performance.now();
     let head = Number.NEGATIVE_INFINITY;
@@ -54,7 +53,7 @@ export class Evaluation {
       const range = group.nextRange(head);
       if (range !== undefined) await this.#evaluateRange(group, range, head, nowMs);
     } catch (error) {
-      if (this.#closing.signal.aborted) return;
+      if (this.#isClosed) return;
       this.#failed(group, error, performance.now() - begunMs, nowMs);
     } finally {
       this.#parts.metrics.evaluationSeconds.observe((performance.now() - begunMs) / 1000);
@@ -90,8 +89,7 @@ export class Evaluation {
     const begunMs = performance.now();
     metrics.queries.add();
     const asked = { query, startMs: fromMs, endMs: toMs - 1, bucketSeconds: bucketMs / 1000, readsAs };
-    const closing = this.#closing.signal;
-    const series = await within(evaluationTimeoutMs, closing, (signal) => options.query(asked, signal));
+    const series = await this.#queries.run((signal) => options.query(asked, signal));
     metrics.querySeconds.observe((performance.now() - begunMs) / 1000);
     return series;
   }

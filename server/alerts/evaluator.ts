@@ -138,7 +138,7 @@ export class Evaluator {
   async evaluateDue(): Promise<void> {
     const nowMs = this.#options.now();
     await this.#sayAlive(nowMs);
-    const due = [...this.#groups.values()].filter((group) => group.dueMs <= nowMs && !group.isRunning);
+    const due = [...this.#groups.values()].filter((group) => group.isDue(nowMs));
     await Promise.all(due.map((group) => this.#evaluation.evaluate(group, nowMs)));
   }
 

@@ -59,6 +59,14 @@ export class Group {
     return this.shape.grid;
   }
 
+  /** Also where the clock has gone back so far that the time would not come for long. */
+  isDue(nowMs: number): boolean {
+    if (this.isRunning) return false;
+    if (this.dueMs <= nowMs || this.shape === undefined) return this.dueMs <= nowMs;
+    const { everyMs, behindMs } = this.shape.grid;
+    return this.dueMs - nowMs > clockBackMsMax + this.bucketMs + everyMs + behindMs;
+  }
+
   /** Begins anew where the clock has gone back so far that waiting for it makes no sense. */
   rewind(headMs: number, nowMs: number): void {
     if (this.window === undefined || this.window.throughMs - headMs <= clockBackMsMax + this.bucketMs) return;

@@ -3,7 +3,7 @@
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Instances of one alert: its state is one record, written whenever a bucket ends. */
+/** Instances of one alert: what it looks at is one record, written whenever a bucket ends. */
 export const instancesMax = 5_000;
 /** An instance without data for so long leaves. */
 export const instanceIdleMsMax = 24 * hour;
@@ -38,7 +38,11 @@ export const evaluationInstancesMax = 20;
 export const scansInFlightMax = 16;
 /** Scans that differ only in texts become one when there are so many: below that each alone reads less. */
 export const familyMin = 8;
-/** Alerts whose new state is made and stored at once: between two such batches requests are answered. */
+/** Plans of queries that are kept, some kilobytes each: planning costs ten times what evaluating does. */
+export const plansKept = 20_000;
+/** Plans that are made before requests are answered again. */
+export const plansAtOnce = 16;
+/** Queries whose new state is made and stored at once: between two such batches requests are answered. */
 export const advancesInFlightMax = 256;
 /** A query that takes longer is given up; the buckets are read again at the next time. */
 export const evaluationTimeoutMs = 30_000;

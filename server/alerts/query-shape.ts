@@ -1,9 +1,35 @@
-import { isUnlabelled, planTimeseries } from "../../query/index.ts";
+import { isUnlabelled, planTimeseries, type TimeseriesPlan } from "../../query/index.ts";
 import type { QueryShape } from "./evaluator.ts";
+import { plansKept } from "./limits.ts";
 
 /** What a query's plan says before it runs. Throws a QueryError. */
 export function shapeOf(query: string): QueryShape {
-  const { series, scans } = planTimeseries(query);
+  return shapeOfPlan(planTimeseries(query));
+}
+
+/** Plans of the queries that are evaluated again and again. */
+export class QueryPlans {
+  readonly #plans = new Map<string, TimeseriesPlan>();
+
+  /** Throws a QueryError. */
+  planOf(query: string): TimeseriesPlan {
+    let plan = this.#plans.get(query);
+    if (plan === undefined) {
+      plan = planTimeseries(query);
+      // Those of alerts that have gone make room some time.
+      if (this.#plans.size >= plansKept) this.#plans.delete(this.#plans.keys().next().value!);
+      this.#plans.set(query, plan);
+    }
+    return plan;
+  }
+
+  /** Throws a QueryError. */
+  shapeOf(query: string): QueryShape {
+    return shapeOfPlan(this.planOf(query));
+  }
+}
+
+function shapeOfPlan({ series, scans }: TimeseriesPlan): QueryShape {
   const selectors = scans.map((scan) =>
     scan.kind === "rows" ? [scan.signal, scan.steps] : [scan.metric, scan.steps],
   );

@@ -25,6 +25,8 @@ export class SharedScans implements Searchable {
   readonly #scans: Counter;
   readonly #turnstile = new Turnstile(scansInFlightMax);
   readonly #kept = new Map<string, { answer: Promise<Aggregated>; untilMs: number }>();
+  /** Ends the scans of many, which nobody's giving up ends. */
+  readonly #ending = new AbortController();
   #waiting: Waiting[] = [];
 
   constructor(store: Searchable, metrics: Metrics) {
@@ -33,6 +35,11 @@ export class SharedScans implements Searchable {
       "svc_alert_scans_total",
       "Scans that evaluations asked for: run alone, shared with an equal one, merged with others into one.",
     );
+  }
+
+  /** The server is stopping: scans that run for many are given up; each other one has whoever asked for it. */
+  end(): void {
+    this.#ending.abort();
   }
 
   aggregate(query: AggregateQuery, limits?: Limits): Promise<Aggregated> {
@@ -95,7 +102,7 @@ export class SharedScans implements Searchable {
   async #runFamily(family: readonly Waiting[]): Promise<void> {
     const { query, limits, member } = family[0]!;
     // Nobody's giving up ends the scan of all.
-    const { abort: _, ...others } = limits ?? {};
+    const others = { ...limits, abort: this.#ending.signal };
     const members = family.map((each) => each.member);
     try {
       const whole = await this.#turnstile.pass(() =>

@@ -8,7 +8,7 @@ export interface Window {
   version: typeof windowVersion;
   /** End of the newest bucket that was observed or passed over. */
   throughMs: number;
-  /** How many buckets were read when it was last filled. */
+  /** How many buckets it was read or cut to last: a rule that looks further back has it filled anew. */
   filledBuckets: number;
   /** Starts of the newest buckets that were observed, ascending. */
   buckets: number[];
@@ -57,7 +57,7 @@ export class SlidingWindow {
       reading.series.map(({ labels, points }) => [instanceKey(labels), { labels, values: new Map(points) }]),
     );
     const refills = before === undefined || reading.fromMs < before.throughMs;
-    this.#filledBuckets = refills ? size : before.filledBuckets;
+    this.#filledBuckets = refills ? size : Math.min(size, before.filledBuckets);
     if (before !== undefined) this.#take(before);
     if (before !== undefined && refills) this.#fillBefore(before.throughMs);
     if (reading.unlabelled) this.#seriesOf("[]", {}, reading.fromMs);

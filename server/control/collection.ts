@@ -62,8 +62,8 @@ export class Collection<T> {
     }
   }
 
-  /** In the order of ids. */
-  list(): [id: string, stored: Stored<T>][] {
+  /** In the order of ids. The same list until one of them changes. */
+  list(): readonly (readonly [id: string, stored: Stored<T>])[] {
     return this.#options.state.list(this.#options.table) as unknown as [string, Stored<T>][];
   }
 

@@ -9,6 +9,8 @@ export class Lane {
   isBusy = false;
   /** The receiver has asked to be left alone until then. */
   pausedUntilMs = 0;
+  /** What became of the last message, as long as that is not stored. */
+  concluded: { messageId: string; notifications: readonly Notification[] } | undefined;
 
   /** Whether a message could be sent now. */
   isReady(nowMs: number): boolean {
@@ -24,11 +26,11 @@ export class Lane {
 
   /** The notifications that make up the next message: one, or several of one alert and one type for people. */
   next(nowMs: number): Notification[] {
-    const due = this.#heads().filter(({ nextAtMs }) => nextAtMs <= nowMs);
-    const first = due[0];
+    const heads = this.#heads();
+    const first = heads.find(({ nextAtMs }) => nextAtMs <= nowMs);
     if (first === undefined || !isGrouped(first.action)) return first === undefined ? [] : [first];
-    // What was one message before stays one, so that its id stands for the same.
-    return due.filter((each) => isTogether(first, each)).slice(0, groupedMax);
+    // What came while the first one waited goes with it. What was one message before stays one, so that its id stands for the same.
+    return heads.filter((each) => isTogether(first, each)).slice(0, groupedMax);
   }
 
   add(notification: Notification): void {

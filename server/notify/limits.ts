@@ -18,6 +18,8 @@ export const senderMsMax = 45 * second;
 export const answerBytesMax = 64 * 1024;
 /** Messages to people wait so long for others of the same alert. */
 export const groupWaitMs = 5 * second;
+/** Between tries to store what became of a message: nothing else is sent to its destination until then. */
+export const storeWaitMs = 5 * second;
 /** Instances that one message to people lists. */
 export const listedMax = 20;
 /** Instances that one message to people stands for. */

@@ -1,5 +1,9 @@
 import type { Json } from "../../engine/index.ts";
 import type { Action, AlertEvent } from "../alert-event.ts";
+import { isGrouped } from "./destination.ts";
+import { groupWaitMs, problemLengthMax } from "./limits.ts";
+import { retryDelayMs } from "./retry.ts";
+import type { Outcome } from "./sender.ts";
 
 /** One event for one destination, as it is stored. */
 export interface Notification {
@@ -17,4 +21,44 @@ export interface Notification {
   /** Id of the message that it is, or is part of; null until the first try. */
   messageId: string | null;
   receipt: Json;
+}
+
+export function newNotification(id: string, event: AlertEvent, action: Action, nowMs: number): Notification {
+  return {
+    id,
+    action,
+    event,
+    createdAtMs: nowMs,
+    status: "waiting",
+    tries: 0,
+    nextAtMs: nowMs + (isGrouped(action) ? groupWaitMs : 0),
+    endedAtMs: null,
+    problem: null,
+    messageId: null,
+    receipt: null,
+  };
+}
+
+/** As it is after one more try. `random`: from 0 to 1. */
+export function tried(
+  before: Notification,
+  messageId: string,
+  outcome: Outcome,
+  nowMs: number,
+  random: number,
+): Notification {
+  const after = { ...before, tries: before.tries + 1, messageId };
+  if (outcome.kind === "delivered") {
+    return {
+      ...after,
+      status: "delivered",
+      endedAtMs: nowMs,
+      problem: null,
+      receipt: outcome.receipt ?? null,
+    };
+  }
+  const problem = outcome.problem.slice(0, problemLengthMax).toWellFormed();
+  const delayMs = outcome.kind === "final" ? undefined : retryDelayMs(after.tries, outcome.afterMs, random);
+  if (delayMs === undefined) return { ...after, status: "givenUp", endedAtMs: nowMs, problem };
+  return { ...after, nextAtMs: nowMs + delayMs, problem };
 }

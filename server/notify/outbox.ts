@@ -5,9 +5,8 @@ import type { Counter, Metrics } from "../metrics.ts";
 import { stableId } from "../stable-id.ts";
 import { destinationKey, destinationName, isGrouped, wants } from "./destination.ts";
 import { Lane } from "./lane.ts";
-import { endedKept, groupWaitMs, problemLengthMax, senderMsMax, sendingMax } from "./limits.ts";
-import type { Notification } from "./notification.ts";
-import { retryDelayMs } from "./retry.ts";
+import { endedKept, senderMsMax, sendingMax, storeWaitMs } from "./limits.ts";
+import { type Notification, newNotification, tried } from "./notification.ts";
 import type { Delivery, Outcome, Sender, Senders } from "./sender.ts";
 
 export interface OutboxOptions {
@@ -18,6 +17,8 @@ export interface OutboxOptions {
   senders: Senders;
   /** The id of the silence that covers an event now. */
   silencedBy: (event: AlertEvent, nowMs: number) => string | undefined;
+  /** A message was given up: what people read of it, and what it told. */
+  onGivenUp: (message: string, notifications: readonly Notification[]) => void;
   metrics: Metrics;
   log: (level: "warn" | "error", message: string) => void;
 }
@@ -31,6 +32,7 @@ export class Outbox {
   /** Ids of those that have ended, the oldest first. */
   readonly #ended: string[] = [];
   readonly #outcomes: Counter;
+  readonly #givenUp: Counter;
   readonly #sending = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #isRunning = false;
@@ -44,6 +46,10 @@ export class Outbox {
     this.#outcomes = options.metrics.counter(
       "svc_notification_tries_total",
       "Tries to send messages, by outcome.",
+    );
+    this.#givenUp = options.metrics.counter(
+      "svc_notifications_given_up_total",
+      "Notifications that reached nobody and are tried no more.",
     );
     this.#readMetrics(options.metrics);
   }
@@ -188,8 +194,8 @@ export class Outbox {
     lane.isBusy = true;
     const sending = this.#sendNext(lane)
       .catch((error: unknown) => {
-        // What became of the message could not be stored: it is sent again, later.
-        lane.pausedUntilMs = this.#options.now() + groupWaitMs;
+        // Nothing could be stored: that is tried again before anything else is sent.
+        lane.pausedUntilMs = Math.max(lane.pausedUntilMs, this.#options.now() + storeWaitMs);
         this.#options.log(
           "error",
           `notifications: ${error instanceof Error ? error.message : String(error)}`,
@@ -204,13 +210,15 @@ export class Outbox {
   }
 
   async #sendNext(lane: Lane): Promise<void> {
+    if (lane.concluded !== undefined) await this.#conclude(lane, lane.concluded);
     const nowMs = this.#options.now();
     const due = lane.next(nowMs);
     const group = await this.#withoutNeedless(lane, due, nowMs);
     const first = group[0];
     if (first === undefined) return;
     const messageId = first.messageId ?? first.id;
-    if (group.length > 1 && first.messageId === null) {
+    // Whoever joins the group after a death in this try is another message, under another id.
+    if (isGrouped(first.action) && first.messageId === null) {
       await this.#update(
         lane,
         group.map((each) => ({ ...each, messageId })),
@@ -224,7 +232,12 @@ export class Outbox {
       nowMs,
     });
     this.#outcomes.add(1, { type: first.action.type, outcome: outcome.kind });
-    await this.#conclude(lane, group, messageId, outcome);
+    const endedMs = this.#options.now();
+    if (outcome.kind === "retry" && outcome.afterMs !== undefined)
+      lane.pausedUntilMs = endedMs + Math.min(outcome.afterMs, pauseMsMax);
+    const random = this.#options.random();
+    const notifications = group.map((each) => tried(each, messageId, outcome, endedMs, random));
+    await this.#conclude(lane, { messageId, notifications });
   }
 
   /** Leaves out, and ends, what is silenced by now, and the end of a fire that was never told of. */
@@ -247,7 +260,8 @@ export class Outbox {
       return silence === undefined ? undefined : `silenced by ${silence}`;
     }
     const fired = this.#firedBefore(notification);
-    const isUntold = fired?.status === "givenUp" || fired?.status === "skipped";
+    // Whoever was tried more often may have taken it although no answer came back.
+    const isUntold = fired?.status === "skipped" || (fired?.status === "givenUp" && fired.tries === 1);
     return isUntold ? "its fire was never told" : undefined;
   }
 
@@ -273,42 +287,18 @@ export class Outbox {
     }
   }
 
-  async #conclude(
-    lane: Lane,
-    group: readonly Notification[],
-    messageId: string,
-    outcome: Outcome,
-  ): Promise<void> {
-    const nowMs = this.#options.now();
-    const random = this.#options.random();
-    if (outcome.kind === "retry" && outcome.afterMs !== undefined)
-      lane.pausedUntilMs = nowMs + Math.min(outcome.afterMs, pauseMsMax);
-    const next = group.map((each): Notification => {
-      const tried = { ...each, tries: each.tries + 1, messageId };
-      if (outcome.kind === "delivered") {
-        return {
-          ...tried,
-          status: "delivered",
-          endedAtMs: nowMs,
-          problem: null,
-          receipt: outcome.receipt ?? null,
-        };
-      }
-      const problem = outcome.problem.slice(0, problemLengthMax).toWellFormed();
-      const delayMs =
-        outcome.kind === "final" ? undefined : retryDelayMs(tried.tries, outcome.afterMs, random);
-      if (delayMs === undefined) return { ...tried, status: "givenUp", endedAtMs: nowMs, problem };
-      return { ...tried, nextAtMs: nowMs + delayMs, problem };
-    });
-    await this.#update(lane, next);
-    const [first] = next;
+  /** What became of a message. Where it cannot be stored it is kept in mind, so that nobody is told twice. */
+  async #conclude(lane: Lane, { messageId, notifications }: NonNullable<Lane["concluded"]>): Promise<void> {
+    lane.concluded = { messageId, notifications };
+    await this.#update(lane, notifications);
+    lane.concluded = undefined;
+    const [first] = notifications;
     if (first!.status !== "givenUp") return;
-    const where = destinationName(first!.action);
-    const what = `${first!.event.type} of alert ${JSON.stringify(first!.event.alertName)}`;
-    this.#options.log(
-      "error",
-      `notification ${messageId} (${what}) to ${where} was given up: ${first!.problem}`,
-    );
+    const { action, event } = first!;
+    this.#givenUp.add(notifications.length, { type: action.type });
+    const what = `${event.type} of alert ${JSON.stringify(event.alertName)}`;
+    const message = `notification ${messageId} (${what}) to ${destinationName(action)} was given up: ${first!.problem}`;
+    this.#options.onGivenUp(message, notifications);
   }
 
   /** Stores, and only then believes. */
@@ -355,22 +345,6 @@ function notificationId(eventId: string, action: Action): string {
 /** Of what was made in the same moment the begin stands before the end. */
 function typeOrder({ event }: Notification): number {
   return event.type === "alertFired" ? 0 : 1;
-}
-
-function newNotification(id: string, event: AlertEvent, action: Action, nowMs: number): Notification {
-  return {
-    id,
-    action,
-    event,
-    createdAtMs: nowMs,
-    status: "waiting",
-    tries: 0,
-    nextAtMs: nowMs + (isGrouped(action) ? groupWaitMs : 0),
-    endedAtMs: null,
-    problem: null,
-    messageId: null,
-    receipt: null,
-  };
 }
 
 function change(notification: Notification): StateChange {

@@ -50,6 +50,7 @@ export class Searches {
   readonly #options: SearchOptions;
   readonly #queries: Counter;
   readonly #seconds: Histogram;
+  readonly #ending = new AbortController();
   #inFlight = 0;
 
   constructor(options: SearchOptions) {
@@ -59,6 +60,11 @@ export class Searches {
     this.#seconds = metrics.histogram("svc_query_seconds", "Duration of searches.", secondsBounds);
     const inFlight = () => this.#inFlight;
     metrics.read("gauge", "svc_queries_in_flight", "Searches running or being read.", inFlight);
+  }
+
+  /** The server is stopping: searches that run are given up, what is stored meanwhile ends as it would. */
+  end(): void {
+    this.#ending.abort(new Refusal(503, "the server is stopping", { headers: { "Retry-After": "5" } }));
   }
 
   route<Query>(kind: SearchKind<Query>): Route {
@@ -104,13 +110,13 @@ export class Searches {
     try {
       const { deadlineMs, memoryBytes } = this.#options;
       const store = this.#options.storeFor(caller);
-      const limits = { deadlineMs, memoryBytes, abort };
+      const limits = { deadlineMs, memoryBytes, abort: AbortSignal.any([abort, this.#ending.signal]) };
       const reply = await this.#timed(() => kind.answer(store, query, limits));
       return { ...reply, onEnd };
     } catch (error) {
       onEnd();
       if (error instanceof QueryError) throw new Refusal(400, error.message);
-      throw error;
+      throw this.#ending.signal.aborted ? (this.#ending.signal.reason as Refusal) : error;
     }
   }
 

@@ -233,3 +233,52 @@ test("evaluations are explained", async () => {
     ],
   });
 });
+
+test("of alerts that ask the same, only those to which something happens are stored anew", async () => {
+  const world = await worldWith(alertOf("quiet", "q", [ruleOf({ above: 100 })]), alertOf("loud", "q"));
+  fill(world, "q", "x", [1, 1, 1, 9, 9, 9]);
+  await world.runUntil(startMs + minute + judged);
+  const stored = () => Object.fromEntries(world.state.list("alert-states"));
+  const before = stored();
+  await world.runUntil(startMs + 6 * minute + judged);
+  const after = stored();
+  expect(after.quiet).toEqual(before.quiet);
+  expect(after.loud).not.toEqual(before.loud);
+  expect(world.evaluator.stateOf("quiet")!.details.throughMs).toBe(startMs + 6 * minute);
+  expect(world.state.list("alert-windows")).toHaveLength(1);
+  expect(world.evaluator.evaluations("quiet")[0]!.instances[0]!.points.at(-1)).toEqual([
+    startMs + 5 * minute,
+    9,
+  ]);
+});
+
+test("a state of version 1 is taken up where it was, one of a later version is refused", async () => {
+  const world = await worldWith(alertOf("a", "q"));
+  fill(world, "q", "x", [9, 9, 9, 1]);
+  await world.runUntil(startMs + minute + judged);
+  const [[, state]] = world.state.list("alert-states") as unknown as [[string, Record<string, unknown>]];
+  const { version: _, window: __, ...first } = state;
+  const old = { ...first, throughMs: startMs + minute, windowBuckets: 3, buckets: [] };
+  await world.state.write([
+    { table: "alert-states", id: "a", value: old as never },
+    { table: "alert-windows", id: world.state.list("alert-windows")[0]![0], value: undefined },
+  ]);
+  world.open();
+  await world.evaluator.upsert(alertOf("a", "q"));
+  await world.evaluator.begin();
+  await world.runUntil(startMs + 4 * minute + judged);
+  expect(world.told()).toEqual(["fired x", "resolved x recovered"]);
+  await world.state.write([{ table: "alert-states", id: "a", value: { ...old, version: 3 } as never }]);
+  expect(() => world.open()).toThrow('the state of alert "a" has version 3, not 2');
+});
+
+test("a query that hangs holds no stop up", async () => {
+  const world = new World(startMs);
+  const evaluator = world.open({ query: () => new Promise(() => undefined) });
+  await evaluator.upsert(alertOf("a", "q"));
+  await evaluator.begin();
+  evaluator.run();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await evaluator.close();
+  expect(world.logged).toEqual([]);
+});

@@ -24,6 +24,7 @@ const shared = { state, now: () => clock.nowMs, metrics, silencedBy: () => undef
 const outbox = new Outbox({
   ...shared,
   random: Math.random,
+  onGivenUp: () => undefined,
   senders: { webhook, slack: unused, email: unused, pagerDuty: unused },
 });
 const evaluator = new Evaluator({

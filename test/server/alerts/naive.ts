@@ -1,7 +1,5 @@
 /** Alerts judged the slow way: every bucket from the whole of the past, one plain rule after the other. */
 import type { Alert, EvaluationRule, MissingDatapointBehavior } from "../../../server/alerts/alert.ts";
-import { bucketMsOf, windowBuckets } from "../../../server/alerts/alert.ts";
-import { instanceKey } from "../../../server/alerts/alert-state.ts";
 
 export type Cell = number | null;
 
@@ -75,12 +73,13 @@ export function naiveFires(
   endMs: number,
   isLost: (ms: number) => boolean,
 ) {
-  const bucketMs = bucketMsOf(alert);
+  const bucketMs = alert.timeseries.expression.svcQLTimeseries.bucketSize * 1000;
+  const window = Math.max(...alert.timeseries.evaluationRules.map((rule) => windowOf(rule).n)) + 2;
   const fires: Told[] = [];
   const states = new Map<string, { state: string; fire: Told | null }>();
   let cells: (number | null)[] = [];
   let lastDataMs: number | null = null;
-  for (let atMs = firstMs - windowBuckets(alert) * bucketMs; atMs < endMs; atMs += bucketMs) {
+  for (let atMs = firstMs - window * bucketMs; atMs < endMs; atMs += bucketMs) {
     if (isLost(atMs)) continue;
     const value = series.valueAt(atMs);
     cells.push(value);
@@ -93,7 +92,7 @@ export function naiveFires(
       if (state === "firing" && fire === null) {
         fire = {
           rule: rule.name,
-          instance: instanceKey(series.labels),
+          instance: JSON.stringify(series.labels),
           firedAtMs: atMs + bucketMs,
           resolvedAtMs: null,
           reason: null,

@@ -4,7 +4,7 @@ import type { ReadSeries } from "../../../server/alerts/advance.ts";
 import type { Alert, EvaluationRule } from "../../../server/alerts/alert.ts";
 import { type AskedSeries, Evaluator, type EvaluatorOptions } from "../../../server/alerts/evaluator.ts";
 import { Metrics } from "../../../server/metrics.ts";
-import { MemoryState } from "./memory-state.ts";
+import { Disk } from "./disk.ts";
 
 interface Point {
   value: number;
@@ -21,7 +21,7 @@ export const delayMs = 30_000;
 
 export class World {
   nowMs: number;
-  readonly state = new MemoryState();
+  readonly state = new Disk().open();
   /** By query. */
   readonly series = new Map<string, WorldSeries[]>();
   /** Queries that fail just now. */

@@ -5,7 +5,7 @@ import { Metrics } from "../../../server/metrics.ts";
 import { retryDelaysMs } from "../../../server/notify/limits.ts";
 import { Outbox } from "../../../server/notify/outbox.ts";
 import type { Delivery, Outcome } from "../../../server/notify/sender.ts";
-import { MemoryState } from "../alerts/memory-state.ts";
+import { Disk } from "../alerts/disk.ts";
 import { fired, hook, mail, resolved } from "./events.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -13,7 +13,8 @@ const isSoak = process.env.SVC_SOAK === "1";
 
 class Post {
   nowMs = 1_000_000_000_000;
-  readonly state = new MemoryState();
+  readonly disk = new Disk();
+  state = this.disk.open();
   readonly sent: { id: string; to: string; type: string; names: string[]; atMs: number }[] = [];
   readonly logged: string[] = [];
   readonly silenced = new Set<string>();
@@ -21,7 +22,9 @@ class Post {
   outbox: Outbox = this.open();
 
   open(): Outbox {
+    const { state } = this;
     const send = async (delivery: Delivery) => {
+      if (!state.isAlive) return new Promise<never>(() => undefined);
       const { id, action, events } = delivery;
       const names = events.map(({ labels }) => labels["service.name"]!);
       this.sent.push({ id, to: receiver(action), type: events[0]!.type, names, atMs: this.nowMs });
@@ -34,6 +37,7 @@ class Post {
       senders: { slack: send, email: send, pagerDuty: send, webhook: send },
       silencedBy: ({ labels }) => (this.silenced.has(labels["service.name"]!) ? "silence-1" : undefined),
       metrics: new Metrics(),
+      onGivenUp: (message) => this.logged.push(`error ${message}`),
       log: (level, message) => this.logged.push(`${level} ${message}`),
     });
     return this.outbox;
@@ -227,13 +231,13 @@ async function liveAndDie(random: Random): Promise<void> {
     if (random.oneIn(2)) await post.put({ event: resolved(name), actions: [action] });
     expected.push(name);
     if (random.oneIn(3))
-      post.state.nextWrite = random.pick(["refused", "dies before", "dies after"] as const);
+      post.state.next = { fate: random.pick(["refused", "dies before", "dies after"] as const), others: 0 };
     const died = post.state.died.then(() => true);
     if (await Promise.race([died, post.pass(random.below(20_000)).then(() => false)])) {
-      post.state.restart();
+      post.state = post.disk.open();
       post.open();
     }
-    post.state.nextWrite = "stored";
+    post.state.next = null;
   }
   post.answer = () => ({ kind: "delivered" });
   await post.pass(2 * day);

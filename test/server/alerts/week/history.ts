@@ -1,0 +1,177 @@
+/** Goes through what was done in the week, and asks the model what should have come of it. */
+import type { Alert } from "../../../../server/alerts/alert.ts";
+import { ModelAlert, type Surroundings } from "./model.ts";
+import { mayBeSilenced, minute, type Step } from "./plan.ts";
+import type { WeekPoints } from "./series.ts";
+import { ModelWindow } from "./window.ts";
+
+/** A key for labels: they are few and stand in one order here. */
+export function labelsKey(labels: Readonly<Record<string, string>>): string {
+  return JSON.stringify(labels);
+}
+
+export class ModelWeek {
+  /** Also those that have gone. */
+  readonly all: ModelAlert[] = [];
+  readonly #points: WeekPoints;
+  readonly #behindMs: ReadonlyMap<string, number>;
+  readonly #alerts = new Map<string, ModelAlert>();
+  /** By what is asked. */
+  readonly #windows = new Map<string, ModelWindow>();
+  readonly #configured = new Map<string, Alert>();
+  readonly #failing = new Set<string>();
+  readonly #silences = new Set<string>();
+  readonly #gaps: [fromMs: number, toMs: number][] = [];
+  #nowMs: number;
+  #isUp = true;
+  /** The last time at which the server could say that it was alive; null: just now. */
+  #silentSinceMs: number | null = null;
+  #diskIsFull = false;
+  /** Until then the clock was before: what was due is not due again. */
+  #seenMs = Number.NEGATIVE_INFINITY;
+
+  constructor(points: WeekPoints, behindMs: ReadonlyMap<string, number>, beginMs: number) {
+    this.#points = points;
+    this.#behindMs = behindMs;
+    this.#nowMs = beginMs;
+  }
+
+  get(id: string): ModelAlert {
+    return this.#alerts.get(id)!;
+  }
+
+  advance({ atMs, deed }: Step): void {
+    this.#pass(atMs);
+    switch (deed.do) {
+      case "save":
+        this.#configured.set(deed.alert.metadata.id, deed.alert);
+        if (this.#isUp) this.#adopt(deed.alert);
+        break;
+      case "remove":
+        this.#configured.delete(deed.id);
+        if (this.#isUp) this.#drop(deed.id);
+        break;
+      case "fail":
+        this.#failing.add(deed.query);
+        break;
+      case "mend queries":
+        this.#failing.clear();
+        break;
+      case "fill the disk":
+        this.#diskIsFull = true;
+        if (this.#isUp) this.#silentSinceMs = this.#nowMs;
+        break;
+      case "free the disk":
+        this.#diskIsFull = false;
+        if (this.#isUp) this.#silentSinceMs = null;
+        break;
+      case "silence":
+        this.#silences.add(deed.name);
+        break;
+      case "unsilence":
+        this.#silences.delete(deed.name);
+        break;
+      case "stop":
+      case "kill":
+        this.#isUp = false;
+        this.#silentSinceMs ??= this.#nowMs;
+        break;
+      case "start":
+        this.#start();
+        break;
+      case "set the clock":
+        this.#setClock(deed.toMs);
+    }
+  }
+
+  #start(): void {
+    this.#gaps.push([this.#silentSinceMs!, this.#nowMs]);
+    this.#silentSinceMs = null;
+    this.#isUp = true;
+    this.#seenMs = this.#nowMs;
+    for (const id of this.#alerts.keys()) if (!this.#configured.has(id)) this.#drop(id);
+    for (const alert of this.#configured.values()) this.#take(alert);
+    this.#evaluateAll();
+  }
+
+  /** Forward it is as though the server had been away; back, by little, the time is lived again and nothing is due; by much, all begins anew. */
+  #setClock(toMs: number): void {
+    const fromMs = this.#nowMs;
+    this.#nowMs = toMs;
+    if (toMs - fromMs > minute) this.#gaps.push([fromMs, toMs]);
+    this.#seenMs = fromMs - toMs < 10 * minute ? Math.max(fromMs, toMs) : toMs;
+    if (toMs > fromMs || this.#seenMs === toMs) this.#evaluateAll();
+  }
+
+  #adopt(alert: Alert): void {
+    // Whoever asks the same is looked at, too.
+    const key = keyOf(this.#take(alert));
+    this.#evaluate(this.#groups().get(key)!);
+  }
+
+  #take(alert: Alert): ModelAlert {
+    const { id } = alert.metadata;
+    let taken = this.#alerts.get(id);
+    if (taken === undefined) {
+      taken = new ModelAlert(alert);
+      this.#alerts.set(id, taken);
+      this.all.push(taken);
+    } else taken.save(alert, this.#nowMs);
+    return taken;
+  }
+
+  #drop(id: string): void {
+    this.#alerts.get(id)!.end("deleted", this.#nowMs);
+    this.#alerts.delete(id);
+  }
+
+  /** Every minute each query is asked once. */
+  #pass(untilMs: number): void {
+    const firstMs = Math.floor(this.#nowMs / minute) * minute - minute;
+    for (let gridMs = firstMs; this.#isUp && gridMs < untilMs; gridMs += minute) {
+      for (const alerts of this.#groups().values()) {
+        const dueMs = gridMs + this.#behindMs.get(alerts[0]!.query)!;
+        if (dueMs > Math.max(this.#nowMs, this.#seenMs) && dueMs < untilMs) this.#evaluate(alerts, dueMs);
+      }
+    }
+    this.#nowMs = untilMs;
+  }
+
+  #evaluateAll(): void {
+    for (const alerts of this.#groups().values()) this.#evaluate(alerts);
+  }
+
+  /** Alerts that ask the same; a window that nobody looks at any more is gone. */
+  #groups(): Map<string, ModelAlert[]> {
+    const groups = Map.groupBy(this.#alerts.values(), keyOf);
+    for (const key of this.#windows.keys()) if (!groups.has(key)) this.#windows.delete(key);
+    return groups;
+  }
+
+  #evaluate(alerts: readonly ModelAlert[], nowMs = this.#nowMs): void {
+    const [{ query }] = alerts as [ModelAlert];
+    const key = keyOf(alerts[0]!);
+    const window = this.#windows.get(key) ?? new ModelWindow();
+    this.#windows.set(key, window);
+    const around: Surroundings = {
+      nowMs,
+      behindMs: this.#behindMs.get(query)!,
+      series: this.#points.of.get(query)!.map((series) => ({
+        labels: labelsKey(series.labels),
+        valueAt: (bucketMs) => this.#points.seenAt(series, bucketMs, nowMs),
+      })),
+      isPlain: query.startsWith("plain"),
+      isLost: (ms, widthMs) => this.#gaps.some(([from, to]) => from < ms + widthMs && to > ms),
+      isSilenced: (alert, labels) =>
+        mayBeSilenced(alert.alert.metadata.id) &&
+        [...this.#silences].some((name) => labels === labelsKey({ name })),
+      queryFails: this.#failing.has(query),
+      diskIsFull: this.#diskIsFull,
+    };
+    window.evaluate(alerts, around);
+  }
+}
+
+function keyOf({ query, bucketSize }: ModelAlert): string {
+  return `${bucketSize} ${query}`;
+}

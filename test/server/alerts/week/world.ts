@@ -1,0 +1,286 @@
+/** Lives through a plan in virtual time: the real evaluator and outbox, over points, a disk and receivers that do as they are told. */
+import { vi } from "vitest";
+import type { Action, AlertEvent } from "../../../../server/alert-event.ts";
+import type { ReadSeries } from "../../../../server/alerts/advance.ts";
+import type { Alert } from "../../../../server/alerts/alert.ts";
+import { type AskedSeries, Evaluator } from "../../../../server/alerts/evaluator.ts";
+import { Metrics } from "../../../../server/metrics.ts";
+import { Outbox, type OutboxOptions } from "../../../../server/notify/outbox.ts";
+import type { Delivery, Outcome } from "../../../../server/notify/sender.ts";
+import { Disk, type Process } from "../disk.ts";
+import { type Deed, type Mood, mayBeSilenced, minute, type Step, second, weekStartMs } from "./plan.ts";
+import type { WeekPoints } from "./series.ts";
+
+const delayMs = 30 * second;
+
+/** What reached a receiver. */
+export interface Receipt {
+  to: string;
+  id: string;
+  events: readonly AlertEvent[];
+}
+
+/** What could be seen of an alert from outside. */
+export interface Sight {
+  atMs: number;
+  /** Deeds that were done before. */
+  after: number;
+  alerts: Map<string, { state: string; hasError: boolean; history: ReturnType<Evaluator["history"]> }>;
+}
+
+export class WeekWorld {
+  nowMs = weekStartMs;
+  readonly disk = new Disk();
+  /** What was done, and when; a death in a write stands where it came. */
+  readonly journal: Step[] = [];
+  readonly receipts: Receipt[] = [];
+  /** What was given up, as it was said. */
+  readonly givenUp: { to: string; event: AlertEvent }[] = [];
+  readonly sights: Sight[] = [];
+  /** By the fire's id, as it was seen last. */
+  readonly fires = new Map<string, ReturnType<Evaluator["fires"]>[number]>();
+  readonly alerts = new Map<string, Alert>();
+  /** How long after the end of a bucket each query is asked for it, as it was seen in the first minutes. */
+  readonly behindMs = new Map<string, number>();
+  readonly #points: WeekPoints;
+  readonly #failing = new Map<string, "error" | "hang">();
+  readonly #silences = new Set<string>();
+  readonly #moods = new Map<string, Mood>();
+  readonly #everMade = new Set<string>();
+  #process: Process | null = null;
+  #evaluator!: Evaluator;
+  #outbox!: Outbox;
+
+  constructor(points: WeekPoints) {
+    this.#points = points;
+  }
+
+  async live(steps: readonly Step[]): Promise<void> {
+    await this.#start();
+    for (const { atMs, deed } of steps) {
+      await this.#runUntil(atMs);
+      await this.#do(deed);
+    }
+  }
+
+  /** Until nothing waits to be sent any more. */
+  async drain(): Promise<void> {
+    while (this.#outbox.nextDueMs() < Number.POSITIVE_INFINITY) {
+      this.#pass(Math.max(1, this.#outbox.nextDueMs() - this.nowMs));
+      void this.#outbox.sendDue();
+      await this.#settle();
+    }
+  }
+
+  notifications(): ReturnType<Outbox["list"]> {
+    return this.#outbox.list();
+  }
+
+  async #do(deed: Deed): Promise<void> {
+    // One that was to die in a write, and wrote too little.
+    if (deed.do === "start" && this.#process !== null) this.#die();
+    if (deed.do !== "kill in a write") this.journal.push({ atMs: this.nowMs, deed });
+    switch (deed.do) {
+      case "save":
+        this.alerts.set(deed.alert.metadata.id, deed.alert);
+        this.#everMade.add(deed.alert.metadata.id);
+        if (this.#process !== null) await this.#evaluator.upsert(deed.alert);
+        break;
+      case "remove":
+        this.alerts.delete(deed.id);
+        if (this.#process !== null) await this.#evaluator.remove(deed.id);
+        break;
+      case "fail":
+        this.#failing.set(deed.query, deed.how);
+        break;
+      case "mend queries":
+        this.#failing.clear();
+        break;
+      case "fill the disk":
+      case "free the disk":
+        this.disk.isFull = deed.do === "fill the disk";
+        break;
+      case "silence":
+        this.#silences.add(deed.name);
+        break;
+      case "unsilence":
+        this.#silences.delete(deed.name);
+        break;
+      case "spoil":
+        this.#moods.set(deed.receiver, deed.mood);
+        break;
+      case "mend receivers":
+        this.#moods.clear();
+        break;
+      case "kill in a write":
+        this.#process!.next = { fate: deed.fate, others: deed.others };
+        break;
+      case "set the clock":
+        this.nowMs = deed.toMs;
+        break;
+      case "look":
+        this.#look();
+        break;
+      default:
+        await this.#stopOrStart(deed.do);
+    }
+    await this.#tick();
+  }
+
+  async #stopOrStart(what: "stop" | "kill" | "start"): Promise<void> {
+    if (what === "start") {
+      await this.#start();
+      return;
+    }
+    this.#seeFires();
+    if (what === "stop") await this.#evaluator.close();
+    this.#process!.kill();
+    this.#process = null;
+  }
+
+  async #start(): Promise<void> {
+    const state = this.disk.open();
+    this.#process = state;
+    const metrics = new Metrics();
+    const log = () => undefined;
+    const now = () => this.nowMs;
+    const silencedBy = ({ alertId, labels }: Pick<AlertEvent, "alertId" | "labels">) =>
+      mayBeSilenced(alertId) ? [...this.#silences].find((name) => labels.name === name) : undefined;
+    const send = (delivery: Delivery) => this.#receive(state, delivery);
+    const senders = { webhook: send, slack: send, email: send, pagerDuty: send };
+    const onGivenUp: OutboxOptions["onGivenUp"] = (_, notifications) => {
+      for (const { action, event } of notifications) this.givenUp.push({ to: nameOf(action), event });
+    };
+    this.#outbox = new Outbox({
+      state,
+      now,
+      random: () => 0.5,
+      senders,
+      silencedBy,
+      onGivenUp,
+      metrics,
+      log,
+    });
+    this.#evaluator = new Evaluator({
+      ...{ state, now, metrics, log, silencedBy, delayMs, outbox: this.#outbox },
+      query: (asked) => this.#answer(asked),
+      shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query }),
+    });
+    for (const alert of this.alerts.values()) await this.#evaluator.upsert(alert);
+    await this.#evaluator.begin();
+  }
+
+  async #runUntil(atMs: number): Promise<void> {
+    while (this.nowMs < atMs) {
+      this.#pass(Math.max(1, Math.min(atMs, this.#nextMs()) - this.nowMs));
+      await this.#tick();
+    }
+  }
+
+  /** Signs of life every few seconds, and every time at which something is due, whether or not the evaluator says so. */
+  #nextMs(): number {
+    let nextMs = this.nowMs + 5 * second;
+    for (const behindMs of this.behindMs.values()) {
+      const dueMs = Math.floor((this.nowMs - behindMs) / minute + 1) * minute + behindMs;
+      nextMs = Math.min(nextMs, dueMs);
+    }
+    if (this.#process === null) return nextMs;
+    for (const dueMs of [this.#evaluator.nextDueMs(), this.#outbox.nextDueMs()]) {
+      if (dueMs > this.nowMs) nextMs = Math.min(nextMs, dueMs);
+    }
+    return nextMs;
+  }
+
+  #pass(ms: number): void {
+    this.nowMs += ms;
+    vi.advanceTimersByTime(ms);
+  }
+
+  async #tick(): Promise<void> {
+    for (let rounds = 0; rounds < 3 && this.#process !== null; rounds++) {
+      void this.#evaluator.evaluateDue();
+      void this.#outbox.sendDue();
+      await this.#settle();
+      if (!this.#process.isAlive) this.#die();
+      else if (this.#evaluator.nextDueMs() > this.nowMs && this.#outbox.nextDueMs() > this.nowMs) break;
+    }
+  }
+
+  /** All that follows from what is done now, except what waits for time to pass. */
+  async #settle(): Promise<void> {
+    for (let i = 0; i < 2; i++) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #die(): void {
+    this.journal.push({ atMs: this.nowMs, deed: { do: "kill" } });
+    this.#process!.kill();
+    this.#process = null;
+  }
+
+  #answer(asked: AskedSeries): Promise<readonly ReadSeries[]> {
+    const { query, startMs, endMs, bucketSeconds } = asked;
+    this.#calibrate(asked);
+    const how = this.#failing.get(query);
+    if (how === "hang") return new Promise(() => undefined);
+    if (how === "error") return Promise.reject(new Error("the store is on fire"));
+    const found: ReadSeries[] = [];
+    for (const series of this.#points.of.get(query)!) {
+      const points: [number, number][] = [];
+      for (let bucketMs = startMs; bucketMs <= endMs; bucketMs += bucketSeconds * second) {
+        const value = this.#points.seenAt(series, bucketMs, this.nowMs);
+        if (value !== null) points.push([bucketMs, value]);
+      }
+      if (points.length > 0) found.push({ labels: series.labels, points });
+    }
+    return Promise.resolve(found);
+  }
+
+  /** The first time that a query is asked at a pace of the evaluator's own, i.e. not at once when an alert was saved. */
+  #calibrate({ query, endMs }: AskedSeries): void {
+    const agoMs = this.nowMs - Math.floor((endMs + 1) / minute) * minute;
+    if (!this.behindMs.has(query) && agoMs < 50 * second) this.behindMs.set(query, agoMs);
+  }
+
+  async #receive(process: Process, { id, action, events }: Delivery): Promise<Outcome> {
+    const to = nameOf(action);
+    if (!process.isAlive) return new Promise(() => undefined);
+    if (to === "slack #gone") return { kind: "final", problem: "channel_not_found" };
+    const mood = this.#moods.get(to);
+    if (mood === "answers 500") return { kind: "retry", problem: "it answered 500" };
+    if (mood === "asks for a pause") return { kind: "retry", problem: "429", afterMs: minute };
+    if (mood === "resets") throw new Error("ECONNRESET");
+    if (mood === "hangs") return new Promise(() => undefined);
+    this.receipts.push({ to, id, events });
+    if (mood === "loses the answer") throw new Error("socket hang up");
+    return { kind: "delivered" };
+  }
+
+  #look(): void {
+    const alerts: Sight["alerts"] = new Map();
+    for (const id of this.alerts.keys()) {
+      const { state, error } = this.#evaluator.stateOf(id)!;
+      alerts.set(id, { state, hasError: error !== null, history: this.#evaluator.history(id) });
+    }
+    this.sights.push({ atMs: this.nowMs, after: this.journal.length, alerts });
+    this.#seeFires();
+  }
+
+  #seeFires(): void {
+    for (const id of this.#everMade) {
+      for (const fire of this.#evaluator.fires(id)) this.fires.set(fire.id, fire);
+    }
+  }
+}
+
+export function nameOf(action: Action): string {
+  switch (action.type) {
+    case "slack":
+      return `slack ${action.slackDestination.channel}`;
+    case "email":
+      return `email ${action.emailDestination.emails.join(" ")}`;
+    case "pagerDuty":
+      return `pagerDuty ${action.pagerDutyDestination.serviceName}`;
+    case "webhook":
+      return `webhook ${action.webhookDestination.uuid}`;
+  }
+}
