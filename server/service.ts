@@ -17,7 +17,9 @@ import { isLoopbackName } from "./http/access.ts";
 import { healthRoutes } from "./http/health.ts";
 import { openHttp } from "./http/server.ts";
 import type { ListenAddress } from "./http/sockets.ts";
+import type { SenderLimits } from "./ingest/allowance.ts";
 import { elasticsearchRoutes } from "./ingest/elasticsearch/routes.ts";
+import type { EntrySettings } from "./ingest/entry.ts";
 import { Intake } from "./ingest/intake.ts";
 import { lokiRoutes } from "./ingest/loki/routes.ts";
 import { otlpRoutes } from "./ingest/otlp/routes.ts";
@@ -56,6 +58,10 @@ export interface ServiceSettings {
   ingestThreads?: number;
   /** Messages of logs that are JSON objects become attributes, unless the sender says otherwise. */
   flattensJson?: boolean;
+  /** Which rows are taken, and what becomes of those that are too large. */
+  entry?: EntrySettings;
+  /** What a token may send that says nothing else. */
+  senderLimits?: SenderLimits;
   /** Where syslog is taken, over TCP and UDP; undefined takes none. */
   syslogAddress?: ListenAddress;
   queryDeadlineMs: number;
@@ -150,14 +156,6 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   readStoreMetrics(metrics, store, state);
   const tokens = new Tokens(state, now);
   const adminToken = await ensureAdminToken(tokens, settings.dataDir, now());
-  const { ingestThreads, flattensJson = false } = settings;
-  const intake = new Intake({
-    store,
-    metrics,
-    now,
-    flattensJson,
-    ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),
-  });
   const control = openControl({
     state,
     tokens,
@@ -166,6 +164,7 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     now,
     log: (message) => settings.log("error", message),
   });
+  const intake = openIntake(settings, { store, metrics, tokens, control });
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
   const storeFor = (caller: Caller) => control.storeFor(store, caller);
   const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
@@ -205,6 +204,23 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     await intake.close();
     throw error;
   }
+}
+
+function openIntake(
+  { ingestThreads, flattensJson = false, entry = {}, senderLimits }: ServiceSettings,
+  { store, metrics, tokens, control }: { store: Store; metrics: Metrics; tokens: Tokens; control: Control },
+): Intake {
+  const { rowsPerSecond = null, bytesPerSecond = null } = senderLimits ?? {};
+  return new Intake({
+    store,
+    metrics,
+    now: Date.now,
+    flattensJson,
+    entry,
+    rules: () => control.collections.ingestionRules.list(),
+    limitsOf: (sender) => ({ rowsPerSecond, bytesPerSecond, ...tokens.boundsOf(sender) }),
+    ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),
+  });
 }
 
 function openAlerting(

@@ -3,6 +3,7 @@
 import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Service } from "../service.ts";
+import { entryFlags, entrySettings } from "./entry-flags.ts";
 import type { Command, Settings } from "./flag.ts";
 import { anyText, one, onOrOff } from "./flag.ts";
 import { notifyFlags, notifySettings } from "./notify-flags.ts";
@@ -82,6 +83,7 @@ const flags = {
     defaultSays: "none is taken",
     parse: one(parseHostPort),
   },
+  ...entryFlags,
   ...notifyFlags,
   config: configFlag,
 } as const;
@@ -128,6 +130,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     queryMemoryBytes: settings["query-memory"],
     flattensJson: settings["flatten-json"],
     ...(syslog === null ? {} : { syslogAddress: syslog }),
+    ...entrySettings(settings),
     notify: notifySettings(settings),
     ...(retention === null ? {} : { retentionAgeMs: retention }),
     ...(retentionBytes === null ? {} : { retentionBytes }),

@@ -5,6 +5,7 @@ import * as z from "zod";
 import { listedMax } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { fixed, longText, nameText } from "../shape.ts";
+import { ruleSignals } from "./access-rule.ts";
 import { sentId } from "./resource-id.ts";
 
 const expression = fixed({
@@ -15,10 +16,8 @@ const expression = fixed({
 });
 
 const exclusion = fixed({
-  signals: z
-    .array(z.enum(["logs", "traces"]))
-    .min(1)
-    .max(2),
+  /** A custom resource names logs and traces alone. */
+  signals: z.array(z.enum(ruleSignals)).min(1).max(ruleSignals.length),
   action: z.literal("Exclude"),
   /** Left out: everything of these signals. */
   match: fixed({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
@@ -27,7 +26,7 @@ const exclusion = fixed({
 export const ingestionRuleShape = fixed({
   id: sentId.optional(),
   displayName: nameText.optional(),
-  /** Left out: every cluster. */
+  /** The name of an environment, whose rows it is for; left out: every one. */
   cluster: nameText.optional(),
   rules: z.array(exclusion).min(1).max(listedMax),
 }).meta({ id: "IngestionRule" });
