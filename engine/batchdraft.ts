@@ -131,10 +131,13 @@ export class BatchDraft {
 
   /** Takes a row, or returns why it cannot be stored. The ranges are changed where the draft's terms ask for it. */
   add(row: RowRanges): string | undefined {
-    return this.#add(row, this.#source);
+    this.#gate ??= this.#newGate();
+    return this.#add(row, this.#source, this.#gate);
   }
 
   addLogRow(row: LogRow): string | undefined {
+    // Numbers keys by way of the scratch, so before the row is written there.
+    this.#gate ??= this.#newGate();
     const day = dayOf(row.timeNs);
     const timeNs = timeInDay(row.timeNs, day);
     const ranges = this.#scratchRow;
@@ -156,7 +159,7 @@ export class BatchDraft {
       ranges.addAttribute(this.#keys.codeOf(scratch.source, at, keyTo), keyTo, valueTo);
       at = valueTo;
     }
-    return this.#add(ranges, scratch.source);
+    return this.#add(ranges, scratch.source, this.#gate);
   }
 
   finish(): EncodedBatch {
@@ -166,14 +169,17 @@ export class BatchDraft {
     return { signal: this.#signal, bytes: writeBatch(images), rows: this.#rows };
   }
 
-  #add(row: RowRanges, source: ByteSource): string | undefined {
-    this.#gate ??= new RowGate(this.#terms, (key) => this.addKeyText(key));
-    this.#gate.clearStamped(row, source.bytes);
+  #newGate(): RowGate {
+    return new RowGate(this.#terms, (key) => this.addKeyText(key));
+  }
+
+  #add(row: RowRanges, source: ByteSource, gate: RowGate): string | undefined {
+    gate.clearStamped(row, source.bytes);
     const reason = this.#refusal(row);
     if (reason !== undefined) return reason;
     const uncutBytes = row.messageTo - row.messageFrom;
     this.#cut(row, source.bytes);
-    const excluded = this.#gate.exclusionOf(row, source);
+    const excluded = gate.exclusionOf(row, source);
     if (excluded >= 0) {
       this.tally.excluded[excluded]!++;
       return undefined;
@@ -217,8 +223,8 @@ export class BatchDraft {
   #stampsIn(draft: ChunkDraft): DayDraft["stamps"] {
     return Object.entries(this.#terms.stamps ?? {}).map(([key, text]) => {
       const column = attributeOf(draft, key);
-      const to = this.#scratch.write(text, 0);
-      return { column, code: column.values.codeOf(this.#scratch.source, 0, to) };
+      const source = byteSource(Buffer.from(text, "utf8"));
+      return { column, code: column.values.codeOf(source, 0, source.bytes.length) };
     });
   }
 
