@@ -1,7 +1,6 @@
 /** What `svc serve` can be told of rows on their way in: how many, how large, how old. */
 
-import type { SenderLimits } from "../ingest/allowance.ts";
-import type { EntrySettings } from "../ingest/entry.ts";
+import type { EntrySettings, SenderLimits } from "../entry-settings.ts";
 import type { Settings } from "./flag.ts";
 import { one } from "./flag.ts";
 import { parseAge, parseInteger, parseSize, UsageError } from "./units.ts";

@@ -15,7 +15,7 @@ export type Group = z.infer<typeof groupShape>;
 
 const listOf = <S extends z.ZodType>(of: S) => z.array(of).min(1).max(listedMax);
 
-export const ruleSignals = ["logs", "metrics", "traces", "profiles", "kubernetesResources"] as const;
+const ruleSignals = ["logs", "metrics", "traces", "profiles", "kubernetesResources"] as const;
 export type RuleSignal = (typeof ruleSignals)[number];
 
 const telemetryGrant = fixed({

@@ -1,11 +1,10 @@
 /** Ingestion rules: telemetry that does not leave its cluster (interface specification, section 2.5). */
 
-import { RE2JS } from "re2js";
 import * as z from "zod";
+import { excludableSignals, patternProblem } from "../exclusion.ts";
 import { listedMax } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { fixed, longText, nameText } from "../shape.ts";
-import { ruleSignals } from "./access-rule.ts";
 import { sentId } from "./resource-id.ts";
 
 const expression = fixed({
@@ -17,7 +16,7 @@ const expression = fixed({
 
 const exclusion = fixed({
   /** A custom resource names logs and traces alone. */
-  signals: z.array(z.enum(ruleSignals)).min(1).max(ruleSignals.length),
+  signals: z.array(z.enum(excludableSignals)).min(1).max(excludableSignals.length),
   action: z.literal("Exclude"),
   /** Left out: everything of these signals. */
   match: fixed({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
@@ -46,10 +45,7 @@ export function checkIngestionRule({ rules }: IngestionRule, path: string): void
 }
 
 function checkPattern(pattern: string, where: string): void {
-  try {
-    RE2JS.compile(pattern);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Refusal(400, `${where} must be a regular expression in RE2 syntax: ${reason}`);
-  }
+  const problem = patternProblem(pattern);
+  if (problem === undefined) return;
+  throw new Refusal(400, `${where} must be a regular expression in RE2 syntax: ${problem}`);
 }

@@ -1,13 +1,8 @@
 /** How much each sender may send a second: token buckets that may go into debt, so that a body of any size passes some time. */
 
+import type { SenderLimits } from "../entry-settings.ts";
 import { allowanceBurstSeconds, allowancesMax } from "../limits.ts";
 import { Refusal } from "../route.ts";
-
-/** Null is no bound. */
-export interface SenderLimits {
-  rowsPerSecond: number | null;
-  bytesPerSecond: number | null;
-}
 
 export interface Load {
   rows: number;

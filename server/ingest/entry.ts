@@ -1,6 +1,7 @@
 /** On which terms bodies are taken: what is configured for all, the sender's environment, the ingestion rules. */
 
 import type { EntryTally, EntryTerms, Signal } from "../../engine/index.ts";
+import type { EntrySettings } from "../entry-settings.ts";
 import {
   type CompiledExclusion,
   compileExclusions,
@@ -8,22 +9,9 @@ import {
   type ExclusionRule,
   environmentKeys,
   settledExclusions,
-} from "./exclusion.ts";
+} from "../exclusion.ts";
 import type { BodyTask } from "./protocol.ts";
 import { type SharedJson, sharedReader } from "./shared-json.ts";
-
-export interface EntrySettings {
-  /** Rows further behind the clock are refused; without it those before 1970 alone. */
-  acceptPastMs?: number | undefined;
-  /** Rows further ahead of the clock are refused; without it those more than a day ahead. */
-  acceptFutureMs?: number | undefined;
-  /** Rows further off the clock are counted. */
-  clockSkewMs?: number | undefined;
-  /** Bytes of a row; without it the engine's caps count alone. */
-  rowBytesMax?: number | undefined;
-  /** Messages of logs that are too long are cut. */
-  cutsLargeRows?: boolean | undefined;
-}
 
 export interface BodyEntry {
   settings: EntrySettings;

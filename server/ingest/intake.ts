@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Tinypool } from "tinypool";
 import type { AppendResult, Signal, Store } from "../../engine/index.ts";
+import type { EntrySettings, SenderLimits } from "../entry-settings.ts";
 import {
   contentKeyAgeMs,
   decodeGroupBodies,
@@ -15,8 +16,7 @@ import {
 import type { Metrics } from "../metrics.ts";
 import { Refusal, tryLater } from "../route.ts";
 import type { Encoding } from "../unpack.ts";
-import { Allowances, type Load, type SenderLimits } from "./allowance.ts";
-import type { EntrySettings } from "./entry.ts";
+import { Allowances, type Load } from "./allowance.ts";
 import { IntakeCounts } from "./intake-counts.ts";
 import { Families } from "./prometheus/families.ts";
 import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./protocol.ts";

@@ -1,4 +1,4 @@
-import type { ExclusionRule } from "./exclusion.ts";
+import type { ExclusionRule } from "../exclusion.ts";
 import { type SharedJson, sharedJson } from "./shared-json.ts";
 
 /** Rules by id; one that does not change stays the same object. */

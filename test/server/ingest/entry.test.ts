@@ -1,8 +1,8 @@
 /** Rows that are too large or too far off the clock: what is taken, cut, refused and counted. */
 
 import { describe, expect, test } from "vitest";
+import type { EntrySettings } from "../../../server/entry-settings.ts";
 import { decodeBody } from "../../../server/index.ts";
-import type { EntrySettings } from "../../../server/ingest/entry.ts";
 import { Families } from "../../../server/ingest/prometheus/families.ts";
 import { sharedJson } from "../../../server/ingest/shared-json.ts";
 import { oneOf, randomOf } from "../control/random.ts";

@@ -3,17 +3,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { type EncodedBatch, type FoundRow, openStore } from "../../../engine/index.ts";
-import { CensusKeeper } from "../../../engine/metrics/census.ts";
-import { type DecodedBody, decodeBody } from "../../../server/index.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type EncodedBatch, type FoundRow, openStore, type Store } from "../../../engine/index.ts";
 import {
   compileExclusions,
   type ExcludableSignal,
   type ExclusionRule,
   excludableSignals,
   excludedBy,
-} from "../../../server/ingest/exclusion.ts";
+} from "../../../server/exclusion.ts";
+import { type DecodedBody, decodeBody } from "../../../server/index.ts";
 import { Families } from "../../../server/ingest/prometheus/families.ts";
 import { sharedJson } from "../../../server/ingest/shared-json.ts";
 import { oneOf, type Random, randomOf } from "../control/random.ts";
@@ -47,7 +46,16 @@ interface Sent {
   rows: SentRow[];
 }
 
-const census = new CensusKeeper(100_000, arrivalMs).tables(arrivalMs);
+let dir: string;
+let store: Store;
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "svc-rules-"));
+  store = await openStore({ dir, threads: 1 });
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(dir, { recursive: true, force: true });
+});
 
 const excludableOf = (form: BodyForm): ExcludableSignal =>
   form.signal === "kubernetes_resources" ? "kubernetesResources" : form.signal;
@@ -55,7 +63,10 @@ const excludableOf = (form: BodyForm): ExcludableSignal =>
 /** `sent` null takes the rows as they come. */
 function decoded(form: BodyForm, rows: readonly SentRow[], sent: Sent | null): DecodedBody & { ok: true } {
   const result = decodeBody({
-    what: form.signal === "metrics" ? { signal: "metrics", census } : { signal: form.signal },
+    what:
+      form.signal === "metrics"
+        ? { signal: "metrics", census: store.seriesCensus() }
+        : { signal: form.signal },
     format: form.format,
     body: new Uint8Array(form.body(rows)),
     encoding: "identity",
@@ -140,8 +151,6 @@ describe(`through every protocol (SVC_SEED=${seed})`, () => {
 
   test("samples of metrics", async () => {
     const random = randomOf(seed);
-    const dir = mkdtempSync(join(tmpdir(), "svc-rules-"));
-    const store = await openStore({ dir, threads: 1 });
     const own = ["environment", "k8s.cluster.name"];
     const keys = ["n", ...own, ...own.map((key) => `attributes.${key}`)];
     const expected = new Map(keys.map((key) => [key, new Map<string, number>()]));
@@ -173,7 +182,5 @@ describe(`through every protocol (SVC_SEED=${seed})`, () => {
       expect(counts, key).toEqual(expected.get(key));
     }
     expect(expected.get("n")!.size).toBeGreaterThan(0);
-    await store.close();
-    rmSync(dir, { recursive: true, force: true });
   });
 });

@@ -19,7 +19,7 @@ export interface SentRow {
   attributes: Record<string, string>;
 }
 
-export type BodySignal = "logs" | "traces" | "profiles" | "kubernetes_resources" | "metrics";
+type BodySignal = "logs" | "traces" | "profiles" | "kubernetes_resources" | "metrics";
 
 export interface BodyForm {
   signal: BodySignal;

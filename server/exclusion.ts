@@ -5,7 +5,7 @@
 
 import { RE2JS } from "re2js";
 
-export const excludableSignals = ["logs", "traces", "metrics", "profiles", "kubernetesResources"] as const;
+export const excludableSignals = ["logs", "metrics", "traces", "profiles", "kubernetesResources"] as const;
 export type ExcludableSignal = (typeof excludableSignals)[number];
 
 export interface ExclusionRule {
@@ -20,7 +20,7 @@ export interface ExclusionRule {
   }[];
 }
 
-export interface MatchExpression {
+interface MatchExpression {
   key: string;
   /** `RegexIn`: RE2 syntax, found anywhere in the text. */
   operator: "In" | "RegexIn";
@@ -29,7 +29,7 @@ export interface MatchExpression {
 }
 
 /** Where a row has the text that an expression is about. */
-export type TextField = { kind: "level" | "message" | "name" } | { kind: "attribute"; key: string };
+type TextField = { kind: "level" | "message" | "name" } | { kind: "attribute"; key: string };
 
 /** Expressions of one rule that must all hold. */
 export interface CompiledExclusion {
@@ -38,7 +38,7 @@ export interface CompiledExclusion {
   tests: readonly CompiledTest[];
 }
 
-export interface CompiledTest {
+interface CompiledTest {
   field: TextField;
   matches(text: string): boolean;
 }
@@ -133,4 +133,14 @@ function fieldOf(key: string, signal: ExcludableSignal): TextField {
   if (hasBody && (key === "message" || key === "body")) return { kind: "message" };
   if (signal === "metrics" && key === "__name__") return { kind: "name" };
   return { kind: "attribute", key };
+}
+
+/** Why a pattern is not RE2 syntax, or undefined. */
+export function patternProblem(pattern: string): string | undefined {
+  try {
+    RE2JS.compile(pattern);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
