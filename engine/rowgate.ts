@@ -66,10 +66,20 @@ function hasKey({ attributes, keys }: RowRanges, key: number): boolean {
   return false;
 }
 
-/** The last attribute takes its place. */
+/** The last attribute takes its place, of the row's own or of the shared ones. */
 function removeAttribute(row: RowRanges, place: number): void {
-  const last = --row.attributes;
-  row.keys[place] = row.keys[last]!;
-  row.from[place] = row.from[last]!;
-  row.to[place] = row.to[last]!;
+  let hole = place;
+  if (row.sharedBy !== 0 && place < row.sharedFrom) {
+    row.sharedFrom--;
+    moveAttribute(row, row.sharedFrom, hole);
+    hole = row.sharedFrom;
+  }
+  row.attributes--;
+  moveAttribute(row, row.attributes, hole);
+}
+
+function moveAttribute({ keys, from, to }: RowRanges, place: number, hole: number): void {
+  keys[hole] = keys[place]!;
+  from[hole] = from[place]!;
+  to[hole] = to[place]!;
 }

@@ -6,6 +6,7 @@ import type { Service } from "../service.ts";
 import { entryFlags, entrySettings } from "./entry-flags.ts";
 import type { Command, Settings } from "./flag.ts";
 import { anyText, one, onOrOff } from "./flag.ts";
+import { identityFlags, identitySettings } from "./identity-flags.ts";
 import { notifyFlags, notifySettings } from "./notify-flags.ts";
 import { configFlag, dataFlag } from "./shared-flags.ts";
 import { parseAge, parseHostPort, parseInteger, parseSize, UsageError } from "./units.ts";
@@ -84,7 +85,14 @@ const flags = {
     parse: one(parseHostPort),
   },
   ...entryFlags,
+  ...identityFlags,
   ...notifyFlags,
+  "notify-restored": {
+    value: null,
+    help: "sends notifications from a data folder that svc restore made; it need be told once",
+    default: "false",
+    parse: one(onOrOff),
+  },
   config: configFlag,
 } as const;
 
@@ -131,7 +139,9 @@ function serviceSettings(settings: Settings<typeof flags>) {
     flattensJson: settings["flatten-json"],
     ...(syslog === null ? {} : { syslogAddress: syslog }),
     ...entrySettings(settings),
+    ...identitySettings(settings),
     notify: notifySettings(settings),
+    notifiesRestored: settings["notify-restored"],
     ...(retention === null ? {} : { retentionAgeMs: retention }),
     ...(retentionBytes === null ? {} : { retentionBytes }),
     ...(columnCacheBytes === null ? {} : { columnCacheBytes }),
