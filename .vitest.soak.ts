@@ -8,6 +8,7 @@ export default defineConfig({
       "test/durability/**/*.test.ts",
       "test/server/control/{api,members}.test.ts",
       "test/server/{alerts,notify}/*.test.ts",
+      "test/server/ingest/exclusion.test.ts",
       "test/server/{killed-server,mutated-bodies}.test.ts",
     ],
     pool: "forks",
