@@ -9,6 +9,7 @@ export default defineConfig({
       "test/server/control/{api,managed-matrix,members}.test.ts",
       "test/server/refusal-timing.test.ts",
       "test/server/{alerts,notify}/*.test.ts",
+      "test/server/ingest/exclusion.test.ts",
       "test/server/{killed-server,mutated-bodies}.test.ts",
     ],
     pool: "forks",

@@ -3,15 +3,16 @@ import { type EncodedBatch, writeBatch } from "./batch.ts";
 import { buildChunks } from "./build.ts";
 import { dayOf, timeInDay } from "./day.ts";
 import { type AttributeDraft, attributeOf, type ChunkDraft, clearDraft, emptyDraft } from "./draft.ts";
+import { EntryClock, EntryTally, type EntryTerms } from "./entry.ts";
 import {
   attributeKeyBytesMax,
   attributesPerRowMax,
   attributeValueBytesMax,
-  futureNsMax,
   levelBytesMax,
   messageBytesMax,
 } from "./limits.ts";
 import type { LogRow, RefusedRow } from "./row.ts";
+import { RowGate } from "./rowgate.ts";
 import type { RowSignal } from "./signal.ts";
 import { grown } from "./text.ts";
 import { type ByteSource, byteSource, TextTable } from "./texttable.ts";
@@ -69,18 +70,23 @@ interface DayDraft {
   day: number;
   draft: ChunkDraft;
   columns: (AttributeDraft | undefined)[];
+  /** Where each row has what it is stamped with. */
+  stamps: readonly { column: AttributeDraft; code: number }[];
 }
 
 /**
  * Gathers rows and encodes them to one batch: pure computation, fit for a worker thread. What it is given as bytes must be
- * UTF-8. `nowMs` is the clock that "a day ahead" is measured by.
+ * UTF-8.
  */
 export class BatchDraft {
+  readonly tally: EntryTally;
   readonly #signal: RowSignal;
+  readonly #terms: EntryTerms;
+  readonly #clock: EntryClock;
   readonly #keys = new TextTable();
   readonly #days = new Map<number, DayDraft>();
-  readonly #secondsMax: number;
-  readonly #nanosMax: number;
+  /** Made with the first row: readers give their own keys the first numbers. */
+  #gate: RowGate | undefined;
   readonly #scratch = new Scratch();
   readonly #scratchRow = new RowRanges();
   #source: ByteSource = byteSource(new Uint8Array(0));
@@ -88,11 +94,11 @@ export class BatchDraft {
   #rows = 0;
   #hasLongKey = false;
 
-  constructor(signal: RowSignal, options: { nowMs: number }) {
+  constructor(signal: RowSignal, terms: EntryTerms) {
     this.#signal = signal;
-    const timeNsMax = BigInt(Math.trunc(options.nowMs)) * 1_000_000n + futureNsMax;
-    this.#secondsMax = Number(timeNsMax / 1_000_000_000n);
-    this.#nanosMax = Number(timeNsMax % 1_000_000_000n);
+    this.#terms = terms;
+    this.tally = new EntryTally(terms);
+    this.#clock = new EntryClock(terms, this.tally);
   }
 
   /** Distinct attribute keys that were numbered up to now. */
@@ -137,12 +143,15 @@ export class BatchDraft {
     return this.#keys.textOf(key);
   }
 
-  /** Takes a row, or returns why it cannot be stored. */
+  /** Takes a row, or returns why it cannot be stored. The ranges are changed where the draft's terms ask for it. */
   add(row: RowRanges): string | undefined {
-    return this.#add(row, this.#source);
+    this.#gate ??= this.#newGate();
+    return this.#add(row, this.#source, this.#gate);
   }
 
   addLogRow(row: LogRow): string | undefined {
+    // Numbers keys by way of the scratch, so before the row is written there.
+    this.#gate ??= this.#newGate();
     const day = dayOf(row.timeNs);
     const timeNs = timeInDay(row.timeNs, day);
     const ranges = this.#scratchRow;
@@ -164,7 +173,7 @@ export class BatchDraft {
       ranges.addAttribute(this.#numberOf(scratch.source, at, keyTo), keyTo, valueTo);
       at = valueTo;
     }
-    return this.#add(ranges, scratch.source);
+    return this.#add(ranges, scratch.source, this.#gate);
   }
 
   finish(): EncodedBatch {
@@ -182,11 +191,24 @@ export class BatchDraft {
     return this.#keys.codeOf(source, from, to);
   }
 
-  #add(row: RowRanges, source: ByteSource): string | undefined {
+  #newGate(): RowGate {
+    return new RowGate(this.#terms, (key) => this.addKeyText(key));
+  }
+
+  #add(row: RowRanges, source: ByteSource, gate: RowGate): string | undefined {
+    gate.clearStamped(row, source.bytes);
     const reason = this.#refusal(row);
     if (reason !== undefined) return reason;
+    const uncutBytes = row.messageTo - row.messageFrom;
+    this.#cut(row, source.bytes);
+    const excluded = gate.exclusionOf(row, source);
+    if (excluded >= 0) {
+      this.tally.excluded[excluded]!++;
+      return undefined;
+    }
+    this.#clock.note(row.seconds, row.nanos);
     const day = Math.floor(row.seconds / daySeconds);
-    const { draft, columns } = this.#dayDraft(day);
+    const { draft, columns, stamps } = this.#dayDraft(day);
     draft.timeNs.push((row.seconds - day * daySeconds) * 1e9 + row.nanos);
     draft.arrival.push(this.#rows++);
     draft.level.push(draft.rows, draft.level.values.codeOf(source, row.levelFrom, row.levelTo));
@@ -206,6 +228,8 @@ export class BatchDraft {
       }
       column.push(draft.rows, column.sharedCode);
     }
+    for (const { column, code } of stamps) column.push(draft.rows, code);
+    if (row.messageTo - row.messageFrom < uncutBytes) this.#markCut(draft, uncutBytes);
     draft.rows++;
     return undefined;
   }
@@ -214,8 +238,9 @@ export class BatchDraft {
     if (this.#newest?.day === day) return this.#newest;
     let found = this.#days.get(day);
     if (found === undefined) {
-      found = { day, draft: spareDraft ?? emptyDraft(), columns: [] };
+      const draft = spareDraft ?? emptyDraft();
       spareDraft = undefined;
+      found = { day, draft, columns: [], stamps: this.#stampsIn(draft) };
       this.#days.set(day, found);
     }
     this.#newest = found;
@@ -228,15 +253,18 @@ export class BatchDraft {
     return column;
   }
 
+  #stampsIn(draft: ChunkDraft): DayDraft["stamps"] {
+    return Object.entries(this.#terms.stamps ?? {}).map(([key, text]) => {
+      const column = attributeOf(draft, key);
+      const source = byteSource(Buffer.from(text, "utf8"));
+      return { column, code: column.values.codeOf(source, 0, source.bytes.length) };
+    });
+  }
+
   /** Why a row cannot be stored, or undefined. */
   #refusal(row: RowRanges): string | undefined {
-    if (row.seconds < 0) return "the time is before 1970-01-01, the earliest that can be stored";
-    if (row.seconds > this.#secondsMax || (row.seconds === this.#secondsMax && row.nanos > this.#nanosMax)) {
-      return "the time is more than a day ahead of the server's clock";
-    }
-    if (row.messageTo - row.messageFrom > messageBytesMax) {
-      return `the message is longer than ${messageBytesMax} bytes`;
-    }
+    const reason = this.#clock.refusal(row.seconds, row.nanos);
+    if (reason !== undefined) return reason;
     if (row.levelTo - row.levelFrom > levelBytesMax) return `log_level is longer than ${levelBytesMax} bytes`;
     for (let i = 0; i < row.attributes; i++) {
       if (i === attributesPerRowMax) return `more than ${attributesPerRowMax} attributes`;
@@ -248,7 +276,47 @@ export class BatchDraft {
         return `attribute "${this.#keys.textOf(key)}" is longer than ${attributeValueBytesMax} bytes`;
       }
     }
-    return undefined;
+    return this.#sizeRefusal(row);
+  }
+
+  #sizeRefusal(row: RowRanges): string | undefined {
+    const messageBytes = row.messageTo - row.messageFrom;
+    const room = this.#messageRoom(row);
+    if (messageBytes <= room || (this.#cutMark !== undefined && room > 0)) return undefined;
+    this.tally.refusedLarge++;
+    return messageBytes > messageBytesMax
+      ? `the message is longer than ${messageBytesMax} bytes`
+      : `the row is longer than ${this.#terms.rowBytesMax} bytes`;
+  }
+
+  /** Bytes that the message may have beside the rest of the row; below 0 where the rest is too long by itself. */
+  #messageRoom(row: RowRanges): number {
+    const { rowBytesMax } = this.#terms;
+    if (rowBytesMax === undefined) return messageBytesMax;
+    let rest = row.levelTo - row.levelFrom;
+    for (let i = 0; i < row.attributes; i++) {
+      rest += this.#keys.lengthOf(row.keys[i]!) + row.to[i]! - row.from[i]!;
+    }
+    return Math.min(messageBytesMax, rowBytesMax - rest);
+  }
+
+  get #cutMark(): string | undefined {
+    return this.#signal === "logs" ? this.#terms.cutMark : undefined;
+  }
+
+  /** Shortens a message for which there is no room, at the end of a character. */
+  #cut(row: RowRanges, bytes: Buffer): void {
+    if (this.#cutMark === undefined) return;
+    const room = this.#messageRoom(row);
+    if (row.messageTo - row.messageFrom <= room) return;
+    let to = row.messageFrom + room;
+    while (to > row.messageFrom && (bytes[to]! & 0xc0) === 0x80) to--;
+    row.messageTo = to;
+  }
+
+  #markCut(draft: ChunkDraft, uncutBytes: number): void {
+    this.tally.cut++;
+    attributeOf(draft, this.#cutMark!).pushText(draft.rows, String(uncutBytes));
   }
 }
 
@@ -282,14 +350,14 @@ const shortLength = 48;
 
 /**
  * Encodes rows to one batch: pure computation, fit for a worker thread. Rows outside the bounds of time or size are
- * refused with the reason, the rest is taken. `nowMs` is the clock that "a day ahead" is measured by.
+ * refused with the reason, the rest is taken.
  */
 export function encodeBatch(
   signal: RowSignal,
   rows: readonly LogRow[],
-  options: { nowMs: number },
+  terms: EntryTerms,
 ): EncodedBatch & { refused: RefusedRow[] } {
-  const draft = new BatchDraft(signal, options);
+  const draft = new BatchDraft(signal, terms);
   const refused: RefusedRow[] = [];
   for (const [index, row] of rows.entries()) {
     const reason = draft.addLogRow(row);

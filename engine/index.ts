@@ -8,6 +8,8 @@ export { BatchDraft, encodeBatch, RowRanges } from "./batchdraft.ts";
 export type { DamageReport } from "./damage.ts";
 export type { QueryLimits, RowQuery, SearchResult } from "./dispatch.ts";
 export type { FieldCounts, FieldsQuery } from "./dispatchfields.ts";
+export type { EntryTally, EntryTerms } from "./entry.ts";
+export type { Exclusion, TextField, TextTest } from "./exclusion.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./filter.ts";
 export { type ColumnInventory, type SignalInventory, storeInventory } from "./inventory.ts";

@@ -74,6 +74,8 @@ export const keysMax = 1_000_000;
 
 /** Rows stamped later than this ahead of the clock are refused: they would sit on top of every search for days. */
 export const futureNsMax = 86_400_000_000_000n;
+/** Rows are asked to be no further off the clock than this, a hundred years: what is stored has a time within a Date's range. */
+export const clockMsMax = 100 * 365 * 86_400_000;
 
 /** Environments that one thread keeps mapped. */
 export const openPartitionsMax = 32;

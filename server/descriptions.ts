@@ -26,6 +26,7 @@ const logEntry = z
 const taken = z.strictObject({
   accepted: z.int(),
   refused: z.int(),
+  dropped: z.int().optional(),
   errors: z.array(z.strictObject({ line: z.int(), reason: z.string() })),
   duplicate: z.boolean(),
 });

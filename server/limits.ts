@@ -64,6 +64,11 @@ export const idempotencyKeyLengthMax = 256;
 /** Attributes of one row at which flattening is given up; the engine's own cap is lower and gives the better reason. */
 export const flatKeysMax = 10_000;
 
+/** A sender's bound on rows and bytes holds on average over so many seconds: agents send what gathered during an outage at once. */
+export const allowanceBurstSeconds = 10;
+/** Senders whose rate is remembered, about 300 bytes each. */
+export const allowancesMax = 20_000;
+
 /** Largest time that a JavaScript Date can hold; requests name no later one. */
 export const timeMsMax = 8_640_000_000_000_000;
 

@@ -12,6 +12,7 @@ import { backupRoute } from "./backup-route.ts";
 import { adminTokenFile, ensureAdminToken } from "./control/admin-token.ts";
 import { type Control, openControl } from "./control/control.ts";
 import { Tokens } from "./control/tokens.ts";
+import type { EntrySettings, SenderLimits } from "./entry-settings.ts";
 import { type AccessRules, isLoopbackName } from "./http/access.ts";
 import { healthRoutes } from "./http/health.ts";
 import { openHttp } from "./http/server.ts";
@@ -56,6 +57,10 @@ export interface ServiceSettings {
   ingestThreads?: number;
   /** Messages of logs that are JSON objects become attributes, unless the sender says otherwise. */
   flattensJson?: boolean;
+  /** Which rows are taken, and what becomes of those that are too large. */
+  entry?: EntrySettings;
+  /** What a token may send that says nothing else. */
+  senderLimits?: SenderLimits;
   /** Where syslog is taken, over TCP and UDP; undefined takes none. */
   syslogAddress?: ListenAddress;
   /** Whose users may ask with its tokens; without it only bearers of the server's own tokens may. */
@@ -170,14 +175,6 @@ async function serve(settings: ServiceSettings, store: Store, state: StoredState
   readStoreMetrics(metrics, store, state);
   const tokens = new Tokens(state, now);
   const adminToken = await ensureAdminToken(tokens, settings.dataDir, now());
-  const { ingestThreads, flattensJson = false } = settings;
-  const intake = new Intake({
-    store,
-    metrics,
-    now,
-    flattensJson,
-    ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),
-  });
   const control = openControl({
     state,
     tokens,
@@ -186,6 +183,7 @@ async function serve(settings: ServiceSettings, store: Store, state: StoredState
     now,
     log: (message) => settings.log("error", message),
   });
+  const intake = openIntake(settings, { store, metrics, tokens, control });
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
   const storeFor = (caller: Caller) => control.storeFor(store, caller);
   const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
@@ -229,6 +227,23 @@ async function serve(settings: ServiceSettings, store: Store, state: StoredState
     await intake.close();
     throw error;
   }
+}
+
+function openIntake(
+  { ingestThreads, flattensJson = false, entry = {}, senderLimits }: ServiceSettings,
+  { store, metrics, tokens, control }: { store: Store; metrics: Metrics; tokens: Tokens; control: Control },
+): Intake {
+  const { rowsPerSecond = null, bytesPerSecond = null } = senderLimits ?? {};
+  return new Intake({
+    store,
+    metrics,
+    now: Date.now,
+    flattensJson,
+    entry,
+    rules: () => control.collections.ingestionRules.list(),
+    limitsOf: (sender) => ({ rowsPerSecond, bytesPerSecond, ...tokens.boundsOf(sender) }),
+    ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),
+  });
 }
 
 /** The server that a backup was made of may still be telling what this one would tell. */

@@ -2,9 +2,9 @@
 import { type EncodedBatch, writeBatch } from "../batch.ts";
 import { Scratch } from "../batchdraft.ts";
 import { dayOf, timeInDay } from "../day.ts";
+import { EntryClock, EntryTally, type EntryTerms } from "../entry.ts";
 import {
   attributeKeyBytesMax,
-  futureNsMax,
   labelsPerSeriesMax,
   metricNameBytesMax,
   seriesBytesMax,
@@ -19,6 +19,7 @@ import type { SeriesCensus } from "./census.ts";
 import { IdentityWriter, type LabelRanges, orderLabels } from "./identity.ts";
 import type { MetricType, Sample } from "./sample.ts";
 import { SampleColumns } from "./samples.ts";
+import { SeriesGate } from "./seriesgate.ts";
 import { SeriesTable } from "./seriestable.ts";
 
 const daySeconds = 86_400;
@@ -65,9 +66,7 @@ export class SeriesRanges implements LabelRanges {
   }
 }
 
-export interface SampleDraftOptions {
-  /** The clock that "a day ahead" is measured by. */
-  nowMs: number;
+export interface SampleDraftOptions extends EntryTerms {
   /** Series that the store has; without it none is refused for being one too many. */
   census?: SeriesCensus | undefined;
 }
@@ -77,16 +76,17 @@ export interface SampleDraftOptions {
  * bytes must be UTF-8.
  */
 export class SampleDraft {
+  readonly tally: EntryTally;
   readonly #table = new SeriesTable();
-  /** Why series take no samples; a refused series has the number -2 less the place of its reason. */
-  readonly #reasons: string[] = [];
+  /** Why series take no samples, or which exclusion leaves them out; such a series has the number -2 less the place of its reason. */
+  readonly #reasons: (string | number)[] = [];
   /** Bytes that stood for a series before, and its number. */
   readonly #aliases = new TextTable();
   #seriesOfAlias = new Int32Array(64);
   readonly #days = new Map<number, SampleColumns>();
   readonly #census: SeriesCensus | undefined;
-  readonly #secondsMax: number;
-  readonly #nanosMax: number;
+  readonly #clock: EntryClock;
+  readonly #gate: SeriesGate;
   readonly #identity = new IdentityWriter();
   readonly #scratch = new Scratch();
   readonly #scratchSeries = new SeriesRanges();
@@ -94,11 +94,11 @@ export class SampleDraft {
   #newest: { day: number; samples: SampleColumns } | undefined;
   #rows = 0;
 
-  constructor({ nowMs, census }: SampleDraftOptions) {
+  constructor({ census, ...terms }: SampleDraftOptions) {
     this.#census = census;
-    const timeNsMax = BigInt(Math.trunc(nowMs)) * 1_000_000n + futureNsMax;
-    this.#secondsMax = Number(timeNsMax / 1_000_000_000n);
-    this.#nanosMax = Number(timeNsMax % 1_000_000_000n);
+    this.tally = new EntryTally(terms);
+    this.#clock = new EntryClock(terms, this.tally);
+    this.#gate = new SeriesGate(terms, new SeriesRanges());
   }
 
   /** Samples taken up to now. */
@@ -127,15 +127,22 @@ export class SampleDraft {
     this.#seriesOfAlias[alias] = series;
   }
 
-  /** The number of a series. One that cannot be stored has a negative number: `add` says why its samples are refused. */
+  /** The number of a series. One that is not to be stored has a negative number: `add` says what becomes of its samples. */
   addSeries(series: SeriesRanges): number {
     return this.#addSeries(series, this.#source);
   }
 
   /** Takes a sample (whole seconds since the epoch, and nanoseconds of the second), or returns why it cannot be stored. */
   add(series: number, seconds: number, nanos: number, value: number): string | undefined {
-    const reason = series < 0 ? this.#reasons[-2 - series]! : this.#timeRefusal(seconds, nanos);
-    if (reason !== undefined) return reason;
+    const reason = series < 0 ? this.#reasons[-2 - series]! : undefined;
+    if (typeof reason === "string") return reason;
+    const refusal = this.#clock.refusal(seconds, nanos);
+    if (refusal !== undefined) return refusal;
+    if (reason !== undefined) {
+      this.tally.excluded[reason]!++;
+      return undefined;
+    }
+    this.#clock.note(seconds, nanos);
     const day = Math.floor(seconds / daySeconds);
     this.#dayOf(day).push(series, (seconds - day * daySeconds) * 1e9 + nanos, value);
     this.#rows++;
@@ -177,7 +184,8 @@ export class SampleDraft {
     return { signal: "metrics", bytes: writeBatch(images), rows: this.#rows };
   }
 
-  #addSeries(series: SeriesRanges, source: ByteSource): number {
+  #addSeries(given: SeriesRanges, givenSource: ByteSource): number {
+    const { series, source } = this.#gate.stamped(given, givenSource);
     const order = orderLabels(source, series);
     const identity = this.#identity;
     identity.clear();
@@ -188,14 +196,14 @@ export class SampleDraft {
     }
     const known = this.#table.identities.find(identity.source, 0, identity.length);
     const reason =
-      this.#unitRefusal(series) ?? (known < 0 ? this.#refusal(series, source, order) : undefined);
+      this.#unitRefusal(series) ?? (known < 0 ? this.#newRefusal(series, source, order) : undefined);
     if (reason !== undefined) return this.#refusedNumber(reason);
     const number = known < 0 ? this.#table.numberOf(identity.source, 0, identity.length) : known;
     this.#table.declare(number, series.type, source, series.unitFrom, series.unitTo);
     return number;
   }
 
-  #refusedNumber(reason: string): number {
+  #refusedNumber(reason: string | number): number {
     const known = this.#reasons.indexOf(reason);
     return -2 - (known < 0 ? this.#reasons.push(reason) - 1 : known);
   }
@@ -204,28 +212,35 @@ export class SampleDraft {
     return unitTo - unitFrom > unitBytesMax ? `the unit is longer than ${unitBytesMax} bytes` : undefined;
   }
 
-  /** Why samples of a new series cannot be stored, or undefined. */
+  /** Why samples of a new series are not stored, or undefined. */
+  #newRefusal(
+    series: SeriesRanges,
+    source: ByteSource,
+    order: readonly number[],
+  ): string | number | undefined {
+    const reason = this.#refusal(series, source, order);
+    if (reason !== undefined) return reason;
+    const { source: identity, length } = this.#identity;
+    const excluded = this.#gate.exclusionOf(series, source, order, { identity, length });
+    if (excluded >= 0) return excluded;
+    const { high, low } = hashWord(identity.bytes, 0, length);
+    return this.#census?.admit(high, low);
+  }
+
+  /** Why a series of that form cannot be stored, or undefined. */
   #refusal(series: SeriesRanges, { bytes }: ByteSource, order: readonly number[]): string | undefined {
-    const { source, length } = this.#identity;
+    const { length } = this.#identity;
     const nameBytes = series.nameTo - series.nameFrom;
     if (nameBytes === 0) return "the metric has no name";
     if (nameBytes > metricNameBytesMax) return `the metric's name is longer than ${metricNameBytesMax} bytes`;
-    if (order.length > labelsPerSeriesMax) return `more than ${labelsPerSeriesMax} labels`;
+    if (order.length > labelsPerSeriesMax + this.#gate.stampCount)
+      return `more than ${labelsPerSeriesMax} labels`;
     for (const label of order) {
       if (series.keyTo[label]! - series.keyFrom[label]! <= attributeKeyBytesMax) continue;
       const start = bytes.toString("utf8", series.keyFrom[label]!, series.keyFrom[label]! + 40);
       return `label "${start}…" has a key longer than ${attributeKeyBytesMax} bytes`;
     }
     if (length > seriesBytesMax) return `name and labels together are longer than ${seriesBytesMax} bytes`;
-    const { high, low } = hashWord(source.bytes, 0, length);
-    return this.#census?.admit(high, low);
-  }
-
-  #timeRefusal(seconds: number, nanos: number): string | undefined {
-    if (seconds < 0) return "the time is before 1970-01-01, the earliest that can be stored";
-    if (seconds > this.#secondsMax || (seconds === this.#secondsMax && nanos > this.#nanosMax)) {
-      return "the time is more than a day ahead of the server's clock";
-    }
     return undefined;
   }
 

@@ -3,6 +3,7 @@
 import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Service } from "../service.ts";
+import { entryFlags, entrySettings } from "./entry-flags.ts";
 import type { Command, Settings } from "./flag.ts";
 import { anyText, one, onOrOff } from "./flag.ts";
 import { identityFlags, identitySettings } from "./identity-flags.ts";
@@ -83,6 +84,7 @@ const flags = {
     defaultSays: "none is taken",
     parse: one(parseHostPort),
   },
+  ...entryFlags,
   ...identityFlags,
   ...notifyFlags,
   "notify-restored": {
@@ -136,6 +138,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     queryMemoryBytes: settings["query-memory"],
     flattensJson: settings["flatten-json"],
     ...(syslog === null ? {} : { syslogAddress: syslog }),
+    ...entrySettings(settings),
     ...identitySettings(settings),
     notify: notifySettings(settings),
     notifiesRestored: settings["notify-restored"],

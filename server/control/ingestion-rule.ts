@@ -1,7 +1,7 @@
 /** Ingestion rules: telemetry that does not leave its cluster (interface specification, section 2.5). */
 
-import { RE2JS } from "re2js";
 import * as z from "zod";
+import { excludableSignals, patternProblem } from "../exclusion.ts";
 import { listedMax } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { fixed, longText, nameText } from "../shape.ts";
@@ -15,10 +15,8 @@ const expression = fixed({
 });
 
 const exclusion = fixed({
-  signals: z
-    .array(z.enum(["logs", "traces"]))
-    .min(1)
-    .max(2),
+  /** A custom resource names logs and traces alone. */
+  signals: z.array(z.enum(excludableSignals)).min(1).max(excludableSignals.length),
   action: z.literal("Exclude"),
   /** Left out: everything of these signals. */
   match: fixed({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
@@ -27,7 +25,7 @@ const exclusion = fixed({
 export const ingestionRuleShape = fixed({
   id: sentId.optional(),
   displayName: nameText.optional(),
-  /** Left out: every cluster. */
+  /** The name of an environment, whose rows it is for; left out: every one. */
   cluster: nameText.optional(),
   rules: z.array(exclusion).min(1).max(listedMax),
 }).meta({ id: "IngestionRule" });
@@ -47,10 +45,7 @@ export function checkIngestionRule({ rules }: IngestionRule, path: string): void
 }
 
 function checkPattern(pattern: string, where: string): void {
-  try {
-    RE2JS.compile(pattern);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Refusal(400, `${where} must be a regular expression in RE2 syntax: ${reason}`);
-  }
+  const problem = patternProblem(pattern);
+  if (problem === undefined) return;
+  throw new Refusal(400, `${where} must be a regular expression in RE2 syntax: ${problem}`);
 }

@@ -4,14 +4,26 @@ import * as z from "zod";
 import { jsonBody, parseJsonBody } from "../json-body.ts";
 import { listedMax, timeMsMax } from "../limits.ts";
 import { purseOf, type RateBound } from "../rate-bound.ts";
-import type { Reply, Route, ServerRequest } from "../route.ts";
+import type { Reply, Role, Route, ServerRequest } from "../route.ts";
 import { jsonReply, Refusal, roles } from "../route.ts";
-import { checked, fixed, nameText } from "../shape.ts";
+import { checked, fixed, nameText, positive } from "../shape.ts";
 import type { Audit, AuditedChange } from "./audit.ts";
-import type { TokenRecord, Tokens } from "./tokens.ts";
+import {
+  type IngestBounds,
+  ingestBoundsOf,
+  type SentBounds,
+  type TokenRecord,
+  type Tokens,
+} from "./tokens.ts";
 
 const permission = "manage tokens";
 const deadlineMs = 10_000;
+
+/** What the bearer may send a second; null: without bound, left out: what the server says for all. */
+const ingestBounds = {
+  rowsPerSecond: positive.nullable().optional(),
+  bytesPerSecond: positive.nullable().optional(),
+};
 
 const changeable = {
   /** The role, where none is sent. */
@@ -22,6 +34,7 @@ const changeable = {
     .optional()
     .meta({ type: ["integer", "null"] }),
   groups: z.array(nameText).max(listedMax).optional(),
+  ...ingestBounds,
 };
 
 const newToken = fixed({
@@ -42,6 +55,7 @@ const token = z
     expiresAt: z.int().optional(),
     groups: z.array(z.string()).optional(),
     environment: z.string().optional(),
+    ...ingestBounds,
     lastUsedAt: z.int().optional(),
   })
   .meta({ id: "Token" });
@@ -138,6 +152,7 @@ async function create(edge: TokenEdge, request: ServerRequest): Promise<Reply> {
     name,
     role,
     expiresAtMs,
+    ...boundsOf(sent, role),
     ...(groups === undefined ? {} : { groups }),
     ...(environment === undefined ? {} : { environment }),
   };
@@ -145,6 +160,14 @@ async function create(edge: TokenEdge, request: ServerRequest): Promise<Reply> {
     audit.commit(changeOf("created", record, request), changes, write),
   );
   return jsonReply({ ...shownToken(minted.record, tokens), token: minted.token });
+}
+
+/** Throws Refusal 400 for a token that may not send rows. */
+function boundsOf(sent: IngestBounds, role: Role): SentBounds {
+  const bounds = ingestBoundsOf(sent);
+  const [given] = Object.keys(bounds);
+  if (given === undefined || role === "ingest" || role === "admin") return bounds;
+  throw new Refusal(400, `${given} is for tokens of role ingest or admin: others send no rows`);
 }
 
 /** Null where none was sent. Throws Refusal 400. */
@@ -165,9 +188,10 @@ async function change({ tokens, audit, rate, now }: TokenEdge, request: ServerRe
   const sent = checked(changedToken, parseJsonBody(request), "");
   const before = known(tokens, request);
   const { name = before.role, groups } = sent;
-  const { groups: _, ...kept } = before;
+  const { groups: _, rowsPerSecond: _rows, bytesPerSecond: _bytes, ...kept } = before;
   const expiresAtMs = expiryOf(sent.expiresAt, now());
-  const record = { ...kept, name, expiresAtMs, ...(groups === undefined ? {} : { groups }) };
+  const bounds = boundsOf(sent, before.role);
+  const record = { ...kept, name, expiresAtMs, ...bounds, ...(groups === undefined ? {} : { groups }) };
   await tokens.change(record, (changes, write) =>
     audit.commit(changeOf("updated", record, request), changes, write),
   );
@@ -211,6 +235,7 @@ function shownToken(record: TokenRecord, tokens: Tokens): z.infer<typeof token> 
     ...(expiresAtMs === null ? {} : { expiresAt: expiresAtMs }),
     ...(groups === undefined ? {} : { groups: [...groups] }),
     ...(environment === undefined ? {} : { environment }),
+    ...ingestBoundsOf(record),
     ...(usedAtMs === null ? {} : { lastUsedAt: usedAtMs }),
   };
 }

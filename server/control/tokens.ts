@@ -6,7 +6,7 @@ import type { Caller, Role } from "../route.ts";
 import { roles } from "../route.ts";
 
 /** What is stored of a token: enough to recognise it, not to use it. */
-export interface TokenRecord {
+export interface TokenRecord extends SentBounds {
   id: string;
   name: string;
   role: Role;
@@ -21,7 +21,26 @@ export interface TokenRecord {
   environment?: string;
 }
 
-export type NewToken = Pick<TokenRecord, "name" | "role" | "expiresAtMs" | "groups" | "environment">;
+/** How many rows and bytes the bearer may send a second; null: any number, absent: what the server says for all. */
+export interface IngestBounds {
+  rowsPerSecond?: number | null | undefined;
+  bytesPerSecond?: number | null | undefined;
+}
+
+/** Those that there are. */
+export function ingestBoundsOf({ rowsPerSecond, bytesPerSecond }: IngestBounds): SentBounds {
+  return {
+    ...(rowsPerSecond === undefined ? {} : { rowsPerSecond }),
+    ...(bytesPerSecond === undefined ? {} : { bytesPerSecond }),
+  };
+}
+
+export interface SentBounds {
+  rowsPerSecond?: number | null;
+  bytesPerSecond?: number | null;
+}
+
+export type NewToken = Omit<TokenRecord, "id" | "secretHash" | "createdAtMs">;
 
 /** Writes changes, all or none. */
 type Writing = (changes: readonly StateChange[]) => Promise<void>;
@@ -116,6 +135,11 @@ export class Tokens {
     const changed = [...this.#usedAtMs].filter(([id, ms]) => this.#state.get(usesTable, id) !== ms);
     if (changed.length === 0) return;
     await this.#state.write(changed.map(([id, value]) => ({ table: usesTable, id, value })));
+  }
+
+  /** What its bearer may send a second, as far as the token says. */
+  boundsOf(id: string): SentBounds {
+    return ingestBoundsOf(this.#records.get(id) ?? {});
   }
 
   get(id: string): TokenRecord | undefined {

@@ -4,18 +4,21 @@ import {
   BatchDraft,
   type CensusTables,
   type EncodedBatch,
+  type EntryTally,
   type LogRow,
   type RowSignal,
   SampleDraft,
   SeriesCensus,
 } from "../../engine/index.ts";
 import { ingestKeysMax } from "../limits.ts";
+import { termsOf } from "./entry.ts";
 import { flattenedRow, mayBeJson, rowOfRanges } from "./flat-message.ts";
 import { JsonLines } from "./json-lines.ts";
 import { RowProblem } from "./json-row.ts";
 import { LogForm } from "./log-form.ts";
 import { type ReadRow, readBodyRow, readLogRow } from "./log-row.ts";
 import { readMetricRow } from "./metric-row.ts";
+import type { BodyTask } from "./protocol.ts";
 import { SpanForm } from "./span-form.ts";
 import { readSpanRow } from "./span-row.ts";
 
@@ -25,13 +28,8 @@ export interface BatchReader {
   readonly untimed: number;
   /** Takes the row at [from, to); returns why it cannot be stored, if so. Throws RowProblem where it cannot be read. */
   take(from: number, to: number): string | undefined;
+  readonly tally: EntryTally;
   finish(): EncodedBatch;
-}
-
-export interface ReaderOptions {
-  arrivalMs: number;
-  /** Messages of logs that are JSON objects become attributes. */
-  flattensJson: boolean;
 }
 
 /** Of signals that are stored as rows. Escapes in strings are decoded in place: the body is not to be read again. */
@@ -45,10 +43,11 @@ export class RowReader implements BatchReader {
   #logs: LogForm | undefined;
   #untimed = 0;
 
-  constructor(signal: RowSignal, body: Buffer, { arrivalMs, flattensJson }: ReaderOptions) {
+  constructor(signal: RowSignal, body: Buffer, task: BodyTask) {
+    const { arrivalMs, flattensJson } = task;
     this.#flattensJson = flattensJson && signal === "logs";
     this.#body = body;
-    this.#draft = new BatchDraft(signal, { nowMs: arrivalMs });
+    this.#draft = new BatchDraft(signal, termsOf(task));
     this.#draft.read(body);
     this.#lines = this.#linesOf(signal, arrivalMs);
     const arrivalNs = BigInt(arrivalMs) * 1_000_000n;
@@ -58,6 +57,10 @@ export class RowReader implements BatchReader {
 
   get untimed(): number {
     return this.#untimed + (this.#logs?.untimed ?? 0);
+  }
+
+  get tally(): EntryTally {
+    return this.#draft.tally;
   }
 
   take(from: number, to: number): string | undefined {
@@ -114,10 +117,14 @@ export class SampleReader implements BatchReader {
   readonly #draft: SampleDraft;
   readonly #arrivalNs: bigint;
 
-  constructor(body: Buffer, arrivalMs: number, census: CensusTables) {
+  constructor(body: Buffer, task: BodyTask, census: CensusTables) {
     this.#body = body;
-    this.#draft = new SampleDraft({ nowMs: arrivalMs, census: new SeriesCensus(census) });
-    this.#arrivalNs = BigInt(arrivalMs) * 1_000_000n;
+    this.#draft = new SampleDraft({ ...termsOf(task), census: new SeriesCensus(census) });
+    this.#arrivalNs = BigInt(task.arrivalMs) * 1_000_000n;
+  }
+
+  get tally(): EntryTally {
+    return this.#draft.tally;
   }
 
   take(from: number, to: number): string | undefined {

@@ -2,10 +2,12 @@
 
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
+import type { EncodedBatch, EntryTally } from "../../engine/index.ts";
 import { ingestRowsMax, refusedRowsListed } from "../limits.ts";
 import { Refusal } from "../route.ts";
 import { unpacked } from "../unpack.ts";
 import { type BatchReader, RowReader, SampleReader } from "./batch-reader.ts";
+import { droppedBy } from "./entry.ts";
 import { formats } from "./formats.ts";
 import { RowProblem } from "./json-row.ts";
 import type { BodyTask, DecodedBody, RefusedKind, RefusedLine } from "./protocol.ts";
@@ -51,12 +53,15 @@ function decodeRows(task: BodyTask, bytes: Uint8Array): DecodedBody {
   };
   eachRow(body, (from, to, line) => readRow(reading, from, to, line));
   const batch = reader.finish();
+  const { tally } = reader;
   return {
     ok: true,
     batch,
     unpackedBytes: body.length,
     // Without times of their own, equal bodies are equal events at different times.
-    contentKey: reader.untimed === 0 && batch.rows > 0 ? key : null,
+    contentKey: reader.untimed === 0 && hasGoodRows(batch, tally) ? key : null,
+    dropped: droppedBy(task, tally),
+    tally,
     refusedByKind: [...reading.refusedByKind],
     refused: reading.refused,
   };
@@ -66,7 +71,8 @@ function decodeFormat(task: BodyTask, name: keyof typeof formats, bytes: Uint8Ar
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const sink = formats[name](body, task);
   const batch = sink.finish();
-  const isKnowable = task.wantsContentKey && sink.untimed === 0 && batch.rows > 0;
+  const { tally } = sink;
+  const isKnowable = task.wantsContentKey && sink.untimed === 0 && hasGoodRows(batch, tally);
   return {
     ok: true,
     batch,
@@ -74,6 +80,8 @@ function decodeFormat(task: BodyTask, name: keyof typeof formats, bytes: Uint8Ar
     contentKey: isKnowable
       ? contentKey(`${task.sender}\0${name}\0${task.index}${optionsOf(task)}`, body)
       : null,
+    dropped: droppedBy(task, tally),
+    tally,
     answer: sink.answer,
     families: sink.families,
     refusedByKind: [...sink.refusedByKind],
@@ -82,10 +90,15 @@ function decodeFormat(task: BodyTask, name: keyof typeof formats, bytes: Uint8Ar
 }
 
 function readerOf(task: BodyTask, body: Buffer): BatchReader {
-  const { what, arrivalMs } = task;
+  const { what } = task;
   return what.signal === "metrics"
-    ? new SampleReader(body, arrivalMs, what.census)
+    ? new SampleReader(body, task, what.census)
     : new RowReader(what.signal, body, task);
+}
+
+/** A body is known again for rows that rules left out, too: should the rules change, it adds nothing. */
+function hasGoodRows(batch: EncodedBatch, { excluded }: EntryTally): boolean {
+  return batch.rows > 0 || excluded.some((rows) => rows > 0);
 }
 
 function readRow(reading: Reading, from: number, to: number, line: number): void {

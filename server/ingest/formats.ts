@@ -40,7 +40,7 @@ function rows(signal: RowSignal, read: (body: Buffer, sink: RowSink, index: stri
 function samples(read: (body: Buffer, sink: SampleSink, task: BodyTask) => void): ReadBody {
   return (body, task) => {
     assert(task.what.signal === "metrics");
-    const sink = new SampleSink(task.arrivalMs, task.what.census);
+    const sink = new SampleSink(task, task.what.census);
     read(body, sink, task);
     return sink;
   };

@@ -3,7 +3,8 @@
 import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Tinypool } from "tinypool";
-import { type AppendResult, type Signal, type Store, signals } from "../../engine/index.ts";
+import type { AppendResult, Signal, Store } from "../../engine/index.ts";
+import type { EntrySettings, SenderLimits } from "../entry-settings.ts";
 import {
   contentKeyAgeMs,
   decodeGroupBodies,
@@ -12,11 +13,14 @@ import {
   ingestUnpackedBytesMax,
   namedKeyAgeMs,
 } from "../limits.ts";
-import type { Counter, Metrics } from "../metrics.ts";
+import type { Metrics } from "../metrics.ts";
 import { Refusal, tryLater } from "../route.ts";
 import type { Encoding } from "../unpack.ts";
+import { Allowances, type Load } from "./allowance.ts";
+import { IntakeCounts } from "./intake-counts.ts";
 import { Families } from "./prometheus/families.ts";
 import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./protocol.ts";
+import { RuleBook, type StoredRules } from "./rule-book.ts";
 
 export interface IntakeOptions {
   store: Store;
@@ -25,6 +29,10 @@ export interface IntakeOptions {
   threads?: number;
   /** Whether messages of logs that are JSON objects become attributes, where the sender does not say. */
   flattensJson?: boolean;
+  entry: EntrySettings;
+  rules: () => StoredRules;
+  /** What the bearer of the token with this id may send. */
+  limitsOf: (sender: string) => SenderLimits;
   now: () => number;
 }
 
@@ -35,6 +43,8 @@ export interface IntakeBody {
   encoding: Encoding;
   /** Id of the token that sent it. */
   sender: string;
+  /** Stamped on its rows; null: nothing is. */
+  environment: string | null;
   /** What the sender calls this body; one that comes again under the same name adds nothing. */
   key: string | null;
   /** Messages of logs that are JSON objects become attributes; undefined leaves it to the server's setting. */
@@ -47,6 +57,8 @@ export interface Taken {
   /** Rows that are now in the store, be it from this body or from the one that it repeats. */
   accepted: number;
   refused: number;
+  /** Rows that ingestion rules left out; absent where they left out none. */
+  dropped?: number;
   /** The first refused ones. */
   errors: RefusedLine[];
   /** The body was taken before; nothing was added. */
@@ -55,25 +67,21 @@ export interface Taken {
   answer?: string;
 }
 
+type GoodBody = DecodedBody & { ok: true };
+
 interface Job {
   task: BodyTask;
   resolve: (decoded: DecodedBody) => void;
   reject: (error: unknown) => void;
 }
 
-interface Counters {
-  rows: Counter;
-  refused: Counter;
-  bytes: Counter;
-  batches: Counter;
-  duplicates: Counter;
-}
-
 export class Intake {
   readonly #options: IntakeOptions;
   readonly #pool: Tinypool;
   readonly #threads: number;
-  readonly #counters: Counters;
+  readonly #counts: IntakeCounts;
+  readonly #rules: RuleBook;
+  readonly #allowances: Allowances;
   readonly #families = new Families();
   readonly #waiting: Job[] = [];
   #waitingBytes = 0;
@@ -89,7 +97,10 @@ export class Intake {
       maxThreads: this.#threads,
       idleTimeout: Number.POSITIVE_INFINITY,
     });
-    this.#counters = countersIn(options.metrics);
+    this.#counts = new IntakeCounts(options.metrics);
+    this.#rules = new RuleBook(options.rules);
+    const { limitsOf, now } = options;
+    this.#allowances = new Allowances({ limitsOf, now, onRefused: (what) => this.#counts.limited(what) });
     options.metrics.read(
       "gauge",
       "svc_ingest_waiting_bodies",
@@ -100,18 +111,27 @@ export class Intake {
     );
   }
 
-  /** Resolves once the rows are on disk. Throws Refusal for a body that cannot be read, Failure for a store that cannot take it. */
+  /**
+   * Resolves once the rows are on disk. Throws Refusal for a body that cannot be read, or while its sender has sent too much, Failure
+   * for a store that cannot take it.
+   */
   async take(body: IntakeBody): Promise<Taken> {
+    this.#allowances.check(body.sender);
     const decoded = await this.#decode(body);
-    this.#count(decoded);
+    this.#counts.decoded(decoded);
     if (!decoded.ok) throw new Refusal(decoded.status, decoded.message);
     const refused = decoded.refusedByKind.reduce((sum, [, rows]) => sum + rows, 0);
-    const appended = await this.#append(decoded, body);
+    const good = decoded.dropped.reduce((sum, [, rows]) => sum + rows, decoded.batch.rows);
+    const appended = await this.#appendWithin({ rows: good, bytes: decoded.unpackedBytes }, decoded, body);
+    this.#counts.appended(body.signal, decoded, appended);
+    // What was taken before may have met other rules.
+    const dropped = good - appended.rows;
     if (decoded.families !== undefined) this.#families.add(body.sender, decoded.families);
     const { answer } = decoded;
     return {
       accepted: appended.rows,
       refused,
+      ...(dropped > 0 ? { dropped } : {}),
       errors: decoded.refused,
       duplicate: appended.duplicate,
       ...(answer === undefined ? {} : { answer }),
@@ -128,6 +148,7 @@ export class Intake {
     body,
     encoding,
     sender,
+    environment,
     key,
     index = "",
     flattensJson,
@@ -150,6 +171,7 @@ export class Intake {
       flattensJson: flattensJson ?? this.#options.flattensJson ?? false,
       index,
       families: this.#families.shared,
+      entry: { settings: this.#options.entry, environment, rules: this.#rules.shared },
     };
     return new Promise((resolve, reject) => {
       this.#waiting.push({ task, resolve, reject });
@@ -179,32 +201,27 @@ export class Intake {
     this.#fillWorkers();
   }
 
-  async #append(decoded: DecodedBody & { ok: true }, body: IntakeBody): Promise<AppendResult> {
-    if (decoded.batch.rows === 0) return { rows: 0, duplicate: false };
-    const key = storeKey(decoded, body);
-    const keyAgeMs = body.key === null ? contentKeyAgeMs : namedKeyAgeMs;
-    const appended = await this.#options.store.appendEncoded(
-      decoded.batch,
-      key === null ? {} : { key, keyAgeMs },
-    );
-    if (appended.duplicate) this.#counters.duplicates.add();
-    else this.#counters.rows.add(appended.rows, { signal: body.signal });
-    return appended;
+  /** Nothing is stored of a body whose sender has sent too much while it was read. */
+  async #appendWithin(load: Load, decoded: GoodBody, body: IntakeBody): Promise<AppendResult> {
+    this.#allowances.spend(body.sender, load);
+    try {
+      return await this.#append(load.rows, decoded, body);
+    } catch (error) {
+      this.#allowances.giveBack(body.sender, load);
+      throw error;
+    }
   }
 
-  #count(decoded: DecodedBody): void {
-    this.#counters.batches.add();
-    if (!decoded.ok) return;
-    this.#counters.bytes.add(decoded.unpackedBytes);
-    for (const [reason, rows] of decoded.refusedByKind) this.#counters.refused.add(rows, { reason });
+  async #append(good: number, decoded: GoodBody, body: IntakeBody): Promise<AppendResult> {
+    if (good === 0) return { rows: 0, duplicate: false };
+    const key = storeKey(decoded, body);
+    const keyAgeMs = body.key === null ? contentKeyAgeMs : namedKeyAgeMs;
+    return this.#options.store.appendEncoded(decoded.batch, key === null ? {} : { key, keyAgeMs });
   }
 }
 
 /** What the store knows the body by; logs alone had keys once, so theirs do not name the signal. */
-function storeKey(
-  { contentKey }: DecodedBody & { ok: true },
-  { signal, sender, key }: IntakeBody,
-): string | null {
+function storeKey({ contentKey }: GoodBody, { signal, sender, key }: IntakeBody): string | null {
   if (key === null && contentKey === null) return null;
   const own = key === null ? contentKey : `named ${sender} ${key}`;
   return signal === "logs" ? own : `${signal} ${own}`;
@@ -220,17 +237,4 @@ function nextGroup(waiting: Job[]): Job[] {
     group.push(waiting.shift()!);
   }
   return group;
-}
-
-function countersIn(metrics: Metrics): Counters {
-  const counters = {
-    rows: metrics.counter("svc_ingest_rows_total", "Rows acknowledged, by signal."),
-    refused: metrics.counter("svc_ingest_refused_rows_total", "Rows refused, by reason."),
-    bytes: metrics.counter("svc_ingest_bytes_total", "Bytes of bodies, unpacked."),
-    batches: metrics.counter("svc_ingest_batches_total", "Bodies decoded."),
-    duplicates: metrics.counter("svc_ingest_duplicate_batches_total", "Bodies that had been taken before."),
-  };
-  for (const counter of [counters.bytes, counters.batches, counters.duplicates]) counter.add(0);
-  for (const signal of signals) counters.rows.add(0, { signal });
-  return counters;
 }

@@ -1,9 +1,11 @@
 /** What goes between the HTTP thread and the workers that decode bodies: plain data; bodies are transferred, batches shared. */
 
-import type { CensusTables, EncodedBatch, RowSignal } from "../../engine/index.ts";
+import type { CensusTables, EncodedBatch, EntryTally, RowSignal } from "../../engine/index.ts";
 import type { Encoding } from "../unpack.ts";
+import type { BodyEntry } from "./entry.ts";
 import type { formats } from "./formats.ts";
-import type { Family, SharedFamilies } from "./prometheus/families.ts";
+import type { Family } from "./prometheus/families.ts";
+import type { SharedJson } from "./shared-json.ts";
 
 export type BodyFormat = "json lines" | keyof typeof formats;
 
@@ -25,9 +27,11 @@ export interface BodyTask {
   /** Messages of logs that are JSON objects become attributes. */
   flattensJson: boolean;
   /** What senders of remote write told of metric families before. */
-  families: SharedFamilies;
+  families: SharedJson;
   /** Where rows go that name no index themselves (Elasticsearch). */
   index: string;
+  /** On which terms its rows are taken; without them on the engine's own. */
+  entry?: BodyEntry;
 }
 
 export type RefusedKind = "encoding" | "json" | "field" | "row";
@@ -47,6 +51,9 @@ export type DecodedBody =
       /** Tells this body from any other of the sender; null where that was not wanted, or a row had no time of its own. */
       contentKey: string | null;
       refusedByKind: [RefusedKind, number][];
+      /** Rows that ingestion rules left out, by the rule's id. */
+      dropped: [rule: string, rows: number][];
+      tally: EntryTally;
       /** What the sender is to be answered, where the protocol tells of each row. */
       answer?: string | undefined;
       /** What the body tells of metric families. */

@@ -50,16 +50,19 @@ async function ingest(intake: Intake, signal: Signal, request: ServerRequest): P
     ...sentBy(request),
   });
   const first = taken.errors[0];
-  if (taken.accepted > 0 || first === undefined) return jsonReply(taken);
+  if (taken.accepted > 0 || taken.dropped !== undefined || first === undefined) return jsonReply(taken);
   const rows = taken.refused === 1 ? "the only row was" : `all ${taken.refused} rows were`;
   return jsonReply({ error: `${rows} refused; line ${first.line}: ${first.reason}`, ...taken }, 400);
 }
 
 /** What is the same for every protocol. Throws Refusal 400 where a header cannot be used. */
-export function sentBy(request: ServerRequest): Pick<IntakeBody, "body" | "sender" | "key" | "flattensJson"> {
+export function sentBy(
+  request: ServerRequest,
+): Pick<IntakeBody, "body" | "sender" | "environment" | "key" | "flattensJson"> {
   return {
     body: request.body,
     sender: request.caller.tokenId ?? "",
+    environment: request.caller.environment,
     key: keyOf(request),
     flattensJson: flattensJsonOf(request),
   };

@@ -4,6 +4,7 @@ import {
   BatchDraft,
   type CensusTables,
   type EncodedBatch,
+  type EntryTally,
   type LogRow,
   type RowRanges,
   type RowSignal,
@@ -13,6 +14,7 @@ import {
 } from "../../engine/index.ts";
 import { ingestKeysMax, ingestRepeatedBytesMax, ingestRowsMax, refusedRowsListed } from "../limits.ts";
 import { Refusal } from "../route.ts";
+import { termsOf } from "./entry.ts";
 import { flattenedRow, mayBeJson, rowOfRanges } from "./flat-message.ts";
 import { RowProblem } from "./json-row.ts";
 import type { Family } from "./prometheus/families.ts";
@@ -37,6 +39,7 @@ export abstract class Sink {
     this.arrivalMs = arrivalMs;
   }
 
+  abstract get tally(): EntryTally;
   abstract finish(): EncodedBatch;
 
   /** Counts a row that could not be read. */
@@ -72,10 +75,14 @@ export class RowSink extends Sink {
   /** Messages that are JSON objects become attributes. */
   readonly #flattensJson: boolean;
 
-  constructor(signal: RowSignal, { arrivalMs, flattensJson }: BodyTask) {
-    super(arrivalMs);
-    this.draft = new BatchDraft(signal, { nowMs: arrivalMs });
-    this.#flattensJson = flattensJson && signal === "logs";
+  constructor(signal: RowSignal, task: BodyTask) {
+    super(task.arrivalMs);
+    this.draft = new BatchDraft(signal, termsOf(task));
+    this.#flattensJson = task.flattensJson && signal === "logs";
+  }
+
+  get tally(): EntryTally {
+    return this.draft.tally;
   }
 
   /** Takes a row whose parts lie in `bytes`, which the draft reads. */
@@ -107,9 +114,14 @@ export class RowSink extends Sink {
 
 export class SampleSink extends Sink {
   readonly draft: SampleDraft;
-  constructor(arrivalMs: number, census: CensusTables) {
-    super(arrivalMs);
-    this.draft = new SampleDraft({ nowMs: arrivalMs, census: new SeriesCensus(census) });
+
+  constructor(task: BodyTask, census: CensusTables) {
+    super(task.arrivalMs);
+    this.draft = new SampleDraft({ ...termsOf(task), census: new SeriesCensus(census) });
+  }
+
+  get tally(): EntryTally {
+    return this.draft.tally;
   }
 
   /** Takes the samples of one point, which counts as one row; returns why one of them cannot be stored. */

@@ -26,7 +26,12 @@ export function lokiRoutes(intake: Intake): Route[] {
 /** As Loki does, 400 tells of refused entries even where others were taken; agents do not send such a body again. */
 async function push(intake: Intake, request: ServerRequest): Promise<Reply> {
   const isJson = (request.headers.get("content-type") ?? "").trim().toLowerCase().startsWith(jsonType);
-  const { accepted, refused, errors } = await intake.take({
+  const {
+    accepted,
+    refused,
+    dropped = 0,
+    errors,
+  } = await intake.take({
     signal: "logs",
     format: isJson ? "loki json" : "loki",
     encoding: isJson ? encodingOf(request.headers) : "snappy",
@@ -34,6 +39,6 @@ async function push(intake: Intake, request: ServerRequest): Promise<Reply> {
   });
   const first = errors[0];
   if (first === undefined) return { status: 204, body: "" };
-  const rows = `${refused} of ${accepted + refused} entries were refused`;
+  const rows = `${refused} of ${accepted + dropped + refused} entries were refused`;
   throw new Refusal(400, `${rows}; entry ${first.line}: ${first.reason}`);
 }

@@ -53,11 +53,12 @@ async function take(intake: Intake, endpoint: Endpoint, request: ServerRequest):
 }
 
 /** Undefined where all was taken. Throws Refusal 400 where nothing was: the sender is not to try again either way. */
-function partialOf({ rejected }: Endpoint, { accepted, refused, errors }: Taken) {
+function partialOf({ rejected }: Endpoint, { accepted, refused, dropped, errors }: Taken) {
   const first = errors[0];
   if (first === undefined) return undefined;
   const errorMessage = `record ${first.line}: ${first.reason}`;
-  if (accepted === 0) throw new Refusal(400, `none of the ${refused} records can be stored; ${errorMessage}`);
+  if (accepted === 0 && dropped === undefined)
+    throw new Refusal(400, `none of the ${refused} records can be stored; ${errorMessage}`);
   return { [rejected]: String(refused), errorMessage };
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { metricFamiliesMax } from "../../limits.ts";
+import { type SharedJson, sharedJson, sharedReader } from "../shared-json.ts";
 
 export interface Family {
   /** Number of the type in MetricMetadata. */
@@ -12,15 +13,8 @@ export interface Family {
   unit: string;
 }
 
-/** All families as JSON text in shared memory, so that handing them to a worker costs nothing. */
-export interface SharedFamilies {
-  /** Tells one state from another. */
-  version: number;
-  json: Uint8Array<SharedArrayBuffer>;
-}
-
 export class Families {
-  shared: SharedFamilies = sharedOf(0, []);
+  shared: SharedJson = sharedJson([]);
   /** By sender and name: what one sender says holds for its own samples. */
   readonly #known = new Map<string, Family>();
 
@@ -34,29 +28,15 @@ export class Families {
       this.#known.set(key, family);
       isNew = true;
     }
-    if (isNew) this.shared = sharedOf(this.shared.version + 1, [...this.#known]);
+    if (isNew) this.shared = sharedJson([...this.#known]);
   }
-}
-
-function sharedOf(version: number, entries: readonly [string, Family][]): SharedFamilies {
-  const text = Buffer.from(JSON.stringify(entries));
-  const json = new Uint8Array(new SharedArrayBuffer(text.length));
-  json.set(text);
-  return { version, json };
 }
 
 export function familyKey(sender: string, name: string): string {
   return `${sender}\0${name}`;
 }
 
-/** What was read last on this thread. */
-let last: { version: number; json: Uint8Array; families: ReadonlyMap<string, Family> } | undefined;
-
 /** On a worker thread. */
-export function readFamilies({ version, json }: SharedFamilies): ReadonlyMap<string, Family> {
-  if (last?.version !== version || last.json.length !== json.length) {
-    const entries = JSON.parse(Buffer.from(json).toString("utf8")) as [string, Family][];
-    last = { version, json, families: new Map(entries) };
-  }
-  return last.families;
-}
+export const readFamilies: (shared: SharedJson) => ReadonlyMap<string, Family> = sharedReader(
+  (entries: [string, Family][]) => new Map(entries),
+);

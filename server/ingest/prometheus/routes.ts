@@ -28,7 +28,12 @@ async function write(intake: Intake, request: ServerRequest): Promise<Reply> {
   const isSecond = protoOf(request.headers) === secondProto;
   const encoding = (request.headers.get("content-encoding") ?? "snappy").trim().toLowerCase();
   if (encoding !== "snappy") throw new Refusal(415, `the Content-Encoding must be snappy, got ${encoding}`);
-  const { accepted, refused, errors } = await intake.take({
+  const {
+    accepted,
+    refused,
+    dropped = 0,
+    errors,
+  } = await intake.take({
     signal: "metrics",
     format: isSecond ? "remote write 2" : "remote write 1",
     encoding: "snappy",
@@ -37,10 +42,10 @@ async function write(intake: Intake, request: ServerRequest): Promise<Reply> {
   const first = errors[0];
   if (first !== undefined) {
     throw new Refusal(400, `${refused} samples were refused; sample ${first.line}: ${first.reason}`, {
-      headers: isSecond ? written(accepted) : {},
+      headers: isSecond ? written(accepted + dropped) : {},
     });
   }
-  return { status: 204, headers: isSecond ? written(accepted) : {}, body: "" };
+  return { status: 204, headers: isSecond ? written(accepted + dropped) : {}, body: "" };
 }
 
 /** What version 2.0 has a receiver confirm; histograms are samples here, exemplars are not stored. */

@@ -13,6 +13,7 @@ import {
   syslogWaitingBytesMax,
 } from "../../limits.ts";
 import type { Counter, Metrics } from "../../metrics.ts";
+import { Refusal } from "../../route.ts";
 import type { Intake } from "../intake.ts";
 import { SyslogFrames } from "./frames.ts";
 
@@ -46,9 +47,9 @@ class Waiting {
     this.#options = options;
     this.#dropped = options.metrics.counter(
       "svc_syslog_dropped_messages_total",
-      "Messages of syslog over UDP that came while there was no room for them.",
+      "Messages of syslog that were dropped: over UDP while there was no room for them (full), or beyond what syslog may send (limit).",
     );
-    this.#dropped.add(0);
+    for (const reason of ["full", "limit"]) this.#dropped.add(0, { reason });
   }
 
   get isFull(): boolean {
@@ -69,7 +70,7 @@ class Waiting {
   }
 
   drop(): void {
-    this.#dropped.add();
+    this.#dropped.add(1, { reason: "full" });
   }
 
   async close(): Promise<void> {
@@ -99,10 +100,16 @@ class Waiting {
         body: new Uint8Array(Buffer.concat(parts)),
         encoding: "identity",
         sender: "syslog",
+        environment: null,
         key: null,
       });
       return true;
     } catch (error) {
+      const isLimited = error instanceof Refusal && error.status === 429;
+      if (isLimited) {
+        this.#dropped.add(parts.length / 2, { reason: "limit" });
+        return true;
+      }
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.log(`syslog cannot be stored: ${reason}`);
       return false;
