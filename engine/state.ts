@@ -37,7 +37,7 @@ export interface StateChange {
   value: Json | undefined;
 }
 
-export type StateEntry = readonly [id: string, value: Json];
+type StateEntry = readonly [id: string, value: Json];
 
 export interface State {
   /** What was found damaged since the state was opened, and what became of it. */

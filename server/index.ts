@@ -1,6 +1,9 @@
-/** The public face of the server layer: a server in this process, and the way from a body to a batch, for tests and benchmarks. */
+/** The public face of the server layer: a server in this process, the way from a body to a batch, and alerting, for tests and benchmarks. */
 
+export { Alerting } from "./alerting.ts";
 export { decodeBody } from "./ingest/decode.ts";
 export type { BodyFormat, DecodedBody } from "./ingest/protocol.ts";
+export { Metrics } from "./metrics.ts";
+export type { Caller } from "./route.ts";
 export type { Service, ServiceSettings } from "./service.ts";
 export { startService } from "./service.ts";

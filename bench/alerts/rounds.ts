@@ -5,9 +5,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { openState, openStore } from "../../engine/index.ts";
-import { Alerting } from "../../server/alerting.ts";
-import { Metrics } from "../../server/metrics.ts";
-import type { Caller } from "../../server/route.ts";
+import { Alerting, type Caller, Metrics } from "../../server/index.ts";
 import { bucketSeconds, sceneAlert } from "./scene.ts";
 
 export interface RoundsPlan {

@@ -6,7 +6,7 @@ import { type GeneratedRow, toJsonLine } from "../../fixtures/row.ts";
 export const bucketSeconds = 60;
 export const selectorCount = 2_000;
 /** Of the newest so many points, so many must breach. */
-export const windowPoints = 5;
+const windowPoints = 5;
 const breachingPoints = 3;
 const services = Array.from({ length: 100 }, (_, i) => `/k8s/shop/service-${i}`);
 const levels = ["fatal", "error", "warn", "info", "debug"];

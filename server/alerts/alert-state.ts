@@ -18,7 +18,7 @@ export interface AlertState {
   instances: Record<string, Instance>;
 }
 
-export const alertStateVersion = 2;
+const alertStateVersion = 2;
 
 /** One label set of the query's answer. */
 export interface Instance {

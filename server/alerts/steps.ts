@@ -9,7 +9,7 @@ import type { AlertRecords } from "./records.ts";
 import { tell } from "./telling.ts";
 
 /** Where messages go: they are stored together with the state that gave rise to them. */
-export interface StepsOutbox {
+interface StepsOutbox {
   prepare(messages: readonly AlertMessage[]): {
     changes: StateChange[];
     /** The changes are on disk. */
