@@ -136,17 +136,28 @@ function route(
   };
 }
 
-function stateReply({ evaluator }: Alerting, id: string) {
-  const known = evaluator.stateOf(id);
-  if (known === undefined) return { state: "noData", error: null, evaluatedThrough: null, instances: [] };
+function stateReply(alerting: Alerting, id: string) {
+  const known = alerting.evaluator.stateOf(id);
+  if (known === undefined)
+    return {
+      state: "noData",
+      health: "unknown",
+      error: null,
+      evaluatedThrough: null,
+      silences: [],
+      instances: [],
+    };
   const { state, error, details } = known;
+  const health = error !== null ? "error" : details.throughMs === null ? "unknown" : "ok";
   const instances = Object.values(details.instances).map(({ labels, rules }) => ({
     labels,
     rules: Object.entries(rules).map(([rule, { state: one, sinceMs, fire }]) => {
       return { rule, state: one, since: sinceMs, fireId: fire?.id ?? null };
     }),
+    silencedBy: alerting.silencedBy({ alertId: id, labels }) ?? null,
   }));
-  return { state, error, evaluatedThrough: details.throughMs, instances };
+  const silences = alerting.silencesOf(id);
+  return { state, health, error, evaluatedThrough: details.throughMs, silences, instances };
 }
 
 function fireReply(fire: Fire) {

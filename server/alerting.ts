@@ -13,6 +13,7 @@ import { type EmailOptions, emailSender } from "./notify/email.ts";
 import type { Notification } from "./notify/notification.ts";
 import { Outbox } from "./notify/outbox.ts";
 import { pagerDutySender } from "./notify/pager-duty.ts";
+import type { Outcome } from "./notify/sender.ts";
 import { isSilenced, type Silence } from "./notify/silence.ts";
 import { slackSender } from "./notify/slack.ts";
 import { type Webhook, webhookSender } from "./notify/webhook.ts";
@@ -52,11 +53,13 @@ export interface AlertingOptions {
   notify: NotifySettings;
   metrics: Metrics;
   now: () => number;
-  /** The store as the caller sees it. */
+  /** The store as whoever saved an alert sees it. Throws an Error for people where access was lost, and so do its reads. */
   storeFor: (store: Searchable, caller: Caller) => SeriesStore;
   queryMemoryBytes: number;
   log: (level: "warn" | "error", message: string) => void;
 }
+
+type Silenced = Pick<AlertEvent, "alertId" | "labels">;
 
 /** Webhook integrations that are gone, with the revision that was. */
 const goneTable = "webhooks-gone";
@@ -76,8 +79,7 @@ export class Alerting {
   constructor(options: AlertingOptions) {
     const { state, metrics, now, log, store, queryMemoryBytes: memoryBytes } = options;
     this.#options = options;
-    const silencedBy = (event: Pick<AlertEvent, "alertId" | "labels">, nowMs: number) =>
-      options.sources.silences().find(([, { value }]) => isSilenced(value, event, nowMs))?.[0];
+    const silencedBy = (event: Silenced) => this.silencedBy(event);
     this.outbox = new Outbox({
       state,
       now,
@@ -109,6 +111,29 @@ export class Alerting {
       metrics,
       log,
     });
+  }
+
+  /** The id of the silence that covers an instance of an alert now. */
+  silencedBy(instance: Silenced): string | undefined {
+    const nowMs = this.#options.now();
+    return this.#options.sources.silences().find(([, { value }]) => isSilenced(value, instance, nowMs))?.[0];
+  }
+
+  /** Silences that hold now and may cover instances of an alert, or all of them. */
+  silencesOf(alertId: string) {
+    const nowMs = this.#options.now();
+    return this.#options.sources.silences().flatMap(
+      ([
+        id,
+        {
+          value: { match, ...silence },
+        },
+      ]) => {
+        if (!isSilenced(silence, { alertId, labels: {} }, nowMs)) return [];
+        const { comment = "", endsAt } = silence;
+        return [{ id, comment, endsAt, matchExpressions: match?.matchExpressions ?? [] }];
+      },
+    );
   }
 
   /** Takes up what is configured and evaluates and tells from now on. */
@@ -143,7 +168,9 @@ export class Alerting {
       gone.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
-      const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups]);
+      const { role, groups, tokenId } = updatedBy;
+      // The groups of a token may change; an admin sees all.
+      const readsAs = JSON.stringify(role === "admin" ? [role] : [role, groups, tokenId]);
       this.#callers.set(readsAs, updatedBy);
       changed.push(this.#orAgain(id, this.evaluator.upsert({ ...withId(value, id), readsAs })));
     }
@@ -197,9 +224,14 @@ export class Alerting {
     };
   }
 
-  /** One message by hand, to see whether it arrives. */
-  test(alert: Alert, action: Action): ReturnType<Outbox["test"]> {
-    return this.outbox.test(testEvent(alert, this.#options.now()), action);
+  /** One message by hand, to see whether it arrives. An incident that it opens is closed again. */
+  async test(alert: Alert, action: Action): Promise<Outcome> {
+    const nowMs = this.#options.now();
+    const event = testEvent(alert, nowMs);
+    const outcome = await this.outbox.test(event, action);
+    if (action.type !== "pagerDuty" || outcome.kind !== "delivered") return outcome;
+    const end = { id: crypto.randomUUID(), type: "alertResolved", resolvedAtMs: nowMs } as const;
+    return this.outbox.test({ ...event, ...end, reason: "recovered" }, action);
   }
 }
 

@@ -219,7 +219,7 @@ function openAlerting(
     state,
     metrics,
     now: Date.now,
-    storeFor: (whole, caller) => control.storeFor(whole, caller),
+    storeFor: (whole, saver) => control.alertStoreFor(whole, saver),
     queryMemoryBytes: settings.queryMemoryBytes,
     log: settings.log,
     notify: { publicUrl: urlOf(host, port), allowedNetworks: [], pagerDutyKeys: {}, ...settings.notify },

@@ -8,6 +8,7 @@ import { jsonReply } from "../route.ts";
 import type { Searchable } from "../searchable.ts";
 import { fixed } from "../shape.ts";
 import { managedKinds, type Verb } from "./access-rule.ts";
+import { alertStore } from "./alert-reader.ts";
 import { Audit } from "./audit.ts";
 import type { Collections } from "./catalogue.ts";
 import {
@@ -49,6 +50,8 @@ export interface Control {
   routes: Route[];
   /** The store as the caller sees it. */
   storeFor(store: Searchable, caller: Caller): Searchable;
+  /** The store as an alert sees it that this caller saved. Throws an Error where access was lost, and so do its reads. */
+  alertStoreFor(store: Searchable, saver: Caller): Searchable;
   close(): Promise<void>;
 }
 
@@ -62,15 +65,17 @@ export function openControl(options: ControlOptions): Control {
   const keepUses = () =>
     tokens.keepUses().catch((error: Error) => log(`uses of tokens are not kept: ${error.message}`));
   const timer = setInterval(keepUses, usesKeptMs);
+  const telemetryRules = () => collections.telemetryRules.list().map(([, { value }]) => value);
   return {
     collections,
     audit,
     routes: routesOf(options, collections, audit),
     storeFor: (store, caller) => {
       if (!isBound(caller)) return store;
-      const rules = collections.telemetryRules.list().map(([, { value }]) => value);
+      const rules = telemetryRules();
       return readableStore(store, (signal) => readable(caller, rules, signal));
     },
+    alertStoreFor: (store, saver) => alertStore(store, saver, tokens, telemetryRules()),
     close: async () => {
       clearInterval(timer);
       await audit.close();

@@ -10,11 +10,10 @@ import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { emailSender } from "../../../server/notify/email.ts";
 import { sendHttp } from "../../../server/notify/http-request.ts";
 import { answerBytesMax, listedMax } from "../../../server/notify/limits.ts";
-import { pagerDutySender } from "../../../server/notify/pager-duty.ts";
 import { signedHeaders } from "../../../server/notify/signature.ts";
 import { slackSender } from "../../../server/notify/slack.ts";
 import { type Webhook, webhookSender } from "../../../server/notify/webhook.ts";
-import { fired, firedAtMs, hook, mail, pager, resolved, slack } from "./events.ts";
+import { fired, firedAtMs, hook, mail, resolved, slack } from "./events.ts";
 import { json, openReceiver } from "./receiver.ts";
 
 const guard = new AddressGuard(["127.0.0.0/8"]);
@@ -28,7 +27,6 @@ function delivery<A extends Action>(action: A, ...events: AlertEvent[]) {
 const hookAction = hook("hook-1") as Extract<Action, { type: "webhook" }>;
 const mailAction = mail("a@shop.example", "b@shop.example") as Extract<Action, { type: "email" }>;
 const slackAction = slack("#alerts") as Extract<Action, { type: "slack" }>;
-const pagerAction = pager as Extract<Action, { type: "pagerDuty" }>;
 
 describe("webhooks", () => {
   function senderOf(webhooks: Record<string, Webhook>) {
@@ -228,44 +226,6 @@ describe("Slack", () => {
     expect(await send(delivery(slackAction, fired("cart")))).toEqual({
       kind: "final",
       problem: "no Slack bot token is configured",
-    });
-  });
-});
-
-describe("PagerDuty", () => {
-  test("trigger and resolve have one key; long texts are cut; services are mapped to keys", async () => {
-    const receiver = await openReceiver(202);
-    const send = pagerDutySender({ routingKeys: { shop: "R1" }, eventsUrl: receiver.url, guard, publicUrl });
-    await send(delivery(pagerAction, fired("cart", { alertName: "n".repeat(5_000) })));
-    await send(delivery(pagerAction, resolved("cart")));
-    const [trigger, resolve] = receiver.received.map(
-      ({ body }) => JSON.parse(body) as Record<string, unknown>,
-    );
-    expect(trigger).toMatchObject({
-      routing_key: "R1",
-      event_action: "trigger",
-      dedup_key: fired("cart").fireId,
-    });
-    const { summary, source, severity, timestamp } = trigger!.payload as Record<string, string>;
-    expect([summary!.length, source, severity, timestamp]).toEqual([
-      1_024,
-      "cart",
-      "critical",
-      new Date(firedAtMs).toISOString(),
-    ]);
-    expect(resolve).toEqual({ routing_key: "R1", event_action: "resolve", dedup_key: fired("cart").fireId });
-  });
-
-  test("what each answer means", async () => {
-    const receiver = await openReceiver(202, 400, 429, 500);
-    const send = pagerDutySender({ routingKeys: { shop: "R1" }, eventsUrl: receiver.url, guard, publicUrl });
-    const kinds = [];
-    for (let i = 0; i < 4; i++) kinds.push((await send(delivery(pagerAction, fired("cart")))).kind);
-    expect(kinds).toEqual(["delivered", "final", "retry", "retry"]);
-    const unknown = { type: "pagerDuty" as const, pagerDutyDestination: { serviceId: "P9" } };
-    expect(await send(delivery(unknown, fired("cart")))).toMatchObject({
-      kind: "final",
-      problem: expect.stringContaining('"P9"') as string,
     });
   });
 });
