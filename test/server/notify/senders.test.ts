@@ -1,6 +1,10 @@
 /** Real receivers: what they get, and what their answers mean. */
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import PostalMime from "postal-mime";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { Webhook as Verifier } from "standardwebhooks";
@@ -230,6 +234,19 @@ describe("Slack", () => {
   });
 });
 
+/** Of localhost, and of its own making. */
+function certificate(): { key: string; cert: string } {
+  const dir = mkdtempSync(join(tmpdir(), "svc-mail-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const [key, cert] = [join(dir, "key.pem"), join(dir, "cert.pem")];
+  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
+  execFileSync("openssl", ["req", "-x509", ...kind, ...names, "-keyout", key, "-out", cert], {
+    stdio: "ignore",
+  });
+  return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
+}
+
 describe("e-mail", () => {
   async function openMailbox(options: SMTPServerOptions = {}) {
     const mails: { to: string[]; raw: string }[] = [];
@@ -307,6 +324,30 @@ describe("e-mail", () => {
     ).toMatchObject({ kind: "delivered" });
     expect(mails).toHaveLength(1);
   });
+
+  test.each(["tls", "starttls"] as const)(
+    "with %s and a login; who has another certificate is not told",
+    async (security) => {
+      const { key, cert } = certificate();
+      const { mails, port } = await openMailbox({
+        ...{ secure: security === "tls", disabledCommands: [], key, cert, authOptional: false },
+        onAuth: ({ username, password }, session, done) => {
+          const isRight = session.secure && username === "svc" && password === "right";
+          done(isRight ? null : new Error("no"), { user: username });
+        },
+      });
+      const login = { ...settings, host: "localhost", port, security, user: "svc", password: "right" };
+      expect(await emailSender(login)(delivery(mailAction, fired("cart")))).toMatchObject({
+        kind: "retry",
+        problem: expect.stringContaining("self-signed") as string,
+      });
+      expect(mails).toEqual([]);
+      expect(await emailSender({ ...login, ca: cert })(delivery(mailAction, fired("cart")))).toMatchObject({
+        kind: "delivered",
+      });
+      expect((await PostalMime.parse(mails[0]!.raw)).subject).toBe("Firing: Too many errors");
+    },
+  );
 
   test("refused for good is final, for now is tried again; TLS that is required and not there is not done without", async () => {
     const refusing = (responseCode: number) => ({
