@@ -119,7 +119,7 @@ export async function dispatchSearch(
 }
 
 /**
- * The answers of the threads, each to the task for its chunks. Rounds until no chunk turns out damaged: each such chunk is set aside
+ * The answers of the threads, each to the task for its chunks; `taskOf` makes the one for all. Rounds until no chunk turns out damaged: each such chunk is set aside
  * and the rest is asked again.
  */
 export async function askShards<Answer extends Part>(
@@ -149,7 +149,7 @@ async function askOnce<Answer>(
   const lists: ChunkRef[][] = shards.map(() => []);
   for (const ref of settled.left) lists[shardOf(ref, shards.length)]!.push(ref);
   const tasks = lists.flatMap((chunks, i) => {
-    return chunks.length === 0 ? [] : [runWithin<Answer>(shards[i]!, taskOf(chunks), control)];
+    return chunks.length === 0 ? [] : [runWithin<Answer>(shards[i]!, { ...whole, chunks }, control)];
   });
   try {
     const answers = await Promise.all(tasks);

@@ -1,5 +1,7 @@
 /** What a store is opened with and asked for. */
+import { totalmem } from "node:os";
 import type { Step } from "./filter.ts";
+import { columnCacheBytesMax, columnCacheBytesMin, columnCacheShare } from "./limits.ts";
 import type { RowSignal } from "./signal.ts";
 
 export interface StoreEvent {
@@ -47,4 +49,11 @@ export interface ScanQuery {
   /** Exclusive. */
   toNs: bigint;
   steps: Step[];
+}
+
+/** Of the memory for decoded columns, the share of one scan thread. */
+export function cacheBytesOfThread(bytes: number | undefined, threads: number): number {
+  const share =
+    bytes === undefined ? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin) : bytes;
+  return Math.min(share / threads, columnCacheBytesMax);
 }

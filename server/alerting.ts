@@ -43,7 +43,7 @@ interface AlertSources {
     stored: { value: ConfiguredAlert; revision: string; updatedBy: Caller },
   ])[];
   webhook: (id: string) => { value: Webhook; revision: string } | undefined;
-  silences: () => readonly (readonly [id: string, stored: { value: Silence }])[];
+  silences: () => readonly (readonly [id: string, stored: { value: Silence; updatedBy: Caller }])[];
 }
 
 export interface AlertingOptions {
@@ -53,9 +53,13 @@ export interface AlertingOptions {
   notify: NotifySettings;
   metrics: Metrics;
   now: () => number;
-  /** The store as whoever saved an alert sees it. Throws an Error for people where access was lost, and so do its reads. */
+  /** The store as whoever saved an alert sees it now. Throws an Error for people where access was lost, and so do its reads. */
   storeFor: (store: Searchable, caller: Caller) => SeriesStore;
+  /** Whether silences of the caller's cover an alert. */
+  maySilence: (caller: Caller, alertId: string) => boolean;
   queryMemoryBytes: number;
+  /** Notifications wait: only what is sent by hand goes out. */
+  holdsNotifications: boolean;
   log: (level: "warn" | "error", message: string) => void;
 }
 
@@ -95,6 +99,8 @@ export class Alerting {
       metrics,
       log,
     });
+    const help = "1 where notifications wait, for the data folder was made of a backup.";
+    metrics.read("gauge", "svc_notifications_held", help, () => Number(options.holdsNotifications));
     const scans = new SharedScans(store, metrics);
     this.evaluator = new Evaluator({
       state,
@@ -116,7 +122,10 @@ export class Alerting {
   /** The id of the silence that covers an instance of an alert now. */
   silencedBy(instance: Silenced): string | undefined {
     const nowMs = this.#options.now();
-    return this.#options.sources.silences().find(([, { value }]) => isSilenced(value, instance, nowMs))?.[0];
+    const { sources, maySilence } = this.#options;
+    return sources.silences().find(([, { value, updatedBy }]) => {
+      return isSilenced(value, instance, nowMs) && maySilence(updatedBy, instance.alertId);
+    })?.[0];
   }
 
   /** Silences that hold now and may cover instances of an alert, or all of them. */
@@ -140,7 +149,7 @@ export class Alerting {
   async run(): Promise<void> {
     await this.#sync();
     await this.evaluator.begin();
-    this.outbox.run();
+    if (!this.#options.holdsNotifications) this.outbox.run();
     this.evaluator.run();
     this.#scheduleSync();
   }
@@ -168,9 +177,11 @@ export class Alerting {
       gone.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
-      const { role, groups, tokenId } = updatedBy;
-      // The groups of a token may change; an admin sees all.
-      const readsAs = JSON.stringify(role === "admin" ? [role] : [role, groups, tokenId]);
+      const { role, groups, tokenId, user } = updatedBy;
+      // What a token may read changes; an admin's sees all.
+      const readsAs = JSON.stringify(
+        role === "admin" && user === undefined ? [role] : [role, groups, tokenId, user?.claimed],
+      );
       this.#callers.set(readsAs, updatedBy);
       changed.push(this.#orAgain(id, this.evaluator.upsert({ ...withId(value, id), readsAs })));
     }

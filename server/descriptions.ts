@@ -160,6 +160,12 @@ const descriptions: Readonly<Record<string, RouteDescription>> = {
   "POST /api/v1/ingest/metrics": ingestion("samples of metrics"),
   "POST /api/v1/ingest/profiles": ingestion("profiles"),
   "POST /api/v1/ingest/kubernetes_resources": ingestion("states of Kubernetes resources"),
+  "GET /metrics": {
+    summary: "Figures of the server itself, as Prometheus reads them",
+    tag: "probes",
+    response: z.string(),
+    contentType: "text/plain",
+  },
   "GET /health": {
     summary: "200 while the process lives",
     tag: "probes",

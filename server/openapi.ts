@@ -108,7 +108,7 @@ function responsesOf(route: Route, schemas: Record<string, Member>): Record<stri
   const statuses = [400, ...guarded, ...(told?.errors ?? []), 500, 503];
   const success = told === undefined ? {} : jsonSchema(told.response, schemas);
   const responses: Record<string, Member> = {
-    200: { description: "Done", content: { "application/json": { schema: success } } },
+    200: { description: "Done", content: { [told?.contentType ?? "application/json"]: { schema: success } } },
   };
   for (const status of statuses) {
     const schema = jsonSchema(errorShape, schemas);

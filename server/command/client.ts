@@ -54,7 +54,16 @@ const keeping = { keepAlive: true, keepAliveMsecs: 1_000, timeout: 60_000 };
 const agents = { "http:": new HttpAgent(keeping), "https:": new HttpsAgent(keeping) };
 
 /** Throws ConnectionProblem. (Not `fetch`, which refuses to talk to a list of ports.) */
-export function ask(client: Client, request: Ask): Promise<Answer> {
+export async function ask(client: Client, request: Ask): Promise<Answer> {
+  const response = await send(client, request);
+  try {
+    return answerOf(response, await text(response));
+  } catch (error) {
+    throw new ConnectionProblem(connectionProblem(client, error as NodeJS.ErrnoException));
+  }
+}
+
+function send(client: Client, request: Ask): Promise<IncomingMessage> {
   const url = new URL(client.url + request.path);
   const isSecure = url.protocol === "https:";
   const { method, body, signal } = request;
@@ -70,13 +79,30 @@ export function ask(client: Client, request: Ask): Promise<Answer> {
     };
     const fail = (error: NodeJS.ErrnoException) =>
       reject(new ConnectionProblem(connectionProblem(client, error)));
-    const sent = (isSecure ? httpsRequest : httpRequest)(url, options, (response) => {
-      text(response).then((answer) => resolve(answerOf(response, answer)), fail);
-    });
+    const sent = (isSecure ? httpsRequest : httpRequest)(url, options, resolve);
     sent.on("timeout", () => sent.destroy(new Error("no answer for a minute")));
     sent.on("error", fail);
     sent.end(body);
   });
+}
+
+/**
+ * The pieces of a long answer as they come. Throws ConnectionProblem, also where the connection breaks before the end, and an Error
+ * with the server's own sentence unless it is a success.
+ */
+export async function askPieces(client: Client, request: Ask): Promise<AsyncIterable<Uint8Array>> {
+  const response = await send(client, request);
+  if (response.statusCode === 200) return piecesOf(client, response);
+  const answer = answerOf(response, await text(response));
+  throw new Error(`${problemOf(answer)}${tokenHint(client, answer)}`);
+}
+
+async function* piecesOf(client: Client, response: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of response) yield piece as Uint8Array;
+  } catch (error) {
+    throw new ConnectionProblem(connectionProblem(client, error as NodeJS.ErrnoException));
+  }
 }
 
 function answerOf(response: IncomingMessage, answer: string): Answer {

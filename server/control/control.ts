@@ -3,11 +3,11 @@
 import * as z from "zod";
 import type { LogRow, State } from "../../engine/index.ts";
 import { changesBurstMax, changesPerSecondMax } from "../limits.ts";
-import type { Caller, Route, ServerRequest } from "../route.ts";
+import { RateBound } from "../rate-bound.ts";
+import type { Caller, Route, User } from "../route.ts";
 import { jsonReply } from "../route.ts";
 import type { Searchable } from "../searchable.ts";
 import { fixed } from "../shape.ts";
-import { managedKinds, type Verb } from "./access-rule.ts";
 import { alertStore } from "./alert-reader.ts";
 import { Audit } from "./audit.ts";
 import type { Collections } from "./catalogue.ts";
@@ -22,14 +22,14 @@ import {
   telemetryRuleResource,
   webhookResource,
 } from "./catalogue.ts";
-import type { Stored } from "./collection.ts";
+import { valuesOf } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";
-import { mayUseManaged } from "./grants.ts";
+import { asOfNow, memberOf } from "./members.ts";
 import { isBound, readable } from "./narrowing.ts";
-import { RateBound } from "./rate-bound.ts";
 import { readableStore } from "./readable-store.ts";
 import type { Resource, ResourceEdge } from "./resource-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
+import { Sight } from "./sight.ts";
 import { tokenRoutes } from "./token-routes.ts";
 import type { Tokens } from "./tokens.ts";
 
@@ -48,10 +48,14 @@ export interface Control {
   collections: Collections;
   audit: Audit;
   routes: Route[];
-  /** The store as the caller sees it. */
+  /** The store as the caller sees it now. */
   storeFor(store: Searchable, caller: Caller): Searchable;
-  /** The store as an alert sees it that this caller saved. Throws an Error where access was lost, and so do its reads. */
-  alertStoreFor(store: Searchable, saver: Caller): Searchable;
+  /** The same for an alert that the caller saved. Throws an Error where access was lost, and so do its reads. */
+  storeOnBehalf(store: Searchable, caller: Caller): Searchable;
+  /** The caller that a token of the identity provider stands for. Throws Refusal 403 for one whom no group takes in. */
+  memberOf(user: User & { name: string }): Caller;
+  /** What of alerts, webhooks and dashboards the caller may see and do. */
+  sight: Sight;
   close(): Promise<void>;
 }
 
@@ -65,17 +69,23 @@ export function openControl(options: ControlOptions): Control {
   const keepUses = () =>
     tokens.keepUses().catch((error: Error) => log(`uses of tokens are not kept: ${error.message}`));
   const timer = setInterval(keepUses, usesKeptMs);
-  const telemetryRules = () => collections.telemetryRules.list().map(([, { value }]) => value);
+  const groups = () => valuesOf(collections.groups);
+  const sight = new Sight(collections);
+  const narrowed = (store: Searchable, caller: Caller) => {
+    const now = asOfNow(caller, groups);
+    if (!isBound(now)) return store;
+    const rules = valuesOf(collections.telemetryRules);
+    return readableStore(store, (signal) => readable(now, rules, signal));
+  };
   return {
     collections,
     audit,
-    routes: routesOf(options, collections, audit),
-    storeFor: (store, caller) => {
-      if (!isBound(caller)) return store;
-      const rules = telemetryRules();
-      return readableStore(store, (signal) => readable(caller, rules, signal));
-    },
-    alertStoreFor: (store, saver) => alertStore(store, saver, tokens, telemetryRules()),
+    routes: routesOf(options, collections, audit, sight),
+    sight,
+    storeFor: (store, caller) => narrowed(store, caller),
+    storeOnBehalf: (store, caller) =>
+      alertStore(store, asOfNow(caller, groups), tokens, valuesOf(collections.telemetryRules)),
+    memberOf: (user) => memberOf(user, groups()),
     close: async () => {
       clearInterval(timer);
       await audit.close();
@@ -84,39 +94,31 @@ export function openControl(options: ControlOptions): Control {
   };
 }
 
-function routesOf({ tokens, now, syncDashboards }: ControlOptions, all: Collections, audit: Audit): Route[] {
+function routesOf(
+  { tokens, now, syncDashboards }: ControlOptions,
+  all: Collections,
+  audit: Audit,
+  sight: Sight,
+): Route[] {
   const edge: ResourceEdge = {
-    rate: new RateBound(changesPerSecondMax, changesBurstMax, now),
-    mayUse: (request, plural, verb, stored) => mayUse(all, request, plural, verb, stored),
+    rate: new RateBound({ perSecond: changesPerSecondMax, burst: changesBurstMax, what: "changes", now }),
+    sight,
   };
   const of = <T>(resource: Resource<T>) => resourceRoutes(resource, edge);
   const isEnvironment = (name: string) => all.environments.get(name) !== undefined;
   return [
     syncRoute(syncDashboards),
-    ...of(alertResource(all)),
+    ...of(alertResource(all, sight)),
     ...of(dashboardResource(all)),
     ...environmentRoutes(all.environments, tokens, edge),
-    ...of(webhookResource(all)),
-    ...of(silenceResource(all)),
+    ...of(webhookResource(all, sight)),
+    ...of(silenceResource(all, sight)),
     ...of(ingestionRuleResource(all)),
     ...tokenRoutes({ tokens, audit, now, rate: edge.rate, isEnvironment }),
     ...of(groupResource(all)),
     ...of(telemetryRuleResource(all)),
     ...of(resourceRuleResource(all)),
   ];
-}
-
-function mayUse(
-  { resourceRules }: Collections,
-  { caller }: ServerRequest,
-  plural: string,
-  verb: Verb,
-  { managed }: Stored<unknown>,
-): boolean {
-  const kind = managedKinds.find((each) => each === plural);
-  if (kind === undefined || managed === undefined) return true;
-  const rules = resourceRules.list().map(([, { value }]) => value);
-  return mayUseManaged(caller, rules, kind, verb, managed);
 }
 
 function syncRoute(sync: (() => void) | null): Route {

@@ -1,6 +1,7 @@
 /** What telemetry rules let a caller read, as a filter on the rows of a signal: additive, allow-only. */
 
 import type { Field, Filter, Signal } from "../../engine/index.ts";
+import { fieldOf } from "../../query/index.ts";
 import type { Caller } from "../route.ts";
 import type { RuleSignal, TelemetryGrant, TelemetryRule } from "./access-rule.ts";
 
@@ -58,16 +59,15 @@ function inNamespace(namespace: string): Filter {
 
 function matchOf({ match }: TelemetryGrant, signal: Signal): Filter[] {
   return (match?.matchExpressions ?? []).map(({ key, values }) => {
-    const field = fieldOf(key, signal);
+    const field = matchField(key, signal);
     return either(values.map((value) => equals(field, field.kind === "level" ? value.toLowerCase() : value)));
   });
 }
 
-/** Names that are columns of a log rather than attributes. */
-function fieldOf(key: string, signal: Signal): Field {
-  if (signal === "logs" && key === "log_level") return { kind: "level" };
-  if (signal === "logs" && key === "message") return { kind: "message" };
-  return attribute(key);
+/** A key names what it names in queries; but times are for ranges, not for rules. */
+function matchField(key: string, signal: Signal): Field {
+  const field = fieldOf(key, signal);
+  return field.kind === "time" ? attribute(key) : field;
 }
 
 function attribute(key: string): Field {

@@ -14,15 +14,23 @@ export interface Head {
   queryText: string;
   /** Names in lower case; a header that comes twice is joined with a comma. */
   headers: Map<string, string>;
+  /** Of the sender's socket, its bytes in hex: 4 of them, or 16. */
+  address: string;
 }
 
-export function readHead(req: HttpRequest): Head {
+export function readHead(res: HttpResponse, req: HttpRequest): Head {
   const headers = new Map<string, string>();
   req.forEach((name, value) => {
     const before = headers.get(name);
     headers.set(name, before === undefined ? value : `${before}, ${value}`);
   });
-  return { method: req.getCaseSensitiveMethod(), path: req.getUrl(), queryText: req.getQuery(), headers };
+  return {
+    method: req.getCaseSensitiveMethod(),
+    path: req.getUrl(),
+    queryText: req.getQuery(),
+    headers,
+    address: Buffer.from(res.getRemoteAddress()).toString("hex"),
+  };
 }
 
 type BodyState = "none" | "unread" | "reading" | "whole";
@@ -139,11 +147,13 @@ export class Exchange {
       return true;
     });
     this.#res.cork(() => this.#writeHead(reply));
-    const tooSlow = setTimeout(() => this.#res.close(), answerSendMsMax);
+    const tooSlow = setTimeout(() => this.#res.close(), reply.stallMsMax ?? answerSendMsMax);
     try {
       for await (const piece of pieces) {
+        if (this.#gone) return;
         if (piece.length > 0) await this.#write(piece);
         if (this.#gone) return;
+        if (reply.stallMsMax !== undefined) tooSlow.refresh();
       }
       this.#ended = true;
       this.#res.cork(() => this.#res.end());
