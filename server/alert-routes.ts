@@ -182,20 +182,25 @@ function route(
   };
 }
 
-function stateReply({ evaluator }: Alerting, id: string, isWhole: boolean) {
-  const known = evaluator.stateOf(id);
-  if (known === undefined) return { state: "noData", error: null, evaluatedThrough: null, instances: [] };
-  const { state, error, details } = known;
-  // An error may name labels.
-  if (!isWhole)
-    return { state, error: error && "the query failed", evaluatedThrough: details.throughMs, instances: [] };
-  const instances = Object.values(details.instances).map(({ labels, rules }) => ({
+function stateReply(alerting: Alerting, id: string, isWhole: boolean) {
+  const known = alerting.evaluator.stateOf(id);
+  const { state, error, details } = known ?? { state: "noData", error: null, details: null };
+  const throughMs = details?.throughMs ?? null;
+  const health = error !== null ? "error" : throughMs === null ? "unknown" : "ok";
+  const silences = alerting.silencesOf(id);
+  // An error and silences may name labels.
+  if (!isWhole) {
+    const problem = error && "the query failed";
+    return { state, health, error: problem, evaluatedThrough: throughMs, silences: [], instances: [] };
+  }
+  const instances = Object.values(details?.instances ?? {}).map(({ labels, rules }) => ({
     labels,
     rules: Object.entries(rules).map(([rule, { state: one, sinceMs, fire }]) => {
       return { rule, state: one, since: sinceMs, fireId: fire?.id ?? null };
     }),
+    silencedBy: alerting.silencedBy({ alertId: id, labels }) ?? null,
   }));
-  return { state, error, evaluatedThrough: details.throughMs, instances };
+  return { state, health, error, evaluatedThrough: throughMs, silences, instances };
 }
 
 function fireReply(fire: Fire, isWhole: boolean) {

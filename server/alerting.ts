@@ -14,6 +14,7 @@ import { type EmailOptions, emailSender } from "./notify/email.ts";
 import type { Notification } from "./notify/notification.ts";
 import { Outbox } from "./notify/outbox.ts";
 import { pagerDutySender } from "./notify/pager-duty.ts";
+import type { Outcome } from "./notify/sender.ts";
 import { isSilenced, type Silence } from "./notify/silence.ts";
 import { slackSender } from "./notify/slack.ts";
 import { type Webhook, webhookSender } from "./notify/webhook.ts";
@@ -53,7 +54,7 @@ export interface AlertingOptions {
   notify: NotifySettings;
   metrics: Metrics;
   now: () => number;
-  /** The store as the caller sees it; reading fails where the caller sees nothing. */
+  /** The store as whoever saved an alert sees it now. Throws an Error for people where access was lost, and so do its reads. */
   storeFor: (store: Searchable, caller: Caller) => SeriesStore;
   /** Whether silences of the caller's cover an alert. */
   maySilence: (caller: Caller, alertId: string) => boolean;
@@ -62,6 +63,8 @@ export interface AlertingOptions {
   holdsNotifications: boolean;
   log: (level: "warn" | "error", message: string) => void;
 }
+
+type Silenced = Pick<AlertEvent, "alertId" | "labels">;
 
 /** Webhook integrations that are gone, with the revision that was. */
 const goneTable = "webhooks-gone";
@@ -89,10 +92,7 @@ export class Alerting {
   constructor(options: AlertingOptions) {
     const { state, metrics, now, log, store, queryMemoryBytes: memoryBytes } = options;
     this.#options = options;
-    const silencedBy = (event: Pick<AlertEvent, "alertId" | "labels">, nowMs: number) =>
-      options.sources.silences().find(([, { value, updatedBy }]) => {
-        return isSilenced(value, event, nowMs) && options.maySilence(updatedBy, event.alertId);
-      })?.[0];
+    const silencedBy = (event: Silenced) => this.silencedBy(event);
     this.outbox = new Outbox({
       state,
       now,
@@ -129,6 +129,32 @@ export class Alerting {
       metrics,
       log,
     });
+  }
+
+  /** The id of the silence that covers an instance of an alert now. */
+  silencedBy(instance: Silenced): string | undefined {
+    const nowMs = this.#options.now();
+    const { sources, maySilence } = this.#options;
+    return sources.silences().find(([, { value, updatedBy }]) => {
+      return isSilenced(value, instance, nowMs) && maySilence(updatedBy, instance.alertId);
+    })?.[0];
+  }
+
+  /** Silences that hold now and may cover instances of an alert, or all of them. */
+  silencesOf(alertId: string) {
+    const nowMs = this.#options.now();
+    return this.#options.sources.silences().flatMap(
+      ([
+        id,
+        {
+          value: { match, ...silence },
+        },
+      ]) => {
+        if (!isSilenced(silence, { alertId, labels: {} }, nowMs)) return [];
+        const { comment = "", endsAt } = silence;
+        return [{ id, comment, endsAt, matchExpressions: match?.matchExpressions ?? [] }];
+      },
+    );
   }
 
   /**
@@ -196,7 +222,11 @@ export class Alerting {
       gone.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
-      const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups, updatedBy.user?.claimed]);
+      const { role, groups, tokenId, user } = updatedBy;
+      // What a token may read changes; an admin's sees all.
+      const readsAs = JSON.stringify(
+        role === "admin" && user === undefined ? [role] : [role, groups, tokenId, user?.claimed],
+      );
       this.#callers.set(readsAs, updatedBy);
       const taken = this.#orAgain(id, this.evaluator.upsert({ ...withId(value, id), readsAs }));
       // A failure is thrown when all had their turn; until then it must not count as unheard.
@@ -261,9 +291,14 @@ export class Alerting {
     };
   }
 
-  /** One message by hand, to see whether it arrives. */
-  test(alert: Alert, action: Action): ReturnType<Outbox["test"]> {
-    return this.outbox.test(testEvent(alert, this.#options.now()), action);
+  /** One message by hand, to see whether it arrives. An incident that it opens is closed again. */
+  async test(alert: Alert, action: Action): Promise<Outcome> {
+    const nowMs = this.#options.now();
+    const event = testEvent(alert, nowMs);
+    const outcome = await this.outbox.test(event, action);
+    if (action.type !== "pagerDuty" || outcome.kind !== "delivered") return outcome;
+    const end = { id: crypto.randomUUID(), type: "alertResolved", resolvedAtMs: nowMs } as const;
+    return this.outbox.test({ ...event, ...end, reason: "recovered" }, action);
   }
 }
 

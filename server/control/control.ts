@@ -8,6 +8,7 @@ import type { Caller, Route, User } from "../route.ts";
 import { jsonReply } from "../route.ts";
 import type { Searchable } from "../searchable.ts";
 import { fixed } from "../shape.ts";
+import { alertStore } from "./alert-reader.ts";
 import { Audit } from "./audit.ts";
 import type { Collections } from "./catalogue.ts";
 import {
@@ -24,7 +25,7 @@ import {
 import { valuesOf } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";
 import { asOfNow, memberOf } from "./members.ts";
-import { isBound, readable, readableOrRefused } from "./narrowing.ts";
+import { isBound, readable } from "./narrowing.ts";
 import { readableStore } from "./readable-store.ts";
 import type { Resource, ResourceEdge } from "./resource-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
@@ -49,7 +50,7 @@ export interface Control {
   routes: Route[];
   /** The store as the caller sees it now. */
   storeFor(store: Searchable, caller: Caller): Searchable;
-  /** The same for what is asked in the caller's absence: where no rule lets them read a signal, reading it fails. */
+  /** The same for an alert that the caller saved. Throws an Error where access was lost, and so do its reads. */
   storeOnBehalf(store: Searchable, caller: Caller): Searchable;
   /** The caller that a token of the identity provider stands for. Throws Refusal 403 for one whom no group takes in. */
   memberOf(user: User & { name: string }): Caller;
@@ -70,19 +71,20 @@ export function openControl(options: ControlOptions): Control {
   const timer = setInterval(keepUses, usesKeptMs);
   const groups = () => valuesOf(collections.groups);
   const sight = new Sight(collections);
-  const narrowed = (store: Searchable, caller: Caller, reading: typeof readable) => {
+  const narrowed = (store: Searchable, caller: Caller) => {
     const now = asOfNow(caller, groups);
     if (!isBound(now)) return store;
     const rules = valuesOf(collections.telemetryRules);
-    return readableStore(store, (signal) => reading(now, rules, signal));
+    return readableStore(store, (signal) => readable(now, rules, signal));
   };
   return {
     collections,
     audit,
     routes: routesOf(options, collections, audit, sight),
     sight,
-    storeFor: (store, caller) => narrowed(store, caller, readable),
-    storeOnBehalf: (store, caller) => narrowed(store, caller, readableOrRefused),
+    storeFor: (store, caller) => narrowed(store, caller),
+    storeOnBehalf: (store, caller) =>
+      alertStore(store, asOfNow(caller, groups), tokens, valuesOf(collections.telemetryRules)),
     memberOf: (user) => memberOf(user, groups()),
     close: async () => {
       clearInterval(timer);

@@ -78,7 +78,7 @@ export class Tokens {
     const record = this.#records.get(id);
     const expected = Buffer.from(record?.secretHash ?? noHash, "base64url");
     const isRight = timingSafeEqual(hashOf(secret), expected);
-    if (!isRight || record === undefined || !this.#isValid(record)) return null;
+    if (!isRight || record === undefined || !this.isValid(record)) return null;
     this.#usedAtMs.set(id, this.#now());
     const { name, role, groups = null, environment = null } = record;
     return { tokenId: id, name, role, groups, environment };
@@ -155,10 +155,10 @@ export class Tokens {
 
   /** Somebody can still administer the server. */
   get hasAdmin(): boolean {
-    return this.list().some((record) => record.role === "admin" && this.#isValid(record));
+    return this.list().some((record) => record.role === "admin" && this.isValid(record));
   }
 
-  #isValid(record: TokenRecord): boolean {
+  isValid(record: TokenRecord): boolean {
     return record.expiresAtMs === null || record.expiresAtMs > this.#now();
   }
 }

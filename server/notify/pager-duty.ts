@@ -16,9 +16,10 @@ export interface PagerDutyOptions {
 }
 
 const pagerDutyEvents = "https://events.pagerduty.com/v2/enqueue";
-/** https://developer.pagerduty.com/docs/send-alert-event */
+/** https://developer.pagerduty.com/docs/send-alert-event: a summary has 1,024 characters, a body 512 KB. */
 const summaryLengthMax = 1_024;
-const sourceLengthMax = 255;
+const fieldLengthMax = 255;
+const detailsBytesMax = 256 * 1024;
 
 export function pagerDutySender(options: PagerDutyOptions): Senders["pagerDuty"] {
   return async ({ action, events: [event] }): Promise<Outcome> => {
@@ -50,18 +51,40 @@ export function pagerDutySender(options: PagerDutyOptions): Senders["pagerDuty"]
 function pagerDutyBody(routingKey: string, event: AlertEvent, publicUrl: string) {
   const dedup = { routing_key: routingKey, dedup_key: event.fireId };
   if (event.type === "alertResolved") return { ...dedup, event_action: "resolve" };
-  const { labels, alertName } = event;
+  const { labels, alertName, rule } = event;
+  const link = deepLink(event, publicUrl);
+  const { data } = envelopeOf(event, publicUrl);
+  const component = labels["service.name"];
+  const group = labels["k8s.namespace.name"] ?? labels["k8s.cluster.name"];
   return {
     ...dedup,
     event_action: "trigger",
     client: "svc",
-    client_url: deepLink(event, publicUrl),
+    client_url: link,
+    links: [{ href: link, text: "Open the alert" }],
     payload: {
-      summary: `${alertName}: ${eventLine(event)}`.slice(0, summaryLengthMax).toWellFormed(),
-      source: (labels["service.name"] ?? alertName).slice(0, sourceLengthMax).toWellFormed(),
+      summary: cut(`${alertName}: ${eventLine(event)}`, summaryLengthMax),
+      source: cut(component ?? alertName, fieldLengthMax),
       severity: "critical",
       timestamp: time(event.firedAtMs),
-      custom_details: envelopeOf(event, publicUrl).data,
+      ...(component === undefined ? {} : { component: cut(component, fieldLengthMax) }),
+      ...(group === undefined ? {} : { group: cut(group, fieldLengthMax) }),
+      class: cut(rule, fieldLengthMax),
+      custom_details: detailsOf(data),
     },
   };
+}
+
+/** Whole, unless it would make the body too long: then without what is longest, the labels. */
+function detailsOf(data: Record<string, unknown>): Record<string, unknown> {
+  if (Buffer.byteLength(JSON.stringify(data)) <= detailsBytesMax) return data;
+  const short = Object.entries(data).map(([name, value]) => [
+    name,
+    typeof value === "string" ? cut(value, summaryLengthMax) : value,
+  ]);
+  return { ...Object.fromEntries(short), attributes: "left out: too long" };
+}
+
+function cut(text: string, length: number): string {
+  return text.slice(0, length).toWellFormed();
 }

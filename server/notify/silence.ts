@@ -2,6 +2,7 @@ import type { AlertEvent } from "../alert-event.ts";
 
 /** Times in which some alerts tell nobody, as they are configured. */
 export interface Silence {
+  comment?: string | undefined;
   /** Unix milliseconds; from ever where absent. */
   startsAt?: number | undefined;
   endsAt: number;

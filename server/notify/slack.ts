@@ -14,7 +14,7 @@ export interface SlackOptions {
 }
 
 const slackApi = "https://slack.com/api";
-/** https://docs.slack.dev/reference/block-kit/blocks/section-block: 3,000 characters; header blocks have 150. */
+/** https://docs.slack.dev/reference/block-kit/blocks/section-block: 3,000 characters; header blocks have 150; a text should have 4,000. */
 const sectionLengthMax = 2_900;
 const headerLengthMax = 150;
 
@@ -98,7 +98,7 @@ function contentOf({ title, description, lines, more, link, isResolved }: Messag
   const text = [description, listed].filter((part) => part !== "").join("\n");
   const section = (mrkdwn: string) => ({ type: "section", text: { type: "mrkdwn", text: mrkdwn } });
   return {
-    text: escapeText(title),
+    text: cut(escapeText(title), sectionLengthMax),
     blocks: [
       {
         type: "header",

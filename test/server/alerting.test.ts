@@ -98,6 +98,7 @@ test("an alert fires, is told, is silenced, explained and deleted", async () => 
     problem: null,
   });
   expect((await admin("/alerts/none/state")).status).toBe(404);
+  await silenceAndLook(id);
 
   const { text } = await call(server, "/metrics", { token: server.adminToken });
   for (const name of [
@@ -117,6 +118,86 @@ test("an alert fires, is told, is silenced, explained and deleted", async () => 
     return resolved.length === 2 ? resolved : undefined;
   });
   expect(ends.map(({ data }) => data.resolveReason)).toEqual(["deleted", "deleted"]);
+});
+
+/** A silence is shown on the alert, and on the instances that it covers. */
+async function silenceAndLook(id: string): Promise<void> {
+  const matchExpressions = [{ key: "service.name", operator: "In", values: ["cart"] }];
+  const silence = {
+    comment: "we know",
+    endsAt: Date.now() + 3_600_000,
+    alertIds: [id],
+    match: { matchExpressions },
+  };
+  const made = (await admin<{ id: string }>("/silences", { silence })).json;
+  const { json } = await admin<{
+    instances: { labels: Record<string, string>; silencedBy: string | null }[];
+  }>(`/alerts/${id}/state`);
+  expect(json).toMatchObject({
+    health: "ok",
+    silences: [{ id: made.id, comment: "we know", endsAt: silence.endsAt, matchExpressions }],
+  });
+  const covered = json.instances.map(({ labels, silencedBy }) => [labels["service.name"], silencedBy]);
+  expect(covered.sort()).toEqual([
+    ["cart", made.id],
+    ["mail", null],
+  ]);
+}
+
+test("what is given up is shown by the API, in the metrics and in the logs", async () => {
+  const receiver = await openReceiver(410);
+  const { id: uuid } = (
+    await admin<{ id: string }>("/webhooks", { webhook: { url: receiver.url, displayName: "gone" } })
+  ).json;
+  const alert = {
+    metadata: { id: "unheard", name: "unheard" },
+    timeseries: {
+      expression: { svcQLTimeseries: { query: "count(logs)", bucketSize: 60 } },
+      evaluationRules: [
+        {
+          name: "any",
+          static: {
+            operators: [{ operator: "greaterThanOrEqual", threshold: 0 }],
+            persistenceSettings: {
+              datapointsToAlarm: 1,
+              datapointsInEvaluationWindow: 5,
+              missingDatapointBehavior: "breaching",
+            },
+          },
+          actions: [{ type: "webhook", webhookDestination: { uuid } }],
+        },
+      ],
+    },
+  };
+  await admin("/alerts/update", { alert });
+  const given = await until(async () => {
+    type Listed = {
+      notifications: { id: string; alertId: string; status: string; problem: string | null }[];
+    };
+    const { notifications } = (await admin<Listed>("/notifications")).json;
+    return notifications.find(({ alertId, status }) => alertId === "unheard" && status === "givenUp");
+  });
+  expect(given.problem).toContain("answered 410");
+  const { text } = await call(server, "/metrics", { token: server.adminToken });
+  expect(text).toContain('svc_notifications_given_up_total{type="webhook"} 1');
+  const row = await until(async () => {
+    const query = 'logs{notification.status="givenUp"}';
+    const found = await admin<{ logs: { message: string; attributes: Record<string, string> }[] }>(
+      "/query/logs",
+      {
+        query,
+        startTime: Date.now() - 3_600_000,
+        endTime: Date.now() + 60_000,
+      },
+    );
+    return found.json.logs[0];
+  });
+  expect(row.message).toContain(`(alertFired of alert "unheard") to webhook ${uuid} was given up`);
+  expect(row.attributes).toMatchObject({
+    "service.name": "svc",
+    "alert.id": "unheard",
+    "notification.id": given.id,
+  });
 });
 
 test("an alert's queries see what whoever saved it may see", async () => {
@@ -179,6 +260,23 @@ test("an alert's queries see what whoever saved it may see", async () => {
   });
   expect(saved.text).toContain("narrow");
   expect(await instances()).toEqual(["cart"]);
+  const lost = structuredClone(alert);
+  lost.metadata = { id: "unreadable", name: "unreadable" };
+  lost.timeseries.expression.svcQLTimeseries.query = 'count(logs{service.name="bank"})';
+  await call(server, "/api/v1/alerts/update", {
+    token: made.json.token,
+    headers,
+    body: JSON.stringify({ alert: lost }),
+  });
+  const failed = await until(async () => {
+    const { json } = await admin<{ error: string | null }>("/alerts/unreadable/state");
+    return json.error === null ? undefined : json;
+  });
+  expect(failed).toMatchObject({
+    health: "error",
+    state: "noData",
+    error: expect.stringContaining("access lost"),
+  });
   await admin("/alerts/narrow", undefined, "DELETE");
   await until(async () => ((await admin("/alerts/narrow/state")).status === 404 ? true : undefined));
   await admin("/alerts/update", { alert: { ...alert, metadata: { id: "wide", name: "wide" } } });
@@ -236,5 +334,5 @@ test("an alert whose saver lost access says so, and keeps its state", async () =
     const { json } = await admin<{ error: string | null }>("/alerts/lost/state");
     return json.error ?? undefined;
   });
-  expect(error).toBe('no rule lets "eve", who saved it last, read logs');
+  expect(error).toMatch(/^access lost: no telemetry rule lets "eve", .* read the logs/);
 });

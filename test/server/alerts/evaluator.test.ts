@@ -101,6 +101,19 @@ test("changing what a rule means ends its fires, and it starts afresh; other edi
   expect(new Set(world.messages().map(({ event }) => event.id)).size).toBe(6);
 });
 
+test("a window that shrank and grows again is read anew", async () => {
+  const of = (n: number) => alertOf("a", "q", [ruleOf({ m: Math.min(n, 5), n })]);
+  const world = await worldWith(of(6));
+  fill(world, "q", "x", [9, 9, 9, 9, 9, 9, 9, 1, 1, 1]);
+  await world.runUntil(startMs + 7 * minute + judged);
+  await world.evaluator.upsert(of(1));
+  await world.runUntil(startMs + 8 * minute + judged);
+  expect(world.evaluator.stateOf("a")!.state).toBe("ok");
+  await world.evaluator.upsert(of(6));
+  await world.settle();
+  expect(world.evaluator.stateOf("a")!.state).toBe("firing");
+});
+
 test("deleting an alert ends its fires, also when that is found out at the next start", async () => {
   const world = await worldWith(alertOf("a", "q"), alertOf("b", "q"));
   fill(world, "q", "x", [9]);
@@ -202,7 +215,8 @@ test("a clock that goes back a little is waited for, one that goes back far star
   await world.settle();
   expect(world.asked).toHaveLength(asked);
   world.nowMs -= 60 * minute;
-  await world.evaluator.upsert(alertOf("a", "q"));
+  await world.settle();
+  expect(world.asked).toHaveLength(asked + 1);
   await world.runUntil(world.nowMs + 2 * minute);
   expect(world.evaluator.stateOf("a")!.details.throughMs).toBeLessThan(startMs + 42 * minute);
   expect(world.told()).toEqual(["fired x"]);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AddressGuard, RefusedAddress } from "../../../server/notify/address-guard.ts";
 import { sendHttp } from "../../../server/notify/http-request.ts";
@@ -141,6 +141,26 @@ describe("addresses", () => {
     expect(requests).toBe(0);
   });
 
+  test("what was checked is what is connected to: a name is asked for once, however often its answer changes", async () => {
+    const connected: string[] = [];
+    const onConnection = (socket: Socket) => connected.push(socket.localAddress!);
+    server.on("connection", onConnection);
+    // Only 127.0.0.2 is allowed; the name turns to another address as soon as it was asked, and the server listens on both.
+    names["turning.example"] = [["127.0.0.2"], ["127.0.0.1"]];
+    expect(await send(`http://turning.example:${port}/`, guardOf(["127.0.0.2"]))).toMatchObject({
+      status: 302,
+    });
+    names["turned.example"] = [["127.0.0.1"], ["127.0.0.2"]];
+    const refused = send(`http://turned.example:${port}/`, guardOf(["127.0.0.2"]));
+    await expect(refused).rejects.toBeInstanceOf(RefusedAddress);
+    // One bad address among good ones: whichever would be tried first.
+    names["both.example"] = [["127.0.0.2", "127.0.0.1"]];
+    const both = send(`http://both.example:${port}/`, guardOf(["127.0.0.2"]));
+    await expect(both).rejects.toBeInstanceOf(RefusedAddress);
+    server.off("connection", onConnection);
+    expect(connected).toEqual(["127.0.0.2"]);
+  });
+
   test("public addresses are let through", () => {
     const guard = guardOf();
     for (const address of ["93.184.216.34", "1.1.1.1", "172.32.0.1", "2606:4700::1111", "::ffff:8.8.8.8"]) {
@@ -149,6 +169,7 @@ describe("addresses", () => {
   });
 
   test("what the configuration allows is sent to, and redirects are not followed", async () => {
+    requests = 0;
     const guard = guardOf(["127.0.0.0/8", "::1"]);
     expect(await send(`http://127.0.0.1:${port}/`, guard)).toMatchObject({ status: 302 });
     expect(await send(`http://loopback.example:${port}/`, guard)).toMatchObject({ status: 302 });

@@ -2,11 +2,14 @@ import { describe, expect, test } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
 import type { Action, AlertMessage } from "../../../server/alert-event.ts";
 import { Metrics } from "../../../server/metrics.ts";
-import { retryDelaysMs } from "../../../server/notify/limits.ts";
+import { AddressGuard } from "../../../server/notify/address-guard.ts";
+import { groupedMax, retryDelaysMs } from "../../../server/notify/limits.ts";
 import { Outbox } from "../../../server/notify/outbox.ts";
 import type { Delivery, Outcome } from "../../../server/notify/sender.ts";
+import { webhookSender } from "../../../server/notify/webhook.ts";
 import { Disk } from "../alerts/disk.ts";
 import { fired, hook, mail, resolved } from "./events.ts";
+import { openReceiver } from "./receiver.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const isSoak = process.env.SVC_SOAK === "1";
@@ -181,6 +184,85 @@ describe("the outbox", () => {
     await post.put(...names.map((name) => ({ event: fired(name), actions: [hook("h")] })));
     await post.pass(0);
     expect(post.said().slice(4)).toEqual(names.map((name) => `h fired ${name}`));
+  });
+
+  test("what comes while a message to people waits goes with it; what comes later is the next message", async () => {
+    const post = new Post();
+    await post.put({ event: fired("a"), actions: [mail("m")] });
+    await post.pass(4_000);
+    await post.put({ event: fired("b"), actions: [mail("m")] });
+    await post.pass(1_500);
+    await post.put({ event: fired("c"), actions: [mail("m")] });
+    await post.pass(day);
+    expect(post.said()).toEqual(["m fired a,b", "m fired c"]);
+    const many = Array.from({ length: groupedMax + 1 }, (_, i) => fired(`s${i}`));
+    await post.put(...many.map((event) => ({ event, actions: [mail("m")] })));
+    await post.pass(day);
+    expect(post.sent.slice(2).map(({ names }) => names.length)).toEqual([groupedMax, 1]);
+  });
+
+  test("a message that was on its way when the process died is sent again as it was", async () => {
+    const post = new Post();
+    post.answer = () => new Promise(() => undefined);
+    await post.put({ event: fired("a"), actions: [mail("m")] });
+    post.nowMs += 5_000;
+    void post.outbox.sendDue();
+    await new Promise((resolve) => setImmediate(resolve));
+    post.state.kill();
+    post.state = post.disk.open();
+    post.open();
+    post.answer = () => ({ kind: "delivered" });
+    await post.put({ event: fired("b"), actions: [mail("m")] });
+    await post.pass(day);
+    expect(post.said()).toEqual(["m fired a", "m fired a", "m fired b"]);
+    const [first, again, other] = post.sent.map(({ id }) => id);
+    expect([again === first, other === first]).toEqual([true, false]);
+  });
+
+  test("what was delivered while the disk was full is not sent again, and neither is what was refused before its time", async () => {
+    const post = new Post();
+    post.answer = ({ events }) =>
+      events[0]!.labels["service.name"] === "a" ? { kind: "delivered" } : { kind: "retry", problem: "no" };
+    await post.put(
+      { event: fired("a"), actions: [hook("well")] },
+      { event: fired("b"), actions: [hook("ill")] },
+    );
+    post.disk.isFull = true;
+    await post.pass(60_000);
+    expect(post.said().sort()).toEqual(["ill fired b", "well fired a"]);
+    post.disk.isFull = false;
+    post.answer = () => ({ kind: "delivered" });
+    await post.pass(day);
+    expect(post.said()).toHaveLength(3);
+    expect(post.outbox.list().map(({ status }) => status)).toEqual(["delivered", "delivered"]);
+  });
+
+  test("the end of a fire is told where its begin may have arrived although no answer came", async () => {
+    const post = new Post();
+    post.answer = ({ events }) =>
+      events[0]!.type === "alertFired" ? { kind: "retry", problem: "reset" } : { kind: "delivered" };
+    await post.put(
+      { event: fired("a"), actions: [hook("h")] },
+      { event: resolved("a"), actions: [hook("h")] },
+    );
+    await post.pass(2 * day);
+    expect(post.said()).toEqual([...Array<string>(7).fill("h fired a"), "h resolved a"]);
+  });
+
+  test("a real receiver that answers otherwise every time gets one message under one id until it takes it", async () => {
+    const receiver = await openReceiver("reset", 302, 400, 429, 500, 200);
+    const post = new Post();
+    const send = webhookSender({
+      ...{ webhookOf: () => ({ url: receiver.url }), onGone: () => undefined, isOff: () => false },
+      ...{ guard: new AddressGuard(["127.0.0.0/8"]), publicUrl: "https://svc.example" },
+    });
+    post.answer = (delivery) => send(delivery as Parameters<typeof send>[0]);
+    await post.put({ event: fired("a"), actions: [hook("h")] });
+    await post.pass(2 * day);
+    expect(receiver.received).toHaveLength(6);
+    expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+    expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
+    expect(post.outbox.list()).toMatchObject([{ status: "delivered", tries: 6 }]);
   });
 
   test("a silence that comes before the message is sent keeps it back, and the end with it", async () => {

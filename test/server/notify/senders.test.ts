@@ -1,6 +1,10 @@
 /** Real receivers: what they get, and what their answers mean. */
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import PostalMime from "postal-mime";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { Webhook as Verifier } from "standardwebhooks";
@@ -10,11 +14,10 @@ import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { emailSender } from "../../../server/notify/email.ts";
 import { sendHttp } from "../../../server/notify/http-request.ts";
 import { answerBytesMax, listedMax } from "../../../server/notify/limits.ts";
-import { pagerDutySender } from "../../../server/notify/pager-duty.ts";
 import { signedHeaders } from "../../../server/notify/signature.ts";
 import { slackSender } from "../../../server/notify/slack.ts";
 import { type Webhook, webhookSender } from "../../../server/notify/webhook.ts";
-import { fired, firedAtMs, hook, mail, pager, resolved, slack } from "./events.ts";
+import { fired, firedAtMs, hook, mail, resolved, slack } from "./events.ts";
 import { json, openReceiver } from "./receiver.ts";
 
 const guard = new AddressGuard(["127.0.0.0/8"]);
@@ -28,7 +31,6 @@ function delivery<A extends Action>(action: A, ...events: AlertEvent[]) {
 const hookAction = hook("hook-1") as Extract<Action, { type: "webhook" }>;
 const mailAction = mail("a@shop.example", "b@shop.example") as Extract<Action, { type: "email" }>;
 const slackAction = slack("#alerts") as Extract<Action, { type: "slack" }>;
-const pagerAction = pager as Extract<Action, { type: "pagerDuty" }>;
 
 describe("webhooks", () => {
   function senderOf(webhooks: Record<string, Webhook>) {
@@ -232,43 +234,18 @@ describe("Slack", () => {
   });
 });
 
-describe("PagerDuty", () => {
-  test("trigger and resolve have one key; long texts are cut; services are mapped to keys", async () => {
-    const receiver = await openReceiver(202);
-    const send = pagerDutySender({ routingKeys: { shop: "R1" }, eventsUrl: receiver.url, guard, publicUrl });
-    await send(delivery(pagerAction, fired("cart", { alertName: "n".repeat(5_000) })));
-    await send(delivery(pagerAction, resolved("cart")));
-    const [trigger, resolve] = receiver.received.map(
-      ({ body }) => JSON.parse(body) as Record<string, unknown>,
-    );
-    expect(trigger).toMatchObject({
-      routing_key: "R1",
-      event_action: "trigger",
-      dedup_key: fired("cart").fireId,
-    });
-    const { summary, source, severity, timestamp } = trigger!.payload as Record<string, string>;
-    expect([summary!.length, source, severity, timestamp]).toEqual([
-      1_024,
-      "cart",
-      "critical",
-      new Date(firedAtMs).toISOString(),
-    ]);
-    expect(resolve).toEqual({ routing_key: "R1", event_action: "resolve", dedup_key: fired("cart").fireId });
+/** Of localhost, and of its own making. */
+function certificate(): { key: string; cert: string } {
+  const dir = mkdtempSync(join(tmpdir(), "svc-mail-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const [key, cert] = [join(dir, "key.pem"), join(dir, "cert.pem")];
+  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
+  execFileSync("openssl", ["req", "-x509", ...kind, ...names, "-keyout", key, "-out", cert], {
+    stdio: "ignore",
   });
-
-  test("what each answer means", async () => {
-    const receiver = await openReceiver(202, 400, 429, 500);
-    const send = pagerDutySender({ routingKeys: { shop: "R1" }, eventsUrl: receiver.url, guard, publicUrl });
-    const kinds = [];
-    for (let i = 0; i < 4; i++) kinds.push((await send(delivery(pagerAction, fired("cart")))).kind);
-    expect(kinds).toEqual(["delivered", "final", "retry", "retry"]);
-    const unknown = { type: "pagerDuty" as const, pagerDutyDestination: { serviceId: "P9" } };
-    expect(await send(delivery(unknown, fired("cart")))).toMatchObject({
-      kind: "final",
-      problem: expect.stringContaining('"P9"') as string,
-    });
-  });
-});
+  return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
+}
 
 describe("e-mail", () => {
   async function openMailbox(options: SMTPServerOptions = {}) {
@@ -347,6 +324,30 @@ describe("e-mail", () => {
     ).toMatchObject({ kind: "delivered" });
     expect(mails).toHaveLength(1);
   });
+
+  test.each(["tls", "starttls"] as const)(
+    "with %s and a login; who has another certificate is not told",
+    async (security) => {
+      const { key, cert } = certificate();
+      const { mails, port } = await openMailbox({
+        ...{ secure: security === "tls", disabledCommands: [], key, cert, authOptional: false },
+        onAuth: ({ username, password }, session, done) => {
+          const isRight = session.secure && username === "svc" && password === "right";
+          done(isRight ? null : new Error("no"), { user: username });
+        },
+      });
+      const login = { ...settings, host: "localhost", port, security, user: "svc", password: "right" };
+      expect(await emailSender(login)(delivery(mailAction, fired("cart")))).toMatchObject({
+        kind: "retry",
+        problem: expect.stringContaining("self-signed") as string,
+      });
+      expect(mails).toEqual([]);
+      expect(await emailSender({ ...login, ca: cert })(delivery(mailAction, fired("cart")))).toMatchObject({
+        kind: "delivered",
+      });
+      expect((await PostalMime.parse(mails[0]!.raw)).subject).toBe("Firing: Too many errors");
+    },
+  );
 
   test("refused for good is final, for now is tried again; TLS that is required and not there is not done without", async () => {
     const refusing = (responseCode: number) => ({
