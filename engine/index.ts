@@ -5,6 +5,7 @@ export type { EncodedBatch } from "./batch.ts";
 export { BatchDraft, encodeBatch, RowRanges } from "./batchdraft.ts";
 export type { DamageReport } from "./damage.ts";
 export type { QueryLimits, RowQuery, SearchResult } from "./dispatch.ts";
+export type { Arrived, ArrivedQuery } from "./dispatcharrived.ts";
 export type { FieldCounts, FieldsQuery } from "./dispatchfields.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./filter.ts";

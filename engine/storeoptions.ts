@@ -1,5 +1,7 @@
 /** What a store is opened with and asked for. */
+import { totalmem } from "node:os";
 import type { Step } from "./filter.ts";
+import { columnCacheBytesMax, columnCacheBytesMin, columnCacheShare } from "./limits.ts";
 import type { RowSignal } from "./signal.ts";
 
 export interface StoreEvent {
@@ -47,4 +49,11 @@ export interface ScanQuery {
   /** Exclusive. */
   toNs: bigint;
   steps: Step[];
+}
+
+/** Memory for decoded columns that each scan thread gets of what was asked for. */
+export function cacheBytesOfThread(bytes: number | undefined, threads: number): number {
+  const share =
+    bytes === undefined ? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin) : bytes;
+  return Math.min(share / threads, columnCacheBytesMax);
 }

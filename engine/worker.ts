@@ -36,6 +36,7 @@ function answer(task: WorkerTask): unknown {
     case "aggregate":
     case "fields":
     case "read":
+    case "arrived":
     case "samples":
     case "series":
     case "census":
