@@ -4,7 +4,7 @@ import { clearBit, hasBit } from "./bitmap.ts";
 import { checkCaps, checkControl } from "./control.ts";
 import type { Filter } from "./filter.ts";
 import { FirstArrived } from "./firstarrived.ts";
-import { arrivedBytesMax, blockRows } from "./limits.ts";
+import { arrivedBytesLeast, arrivedBytesMax, blockRows } from "./limits.ts";
 import type {
   ArrivedAnswer,
   ArrivedRows,
@@ -14,7 +14,7 @@ import type {
   DamagedChunk,
 } from "./protocol.ts";
 import { judge } from "./prune.ts";
-import { rangeInDay } from "./range.ts";
+import { endOfTimeNs, rangeInDay } from "./range.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
 import { damageOf, gather, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
@@ -23,6 +23,7 @@ import type { ChunkView } from "./view.ts";
 
 /** A selection as it is read: what is compiled once for all chunks, and what was found so far. */
 interface Reading {
+  fromNs: bigint;
   filter: Filter;
   rest: RowSteps | undefined;
   /** Rows of a chunk that are looked at between two looks at the clock. */
@@ -62,11 +63,12 @@ export function arrivalsOf(ref: ChunkRef): { min: number; max: number } {
   return { min: arrivalMin, max: arrivalMax };
 }
 
-function readingOf(task: ArrivedTask, { steps, rowsMax }: ArrivedSelection): Reading {
+function readingOf(task: ArrivedTask, { fromNs, steps, rowsMax }: ArrivedSelection): Reading {
   const { filters, rest } = splitSteps(steps);
   const filter: Filter = { kind: "and", of: filters };
   const isWhole = isVectorised(filter) && rest.length === 0;
   return {
+    fromNs,
     filter,
     rest: rest.length === 0 ? undefined : compileRowSteps(rest),
     rowsAtATime: isWhole ? Number.POSITIVE_INFINITY : blockRows,
@@ -84,16 +86,15 @@ interface ChunkReading {
 
 function readChunk({ task, ref, view, reading, scanned }: ChunkReading): void {
   const { filter, first, rest, rowsAtATime } = reading;
-  const range = rangeInDay(task.fromNs, task.toNs, view.day);
-  const { timeNsMin, timeNsMax } = view.header;
-  if (timeNsMax < range.from || timeNsMin >= range.to || judge(filter, view) === "none") {
+  const { from: leastNs } = rangeInDay(reading.fromNs, endOfTimeNs, view.day);
+  if (view.header.timeNsMax < leastNs || judge(filter, view) === "none") {
     noteSkipped(scanned, view.header);
     return;
   }
   scanned.chunks++;
   const compiled = compileFilter(filter, view, () => checkControl(task.control));
-  const rowFrom = lowerBound(view.timeNs, range.from);
-  const rowTo = lowerBound(view.timeNs, range.to);
+  const rowFrom = lowerBound(view.timeNs, leastNs);
+  const rowTo = view.rows;
   for (let from = rowFrom & ~7; from < rowTo; from += rowsAtATime) {
     checkControl(task.control);
     const to = Math.min(rowTo, from + rowsAtATime);
@@ -148,7 +149,8 @@ function gathered(
   damaged: DamagedChunk[],
 ): ArrivedRows {
   const { rows: candidates, count, through } = first.finish();
-  const bytesMax = Math.min(arrivedBytesMax, task.control.memoryBytesMax);
+  const share = Math.max(arrivedBytesMax / task.selections.length, arrivedBytesLeast);
+  const bytesMax = Math.min(share, task.control.memoryBytesMax);
   const rows = gather(candidates, open, damaged, (bytes) => bytes >= bytesMax);
   const isCut = rows.arrival.length < candidates.length;
   return {

@@ -21,6 +21,7 @@ export type {
   SeriesKinds,
 } from "./metrics/samplequery.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./row.ts";
+export { RowList } from "./rowlist.ts";
 export { addScanned, nothingScanned, type Scanned } from "./scanned.ts";
 export { type RowSignal, type Signal, signals } from "./signal.ts";
 export { type Json, openState, type State, type StateChange } from "./state.ts";

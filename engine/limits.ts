@@ -102,8 +102,9 @@ export const defaultDeadlineMs = 30_000;
 export const defaultQueryMemoryBytes = 1 * GiB;
 /** Rows that one search returns: they pass through the heap of the thread that asked, several times over. */
 export const resultBytesMax = 64 * MiB;
-/** Rows that are read in the order of arrival in one go: the rest is read behind them. */
-export const arrivedBytesMax = 8 * MiB;
+/** Rows that one thread reads in the order of arrival in one go, of all selections; and what each selection gets at least. */
+export const arrivedBytesMax = 16 * MiB;
+export const arrivedBytesLeast = 256 * KiB;
 /** Groups of one aggregation: each is a text or more in the heap of every thread; more than this are ids, not labels. */
 export const groupsMax = 100_000;
 /** Groups times buckets that have rows: 16 bytes and more each, on every thread and again where the parts are joined. */

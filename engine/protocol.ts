@@ -70,6 +70,8 @@ export interface SearchAnswer {
 /** Rows of one selection in the order of their arrival. */
 export interface ArrivedSelection {
   steps: Step[];
+  /** Nanoseconds since the epoch, inclusive: of the rows' own times. */
+  fromNs: bigint;
   /** The first so many; 0 counts them. */
   rowsMax: number;
 }
@@ -79,8 +81,6 @@ export interface ArrivedTask {
   kind: "arrived";
   /** In the order of the first arrival in them. */
   chunks: ChunkRef[];
-  fromNs: bigint;
-  toNs: bigint;
   /** Arrival numbers, exclusive and inclusive. */
   after: number;
   through: number;

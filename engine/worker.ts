@@ -11,7 +11,7 @@ import {
   sweepChunks,
 } from "./keeper.ts";
 
-import type { AggregateAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
+import type { AggregateAnswer, ArrivedAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
 import { Scans } from "./scans.ts";
 import { movedAnswer, threadOptions } from "./shard.ts";
 
@@ -21,6 +21,7 @@ export default async function run(task: WorkerTask): Promise<WorkerAnswer<unknow
   try {
     const value = await answer(task);
     if (task.kind === "aggregate") return movedAnswer({ ok: true, value }, (value as AggregateAnswer).states);
+    if (task.kind === "arrived") return movedAnswer({ ok: true, value }, (value as ArrivedAnswer).found);
     return { ok: true, value };
   } catch (error) {
     if (error instanceof Failure) return { ok: false, kind: error.kind, message: error.message };

@@ -36,8 +36,19 @@ export interface ServerRequest {
   /** As it came over the wire, still compressed where Content-Encoding says so; empty without a body. */
   body: Uint8Array<ArrayBuffer>;
   caller: Caller;
+  /** Who asks as of now: throws Refusal where such a request would not be let in any more. */
+  readmit(): Caller;
   /** Aborted when the client goes away, the deadline passes or the server stops. */
   signal: AbortSignal;
+}
+
+/** What an answer that goes on until one side ends it needs besides its pieces. */
+export interface Stream {
+  /** Written between pieces, also to a reader that is behind with them: else a connection where nothing goes on would be given up. */
+  heartbeat(): Uint8Array;
+  heartbeatMs: number;
+  /** Once aborted, a reader that is behind is waited for no longer. */
+  ending: AbortSignal;
 }
 
 export interface Reply {
@@ -45,6 +56,8 @@ export interface Reply {
   headers?: Readonly<Record<string, string>>;
   /** Pieces are written one after the other, at the pace of the reader. */
   body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  /** Of an answer without end: no time is set for it. */
+  stream?: Stream;
   /** Called once when the answer has been written, or nobody is left to read it. */
   onEnd?: () => void;
 }

@@ -32,6 +32,7 @@ import { histogramSearch } from "./search/histogram-route.ts";
 import { logsSearch } from "./search/logs-route.ts";
 import { patternsSearch } from "./search/patterns-route.ts";
 import { Searches } from "./search/searches.ts";
+import { Tails } from "./search/tails.ts";
 import { timeseriesSearch } from "./search/timeseries-route.ts";
 import { traceSearch } from "./search/trace-route.ts";
 import { tracesSearch } from "./search/traces-route.ts";
@@ -90,11 +91,16 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     const state = await openState(join(settings.dataDir, "control"));
     closers.push(() => state.close());
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
-    const { http, intake, metrics, control, alerting, adminToken } = await serve(settings, store, state);
+    const { http, tails, intake, metrics, control, alerting, adminToken } = await serve(
+      settings,
+      store,
+      state,
+    );
     closers.push(() => control.close());
     closers.push(() => intake.close());
     closers.push(() => alerting.close());
     closers.push(() => http.close(drainMsMax));
+    closers.push(async () => tails.close());
     const syslog = await syslogOf(settings, intake, metrics);
     if (syslog !== undefined) closers.push(() => syslog.close());
     const adminTokenPath = join(settings.dataDir, adminTokenFile);
@@ -169,6 +175,8 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
   const storeFor = (caller: Caller) => control.storeFor(store, caller);
   const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
+  const { stepsFor } = control;
+  const tails = new Tails({ store, storeFor, stepsFor, metrics, deadlineMs, memoryBytes });
   const alerting = openAlerting(settings, { store, state, metrics, control });
   const routes = withApiRoutes([
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
@@ -185,6 +193,7 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     searches.route(fieldsSearch),
     searches.route(valuesSearch),
     searches.addressedRoute(traceSearch),
+    tails.route(),
     ...control.routes,
     ...alertRoutes({ alerting, ...seenBy(control) }),
   ]);
@@ -198,8 +207,9 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
       metrics,
       log: (message) => settings.log("error", message),
     });
-    return { http, intake, metrics, control, alerting, adminToken };
+    return { http, tails, intake, metrics, control, alerting, adminToken };
   } catch (error) {
+    tails.close();
     await alerting.close();
     await control.close();
     await intake.close();

@@ -2,6 +2,7 @@
 import type { State } from "../../engine/index.ts";
 import type { AlertMessage } from "../alert-event.ts";
 import type { Metrics } from "../metrics.ts";
+import { Turnstile } from "../turnstile.ts";
 import { advance, type Reading, type ReadSeries, type Transition } from "./advance.ts";
 import { type Alert, queryOf } from "./alert.ts";
 import { type AlertState, type RuleCondition, worstState } from "./alert-state.ts";
@@ -17,7 +18,6 @@ import { advancesInFlightMax, evaluationTimeoutMs } from "./limits.ts";
 import { AlertRecords } from "./records.ts";
 import { type BucketRange, Subject } from "./subject.ts";
 import { tell } from "./telling.ts";
-import { Turnstile } from "./turnstile.ts";
 
 export interface AskedSeries {
   query: string;

@@ -6,10 +6,11 @@ import { ingest } from "./ingest.ts";
 import { query } from "./query.ts";
 import { serve } from "./serve.ts";
 import { stats } from "./stats.ts";
+import { tail } from "./tail.ts";
 import { token } from "./token.ts";
 import { verify } from "./verify.ts";
 
-export const commands: readonly Command<Flags>[] = [serve, ingest, query, stats, alerts, token, verify];
+export const commands: readonly Command<Flags>[] = [serve, ingest, query, tail, stats, alerts, token, verify];
 
 export function knownSettings(): string[] {
   return [...new Set(commands.flatMap((command) => Object.keys(command.flags)))];

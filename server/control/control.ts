@@ -1,7 +1,7 @@
 /** The control plane: what is configured, who may configure it, and the API of it. */
 
 import * as z from "zod";
-import type { LogRow, State } from "../../engine/index.ts";
+import type { LogRow, Signal, State, Step } from "../../engine/index.ts";
 import { changesBurstMax, changesPerSecondMax } from "../limits.ts";
 import type { Caller, Route, ServerRequest } from "../route.ts";
 import { jsonReply } from "../route.ts";
@@ -26,7 +26,7 @@ import { environmentRoutes } from "./environment-routes.ts";
 import { mayUseManaged } from "./grants.ts";
 import { isBound, readable } from "./narrowing.ts";
 import { RateBound } from "./rate-bound.ts";
-import { readableStore } from "./readable-store.ts";
+import { narrowedSteps, type Readable, readableStore } from "./readable-store.ts";
 import type { Resource, ResourceEdge } from "./resource-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import { tokenRoutes } from "./token-routes.ts";
@@ -49,6 +49,8 @@ export interface Control {
   routes: Route[];
   /** The store as the caller sees it. */
   storeFor(store: Searchable, caller: Caller): Searchable;
+  /** The steps of a query as the caller sees the rows of a signal, by the rules of this moment: for reads that several callers share. */
+  stepsFor(caller: Caller, signal: Signal, steps: readonly Step[]): Step[];
   close(): Promise<void>;
 }
 
@@ -67,9 +69,10 @@ export function openControl(options: ControlOptions): Control {
     audit,
     routes: routesOf(options, collections, audit),
     storeFor: (store, caller) => {
-      if (!isBound(caller)) return store;
-      const rules = collections.telemetryRules.list().map(([, { value }]) => value);
-      return readableStore(store, (signal) => readable(caller, rules, signal));
+      return isBound(caller) ? readableStore(store, readableBy(caller, collections)) : store;
+    },
+    stepsFor: (caller, signal, steps) => {
+      return isBound(caller) ? narrowedSteps(readableBy(caller, collections)(signal), steps) : [...steps];
     },
     close: async () => {
       clearInterval(timer);
@@ -77,6 +80,11 @@ export function openControl(options: ControlOptions): Control {
       await keepUses();
     },
   };
+}
+
+function readableBy(caller: Caller, { telemetryRules }: Collections): Readable {
+  const rules = telemetryRules.list().map(([, { value }]) => value);
+  return (signal) => readable(caller, rules, signal);
 }
 
 function routesOf({ tokens, now, syncDashboards }: ControlOptions, all: Collections, audit: Audit): Route[] {

@@ -1,5 +1,6 @@
 /** Takes requests from the sockets to the routes and their answers back. */
 
+import { Budget } from "../budget.ts";
 import { bodyBytesInFlightMax, requestsInFlightMax } from "../limits.ts";
 import type { Counter, Metrics } from "../metrics.ts";
 import type { Caller, Reply, Route, ServerRequest } from "../route.ts";
@@ -7,7 +8,6 @@ import { Refusal, tryLater } from "../route.ts";
 import type { AccessRules } from "./access.ts";
 import { admit, callerOf } from "./access.ts";
 import { replyOf, securityHeaders } from "./answer.ts";
-import { Budget } from "./budget.ts";
 import type { Head } from "./exchange.ts";
 import { announcedBytes, Exchange, readHead } from "./exchange.ts";
 import type { Match, Router } from "./router.ts";
@@ -165,6 +165,7 @@ async function answer(state: State, head: Head, exchange: Exchange, match: Match
     headers: head.headers,
     body,
     caller,
+    readmit: () => admit(head, route.permission, state.options.access),
     signal: exchange.signal,
   });
 }
