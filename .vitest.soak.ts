@@ -8,7 +8,7 @@ export default defineConfig({
       "test/durability/**/*.test.ts",
       "test/server/control/{api,members}.test.ts",
       "test/server/{alerts,notify}/*.test.ts",
-      "test/server/{killed-server,mutated-bodies}.test.ts",
+      "test/server/{killed-server,mutated-bodies,tail-random}.test.ts",
     ],
     pool: "forks",
     env: { SVC_SOAK: "1" },

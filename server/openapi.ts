@@ -92,8 +92,11 @@ function parametersOf({ path, description }: Route, schemas: Record<string, Memb
   const inQuery = Object.entries(description?.query ?? {}).map(([name, schema]) => {
     return { name, in: "query", schema: jsonSchema(schema, schemas) };
   });
+  const inHeaders = Object.entries(description?.headers ?? {}).map(([name, schema]) => {
+    return { name, in: "header", schema: jsonSchema(schema, schemas) };
+  });
   const ifMatch = { name: "If-Match", in: "header", schema: { type: "string" } };
-  return [...inPath, ...inQuery, ...(description?.conditional ? [ifMatch] : [])];
+  return [...inPath, ...inQuery, ...inHeaders, ...(description?.conditional ? [ifMatch] : [])];
 }
 
 function requestBodyOf({ body, description }: Route, schemas: Record<string, Member>): Member {
@@ -107,8 +110,9 @@ function responsesOf(route: Route, schemas: Record<string, Member>): Record<stri
   const guarded = permission === null ? [] : [401, 403];
   const statuses = [400, ...guarded, ...(told?.errors ?? []), 500, 503];
   const success = told === undefined ? {} : jsonSchema(told.response, schemas);
+  const type = told?.responseType ?? "application/json";
   const responses: Record<string, Member> = {
-    200: { description: "Done", content: { "application/json": { schema: success } } },
+    200: { description: "Done", content: { [type]: { schema: success } } },
   };
   for (const status of statuses) {
     const schema = jsonSchema(errorShape, schemas);

@@ -85,6 +85,10 @@ export interface RouteDescription {
   request?: z.ZodType;
   /** Of the JSON of a success. */
   response: z.ZodType;
+  /** Its media type, where it is not JSON. */
+  responseType?: string;
+  /** Headers of the request that mean something, by name; all may be left out. */
+  headers?: Readonly<Record<string, z.ZodType>>;
   /** In the query part of the URL, by name; all may be left out. */
   query?: Readonly<Record<string, z.ZodType>>;
   /** Takes If-Match and answers with an ETag. */

@@ -21,8 +21,11 @@ export class TailQueue {
   /** Rows are missed until the reader has caught up: few long gaps tell more than many short ones. */
   #isMissing = false;
 
-  constructor(budget: Budget) {
+  readonly #onMissed: (rows: number) => void;
+
+  constructor(budget: Budget, onMissed: (rows: number) => void) {
     this.#budget = budget;
+    this.#onMissed = onMissed;
   }
 
   get isMissing(): boolean {
@@ -55,6 +58,7 @@ export class TailQueue {
   miss(rows: number, through: number): void {
     if (rows === 0) return;
     this.#isMissing = true;
+    this.#onMissed(rows);
     const last = this.#queued.at(-1);
     if (last !== undefined && "missed" in last) {
       last.missed += rows;

@@ -22,7 +22,6 @@ export interface TailOptions {
   /** Why it may not go on; null where it may. */
   problem(): string | null;
   onSent(rows: number): void;
-  onMissed(rows: number): void;
 }
 
 export class Tail implements LaneMember {
@@ -108,10 +107,8 @@ export class Tail implements LaneMember {
   *#written(queued: Queued): Generator<Uint8Array> {
     this.check();
     if (this.ending.aborted) return;
-    if ("missed" in queued) {
-      this.#options.onMissed(queued.missed);
-      yield missedEvent(queued.missed, queued.through);
-    } else {
+    if ("missed" in queued) yield missedEvent(queued.missed, queued.through);
+    else {
       this.#options.onSent(queued.rows);
       yield queued.text();
     }

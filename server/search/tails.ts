@@ -157,12 +157,11 @@ export class Tails {
       warnings: planWarnings(storeFor(request.caller), plan, 0n, endOfTimeNs),
       store,
       lane: this.#lanes[signal],
-      queue: new TailQueue(this.#waiting),
+      queue: new TailQueue(this.#waiting, (rows) => this.#missed.add(rows)),
       reading: this.#reading,
       limits: { deadlineMs, memoryBytes },
       problem: () => problemOf(request, (caller) => selectionFor(caller).key === selection.key),
       onSent: (rows) => this.#sent.add(rows),
-      onMissed: (rows) => this.#missed.add(rows),
     });
   }
 }

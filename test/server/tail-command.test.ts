@@ -85,7 +85,9 @@ describe("svc tail", () => {
   });
 
   test("goes on when the server comes back, nothing lost or printed twice", async () => {
-    const own = await startServer({ dataDir: `${dir}/coming-back` });
+    // Not one of those that the system gives to connections, which another could get meanwhile.
+    const address = { host: "127.0.0.1", port: 15_000 + Math.trunc(Math.random() * 15_000) };
+    const own = await startServer({ dataDir: `${dir}/coming-back`, address });
     const words = ["tail", "row", "--url", own.url, "--data", own.dir];
     const { child, printed, ended } = startSvc(words, { cwd: dir, input: null });
     running.push({ child, printed, ended });
@@ -98,7 +100,7 @@ describe("svc tail", () => {
     await printed("row 1");
     await own.stop();
     await expect.poll(() => err, { timeout: 30_000 }).toMatch(/svc: .*; trying again in \d+\.\d s\n/);
-    const again = await startServer({ dataDir: own.dir, address: { host: "127.0.0.1", port: own.port } });
+    const again = await startServer({ dataDir: own.dir, address });
     await ingest(again, lines([entry("row 2"), entry("row 3")]));
     await printed("row 3");
     expect(err).toContain("svc: connected again\n");
