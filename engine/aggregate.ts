@@ -22,6 +22,7 @@ import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
 import { selectRows } from "./selection.ts";
 import { labelText, settleChunk, settledBounds } from "./settle.ts";
+import { isShared } from "./sharedbuckets.ts";
 import type { ChunkView } from "./view.ts";
 
 /** What a header can tell. */
@@ -250,8 +251,9 @@ async function extractRows(
   await addCells(aggregating, cells.finish(), fields);
 }
 
-function addCells({ states, points }: Aggregating, cells: CellRows, fields: RowFields): Promise<void> {
-  return states.add(cells, fields, points.count);
+function addCells({ task, states, points }: Aggregating, cells: CellRows, fields: RowFields): Promise<void> {
+  const isWhole = (place: number) => !isShared(task.shared, points.bucketOf(place));
+  return states.add(cells, fields, points.count, isWhole);
 }
 
 function columnFields({ task, pause }: Aggregating, view: ChunkView, rows: SelectedRows): RowFields {

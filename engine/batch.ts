@@ -5,7 +5,7 @@
  * Payload: u32 number of images, u32 zero; for each image u32 day, u32 rows, u32 bytes, u32 zero; then the images.
  * An image's arrival numbers count from 0 through the batch; the journal adds where the batch begins.
  */
-import { type ChunkImage, imageBytes, writeImage } from "./chunk.ts";
+import { type ChunkImage, imageText, writeImage } from "./chunk.ts";
 import { closeFrame, FrameKind, frameBytes, trustedPayload } from "./frame.ts";
 import type { Signal } from "./signal.ts";
 
@@ -49,20 +49,20 @@ export function openBatch(frame: Uint8Array): BatchImage[] {
 
 /** One frame in shared memory, into which the images are written in place. */
 export function writeBatch(images: readonly { day: number; image: ChunkImage }[]): Uint8Array {
-  const sizes = images.map(({ image }) => imageBytes(image));
+  const texts = images.map(({ image }) => imageText(image));
   const tableBytes = 8 + images.length * tableEntryBytes;
-  const payloadBytes = sizes.reduce((sum, size) => sum + size, tableBytes);
+  const payloadBytes = texts.reduce((sum, { byteLength }) => sum + byteLength, tableBytes);
   const frame = new Uint8Array(new SharedArrayBuffer(frameBytes(batchKey.byteLength, payloadBytes)));
   const payload = frame.subarray(frame.byteLength - payloadBytes);
   const view = new DataView(payload.buffer, payload.byteOffset);
   view.setUint32(0, images.length, true);
   let at = tableBytes;
-  for (const [i, { day, image }] of images.entries()) {
+  for (const [i, text] of texts.entries()) {
     const entry = 8 + i * tableEntryBytes;
-    view.setUint32(entry, day, true);
-    view.setUint32(entry + 4, image.header.rows, true);
-    view.setUint32(entry + 8, sizes[i]!, true);
-    at = writeImage(image, payload, at);
+    view.setUint32(entry, images[i]!.day, true);
+    view.setUint32(entry + 4, text.image.header.rows, true);
+    view.setUint32(entry + 8, text.byteLength, true);
+    at = writeImage(text, payload, at);
   }
   closeFrame({ frame, codec: 0, payloadBytes }, FrameKind.batch, batchKey);
   return frame;

@@ -2,7 +2,7 @@
 import { type EncodedBatch, writeBatch } from "./batch.ts";
 import { buildChunks } from "./build.ts";
 import { dayOf, timeInDay } from "./day.ts";
-import { type AttributeDraft, attributeOf, type ChunkDraft, emptyDraft } from "./draft.ts";
+import { type AttributeDraft, attributeOf, type ChunkDraft, clearDraft, emptyDraft } from "./draft.ts";
 import {
   attributeKeyBytesMax,
   attributesPerRowMax,
@@ -15,6 +15,9 @@ import type { LogRow, RefusedRow } from "./row.ts";
 import type { RowSignal } from "./signal.ts";
 import { grown } from "./text.ts";
 import { type ByteSource, byteSource, TextTable } from "./texttable.ts";
+
+/** A draft whose rows were encoded on this thread: its columns have the room that the next batch needs, most likely. */
+let spareDraft: ChunkDraft | undefined;
 
 const daySeconds = 86_400;
 
@@ -29,6 +32,10 @@ export class RowRanges {
   messageTo = 0;
   /** Attributes of the row; the arrays are longer. */
   attributes = 0;
+  /** The last ones of the attributes, from this place on, stand in every row of a set, with one value each. */
+  sharedFrom = 0;
+  /** Number of the set, from 1; 0 where the row is of none. */
+  sharedBy = 0;
   /** Numbers of the keys, from BatchDraft.addKey. */
   keys = new Uint32Array(64);
   from = new Uint32Array(64);
@@ -41,6 +48,7 @@ export class RowRanges {
     this.messageFrom = 0;
     this.messageTo = 0;
     this.attributes = 0;
+    this.sharedBy = 0;
   }
 
   addAttribute(key: number, from: number, to: number): void {
@@ -78,6 +86,7 @@ export class BatchDraft {
   #source: ByteSource = byteSource(new Uint8Array(0));
   #newest: DayDraft | undefined;
   #rows = 0;
+  #hasLongKey = false;
 
   constructor(signal: RowSignal, options: { nowMs: number }) {
     this.#signal = signal;
@@ -103,7 +112,12 @@ export class BatchDraft {
 
   /** The number of the attribute key that lies at [from, to). */
   addKey(from: number, to: number): number {
-    return this.#keys.codeOf(this.#source, from, to);
+    return this.#numberOf(this.#source, from, to);
+  }
+
+  /** Whether the attribute key that lies at [from, to) has this number. */
+  isKey(key: number, from: number, to: number): boolean {
+    return this.#keys.equals(key, this.#source, from, to);
   }
 
   /** As `findKey`, for a key that is not among the bytes. */
@@ -115,7 +129,7 @@ export class BatchDraft {
   /** As `addKey`, for a key that is not among the bytes. */
   addKeyText(key: string): number {
     const to = this.#scratch.write(key, 0);
-    return this.#keys.codeOf(this.#scratch.source, 0, to);
+    return this.#numberOf(this.#scratch.source, 0, to);
   }
 
   /** The text of the key with this number. */
@@ -147,7 +161,7 @@ export class BatchDraft {
       if (ranges.attributes > attributesPerRowMax) break;
       const keyTo = scratch.write(key, at);
       const valueTo = scratch.write(row.attributes[key]!, keyTo);
-      ranges.addAttribute(this.#keys.codeOf(scratch.source, at, keyTo), keyTo, valueTo);
+      ranges.addAttribute(this.#numberOf(scratch.source, at, keyTo), keyTo, valueTo);
       at = valueTo;
     }
     return this.#add(ranges, scratch.source);
@@ -157,7 +171,15 @@ export class BatchDraft {
     const images = [...this.#days.values()].flatMap(({ day, draft }) =>
       buildChunks(draft, { sealed: false }).map((image) => ({ day, image })),
     );
-    return { signal: this.#signal, bytes: writeBatch(images), rows: this.#rows };
+    const bytes = writeBatch(images);
+    for (const { draft } of this.#days.values()) if (clearDraft(draft)) spareDraft = draft;
+    this.#days.clear();
+    return { signal: this.#signal, bytes, rows: this.#rows };
+  }
+
+  #numberOf(source: ByteSource, from: number, to: number): number {
+    if (to - from > attributeKeyBytesMax) this.#hasLongKey = true;
+    return this.#keys.codeOf(source, from, to);
   }
 
   #add(row: RowRanges, source: ByteSource): string | undefined {
@@ -169,10 +191,20 @@ export class BatchDraft {
     draft.arrival.push(this.#rows++);
     draft.level.push(draft.rows, draft.level.values.codeOf(source, row.levelFrom, row.levelTo));
     draft.message.pushRange(source.bytes, row.messageFrom, row.messageTo);
-    for (let i = 0; i < row.attributes; i++) {
+    const ownAttributes = row.sharedBy === 0 ? row.attributes : row.sharedFrom;
+    for (let i = 0; i < ownAttributes; i++) {
       const key = row.keys[i]!;
       const column = columns[key] ?? this.#newColumn(draft, columns, key);
       column.push(draft.rows, column.values.codeOf(source, row.from[i]!, row.to[i]!));
+    }
+    for (let i = ownAttributes; i < row.attributes; i++) {
+      const key = row.keys[i]!;
+      const column = columns[key] ?? this.#newColumn(draft, columns, key);
+      if (column.sharedBy !== row.sharedBy) {
+        column.sharedCode = column.values.codeOf(source, row.from[i]!, row.to[i]!);
+        column.sharedBy = row.sharedBy;
+      }
+      column.push(draft.rows, column.sharedCode);
     }
     draft.rows++;
     return undefined;
@@ -182,7 +214,8 @@ export class BatchDraft {
     if (this.#newest?.day === day) return this.#newest;
     let found = this.#days.get(day);
     if (found === undefined) {
-      found = { day, draft: emptyDraft(), columns: [] };
+      found = { day, draft: spareDraft ?? emptyDraft(), columns: [] };
+      spareDraft = undefined;
       this.#days.set(day, found);
     }
     this.#newest = found;
@@ -208,7 +241,7 @@ export class BatchDraft {
     for (let i = 0; i < row.attributes; i++) {
       if (i === attributesPerRowMax) return `more than ${attributesPerRowMax} attributes`;
       const key = row.keys[i]!;
-      if (this.#keys.lengthOf(key) > attributeKeyBytesMax) {
+      if (this.#hasLongKey && this.#keys.lengthOf(key) > attributeKeyBytesMax) {
         return `attribute key "${this.#keys.textOf(key).slice(0, 40)}…" is longer than ${attributeKeyBytesMax} bytes`;
       }
       if (row.to[i]! - row.from[i]! > attributeValueBytesMax) {

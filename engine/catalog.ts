@@ -105,9 +105,11 @@ export class Catalog {
       for (const entry of partition.manifest.chunks.filter(overlaps)) {
         refs.push({ ref: { kind: "sealed", signal, day, dir, entry }, timeNsMax: entry.timeNsMax });
       }
-      for (const { id, rows, bytes, timeNsMax, ...arrivals } of partition.images.filter(overlaps)) {
+      for (const { id, rows, bytes, timeNsMin, timeNsMax, ...arrivals } of partition.images.filter(
+        overlaps,
+      )) {
         const { arrivalBase, arrivalMin, arrivalMax } = arrivals;
-        const image = { id, rows, bytes, arrivalBase, arrivalMin, arrivalMax };
+        const image = { id, rows, bytes, timeNsMin, timeNsMax, arrivalBase, arrivalMin, arrivalMax };
         refs.push({ ref: { kind: "image", signal, day, ...image }, timeNsMax });
       }
     }

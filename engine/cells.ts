@@ -56,7 +56,7 @@ export function cellsOfRuns(
     }
   }
   let codes: Codes | undefined;
-  const cellOf = () => (codes ??= cellCodes(rows, shape, heap.scratch));
+  const cellOf = () => (codes ??= cellCodes(rows, shape, heap));
   const { selection } = rows;
   return { heap, selection, cellOf, counts, used, places };
 }
@@ -78,14 +78,18 @@ function countCells({ kernels, scratch }: ColumnHeap, rows: SelectedRows, shape:
   return counts;
 }
 
-function cellCodes(rows: SelectedRows, { runs, codes, cardinality }: CellShape, heap: Heap): Codes {
-  const own = codesOf(rows, codes, heap);
+function cellCodes(
+  rows: SelectedRows,
+  { runs, codes, cardinality }: CellShape,
+  { kernels, scratch }: ColumnHeap,
+): Codes {
+  const own = codesOf(rows, codes, scratch);
   if (runs.buckets.length === 1) return own;
-  const cells = heap.uint32(own.length);
+  const cells = scratch.uint32(own.length);
   for (let run = 0; run < runs.buckets.length; run++) {
-    const base = run * cardinality;
-    const end = runs.bounds[run + 1]! - rows.from;
-    for (let row = runs.bounds[run]! - rows.from; row < end; row++) cells[row] = base + own[row]!;
+    const from = runs.bounds[run]! - rows.from;
+    const to = runs.bounds[run + 1]! - rows.from;
+    kernels.raiseCodes(own.subarray(from, to), run * cardinality, cells.subarray(from, to));
   }
   return cells;
 }

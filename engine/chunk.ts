@@ -114,15 +114,22 @@ export function valueStatistics(
  */
 const imageMagic = 0x49435653;
 
-export function imageBytes(image: ChunkImage): number {
+export interface ImageText {
+  image: ChunkImage;
+  /** The header's JSON. */
+  json: Buffer;
+  byteLength: number;
+}
+
+export function imageText(image: ChunkImage): ImageText {
   const parts = [...image.payloads, ...image.filters.filter((filter) => filter !== undefined)];
-  const json = Buffer.byteLength(JSON.stringify(image.header));
-  return parts.reduce((sum, part) => sum + align8(part.byteLength), 8 + align8(json));
+  const json = Buffer.from(JSON.stringify(image.header), "utf8");
+  const byteLength = parts.reduce((sum, part) => sum + align8(part.byteLength), 8 + align8(json.byteLength));
+  return { image, json, byteLength };
 }
 
 /** Writes an image at `offset`, a multiple of 8; returns the offset behind it. */
-export function writeImage(image: ChunkImage, target: Uint8Array, offset: number): number {
-  const json = Buffer.from(JSON.stringify(image.header), "utf8");
+export function writeImage({ image, json }: ImageText, target: Uint8Array, offset: number): number {
   const view = new DataView(target.buffer, target.byteOffset, target.byteLength);
   view.setUint32(offset, imageMagic, true);
   view.setUint32(offset + 4, json.byteLength, true);

@@ -13,6 +13,7 @@ import {
 } from "./limits.ts";
 import { compareCandidates } from "./newest.ts";
 import type {
+  ArrivedTask,
   ChunkRef,
   Control,
   DamagedChunk,
@@ -119,7 +120,7 @@ export async function dispatchSearch(
 }
 
 /**
- * The answers of the threads, each to the task for its chunks. Rounds until no chunk turns out damaged: each such chunk is set aside
+ * The answers of the threads, each to the task for its chunks; `taskOf` makes the one for all. Rounds until no chunk turns out damaged: each such chunk is set aside
  * and the rest is asked again.
  */
 export async function askShards<Answer extends Part>(
@@ -154,21 +155,20 @@ async function askOnce<Answer>(
   if (whole.chunks.length === 0) return [];
   if (isSmall(whole)) return [(await caller.run(whole)) as Answer];
   const settled = maySettle(whole) ? await caller.settle(whole) : { answer: undefined, left: whole.chunks };
-  const answers = await askThreads<Answer>(shards, settled.left, control, taskOf);
+  const answers = await askThreads<Answer>(shards, { ...whole, chunks: settled.left }, control);
   return settled.answer === undefined ? answers : [settled.answer as Answer, ...answers];
 }
 
-/** Each thread is asked about its chunks; where one fails, the others are cancelled. */
+/** Each thread is asked about its chunks of a task; where one fails, the others are cancelled. */
 export async function askThreads<Answer>(
   shards: readonly Shard[],
-  chunks: readonly ChunkRef[],
+  whole: SharedTask | ArrivedTask,
   control: Control,
-  taskOf: (chunks: ChunkRef[]) => WorkerTask,
 ): Promise<Answer[]> {
   const lists: ChunkRef[][] = shards.map(() => []);
-  for (const ref of chunks) lists[shardOf(ref, shards.length)]!.push(ref);
+  for (const ref of whole.chunks) lists[shardOf(ref, shards.length)]!.push(ref);
   const tasks = lists.flatMap((chunks, i) => {
-    return chunks.length === 0 ? [] : [runWithin<Answer>(shards[i]!, taskOf(chunks), control)];
+    return chunks.length === 0 ? [] : [runWithin<Answer>(shards[i]!, { ...whole, chunks }, control)];
   });
   try {
     return await Promise.all(tasks);

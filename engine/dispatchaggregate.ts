@@ -8,6 +8,8 @@ import { resultBytesMax } from "./limits.ts";
 import { PointTable } from "./points.ts";
 import { PointStates } from "./pointstates.ts";
 import type { AggregateAnswer, Control } from "./protocol.ts";
+import { BucketGrid } from "./runs.ts";
+import { sharedBuckets } from "./sharedbuckets.ts";
 import type { TextVector } from "./text.ts";
 
 const bucketNsMin = 1_000_000n;
@@ -26,7 +28,8 @@ export async function dispatchAggregate(
     throw new Failure("input", `q of a quantile must lie between 0 and 1, got ${aggregate.q}`);
   }
   const answers = await askShards<AggregateAnswer>(dispatch, query, control, (chunks) => {
-    return { kind: "aggregate", chunks, fromNs, toNs, steps, groupBy, bucketNs, aggregates, control };
+    const shared = sharedBuckets(chunks, new BucketGrid(fromNs, bucketNs));
+    return { kind: "aggregate", chunks, fromNs, toNs, steps, groupBy, bucketNs, aggregates, shared, control };
   });
   const scanned = scannedBy(answers);
   return { ...joinAnswers(query, answers, control), scanned };

@@ -37,9 +37,8 @@ export async function dispatchArrived(
       return max > after && min <= through;
     });
     chunks.sort((a, b) => arrivalsOf(a).min - arrivalsOf(b).min);
-    return askThreads(dispatch.shards, chunks, control, (part) => {
-      return { kind: "arrived", chunks: part, after, through, selections, control };
-    });
+    const whole = { kind: "arrived", chunks, after, through, selections, control } as const;
+    return askThreads(dispatch.shards, whole, control);
   });
   return selections.map(({ rowsMax }, i) => {
     const parts = answers.map(({ found }) => found[i]!);

@@ -90,14 +90,9 @@ export class Distincts {
   /** Marks the pairs of cells and codes that occur, which are few beside the rows, before any is looked up. */
   #addMarked(rows: CellRows, { codes, low, high }: RowFingerprints): void {
     const valueCount = low.length;
-    const marks = new Uint8Array(rows.counts.length * valueCount);
-    const cells = rows.cellOf();
-    const list = selectedList(rows);
-    const length = list?.length ?? cells.length;
-    for (let i = 0; i < length; i++) {
-      const row = list === null ? i : list[i]!;
-      marks[cells[row]! * valueCount + codes![row]!] = 1;
-    }
+    const { kernels, scratch } = rows.heap;
+    const marks = scratch.uint8(rows.counts.length * valueCount);
+    kernels.markPairs(rows.cellOf(), codes!, rows.selection, valueCount, marks);
     for (let i = 0; i < rows.used.length; i++) {
       const first = rows.used[i]! * valueCount;
       for (let code = 0; code < valueCount; code++) {

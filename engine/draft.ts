@@ -11,6 +11,21 @@ export class AttributeDraft {
   count = 0;
   rows = new Uint32Array(8);
   codes = new Uint32Array(8);
+  /** The code of the value that the rows of a set have in common, and the number of the set (0: none yet). */
+  sharedCode = 0;
+  sharedBy = 0;
+
+  /** Forgets all values, and keeps the room that they took. */
+  clear(): void {
+    this.values.clear();
+    this.count = 0;
+    this.sharedBy = 0;
+  }
+
+  /** Bytes that it takes up. */
+  get byteLength(): number {
+    return this.values.byteLength + this.rows.byteLength * 2;
+  }
 
   /** A second value for the newest row takes the place of the first. */
   push(row: number, code: number): void {
@@ -44,13 +59,17 @@ class NumberDraft {
   length = 0;
   #numbers = new Float64Array(64);
 
+  clear(): void {
+    this.length = 0;
+  }
+
   push(number: number): void {
-    if (this.length === this.#numbers.length) this.#reserve(1);
+    if (this.length === this.#numbers.length) this.reserve(1);
     this.#numbers[this.length++] = number;
   }
 
   append(numbers: Float64Array): void {
-    this.#reserve(numbers.length);
+    this.reserve(numbers.length);
     this.#numbers.set(numbers, this.length);
     this.length += numbers.length;
   }
@@ -59,7 +78,8 @@ class NumberDraft {
     return this.#numbers.subarray(0, this.length);
   }
 
-  #reserve(count: number): void {
+  /** Makes room for more numbers. */
+  reserve(count: number): void {
     if (this.length + count <= this.#numbers.length) return;
     const larger = new Float64Array(Math.max(this.length + count, this.#numbers.length * 2));
     larger.set(this.#numbers);
@@ -69,6 +89,8 @@ class NumberDraft {
 
 export interface ChunkDraft {
   rows: number;
+  /** Columns of attributes that an earlier use of the draft left, empty, by their keys. */
+  spare: Map<string, AttributeDraft>;
   /** Nanoseconds since the start of the partition's day. */
   timeNs: NumberDraft;
   arrival: NumberDraft;
@@ -80,6 +102,7 @@ export interface ChunkDraft {
 export function emptyDraft(): ChunkDraft {
   return {
     rows: 0,
+    spare: new Map(),
     timeNs: new NumberDraft(),
     arrival: new NumberDraft(),
     level: new AttributeDraft(),
@@ -88,10 +111,33 @@ export function emptyDraft(): ChunkDraft {
   };
 }
 
+/** Drafts that take up more are not kept, nor columns beyond so many. */
+const spareBytesMax = 8 * 1024 * 1024;
+const spareColumnsMax = 256;
+
+/** Empties a draft whose rows are encoded; false where it takes up too much to be kept for other rows. */
+export function clearDraft(draft: ChunkDraft): boolean {
+  const { spare, attributes } = draft;
+  let byteLength = draft.message.roomBytes + draft.level.byteLength;
+  for (const [key, attribute] of attributes) {
+    attribute.clear();
+    spare.set(key, attribute);
+  }
+  for (const attribute of spare.values()) byteLength += attribute.byteLength;
+  if (byteLength > spareBytesMax || spare.size > spareColumnsMax) return false;
+  attributes.clear();
+  draft.rows = 0;
+  draft.timeNs.clear();
+  draft.arrival.clear();
+  draft.level.clear();
+  draft.message.clear();
+  return true;
+}
+
 export function attributeOf(draft: ChunkDraft, key: string): AttributeDraft {
   let attribute = draft.attributes.get(key);
   if (attribute === undefined) {
-    attribute = new AttributeDraft();
+    attribute = draft.spare.get(key) ?? new AttributeDraft();
     draft.attributes.set(key, attribute);
   }
   return attribute;
@@ -116,12 +162,19 @@ export function denseAttribute(
   rows: number,
   placeOf: Uint32Array | undefined,
 ): AttributeVector {
-  const codes = new Int32Array(rows).fill(-1);
+  const codes = new Int32Array(rows);
+  // Every row has it once: they stand in order.
+  if (attribute.count === rows && placeOf === undefined) codes.set(attribute.codes.subarray(0, rows));
+  else scatterCodes(attribute, codes, placeOf);
+  return { values: attribute.values.texts(), hashes: attribute.values.hashes(), codes };
+}
+
+function scatterCodes(attribute: AttributeDraft, codes: Int32Array, placeOf: Uint32Array | undefined): void {
+  if (attribute.count < codes.length) codes.fill(-1);
   for (let i = 0; i < attribute.count; i++) {
     const row = attribute.rows[i]!;
     codes[placeOf === undefined ? row : placeOf[row]!] = attribute.codes[i]!;
   }
-  return { values: attribute.values.texts(), hashes: attribute.values.hashes(), codes };
 }
 
 /** order[place] = row turned into place[row]. */

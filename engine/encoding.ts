@@ -98,7 +98,7 @@ export function encodeBytes(bytes: Uint8Array, width: number): EncodedColumn {
 /** A group of variables, which is a column of its own. */
 export interface EncodedVariables extends EncodedColumn {
   group: string;
-  filter: Uint8Array | undefined;
+  filter: Uint8Array;
 }
 
 /** Templates and variables where templates repeat, else plain text. `repeatables`: attributes that variables may repeat. */
@@ -129,7 +129,7 @@ const timeUnits = [1e9, 1e6, 1e3];
 export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
   const deltas = new Float64Array(values.length);
   for (let row = 1; row < values.length; row++) deltas[row] = values[row]! - values[row - 1]! - step;
-  const unit = timeUnits.find((each) => deltas.every((delta) => delta % each === 0)) ?? 1;
+  const unit = timeUnits.find((each) => areMultiples(deltas, each)) ?? 1;
   for (let row = 1; row < values.length; row++) {
     const delta = deltas[row]! / unit;
     deltas[row] = delta >= 0 ? delta * 2 : -delta * 2 - 1;
@@ -137,6 +137,13 @@ export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
   const { width, bytes } = writePlanes(deltas);
   const buffers = [bytesOf(Float64Array.of(values[0] ?? 0, step, unit)), bytes];
   return column("delta", payloadOf(Encoding.delta, width, values.length, [], buffers));
+}
+
+/** The remainder of a division of doubles takes ten times as long; whole numbers below 2^53 are exact in this, too. */
+function areMultiples(values: Float64Array, unit: number): boolean {
+  for (let i = 0; i < values.length; i++)
+    if (Math.floor(values[i]! / unit) * unit !== values[i]) return false;
+  return true;
 }
 
 export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64Array {
@@ -255,16 +262,32 @@ function encodeHex({ values, codes }: AttributeVector): EncodedColumn | undefine
   if (digits === 0 || digits % 2 !== 0 || width > hexWidthMax) return undefined;
   if (bytes.byteLength !== digits * textCount(values)) return undefined;
   for (let code = 0; code + 1 < offsets.length; code++) if (offsets[code] !== code * digits) return undefined;
-  for (let at = 0; at < bytes.byteLength; at++) if (hexDigit[bytes[at]!] === 0xff) return undefined;
-  const ids = new Uint8Array(codes.length * width);
-  for (let row = 0, target = 0; row < codes.length; row++, target += width) {
-    if (codes[row]! < 0) continue;
-    for (let i = 0, at = codes[row]! * digits; i < width; i++, at += 2) {
-      ids[target + i] = (hexDigit[bytes[at]!]! << 4) | hexDigit[bytes[at + 1]!]!;
-    }
+  const packed = new Uint8Array(bytes.byteLength >> 1);
+  for (let i = 0, at = 0; i < packed.length; i++, at += 2) {
+    const high = hexDigit[bytes[at]!]!;
+    const low = hexDigit[bytes[at + 1]!]!;
+    if ((high | low) > 15) return undefined;
+    packed[i] = (high << 4) | low;
   }
+  const ids = inOrder(codes) ? packed : gatherIds(packed, width, codes);
   const validity = validityOf(codes);
   return column("hex", payloadOf(Encoding.hex, width, codes.length, validity, [...validity, ids]));
+}
+
+/** Whether row i has value i, as where every row has one of its own. */
+function inOrder(codes: Int32Array): boolean {
+  for (let row = 0; row < codes.length; row++) if (codes[row] !== row) return false;
+  return true;
+}
+
+/** Zeros for rows that have no value. */
+function gatherIds(packed: Uint8Array, width: number, codes: Int32Array): Uint8Array {
+  const ids = new Uint8Array(codes.length * width);
+  for (let row = 0, target = 0; row < codes.length; row++, target += width) {
+    const from = codes[row]! * width;
+    if (from >= 0) for (let i = 0; i < width; i++) ids[target + i] = packed[from + i]!;
+  }
+  return ids;
 }
 
 function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undefined {

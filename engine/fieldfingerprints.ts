@@ -39,7 +39,7 @@ export async function fieldFingerprints(
     case "constant": {
       const into = emptyFingerprints(2);
       fingerprintString(into, 0, field.kind === "level" ? column.value.toLowerCase() : column.value);
-      const codes = new Uint8Array(to - from);
+      const codes = view.heap.scratch.uint8(to - from);
       const { valid } = column;
       if (valid !== null) for (let i = 0; i < codes.length; i++) codes[i] = isValid(valid, from + i) ? 0 : 1;
       return { ...into, codes };

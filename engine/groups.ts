@@ -76,9 +76,14 @@ export class GroupTable {
     }
     this.#slots[slot] = this.#count + 1;
     this.#hashes[this.#count] = hash;
-    for (let field = 0, from = 0; field < this.#fields; from = this.#ends[field++]!) {
-      this.#labels.pushBytes(this.#staged.subarray(from, this.#ends[field]!));
-    }
+    this.#push();
+    return this.#unstage(this.#count++);
+  }
+
+  /** The same for staged texts that no group has yet, which spares the look. A table takes groups in this way alone, or not at all. */
+  numberOfNew(): number {
+    this.#checkRoom();
+    this.#push();
     return this.#unstage(this.#count++);
   }
 
@@ -87,6 +92,12 @@ export class GroupTable {
     const { offsets, bytes } = this.#labels.finish();
     // A copy, for what crosses threads takes its whole buffer along.
     return { offsets, bytes: bytes.slice() };
+  }
+
+  #push(): void {
+    for (let field = 0, from = 0; field < this.#fields; from = this.#ends[field++]!) {
+      this.#labels.pushBytes(this.#staged.subarray(from, this.#ends[field]!));
+    }
   }
 
   #endText(at: number): void {
@@ -122,14 +133,7 @@ export class GroupTable {
   }
 
   #checkRoom(): void {
-    if (this.#count === groupsMax) {
-      const problem = `the query gives more than ${groupsMax} groups`;
-      throw new Failure("limit", `${problem}; group by fewer labels or select fewer rows`);
-    }
-    if (this.#labels.byteLength + this.#stagedBytes > this.#bytesMax) {
-      const problem = `the labels of the groups are larger than ${this.#bytesMax} bytes together`;
-      throw new Failure("limit", `${problem}; group by fewer labels`);
-    }
+    checkGroups(this.#count + 1, this.#labels.byteLength + this.#stagedBytes, this.#bytesMax);
   }
 
   #reserve(byteLength: number): void {
@@ -150,5 +154,17 @@ export class GroupTable {
       while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
       this.#slots[slot] = group + 1;
     }
+  }
+}
+
+/** Throws Failure "limit" where there are more groups than a query may give, or their labels are larger together. */
+export function checkGroups(count: number, labelBytes: number, bytesMax: number): void {
+  if (count > groupsMax) {
+    const problem = `the query gives more than ${groupsMax} groups`;
+    throw new Failure("limit", `${problem}; group by fewer labels or select fewer rows`);
+  }
+  if (labelBytes > bytesMax) {
+    const problem = `the labels of the groups are larger than ${bytesMax} bytes together`;
+    throw new Failure("limit", `${problem}; group by fewer labels`);
   }
 }

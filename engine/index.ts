@@ -1,6 +1,8 @@
 /** The engine's public face. */
 
 export type { Aggregated, AggregateQuery, Aggregation, Points, Value } from "./aggregation.ts";
+export type { BackupFile } from "./backup.ts";
+export { type BackupMarker, type CopyProgress, writeBackup } from "./backupfolder.ts";
 export type { EncodedBatch } from "./batch.ts";
 export { BatchDraft, encodeBatch, RowRanges } from "./batchdraft.ts";
 export type { DamageReport } from "./damage.ts";
@@ -10,6 +12,7 @@ export type { FieldCounts, FieldsQuery } from "./dispatchfields.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./filter.ts";
 export { type ColumnInventory, type SignalInventory, storeInventory } from "./inventory.ts";
+export { isOpenElsewhere } from "./lock.ts";
 export { type CensusTables, SeriesCensus } from "./metrics/census.ts";
 export type { MetricName, SeriesCount, SeriesLabelsQuery } from "./metrics/dispatch.ts";
 export type { MetricType, Sample } from "./metrics/sample.ts";
@@ -20,11 +23,12 @@ export type {
   SamplesAggregated,
   SeriesKinds,
 } from "./metrics/samplequery.ts";
+export { forgetRestored, RestoreDamage, restoreBackup, restoredFrom } from "./restore.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./row.ts";
 export { RowList } from "./rowlist.ts";
 export { addScanned, nothingScanned, type Scanned } from "./scanned.ts";
 export { type RowSignal, type Signal, signals } from "./signal.ts";
-export { type Json, openState, type State, type StateChange } from "./state.ts";
+export { type Json, openState, type State, type StateChange, type StoredState } from "./state.ts";
 export { openStore, Store } from "./store.ts";
 export type {
   AppendOptions,

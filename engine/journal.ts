@@ -3,6 +3,7 @@
  * One fdatasync serves every batch that waits for it (group commit). A segment has its full length from the start (the
  * rest is a hole), so that a file that was cut short is told from one that was never filled.
  */
+import { fstatSync, openSync } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { removeClosing, writeClosing } from "./closing.ts";
@@ -46,6 +47,13 @@ interface Segment {
   bytes: number;
 }
 
+/** A file as it stands at one moment, which an open descriptor keeps there. */
+export interface JournalFile {
+  name: string;
+  fd: number;
+  bytes: number;
+}
+
 const refusingMs = 5_000;
 
 export interface JournalOptions {
@@ -64,6 +72,8 @@ export class Journal {
   #file: FileHandle | undefined;
   #end = 0;
   #fileBytes = 0;
+  /** The segment that `#end` counts in. */
+  #fileName = "";
   #seqNext = 1;
   #arrivalNext = 1;
   #queue: Waiting[] = [];
@@ -138,6 +148,21 @@ export class Journal {
     if (isSpent && this.#writing === undefined) {
       await this.#exclusively(this.#openSegment(journalSegmentBytes));
     }
+  }
+
+  /** What is acknowledged at this moment. The files are open: close them. */
+  snapshot(): { seqNext: number; arrivalNext: number; segments: JournalFile[]; keys: JournalFile[] } {
+    const opened = (name: string): JournalFile => {
+      const fd = openSync(this.#pathOf(name), "r");
+      // Behind its end there may be a group that is being written.
+      return { name, fd, bytes: name === this.#fileName ? this.#end : fstatSync(fd).size };
+    };
+    return {
+      seqNext: this.#seqNext,
+      arrivalNext: this.#arrivalNext,
+      segments: this.#segments.map(({ name }) => opened(name)),
+      keys: this.keys.files.map(opened),
+    };
   }
 
   async close(): Promise<void> {
@@ -324,6 +349,7 @@ export class Journal {
       throw error;
     }
     this.#file = file;
+    this.#fileName = name;
     this.#fileBytes = fileBytes;
     this.#end = 0;
     await previous?.close();

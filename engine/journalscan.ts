@@ -7,7 +7,7 @@ import { journalSegmentBytes } from "./limits.ts";
 import { type JournalRecord, scanSegment } from "./record.ts";
 import { readSegmentList } from "./segmentlist.ts";
 
-const segmentPattern = /^\d{12}\.log$/;
+export const segmentPattern = /^\d{12}\.log$/;
 export const keyFilePattern = /^\d{12}\.keys$/;
 
 export interface JournalScan {

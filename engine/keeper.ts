@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type ChunkImage, type ChunkSource, imageBytes, openImage, writeImage } from "./chunk.ts";
+import { type ChunkImage, type ChunkSource, imageText, openImage, writeImage } from "./chunk.ts";
 import { compact, compactPacked } from "./compaction.ts";
 import type { DamageReport } from "./damage.ts";
 import { Failure, unlessFull } from "./failure.ts";
@@ -253,8 +253,9 @@ function openAll(images: readonly ImageRef[]): ChunkSource[] {
 }
 
 function sharedImage(image: ChunkImage): Uint8Array {
-  const bytes = new Uint8Array(new SharedArrayBuffer(imageBytes(image)));
-  writeImage(image, bytes, 0);
+  const text = imageText(image);
+  const bytes = new Uint8Array(new SharedArrayBuffer(text.byteLength));
+  writeImage(text, bytes, 0);
   return bytes;
 }
 

@@ -114,7 +114,8 @@ export const denseCellsMax = 262_144;
 /** A scan thread that does not answer this long after its deadline is replaced. */
 export const deadlineGraceMs = 5_000;
 /**
- * Numbers that a query keeps for the quantiles of one value, 8 bytes each: up to here quantiles are exact. Beyond it the
+ * Numbers that a query keeps for the quantiles of one value, 8 bytes each, which it does of points whose rows lie in several
+ * chunks: up to here quantiles are exact. Beyond it the
  * numbers between which a quantile lies are known within 0.5 %, of a sketch of logarithmic bins.
  */
 export const quantileValuesMax = 4 * MiB;

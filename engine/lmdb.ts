@@ -95,7 +95,7 @@ export function openEnvironment(dir: string, options: { readOnly: boolean }): En
 /** Makes a new environment of the values, in place of any that stood in `dir`. Throws Failure "disk-full". */
 export async function fillEnvironment(
   dir: string,
-  values: Iterable<[Uint8Array, Uint8Array]>,
+  values: Iterable<[Uint8Array, Uint8Array]> | AsyncIterable<[Uint8Array, Uint8Array]>,
 ): Promise<void> {
   rmSync(join(dir, "data.mdb"), { force: true });
   const environment = new WriteEnvironment(dir);
@@ -109,7 +109,7 @@ export async function fillEnvironment(
       batch = [];
       bytes = 0;
     };
-    for (const [key, value] of values) {
+    for await (const [key, value] of values) {
       batch.push([key, value]);
       bytes += value.length;
       if (bytes >= copyBytesMax) await flush();

@@ -28,10 +28,15 @@ export async function lockFolder(dir: string): Promise<() => Promise<void>> {
   }
 }
 
+/** Whether a process that is alive, this one too, has the folder open. */
+export async function isOpenElsewhere(dir: string): Promise<boolean> {
+  const { holder } = await greatestIn(dir);
+  return holder !== undefined && isAlive(holder);
+}
+
 /** Undefined where another process came first; its claim is looked at in the next round. */
 async function takeNumber(dir: string, text: string): Promise<number | undefined> {
-  const greatest = Math.max(0, ...(await numbersIn(dir)));
-  const holder = greatest === 0 ? undefined : await readHolder(pathOf(dir, greatest));
+  const { greatest, holder } = await greatestIn(dir);
   if (holder !== undefined && isAlive(holder)) {
     throw new Failure(
       "folder",
@@ -53,6 +58,11 @@ async function takeNumber(dir: string, text: string): Promise<number | undefined
   for (const other of numbers) if (other < number) await rm(pathOf(dir, other), { force: true });
   await syncFolder(dir);
   return number;
+}
+
+async function greatestIn(dir: string): Promise<{ greatest: number; holder: Holder | undefined }> {
+  const greatest = Math.max(0, ...(await numbersIn(dir)));
+  return { greatest, holder: greatest === 0 ? undefined : await readHolder(pathOf(dir, greatest)) };
 }
 
 /** The number stays: one that is free again could be taken by a process that looked long ago. */

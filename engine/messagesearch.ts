@@ -21,5 +21,10 @@ export function searchMessages(
   if (!wanted.isWellFormed()) return undefined;
   const needle = textNeedle(Buffer.from(wanted, "utf8"), ignoreCase);
   const { kernels, scratch } = view.heap;
-  return messagesHolding(messages, needle, { kernels, scratch, letters: () => view.letters() });
+  return messagesHolding(messages, needle, {
+    kernels,
+    scratch,
+    letters: (group) => view.letters(group),
+    longRuns: (group) => view.longRuns(group),
+  });
 }

@@ -35,16 +35,17 @@ export class PointTable {
     return this.#count++;
   }
 
+  bucketOf(place: number): number {
+    return this.#buckets[place]!;
+  }
+
   /** Group and bucket of each point, in the order of places. */
   finish(): { groups: Uint32Array; buckets: Float64Array } {
     return { groups: this.#groups.slice(0, this.#count), buckets: this.#buckets.slice(0, this.#count) };
   }
 
   #grow(): void {
-    if (this.#count >= pointsMax) {
-      const problem = `the query gives more than ${pointsMax} points (groups times buckets)`;
-      throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
-    }
+    checkPoints(this.#count + 1);
     const length = Math.min(this.#groups.length * 2, pointsMax);
     this.#groups = extended(this.#groups, new Uint32Array(length));
     this.#buckets = extended(this.#buckets, new Float64Array(length));
@@ -56,6 +57,13 @@ export class PointTable {
       this.#slots[slot] = point + 1;
     }
   }
+}
+
+/** Throws Failure "limit" where there are more points than a query may give. */
+export function checkPoints(count: number): void {
+  if (count <= pointsMax) return;
+  const problem = `the query gives more than ${pointsMax} points (groups times buckets)`;
+  throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
 }
 
 function hashOf(group: number, bucket: number): number {

@@ -72,8 +72,13 @@ export class PointStates {
     return bytes;
   }
 
-  /** Rows of a chunk. `points`: how many there are by now. */
-  async add(cells: CellRows, fields: RowFields, points: number): Promise<void> {
+  /** Rows of a chunk. `points`: how many there are by now; `isWhole`: whether the rows of a point are all in this chunk. */
+  async add(
+    cells: CellRows,
+    fields: RowFields,
+    points: number,
+    isWhole: (place: number) => boolean,
+  ): Promise<void> {
     this.#tally.add(cells, () => fields.times(), points);
     if (this.#numbers.length === 0 && this.#distincts.length === 0) return;
     const list = selectedList(cells);
@@ -82,7 +87,7 @@ export class PointStates {
       if (numbers === undefined) continue;
       const rows = numberRows(cells, numbers);
       moments?.add(rows, points);
-      quantiles?.add(rows);
+      quantiles?.add(rows, isWhole);
     }
     for (const { field, texts } of this.#distincts) {
       const fingerprints = await fields.fingerprints(field, list);
@@ -128,7 +133,7 @@ export class PointStates {
     const numbers = new Map(
       this.#numbers.map(({ value, moments, quantiles }) => {
         const qs = ranksOf(value, this.#aggregates);
-        const found = quantiles?.values(qs, points) ?? [];
+        const found = quantiles?.values(points) ?? [];
         const quantileOf = (q: number) => found[qs.indexOf(q)]!;
         return [nameOf(value), { moments: moments?.finish(points), quantileOf }];
       }),
@@ -156,10 +161,11 @@ export class PointStates {
 function numberStates(value: Value, aggregates: readonly Aggregation[]): NumberStates {
   const ops = new Set<MomentOp>();
   for (const aggregate of aggregates) if (isMoment(aggregate, value)) ops.add(aggregate.op);
+  const qs = ranksOf(value, aggregates);
   return {
     value,
     moments: ops.size === 0 ? undefined : new Moments(ops),
-    quantiles: ranksOf(value, aggregates).length === 0 ? undefined : new Quantiles(),
+    quantiles: qs.length === 0 ? undefined : new Quantiles(qs),
   };
 }
 

@@ -5,12 +5,14 @@ import type { FailureKind } from "./failure.ts";
 import type { Field, Step } from "./filter.ts";
 import type { ChunkEntry, Manifest } from "./manifest.ts";
 import type { CensusTables } from "./metrics/census.ts";
+import type { OwnPointsPart } from "./metrics/ownpoints.ts";
 import type { SampleQuery, SeriesKinds } from "./metrics/samplequery.ts";
 import type { GatheredPoints } from "./metrics/seriespoints.ts";
 import type { PackedChunk } from "./partition.ts";
 import type { StatesPart } from "./pointstates.ts";
 import type { RowPosition } from "./row.ts";
 import type { Scanned } from "./scanned.ts";
+import type { SharedBuckets } from "./sharedbuckets.ts";
 import type { Signal } from "./signal.ts";
 import type { TextVector } from "./text.ts";
 
@@ -22,6 +24,8 @@ export type ChunkRef = { signal: Signal; day: number } & (
       id: number;
       rows: number;
       bytes: Uint8Array;
+      timeNsMin: number;
+      timeNsMax: number;
       arrivalBase: number;
       arrivalMin: number;
       arrivalMax: number;
@@ -113,6 +117,7 @@ export interface AggregateTask {
   groupBy: Field[];
   bucketNs: bigint | undefined;
   aggregates: Aggregation[];
+  shared: SharedBuckets;
   control: Control;
 }
 
@@ -147,7 +152,8 @@ export interface SampleTask extends SampleQuery {
 export interface SampleAnswer {
   groups: number;
   labels: TextVector;
-  points: GatheredPoints;
+  /** Groups of different threads are different ones where points are of each series. */
+  points: { kind: "gathered"; part: GatheredPoints } | { kind: "own"; part: OwnPointsPart };
   texts: TextVector;
   kinds: SeriesKinds;
   scanned: Scanned;
@@ -312,9 +318,24 @@ interface ForgetTask {
   dir: string;
 }
 
+/** The frames of a chunk's values, for a backup. */
+export interface LiftChunkTask {
+  kind: "lift-chunk";
+  dir: string;
+  entry: ChunkEntry;
+}
+
+/** So many bytes from the beginning of an open file, for a backup; of a segment of the journal its whole records. */
+export interface LiftFileTask {
+  kind: "lift-file" | "lift-records";
+  fd: number;
+  bytes: number;
+}
+
+type LiftTask = LiftChunkTask | LiftFileTask;
 type KeeperTask = JoinTask | PackTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
 export type ScanTask = SharedTask | ArrivedTask | ReadTask | SampleTask | SeriesTask | CensusTask;
-export type WorkerTask = ScanTask | ForgetTask | KeeperTask;
+export type WorkerTask = ScanTask | ForgetTask | KeeperTask | LiftTask;
 
 export interface InspectAnswer {
   manifest: Manifest;

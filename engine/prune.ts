@@ -6,6 +6,8 @@ import { hashText, mayContain } from "./membership.ts";
 import { planPattern } from "./patternsearch.ts";
 import { compareNumbers, type LeafFilter, valueTest } from "./predicate.ts";
 import { letterRunsOf, mayHoldRuns, RunWidth } from "./template/letters.ts";
+import { longRunsOf } from "./template/longruns.ts";
+import { variableGroups } from "./template/variables.ts";
 import type { ChunkView } from "./view.ts";
 
 /** How many of the chunk's rows pass: all, none, or some as far as statistics can tell. */
@@ -58,7 +60,9 @@ function judgeLeaf(filter: LeafFilter, view: ChunkView): Verdict {
   if (outOfBounds(filter, column)) return "none";
   if (filter.kind === "matches" && field.kind === "message")
     return judge(planPattern(filter).needs, view) === "none" ? "none" : "some";
-  return excludedByMembership(filter, view) || excludedByLetters(filter, view) ? "none" : "some";
+  const isExcluded =
+    excludedByMembership(filter, view) || excludedByLetters(filter, view) || excludedByLongRuns(filter, view);
+  return isExcluded ? "none" : "some";
 }
 
 function judgeValues(filter: LeafFilter, column: ColumnHeader, rows: number): Verdict {
@@ -83,6 +87,19 @@ function excludedByLetters(filter: LeafFilter, view: ChunkView): boolean {
   if (wanted.length === 0) return false;
   const runs = view.filter(filter.field);
   return runs !== undefined && !mayHoldRuns(runs, wanted);
+}
+
+/** A long run of digits lies in the variables of one group, all in one block of them. */
+function excludedByLongRuns(filter: LeafFilter, view: ChunkView): boolean {
+  if (filter.kind !== "contains" || filter.field.kind !== "message") return false;
+  if (view.header.columns[findColumn(view.header, "message")]?.encoding !== "template") return false;
+  const runs = longRunsOf(Buffer.from(filter.text, "utf8"));
+  return runs.some((run) =>
+    variableGroups.every((name, group) => {
+      if (findColumn(view.header, "variables", name) < 0) return true;
+      return view.longRuns(group)?.blocksHolding([run]).length === 0;
+    }),
+  );
 }
 
 function excludedByMembership(filter: LeafFilter, view: ChunkView): boolean {

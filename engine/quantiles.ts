@@ -1,8 +1,11 @@
 /** Quantiles of the numbers of points: all numbers are kept while they are few enough, else a sketch of them. */
-import { selectedList } from "./cells.ts";
+import type { Kernels as AnyKernels } from "./kernels/contract.ts";
+import { plainKernels } from "./kernels/plain.ts";
 import { quantileValuesMax } from "./limits.ts";
 import type { NumberRows } from "./moments.ts";
-import { between, Sketch, type SketchPart, sketchQuantiles } from "./sketch.ts";
+import { Sketch, type SketchPart, sketchQuantiles } from "./sketch.ts";
+
+type Kernels = AnyKernels<ArrayBufferLike>;
 
 /** Numbers as they came: those of the point at places[i] are values[offsets[i], offsets[i + 1]), in no order. */
 interface Segment {
@@ -11,45 +14,57 @@ interface Segment {
   values: Float64Array;
 }
 
-export type QuantilesPart = { kind: "kept"; segments: Segment[] } | ({ kind: "sketch" } & SketchPart);
+/** Points whose numbers lay in one place, which were let go of: for each q the quantile of every one. */
+interface FoundQuantiles {
+  places: Uint32Array;
+  values: Float64Array[];
+}
+
+export type QuantilesPart = { found: FoundQuantiles[] } & (
+  | { kind: "kept"; segments: Segment[] }
+  | ({ kind: "sketch" } & SketchPart)
+);
 
 export class Quantiles {
+  readonly #qs: readonly number[];
   readonly #valuesMax: number;
+  readonly #found: FoundQuantiles[] = [];
+  #foundCount = 0;
   #segments: Segment[] = [];
   #count = 0;
   /** Once the numbers are too many. */
   #sketch: Sketch | undefined;
 
   /** `valuesMax`: numbers that are kept, of all points together. */
-  constructor(valuesMax = quantileValuesMax) {
+  constructor(qs: readonly number[], valuesMax = quantileValuesMax) {
+    this.#qs = qs;
     this.#valuesMax = valuesMax;
   }
 
   get byteLength(): number {
     const places = this.#segments.reduce((sum, { places }) => sum + places.byteLength * 2, 0);
-    return this.#count * 8 + places + (this.#sketch?.byteLength ?? 0);
+    const found = this.#foundCount * (4 + 8 * this.#qs.length);
+    return this.#count * 8 + places + found + (this.#sketch?.byteLength ?? 0);
   }
 
-  add(rows: NumberRows): void {
-    const { used, places, counts, values } = rows;
+  /** `isWhole`: whether these are all numbers that the point at a place will ever have. */
+  add(rows: NumberRows, isWhole: (place: number) => boolean): void {
+    const { heap, used, places, counts } = rows;
     const offsets = new Uint32Array(used.length + 1);
-    // Where the next number of a cell goes.
-    const next = new Uint32Array(counts.length);
-    for (let i = 0; i < used.length; i++) {
-      next[used[i]!] = offsets[i]!;
-      offsets[i + 1] = offsets[i]! + counts[used[i]!]!;
-    }
-    const list = selectedList(rows);
-    const isOnePoint = list === null && used.length === 1;
-    this.#push({
-      places,
-      offsets,
-      values: isOnePoint ? values.slice() : orderedNumbers(rows, list, next, offsets.at(-1)!),
-    });
+    for (let i = 0; i < used.length; i++) offsets[i + 1] = offsets[i]! + counts[used[i]!]!;
+    const values = orderedNumbers(rows, offsets);
+    const isWholePoint = Uint8Array.from(places, (place) => (isWhole(place) ? 1 : 0));
+    const whole = isWholePoint.reduce((sum, each) => sum + each, 0);
+    if (whole > 0) this.#find({ places, offsets, values }, isWholePoint, whole, heap.kernels);
+    if (whole < places.length) this.#push(withoutWhole({ places, offsets, values }, isWholePoint));
   }
 
   /** `places`: of each of the part's points the place here. */
   join(part: QuantilesPart, places: Uint32Array): void {
+    for (const found of part.found) {
+      this.#found.push({ ...found, places: found.places.map((place) => places[place]!) });
+      this.#foundCount += found.places.length;
+    }
     if (part.kind === "sketch") this.#sketched().join(part, places);
     else {
       for (const segment of part.segments) {
@@ -59,28 +74,50 @@ export class Quantiles {
   }
 
   finish(): QuantilesPart {
-    if (this.#sketch !== undefined) return { kind: "sketch", ...this.#sketch.finish() };
-    return { kind: "kept", segments: this.#segments };
+    const found = this.#found;
+    if (this.#sketch !== undefined) return { kind: "sketch", found, ...this.#sketch.finish() };
+    return { kind: "kept", found, segments: this.#segments };
   }
 
   /** For each q the quantile of point after point, NaN where it has no number. Numbers that are kept change their order. */
-  values(qs: readonly number[], points: number): Float64Array[] {
+  values(points: number): Float64Array[] {
     const sketch = this.#sketch?.finish();
-    if (sketch !== undefined) return qs.map((q) => sketchQuantiles(sketch, q, points));
-    const found = qs.map(() => new Float64Array(points).fill(Number.NaN));
-    // What is before a lower rank is not looked at again for a higher one.
-    const ascending = [...qs.keys()].sort((a, b) => qs[a]! - qs[b]!);
+    const all =
+      sketch === undefined ? this.#selected(points) : this.#qs.map((q) => sketchQuantiles(sketch, q, points));
+    for (const { places, values } of this.#found) {
+      for (const [i, each] of all.entries()) {
+        for (let k = 0; k < places.length; k++) each[places[k]!] = values[i]![k]!;
+      }
+    }
+    return all;
+  }
+
+  #selected(points: number): Float64Array[] {
+    const found = this.#qs.map(() => new Float64Array(points).fill(Number.NaN));
     eachPoint(this.#segments, points, (point, values, from, to) => {
-      let least = from;
-      for (const i of ascending) {
-        const rank = qs[i]! * (to - from - 1);
-        const low = from + Math.floor(rank);
-        selectRank(values, least, to, low);
-        found[i]![point] = interpolated(values, low, to, rank - Math.floor(rank));
-        least = low;
+      for (const [i, q] of this.#qs.entries()) {
+        found[i]![point] = plainKernels.quantileOf(values, from, to, q * (to - from - 1));
       }
     });
     return found;
+  }
+
+  /** The quantiles of whole points, at once: their numbers are in the processor's cache. */
+  #find({ places, offsets, values }: Segment, isWhole: Uint8Array, count: number, kernels: Kernels): void {
+    const found = { places: new Uint32Array(count), values: this.#qs.map(() => new Float64Array(count)) };
+    let at = 0;
+    for (let i = 0; i < places.length; i++) {
+      if (isWhole[i] === 0) continue;
+      const [from, to] = [offsets[i]!, offsets[i + 1]!];
+      found.places[at] = places[i]!;
+      for (let k = 0; k < this.#qs.length; k++) {
+        const rank = this.#qs[k]! * (to - from - 1);
+        found.values[k]![at] = from === to ? Number.NaN : kernels.quantileOf(values, from, to, rank);
+      }
+      at++;
+    }
+    this.#found.push(found);
+    this.#foundCount += count;
   }
 
   #push(segment: Segment): void {
@@ -139,71 +176,35 @@ function eachPoint(
   }
 }
 
-/** So many numbers, each where `next` says for its cell. */
+/** Numbers cell by cell, on the heap. */
 function orderedNumbers(
-  { cellOf, values }: NumberRows,
-  list: Uint32Array | null,
-  next: Uint32Array,
-  count: number,
+  { heap, cellOf, values, selection, used, counts }: NumberRows,
+  offsets: Uint32Array,
 ): Float64Array {
-  const ordered = new Float64Array(count);
-  const cells = cellOf();
-  for (let i = 0; i < count; i++) {
-    const row = list === null ? i : list[i]!;
-    const cell = cells[row]!;
-    const at = next[cell]!;
-    ordered[at] = values[row]!;
-    next[cell] = at + 1;
+  const { kernels, scratch } = heap;
+  const ordered = scratch.float64(offsets[used.length]!);
+  if (selection === null && used.length === 1) ordered.set(values);
+  else {
+    // Where the next number of a cell goes.
+    const next = scratch.uint32(counts.length);
+    for (let i = 0; i < used.length; i++) next[used[i]!] = offsets[i]!;
+    kernels.orderByGroup(cellOf(), values, selection, next, ordered);
   }
   return ordered;
+}
+
+/** The numbers of the other points, in memory of their own. */
+function withoutWhole({ places, offsets, values }: Segment, isWhole: Uint8Array): Segment {
+  const kept = [...isWhole.keys()].filter((i) => isWhole[i] === 0);
+  const own = new Uint32Array(kept.length + 1);
+  for (const [at, i] of kept.entries()) own[at + 1] = own[at]! + offsets[i + 1]! - offsets[i]!;
+  const numbers = new Float64Array(own[kept.length]!);
+  for (const [at, i] of kept.entries()) numbers.set(values.subarray(offsets[i], offsets[i + 1]), own[at]!);
+  return { places: Uint32Array.from(kept, (i) => places[i]!), offsets: own, values: numbers };
 }
 
 function sketchSegment({ places, offsets, values }: Segment, sketch: Sketch): void {
   for (let i = 0; i < places.length; i++) {
     for (let k = offsets[i]!; k < offsets[i + 1]!; k++) sketch.add(places[i]!, values[k]!);
   }
-}
-
-/** Between values[low] and the next greater one; what stands behind a rank that was selected is not less than it. */
-function interpolated(values: Float64Array, low: number, to: number, share: number): number {
-  if (share === 0) return values[low]!;
-  let upper = Number.POSITIVE_INFINITY;
-  for (let at = low + 1; at < to; at++) if (values[at]! < upper) upper = values[at]!;
-  return between(values[low]!, upper, share);
-}
-
-/** Rows of numbers this short are sorted by insertion. */
-const shortMax = 16;
-
-/** Moves numbers of [from, to) so that `rank` has the one that it would have if they were sorted (Hoare's selection). */
-function selectRank(values: Float64Array, from: number, to: number, rank: number): void {
-  let low = from;
-  let high = to - 1;
-  while (high - low >= shortMax) {
-    const pivot = medianOf(values[low]!, values[(low + high) >> 1]!, values[high]!);
-    let i = low;
-    let j = high;
-    while (i <= j) {
-      while (values[i]! < pivot) i++;
-      while (values[j]! > pivot) j--;
-      if (i > j) break;
-      const moved = values[i]!;
-      values[i++] = values[j]!;
-      values[j--] = moved;
-    }
-    if (rank <= j) high = j;
-    else if (rank >= i) low = i;
-    else return;
-  }
-  for (let i = low + 1; i <= high; i++) {
-    const moved = values[i]!;
-    let j = i;
-    for (; j > low && values[j - 1]! > moved; j--) values[j] = values[j - 1]!;
-    values[j] = moved;
-  }
-}
-
-function medianOf(a: number, b: number, c: number): number {
-  if (a < b) return b < c ? b : Math.max(a, c);
-  return a < c ? a : Math.max(b, c);
 }

@@ -6,18 +6,33 @@ import { type AttributeDraft, attributeOf, type ChunkDraft, emptyDraft } from ".
 import { Failure } from "./failure.ts";
 import { plainColumns } from "./heap.ts";
 import { parseRest } from "./rest.ts";
-import { plainBytes, type TextVector, textCount } from "./text.ts";
+import { plainBytes, TextDraft, type TextVector, textCount } from "./text.ts";
 import { byteSource } from "./texttable.ts";
 import { ChunkColumns, ChunkView } from "./view.ts";
 
 /** All rows of some chunks of one partition as a draft, in the order of the chunks. */
 export function draftOf(sources: readonly ChunkSource[]): ChunkDraft {
   const draft = emptyDraft();
-  for (const source of sources) appendChunk(draft, source);
+  const rows = sources.reduce((sum, { header }) => sum + header.rows, 0);
+  draft.timeNs.reserve(rows);
+  draft.arrival.reserve(rows);
+  const present = presentRows(sources);
+  for (const source of sources) appendChunk(draft, source, present);
   return draft;
 }
 
-function appendChunk(draft: ChunkDraft, source: ChunkSource): void {
+/** Rows that have each attribute that has a column of its own. */
+function presentRows(sources: readonly ChunkSource[]): Map<string, number> {
+  const rows = new Map<string, number>();
+  for (const { header } of sources) {
+    for (const { role, key, present } of header.columns) {
+      if (role === "attribute") rows.set(key, (rows.get(key) ?? 0) + present);
+    }
+  }
+  return rows;
+}
+
+function appendChunk(draft: ChunkDraft, source: ChunkSource, present: ReadonlyMap<string, number>): void {
   const base = draft.rows;
   const view = new ChunkView(new ChunkColumns(source, 0), plainColumns);
   draft.timeNs.append(view.timeNs);
@@ -25,9 +40,11 @@ function appendChunk(draft: ChunkDraft, source: ChunkSource): void {
   appendMessages(draft, view.column({ kind: "message" }));
   for (const { role, key } of source.header.columns) {
     if (role === "level") appendAttribute(draft.level, view.column({ kind: "level" }), base);
-    else if (role === "attribute")
-      appendAttribute(attributeOf(draft, key), view.column({ kind: "attribute", key }), base);
-    else if (role === "rest") appendRest(draft, view.rest, base);
+    else if (role === "attribute") {
+      const attribute = attributeOf(draft, key);
+      attribute.reserve(present.get(key)! - attribute.count);
+      appendAttribute(attribute, view.column({ kind: "attribute", key }), base);
+    } else if (role === "rest") appendRest(draft, view.rest, base);
   }
   draft.rows += source.header.rows;
 }
@@ -50,12 +67,40 @@ function appendAttribute(attribute: AttributeDraft, column: Column, base: number
     case "hex":
       appendTexts(attribute, hexText(column), column.valid, base);
       break;
+    case "constant":
+      appendConstant(attribute, column, base);
+      break;
+    case "number":
+      appendNumbers(attribute, column, base);
+      break;
     default:
-      for (let row = 0; row < column.rows; row++) {
-        const value = columnText(column, row);
-        if (value !== undefined) attribute.pushText(base + row, value);
-      }
+      throw new Failure("damage", `column: an attribute cannot be ${column.kind}`);
   }
+}
+
+function appendConstant(
+  attribute: AttributeDraft,
+  { rows, value, valid }: Extract<Column, { kind: "constant" }>,
+  base: number,
+): void {
+  const source = byteSource(Buffer.from(value, "utf8"));
+  const code = attribute.values.codeOf(source, 0, source.bytes.length);
+  attribute.reserve(rows);
+  for (let row = 0; row < rows; row++) if (isValid(valid, row)) attribute.push(base + row, code);
+}
+
+/** As `columnText` prints them, all in one buffer. */
+function appendNumbers(
+  attribute: AttributeDraft,
+  { rows, values, valid }: Extract<Column, { kind: "number" }>,
+  base: number,
+): void {
+  const texts = new TextDraft();
+  for (let row = 0; row < rows; row++) {
+    if (isValid(valid, row)) texts.pushNumber(values[row]!);
+    else texts.push("");
+  }
+  appendTexts(attribute, texts.finish(), valid, base);
 }
 
 /** The attribute's codes of some texts. */

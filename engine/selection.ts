@@ -129,7 +129,9 @@ function compileValues(filter: LeafFilter, column: Column, scope: FilterScope): 
     case "absent":
       return valueTest(filter)(undefined) ? passAll : passNone;
     case "dictionary":
-      return dictionaryFilter(column, valueTest(filter), view.heap);
+      return filter.kind === "equals" && filter.value !== "" && filter.field.kind !== "level"
+        ? codeFilter(column, codeOf(column, filter.value), view.heap)
+        : dictionaryFilter(column, valueTest(filter), view.heap);
     case "message":
       return messageFilter(filter, column, scope);
     case "text":
@@ -163,13 +165,33 @@ function dictionaryFilter(column: DictionaryColumn, test: ValueTest, heap: Colum
   const first = passes.indexOf(1);
   if (first < 0) return passNone;
   if (!passes.includes(0)) return passAll;
-  const { codes } = column;
-  const only = passes.indexOf(1, first + 1) < 0;
+  if (passes.indexOf(1, first + 1) < 0) return codeFilter(column, first, heap);
   return keepFound(heap, (from, rows, found) => {
-    const block = codes.subarray(from, from + rows);
-    if (only) heap.kernels.equalCodes(block, first, found);
-    else heap.kernels.codesInTable(block, passes, found);
+    heap.kernels.codesInTable(column.codes.subarray(from, from + rows), passes, found);
   });
+}
+
+function codeFilter({ codes }: DictionaryColumn, code: number | undefined, heap: ColumnHeap): BlockFilter {
+  if (code === undefined) return passNone;
+  return keepFound(heap, (from, rows, found) => {
+    heap.kernels.equalCodes(codes.subarray(from, from + rows), code, found);
+  });
+}
+
+/** The code of a value, found among the bytes: making texts of a large dictionary takes far longer. */
+function codeOf({ values, valueCount }: DictionaryColumn, value: string): number | undefined {
+  // A lone surrogate has no UTF-8 and so stands in no stored text.
+  if (!value.isWellFormed()) return undefined;
+  const wanted = Buffer.from(value, "utf8");
+  const { offsets, bytes } = values;
+  for (let code = 0; code < valueCount; code++) {
+    const from = offsets[code]!;
+    if (offsets[code + 1]! - from !== wanted.length) continue;
+    let at = 0;
+    while (at < wanted.length && bytes[from + at] === wanted[at]) at++;
+    if (at === wanted.length) return code;
+  }
+  return undefined;
 }
 
 function constantFilter(

@@ -2,12 +2,20 @@
  * The control plane's store: tables of JSON values by id, tens of thousands of them, held in memory and written to two
  * copies of an LMDB environment. Writes that come while a commit is under way share the next one.
  */
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DamageReport } from "./damage.ts";
 import { Failure } from "./failure.ts";
 import { frameChecksum } from "./frame.ts";
-import { copyNames, loadCopy, type MergedState, mergeCopies, replaceCopy, summarize } from "./statecopy.ts";
+import {
+  copyNames,
+  loadCopy,
+  type MergedState,
+  mergeCopies,
+  replaceCopy,
+  storedValues,
+  summarize,
+} from "./statecopy.ts";
 import {
   type EncodedRecord,
   encodeRecord,
@@ -48,11 +56,24 @@ export interface State {
   close(): Promise<void>;
 }
 
+/** The state of a data folder. */
+export interface StoredState extends State {
+  /** What is acknowledged at this moment. */
+  snapshot(): StateSnapshot;
+}
+
+export interface StateSnapshot {
+  /** Keys and frames of all records, the summary of a copy among them. */
+  values(): Iterable<[key: Uint8Array, frame: Uint8Array]>;
+  /** About what they take. */
+  bytes: number;
+}
+
 /** Deletions that are kept as records, so that a damaged file does not bring the entries back, before they are dropped. */
 const deletionsMax = 1_000;
 
 /** Opens (creates) the state in `dir`. Damage is repaired from the other copy, and reported in `damage`. */
-export async function openState(dir: string): Promise<State> {
+export async function openState(dir: string): Promise<StoredState> {
   mkdirSync(dir, { recursive: true });
   const copies = copyNames.map((name) => loadCopy(dir, name));
   const damage: DamageReport[] = [];
@@ -67,7 +88,7 @@ export async function openState(dir: string): Promise<State> {
     if (copy.sound && copy.commit === merged.commit && !dropped) continue;
     await repair(() => replaceCopy(dir, copy, merged), where, damage);
   }
-  return new StoredState(dir, merged, damage);
+  return new MirroredState(dir, merged, damage);
 }
 
 /** A full disk leaves the copy as it is; the other one serves. */
@@ -93,7 +114,7 @@ interface PendingWrite {
   reject: (reason: Error) => void;
 }
 
-class StoredState implements State {
+class MirroredState implements StoredState {
   readonly damage: DamageReport[];
   readonly #dir: string;
   readonly #records: Map<string, StoredRecord>;
@@ -148,6 +169,14 @@ class StoredState implements State {
       this.#waiting.push({ changes: copied, resolve, reject });
       this.#committing ??= this.#commitWaiting();
     });
+  }
+
+  snapshot(): StateSnapshot {
+    const records = new Map(this.#records);
+    const commit = this.#commit;
+    const file = join(this.#dir, copyNames[0], "data.mdb");
+    const bytes = existsSync(file) ? statSync(file).size : 0;
+    return { values: () => storedValues({ records, commit }), bytes };
   }
 
   async close(): Promise<void> {

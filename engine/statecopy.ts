@@ -172,7 +172,11 @@ export async function replaceCopy(dir: string, copy: StateCopy, state: MergedSta
   await syncFolder(dir);
 }
 
-function* storedValues({ records, commit }: MergedState): Iterable<[Uint8Array, Uint8Array]> {
+/** What a copy of the records is made of. */
+export function* storedValues({
+  records,
+  commit,
+}: Pick<MergedState, "records" | "commit">): Iterable<[Uint8Array, Uint8Array]> {
   for (const record of records.values()) {
     const { key, frame } = encodeRecord(record);
     yield [key, frame];

@@ -4,12 +4,12 @@ import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import type { Aggregated, AggregateQuery } from "./aggregation.ts";
 import type { RecordBatch } from "./arrow.ts";
+import { type Backup, openBackup } from "./backup.ts";
 import type { EncodedBatch } from "./batch.ts";
 import { encodeBatch } from "./batchdraft.ts";
 import { Catalog } from "./catalog.ts";
 import type { ListedKeys } from "./chunk.ts";
 import type { DamageReport } from "./damage.ts";
-import { daysIn } from "./day.ts";
 import {
   type Dispatch,
   dispatchSearch,
@@ -25,7 +25,6 @@ import { dispatchRead } from "./dispatchread.ts";
 import { Failure } from "./failure.ts";
 import { checkFormat } from "./format.ts";
 import { Journal } from "./journal.ts";
-import { removeLeftOvers } from "./keeper.ts";
 import { callerCacheBytes, defaultSeriesMax, keyAgeMs, unsealedBytesStop } from "./limits.ts";
 import { lockFolder } from "./lock.ts";
 import { CensusKeeper, type CensusTables, SeriesCensus } from "./metrics/census.ts";
@@ -42,11 +41,13 @@ import type { Sample } from "./metrics/sample.ts";
 import { encodeSampleBatch } from "./metrics/sampledraft.ts";
 import type { SampleQuery, SamplesAggregated } from "./metrics/samplequery.ts";
 import { Packers } from "./packers.ts";
-import type { Control, DamagedChunk, InspectAnswer } from "./protocol.ts";
+import type { Control, DamagedChunk } from "./protocol.ts";
+import { recoverPartitions } from "./recovery.ts";
 import type { LogRow, RefusedRow } from "./row.ts";
 import { Scans } from "./scans.ts";
 import { Shard } from "./shard.ts";
-import { type RowSignal, signals } from "./signal.ts";
+import type { RowSignal } from "./signal.ts";
+import type { StoredState } from "./state.ts";
 import {
   type AppendOptions,
   type AppendResult,
@@ -92,6 +93,8 @@ export class Store {
   readonly #census: CensusKeeper;
   #journal!: Journal;
   #upkeep!: Upkeep;
+  /** The last one, closed or not. */
+  #backup: Backup | undefined;
   #isClosed = false;
 
   private constructor(options: StoreOptions, unlock: () => Promise<void>) {
@@ -242,9 +245,21 @@ export class Store {
     return this.#upkeep.sealAll();
   }
 
+  /**
+   * A backup of this moment, of the store and of the state beside it: all that was acknowledged before the call is in it. Throws
+   * Failure "overload" while another one is open.
+   */
+  async openBackup(state: StoredState): Promise<Backup> {
+    this.#assertOpen();
+    const [catalog, journal, upkeep] = [this.#catalog, this.#journal, this.#upkeep];
+    this.#backup = await openBackup({ catalog, journal, upkeep, state, now: () => this.#now() });
+    return this.#backup;
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    await this.#backup?.close();
     await this.#upkeep.close();
     await this.#queriesEnded();
     try {
@@ -256,12 +271,14 @@ export class Store {
   }
 
   async #recover(): Promise<void> {
-    const arrivalMax = await this.#recoverPartitions();
+    const { dir } = this.#options;
+    const reportDamage = (where: string, problem: string) => this.#reportDamage(where, problem);
+    const arrivalMax = await recoverPartitions(dir, this.#catalog, this.#keeper, reportDamage);
     this.#journal = await Journal.open(
       {
-        dir: join(this.#options.dir, "journal"),
+        dir: join(dir, "journal"),
         publish: (record) => this.#catalog.publish(record),
-        reportDamage: (where, problem) => this.#reportDamage(where, problem),
+        reportDamage,
         now: () => this.#now(),
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
@@ -269,25 +286,6 @@ export class Store {
     await dispatchCensus(this.#dispatch(), this.seriesCensus());
     this.#upkeep = this.#startUpkeep();
     this.#upkeep.nudge();
-  }
-
-  /** The greatest arrival number that a partition has sealed. */
-  async #recoverPartitions(): Promise<number> {
-    let arrivalMax = 0;
-    for (const signal of signals) {
-      const folder = join(this.#options.dir, signal);
-      await removeLeftOvers(folder);
-      for (const day of daysIn(folder)) {
-        const partition = this.#catalog.partition(signal, day);
-        const { dir } = partition;
-        const task = { kind: "inspect", dir, day } as const;
-        const { manifest, damage } = await this.#keeper.run<InspectAnswer>(task);
-        partition.manifest = manifest;
-        arrivalMax = Math.max(arrivalMax, manifest.arrivalSealed);
-        for (const { where, problem } of damage) this.#reportDamage(where, problem);
-      }
-    }
-    return arrivalMax;
   }
 
   #startUpkeep(): Upkeep {

@@ -51,7 +51,7 @@ export interface ScanQuery {
   steps: Step[];
 }
 
-/** Memory for decoded columns that each scan thread gets of what was asked for. */
+/** Of the memory for decoded columns, the share of one scan thread. */
 export function cacheBytesOfThread(bytes: number | undefined, threads: number): number {
   const share =
     bytes === undefined ? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin) : bytes;

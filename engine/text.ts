@@ -31,6 +31,17 @@ export class TextDraft {
     return this.#byteLength;
   }
 
+  /** Forgets all texts, and keeps the room that they took. */
+  clear(): void {
+    this.rows = 0;
+    this.#byteLength = 0;
+  }
+
+  /** Bytes that it takes up. */
+  get roomBytes(): number {
+    return this.#bytes.length + this.#offsets.byteLength;
+  }
+
   /** All texts so far, one after the other; the view is gone with the next text. */
   get bytes(): Uint8Array {
     return this.#bytes;
@@ -60,6 +71,25 @@ export class TextDraft {
     this.#reserve(to - from);
     source.copy(this.#bytes, this.#byteLength, from, to);
     this.#byteLength += to - from;
+    this.#endRow();
+  }
+
+  /** Appends what JavaScript prints for a number. */
+  pushNumber(value: number): void {
+    if (!Number.isSafeInteger(value) || value < 0) {
+      this.push(String(value));
+      return;
+    }
+    let digits = 1;
+    for (let bound = 10; value >= bound; bound *= 10) digits++;
+    this.#reserve(digits);
+    this.#byteLength += digits;
+    let rest = value;
+    for (let at = this.#byteLength - 1, left = digits; left > 0; at--, left--) {
+      const tenth = Math.floor(rest / 10);
+      this.#bytes[at] = 48 + rest - tenth * 10;
+      rest = tenth;
+    }
     this.#endRow();
   }
 

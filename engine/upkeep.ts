@@ -45,6 +45,8 @@ export class Upkeep {
   failure: Failure | undefined;
   #retryAtMs = 0;
   #isClosed = false;
+  /** Nothing is merged or removed: what is stored now is being copied. */
+  #isHeld = false;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
@@ -77,6 +79,29 @@ export class Upkeep {
       await this.#eachPartition((partition) => this.#merge(partition));
       await this.#retain();
     });
+  }
+
+  /**
+   * Takes a look at what is stored between two pieces of work; what is named in a manifest then stays until `release`. Throws Failure
+   * "overload" while another one holds it.
+   */
+  async hold<T>(look: () => T): Promise<T> {
+    if (this.#isHeld)
+      throw new Failure("overload", "another backup is being made: try again when it has ended");
+    this.#isHeld = true;
+    const seen: T[] = [];
+    try {
+      await this.#inTurn(async () => void seen.push(look()));
+    } catch (error) {
+      this.#isHeld = false;
+      throw error;
+    }
+    return seen[0]!;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    this.nudge();
   }
 
   /** One piece of work at a time: two would seal the same rows twice. */
@@ -205,6 +230,7 @@ export class Upkeep {
   }
 
   async #merge(partition: Partition): Promise<void> {
+    if (this.#isHeld) return;
     const { queriesEnded, setAside } = this.#options;
     const chunks = chunksToMerge(partition.signal, partition.manifest.chunks);
     if (chunks === undefined) return;
@@ -219,7 +245,7 @@ export class Upkeep {
 
   async #retain(): Promise<void> {
     const { keeper, catalog, retention, now, log, queriesEnded, forget } = this.#options;
-    if (retention.ageMs === undefined && retention.bytes === undefined) return;
+    if (this.#isHeld || (retention.ageMs === undefined && retention.bytes === undefined)) return;
     const plan = planRetention(catalog.partitions(), retention, now());
     for (const partition of plan.partitions) {
       catalog.remove(partition);

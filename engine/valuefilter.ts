@@ -9,9 +9,16 @@ const checkEvery = 1024;
 
 export function eachRow(passes: (row: number) => boolean, checkpoint?: Checkpoint): BlockFilter {
   return ({ from, rows, selection }) => {
+    let tested = 0;
     for (let i = 0; i < rows; i++) {
-      if (checkpoint !== undefined && i % checkEvery === 0) checkpoint();
-      if (hasBit(selection, i) && !passes(from + i)) clearBit(selection, i);
+      // Most rows of most blocks fail other tests first: eight are passed over at a time.
+      if (selection[i >> 3] === 0) {
+        i |= 7;
+        continue;
+      }
+      if (!hasBit(selection, i)) continue;
+      if (tested++ % checkEvery === 0) checkpoint?.();
+      if (!passes(from + i)) clearBit(selection, i);
     }
   };
 }

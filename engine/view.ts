@@ -8,9 +8,10 @@ import type { Field } from "./filter.ts";
 import type { ColumnHeap, Held } from "./heap.ts";
 import { parseRest } from "./rest.ts";
 import { templateIds } from "./template/id.ts";
+import type { RunFilter } from "./template/longruns.ts";
 import type { MessageColumn } from "./template/messages.ts";
-import { Group, type VariableGroup, variableGroups } from "./template/variables.ts";
-import { decodeText, textVector } from "./text.ts";
+import { letterWidths, longRunsIn, type VariableGroup, variableGroups } from "./template/variables.ts";
+import { decodeText, type TextVector, textVector } from "./text.ts";
 
 /** Something decoded, and its memory. */
 interface Kept<T> {
@@ -129,15 +130,34 @@ export class ChunkView {
     return this.#keep(this.#chunk.made, name, (held) => asDictionary(column, held));
   }
 
+  /** Texts that are made of columns, kept as one under a name that no field has. */
+  texts(name: string, make: () => TextVector): TextVector {
+    const column = this.#keep(this.#chunk.made, name, (held): Column => {
+      const { offsets, bytes } = make();
+      const placed = held.uint32(offsets.length);
+      placed.set(offsets);
+      const text = { offsets: placed, bytes: held.place(bytes) };
+      return { kind: "text", rows: offsets.length - 1, text, valid: null };
+    });
+    if (column.kind !== "text") throw new Error(`${name}: no texts`);
+    return column.text;
+  }
+
   /** The filter of a field's column, if it has one: members of an attribute's values, runs of letters in messages. */
   filter(field: Field): Uint8Array | undefined {
     if (field.kind === "time" || field.kind === "template") return undefined;
     return this.#filter(findColumn(this.header, field.kind, field.kind === "attribute" ? field.key : ""));
   }
 
-  /** Which runs of letters the variables that are words hold, if that is known. */
-  letters(): Uint8Array | undefined {
-    return this.#filter(findColumn(this.header, "variables", variableGroups[Group.word]));
+  /** Which long runs of digits a group of variables holds, if that is known. */
+  longRuns(group: number): RunFilter | undefined {
+    const filter = this.#variablesFilter(group);
+    return filter === undefined ? undefined : longRunsIn(filter, group);
+  }
+
+  /** Which runs of letters a group of variables holds, if that is known. */
+  letters(group: number): Uint8Array | undefined {
+    return letterWidths[group] === undefined ? undefined : this.#variablesFilter(group);
   }
 
   /** Every attribute of one row. */
@@ -216,6 +236,10 @@ export class ChunkView {
         return (row) => columnBytes(column, row);
       });
     });
+  }
+
+  #variablesFilter(group: number): Uint8Array | undefined {
+    return this.#filter(findColumn(this.header, "variables", variableGroups[group]!));
   }
 
   #filter(index: number): Uint8Array | undefined {

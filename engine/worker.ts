@@ -11,7 +11,8 @@ import {
   sweepChunks,
 } from "./keeper.ts";
 
-import type { AggregateAnswer, ArrivedAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
+import { liftChunk, liftFile, liftRecords } from "./lift.ts";
+import type { AggregateAnswer, ArrivedAnswer, SampleAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
 import { Scans } from "./scans.ts";
 import { movedAnswer, threadOptions } from "./shard.ts";
 
@@ -20,15 +21,22 @@ const scans = new Scans(threadOptions().columnCacheBytes);
 export default async function run(task: WorkerTask): Promise<WorkerAnswer<unknown>> {
   try {
     const value = await answer(task);
-    if (task.kind === "aggregate") return movedAnswer({ ok: true, value }, (value as AggregateAnswer).states);
-    if (task.kind === "arrived") return movedAnswer({ ok: true, value }, (value as ArrivedAnswer).found);
-    return { ok: true, value };
+    const moved = movedPart(task, value);
+    return moved === undefined ? { ok: true, value } : movedAnswer({ ok: true, value }, moved);
   } catch (error) {
     if (error instanceof Failure) return { ok: false, kind: error.kind, message: error.message };
     if (isDiskFull(error)) return { ok: false, kind: "disk-full", message: diskFullMessage };
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { ok: false, kind: "bug", message };
   }
+}
+
+/** What of an answer changes threads: it is this thread's alone, and may be large. */
+function movedPart({ kind }: WorkerTask, value: unknown): object | undefined {
+  if (value instanceof Uint8Array) return value;
+  if (kind === "aggregate") return (value as AggregateAnswer).states;
+  if (kind === "arrived") return (value as ArrivedAnswer).found;
+  return kind === "samples" ? (value as SampleAnswer).points.part : undefined;
 }
 
 function answer(task: WorkerTask): unknown {
@@ -44,6 +52,12 @@ function answer(task: WorkerTask): unknown {
       return scans.run(task);
     case "forget":
       return scans.readers.forget(task.dir);
+    case "lift-chunk":
+      return liftChunk(task, scans.readers);
+    case "lift-file":
+      return liftFile(task);
+    case "lift-records":
+      return liftRecords(task);
     case "join":
       return joinImages(task);
     case "pack":

@@ -1,6 +1,13 @@
 import { calculate, isComparison } from "./calculation.ts";
 import { groupsOf, isUnlabelledSeries, keptOf, matchedLabels } from "./match.ts";
-import { type LabelText, labelsOf, mapValues, SeriesDraft, type SeriesSet } from "./series.ts";
+import {
+  type LabelText,
+  labelsOf,
+  mapValues,
+  SeriesDraft,
+  type SeriesSet,
+  withSomePoints,
+} from "./series.ts";
 import type { Calculation } from "./series-plan.ts";
 
 /** Two series that go together. */
@@ -35,18 +42,11 @@ export function combineNumber(
   number: number,
   side: "left" | "right",
 ): SeriesSet {
-  const draft = new SeriesDraft();
   const isFilter = isComparison(op) && !bool;
-  for (const series of set.order) {
-    draft.begin(labelsOf(set, series));
-    for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
-      const value = set.values[point]!;
-      const [a, b] = side === "right" ? [value, number] : [number, value];
-      const result = calculate(op, a, b, bool);
-      if (result !== undefined) draft.point(set.buckets[point]!, isFilter ? value : result);
-    }
-  }
-  return draft.finish();
+  return withSomePoints(set, (value) => {
+    const result = side === "right" ? calculate(op, value, number, bool) : calculate(op, number, value, bool);
+    return result === undefined || !isFilter ? result : value;
+  });
 }
 
 export function negateSeries(set: SeriesSet): SeriesSet {

@@ -9,17 +9,23 @@ import { SeriesUnion } from "./set-operation.ts";
 /** `series default number`: every series has a point in each of the range's buckets, the number where it had none. */
 export function fillWithNumber(set: SeriesSet, number: number, bucketCount: number): SeriesSet {
   checkPoints(set.order.length, bucketCount);
-  const draft = new SeriesDraft();
-  for (const series of set.order) {
-    draft.begin(labelsOf(set, series));
-    let point = set.starts[series]!;
-    const end = set.starts[series + 1]!;
-    for (let bucket = 0; bucket < bucketCount; bucket++) {
-      const isThere = point < end && set.buckets[point] === bucket;
-      draft.point(bucket, isThere ? set.values[point++]! : number);
+  const count = set.starts.length - 1;
+  const isThere = new Uint8Array(count);
+  for (const series of set.order) isThere[series] = 1;
+  const starts = new Uint32Array(count + 1);
+  const buckets = new Float64Array(set.order.length * bucketCount);
+  const values = new Float64Array(buckets.length).fill(number);
+  for (let series = 0; series < count; series++) {
+    const start = starts[series]!;
+    starts[series + 1] = start + isThere[series]! * bucketCount;
+    for (let at = start; at < starts[series + 1]!; at++) buckets[at] = at - start;
+    if (isThere[series] === 0) continue;
+    for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
+      const bucket = set.buckets[point]!;
+      if (bucket < bucketCount) values[start + bucket] = set.values[point]!;
     }
   }
-  return draft.finish();
+  return { ...set, starts, buckets, values };
 }
 
 /** One series without labels that has a number in each of the range's buckets. */

@@ -47,10 +47,10 @@ export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, 
     draft.begin(keptOf(set, group[0]!, keep));
     const values = fold.op === "distinct" ? labelCodes(set, fold.label) : undefined;
     const points = pointsByBucket(set, group, values);
-    for (const [bucket, list] of points) {
-      const value = foldValues(fold, list);
+    for (let at = 0; at < points.buckets.length; at++) {
+      const value = foldValues(fold, points.values.subarray(points.starts[at], points.starts[at + 1]));
       // As of infinities: what has no value is no point.
-      if (!Number.isNaN(value)) draft.point(bucket, value);
+      if (!Number.isNaN(value)) draft.point(points.buckets[at]!, value);
     }
   }
   return draft.finish();
@@ -69,27 +69,45 @@ function labelCodes(set: SeriesSet, label: string): (series: number) => number {
   };
 }
 
-/** Values of the points of each bucket, in order of time; `codeOf` gives those of a series in place of its points' own. */
+/** Values of bucket b stand at places from starts[b] to starts[b + 1], in the order of their series. */
+interface BucketedPoints {
+  /** Ascending. */
+  buckets: Float64Array;
+  starts: Uint32Array;
+  values: Float64Array;
+}
+
+/** The points of some series bucket by bucket; `codeOf` gives the value of all points of a series in place of their own. */
 function pointsByBucket(
-  { starts, buckets, values }: SeriesSet,
+  { starts: startOf, buckets, values }: SeriesSet,
   group: readonly number[],
   codeOf?: (series: number) => number,
-): [bucket: number, values: number[]][] {
-  const lists = new Map<number, number[]>();
+): BucketedPoints {
+  const placeOf = new Map<number, number>();
   for (const series of group) {
-    const own = codeOf?.(series);
-    for (let point = starts[series]!; point < starts[series + 1]!; point++) {
-      const list = lists.get(buckets[point]!);
-      const value = own ?? values[point]!;
-      if (list === undefined) lists.set(buckets[point]!, [value]);
-      else list.push(value);
+    for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {
+      placeOf.set(buckets[point]!, (placeOf.get(buckets[point]!) ?? 0) + 1);
     }
   }
-  return [...lists].sort(([a], [b]) => a - b);
+  const ascending = Float64Array.from(placeOf.keys()).sort();
+  const starts = new Uint32Array(ascending.length + 1);
+  for (const [place, bucket] of ascending.entries()) {
+    starts[place + 1] = starts[place]! + placeOf.get(bucket)!;
+    placeOf.set(bucket, place);
+  }
+  const next = starts.slice();
+  const ordered = new Float64Array(starts[ascending.length]!);
+  for (const series of group) {
+    const own = codeOf?.(series);
+    for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {
+      ordered[next[placeOf.get(buckets[point]!)!]!++] = own ?? values[point]!;
+    }
+  }
+  return { buckets: ascending, starts, values: ordered };
 }
 
 /** One value of several, one or more. */
-function foldValues(fold: Fold, values: number[]): number {
+function foldValues(fold: Fold, values: Float64Array): number {
   switch (fold.op) {
     case "count":
       return values.length;
@@ -104,20 +122,20 @@ function foldValues(fold: Fold, values: number[]): number {
     case "stddev":
       return stddevOf(values);
     case "quantile":
-      return quantileAt(fold.q, Float64Array.from(values).sort());
+      return quantileAt(fold.q, values.toSorted());
     case "distinct":
       return new Set(values.filter((code) => !Number.isNaN(code))).size;
   }
 }
 
-function sumOf(values: readonly number[]): number {
+function sumOf(values: Float64Array): number {
   let sum = 0;
   for (const value of values) sum += value;
   return sum;
 }
 
 /** Of the population. */
-function stddevOf(values: readonly number[]): number {
+function stddevOf(values: Float64Array): number {
   const mean = sumOf(values) / values.length;
   return Math.sqrt(sumOf(values.map((value) => (value - mean) ** 2)) / values.length);
 }

@@ -7,6 +7,7 @@ import { printTerms, type Terms } from "./terms.ts";
 
 export { type Explained, explainText } from "./explain.ts";
 export type { Expression } from "./expression.ts";
+export { fieldOf } from "./field.ts";
 export { type FieldList, type FieldQuery, type FieldStore, queryFields } from "./field-list.ts";
 export {
   type Pattern,
@@ -35,6 +36,7 @@ export {
   searchLogs,
   searchSpans,
 } from "./search.ts";
+export type { Series, SeriesColumns } from "./series-columns.ts";
 export {
   type ListedSeries,
   type MetricStore,
@@ -46,12 +48,7 @@ export {
 export type { SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
 export { type Span, spanOf } from "./span.ts";
 export type { Terms } from "./terms.ts";
-export {
-  queryTimeseries,
-  type Series,
-  type Timeseries,
-  type TimeseriesQuery,
-} from "./timeseries.ts";
+export { queryTimeseries, type Timeseries, type TimeseriesQuery } from "./timeseries.ts";
 export { planTimeseries } from "./timeseries-plan.ts";
 export { queryTrace, type Trace, type TraceQuery, type TraceSpan, type TraceStore } from "./trace.ts";
 export { isUnlabelled } from "./unlabelled.ts";

@@ -1,9 +1,10 @@
 import type { Aggregated, QueryLimits } from "../engine/index.ts";
-import { type Buckets, bucketStartMs, bucketsOf, partialBuckets } from "./buckets.ts";
+import { bucketsOf, partialBuckets } from "./buckets.ts";
 import { evaluateSeries } from "./evaluate.ts";
 import type { Explained } from "./explain.ts";
 import { Reading, type SeriesStore } from "./reading.ts";
-import { labelsOf, type SeriesSet, sortedByLabels } from "./series.ts";
+import { sortedByLabels, withFinitePoints } from "./series.ts";
+import { type Series, SeriesColumns } from "./series-columns.ts";
 import type { Constant, SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
 import { planTimeseries } from "./timeseries-plan.ts";
 import { unknownMetricWarnings } from "./unknown-metrics.ts";
@@ -20,16 +21,11 @@ export interface TimeseriesQuery {
   bucketSeconds?: number;
 }
 
-export interface Series {
-  /** A label that the rows of a series lack, or have empty, is not there. */
-  labels: Record<string, string>;
-  /** Start of the bucket in milliseconds since the epoch, and its value; ascending. A bucket without rows is missing. */
-  points: [ms: number, value: number][];
-}
-
 export interface Timeseries {
   /** In the order of their labels; those of topk and bottomk, also with a number on the other side of an operator, by rank. */
-  series: Series[];
+  columns: SeriesColumns;
+  /** The same as objects, which are made when they are first asked for. */
+  readonly series: Series[];
   bucketSeconds: number;
   /** Starts of the buckets at the edges that the range covers only in part. */
   partial: number[];
@@ -51,9 +47,15 @@ export async function queryTimeseries(
   const buckets = bucketsOf(startMs, endMs, bucketSeconds);
   const reading = new Reading(store, plan.scans, buckets, limits);
   const found = await evaluateSeries(plan.series, { query, buckets, reading });
-  const set = isRanked(plan.series) ? found : sortedByLabels(found);
+  const finite = withFinitePoints(found);
+  const columns = new SeriesColumns(isRanked(plan.series) ? finite : sortedByLabels(finite), buckets);
+  let series: Series[] | undefined;
   return {
-    series: answered(set, buckets),
+    columns,
+    get series() {
+      series ??= columns.objects();
+      return series;
+    },
     bucketSeconds: buckets.seconds,
     partial: partialBuckets(buckets),
     warnings: [...plan.warnings, ...reading.warnings, ...(await nameWarnings(store, plan, reading))],
@@ -79,16 +81,4 @@ async function nameWarnings(store: SeriesStore, plan: TimeseriesPlan, reading: R
   });
   const strange = plan.names.filter(({ metric }) => metric !== undefined && reading.strangers.has(metric));
   return [...ofRows, ...(await unknownMetricWarnings(store, strange, range, limits))];
-}
-
-function answered(set: SeriesSet, buckets: Buckets): Series[] {
-  return Array.from(set.order, (series): Series => {
-    const points: Series["points"] = [];
-    for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
-      const value = set.values[point]!;
-      if (!Number.isFinite(value)) continue;
-      points.push([bucketStartMs(buckets, set.buckets[point]!), value]);
-    }
-    return { labels: Object.fromEntries(labelsOf(set, series)), points };
-  }).filter(({ points }) => points.length > 0);
 }

@@ -11,79 +11,119 @@ import type { Outcome } from "./notify/sender.ts";
 import type { Caller, Permission, Reply, Route, ServerRequest } from "./route.ts";
 import { jsonReply, Refusal } from "./route.ts";
 
-export interface AlertRoutesOptions {
+/** What a caller may see and do of alerts and webhooks; undefined where there is none of the id, or none that is seen. */
+export interface AlertSight {
+  alertOf: (id: string, caller: Caller) => SeenAlert | undefined;
+  webhookOf: (id: string, caller: Caller) => { mayTell: boolean } | undefined;
+}
+
+interface SeenAlert {
+  alert: Alert;
+  /** Messages of it may be sent by hand. */
+  mayTell: boolean;
+  /** The caller reads all that the alert does. Others must not learn the labels and values that it found. */
+  isWhole: boolean;
+}
+
+export interface AlertRoutesOptions extends AlertSight {
   alerting: Alerting;
-  /** Undefined where there is none of that id, or none that this caller may see. */
-  alertOf: (id: string, caller: Caller) => Alert | undefined;
-  isWebhook: (id: string, caller: Caller) => boolean;
 }
 
 const deadlineMs = 60_000;
 const listedMax = 1_000;
 
-export function alertRoutes({ alerting, alertOf, isWebhook }: AlertRoutesOptions): Route[] {
-  const found = ({ params, caller }: ServerRequest): Alert => {
-    const alert = alertOf(params.id!, caller);
-    if (alert === undefined)
-      throw new Refusal(404, `there is no alert ${JSON.stringify(params.id!.slice(0, 100))}`);
-    return alert;
-  };
-  const { evaluator, outbox } = alerting;
+export function alertRoutes(options: AlertRoutesOptions): Route[] {
+  return [...statusRoutes(options), ...notificationRoutes(options), ...testRoutes(options)];
+}
+
+function found({ alertOf }: AlertSight, { params, caller }: ServerRequest): SeenAlert {
+  const seen = alertOf(params.id!, caller);
+  if (seen !== undefined) return seen;
+  throw new Refusal(404, `there is no alert ${JSON.stringify(params.id!.slice(0, 100))}`);
+}
+
+function statusRoutes({ alerting, ...sight }: AlertRoutesOptions): Route[] {
+  const { evaluator } = alerting;
   const ofAlert = (
     part: string,
     summary: string,
-    give: (id: string, alert: Alert) => Record<string, unknown>,
+    give: (id: string, isWhole: boolean) => Record<string, unknown>,
   ) =>
     route("GET", `/api/v1/alerts/{id}/${part}`, "search", summary, "alerts", async (request) => {
-      const alert = found(request);
-      return jsonReply(give(alert.metadata.id, alert));
+      const { alert, isWhole } = found(sight, request);
+      const note = isWhole ? {} : { warnings: [notWhole] };
+      return jsonReply({ ...give(alert.metadata.id, isWhole), ...note });
     });
-  const visible = (caller: Caller) =>
-    outbox.list().filter(({ event: { alertId } }) => isVisible(alertOf(alertId, caller), caller));
   return [
-    ofAlert("state", "The state of an alert, of its rules and instances", (id) => stateReply(alerting, id)),
-    ofAlert("fires", "The fires of an alert, the newest first", (id) => ({
-      fires: evaluator.fires(id).map(fireReply),
+    ofAlert("state", "The state of an alert, of its rules and instances", (id, isWhole) =>
+      stateReply(alerting, id, isWhole),
+    ),
+    ofAlert("fires", "The fires of an alert, the newest first", (id, isWhole) => ({
+      fires: evaluator.fires(id).map((fire) => fireReply(fire, isWhole)),
     })),
-    ofAlert("history", "The transitions of an alert's instances, the newest first", (id) => ({
-      transitions: evaluator.history(id),
+    ofAlert("history", "The transitions of an alert's instances, the newest first", (id, isWhole) => ({
+      transitions: isWhole ? evaluator.history(id) : [],
     })),
-    ofAlert("evaluations", "The last evaluations of an alert and why they ended as they did", (id) => ({
-      evaluations: evaluator.evaluations(id),
-    })),
+    ofAlert(
+      "evaluations",
+      "The last evaluations of an alert and why they ended as they did",
+      (id, isWhole) => ({
+        evaluations: isWhole ? evaluator.evaluations(id) : [],
+      }),
+    ),
+  ];
+}
+
+const notWhole =
+  "whoever saved this alert reads rows that you may not: what it found in them (labels, values, instances) is left out";
+
+function notificationRoutes({ alerting: { outbox }, alertOf }: AlertRoutesOptions): Route[] {
+  const tag = "notifications";
+  /** Notifications of an alert that has gone are for those who may see all. */
+  const isVisible = (alertId: string, caller: Caller) =>
+    caller.role === "admin" || alertOf(alertId, caller) !== undefined;
+  const visible = (caller: Caller) => outbox.list().filter(({ event }) => isVisible(event.alertId, caller));
+  return [
     route(
       "GET",
       "/api/v1/notifications",
       "search",
       "Notifications, the newest first",
-      "notifications",
-      async ({ caller }) => {
-        return jsonReply({ notifications: visible(caller).slice(0, listedMax).map(notificationReply) });
-      },
+      tag,
+      async ({ caller }) =>
+        jsonReply({ notifications: visible(caller).slice(0, listedMax).map(notificationReply) }),
     ),
     route(
       "POST",
       "/api/v1/notifications/{id}/resend",
-      "configure",
+      "notify",
       "Sends a notification again",
-      "notifications",
-      async (request) => {
-        const id = request.params.id!;
-        const known = visible(request.caller).find((each) => each.id === id);
+      tag,
+      async ({ params, caller }) => {
+        const id = params.id!;
+        const known = visible(caller).find((each) => each.id === id);
         if (known === undefined)
           throw new Refusal(404, `there is no notification ${JSON.stringify(id.slice(0, 100))}`);
+        const seen = alertOf(known.event.alertId, caller);
+        refuseUnless(seen === undefined ? caller.role === "admin" : seen.mayTell);
         await outbox.resend(id);
         return jsonReply({ id });
       },
     ),
+  ];
+}
+
+function testRoutes({ alerting, ...sight }: AlertRoutesOptions): Route[] {
+  return [
     route(
       "POST",
       "/api/v1/alerts/{id}/test-notification",
-      "configure",
+      "notify",
       "Sends a test message to all that an alert tells",
       "alerts",
       async (request) => {
-        const alert = found(request);
+        const { alert, mayTell } = found(sight, request);
+        refuseUnless(mayTell);
         const actions = alert.timeseries.evaluationRules.flatMap((rule) => rule.actions ?? []);
         const results = await Promise.all(
           actions.map(async (action) => ({
@@ -97,13 +137,15 @@ export function alertRoutes({ alerting, alertOf, isWebhook }: AlertRoutesOptions
     route(
       "POST",
       "/api/v1/webhooks/{id}/test",
-      "configure",
+      "notify",
       "Sends a test message to a webhook",
       "webhooks",
       async ({ params, caller }) => {
         const uuid = params.id!;
-        if (!isWebhook(uuid, caller))
+        const seen = sight.webhookOf(uuid, caller);
+        if (seen === undefined)
           throw new Refusal(404, `there is no webhook ${JSON.stringify(uuid.slice(0, 100))}`);
+        refuseUnless(seen.mayTell);
         const action: Action = { type: "webhook", webhookDestination: { uuid } };
         return jsonReply(outcomeReply(await alerting.test(exampleAlert, action)));
       },
@@ -111,9 +153,13 @@ export function alertRoutes({ alerting, alertOf, isWebhook }: AlertRoutesOptions
   ];
 }
 
-/** Notifications of an alert that has gone are for those who may see all. */
-function isVisible(alert: Alert | undefined, caller: Caller): boolean {
-  return alert !== undefined || caller.role === "admin";
+/** Throws Refusal 403. */
+function refuseUnless(mayTell: boolean): void {
+  if (mayTell) return;
+  throw new Refusal(
+    403,
+    "sending messages takes the role editor or admin, or a rule that lets you update what is managed",
+  );
 }
 
 function route(
@@ -136,10 +182,13 @@ function route(
   };
 }
 
-function stateReply({ evaluator }: Alerting, id: string) {
+function stateReply({ evaluator }: Alerting, id: string, isWhole: boolean) {
   const known = evaluator.stateOf(id);
   if (known === undefined) return { state: "noData", error: null, evaluatedThrough: null, instances: [] };
   const { state, error, details } = known;
+  // An error may name labels.
+  if (!isWhole)
+    return { state, error: error && "the query failed", evaluatedThrough: details.throughMs, instances: [] };
   const instances = Object.values(details.instances).map(({ labels, rules }) => ({
     labels,
     rules: Object.entries(rules).map(([rule, { state: one, sinceMs, fire }]) => {
@@ -149,16 +198,16 @@ function stateReply({ evaluator }: Alerting, id: string) {
   return { state, error, evaluatedThrough: details.throughMs, instances };
 }
 
-function fireReply(fire: Fire) {
+function fireReply(fire: Fire, isWhole: boolean) {
   const { id, rule, labels, firedAtMs, resolvedAtMs, reason, breached, told, silencedBy } = fire;
   return {
     fireId: id,
     rule,
-    labels,
+    labels: isWhole ? labels : {},
     firedAt: firedAtMs,
     resolvedAt: resolvedAtMs,
     reason,
-    breachingDatapoint: { time: breached.bucketMs, value: breached.value },
+    breachingDatapoint: isWhole ? { time: breached.bucketMs, value: breached.value } : null,
     told,
     silencedBy,
   };

@@ -41,7 +41,7 @@ interface AlertSources {
     stored: { value: ConfiguredAlert; revision: string; updatedBy: Caller },
   ])[];
   webhook: (id: string) => { value: Webhook; revision: string } | undefined;
-  silences: () => readonly (readonly [id: string, stored: { value: Silence }])[];
+  silences: () => readonly (readonly [id: string, stored: { value: Silence; updatedBy: Caller }])[];
 }
 
 export interface AlertingOptions {
@@ -51,9 +51,13 @@ export interface AlertingOptions {
   notify: NotifySettings;
   metrics: Metrics;
   now: () => number;
-  /** The store as the caller sees it. */
+  /** The store as the caller sees it; reading fails where the caller sees nothing. */
   storeFor: (store: Searchable, caller: Caller) => SeriesStore;
+  /** Whether silences of the caller's cover an alert. */
+  maySilence: (caller: Caller, alertId: string) => boolean;
   queryMemoryBytes: number;
+  /** Notifications wait: only what is sent by hand goes out. */
+  holdsNotifications: boolean;
   log: (level: "warn" | "error", message: string) => void;
 }
 
@@ -76,7 +80,9 @@ export class Alerting {
     const { state, metrics, now, log, store, queryMemoryBytes: memoryBytes } = options;
     this.#options = options;
     const silencedBy = (event: Pick<AlertEvent, "alertId" | "labels">, nowMs: number) =>
-      options.sources.silences().find(([, { value }]) => isSilenced(value, event, nowMs))?.[0];
+      options.sources.silences().find(([, { value, updatedBy }]) => {
+        return isSilenced(value, event, nowMs) && options.maySilence(updatedBy, event.alertId);
+      })?.[0];
     this.outbox = new Outbox({
       state,
       now,
@@ -86,6 +92,8 @@ export class Alerting {
       metrics,
       log,
     });
+    const help = "1 where notifications wait, for the data folder was made of a backup.";
+    metrics.read("gauge", "svc_notifications_held", help, () => Number(options.holdsNotifications));
     const scans = new SharedScans(store, metrics);
     this.evaluator = new Evaluator({
       state,
@@ -108,7 +116,7 @@ export class Alerting {
   async run(): Promise<void> {
     await this.#sync();
     await this.evaluator.begin();
-    this.outbox.run();
+    if (!this.#options.holdsNotifications) this.outbox.run();
     this.evaluator.run();
     this.#scheduleSync();
   }
@@ -136,7 +144,7 @@ export class Alerting {
       gone.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
-      const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups]);
+      const readsAs = JSON.stringify([updatedBy.role, updatedBy.groups, updatedBy.user?.claimed]);
       this.#callers.set(readsAs, updatedBy);
       changed.push(this.#orAgain(id, this.evaluator.upsert({ ...withId(value, id), readsAs })));
     }

@@ -23,7 +23,12 @@ export function withApiRoutes(routes: readonly Route[]): Route[] {
     {
       ...shape,
       path: "/docs",
-      description: { summary: "This description as a page (HTML)", tag: "api", response: z.string() },
+      description: {
+        summary: "This description as a page",
+        tag: "api",
+        response: z.string(),
+        contentType: "text/html",
+      },
       answer: async (): Promise<Reply> => ({ status: 200, headers: docsHeaders, body: page() }),
     },
   ];

@@ -161,7 +161,7 @@ const descriptions: Readonly<Record<string, RouteDescription>> = {
     query: { query: z.string(), startTime: timeMs.optional() },
     headers: { "Last-Event-ID": z.string() },
     response: z.string(),
-    responseType: "text/event-stream",
+    contentType: "text/event-stream",
     errors: [429],
   },
   "POST /api/v1/ingest/logs": ingestion("logs"),
@@ -169,6 +169,12 @@ const descriptions: Readonly<Record<string, RouteDescription>> = {
   "POST /api/v1/ingest/metrics": ingestion("samples of metrics"),
   "POST /api/v1/ingest/profiles": ingestion("profiles"),
   "POST /api/v1/ingest/kubernetes_resources": ingestion("states of Kubernetes resources"),
+  "GET /metrics": {
+    summary: "Figures of the server itself, as Prometheus reads them",
+    tag: "probes",
+    response: z.string(),
+    contentType: "text/plain",
+  },
   "GET /health": {
     summary: "200 while the process lives",
     tag: "probes",

@@ -72,6 +72,8 @@ export const lingerIdleMs = 200;
 export const bodyReceiveMsMax = 120_000;
 /** An answer that has not been read whole after this time is given up, however steadily it trickles: it holds its rows. */
 export const answerSendMsMax = 120_000;
+/** A reader of a backup that takes nothing for this long is gone: what it reads can neither be merged nor removed meanwhile. */
+export const backupStallMsMax = 60_000;
 /** On SIGTERM, requests that are being answered get this long. */
 export const drainMsMax = 20_000;
 
@@ -138,6 +140,30 @@ export const pageCharactersMax = 8 * MiB;
 /** Changes of one caller a second, and at once: each costs a sync of the disk that others wait for. */
 export const changesPerSecondMax = 500;
 export const changesBurstMax = 5_000;
+/** Requests of one caller a second, and at once, but for those that send rows: more are made by a program gone wrong. */
+export const requestsPerSecondMax = 1_000;
+export const requestsBurstMax = 20_000;
+/** Requests from one address that fail to say who asks; a right token from there is taken all the same. */
+export const failuresPerSecondMax = 50;
+export const failuresBurstMax = 1_000;
+/** Callers and addresses whose rate is remembered, about 100 bytes each. */
+export const pursesMax = 20_000;
+
+/** An answer of the identity provider: some ten keys, certificates too, take a tenth of it. */
+export const issuerAnswerBytesMax = 256 * KiB;
+/** How long an answer of the identity provider is waited for. */
+export const issuerAnswerMsMax = 5_000;
+/** Keys of the identity provider are asked for again when they are this old: so long a key lives that it took back. */
+export const issuerKeysFreshMs = 10 * 60 * 1000;
+/** And are used this long where it does not answer: people can work through its outage. */
+export const issuerKeysKeptMs = 24 * 60 * 60 * 1000;
+/** Least time between two questions to the identity provider, whatever keys tokens name. */
+export const issuerPauseMs = 10_000;
+/** Clocks of the identity provider and of this machine may differ this much. */
+export const clockSkewSeconds = 30;
+/** Users who wait for the identity provider at once: each may hold a body. */
+export const identifyingMax = 32;
+
 /** Refused requests a second that the audit log tells one by one; the rest are counted. */
 export const refusalsAuditedPerSecond = 20;
 

@@ -110,9 +110,8 @@ function responsesOf(route: Route, schemas: Record<string, Member>): Record<stri
   const guarded = permission === null ? [] : [401, 403];
   const statuses = [400, ...guarded, ...(told?.errors ?? []), 500, 503];
   const success = told === undefined ? {} : jsonSchema(told.response, schemas);
-  const type = told?.responseType ?? "application/json";
   const responses: Record<string, Member> = {
-    200: { description: "Done", content: { [type]: { schema: success } } },
+    200: { description: "Done", content: { [told?.contentType ?? "application/json"]: { schema: success } } },
   };
   for (const status of statuses) {
     const schema = jsonSchema(errorShape, schemas);

@@ -9,12 +9,38 @@ export const roles = ["admin", "editor", "viewer", "ingest"] as const;
 export type Role = (typeof roles)[number];
 
 /** What a request wants to do; a route names one. */
-export type Permission = "search" | "ingest" | "configure" | "manage access" | "manage tokens";
+export type Permission =
+  | "search"
+  | "notify"
+  | "ingest"
+  | "configure"
+  | "manage access"
+  | "manage tokens"
+  | "back up";
 
-/** Who asks: the bearer of a token, or one who sent none. */
+/** A viewer may send messages of what rules of their groups let them update, and of nothing else. */
+export const permissionsOf: Readonly<Record<Role | "anonymous", readonly Permission[]>> = {
+  admin: ["search", "notify", "ingest", "configure", "manage access", "manage tokens", "back up"],
+  editor: ["search", "notify", "configure"],
+  viewer: ["search", "notify"],
+  ingest: ["ingest"],
+  anonymous: ["search"],
+};
+
+/** A person whom the identity provider vouches for. */
+export interface User {
+  /** The provider's name for the person, which never becomes another's. */
+  subject: string;
+  email?: string;
+  /** What the provider says of the person's groups: which groups here these are is looked up when it matters. */
+  claimed: readonly string[];
+}
+
+/** Who asks: the bearer of a token, a user of the identity provider, or one who sent no token. */
 export interface Caller {
   /** Id of the token (not the token itself); null without one. */
   tokenId: string | null;
+  user?: User;
   name: string;
   role: Role | "anonymous";
   /** Whose rules say what the caller may see; null: no rules, the role alone. */
@@ -36,8 +62,8 @@ export interface ServerRequest {
   /** As it came over the wire, still compressed where Content-Encoding says so; empty without a body. */
   body: Uint8Array<ArrayBuffer>;
   caller: Caller;
-  /** Who asks as of now: throws Refusal where such a request would not be let in any more. */
-  readmit(): Caller;
+  /** Who asks as of now: throws Refusal, or rejects with it, where such a request would not be let in any more. */
+  readmit(): Caller | Promise<Caller>;
   /** Aborted when the client goes away, the deadline passes or the server stops. */
   signal: AbortSignal;
 }
@@ -58,6 +84,8 @@ export interface Reply {
   body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
   /** Of an answer without end: no time is set for it. */
   stream?: Stream;
+  /** The answer may take as long as it likes while the reader takes a piece at least this often; without it, it has a time in all. */
+  stallMsMax?: number;
   /** Called once when the answer has been written, or nobody is left to read it. */
   onEnd?: () => void;
 }
@@ -85,8 +113,8 @@ export interface RouteDescription {
   request?: z.ZodType;
   /** Of the JSON of a success. */
   response: z.ZodType;
-  /** Its media type, where it is not JSON. */
-  responseType?: string;
+  /** Of a success, where that is not JSON. */
+  contentType?: string;
   /** Headers of the request that mean something, by name; all may be left out. */
   headers?: Readonly<Record<string, z.ZodType>>;
   /** In the query part of the URL, by name; all may be left out. */
@@ -119,14 +147,17 @@ export class Refusal extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** Fields that stand beside `error` in the answer. */
   readonly details: Readonly<Record<string, unknown>>;
+  /** What the operator learns of it, where the caller should not. */
+  readonly reason: string;
 
   constructor(
     status: number,
     message: string,
-    more: { headers?: Record<string, string>; details?: Record<string, unknown> } = {},
+    more: { headers?: Record<string, string>; details?: Record<string, unknown>; reason?: string } = {},
   ) {
     super(message);
     this.name = "Refusal";
+    this.reason = more.reason ?? message;
     this.status = status;
     this.headers = more.headers ?? {};
     this.details = more.details ?? {};
@@ -137,6 +168,12 @@ export const jsonHeaders = { "Content-Type": "application/json; charset=utf-8" }
 
 export function jsonReply(value: unknown, status = 200, headers: Record<string, string> = {}): Reply {
   return { status, headers: { ...jsonHeaders, ...headers }, body: `${JSON.stringify(value)}\n` };
+}
+
+/** Refuses one who has not said who asks, or not so that it can be believed. */
+export function unauthorized(message: string, reason?: string): Refusal {
+  const headers = { "WWW-Authenticate": 'Bearer realm="svc"' };
+  return new Refusal(401, message, { headers, ...(reason === undefined ? {} : { reason }) });
 }
 
 /** Refuses for now: the client may come again after so many seconds. */

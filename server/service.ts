@@ -2,21 +2,21 @@
 
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { State, Store, StoreEvent } from "../engine/index.ts";
-import { openState, openStore } from "../engine/index.ts";
-import { alertRoutes } from "./alert-routes.ts";
+import type { Store, StoredState, StoreEvent } from "../engine/index.ts";
+import { forgetRestored, openState, openStore, restoredFrom } from "../engine/index.ts";
+import { type AlertSight, alertRoutes } from "./alert-routes.ts";
 import { Alerting, type NotifySettings } from "./alerting.ts";
 import { withId } from "./alerts/alert.ts";
 import { withApiRoutes } from "./api-routes.ts";
+import { backupRoute } from "./backup-route.ts";
 import { adminTokenFile, ensureAdminToken } from "./control/admin-token.ts";
-import type { ManagedPlace } from "./control/collection.ts";
 import { type Control, openControl } from "./control/control.ts";
-import { mayUseManaged } from "./control/grants.ts";
 import { Tokens } from "./control/tokens.ts";
-import { isLoopbackName } from "./http/access.ts";
+import { type AccessRules, isLoopbackName } from "./http/access.ts";
 import { healthRoutes } from "./http/health.ts";
 import { openHttp } from "./http/server.ts";
 import type { ListenAddress } from "./http/sockets.ts";
+import { IdentityProvider } from "./identity/identity-provider.ts";
 import { elasticsearchRoutes } from "./ingest/elasticsearch/routes.ts";
 import { Intake } from "./ingest/intake.ts";
 import { lokiRoutes } from "./ingest/loki/routes.ts";
@@ -59,11 +59,23 @@ export interface ServiceSettings {
   flattensJson?: boolean;
   /** Where syslog is taken, over TCP and UDP; undefined takes none. */
   syslogAddress?: ListenAddress;
+  /** Whose users may ask with its tokens; without it only bearers of the server's own tokens may. */
+  identity?: IdentitySettings;
   queryDeadlineMs: number;
   queryMemoryBytes: number;
   /** How notifications are sent; without it only to webhooks of public addresses. */
   notify?: Partial<NotifySettings>;
+  /** A folder that was made of a backup sends notifications from now on. */
+  notifiesRestored?: boolean;
   log: (level: StoreEvent["level"], message: string) => void;
+}
+
+/** An identity provider (OpenID Connect). */
+export interface IdentitySettings {
+  issuer: string;
+  /** One of them must be a token's. */
+  audiences: readonly string[];
+  groupsClaim: string;
 }
 
 export interface Service {
@@ -150,7 +162,7 @@ const folderProblems: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
 };
 
-async function serve(settings: ServiceSettings, store: Store, state: State) {
+async function serve(settings: ServiceSettings, store: Store, state: StoredState) {
   const now = Date.now;
   const metrics = new Metrics();
   readStoreMetrics(metrics, store, state);
@@ -177,7 +189,10 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
   const { stepsFor } = control;
   const tails = new Tails({ store, storeFor, stepsFor, metrics, deadlineMs, memoryBytes });
-  const alerting = openAlerting(settings, { store, state, metrics, control });
+  const holdsNotifications = await holdsBack(settings);
+  const alerting = openAlerting(settings, { store, state, metrics, control, holdsNotifications });
+  const { dataDir, log } = settings;
+  const { audit } = control;
   const routes = withApiRoutes([
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
     ...ingestRoutes(intake),
@@ -196,6 +211,7 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
     tails.route(),
     ...control.routes,
     ...alertRoutes({ alerting, ...seenBy(control) }),
+    backupRoute({ store, state, audit, dataDir, log: (message) => log("error", message) }),
   ]);
   try {
     await alerting.run();
@@ -217,19 +233,39 @@ async function serve(settings: ServiceSettings, store: Store, state: State) {
   }
 }
 
+/** The server that a backup was made of may still be telling what this one would tell. */
+async function holdsBack({ dataDir, notifiesRestored = false, log }: ServiceSettings): Promise<boolean> {
+  const restored = await restoredFrom(dataDir);
+  if (restored === undefined) return false;
+  if (notifiesRestored) await forgetRestored(dataDir);
+  else {
+    const taken = new Date(restored.takenAtMs).toISOString();
+    log(
+      "warn",
+      `the data folder was made of a backup of ${taken}: notifications wait until the server is started with --notify-restored`,
+    );
+  }
+  return !notifiesRestored;
+}
+
 function openAlerting(
   settings: ServiceSettings,
-  parts: { store: Store; state: State; metrics: Metrics; control: Control },
+  parts: {
+    store: Store;
+    state: StoredState;
+    metrics: Metrics;
+    control: Control;
+    holdsNotifications: boolean;
+  },
 ): Alerting {
-  const { store, state, metrics, control } = parts;
+  const { control, ...others } = parts;
   const { alerts, webhooks, silences } = control.collections;
   const { host, port } = settings.address;
   return new Alerting({
-    store,
-    state,
-    metrics,
+    ...others,
     now: Date.now,
-    storeFor: (whole, caller) => control.storeFor(whole, caller),
+    storeFor: (whole, caller) => control.storeOnBehalf(whole, caller),
+    maySilence: (caller, alertId) => control.sight.maySilence(caller, alertId),
     queryMemoryBytes: settings.queryMemoryBytes,
     log: settings.log,
     notify: { publicUrl: urlOf(host, port), allowedNetworks: [], pagerDutyKeys: {}, ...settings.notify },
@@ -241,34 +277,41 @@ function openAlerting(
   });
 }
 
-/** What Kubernetes manages is seen by those whom a rule lets see it. */
-function seenBy({ collections: { alerts, webhooks, resourceRules } }: Control) {
-  const sees = (caller: Caller, kind: "alerts" | "webhooks", { managed }: { managed?: ManagedPlace }) => {
-    const rules = resourceRules.list().map(([, { value }]) => value);
-    return managed === undefined || mayUseManaged(caller, rules, kind, "read", managed);
-  };
+/** What callers may see and do of alerts and webhooks. */
+function seenBy({ collections: { alerts, webhooks }, sight }: Control): AlertSight {
   return {
-    alertOf: (id: string, caller: Caller) => {
+    alertOf: (id, caller) => {
       const stored = alerts.get(id);
-      return stored !== undefined && sees(caller, "alerts", stored) ? withId(stored.value, id) : undefined;
+      if (stored === undefined || !sight.sees(caller, "alerts", stored)) return undefined;
+      return {
+        alert: withId(stored.value, id),
+        mayTell: sight.mayUse(caller, "alerts", "update", "configure", stored),
+        isWhole: sight.readsAllOf(caller, stored.updatedBy),
+      };
     },
-    isWebhook: (id: string, caller: Caller) => {
+    webhookOf: (id, caller) => {
       const stored = webhooks.get(id);
-      return stored !== undefined && sees(caller, "webhooks", stored);
+      if (stored === undefined || !sight.sees(caller, "webhooks", stored)) return undefined;
+      return { mayTell: sight.mayUse(caller, "webhooks", "update", "configure", stored) };
     },
   };
 }
 
-function accessRules(settings: ServiceSettings, tokens: Tokens, { collections }: Control) {
+function accessRules(settings: ServiceSettings, tokens: Tokens, control: Control): AccessRules {
   const onLoopback = isLoopbackName(settings.address.host);
+  const { identity, log } = settings;
+  const provider =
+    identity && new IdentityProvider({ ...identity, now: Date.now, log: (message) => log("warn", message) });
   return {
     /** Once rules say who reads what, nobody reads without saying who asks. */
     get anonymousReads() {
-      return (onLoopback || settings.anonymousRead) && collections.telemetryRules.list().length === 0;
+      const { telemetryRules } = control.collections;
+      return (onLoopback || settings.anonymousRead) && telemetryRules.list().length === 0;
     },
     onLoopback,
     hostNames: settings.hostNames,
-    callerOf: (token: string) => tokens.callerOf(token),
+    callerOf: (token) => tokens.callerOf(token),
+    userOf: provider && (async (token) => control.memberOf(await provider.identify(token))),
   };
 }
 

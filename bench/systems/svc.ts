@@ -171,10 +171,11 @@ async function askRows(store: Store, query: Query, question: Question): Promise<
 async function askCounts(store: Store, query: Query, question: Question): Promise<Result> {
   const { startMs, endMs, kind } = question;
   const asked = { query: queryText(question), startMs, endMs, bucketSeconds: bucketSecondsOf(kind) };
-  const { series, scanned } = await query.queryTimeseries(store, asked);
+  const answered = await query.queryTimeseries(store, asked);
   return {
-    bytesRead: scanned.bytes,
-    answer: () => countsAnswer(kind, series),
+    bytesRead: answered.scanned.bytes,
+    // Series are columns until somebody asks for objects, as the peers' results are.
+    answer: () => countsAnswer(kind, answered.series),
   };
 }
 

@@ -91,6 +91,16 @@ export interface Kernels<B extends AnyBuffer> {
     selection: Bits<B> | null,
     counts: Uint32Array<B>,
   ): void;
+  /** raised := codes + base, which must fit 32 bits. */
+  raiseCodes(codes: CodeVector<B>, base: number, raised: Uint32Array<B>): void;
+  /** Sets marks[group × codeCount + code] to 1 for the group and the code of each row. */
+  markPairs(
+    groups: CodeVector<B>,
+    codes: CodeVector<B>,
+    selection: Bits<B> | null,
+    codeCount: number,
+    marks: Uint8Array<B>,
+  ): void;
   /** totals += counts, for sums that 32 bits do not hold. */
   addCounts(counts: Uint32Array<B>, totals: Float64Array<B>): void;
 
@@ -115,6 +125,20 @@ export interface Kernels<B extends AnyBuffer> {
     selection: Bits<B> | null,
     greatest: Float64Array<B>,
   ): void;
+
+  /** Writes each row's value to the place that `next` has for its group, which is counted up: so a group's values keep their order. */
+  orderByGroup(
+    groups: CodeVector<B>,
+    values: Float64Array<B>,
+    selection: Bits<B> | null,
+    next: Uint32Array<B>,
+    ordered: Float64Array<B>,
+  ): void;
+  /**
+   * The number at a rank of the values [from, to), one or more and none of them NaN, which change their order: 0 is the rank of the
+   * least, and a rank that is not whole lies between two in proportion. Whether it is -0 or 0 is not defined.
+   */
+  quantileOf(values: Float64Array<B>, from: number, to: number, rank: number): number;
 
   /** The sum of all selected rows, added in no defined order. */
   sum(values: Float64Array<B>, selection: Bits<B> | null): number;

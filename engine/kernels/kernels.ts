@@ -68,7 +68,28 @@ interface Exports {
     cardinality: number,
     counts: number,
   ): void;
+  raiseCodes(codes: number, width: number, rows: number, base: number, raised: number): void;
+  markPairs(
+    groups: number,
+    groupWidth: number,
+    codes: number,
+    codeWidth: number,
+    rows: number,
+    selection: number,
+    codeCount: number,
+    marks: number,
+  ): void;
   addCounts(counts: number, groups: number, totals: number): void;
+  orderByGroup(
+    groups: number,
+    width: number,
+    values: number,
+    rows: number,
+    selection: number,
+    next: number,
+    ordered: number,
+  ): void;
+  quantileOf(values: number, from: number, to: number, floor: number, share: number): number;
   sumGroups(
     groups: number,
     width: number,
@@ -107,6 +128,7 @@ export function openKernels(arena: Arena): Kernels<Shared> {
     ...bitKernels(exports),
     ...groupKernels(exports),
     ...aggregateKernels(exports),
+    ...orderKernels(exports),
   };
 }
 
@@ -267,7 +289,10 @@ function bitKernels(
 
 function groupKernels(
   exports: Exports,
-): Pick<Kernels<Shared>, "combineCodes" | "countGroups" | "countRuns" | "addCounts"> {
+): Pick<
+  Kernels<Shared>,
+  "combineCodes" | "countGroups" | "countRuns" | "addCounts" | "raiseCodes" | "markPairs"
+> {
   return {
     combineCodes(a, b, cardinalityB, groups) {
       exports.combine(
@@ -291,6 +316,21 @@ function groupKernels(
       for (let run = 0, out = counts.byteOffset; run + 1 < bounds.length; run++, out += cardinality * 4) {
         exports.countCodes(at, width, bounds[run]!, bounds[run + 1]!, selected, cardinality, out);
       }
+    },
+    raiseCodes(codes, base, raised) {
+      exports.raiseCodes(codes.byteOffset, codes.BYTES_PER_ELEMENT, codes.length, base, raised.byteOffset);
+    },
+    markPairs(groups, codes, selection, codeCount, marks) {
+      exports.markPairs(
+        groups.byteOffset,
+        groups.BYTES_PER_ELEMENT,
+        codes.byteOffset,
+        codes.BYTES_PER_ELEMENT,
+        codes.length,
+        addressOf(selection),
+        codeCount,
+        marks.byteOffset,
+      );
     },
     addCounts: (counts, totals) => exports.addCounts(counts.byteOffset, counts.length, totals.byteOffset),
   };
@@ -320,6 +360,21 @@ function aggregateKernels(
     sum: aggregate(exports.sum),
     least: aggregate(exports.least),
     greatest: aggregate(exports.greatest),
+  };
+}
+
+function orderKernels(exports: Exports): Pick<Kernels<Shared>, "orderByGroup" | "quantileOf"> {
+  return {
+    orderByGroup(groups, values, selection, next, ordered) {
+      const { byteOffset: at, BYTES_PER_ELEMENT: width } = groups;
+      const selected = addressOf(selection);
+      const { byteOffset: valuesAt, length } = values;
+      exports.orderByGroup(at, width, valuesAt, length, selected, next.byteOffset, ordered.byteOffset);
+    },
+    quantileOf(values, from, to, rank) {
+      const floor = Math.floor(rank);
+      return exports.quantileOf(values.byteOffset, from, to, from + floor, rank - floor);
+    },
   };
 }
 

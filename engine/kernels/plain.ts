@@ -1,6 +1,7 @@
 /** The kernels in plain TypeScript, over vectors in any memory. */
 import { hasBit, intersect, isEmptyBitmap, setBit, subtract, unite } from "../bitmap.ts";
 import { foldedByte } from "../fold.ts";
+import { between } from "../sketch.ts";
 import type { Bits, Kernels, NumberRange, Text } from "./contract.ts";
 import type { Needle } from "./needle.ts";
 
@@ -82,6 +83,14 @@ export const plainKernels: Kernels<Any> = {
       }
     }
   },
+  raiseCodes(codes, base, raised) {
+    for (let row = 0; row < codes.length; row++) raised[row] = codes[row]! + base;
+  },
+  markPairs(groups, codes, selection, codeCount, marks) {
+    eachSelected(codes.length, selection, (row) => {
+      marks[groups[row]! * codeCount + codes[row]!] = 1;
+    });
+  },
   addCounts(counts, totals) {
     for (let group = 0; group < counts.length; group++) totals[group] = totals[group]! + counts[group]!;
   },
@@ -100,6 +109,19 @@ export const plainKernels: Kernels<Any> = {
     eachSelected(values.length, selection, (row) => {
       if (values[row]! > greatest[groups[row]!]!) greatest[groups[row]!] = values[row]!;
     });
+  },
+
+  orderByGroup(groups, values, selection, next, ordered) {
+    eachSelected(values.length, selection, (row) => {
+      const group = groups[row]!;
+      ordered[next[group]!] = values[row]!;
+      next[group] = next[group]! + 1;
+    });
+  },
+  quantileOf(values, from, to, rank) {
+    const low = Math.floor(rank);
+    selectRank(values, from, to, from + low);
+    return interpolated(values, from + low, to, rank - low);
   },
 
   sum(values, selection) {
@@ -199,4 +221,48 @@ function fillBits(rows: number, found: Bits<Any>, passes: (row: number) => boole
 
 function eachSelected(rows: number, selection: Bits<Any> | null, visit: (row: number) => void): void {
   for (let row = 0; row < rows; row++) if (selection === null || hasBit(selection, row)) visit(row);
+}
+
+/** Between values[low] and the next greater one; what stands behind a rank that was selected is not less than it. */
+function interpolated(values: Float64Array, low: number, to: number, share: number): number {
+  if (share === 0) return values[low]!;
+  let upper = Number.POSITIVE_INFINITY;
+  for (let at = low + 1; at < to; at++) if (values[at]! < upper) upper = values[at]!;
+  return between(values[low]!, upper, share);
+}
+
+/** Rows of numbers this short are sorted by insertion. */
+const shortMax = 16;
+
+/** Moves values so that `rank` has the one that it would have if they were sorted (Hoare's selection). */
+function selectRank(values: Float64Array, from: number, to: number, rank: number): void {
+  let low = from;
+  let high = to - 1;
+  while (high - low >= shortMax) {
+    const pivot = medianOf(values[low]!, values[(low + high) >> 1]!, values[high]!);
+    let i = low;
+    let j = high;
+    while (i <= j) {
+      while (values[i]! < pivot) i++;
+      while (values[j]! > pivot) j--;
+      if (i > j) break;
+      const moved = values[i]!;
+      values[i++] = values[j]!;
+      values[j--] = moved;
+    }
+    if (rank <= j) high = j;
+    else if (rank >= i) low = i;
+    else return;
+  }
+  for (let i = low + 1; i <= high; i++) {
+    const moved = values[i]!;
+    let j = i;
+    for (; j > low && values[j - 1]! > moved; j--) values[j] = values[j - 1]!;
+    values[j] = moved;
+  }
+}
+
+function medianOf(a: number, b: number, c: number): number {
+  if (a < b) return b < c ? b : Math.max(a, c);
+  return a < c ? a : Math.max(b, c);
 }

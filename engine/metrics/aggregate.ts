@@ -6,15 +6,18 @@ import type { Field, Filter } from "../filter.ts";
 import { GroupTable } from "../groups.ts";
 import { resultBytesMax, sliceSamplesMax } from "../limits.ts";
 import type { ChunkRef, DamagedChunk, SampleAnswer, SampleTask } from "../protocol.ts";
+import { judge } from "../prune.ts";
 import { type DayRange, rangeInDay } from "../range.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "../scanned.ts";
 import { damageOf, type OpenView, type Pause } from "../search.ts";
+import { gatherText, type TextVector, textVector } from "../text.ts";
 import { FingerprintTable } from "./fingerprints.ts";
 import { DayBuckets, type FoldKind, foldOf, SeriesFolds } from "./folds.ts";
 import { inOrderOfTime, runIn } from "./overlap.ts";
+import { OwnPoints, type OwnPointsPart } from "./ownpoints.ts";
 import { byArrival } from "./redraft.ts";
 import { isCounterName } from "./sample.ts";
-import { increaseAgeNsMax, type SeriesKinds } from "./samplequery.ts";
+import { increaseAgeNsMax, isOfEachSeries, type SeriesKinds } from "./samplequery.ts";
 import { SeriesPoints } from "./seriespoints.ts";
 import { eachSeries, labelFilter, maySelect } from "./seriesselection.ts";
 import { SeriesView } from "./seriesview.ts";
@@ -45,7 +48,7 @@ interface Evaluation {
   groupOf: number[];
   typeOf: string[];
   groups: GroupTable;
-  points: SeriesPoints;
+  points: SeriesPoints | OwnPoints;
   /** Texts of the label whose different ones are counted, and of each series the number of its own, -1 for the empty one. */
   texts: GroupTable;
   textOf: number[];
@@ -69,7 +72,7 @@ export async function aggregateSamples(
     groupOf: [],
     typeOf: [],
     groups: new GroupTable(Array.isArray(groupBy) ? groupBy.length : 1, labelBytesMax),
-    points: new SeriesPoints(aggregate),
+    points: isOfEachSeries(task) ? new OwnPoints(aggregate) : new SeriesPoints(aggregate),
     texts: new GroupTable(1, labelBytesMax),
     textOf: [],
     scanned: nothingScanned(),
@@ -82,16 +85,34 @@ export async function aggregateSamples(
     for (const [day, ofDay] of byDay(parts)) await readDay(evaluation, folds, day, ofDay);
     folds.finish();
   }
-  const { groups, points, texts, scanned, damaged } = evaluation;
+  const { texts, scanned, damaged } = evaluation;
+  return { ...groupsAndPoints(evaluation), texts: texts.finish(), kinds, scanned, damaged };
+}
+
+function groupsAndPoints({ groups, points }: Evaluation): Pick<SampleAnswer, "groups" | "labels" | "points"> {
+  if (points instanceof OwnPoints) {
+    const part = points.finish();
+    const { count, labels } = withPoints(groups, part);
+    return { groups: count, labels, points: { kind: "own", part } };
+  }
   return {
     groups: groups.count,
     labels: groups.finish(),
-    points: points.gathered(),
-    texts: texts.finish(),
-    kinds,
-    scanned,
-    damaged,
+    points: { kind: "gathered", part: points.gathered() },
   };
+}
+
+/** Without the groups that have no points, as series have that have samples but none in the range. */
+function withPoints(groups: GroupTable, part: OwnPointsPart): { count: number; labels: TextVector } {
+  const labels = groups.finish();
+  const has = new Uint8Array(groups.count);
+  for (const group of part.groups) has[group] = 1;
+  const kept = [...has.keys()].filter((group) => has[group] === 1);
+  if (kept.length === groups.count) return { count: groups.count, labels };
+  const numberOf = new Uint32Array(groups.count);
+  for (const [number, group] of kept.entries()) numberOf[group] = number;
+  for (let i = 0; i < part.groups.length; i++) part.groups[i] = numberOf[part.groups[i]!]!;
+  return { count: kept.length, labels: gatherText(labels, kept) };
 }
 
 /** Chunks with series of the query, in order of arrival; so what a series declares last holds. */
@@ -143,10 +164,12 @@ function selectPart(evaluation: Evaluation, ref: ChunkRef, chunk: SeriesView): C
   const stageGroup = groupStager(evaluation, chunk);
   const distinct = task.aggregate.op === "distinct" ? labelColumn(chunk, task.aggregate.label) : undefined;
   const { name, share, control } = task;
+  let index = 0;
   eachSeries(chunk, { name, filter, share, control }, (place) => {
+    const at = index++;
     const number = series.numberOf(chunk.fingerprints[place * 2]!, chunk.fingerprints[place * 2 + 1]!);
     if (number === evaluation.groupOf.length) {
-      evaluation.groupOf.push(stageGroup(place));
+      evaluation.groupOf.push(stageGroup(place, at));
       evaluation.typeOf.push("unknown");
       if (distinct !== undefined) evaluation.textOf.push(textNumber(evaluation, distinct, place));
     }
@@ -171,13 +194,20 @@ function textNumber({ texts }: Evaluation, column: Column, place: number): numbe
 }
 
 /** The number of the group that a series of the chunk belongs to. */
-function groupStager({ task, groups }: Evaluation, chunk: SeriesView): (place: number) => number {
+function groupStager(evaluation: Evaluation, chunk: SeriesView): (place: number, index: number) => number {
+  const { task, groups, points } = evaluation;
   const { groupBy } = task;
+  if (points instanceof OwnPoints) {
+    const textsOf = labelStager(evaluation, chunk);
+    return (place, index) => {
+      textsOf(place, index);
+      return groups.numberOfNew();
+    };
+  }
   if (!Array.isArray(groupBy)) {
     const without = new Set(groupBy.without);
     return (place) => {
-      const kept = chunk.labels(place).filter(([key]) => !without.has(key));
-      groups.stageText(JSON.stringify(kept.sort(([a], [b]) => (a < b ? -1 : 1))));
+      groups.stageText(labelsJson(chunk.labels(place).filter(([key]) => !without.has(key))));
       return groups.numberOfStaged();
     };
   }
@@ -193,6 +223,29 @@ function groupStager({ task, groups }: Evaluation, chunk: SeriesView): (place: n
   };
 }
 
+/** Stages all labels of a series. Those of all series of the thread are kept with the chunk, as they cost more than their samples. */
+function labelStager(
+  { task, filter, groups }: Evaluation,
+  chunk: SeriesView,
+): (place: number, index: number) => void {
+  if (judge(filter, chunk.view) !== "all")
+    return (place) => groups.stageText(labelsJson(chunk.labels(place)));
+  const { name, share, control } = task;
+  const { offsets, bytes } = chunk.view.texts(`labels ${share.worker}/${share.workers} ${name}`, () => {
+    const texts: string[] = [];
+    eachSeries(chunk, { name, filter, share, control }, (place) => {
+      texts.push(labelsJson(chunk.labels(place)));
+    });
+    return textVector(texts);
+  });
+  return (_, index) => groups.stage(bytes, offsets[index]!, offsets[index + 1]!);
+}
+
+/** As pairs in the order of their keys. */
+function labelsJson(labels: [key: string, value: string][]): string {
+  return JSON.stringify(labels.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 function foldsOf({ task, groupOf, typeOf, textOf, points }: Evaluation, kinds: SeriesKinds): SeriesFolds {
   const isDistinct = task.aggregate.op === "distinct";
   const foldKinds = typeOf.map((declared): FoldKind => {
@@ -201,6 +254,9 @@ function foldsOf({ task, groupOf, typeOf, textOf, points }: Evaluation, kinds: S
     kinds.counter ||= declared !== "gauge" && type !== "gauge";
     return foldOf(type, task.aggregate);
   });
+  if (points instanceof OwnPoints) {
+    return new SeriesFolds(foldKinds, (series, bucket, value) => points.add(groupOf[series]!, bucket, value));
+  }
   return new SeriesFolds(foldKinds, (series, bucket, value) => {
     const place = points.place(groupOf[series]!, bucket);
     if (!isDistinct) points.add(place, value);

@@ -5,8 +5,9 @@ import { dayStartNs } from "../day.ts";
 import { type Dispatch, runWithin, scannedBy } from "../dispatch.ts";
 import { Failure } from "../failure.ts";
 import type { Step } from "../filter.ts";
-import { GroupTable } from "../groups.ts";
+import { checkGroups, GroupTable } from "../groups.ts";
 import { callerRowsMax, pointsMax, resultBytesMax } from "../limits.ts";
+import { checkPoints } from "../points.ts";
 import type {
   ChunkRef,
   Control,
@@ -18,15 +19,15 @@ import type {
   Share,
 } from "../protocol.ts";
 import type { TextVector } from "../text.ts";
-import { textAt, textCount } from "../text.ts";
+import { TextDraft, textAt, textCount } from "../text.ts";
 import type { CensusTables } from "./census.ts";
+import type { OwnPointsPart } from "./ownpoints.ts";
 import type { MetricType } from "./sample.ts";
 import {
   increaseAgeNsMax,
   type SampleAggregate,
   type SampleQuery,
   type SamplesAggregated,
-  type SeriesKinds,
 } from "./samplequery.ts";
 import { type GatheredPoints, pointValues, SeriesPoints } from "./seriespoints.ts";
 import { checkLabel, labelFilter } from "./seriesselection.ts";
@@ -74,14 +75,58 @@ export async function dispatchSamples(
   const answers = await askAll<SampleAnswer>(dispatch, range, control, (chunks, share) => {
     return { ...query, kind: "samples", chunks, share, control };
   });
+  const kinds = {
+    gauge: answers.some(({ kinds }) => kinds.gauge),
+    counter: answers.some(({ kinds }) => kinds.counter),
+  };
   const bytesMax = Math.min(resultBytesMax, control.memoryBytesMax);
+  const own = answers.flatMap(({ points, ...rest }) =>
+    points.kind === "own" ? [{ ...rest, part: points.part }] : [],
+  );
+  const answered =
+    own.length > 0 ? ownPoints(own, bytesMax) : gatheredPoints({ groupBy, aggregate }, answers, bytesMax);
+  return { ...answered, kinds, scanned: scannedBy(answers) };
+}
+
+type Answered = Pick<SamplesAggregated, "groups" | "labels" | "points">;
+
+/** Each series is a group, and each is one thread's alone. */
+function ownPoints(
+  answers: readonly (Pick<SampleAnswer, "groups" | "labels"> & { part: OwnPointsPart })[],
+  bytesMax: number,
+): Answered {
+  const labels = new TextDraft();
+  const count = answers.reduce((sum, { part }) => sum + part.groups.length, 0);
+  checkPoints(count);
+  const groups = new Uint32Array(count);
+  const buckets = new Float64Array(count);
+  const values = new Float64Array(count);
+  let at = 0;
+  for (const { labels: own, part } of answers) {
+    const first = labels.rows;
+    labels.append(own);
+    for (let i = 0; i < part.groups.length; i++) groups[at + i] = part.groups[i]! + first;
+    buckets.set(part.buckets, at);
+    values.set(part.values, at);
+    at += part.groups.length;
+  }
+  checkGroups(labels.rows, labels.byteLength, bytesMax);
+  return { groups: labels.rows, labels: labels.finish(), points: { groups, buckets, values: [values] } };
+}
+
+function gatheredPoints(
+  { groupBy, aggregate }: Pick<SampleQuery, "groupBy" | "aggregate">,
+  answers: readonly SampleAnswer[],
+  bytesMax: number,
+): Answered {
   const fields = Array.isArray(groupBy) ? groupBy.length : 1;
   const groups = new GroupTable(fields, bytesMax);
   let groupsOfAnswers = 0;
-  const parts = answers.map(({ labels, points, groups: count, texts, kinds }): PointsPart => {
-    const isWanted = groupsWithPoints(points.groups, count);
+  const parts = answers.flatMap(({ labels, points, groups: count, texts }): PointsPart[] => {
+    if (points.kind !== "gathered") return [];
+    const isWanted = groupsWithPoints(points.part.groups, count);
     groupsOfAnswers += isWanted.reduce((sum, wanted) => sum + wanted, 0);
-    return { points, groupOf: numbersIn(groups, labels, fields, isWanted), texts, kinds };
+    return [{ points: points.part, groupOf: numbersIn(groups, labels, fields, isWanted), texts }];
   });
   const count = parts.reduce((sum, { points }) => sum + points.groups.length, 0);
   const isApart = groups.count === groupsOfAnswers && count <= pointsMax;
@@ -89,11 +134,6 @@ export async function dispatchSamples(
     groups: groups.count,
     labels: groups.finish(),
     points: isApart ? sideBySide(aggregate, parts) : joined(aggregate, parts, bytesMax),
-    kinds: {
-      gauge: parts.some(({ kinds }) => kinds.gauge),
-      counter: parts.some(({ kinds }) => kinds.counter),
-    },
-    scanned: scannedBy(answers),
   };
 }
 
@@ -102,7 +142,6 @@ interface PointsPart {
   points: GatheredPoints;
   groupOf: Uint32Array;
   texts: TextVector;
-  kinds: SeriesKinds;
 }
 
 /** No group has points of two threads, as where each series is a group. */

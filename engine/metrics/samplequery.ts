@@ -43,3 +43,8 @@ export interface SamplesAggregated extends Aggregated {
 
 /** How far back the sample before another may lie for the latter to have an increase. */
 export const increaseAgeNsMax = 3_600_000_000_000;
+
+/** Whether every series is a group of its own with one value in a bucket, so that nothing is joined. */
+export function isOfEachSeries({ groupBy, aggregate: { op } }: SampleQuery): boolean {
+  return !Array.isArray(groupBy) && groupBy.without.length === 0 && op !== "quantile" && op !== "distinct";
+}

@@ -39,7 +39,7 @@ export class SeriesPoints {
   constructor(aggregate: SampleAggregate) {
     this.#aggregate = aggregate;
     const isQuantile = aggregate.op === "quantile";
-    if (isQuantile) this.#quantiles = new Quantiles();
+    if (aggregate.op === "quantile") this.#quantiles = new Quantiles([aggregate.q]);
     this.#owners = new Uint32Array(isQuantile ? segmentValues : 0);
     this.#values = new Float64Array(isQuantile ? segmentValues : 0);
   }
@@ -151,7 +151,7 @@ export class SeriesPoints {
     const values = new Float64Array(owners.length);
     for (let i = 0; i < owners.length; i++) values[next[numberOf[owners[i]!]!]!++] = this.#values[i]!;
     const segment = { places: Uint32Array.from(places), offsets, values };
-    this.#quantiles!.join({ kind: "kept", segments: [segment] }, everyPlace(this.#places.count));
+    this.#quantiles!.join({ kind: "kept", found: [], segments: [segment] }, everyPlace(this.#places.count));
     this.#pending = 0;
   }
 
@@ -167,9 +167,9 @@ export class SeriesPoints {
 }
 
 function quantileValues(part: QuantilesPart, q: number, points: number): Float64Array {
-  const quantiles = new Quantiles();
+  const quantiles = new Quantiles([q]);
   quantiles.join(part, everyPlace(points));
-  return quantiles.values([q], points)[0]!;
+  return quantiles.values(points)[0]!;
 }
 
 function everyPlace(points: number): Uint32Array {

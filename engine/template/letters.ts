@@ -12,8 +12,8 @@ const letterOf = Uint8Array.from({ length: 256 }, (_, byte) => {
   return letter >= 0 && letter < letters ? letter : letters;
 });
 
-/** Letters of a run where variables of a chunk are told apart, and where all of its messages are. */
-export const RunWidth = { variables: 3, messages: 4 } as const;
+/** Letters of a run in the filters of variables that are words, of those with random letters, and of all messages. */
+export const RunWidth = { words: 3, random: 4, messages: 4 } as const;
 
 /** Calls with the number of each run of `width` letters in bytes[from, to). */
 function eachRun(
@@ -51,7 +51,12 @@ export class LetterRuns {
   /** @param width letters of a run */
   constructor(width: number) {
     this.#width = width;
-    this.bits = new Uint8Array((letters ** width + 7) >> 3);
+    this.bits = new Uint8Array(LetterRuns.byteLength(width));
+  }
+
+  /** Of the bits of all runs of `width` letters. */
+  static byteLength(width: number): number {
+    return (letters ** width + 7) >> 3;
   }
 
   /** Distinct runs. */

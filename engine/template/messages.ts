@@ -186,7 +186,7 @@ export function encodeMessages(
   const { templates, rows } = split;
   if (templates.length * rowsATemplateMin > rows) return undefined;
   const order = groupOrder(split.codes, templates.length);
-  const known = new LetterRuns(RunWidth.variables);
+  const known = new LetterRuns(RunWidth.words);
   const held = new LetterRuns(RunWidth.messages);
   for (const template of templates) {
     known.add(template, 0, template.length);

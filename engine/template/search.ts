@@ -5,19 +5,22 @@ import { foldedByte } from "../fold.ts";
 import type { Heap } from "../heap.ts";
 import type { Kernels } from "../kernels/contract.ts";
 import { type Needle, needleOf } from "../kernels/needle.ts";
-import { letterRunsOf, mayHoldRuns, RunWidth } from "./letters.ts";
+import { letterRunsOf, mayHoldRuns } from "./letters.ts";
+import { blockTexts, type LongRun, longRunsOf, type RunFilter } from "./longruns.ts";
 import type { MessageColumn } from "./messages.ts";
 import { type Condition, isWord, shapesOf } from "./needle.ts";
 import { CharClass, classesOf } from "./slot.ts";
 import { slotByte } from "./split.ts";
-import { eachRow, Group, groupClasses, groupOf, oneForAll, type VariableGroup } from "./variables.ts";
+import { eachRow, groupClasses, groupOf, letterWidths, oneForAll, type VariableGroup } from "./variables.ts";
 
 /** What a search works with: vectors on the scratch heap live as long as the view. */
 export interface SearchTools {
   kernels: Kernels<ArrayBufferLike>;
   scratch: Heap;
-  /** Bits of the runs of letters in the group of words, where it has them. */
-  letters: () => Uint8Array | undefined;
+  /** Bits of the runs of letters in a group, where it has them. */
+  letters: (group: number) => Uint8Array | undefined;
+  /** The filter of a group for long runs of digits, where it has one. */
+  longRuns: (group: number) => RunFilter | undefined;
 }
 
 /** Where a text stands, prepared once for many chunks. */
@@ -35,7 +38,9 @@ interface Part {
   classes: number;
   /** Classes that the slot's group must allow: of letters whose case is ignored, either case would do. */
   groupClasses: number;
-  letterRuns: readonly number[];
+  /** Runs as each group's filter has them. */
+  letterRuns: readonly (readonly number[])[];
+  longRuns: readonly LongRun[];
 }
 
 /** `bytes`: UTF-8, not empty; in lower case and ASCII where case is ignored. */
@@ -54,7 +59,8 @@ function partOf(bytes: Uint8Array, ignoreCase: boolean): Part {
     needle: needleOf(bytes, ignoreCase),
     classes: ignoreCase ? groupClasses & sure : groupClasses,
     groupClasses,
-    letterRuns: letterRunsOf(bytes, RunWidth.variables),
+    letterRuns: letterWidths.map((width) => (width === undefined ? [] : letterRunsOf(bytes, width))),
+    longRuns: longRunsOf(bytes),
   };
 }
 
@@ -70,8 +76,8 @@ export function messagesHolding(
   return new MessageSearch(column, needle, tools).rows();
 }
 
-/** A condition, and the groups whose variables can meet it. */
-type Asked = Condition & Part & { groups: number };
+/** A condition, the groups whose variables can meet it, and those of them that were searched for its text. */
+type Asked = Condition & Part & { groups: number; searched: number };
 
 class MessageSearch {
   readonly #column: MessageColumn;
@@ -91,7 +97,11 @@ class MessageSearch {
   rows(): Bitmap | undefined {
     // Static shapes come first, so that templates which they settle are settled for the others.
     for (const { needle, conditions } of this.#needle.shapes) {
-      const asked = conditions.map((condition) => ({ ...condition, groups: this.#groupsFor(condition) }));
+      const asked = conditions.map((condition) => ({
+        ...condition,
+        groups: this.#groupsFor(condition),
+        searched: 0,
+      }));
       if (asked.some(({ groups }) => groups === 0)) continue;
       if (asked.length === 0) this.#markHolders(needle);
       else this.#eachPlace(needle.bytes, asked);
@@ -152,7 +162,7 @@ class MessageSearch {
     for (let i = 0; i < conditions.length; i++) {
       const classes = this.#column.classes[slotFirst + i]!;
       const asked = conditions[i]!;
-      if ((asked.classes & ~classes) !== 0 || ((asked.groups >> groupOf(classes)) & 1) === 0) return;
+      if ((asked.classes & ~classes) !== 0 || !this.#isOpen(asked, groupOf(classes))) return;
     }
     const rows = this.#column.rowsOf(template);
     let open: Uint8Array | undefined;
@@ -160,6 +170,22 @@ class MessageSearch {
       open = this.#ranksMeeting(slotFirst + i, condition, rows.length, open);
     const found = this.#bits();
     for (let rank = 0; rank < rows.length; rank++) if (open![rank] === 1) setBit(found, rows[rank]!);
+  }
+
+  /** Whether a group's variables can meet a condition. Text without a digit is mostly in none of them, which one look at all tells. */
+  #isOpen(asked: Asked, group: number): boolean {
+    const bit = 1 << group;
+    if (
+      (asked.groups & bit) !== 0 &&
+      (asked.searched & bit) === 0 &&
+      (asked.groupClasses & CharClass.digit) === 0
+    ) {
+      asked.searched |= bit;
+      const { text } = this.#column.group(group);
+      const found = this.#tools.scratch.uint8((text.offsets.length + 6) >> 3);
+      if (this.#tools.kernels.rowsHolding(text, asked.needle, found) === 0) asked.groups &= ~bit;
+    }
+    return (asked.groups & bit) !== 0;
   }
 
   /** The groups, a bit each, whose variables can hold a text. */
@@ -171,10 +197,12 @@ class MessageSearch {
   }
 
   /** Whether a group's variables can hold a text. */
-  #mayHold(group: number, { groupClasses: needed, letterRuns }: Part): boolean {
+  #mayHold(group: number, { groupClasses: needed, letterRuns, longRuns }: Part): boolean {
     if ((needed & ~groupClasses[group]!) !== 0) return false;
-    const letters = group === Group.word && letterRuns.length > 0 ? this.#tools.letters() : undefined;
-    return letters === undefined || mayHoldRuns(letters, letterRuns);
+    if (longRuns.length > 0 && this.#blocksHolding(group, longRuns)?.length === 0) return false;
+    const runs = letterRuns[group]!;
+    const letters = runs.length > 0 ? this.#tools.letters(group) : undefined;
+    return letters === undefined || mayHoldRuns(letters, runs);
   }
 
   /** 1 for each rank that is open still and whose value meets the condition. */
@@ -210,9 +238,21 @@ class MessageSearch {
     const { whole } = this.#needle;
     for (const [group, slots] of this.#column.slotsOf.entries()) {
       if (slots.length === 0 || !this.#mayHold(group, whole)) continue;
+      const blocks = whole.longRuns.length > 0 ? this.#blocksHolding(group, whole.longRuns) : undefined;
       const variables = this.#column.group(group);
-      this.#markValues(group, variables, 0, variables.text.offsets.length - 1);
+      const texts = variables.text.offsets.length - 1;
+      if (blocks === undefined) this.#markValues(group, variables, 0, texts);
+      else
+        for (const block of blocks) {
+          const from = block * blockTexts;
+          this.#markValues(group, variables, from, Math.min(texts, from + blockTexts));
+        }
     }
+  }
+
+  /** The blocks of a group's texts that can hold long runs of digits; undefined where that is not known. */
+  #blocksHolding(group: number, runs: readonly LongRun[]): number[] | undefined {
+    return this.#tools.longRuns(group)?.blocksHolding(runs);
   }
 
   /** A variable that is a whole message may have separators in it. */

@@ -3,16 +3,25 @@
  * it, each of them one text.
  */
 import type { Heap } from "../heap.ts";
-import { bytesOf, type Payload, uint32Of } from "../payload.ts";
+import { align8, bytesOf, type Payload, uint32Of } from "../payload.ts";
 import type { TextVector } from "../text.ts";
 import { LetterRuns, RunWidth } from "./letters.ts";
+import { LongRunsWriter, RunFilter } from "./longruns.ts";
 import { ByteSink, TextSink } from "./sink.ts";
 import { CharClass, classesOf, encodeSlot, SlotKind, type SlotValues } from "./slot.ts";
 import { cutShort, decodeDigits, decodeHex, decodeInteger, SlotSource, TextTarget } from "./slotsource.ts";
 
 /** Part of the format: the names stand in chunk headers. */
 export const variableGroups = ["digits", "hex", "word", "random"] as const;
-export const Group = { digits: 0, hex: 1, word: 2, random: 3 } as const;
+const Group = { digits: 0, hex: 1, word: 2, random: 3 } as const;
+
+/** Letters of the runs that each group's filter begins with. */
+export const letterWidths: readonly (number | undefined)[] = [
+  undefined,
+  undefined,
+  RunWidth.words,
+  RunWidth.random,
+];
 
 /** Stands among a slot's classes where its letters are random. */
 const randomClass = 0x80;
@@ -40,12 +49,18 @@ export interface Repeatable {
 
 /** Writes the slots of one group, in order. */
 class GroupWriter {
-  readonly letters = new LetterRuns(RunWidth.variables);
+  readonly letters: LetterRuns | undefined;
+  readonly #longRuns = new LongRunsWriter();
   readonly #sinks = { data: new ByteSink(), texts: new TextSink() };
   readonly #keys: string[] = [];
   /** Texts, their bytes, and codes of dictionaries, as decoding makes them. */
   readonly #sizes = [0, 0, 0];
   slots = 0;
+
+  constructor(group: number) {
+    const width = letterWidths[group];
+    this.letters = width === undefined ? undefined : new LetterRuns(width);
+  }
 
   add(values: SlotValues, classes: number, rows: Uint32Array, repeatables: readonly Repeatable[]): number {
     this.slots++;
@@ -55,7 +70,7 @@ class GroupWriter {
       if (index < 0) index = this.#keys.push(repeated.key) - 1;
       this.#sinks.data.push(index & 0xff);
       this.#sinks.data.push(index >> 8);
-      this.#count(values.count, textBytes(values), 0);
+      this.#addEach(values);
       return SlotKind.attribute;
     }
     const { texts } = this.#sinks;
@@ -64,9 +79,20 @@ class GroupWriter {
     const kind = encodeSlot(values, classes, this.#sinks);
     if (kind === SlotKind.constant || kind === SlotKind.dictionary) {
       const codes = kind === SlotKind.dictionary ? values.count : 0;
-      this.#count(texts.lengths.length - textsBefore, texts.bytes.length - bytesBefore, codes);
-    } else this.#count(values.count, textBytes(values), 0);
+      const distinct = texts.lengths.length - textsBefore;
+      this.#count(distinct, texts.bytes.length - bytesBefore, codes);
+      this.#longRuns.addAll(distinct, texts.bytes.finish(), bytesBefore, texts.bytes.length);
+    } else this.#addEach(values);
     return kind;
+  }
+
+  /** Bits of the runs of letters, of groups that have them, padded to eight bytes; behind them the filters of long runs. */
+  filter(): Uint8Array {
+    const longRuns = this.#longRuns.finish();
+    if (this.letters === undefined) return longRuns;
+    const { bits } = this.letters;
+    const padding = new Uint8Array(align8(bits.byteLength) - bits.byteLength);
+    return Buffer.concat([bits, padding, longRuns]);
   }
 
   finish(): Omit<Payload, "encoding"> {
@@ -80,6 +106,12 @@ class GroupWriter {
       Buffer.from(JSON.stringify(this.#keys)),
     ];
     return { width: 0, hasValidity: false, rows: this.slots, buffers };
+  }
+
+  #addEach(values: SlotValues): void {
+    const { bytes, starts, ends, count } = values;
+    this.#count(count, textBytes(values), 0);
+    for (let i = 0; i < count; i++) this.#longRuns.add(bytes, starts[i]!, ends[i]!);
   }
 
   #count(...sizes: [values: number, bytes: number, codes: number]): void {
@@ -129,8 +161,8 @@ const randomShare = 4;
 
 /** Writes slots to the groups that they belong to. */
 export class VariableWriter {
-  readonly #groups = variableGroups.map(() => new GroupWriter());
-  readonly #runs = new LetterRuns(RunWidth.variables);
+  readonly #groups = variableGroups.map((_, group) => new GroupWriter(group));
+  readonly #runs = new LetterRuns(RunWidth.words);
   readonly #known: LetterRuns;
   readonly #held: LetterRuns;
 
@@ -155,8 +187,11 @@ export class VariableWriter {
         this.#runs.add(bytes, starts[i]!, ends[i]!);
         this.#held.add(bytes, starts[i]!, ends[i]!);
       }
-      if (this.#runs.unknownTo(this.#known) * randomShare > this.#runs.count) classes |= randomClass;
-      else this.#groups[Group.word]!.letters.addAll(this.#runs);
+      if (this.#runs.unknownTo(this.#known) * randomShare > this.#runs.count) {
+        classes |= randomClass;
+        const { letters } = this.#groups[Group.random]!;
+        for (let i = 0; i < count; i++) letters!.add(bytes, starts[i]!, ends[i]!);
+      } else this.#groups[Group.word]!.letters!.addAll(this.#runs);
     }
     const kind = this.#groups[groupOf(classes)]!.add(values, classes & ~randomClass, rows, repeatables);
     return { kind, classes };
@@ -167,8 +202,7 @@ export class VariableWriter {
     if (this.#groups[Group.hex]!.slots > 0) this.#held.addHex();
     return this.#groups.flatMap((group, i) => {
       if (group.slots === 0) return [];
-      const filter = i === Group.word ? group.letters.bits : undefined;
-      return [{ name: variableGroups[i]!, payload: group.finish(), filter }];
+      return [{ name: variableGroups[i]!, payload: group.finish(), filter: group.filter() }];
     });
   }
 }
@@ -176,7 +210,14 @@ export class VariableWriter {
 export interface EncodedGroup {
   name: (typeof variableGroups)[number];
   payload: Omit<Payload, "encoding">;
-  filter: Uint8Array | undefined;
+  filter: Uint8Array;
+}
+
+/** Long runs of a group's texts, out of its filter; undefined where an earlier build wrote it. */
+export function longRunsIn(filter: Uint8Array, group: number): RunFilter | undefined {
+  const width = letterWidths[group];
+  const from = width === undefined ? 0 : align8(LetterRuns.byteLength(width));
+  return filter.byteLength > from ? new RunFilter(filter.subarray(from)) : undefined;
 }
 
 /** A group as searches read it. A slot's values stand in the order of its template's rows, or are distinct with codes. */

@@ -1,16 +1,10 @@
-/** The step of evaluation: new buckets are judged one after the other. A pure function. */
+/** The step of evaluation: new buckets are judged one after the other, by all alerts over a query. A pure function. */
 import type { Datapoint, ResolveReason } from "../alert-event.ts";
 import { type Alert, breaches, bucketMsOf, type EvaluationRule, windowBuckets } from "./alert.ts";
-import {
-  type AlertState,
-  type Instance,
-  instanceKey,
-  type RuleCondition,
-  type RuleState,
-} from "./alert-state.ts";
+import type { AlertState, Instance, RuleCondition, RuleState } from "./alert-state.ts";
 import { type ClosedFire, type Fire, openedFire } from "./fire.ts";
-import { instanceIdleMsMax, instancesMax } from "./limits.ts";
-import { verdictOf } from "./verdict.ts";
+import { verdictOf, verdictState } from "./verdict.ts";
+import { idleMsOf, SlidingWindow, type Window, type WindowSeries } from "./window.ts";
 
 export interface ReadSeries {
   labels: Record<string, string>;
@@ -43,6 +37,14 @@ export interface Transition {
   fireId: string | null;
 }
 
+/** An alert that looks at the window. */
+export interface Watcher {
+  alert: Alert;
+  state: AlertState;
+  /** Start of the first bucket that it judges. */
+  fromMs: number;
+}
+
 export interface Advance {
   state: AlertState;
   transitions: Transition[];
@@ -50,151 +52,142 @@ export interface Advance {
   closed: ClosedFire[];
 }
 
-/** Throws an Error, one sentence for people, where the query gives too many series. */
-export function advance(alert: Alert, before: AlertState, reading: Reading): Advance {
-  const step = new Step(alert, before, reading);
-  const widthMs = bucketMsOf(alert);
-  const judgedMs = before.throughMs ?? reading.toMs - widthMs;
-  for (let bucketMs = reading.fromMs; bucketMs < reading.toMs; bucketMs += widthMs) {
-    if (!reading.isLost(bucketMs)) step.observe(bucketMs, bucketMs >= judgedMs);
-  }
-  return step.end();
+export interface Advanced {
+  window: Window;
+  /** Of each alert; null where it stays as it was. */
+  advances: (Advance | null)[];
 }
 
-class Step {
+/**
+ * All alerts have the query and the bucket size. Throws an Error, one sentence for people, where the query gives too many series.
+ */
+export function advance(
+  watchers: readonly Watcher[],
+  before: Window | undefined,
+  reading: Reading,
+): Advanced {
+  const bucketMs = bucketMsOf(watchers[0]!.alert);
+  const size = Math.max(...watchers.map(({ alert }) => windowBuckets(alert)));
+  const window = new SlidingWindow(before, reading, size, bucketMs);
+  const judges = watchers.map((watcher) => new Judge(watcher, window, bucketMs));
+  const throughMs = before?.throughMs ?? reading.fromMs;
+  for (const judge of judges) judge.judgeObserved(throughMs);
+  for (let startMs = Math.max(reading.fromMs, throughMs); startMs < reading.toMs; startMs += bucketMs) {
+    if (reading.isLost(startMs)) continue;
+    window.observe(startMs);
+    for (const judge of judges) judge.judgeNewest(startMs);
+    window.forgetIdle(startMs + bucketMs);
+  }
+  return { advances: judges.map((judge) => judge.end()), window: window.end() };
+}
+
+class Judge {
   readonly #alert: Alert;
-  readonly #widthMs: number;
-  readonly #window: number;
-  readonly #toMs: number;
-  readonly #unlabelled: boolean;
-  readonly #rules: AlertState["rules"];
-  readonly #definition: string;
-  readonly #instances: Map<string, Instance>;
-  readonly #read: Map<string, { labels: Record<string, string>; values: Map<number, number> }>;
-  #windowBuckets: number;
-  #buckets: number[];
+  readonly #rules: readonly EvaluationRule[];
+  readonly #before: AlertState;
+  readonly #fromMs: number;
+  readonly #window: SlidingWindow;
+  readonly #bucketMs: number;
+  /** It takes up all that the window knows, not only what has data now. */
+  #isFirst: boolean;
+  /** Those of before, until one changes. */
+  #instances: Record<string, Instance>;
   readonly #transitions: Transition[] = [];
   readonly #opened: Fire[] = [];
   readonly #closed: ClosedFire[] = [];
 
-  constructor(alert: Alert, before: AlertState, reading: Reading) {
+  constructor({ alert, state, fromMs }: Watcher, window: SlidingWindow, bucketMs: number) {
     this.#alert = alert;
-    this.#widthMs = bucketMsOf(alert);
-    this.#window = windowBuckets(alert);
-    this.#toMs = reading.toMs;
-    this.#unlabelled = reading.unlabelled;
-    this.#rules = before.rules;
-    this.#definition = before.definition;
-    // A reading that goes back behind what was judged fills the window anew.
-    const refills = before.throughMs === null || reading.fromMs < before.throughMs;
-    this.#windowBuckets = refills ? this.#window : before.windowBuckets;
-    this.#buckets = refills ? [] : [...before.buckets];
-    this.#instances = new Map(
-      Object.entries(before.instances).map(([key, instance]) => {
-        return [
-          key,
-          { ...instance, values: refills ? [] : [...instance.values], rules: { ...instance.rules } },
-        ];
-      }),
-    );
-    this.#read = new Map(
-      reading.series.map(({ labels, points }) => [instanceKey(labels), { labels, values: new Map(points) }]),
-    );
-    this.#limitInstances();
+    this.#rules = alert.timeseries.evaluationRules;
+    this.#before = state;
+    this.#fromMs = fromMs;
+    this.#window = window;
+    this.#bucketMs = bucketMs;
+    this.#isFirst = state.throughMs === null;
+    this.#instances = state.instances;
+    for (const key in state.instances) window.keep(key, state.instances[key]!.labels);
   }
 
-  #limitInstances(): void {
-    let instances = this.#instances.size;
-    for (const key of this.#read.keys()) if (!this.#instances.has(key)) instances++;
-    if (instances > instancesMax)
-      throw new Error(
-        `the query gives ${instances} series, and an alert has ${instancesMax} instances at most`,
-      );
+  /** Buckets of the window that others have judged before. */
+  judgeObserved(throughMs: number): void {
+    if (this.#fromMs >= throughMs) return;
+    for (const [place, startMs] of this.#window.buckets.entries()) {
+      if (startMs >= this.#fromMs) this.#judge(place);
+    }
   }
 
-  /** Takes one bucket into the window and, unless it was judged before, judges it. */
-  observe(bucketMs: number, judged: boolean): void {
-    if (this.#unlabelled) this.#instanceOf("[]", {}, bucketMs);
-    for (const [key, { labels, values }] of this.#read) {
-      if (values.has(bucketMs)) this.#instanceOf(key, labels, bucketMs).lastDataMs = bucketMs + this.#widthMs;
-    }
-    this.#buckets.push(bucketMs);
-    if (this.#buckets.length > this.#window) this.#buckets.shift();
-    for (const [key, instance] of this.#instances) {
-      instance.values.push(this.#read.get(key)?.values.get(bucketMs) ?? null);
-      if (instance.values.length > this.#window) instance.values.shift();
-      if (judged) this.#judge(key, instance, bucketMs);
-    }
+  judgeNewest(startMs: number): void {
+    if (startMs >= this.#fromMs) this.#judge(this.#window.buckets.length - 1);
   }
 
   /** Rules that came or changed since the last bucket are judged by it at once. */
-  end(): Advance {
-    const newestMs = this.#buckets.at(-1);
-    for (const [key, instance] of this.#instances) {
-      for (const rule of this.#alert.timeseries.evaluationRules) {
-        const isNew = instance.rules[rule.name] === undefined;
-        if (isNew && newestMs !== undefined) this.#apply(rule, key, instance, newestMs);
+  end(): Advance | null {
+    const newest = this.#window.buckets.length - 1;
+    for (const key in this.#instances) {
+      const { rules } = this.#instances[key]!;
+      for (const rule of this.#rules) {
+        if (rules[rule.name] !== undefined || newest < 0) continue;
+        this.#apply(rule, key, this.#window.series.get(key)!, newest);
       }
     }
-    const state: AlertState = {
-      definition: this.#definition,
-      rules: this.#rules,
-      throughMs: this.#toMs,
-      windowBuckets: this.#windowBuckets,
-      buckets: this.#buckets,
-      instances: Object.fromEntries(this.#instances),
-    };
+    if (this.#instances === this.#before.instances) return null;
+    const state = { ...this.#before, instances: this.#instances };
     return { state, transitions: this.#transitions, opened: this.#opened, closed: this.#closed };
   }
 
-  #instanceOf(key: string, labels: Record<string, string>, bucketMs: number): Instance {
-    let instance = this.#instances.get(key);
-    if (instance === undefined) {
-      const values = this.#buckets.map(() => null);
-      instance = { labels, values, lastDataMs: bucketMs + this.#widthMs, rules: {} };
-      this.#instances.set(key, instance);
+  #judge(place: number): void {
+    for (const [key, series] of this.#window.series) {
+      if (this.#instances[key] === undefined) {
+        if (!this.#window.unlabelled && !this.#hasData(series, place)) continue;
+        this.#set(key, { labels: series.labels, rules: {} });
+      }
+      for (const rule of this.#rules) this.#apply(rule, key, series, place);
+      if (!this.#window.unlabelled) this.#leaveIdle(key, series, place);
     }
-    return instance;
+    this.#isFirst = false;
   }
 
-  #judge(key: string, instance: Instance, bucketMs: number): void {
-    for (const rule of this.#alert.timeseries.evaluationRules) this.#apply(rule, key, instance, bucketMs);
-    const endMs = bucketMs + this.#widthMs;
-    const idleMs = Math.max(instanceIdleMsMax, this.#window * this.#widthMs);
-    if (this.#unlabelled || endMs - instance.lastDataMs < idleMs) return;
-    this.#instances.delete(key);
-    for (const [rule, { state, fire }] of Object.entries(instance.rules)) {
+  #hasData({ values }: WindowSeries, place: number): boolean {
+    if (!this.#isFirst) return values[place] !== null;
+    return values
+      .slice(0, place + 1)
+      .slice(-windowBuckets(this.#alert))
+      .some((value) => value !== null);
+  }
+
+  #leaveIdle(key: string, series: WindowSeries, place: number): void {
+    const startMs = this.#window.buckets[place]!;
+    const endMs = startMs + this.#bucketMs;
+    if (endMs - series.lastDataMs < idleMsOf(windowBuckets(this.#alert), this.#bucketMs)) return;
+    const { [key]: gone, ...others } = this.#instances;
+    this.#instances = others;
+    for (const [rule, { state, fire }] of Object.entries(gone!.rules)) {
       if (fire === null) continue;
       this.#close(fire, endMs, "gone");
       const why = "the instance had no data for a day";
       this.#transitions.push({
-        ...{ rule, labels: instance.labels, from: state, to: "ok", atMs: endMs, why, fireId: fire.id },
-        decided: { bucketMs, value: null },
+        ...{ rule, labels: series.labels, from: state, to: "ok", atMs: endMs, why, fireId: fire.id },
+        decided: { bucketMs: startMs, value: null },
       });
     }
   }
 
-  #apply(rule: EvaluationRule, key: string, instance: Instance, bucketMs: number): void {
-    const { state: verdict, why } = verdictOf(instance.values, rule.static);
+  /** Judges the bucket at `place` of the window by one rule. */
+  #apply(rule: EvaluationRule, key: string, series: WindowSeries, place: number): void {
+    const instance = this.#instances[key]!;
     const before: RuleState | undefined = instance.rules[rule.name];
+    const verdict = verdictState(series.values, rule.static, place + 1);
     const to = verdict === "keep" ? (before?.state ?? "noData") : verdict;
     if (before?.state === to) return;
-    const atMs = bucketMs + this.#widthMs;
-    const decided = this.#decided(rule, instance, to, bucketMs);
+    const atMs = this.#window.buckets[place]! + this.#bucketMs;
+    const decided = this.#decided(rule, series, to, place);
+    const { labels } = instance;
     let fire = before?.fire ?? null;
     const fireBefore = fire;
     if (to === "firing" && fire === null) {
-      const adoptedMs = this.#rules[rule.name]!.adoptedMs;
-      const opened = openedFire(
-        this.#alert,
-        rule,
-        adoptedMs,
-        { key, labels: instance.labels },
-        {
-          endMs: atMs,
-          breached: decided,
-        },
-      );
+      const { adoptedMs } = this.#before.rules[rule.name]!;
+      const bucket = { endMs: atMs, breached: decided };
+      const opened = openedFire(this.#alert, rule, adoptedMs, { key, labels }, bucket);
       this.#opened.push(opened);
       fire = { id: opened.id, noticed: false, told: false };
     }
@@ -202,33 +195,31 @@ class Step {
       this.#close(fire, atMs, "recovered");
       fire = null;
     }
-    instance.rules[rule.name] = { state: to, sinceMs: atMs, fire };
-    const { labels } = instance;
+    const rules = { ...instance.rules, [rule.name]: { state: to, sinceMs: atMs, fire } };
+    this.#set(key, { labels, rules });
     // That a new instance is well is no news.
     if (before === undefined && to !== "firing") return;
+    const { why } = verdictOf(series.values, rule.static, place + 1);
     const fireId = (fire ?? fireBefore)?.id ?? null;
-    this.#transitions.push({
-      rule: rule.name,
-      labels,
-      from: before?.state ?? null,
-      to,
-      atMs,
-      decided,
-      why,
-      fireId,
-    });
+    const from = before?.state ?? null;
+    this.#transitions.push({ rule: rule.name, labels, from, to, atMs, decided, why, fireId });
+  }
+
+  #set(key: string, instance: Instance): void {
+    if (this.#instances === this.#before.instances) this.#instances = { ...this.#instances };
+    this.#instances[key] = instance;
   }
 
   /** The newest point that speaks for the new state, or the bucket that lacks one. */
-  #decided(rule: EvaluationRule, instance: Instance, to: RuleCondition, bucketMs: number): Datapoint {
-    const range = rule.static.persistenceSettings.datapointsInEvaluationWindow + 2;
-    const { values } = instance;
-    for (let back = 1; to !== "noData" && back <= Math.min(range, values.length); back++) {
-      const value = values.at(-back)!;
+  #decided(rule: EvaluationRule, { values }: WindowSeries, to: RuleCondition, place: number): Datapoint {
+    const { buckets } = this.#window;
+    const oldest = place - rule.static.persistenceSettings.datapointsInEvaluationWindow - 1;
+    for (let at = place; to !== "noData" && at >= Math.max(0, oldest); at--) {
+      const value = values[at]!;
       if (value === null || breaches(value, rule.static) !== (to === "firing")) continue;
-      return { bucketMs: this.#buckets.at(-back)!, value };
+      return { bucketMs: buckets[at]!, value };
     }
-    return { bucketMs, value: null };
+    return { bucketMs: buckets[place]!, value: null };
   }
 
   #close(fire: ClosedFire["fire"], resolvedAtMs: number, reason: ResolveReason): void {

@@ -1,30 +1,28 @@
 /** What is remembered of an alert from one evaluation to the next. Plain data: it is stored as it is. */
-import { type Alert, type EvaluationRule, ruleDefinition, seriesDefinition, windowBuckets } from "./alert.ts";
+import { type Alert, type EvaluationRule, ruleDefinition, seriesDefinition } from "./alert.ts";
 
 export type RuleCondition = "ok" | "firing" | "noData";
 
+/** It is stored when it changes: an alert to which nothing happens writes nothing. */
 export interface AlertState {
+  version: typeof alertStateVersion;
   /** Of query and bucket size. */
   definition: string;
   /** By the name of the rule. */
   rules: Record<string, { definition: string; adoptedMs: number }>;
-  /** End of the newest bucket that was judged or passed over; null before the first. */
+  /** The window that it follows: the alert is where that is. Null until it has come there. */
+  window: string | null;
+  /** End of the newest bucket that was judged or passed over, of one that follows a window when it last changed; null before the first. */
   throughMs: number | null;
-  /** How many buckets were read when the window was last filled. */
-  windowBuckets: number;
-  /** Starts of the newest buckets that were observed, ascending. */
-  buckets: number[];
   /** By the key of their labels. */
   instances: Record<string, Instance>;
 }
 
+export const alertStateVersion = 2;
+
 /** One label set of the query's answer. */
 export interface Instance {
   labels: Record<string, string>;
-  /** Values of the alert's `buckets`, as they were when they were judged; null where there was none. */
-  values: (number | null)[];
-  /** End of the newest bucket that had a value, or of the one in which the instance came. */
-  lastDataMs: number;
   /** By the name of the rule; absent until the rule has been judged once. */
   rules: Record<string, RuleState>;
 }
@@ -47,13 +45,13 @@ export interface OpenFire {
 
 export function freshState(alert: Alert, nowMs: number): AlertState {
   return {
+    version: alertStateVersion,
     definition: seriesDefinition(alert),
     rules: Object.fromEntries(
       alert.timeseries.evaluationRules.map((rule) => [rule.name, adoptedRule(rule, nowMs)]),
     ),
+    window: null,
     throughMs: null,
-    windowBuckets: windowBuckets(alert),
-    buckets: [],
     instances: {},
   };
 }
@@ -85,3 +83,20 @@ export function hasUntold(state: AlertState): boolean {
     Object.values(rules).some(({ fire }) => fire !== null && !fire.told),
   );
 }
+
+/** A state as it was stored: one of version 1, which held a window of its own, is taken up where it was. Throws an Error for a later one. */
+export function storedState(alertId: string, value: StoredState): AlertState {
+  const { version = 1 } = value;
+  if (version === alertStateVersion) return value as AlertState;
+  if (version > alertStateVersion) {
+    const known = `${alertStateVersion}, the newest that this svc knows`;
+    throw new Error(`the state of alert ${JSON.stringify(alertId)} has version ${version}, not ${known}`);
+  }
+  const { definition, rules, throughMs } = value;
+  const instances = Object.fromEntries(
+    Object.entries(value.instances).map(([key, one]) => [key, { labels: one.labels, rules: one.rules }]),
+  );
+  return { version: alertStateVersion, definition, rules, window: null, throughMs, instances };
+}
+
+type StoredState = Omit<AlertState, "version" | "window"> & { version?: number };

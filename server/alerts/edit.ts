@@ -51,5 +51,5 @@ export function closeAll(state: AlertState, nowMs: number, reason: ResolveReason
 /** Evaluation begins at another time: the clock went back. States and open fires stay. */
 export function rewound(state: AlertState, nowMs: number): AlertState {
   const rules = Object.entries(state.rules).map(([name, rule]) => [name, { ...rule, adoptedMs: nowMs }]);
-  return { ...state, rules: Object.fromEntries(rules), throughMs: null, buckets: [] };
+  return { ...state, rules: Object.fromEntries(rules), window: null, throughMs: null };
 }

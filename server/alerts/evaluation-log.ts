@@ -1,16 +1,18 @@
 /** The last evaluations of an alert, kept in memory to be explained. */
-import type { Reading } from "./advance.ts";
-import type { Alert, EvaluationRule } from "./alert.ts";
+import { type Alert, windowBuckets } from "./alert.ts";
 import type { AlertState, RuleCondition } from "./alert-state.ts";
 import { evaluationInstancesMax, evaluationsKept } from "./limits.ts";
 import { verdictOf } from "./verdict.ts";
+import type { Window } from "./window.ts";
 
-interface Kept {
+interface Entry {
+  number: number;
   atMs: number;
   queryMs: number;
+  /** Buckets that were new: from the start of the first to the end of the last; null where the query failed. */
   range: { fromMs: number; toMs: number } | null;
   error: string | null;
-  state: AlertState | undefined;
+  window: Window | undefined;
 }
 
 export interface Evaluation {
@@ -30,39 +32,72 @@ export interface Evaluation {
   more: number;
 }
 
-export class EvaluationLog {
-  #kept: Kept[] = [];
+/** What the evaluations of a query saw, the newest first: the same for all alerts that ask it. */
+export class QueryLog {
+  readonly entries: Entry[] = [];
+  /** Of the next. */
+  number = 0;
 
-  evaluated(atMs: number, queryMs: number, { fromMs, toMs }: Reading, state: AlertState): void {
-    this.#keep({ atMs, queryMs, range: { fromMs, toMs }, error: null, state });
+  add(entry: Omit<Entry, "number">): void {
+    this.entries.unshift({ number: this.number++, ...entry });
+    this.entries.length = Math.min(this.entries.length, evaluationsKept);
+  }
+}
+
+/** What one alert made of them. */
+export class EvaluationLog {
+  #query: QueryLog | undefined;
+  /** From which entry on the alert had which state, the newest first. */
+  #states: { from: number; state: AlertState }[] = [];
+  /** Of queries that it asked before, the newest first. */
+  #past: { entry: Entry; state: AlertState }[] = [];
+
+  /** The alert asks another query from now on. */
+  follow(query: QueryLog | undefined, state: AlertState): void {
+    this.#past = this.#all();
+    this.#query = query;
+    this.#states = query === undefined ? [] : [{ from: query.number, state }];
   }
 
-  failed(atMs: number, queryMs: number, error: string, state: AlertState): void {
-    this.#keep({ atMs, queryMs, range: null, error, state });
+  /** The next entry finds the alert so. */
+  changed(state: AlertState): void {
+    const { number, entries } = this.#query!;
+    const oldest = entries.at(-1)?.number ?? number;
+    this.#states.unshift({ from: number, state });
+    const needed = this.#states.findIndex(({ from }) => from <= oldest);
+    if (needed >= 0) this.#states.length = needed + 1;
   }
 
   /** The newest first, explained by the rules as they are now. */
   list(alert: Alert): Evaluation[] {
-    return this.#kept.map((kept) => explained(kept, alert.timeseries.evaluationRules));
+    return this.#all().map(({ entry, state }) => explained(alert, entry, state));
   }
 
-  #keep(kept: Kept): void {
-    this.#kept.unshift(kept);
-    this.#kept.length = Math.min(this.#kept.length, evaluationsKept);
+  #all(): { entry: Entry; state: AlertState }[] {
+    const own = (this.#query?.entries ?? []).flatMap((entry) => {
+      const known = this.#states.find(({ from }) => from <= entry.number);
+      return known === undefined ? [] : [{ entry, state: known.state }];
+    });
+    return [...own, ...this.#past].slice(0, evaluationsKept);
   }
 }
 
-function explained(kept: Kept, rules: readonly EvaluationRule[]): Evaluation {
-  const { atMs, queryMs, range, error, state } = kept;
-  const all = Object.values(state?.instances ?? {});
-  const instances = all.slice(0, evaluationInstancesMax).map(({ labels, values, rules: states }) => ({
-    labels,
-    points: values.map((value, i): [number, number | null] => [state!.buckets[i]!, value]),
-    rules: rules.map((rule) => {
-      const { state: verdict, why } = verdictOf(values, rule.static);
-      return { rule: rule.name, state: states[rule.name]?.state ?? "noData", verdict, why };
-    }),
-  }));
+function explained(alert: Alert, entry: Entry, state: AlertState): Evaluation {
+  const { atMs, queryMs, range, error, window } = entry;
+  const seen = window === undefined ? [] : Object.entries(state.instances);
+  const rules = alert.timeseries.evaluationRules;
+  const buckets = window?.buckets.slice(-windowBuckets(alert)) ?? [];
+  const instances = seen.slice(0, evaluationInstancesMax).map(([key, { labels, rules: states }]) => {
+    const values = window?.series[key]?.values.slice(-buckets.length) ?? buckets.map(() => null);
+    return {
+      labels,
+      points: values.map((value, i): [number, number | null] => [buckets[i]!, value]),
+      rules: rules.map((rule) => {
+        const { state: verdict, why } = verdictOf(values, rule.static);
+        return { rule: rule.name, state: states[rule.name]?.state ?? "noData", verdict, why };
+      }),
+    };
+  });
   const { fromMs, toMs } = range ?? { fromMs: null, toMs: null };
-  return { atMs, queryMs, fromMs, toMs, error, instances, more: all.length - instances.length };
+  return { atMs, queryMs, fromMs, toMs, error, instances, more: seen.length - instances.length };
 }

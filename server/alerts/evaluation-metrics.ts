@@ -9,6 +9,7 @@ export class EvaluationMetrics {
   readonly lateBuckets: Counter;
   readonly queries: Counter;
   readonly querySeconds: Histogram;
+  readonly evaluationSeconds: Histogram;
   readonly transitions: Counter;
 
   constructor(metrics: Metrics) {
@@ -21,6 +22,11 @@ export class EvaluationMetrics {
     );
     this.queries = count("queries", "Queries of evaluations: one serves all alerts that ask the same.");
     this.transitions = count("transitions", "Changes of state, by the new state.");
+    this.evaluationSeconds = metrics.histogram(
+      "svc_alert_evaluation_seconds",
+      "Duration of evaluations, each of all alerts that ask the same, until what follows is stored.",
+      secondsBounds,
+    );
     this.querySeconds = metrics.histogram(
       "svc_alert_query_seconds",
       "Duration of evaluations' queries.",

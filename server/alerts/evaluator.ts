@@ -1,23 +1,20 @@
 /** Evaluates alerts at their times: what is due is read, judged, stored and told. */
-import type { State } from "../../engine/index.ts";
-import type { AlertMessage } from "../alert-event.ts";
+import type { StateChange } from "../../engine/index.ts";
 import type { Metrics } from "../metrics.ts";
-import { Turnstile } from "../turnstile.ts";
-import { advance, type Reading, type ReadSeries, type Transition } from "./advance.ts";
-import { type Alert, queryOf } from "./alert.ts";
+import type { ReadSeries, Transition } from "./advance.ts";
+import type { Alert } from "./alert.ts";
 import { type AlertState, type RuleCondition, worstState } from "./alert-state.ts";
 import { Downtime } from "./downtime.ts";
-import { adopt, closeAll, rewound } from "./edit.ts";
-import type { Evaluation } from "./evaluation-log.ts";
+import { adopt, closeAll } from "./edit.ts";
+import { Evaluation } from "./evaluation.ts";
+import type { Evaluation as ExplainedEvaluation } from "./evaluation-log.ts";
 import { EvaluationMetrics } from "./evaluation-metrics.ts";
 import type { Fire } from "./fire.ts";
-import { gridOf, headMs } from "./grid.ts";
-import { type Group, groupKey, nextDue, readRange, within } from "./group.ts";
-import { lateBuckets, missedBuckets } from "./lateness.ts";
-import { advancesInFlightMax, evaluationTimeoutMs } from "./limits.ts";
+import { Group, windowId } from "./group.ts";
 import { AlertRecords } from "./records.ts";
-import { type BucketRange, Subject } from "./subject.ts";
-import { tell } from "./telling.ts";
+import { Steps, type StepsOptions } from "./steps.ts";
+import { Subject } from "./subject.ts";
+import type { Window } from "./window.ts";
 
 export interface AskedSeries {
   query: string;
@@ -37,52 +34,40 @@ export interface QueryShape {
   selector: string;
 }
 
-/** Where messages go: they are stored together with the state that gave rise to them. */
-interface Outbox {
-  prepare(messages: readonly AlertMessage[]): {
-    changes: Parameters<State["write"]>[0];
-    /** The changes are on disk. */
-    stored(): void;
-  };
-}
-
-export interface EvaluatorOptions {
-  state: State;
-  now: () => number;
+export interface EvaluatorOptions extends StepsOptions {
   query: (asked: AskedSeries, signal: AbortSignal) => Promise<readonly ReadSeries[]>;
   shapeOf: (query: string) => QueryShape;
-  outbox: Outbox;
-  /** The id of the silence that covers a fire now. */
-  silencedBy: (fire: Pick<Fire, "alertId" | "rule" | "labels">, nowMs: number) => string | undefined;
-  /** How long rows may take to arrive. */
-  delayMs: number;
   metrics: Metrics;
   log: (level: "warn" | "error", message: string) => void;
-}
-
-interface Answer {
-  series: readonly ReadSeries[];
-  queryMs: number;
 }
 
 export class Evaluator {
   readonly #options: EvaluatorOptions;
   readonly #records: AlertRecords;
+  readonly #steps: Steps;
   readonly #downtime: Downtime;
-  readonly #metrics: EvaluationMetrics;
+  readonly #evaluation: Evaluation;
   readonly #subjects = new Map<string, Subject>();
+  /** By the id of their windows. */
   readonly #groups = new Map<string, Group>();
-  readonly #turnstile = new Turnstile(advancesInFlightMax);
   /** States of alerts that were not named since the start: what is left of them at `begin` was deleted. */
   readonly #orphans: Map<string, AlertState>;
   #timer: NodeJS.Timeout | undefined;
   readonly #running = new Set<Promise<void>>();
 
+  /** Throws an Error where a later version of svc has stored states of alerts. */
   constructor(options: EvaluatorOptions) {
     this.#options = options;
     this.#records = new AlertRecords(options.state);
+    this.#steps = new Steps(options, this.#records);
     this.#downtime = new Downtime(options.state, options.now());
-    this.#metrics = new EvaluationMetrics(options.metrics);
+    this.#evaluation = new Evaluation({
+      options,
+      records: this.#records,
+      steps: this.#steps,
+      downtime: this.#downtime,
+      metrics: new EvaluationMetrics(options.metrics),
+    });
     this.#orphans = new Map(this.#records.states());
     this.#readMetrics(options.metrics);
   }
@@ -90,15 +75,14 @@ export class Evaluator {
   /** Takes up an alert, or its new form. Resolves when what follows from the change is stored. */
   async upsert(alert: Alert): Promise<void> {
     const { id } = alert.metadata;
-    const nowMs = this.#options.now();
     const known = this.#subjects.get(id);
     if (known !== undefined) {
-      await known.inTurn(() => this.#adopt(known, alert, known.state));
+      await known.inTurn(() => this.#inGroupTurn(known, () => this.#adopt(known, alert, known.state)));
       return;
     }
     const before = this.#orphans.get(id);
     this.#orphans.delete(id);
-    const { state } = adopt(alert, undefined, nowMs);
+    const { state } = adopt(alert, undefined, this.#options.now());
     const subject = new Subject(alert, before ?? state);
     this.#subjects.set(id, subject);
     await subject.inTurn(() => this.#adopt(subject, alert, before));
@@ -109,14 +93,21 @@ export class Evaluator {
     const subject = this.#subjects.get(id);
     if (subject === undefined) return;
     this.#subjects.delete(id);
-    this.#leaveGroup(subject);
-    await subject.inTurn(() => this.#delete(id, subject.state));
+    await subject.inTurn(() =>
+      this.#inGroupTurn(subject, async () => {
+        await this.#delete(id, subject.state, this.#windowLeftBy(subject));
+        this.#leaveGroup(subject);
+      }),
+    );
   }
 
   /** All alerts were named: those that are remembered and were not have been deleted meanwhile. */
   async begin(): Promise<void> {
-    for (const [id, state] of this.#orphans) await this.#delete(id, state);
+    for (const [id, state] of this.#orphans) await this.#delete(id, state, []);
     this.#orphans.clear();
+    const left = this.#records.windowIds().filter((id) => !this.#groups.has(id));
+    if (left.length === 0) return;
+    await this.#options.state.write(left.map((id) => this.#records.windowChange(id, undefined)));
   }
 
   /** Evaluates at the clock's pace until `close`. */
@@ -132,10 +123,14 @@ export class Evaluator {
     tick();
   }
 
+  /** Gives up the queries that run; what was judged is stored. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
+    this.#evaluation.close();
     await Promise.all(this.#running);
-    await Promise.all([...this.#subjects.values()].map((subject) => subject.inTurn(async () => undefined)));
+    await Promise.all(
+      Array.from(this.#subjects.values(), (subject) => subject.inTurn(async () => undefined)),
+    );
     await this.#downtime.end(this.#options.now());
   }
 
@@ -144,20 +139,25 @@ export class Evaluator {
     const nowMs = this.#options.now();
     await this.#sayAlive(nowMs);
     const due = [...this.#groups.values()].filter((group) => group.dueMs <= nowMs && !group.isRunning);
-    await Promise.all(due.map((group) => this.#evaluateGroup(group, nowMs)));
+    await Promise.all(due.map((group) => this.#evaluation.evaluate(group, nowMs)));
   }
 
   /** The time of the next evaluation; infinite without alerts. */
   nextDueMs(): number {
-    return Math.min(...Array.from(this.#groups.values(), (group) => group.dueMs));
+    let dueMs = Number.POSITIVE_INFINITY;
+    for (const group of this.#groups.values()) dueMs = Math.min(dueMs, group.dueMs);
+    return dueMs;
   }
 
   stateOf(id: string): { state: RuleCondition; error: string | null; details: AlertState } | undefined {
     const subject = this.#subjects.get(id);
-    return subject && { state: worstState(subject.state), error: subject.error, details: subject.state };
+    if (subject === undefined) return undefined;
+    const { state, group } = subject;
+    const details = { ...state, throughMs: subject.throughMs() };
+    return { state: worstState(state), error: group?.error ?? null, details };
   }
 
-  evaluations(id: string): Evaluation[] {
+  evaluations(id: string): ExplainedEvaluation[] {
     const subject = this.#subjects.get(id);
     return subject === undefined ? [] : subject.log.list(subject.alert);
   }
@@ -179,192 +179,74 @@ export class Evaluator {
     }
   }
 
+  /** The alert's state stays as it is meanwhile. */
+  #inGroupTurn<T>({ group }: Subject, act: () => Promise<T>): Promise<T> {
+    return group === undefined ? act() : group.inTurn(act);
+  }
+
   async #adopt(subject: Subject, alert: Alert, before: AlertState | undefined): Promise<void> {
     const nowMs = this.#options.now();
-    const edit = adopt(alert, before, nowMs);
-    if (edit.state !== before) {
-      await this.#store(alert.metadata.id, subject.alert, { ...edit, opened: [], transitions: [] }, false);
+    const { state: edited, closed } = adopt(alert, before, nowMs);
+    const { state, window } = this.#moved(edited, windowId(alert));
+    const changes = subject.group?.id === windowId(alert) ? [] : this.#windowLeftBy(subject);
+    if (window !== undefined) changes.push(this.#records.windowChange(windowId(alert), window));
+    let stored = state;
+    if (state !== before || changes.length > 0) {
+      const step = { alertId: alert.metadata.id, alert: subject.alert, state, closed };
+      const [told] = await this.#steps.store([{ ...step, opened: [], transitions: [] }], false, changes);
+      stored = told ?? state;
     }
-    this.#leaveGroup(subject);
-    subject.alert = alert;
-    subject.state = edit.state;
+    if (subject.group?.id !== windowId(alert)) this.#leaveGroup(subject);
+    subject.adopt(alert, stored);
     if (this.#subjects.get(alert.metadata.id) === subject) this.#joinGroup(subject, nowMs);
   }
 
-  async #delete(id: string, state: AlertState): Promise<void> {
+  /** Under other rights the alert follows another window: one like the one before, unless there is one already. */
+  #moved(state: AlertState, toId: string): { state: AlertState; window?: Window } {
+    if (state.window === null || state.window === toId) return { state };
+    const window = this.#records.window(state.window);
+    const isTaken = this.#groups.has(toId) || this.#records.window(toId) !== undefined;
+    if (window === undefined || isTaken) {
+      return { state: { ...state, window: null, throughMs: window?.throughMs ?? null } };
+    }
+    return { state: { ...state, window: toId, throughMs: window.throughMs }, window };
+  }
+
+  async #delete(id: string, state: AlertState, changes: StateChange[]): Promise<void> {
     const closed = closeAll(state, this.#options.now(), "deleted");
-    await this.#store(id, undefined, { state: undefined, closed, opened: [], transitions: [] }, false);
+    const step = { alertId: id, alert: undefined, state: undefined, closed, opened: [], transitions: [] };
+    await this.#steps.store([step], false, changes);
   }
 
   #joinGroup(subject: Subject, nowMs: number): void {
-    const { query, bucketSeconds } = queryOf(subject.alert);
-    const { readsAs = "" } = subject.alert;
-    const key = groupKey(subject);
-    let group = this.#groups.get(key);
+    const id = windowId(subject.alert);
+    let group = this.#groups.get(id);
     if (group === undefined) {
-      const shape = this.#shapeOf(subject, query);
-      if (shape === undefined) return;
-      const grid = gridOf(bucketSeconds, this.#options.delayMs, shape.selector);
-      const { unlabelled } = shape;
-      group = {
-        ...{ query, bucketSeconds, readsAs, grid, unlabelled },
-        subjects: new Set(),
-        dueMs: nowMs,
-        isRunning: false,
-      };
-      this.#groups.set(key, group);
+      group = new Group(subject.alert, this.#records.window(id), nowMs);
+      this.#groups.set(id, group);
+    }
+    group.dueMs = Math.min(group.dueMs, nowMs);
+    if (subject.group === group) {
+      subject.log.changed(subject.state);
+      return;
     }
     group.subjects.add(subject);
-    group.dueMs = Math.min(group.dueMs, nowMs);
+    subject.group = group;
+    subject.log.follow(group.log, subject.state);
   }
 
-  #shapeOf(subject: Subject, query: string): QueryShape | undefined {
-    try {
-      return this.#options.shapeOf(query);
-    } catch (error) {
-      subject.error = (error as Error).message;
-      return undefined;
-    }
+  /** With the last of its alerts a window goes. */
+  #windowLeftBy({ group }: Subject): StateChange[] {
+    return group?.subjects.size === 1 ? [this.#records.windowChange(group.id, undefined)] : [];
   }
 
   #leaveGroup(subject: Subject): void {
-    const key = groupKey(subject);
-    const group = this.#groups.get(key);
-    group?.subjects.delete(subject);
-    if (group?.subjects.size === 0) this.#groups.delete(key);
-  }
-
-  async #evaluateGroup(group: Group, nowMs: number): Promise<void> {
-    group.isRunning = true;
-    try {
-      const head = headMs(group.grid, nowMs);
-      const ranges = new Map<string, { range: BucketRange; subjects: Subject[] }>();
-      for (const subject of group.subjects) {
-        if (subject.isAhead(head)) subject.state = rewound(subject.state, nowMs);
-        const range = subject.nextRange(head);
-        if (range === undefined) continue;
-        const key = `${range.fromMs} ${range.toMs}`;
-        const same = ranges.get(key);
-        if (same === undefined) ranges.set(key, { range, subjects: [subject] });
-        else same.subjects.push(subject);
-      }
-      await Promise.all(
-        Array.from(ranges.values(), ({ range, subjects }) =>
-          this.#evaluateRange(group, range, subjects, head, nowMs),
-        ),
-      );
-      group.dueMs = nextDue(group, head, nowMs);
-    } finally {
-      group.isRunning = false;
-    }
-  }
-
-  async #evaluateRange(
-    group: Group,
-    range: BucketRange,
-    subjects: readonly Subject[],
-    head: number,
-    nowMs: number,
-  ): Promise<void> {
-    const { bucketMs } = group.grid;
-    const { fromMs, toMs } = range;
-    const isLost = (startMs: number) => this.#downtime.overlaps(startMs, startMs + bucketMs);
-    const begunMs = performance.now();
-    try {
-      const { series, queryMs } = await this.#read(group, readRange(group, range, isLost, subjects));
-      const reading: Reading = { fromMs, toMs, series, unlabelled: group.unlabelled, isLost };
-      const turns = subjects.map((subject) =>
-        this.#turnstile.pass(() =>
-          subject.inTurn(() => this.#advance(subject, reading, queryMs, toMs >= head, nowMs)),
-        ),
-      );
-      await Promise.all(turns);
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      for (const subject of subjects) this.#failed(subject, message, performance.now() - begunMs, nowMs);
-    }
-  }
-
-  async #read({ query, bucketSeconds, readsAs }: Group, { fromMs, toMs }: BucketRange): Promise<Answer> {
-    if (fromMs >= toMs) return { series: [], queryMs: 0 };
-    const begunMs = performance.now();
-    this.#metrics.queries.add();
-    const asked = { query, startMs: fromMs, endMs: toMs - 1, bucketSeconds, readsAs };
-    const series = await within(evaluationTimeoutMs, (signal) => this.#options.query(asked, signal));
-    const queryMs = performance.now() - begunMs;
-    this.#metrics.querySeconds.observe(queryMs / 1000);
-    return { series, queryMs };
-  }
-
-  async #advance(
-    subject: Subject,
-    reading: Reading,
-    queryMs: number,
-    isHead: boolean,
-    nowMs: number,
-  ): Promise<void> {
-    const before = subject.state;
-    const isStale =
-      this.#subjects.get(subject.alert.metadata.id) !== subject || !this.#fits(subject, reading);
-    if (isStale) return;
-    try {
-      this.#metrics.missed.add(missedBuckets(subject, reading));
-      this.#metrics.lateBuckets.add(lateBuckets(subject, reading));
-      const result = advance(subject.alert, before, reading);
-      await this.#store(subject.alert.metadata.id, subject.alert, result, isHead);
-      subject.state = result.state;
-      subject.error = null;
-      subject.log.evaluated(nowMs, queryMs, reading, result.state);
-      this.#metrics.evaluations.add(1, { outcome: "judged" });
-      for (const { to } of result.transitions) this.#metrics.transitions.add(1, { to });
-    } catch (error) {
-      this.#failed(subject, (error as Error).message, queryMs, nowMs);
-    }
-  }
-
-  /** An edit that came while the query ran may have made its answer useless. */
-  #fits(subject: Subject, { fromMs, toMs }: Reading): boolean {
-    const group = this.#groups.get(groupKey(subject));
-    const range = group?.subjects.has(subject) === true ? subject.nextRange(toMs) : undefined;
-    return range !== undefined && range.fromMs === fromMs && range.toMs === toMs;
-  }
-
-  /** All that follows from one step, in one commit. */
-  async #store(
-    id: string,
-    alert: Alert | undefined,
-    step: Pick<ReturnType<typeof advance>, "opened" | "closed" | "transitions"> & {
-      state: AlertState | undefined;
-    },
-    isHead: boolean,
-  ): Promise<void> {
-    const { delayMs, outbox, silencedBy, state } = this.#options;
-    const nowMs = this.#options.now();
-    const { fires, messages, noticed } = tell(alert, step.state, step, {
-      nowMs,
-      delayMs,
-      isHead,
-      knownFire: (fireId) => this.#records.fire(fireId),
-      silencedBy: (fire) => silencedBy(fire, nowMs),
-    });
-    const prepared = outbox.prepare(messages);
-    const investigated = alert?.investigateOnFire === true ? noticed : [];
-    await state.write([
-      ...this.#records.stateChanges(id, step.state, step.transitions),
-      ...this.#records.fireChanges(fires),
-      ...this.#records.investigationChanges(investigated, nowMs),
-      ...prepared.changes,
-    ]);
-    prepared.stored();
-  }
-
-  #failed(subject: Subject, message: string, queryMs: number, nowMs: number): void {
-    if (subject.error !== message) {
-      this.#options.log("warn", `alert ${JSON.stringify(subject.alert.metadata.name)}: ${message}`);
-    }
-    subject.error = message;
-    subject.log.failed(nowMs, queryMs, message, subject.state);
-    this.#metrics.evaluations.add(1, { outcome: "failed" });
+    const { group } = subject;
+    if (group === undefined) return;
+    subject.log.follow(undefined, subject.state);
+    group.subjects.delete(subject);
+    subject.group = undefined;
+    if (group.subjects.size === 0) this.#groups.delete(group.id);
   }
 
   #readMetrics(metrics: Metrics): void {
@@ -381,7 +263,7 @@ export class Evaluator {
       sum(({ state }) => Object.keys(state.instances).length),
     );
     gauge("svc_alert_errors", "Alerts whose last evaluation failed.", () =>
-      sum(({ error }) => (error === null ? 0 : 1)),
+      sum(({ group }) => (group === undefined || group.error === null ? 0 : 1)),
     );
     gauge("svc_alert_lag_seconds", "How long the evaluation that waits the longest is overdue.", () => {
       return this.#groups.size === 0 ? 0 : Math.max(0, this.#options.now() - this.nextDueMs()) / 1000;

@@ -1,66 +1,156 @@
-/** Alerts that ask the same: one query answers them all. */
-import { queryOf } from "./alert.ts";
-import { bucketDueMs, type Grid, gridDueMs } from "./grid.ts";
-import type { BucketRange, Subject } from "./subject.ts";
+/** Alerts that ask the same: one query answers them all, and they look at one window. */
+import { createHash } from "node:crypto";
+import { type Alert, queryOf, windowBuckets } from "./alert.ts";
+import { rewound } from "./edit.ts";
+import { QueryLog } from "./evaluation-log.ts";
+import type { QueryShape } from "./evaluator.ts";
+import { bucketDueMs, type Grid, gridDueMs, gridOf } from "./grid.ts";
+import { catchUpMsMax, clockBackMsMax, readBucketsMax } from "./limits.ts";
+import type { Subject } from "./subject.ts";
+import type { Window } from "./window.ts";
 
-/** Alerts whose query, bucket size and rights are the same. */
-export interface Group {
-  query: string;
-  bucketSeconds: number;
-  readsAs: string;
-  grid: Grid;
-  unlabelled: boolean;
-  subjects: Set<Subject>;
+/** Whole buckets: start of the first, end of the last. */
+export interface BucketRange {
+  fromMs: number;
+  toMs: number;
+}
+
+/** Alerts whose query, bucket size and rights are the same. What they remember changes only in turns of the group. */
+export class Group {
+  /** Of its window. */
+  readonly id: string;
+  readonly query: string;
+  readonly bucketMs: number;
+  readonly readsAs: string;
+  readonly subjects = new Set<Subject>();
+  readonly log = new QueryLog();
+  window: Window | undefined;
+  /** Why the last evaluation failed. */
+  error: string | null = null;
   dueMs: number;
-  isRunning: boolean;
+  isRunning = false;
+  /** Of its query; undefined until it is evaluated for the first time, since a start has no time to plan all. */
+  shape: { grid: Grid; unlabelled: boolean } | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(alert: Alert, window: Window | undefined, nowMs: number) {
+    const { query, bucketSeconds } = queryOf(alert);
+    this.id = windowId(alert);
+    this.query = query;
+    this.bucketMs = bucketSeconds * 1000;
+    this.readsAs = alert.readsAs ?? "";
+    this.window = window;
+    this.dueMs = nowMs;
+  }
+
+  /** Waits for the turns before. */
+  inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(act);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Throws an Error for people where the query is none. */
+  prepare(shapeOf: (query: string) => QueryShape, delayMs: number): Grid {
+    if (this.shape === undefined) {
+      const { selector, unlabelled } = shapeOf(this.query);
+      this.shape = { grid: gridOf(this.bucketMs / 1000, delayMs, selector), unlabelled };
+    }
+    return this.shape.grid;
+  }
+
+  /** Begins anew where the clock has gone back so far that waiting for it makes no sense. */
+  rewind(headMs: number, nowMs: number): void {
+    if (this.window === undefined || this.window.throughMs - headMs <= clockBackMsMax + this.bucketMs) return;
+    this.window = undefined;
+    for (const subject of this.subjects) {
+      subject.state = rewound(subject.state, nowMs);
+      subject.isUnsaved = true;
+    }
+  }
+
+  /** The buckets to read now; empty where only what is known already is to be judged or told; undefined where nothing is to be done. */
+  nextRange(headMs: number): BucketRange | undefined {
+    const { bucketMs, window } = this;
+    const windowMs = this.#windowBuckets() * bucketMs;
+    if (window === undefined) {
+      const judgedMs = Math.max(headMs - catchUpMsMax, this.#oldestPosition(headMs - bucketMs));
+      const startMs = floorTo(judgedMs, bucketMs);
+      const toMs = Math.min(headMs, startMs + readBucketsMax * bucketMs);
+      return { fromMs: Math.max(0, startMs + bucketMs - windowMs), toMs };
+    }
+    const { throughMs, filledBuckets } = window;
+    if (windowMs > filledBuckets * bucketMs) {
+      const toMs = Math.max(throughMs, Math.min(headMs, throughMs + readBucketsMax * bucketMs));
+      return { fromMs: Math.max(0, throughMs - windowMs), toMs };
+    }
+    if (headMs > throughMs) {
+      const oldestMs = Math.ceil((headMs - catchUpMsMax) / bucketMs) * bucketMs;
+      const fromMs = Math.min(Math.max(throughMs, oldestMs), headMs - bucketMs);
+      return { fromMs, toMs: Math.min(headMs, fromMs + readBucketsMax * bucketMs) };
+    }
+    const isSettled = ![...this.subjects].some((each) => each.isUnsettled() || this.isBehind(each));
+    return isSettled ? undefined : { fromMs: throughMs, toMs: throughMs };
+  }
+
+  /** It has yet to judge what the window holds already. */
+  isBehind(subject: Subject): boolean {
+    const throughMs = subject.throughMs();
+    return this.window !== undefined && (throughMs === null || throughMs < this.window.throughMs);
+  }
+
+  /** Start of the first bucket that an alert judges: of one that is new, the newest. */
+  judgedFromMs(subject: Subject, headMs: number): number {
+    return subject.throughMs() ?? headMs - this.bucketMs;
+  }
+
+  /** When to look again after an evaluation. */
+  nextDueMs(headMs: number, nowMs: number): number {
+    const { shape, window } = this;
+    if (shape === undefined) return Number.POSITIVE_INFINITY;
+    const { grid } = shape;
+    if (this.error !== null) return gridDueMs(grid, nowMs);
+    if (window === undefined || window.throughMs < headMs) return nowMs;
+    let dueMs = bucketDueMs(grid, window.throughMs);
+    for (const subject of this.subjects) {
+      if (this.isBehind(subject)) return nowMs;
+      if (subject.isUnsettled()) dueMs = Math.min(dueMs, gridDueMs(grid, nowMs));
+    }
+    return dueMs;
+  }
+
+  /** What is read for a range: not what is lost at its beginning; now and then the window too, to see which rows came late. */
+  readRange({ fromMs, toMs }: BucketRange, isLost: (startMs: number) => boolean): BucketRange {
+    const { bucketMs, window } = this;
+    let startMs = fromMs;
+    while (startMs < toMs && isLost(startMs)) startMs += bucketMs;
+    if (window?.throughMs !== fromMs || startMs !== fromMs || startMs === toMs) {
+      return { fromMs: startMs, toMs };
+    }
+    const isLookedBack = (fromMs / bucketMs + this.query.length) % window.filledBuckets === 0;
+    return { fromMs: isLookedBack ? Math.max(0, fromMs - window.filledBuckets * bucketMs) : fromMs, toMs };
+  }
+
+  #windowBuckets(): number {
+    let most = 0;
+    for (const { alert } of this.subjects) most = Math.max(most, windowBuckets(alert));
+    return most;
+  }
+
+  #oldestPosition(newestMs: number): number {
+    let oldestMs = newestMs;
+    for (const subject of this.subjects) oldestMs = Math.min(oldestMs, subject.throughMs() ?? newestMs);
+    return oldestMs;
+  }
 }
 
-export function groupKey({ alert }: Subject): string {
+/** The same for alerts that ask the same with the same rights. */
+export function windowId(alert: Alert): string {
   const { query, bucketSeconds } = queryOf(alert);
-  return JSON.stringify([bucketSeconds, query, alert.readsAs]);
+  const asked = JSON.stringify([bucketSeconds, query, alert.readsAs ?? ""]);
+  return createHash("sha256").update(asked).digest("base64url").slice(0, 22);
 }
 
-export function nextDue(group: Group, head: number, nowMs: number): number {
-  let dueMs = Number.POSITIVE_INFINITY;
-  for (const subject of group.subjects) {
-    const { throughMs } = subject.state;
-    const next = gridDueMs(group.grid, nowMs);
-    if (subject.error !== null) dueMs = Math.min(dueMs, next);
-    else if (throughMs === null || throughMs < head) dueMs = nowMs;
-    else if (subject.isUnsettled()) dueMs = Math.min(dueMs, next);
-    else dueMs = Math.min(dueMs, bucketDueMs(group.grid, throughMs));
-  }
-  return dueMs;
-}
-
-/** Gives up what takes longer, and whoever does not listen to that is left alone. */
-export async function within<T>(ms: number, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      controller.abort();
-      reject(new Error(`the query took longer than ${ms / 1000} s`));
-    }, ms);
-  });
-  try {
-    return await Promise.race([act(controller.signal), late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** What is read for a range: not what is lost at its beginning; now and then the window too, to see which rows came late. */
-export function readRange(
-  { grid: { bucketMs }, query }: Group,
-  { fromMs, toMs }: BucketRange,
-  isLost: (startMs: number) => boolean,
-  subjects: readonly Subject[],
-): BucketRange {
-  let startMs = fromMs;
-  while (startMs < toMs && isLost(startMs)) startMs += bucketMs;
-  const { windowBuckets, throughMs } = subjects[0]!.state;
-  if (throughMs !== fromMs || startMs !== fromMs || startMs === toMs) return { fromMs: startMs, toMs };
-  const isLookedBack = (fromMs / bucketMs + query.length) % windowBuckets === 0;
-  return { fromMs: isLookedBack ? Math.max(0, fromMs - windowBuckets * bucketMs) : fromMs, toMs };
+function floorTo(ms: number, stepMs: number): number {
+  return Math.floor(ms / stepMs) * stepMs;
 }

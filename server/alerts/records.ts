@@ -1,11 +1,14 @@
 /** The tables that alerts' state is stored in. */
-import type { Json, State, StateChange } from "../../engine/index.ts";
+import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
 import type { Transition } from "./advance.ts";
-import type { AlertState } from "./alert-state.ts";
+import { type AlertState, storedState } from "./alert-state.ts";
 import type { Fire } from "./fire.ts";
 import { historyMax, resolvedFiresMax } from "./limits.ts";
+import { type Window, windowVersion } from "./window.ts";
 
 const stateTable = "alert-states";
+/** What the alerts of a query look at, by the id of their group: written with every bucket, once for all of them. */
+const windowTable = "alert-windows";
 const historyTable = "alert-histories";
 const fireTable = "alert-fires";
 /** Fires that ask for an investigation, by the fire's id; whoever investigates takes them from here. */
@@ -30,8 +33,28 @@ export class AlertRecords {
       if (resolvedAtMs !== null) this.#resolvedOf(alertId).push(id);
   }
 
+  /** Throws an Error where a later version of svc wrote one of them. */
   states(): [alertId: string, state: AlertState][] {
-    return this.#state.list(stateTable).map(([id, value]) => [id, value as unknown as AlertState]);
+    return this.#state.list(stateTable).map(([id, value]) => [id, storedState(id, value as never)]);
+  }
+
+  /** One whose stored value was damaged counts as absent: it is read anew. */
+  window(id: string): Window | undefined {
+    try {
+      const window = this.#state.get(windowTable, id) as unknown as Window | undefined;
+      return window?.version === windowVersion ? window : undefined;
+    } catch (error) {
+      if (error instanceof Failure && error.kind === "damage") return undefined;
+      throw error;
+    }
+  }
+
+  windowIds(): string[] {
+    return this.#state.list(windowTable).map(([id]) => id);
+  }
+
+  windowChange(id: string, window: Window | undefined): StateChange {
+    return { table: windowTable, id, value: json(window) };
   }
 
   fire(id: string): Fire | undefined {
@@ -49,19 +72,19 @@ export class AlertRecords {
     return (this.#state.get(historyTable, alertId) ?? []) as unknown as Transition[];
   }
 
-  /** `state` undefined: the alert has gone, and its history with it. */
-  stateChanges(
-    alertId: string,
-    state: AlertState | undefined,
-    transitions: readonly Transition[],
-  ): StateChange[] {
-    const changes: StateChange[] = [{ table: stateTable, id: alertId, value: json(state) }];
-    if (state === undefined) changes.push({ table: historyTable, id: alertId, value: undefined });
-    else if (transitions.length > 0) {
-      const history = [...transitions.toReversed(), ...this.history(alertId)].slice(0, historyMax);
-      changes.push({ table: historyTable, id: alertId, value: json(history) });
-    }
-    return changes;
+  stateChange(alertId: string, state: AlertState): StateChange {
+    return { table: stateTable, id: alertId, value: json(state) };
+  }
+
+  historyChanges(alertId: string, transitions: readonly Transition[]): StateChange[] {
+    if (transitions.length === 0) return [];
+    const history = [...transitions.toReversed(), ...this.history(alertId)].slice(0, historyMax);
+    return [{ table: historyTable, id: alertId, value: json(history) }];
+  }
+
+  /** The alert has gone, and its history with it. */
+  removal(alertId: string): StateChange[] {
+    return [stateTable, historyTable].map((table) => ({ table, id: alertId, value: undefined }));
   }
 
   /** Makes room: of each alert only so many resolved fires are kept. */

@@ -3,6 +3,7 @@ import { advance, type ReadSeries, type Transition } from "./advance.ts";
 import { type Alert, bucketMsOf, windowBuckets } from "./alert.ts";
 import { type AlertState, freshState } from "./alert-state.ts";
 import { readBucketsMax } from "./limits.ts";
+import type { Window } from "./window.ts";
 
 export interface Rehearsed {
   transitions: Transition[];
@@ -24,17 +25,16 @@ export async function rehearse(
   let startMs = Math.max(0, endMs - windowBuckets(alert) * bucketMs);
   const transitions: Transition[] = [];
   let state = freshState(alert, 0);
+  let window: Window | undefined;
   for (;;) {
     const series = startMs < endMs ? await read(startMs, endMs) : [];
-    const step = advance(alert, state, {
-      fromMs: startMs,
-      toMs: endMs,
-      series,
-      unlabelled,
-      isLost: () => false,
-    });
-    transitions.push(...step.transitions);
-    state = step.state;
+    const reading = { fromMs: startMs, toMs: endMs, series, unlabelled, isLost: () => false };
+    const judgedMs = window?.throughMs ?? endMs - bucketMs;
+    const step = advance([{ alert, state, fromMs: judgedMs }], window, reading);
+    window = step.window;
+    const [advanced] = step.advances;
+    transitions.push(...(advanced?.transitions ?? []));
+    state = { ...(advanced?.state ?? state), throughMs: endMs };
     if (endMs >= lastMs) return { transitions, state };
     startMs = endMs;
     endMs = Math.min(lastMs, startMs + readBucketsMax * bucketMs);

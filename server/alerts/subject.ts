@@ -1,26 +1,31 @@
 import type { Alert } from "./alert.ts";
-import { bucketMsOf, windowBuckets } from "./alert.ts";
 import { type AlertState, hasUntold } from "./alert-state.ts";
 import { EvaluationLog } from "./evaluation-log.ts";
-import { catchUpMsMax, clockBackMsMax, readBucketsMax } from "./limits.ts";
-
-/** Whole buckets: start of the first, end of the last. */
-export interface BucketRange {
-  fromMs: number;
-  toMs: number;
-}
+import type { Group } from "./group.ts";
 
 /** One alert under evaluation. Its state changes only in turns, each of which ends when the new state is stored. */
 export class Subject {
   alert: Alert;
-  state: AlertState;
-  error: string | null = null;
+  group: Group | undefined;
   readonly log = new EvaluationLog();
+  /** Other than what is stored: it is written with the next step. */
+  isUnsaved = false;
+  #state: AlertState;
+  #isUnsettled: boolean | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(alert: Alert, state: AlertState) {
     this.alert = alert;
-    this.state = state;
+    this.#state = state;
+  }
+
+  get state(): AlertState {
+    return this.#state;
+  }
+
+  set state(state: AlertState) {
+    this.#state = state;
+    this.#isUnsettled = undefined;
   }
 
   /** Waits for the turns before. */
@@ -30,36 +35,29 @@ export class Subject {
     return turn;
   }
 
-  /** Whether the clock has gone back so far that evaluation must begin anew. */
-  isAhead(headMs: number): boolean {
-    const { throughMs } = this.state;
-    return throughMs !== null && throughMs - headMs > clockBackMsMax + bucketMsOf(this.alert);
+  /** End of the newest bucket that was judged or passed over; null before the first. */
+  throughMs(): number | null {
+    const { window, throughMs } = this.#state;
+    const { group } = this;
+    return group !== undefined && window === group.id ? (group.window?.throughMs ?? null) : throughMs;
   }
 
-  /** The buckets to read now; empty where only what is known already is to be judged or told; undefined where nothing is to be done. */
-  nextRange(headMs: number): BucketRange | undefined {
-    const { throughMs, windowBuckets: known } = this.state;
-    const bucketMs = bucketMsOf(this.alert);
-    const windowMs = windowBuckets(this.alert) * bucketMs;
-    if (throughMs === null) return { fromMs: Math.max(0, headMs - windowMs), toMs: headMs };
-    if (windowBuckets(this.alert) > known) {
-      const toMs = Math.max(throughMs, Math.min(headMs, throughMs + readBucketsMax * bucketMs));
-      return { fromMs: Math.max(0, throughMs - windowMs), toMs };
-    }
-    if (headMs > throughMs) {
-      const oldestMs = Math.ceil((headMs - catchUpMsMax) / bucketMs) * bucketMs;
-      const fromMs = Math.min(Math.max(throughMs, oldestMs), headMs - bucketMs);
-      return { fromMs, toMs: Math.min(headMs, fromMs + readBucketsMax * bucketMs) };
-    }
-    return this.isUnsettled() ? { fromMs: throughMs, toMs: throughMs } : undefined;
+  /** Another form of the alert, under the state that goes with it. */
+  adopt(alert: Alert, state: AlertState): void {
+    this.alert = alert;
+    this.state = state;
+    this.isUnsaved = false;
   }
 
   /** A rule waits to be judged for the first time, or a fire to be told. */
   isUnsettled(): boolean {
-    const { evaluationRules } = this.alert.timeseries;
-    const isNew = Object.values(this.state.instances).some(({ rules }) =>
-      evaluationRules.some(({ name }) => rules[name] === undefined),
-    );
-    return (isNew && this.state.buckets.length > 0) || hasUntold(this.state);
+    this.#isUnsettled ??= hasNewRule(this.alert, this.#state) || hasUntold(this.#state);
+    return this.#isUnsettled;
   }
+}
+
+function hasNewRule({ timeseries: { evaluationRules } }: Alert, { instances }: AlertState): boolean {
+  return Object.values(instances).some(({ rules }) =>
+    evaluationRules.some(({ name }) => rules[name] === undefined),
+  );
 }

@@ -2,7 +2,7 @@
 import type { Action, AlertMessage } from "../alert-event.ts";
 import type { Advance } from "./advance.ts";
 import type { Alert } from "./alert.ts";
-import type { AlertState } from "./alert-state.ts";
+import type { AlertState, RuleState } from "./alert-state.ts";
 import { type ClosedFire, type Fire, firedEvent, resolvedEvent } from "./fire.ts";
 import { lateMs } from "./limits.ts";
 
@@ -18,6 +18,8 @@ export interface TellingContext {
 }
 
 export interface Telling {
+  /** With what was told noted in it; as it was where nothing was. */
+  state: AlertState | undefined;
   /** Those that began, ended or were told, as they are from now on. */
   fires: Fire[];
   messages: AlertMessage[];
@@ -27,7 +29,7 @@ export interface Telling {
 
 /**
  * Every fire that was told is told to have ended. One that opened and closed while the evaluator was behind is told not at all;
- * one that is still open is told as soon as no silence covers it. Notes in `state` what was told.
+ * one that is still open is told as soon as no silence covers it.
  */
 export function tell(
   alert: Alert | undefined,
@@ -36,13 +38,13 @@ export function tell(
   context: TellingContext,
 ): Telling {
   const fires = new Map(opened.map((fire) => [fire.id, fire]));
-  const telling: Telling = { fires: [], messages: [], noticed: [] };
+  const telling: Telling = { state, fires: [], messages: [], noticed: [] };
   for (const each of closed) {
     const fire = fires.get(each.fire.id) ?? context.knownFire(each.fire.id);
     if (fire !== undefined) fires.set(fire.id, tellEnd(fire, each, context, telling));
   }
   if (alert !== undefined && state !== undefined && context.isHead) {
-    tellOpen(alert, state, fires, context, telling);
+    telling.state = tellOpen(alert, state, fires, context, telling);
   }
   telling.fires.push(...fires.values());
   return telling;
@@ -77,11 +79,12 @@ function tellOpen(
   fires: Map<string, Fire>,
   context: TellingContext,
   { messages, noticed }: Telling,
-): void {
+): AlertState {
   const actionsOf = new Map<string, readonly Action[]>(
     alert.timeseries.evaluationRules.map(({ name, actions = [] }) => [name, actions]),
   );
-  for (const { rules } of Object.values(state.instances)) {
+  let instances = state.instances;
+  for (const [key, { rules }] of Object.entries(state.instances)) {
     for (const [name, ruleState] of Object.entries(rules)) {
       const open = ruleState.fire;
       if (open === null || open.told) continue;
@@ -94,9 +97,13 @@ function tellOpen(
       if (!open.noticed) noticed.push(fire);
       if (told) messages.push({ event: firedEvent(fire, isLate(fire.firedAtMs, context)), actions });
       if (told || !open.noticed || known.silencedBy !== fire.silencedBy) fires.set(fire.id, fire);
-      rules[name] = { ...ruleState, fire: { ...open, noticed: true, told } };
+      if (open.noticed && !told) continue;
+      if (instances === state.instances) instances = { ...instances };
+      const noted: RuleState = { ...ruleState, fire: { ...open, noticed: true, told } };
+      instances[key] = { ...instances[key]!, rules: { ...instances[key]!.rules, [name]: noted } };
     }
   }
+  return instances === state.instances ? state : { ...state, instances };
 }
 
 function isLate(atMs: number, { nowMs, delayMs }: TellingContext): boolean {

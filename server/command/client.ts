@@ -99,6 +99,25 @@ function connectionProblem(client: Client, error: NodeJS.ErrnoException): Connec
   return new ConnectionProblem(problem);
 }
 
+/**
+ * The pieces of a long answer as they come. Throws ConnectionProblem, also where the connection breaks before the end, and an Error
+ * with the server's own sentence unless it is a success.
+ */
+export async function askPieces(client: Client, request: Ask): Promise<AsyncIterable<Uint8Array>> {
+  const response = await openAnswer(client, request);
+  if (response.statusCode === 200) return piecesOf(client, response);
+  throw answerProblem(client, answerOf(response, await text(response)));
+}
+
+/** Throws ConnectionProblem where the connection breaks. */
+export async function* piecesOf(client: Client, response: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of response) yield piece as Uint8Array;
+  } catch (error) {
+    throw connectionProblem(client, error as NodeJS.ErrnoException);
+  }
+}
+
 /** The answer's JSON. Throws an Error with the server's own sentence unless it is a success. */
 export async function askJson<T>(client: Client, request: Ask): Promise<T> {
   const answer = await ask(client, request);

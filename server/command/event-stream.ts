@@ -2,7 +2,7 @@
 
 import { text } from "node:stream/consumers";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import { type Answer, type Ask, answerOf, type Client, ConnectionProblem, openAnswer } from "./client.ts";
+import { type Answer, type Ask, answerOf, type Client, openAnswer, piecesOf } from "./client.ts";
 
 /** The server does not send events: its answer says why. */
 export class NoEvents extends Error {
@@ -23,15 +23,10 @@ export async function* eventsOf(
   if (response.statusCode !== 200) throw new NoEvents(answerOf(response, await text(response)));
   let events: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (event) => events.push(event) });
-  response.setEncoding("utf8");
-  try {
-    for await (const piece of response) {
-      parser.feed(piece as string);
-      if (events.length > 0) yield events;
-      events = [];
-    }
-  } catch (error) {
-    const { message } = error as Error;
-    throw new ConnectionProblem(`cannot talk to ${client.url}: ${message}`);
+  const decoder = new TextDecoder();
+  for await (const piece of piecesOf(client, response)) {
+    parser.feed(decoder.decode(piece, { stream: true }));
+    if (events.length > 0) yield events;
+    events = [];
   }
 }

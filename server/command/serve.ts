@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import type { Service } from "../service.ts";
 import type { Command, Settings } from "./flag.ts";
 import { anyText, one, onOrOff } from "./flag.ts";
+import { identityFlags, identitySettings } from "./identity-flags.ts";
 import { notifyFlags, notifySettings } from "./notify-flags.ts";
 import { configFlag, dataFlag } from "./shared-flags.ts";
 import { parseAge, parseHostPort, parseInteger, parseSize, UsageError } from "./units.ts";
@@ -82,7 +83,14 @@ const flags = {
     defaultSays: "none is taken",
     parse: one(parseHostPort),
   },
+  ...identityFlags,
   ...notifyFlags,
+  "notify-restored": {
+    value: null,
+    help: "sends notifications from a data folder that svc restore made; it need be told once",
+    default: "false",
+    parse: one(onOrOff),
+  },
   config: configFlag,
 } as const;
 
@@ -128,7 +136,9 @@ function serviceSettings(settings: Settings<typeof flags>) {
     queryMemoryBytes: settings["query-memory"],
     flattensJson: settings["flatten-json"],
     ...(syslog === null ? {} : { syslogAddress: syslog }),
+    ...identitySettings(settings),
     notify: notifySettings(settings),
+    notifiesRestored: settings["notify-restored"],
     ...(retention === null ? {} : { retentionAgeMs: retention }),
     ...(retentionBytes === null ? {} : { retentionBytes }),
     ...(columnCacheBytes === null ? {} : { columnCacheBytes }),

@@ -5,8 +5,13 @@ import { listedMax } from "../limits.ts";
 import { fixed, longText, nameText } from "../shape.ts";
 import { sentId } from "./resource-id.ts";
 
+const groupRole = z.enum(["viewer", "editor", "admin"]);
+export type GroupRole = z.infer<typeof groupRole>;
+
 export const groupShape = fixed({
   name: nameText,
+  /** Of users whom the identity provider names as members; viewer where it is left out. A token has a role of its own. */
+  role: groupRole.optional(),
   /** Names in the groups claim of an OIDC token whose bearers are members. */
   oidcMappings: z.array(nameText).max(listedMax).optional(),
 }).meta({ id: "Group" });

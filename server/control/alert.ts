@@ -128,16 +128,18 @@ export function checkAlert(alert: Alert, path: string, isWebhook: (id: string) =
 }
 
 /** The webhooks that an alert names, with where it does. */
-export function* webhooksOf(alert: Alert): Generator<{ id: string; where: string }> {
+export function webhooksOf(alert: Alert): { id: string; where: string }[] {
+  const named: { id: string; where: string }[] = [];
   for (const [i, { actions = [] }] of alert.timeseries.evaluationRules.entries()) {
     for (const [j, action] of actions.entries()) {
       if (action.type !== "webhook") continue;
       const { uuid, resolvedUuid } = action.webhookDestination;
       const where = `evaluationRules[${i}].actions[${j}].webhookDestination`;
-      yield { id: uuid, where: `${where}.uuid` };
-      if (resolvedUuid !== undefined) yield { id: resolvedUuid, where: `${where}.resolvedUuid` };
+      named.push({ id: uuid, where: `${where}.uuid` });
+      if (resolvedUuid !== undefined) named.push({ id: resolvedUuid, where: `${where}.resolvedUuid` });
     }
   }
+  return named;
 }
 
 /** A managed webhook may arrive after the alert that names it. */

@@ -28,6 +28,8 @@ export interface RefusedRequest {
   path: string;
   status: number;
   reason: string;
+  /** Where it came from. */
+  address: string;
 }
 
 export interface AuditOptions {
@@ -154,7 +156,8 @@ function entryOfChange({ by, action, resource, id, title }: AuditedChange, atMs:
   };
 }
 
-function entryOfRefusal({ by, method, path, status, reason }: RefusedRequest, atMs: number): AuditEntry {
+function entryOfRefusal(refused: RefusedRequest, atMs: number): AuditEntry {
+  const { by, method, path, status, reason, address } = refused;
   const where = path === "" ? "" : ` ${path}`;
   return {
     atMs,
@@ -165,6 +168,7 @@ function entryOfRefusal({ by, method, path, status, reason }: RefusedRequest, at
       "http.method": method,
       "http.route": path,
       "http.status": String(status),
+      "client.address": address,
       ...actor(by),
       "audit.id": entryId(),
     },
@@ -183,12 +187,20 @@ function entryOfMoreRefusals(count: number, atMs: number): AuditEntry {
 
 function nameOf(by: Caller | null): string {
   if (by === null) return "an unknown caller";
+  if (by.user !== undefined) return `${JSON.stringify(by.name)} (user ${by.user.subject})`;
   return by.tokenId === null ? by.name : `${JSON.stringify(by.name)} (token ${by.tokenId})`;
 }
 
 function actor(by: Caller | null): Record<string, string> {
   if (by === null) return {};
-  return { actor: by.name, role: by.role, ...(by.tokenId === null ? {} : { "token.id": by.tokenId }) };
+  const { name, role, tokenId, user } = by;
+  return {
+    actor: name,
+    role,
+    ...(tokenId === null ? {} : { "token.id": tokenId }),
+    ...(user === undefined ? {} : { "user.id": user.subject }),
+    ...(user?.email === undefined ? {} : { "user.email": user.email }),
+  };
 }
 
 function entryId(): string {

@@ -11,9 +11,11 @@ import { Collection } from "./collection.ts";
 import type { Dashboard } from "./dashboard.ts";
 import { checkDashboard, dashboardShape, managedFolder } from "./dashboard.ts";
 import type { Environment } from "./environment-routes.ts";
+import { alertKept, alertShown, webhookKept, webhookShown } from "./hidden-secrets.ts";
 import type { IngestionRule } from "./ingestion-rule.ts";
 import { checkIngestionRule, ingestionRuleShape } from "./ingestion-rule.ts";
 import type { Resource } from "./resource-routes.ts";
+import type { Sight } from "./sight.ts";
 import type { Silence } from "./silence.ts";
 import { checkSilence, silenceShape } from "./silence.ts";
 import type { Webhook } from "./webhook.ts";
@@ -54,7 +56,7 @@ const byId = {
   withId: <T extends { id?: string | undefined }>(value: T, id: string): T => ({ ...value, id }),
 };
 
-export function alertResource({ alerts, webhooks }: Collections): Resource<Alert> {
+export function alertResource({ alerts }: Collections, sight: Sight): Resource<Alert> {
   return {
     name: "alert",
     plural: "alerts",
@@ -66,7 +68,9 @@ export function alertResource({ alerts, webhooks }: Collections): Resource<Alert
     idPath: "metadata.id",
     idOf: ({ metadata }) => metadata.id,
     withId: (alert, id) => ({ ...alert, metadata: { ...alert.metadata, id } }),
-    check: (alert, path) => checkAlert(alert, path, (id) => webhooks.get(id) !== undefined),
+    check: (alert, path, by) => checkAlert(alert, path, (id) => sight.knows(by, "webhooks", id)),
+    kept: alertKept,
+    shown: (alert, mayWrite) => (mayWrite ? alert : alertShown(alert)),
   };
 }
 
@@ -95,35 +99,28 @@ export function dashboardResource({ dashboards }: Collections): Resource<Dashboa
   };
 }
 
-export function webhookResource({ alerts, webhooks }: Collections): Resource<Webhook> {
+export function webhookResource({ alerts, webhooks }: Collections, sight: Sight): Resource<Webhook> {
   return {
     name: "webhook",
     plural: "webhooks",
     path: `${api}/webhooks`,
     shape: webhookShape,
     collection: webhooks,
-    ...guarded,
+    ...operated,
     style: "create",
     ...byId,
     check: (webhook, path) => {
       checkWebhook(webhook, path);
       return [];
     },
-    merged: (webhook, before) => {
-      const kept = webhook.secret === undefined ? before.secret : webhook.secret;
-      return kept === undefined ? webhook : { ...webhook, secret: kept };
-    },
-    shown: ({ secret: _, ...rest }) => rest,
+    kept: webhookKept,
+    shown: webhookShown,
     beside: ({ secret }) => ({ hasSecret: typeof secret === "string" }),
-    checkUnused: (id) => {
-      for (const [alertId, { value }] of alerts.list()) {
-        for (const named of webhooksOf(value)) {
-          if (named.id !== id) continue;
-          throw new Refusal(
-            409,
-            `the alert ${JSON.stringify(alertId)} notifies this webhook: change it first`,
-          );
-        }
+    checkUnused: (id, by) => {
+      for (const [alertId, stored] of alerts.list()) {
+        if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;
+        const which = sight.sees(by, "alerts", stored) ? `the alert ${JSON.stringify(alertId)}` : "an alert";
+        throw new Refusal(409, `${which} notifies this webhook: change it first`);
       }
     },
   };
@@ -190,7 +187,7 @@ export function ingestionRuleResource({ ingestionRules }: Collections): Resource
   };
 }
 
-export function silenceResource({ alerts, silences }: Collections): Resource<Silence> {
+export function silenceResource({ silences }: Collections, sight: Sight): Resource<Silence> {
   return {
     name: "silence",
     plural: "silences",
@@ -200,11 +197,18 @@ export function silenceResource({ alerts, silences }: Collections): Resource<Sil
     ...operated,
     style: "create",
     ...byId,
-    check: (silence, path) => {
+    check: (silence, path, by) => {
       checkSilence(silence, path);
       return (silence.alertIds ?? []).flatMap((id, i) => {
-        if (alerts.get(id) !== undefined) return [];
-        return [`${path}.alertIds[${i}] names the alert ${JSON.stringify(id)}, which does not exist`];
+        const where = `${path}.alertIds[${i}]`;
+        if (!sight.maySilence(by, id)) {
+          throw new Refusal(
+            403,
+            `${where}: no rule of your groups lets you update the alert ${JSON.stringify(id)}`,
+          );
+        }
+        if (sight.knows(by, "alerts", id)) return [];
+        return [`${where} names the alert ${JSON.stringify(id)}, which does not exist`];
       });
     },
   };

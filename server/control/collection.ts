@@ -126,6 +126,10 @@ export class Collection<T> {
   }
 }
 
+export function valuesOf<T>(collection: Collection<T>): T[] {
+  return collection.list().map(([, { value }]) => value);
+}
+
 export function etagOf({ revision }: Stored<unknown>): string {
   return `"${revision}"`;
 }

@@ -3,11 +3,11 @@
 import * as z from "zod";
 import type { LogRow, Signal, State, Step } from "../../engine/index.ts";
 import { changesBurstMax, changesPerSecondMax } from "../limits.ts";
-import type { Caller, Route, ServerRequest } from "../route.ts";
+import { RateBound } from "../rate-bound.ts";
+import type { Caller, Route, User } from "../route.ts";
 import { jsonReply } from "../route.ts";
 import type { Searchable } from "../searchable.ts";
 import { fixed } from "../shape.ts";
-import { managedKinds, type Verb } from "./access-rule.ts";
 import { Audit } from "./audit.ts";
 import type { Collections } from "./catalogue.ts";
 import {
@@ -21,14 +21,14 @@ import {
   telemetryRuleResource,
   webhookResource,
 } from "./catalogue.ts";
-import type { Stored } from "./collection.ts";
+import { valuesOf } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";
-import { mayUseManaged } from "./grants.ts";
-import { isBound, readable } from "./narrowing.ts";
-import { RateBound } from "./rate-bound.ts";
-import { narrowedSteps, type Readable, readableStore } from "./readable-store.ts";
+import { asOfNow, memberOf } from "./members.ts";
+import { isBound, readable, readableOrRefused } from "./narrowing.ts";
+import { narrowedSteps, readableStore } from "./readable-store.ts";
 import type { Resource, ResourceEdge } from "./resource-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
+import { Sight } from "./sight.ts";
 import { tokenRoutes } from "./token-routes.ts";
 import type { Tokens } from "./tokens.ts";
 
@@ -47,10 +47,16 @@ export interface Control {
   collections: Collections;
   audit: Audit;
   routes: Route[];
-  /** The store as the caller sees it. */
+  /** The store as the caller sees it now. */
   storeFor(store: Searchable, caller: Caller): Searchable;
   /** The steps of a query as the caller sees the rows of a signal, by the rules of this moment: for reads that several callers share. */
   stepsFor(caller: Caller, signal: Signal, steps: readonly Step[]): Step[];
+  /** The same for what is asked in the caller's absence: where no rule lets them read a signal, reading it fails. */
+  storeOnBehalf(store: Searchable, caller: Caller): Searchable;
+  /** The caller that a token of the identity provider stands for. Throws Refusal 403 for one whom no group takes in. */
+  memberOf(user: User & { name: string }): Caller;
+  /** What of alerts, webhooks and dashboards the caller may see and do. */
+  sight: Sight;
   close(): Promise<void>;
 }
 
@@ -64,15 +70,26 @@ export function openControl(options: ControlOptions): Control {
   const keepUses = () =>
     tokens.keepUses().catch((error: Error) => log(`uses of tokens are not kept: ${error.message}`));
   const timer = setInterval(keepUses, usesKeptMs);
+  const groups = () => valuesOf(collections.groups);
+  const sight = new Sight(collections);
+  const narrowed = (store: Searchable, caller: Caller, reading: typeof readable) => {
+    const now = asOfNow(caller, groups);
+    if (!isBound(now)) return store;
+    const rules = valuesOf(collections.telemetryRules);
+    return readableStore(store, (signal) => reading(now, rules, signal));
+  };
   return {
     collections,
     audit,
-    routes: routesOf(options, collections, audit),
-    storeFor: (store, caller) => {
-      return isBound(caller) ? readableStore(store, readableBy(caller, collections)) : store;
-    },
+    routes: routesOf(options, collections, audit, sight),
+    sight,
+    storeFor: (store, caller) => narrowed(store, caller, readable),
+    storeOnBehalf: (store, caller) => narrowed(store, caller, readableOrRefused),
+    memberOf: (user) => memberOf(user, groups()),
     stepsFor: (caller, signal, steps) => {
-      return isBound(caller) ? narrowedSteps(readableBy(caller, collections)(signal), steps) : [...steps];
+      const now = asOfNow(caller, groups);
+      if (!isBound(now)) return [...steps];
+      return narrowedSteps(readable(now, valuesOf(collections.telemetryRules), signal), steps);
     },
     close: async () => {
       clearInterval(timer);
@@ -82,44 +99,31 @@ export function openControl(options: ControlOptions): Control {
   };
 }
 
-function readableBy(caller: Caller, { telemetryRules }: Collections): Readable {
-  const rules = telemetryRules.list().map(([, { value }]) => value);
-  return (signal) => readable(caller, rules, signal);
-}
-
-function routesOf({ tokens, now, syncDashboards }: ControlOptions, all: Collections, audit: Audit): Route[] {
+function routesOf(
+  { tokens, now, syncDashboards }: ControlOptions,
+  all: Collections,
+  audit: Audit,
+  sight: Sight,
+): Route[] {
   const edge: ResourceEdge = {
-    rate: new RateBound(changesPerSecondMax, changesBurstMax, now),
-    mayUse: (request, plural, verb, stored) => mayUse(all, request, plural, verb, stored),
+    rate: new RateBound({ perSecond: changesPerSecondMax, burst: changesBurstMax, what: "changes", now }),
+    sight,
   };
   const of = <T>(resource: Resource<T>) => resourceRoutes(resource, edge);
   const isEnvironment = (name: string) => all.environments.get(name) !== undefined;
   return [
     syncRoute(syncDashboards),
-    ...of(alertResource(all)),
+    ...of(alertResource(all, sight)),
     ...of(dashboardResource(all)),
     ...environmentRoutes(all.environments, tokens, edge),
-    ...of(webhookResource(all)),
-    ...of(silenceResource(all)),
+    ...of(webhookResource(all, sight)),
+    ...of(silenceResource(all, sight)),
     ...of(ingestionRuleResource(all)),
     ...tokenRoutes({ tokens, audit, now, rate: edge.rate, isEnvironment }),
     ...of(groupResource(all)),
     ...of(telemetryRuleResource(all)),
     ...of(resourceRuleResource(all)),
   ];
-}
-
-function mayUse(
-  { resourceRules }: Collections,
-  { caller }: ServerRequest,
-  plural: string,
-  verb: Verb,
-  { managed }: Stored<unknown>,
-): boolean {
-  const kind = managedKinds.find((each) => each === plural);
-  if (kind === undefined || managed === undefined) return true;
-  const rules = resourceRules.list().map(([, { value }]) => value);
-  return mayUseManaged(caller, rules, kind, verb, managed);
 }
 
 function syncRoute(sync: (() => void) | null): Route {

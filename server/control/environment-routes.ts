@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { jsonBody, parseJsonBody } from "../json-body.ts";
+import { purseOf } from "../rate-bound.ts";
 import type { Reply, Route, ServerRequest } from "../route.ts";
 import { jsonReply, Refusal } from "../route.ts";
 import { checked, fixed } from "../shape.ts";
@@ -80,7 +81,7 @@ async function create(
   edge: ResourceEdge,
   request: ServerRequest,
 ): Promise<Reply> {
-  edge.rate.spend(request.caller);
+  edge.rate.spend(purseOf(request.caller));
   const body = checked(fixed({ environment: environmentShape }), parseJsonBody(request), "");
   const { environment } = body;
   const { name } = environment;
@@ -112,7 +113,7 @@ async function remove(
   edge: ResourceEdge,
   request: ServerRequest,
 ): Promise<Reply> {
-  edge.rate.spend(request.caller);
+  edge.rate.spend(purseOf(request.caller));
   const id = request.params.id!;
   const ids = tokens.list().filter(({ environment }) => environment === id);
   const removed = await collection.remove(id, {

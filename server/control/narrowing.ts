@@ -1,7 +1,9 @@
 /** What telemetry rules let a caller read, as a filter on the rows of a signal: additive, allow-only. */
 
 import type { Field, Filter, Signal } from "../../engine/index.ts";
+import { fieldOf } from "../../query/index.ts";
 import type { Caller } from "../route.ts";
+import { Refusal } from "../route.ts";
 import type { RuleSignal, TelemetryGrant, TelemetryRule } from "./access-rule.ts";
 
 const ruleSignalOf: Readonly<Record<Signal, RuleSignal>> = {
@@ -28,6 +30,13 @@ export function readable(caller: Caller, rules: readonly TelemetryRule[], signal
     .filter((rule) => rule.groups.some((group) => groups.includes(group)))
     .flatMap((rule) => grantsOf(rule, signal));
   return either(grants);
+}
+
+/** The same, where nothing readable is an error: what finds no rows would else look as if there were none. */
+export function readableOrRefused(caller: Caller, rules: readonly TelemetryRule[], signal: Signal): Filter {
+  const filter = readable(caller, rules, signal);
+  if (filter.kind !== "never") return filter;
+  throw new Refusal(403, `no rule lets ${JSON.stringify(caller.name)}, who saved it last, read ${signal}`);
 }
 
 function grantsOf(rule: TelemetryRule, signal: Signal): Filter[] {
@@ -58,16 +67,15 @@ function inNamespace(namespace: string): Filter {
 
 function matchOf({ match }: TelemetryGrant, signal: Signal): Filter[] {
   return (match?.matchExpressions ?? []).map(({ key, values }) => {
-    const field = fieldOf(key, signal);
+    const field = matchField(key, signal);
     return either(values.map((value) => equals(field, field.kind === "level" ? value.toLowerCase() : value)));
   });
 }
 
-/** Names that are columns of a log rather than attributes. */
-function fieldOf(key: string, signal: Signal): Field {
-  if (signal === "logs" && key === "log_level") return { kind: "level" };
-  if (signal === "logs" && key === "message") return { kind: "message" };
-  return attribute(key);
+/** A key names what it names in queries; but times are for ranges, not for rules. */
+function matchField(key: string, signal: Signal): Field {
+  const field = fieldOf(key, signal);
+  return field.kind === "time" ? attribute(key) : field;
 }
 
 function attribute(key: string): Field {

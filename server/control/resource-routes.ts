@@ -4,14 +4,15 @@ import * as z from "zod";
 import { jsonBody, parseJsonBody } from "../json-body.ts";
 import { pageCharactersMax, pageDefault, pageMax } from "../limits.ts";
 import { suggestion } from "../nearest.ts";
-import type { Permission, Reply, Route, RouteDescription, ServerRequest } from "../route.ts";
+import { purseOf, type RateBound } from "../rate-bound.ts";
+import type { Caller, Permission, Reply, Route, RouteDescription, ServerRequest } from "../route.ts";
 import { jsonHeaders, jsonReply, Refusal } from "../route.ts";
 import { checked, fixed } from "../shape.ts";
 import type { Verb } from "./access-rule.ts";
 import type { Collection, Stored } from "./collection.ts";
 import { etagOf } from "./collection.ts";
-import type { RateBound } from "./rate-bound.ts";
 import { idOrNew, refuseManaged } from "./resource-id.ts";
+import type { Sight } from "./sight.ts";
 
 /** A kind of resource as the API shows it. */
 export interface Resource<T> {
@@ -31,23 +32,22 @@ export interface Resource<T> {
   idOf(value: T): string | undefined;
   withId(value: T, id: string): T;
   /** What the shape cannot say. Throws Refusal 400 naming the field below `path`; answers with warnings. */
-  check(value: T, path: string): readonly string[];
-  /** What becomes of what is there already. */
-  merged?(value: T, before: T): T;
-  /** What readers see. */
-  shown?(value: T): unknown;
+  check(value: T, path: string, by: Caller): readonly string[];
+  /** What is sent, with what stays of what is there already. Throws Refusal 400 naming the field below `path`. */
+  kept?(sent: T, before: T | undefined, path: string): T;
+  /** What readers see, who may write it or not. */
+  shown?(value: T, mayWrite: boolean): unknown;
   listed?(value: T): unknown;
   /** Beside the resource in the answer to a read. */
   beside?(value: T): Readonly<Record<string, unknown>>;
   /** Throws Refusal where something still needs it. */
-  checkUnused?(id: string): void;
+  checkUnused?(id: string, by: Caller): void;
 }
 
 /** What all resources have at hand. */
 export interface ResourceEdge {
   rate: RateBound;
-  /** Whether rules let the caller do this with a managed resource. */
-  mayUse(request: ServerRequest, plural: string, verb: Verb, stored: Stored<unknown>): boolean;
+  sight: Sight;
 }
 
 const deadlineMs = 10_000;
@@ -152,20 +152,21 @@ async function save<T>(
   request: ServerRequest,
   saving: Saving,
 ): Promise<Reply> {
-  edge.rate.spend(request.caller);
+  edge.rate.spend(purseOf(request.caller));
   const { name, collection } = resource;
   const body = checked(fixed({ [name]: z.unknown() }), parseJsonBody(request), "");
   const value = checked(resource.shape, body[name], name);
   const idPath = `${name}.${resource.idPath}`;
   const chosen = idOf(resource, request, value, idPath);
   refuseUnlessAllowed(resource, edge, request, chosen, collection.get(chosen) ? "update" : "create");
-  const warnings = resource.check(value, name);
+  const whole = (sent: T, before: Stored<T> | undefined) =>
+    resource.kept?.(sent, before?.value, name) ?? sent;
+  const warnings = resource.check(whole(value, collection.get(chosen)), name, request.caller);
   const stored = await collection.put(
     chosen,
     (before) => {
       if (before !== undefined && saving === "create") throw taken(resource, chosen);
-      const withId = resource.withId(value, chosen);
-      return before === undefined ? withId : (resource.merged?.(withId, before.value) ?? withId);
+      return whole(resource.withId(value, chosen), before);
     },
     { by: request.caller, ifMatch: ifMatchOf(request) },
   );
@@ -190,50 +191,54 @@ function taken<T>(resource: Resource<T>, chosen: string): Refusal {
 }
 
 async function remove<T>(resource: Resource<T>, edge: ResourceEdge, request: ServerRequest): Promise<Reply> {
-  edge.rate.spend(request.caller);
+  edge.rate.spend(purseOf(request.caller));
   const chosen = request.params.id!;
   refuseUnlessAllowed(resource, edge, request, chosen, "delete");
   if (resource.collection.get(chosen) === undefined) throw unknown(resource, chosen);
-  resource.checkUnused?.(chosen);
+  resource.checkUnused?.(chosen, request.caller);
   const write = { by: request.caller, ifMatch: ifMatchOf(request) };
   if (!(await resource.collection.remove(chosen, write))) throw unknown(resource, chosen);
   return jsonReply({ id: chosen });
 }
 
-/** What Kubernetes manages is changed there alone; who may not even see it learns nothing of it. */
+/** What Kubernetes manages is changed there alone; to those who may not see it, it is as if it did not exist. */
 function refuseUnlessAllowed<T>(
   resource: Resource<T>,
-  edge: ResourceEdge,
-  request: ServerRequest,
+  { sight }: ResourceEdge,
+  { caller }: ServerRequest,
   chosen: string,
   verb: Verb,
 ): void {
+  const { name, plural, write } = resource;
   const stored = resource.collection.get(chosen);
-  if (stored !== undefined) {
-    if (!isReadable(resource, edge, request, stored)) throw unknown(resource, chosen);
-    if (stored.managed !== undefined && !edge.mayUse(request, resource.plural, verb, stored)) {
-      throw new Refusal(403, `no rule of your groups lets you ${verb} this ${resource.name}`);
+  if (stored?.managed !== undefined && sight.sees(caller, plural, stored)) {
+    if (!sight.mayUse(caller, plural, verb, write, stored)) {
+      throw new Refusal(403, `no rule of your groups lets you ${verb} this ${name}`);
     }
   }
-  refuseManaged(chosen, `the ${resource.name}`);
+  refuseManaged(chosen, `the ${name}`);
 }
 
-function isReadable<T>(
+function shownTo<T>(
   resource: Resource<T>,
-  edge: ResourceEdge,
-  request: ServerRequest,
+  { sight }: ResourceEdge,
+  caller: Caller,
   stored: Stored<T>,
-): boolean {
-  return stored.managed === undefined || edge.mayUse(request, resource.plural, "read", stored);
+): unknown {
+  const mayWrite = sight.mayUse(caller, resource.plural, "update", resource.write, stored);
+  return resource.shown?.(stored.value, mayWrite) ?? stored.value;
 }
 
 function answerRead<T>(resource: Resource<T>, edge: ResourceEdge, request: ServerRequest): Reply {
   const chosen = request.params.id!;
   const stored = resource.collection.get(chosen);
-  if (stored === undefined || !isReadable(resource, edge, request, stored)) throw unknown(resource, chosen);
+  const { caller } = request;
+  if (stored === undefined || !edge.sight.sees(caller, resource.plural, stored)) {
+    throw unknown(resource, chosen);
+  }
   const { value, createdAtMs, updatedAtMs, updatedBy } = stored;
   const answer = {
-    [resource.name]: resource.shown?.(value) ?? value,
+    [resource.name]: shownTo(resource, edge, caller, stored),
     ...resource.beside?.(value),
     createdAt: createdAtMs,
     updatedAt: updatedAtMs,
@@ -250,9 +255,9 @@ function list<T>(resource: Resource<T>, edge: ResourceEdge, request: ServerReque
   let characters = 0;
   let last = "";
   for (const [at, one] of first < 0 ? [] : stored.slice(first)) {
-    if (!isReadable(resource, edge, request, one)) continue;
+    if (!edge.sight.sees(request.caller, resource.plural, one)) continue;
     if (found.length === limit || characters > pageCharactersMax) return pageReply(resource, found, last);
-    const text = JSON.stringify((resource.listed ?? resource.shown)?.(one.value) ?? one.value);
+    const text = JSON.stringify(resource.listed?.(one.value) ?? shownTo(resource, edge, request.caller, one));
     characters += text.length;
     found.push(text);
     last = at;

@@ -3,11 +3,11 @@
 import * as z from "zod";
 import { jsonBody, parseJsonBody } from "../json-body.ts";
 import { listedMax, timeMsMax } from "../limits.ts";
+import { purseOf, type RateBound } from "../rate-bound.ts";
 import type { Reply, Route, ServerRequest } from "../route.ts";
 import { jsonReply, Refusal, roles } from "../route.ts";
 import { checked, fixed, nameText } from "../shape.ts";
 import type { Audit, AuditedChange } from "./audit.ts";
-import type { RateBound } from "./rate-bound.ts";
 import type { TokenRecord, Tokens } from "./tokens.ts";
 
 const permission = "manage tokens";
@@ -124,7 +124,7 @@ export function tokenRoutes(edge: TokenEdge): Route[] {
 
 async function create(edge: TokenEdge, request: ServerRequest): Promise<Reply> {
   const { tokens, audit } = edge;
-  edge.rate.spend(request.caller);
+  edge.rate.spend(purseOf(request.caller));
   const sent = checked(newToken, parseJsonBody(request), "");
   const { role, name = role, groups, environment } = sent;
   const expiresAtMs = expiryOf(sent.expiresAt, edge.now());
@@ -161,7 +161,7 @@ function expiryOf(sent: unknown, nowMs: number): number | null {
 }
 
 async function change({ tokens, audit, rate, now }: TokenEdge, request: ServerRequest): Promise<Reply> {
-  rate.spend(request.caller);
+  rate.spend(purseOf(request.caller));
   const sent = checked(changedToken, parseJsonBody(request), "");
   const before = known(tokens, request);
   const { name = before.role, groups } = sent;
@@ -175,7 +175,7 @@ async function change({ tokens, audit, rate, now }: TokenEdge, request: ServerRe
 }
 
 async function revoke({ tokens, audit, rate }: TokenEdge, request: ServerRequest): Promise<Reply> {
-  rate.spend(request.caller);
+  rate.spend(purseOf(request.caller));
   const record = known(tokens, request);
   await tokens.revoke([record.id], (changes, write) =>
     audit.commit(changeOf("deleted", record, request), changes, write),

@@ -1,17 +1,9 @@
 /** Who asks, and whether they may. */
 
 import { isIP } from "node:net";
-import type { Caller, Permission, Role } from "../route.ts";
-import { Refusal } from "../route.ts";
+import type { Caller, Permission } from "../route.ts";
+import { permissionsOf, Refusal, unauthorized } from "../route.ts";
 import type { Head } from "./exchange.ts";
-
-const permissionsOf: Record<Role | "anonymous", readonly Permission[]> = {
-  admin: ["search", "ingest", "configure", "manage access", "manage tokens"],
-  editor: ["search", "configure"],
-  viewer: ["search"],
-  ingest: ["ingest"],
-  anonymous: ["search"],
-};
 
 /** A request that bears one of these came through a proxy: its sender is not on this machine, whatever the socket says. */
 const forwardingHeaders = [
@@ -36,6 +28,11 @@ export interface AccessRules {
   hostNames: readonly string[];
   /** The bearer of a token, or null where the token is unknown, expired or revoked. */
   callerOf(token: string): Caller | null;
+  /**
+   * The user whom a token of the identity provider names; rejects with Refusal 401, 403, or 503 where the provider cannot be asked.
+   * Undefined where there is no such provider.
+   */
+  userOf?: ((token: string) => Promise<Caller>) | undefined;
 }
 
 const anonymous: Caller = {
@@ -46,30 +43,37 @@ const anonymous: Caller = {
   environment: null,
 };
 
-/** Throws Refusal 401 or 403 unless the request may do what it asks. */
-export function admit(head: Head, permission: Permission | null, rules: AccessRules): Caller {
+/** Three parts in base64url with dots between: a JSON Web Token. Tokens of the server's own hold no dot. */
+const webTokenForm = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+/** Who asks. Throws Refusal 401, or 403 for a host that is none of the server's; what rejects is a Refusal, too. */
+export function identify(
+  head: Head,
+  permission: Permission | null,
+  rules: AccessRules,
+): Caller | Promise<Caller> {
   checkHost(head, rules);
   if (permission === null) return anonymous;
   const token = tokenOf(head, permission);
-  const caller = token === null ? anonymousCaller(head, rules, permission) : bearer(token, rules);
-  if (!permissionsOf[caller.role].includes(permission)) {
-    throw new Refusal(
-      403,
-      `a token of role ${caller.role} may not ${permission}: it takes ${rolesFor(permission)}`,
-    );
-  }
-  return caller;
+  if (token === null) return anonymousCaller(head, rules, permission);
+  if (rules.userOf === undefined || !webTokenForm.test(token)) return bearer(token, rules);
+  // Users are people: and large bodies shall not wait for the identity provider.
+  if (permission === "ingest") throw unauthorized("rows are sent with a token of this server");
+  return rules.userOf(token);
 }
 
-/** Who sent a request, whether it was allowed or not; null where the token is none. */
-export function callerOf(head: Head, rules: AccessRules): Caller | null {
-  try {
-    const token = tokenOf(head, "ingest");
-    return token === null ? anonymous : rules.callerOf(token);
-  } catch (error) {
-    if (error instanceof Refusal) return null;
-    throw error;
-  }
+/** Throws Refusal 403 unless the caller may do what is asked. */
+export function permit(caller: Caller, permission: Permission | null): void {
+  if (permission === null || permissionsOf[caller.role].includes(permission)) return;
+  throw new Refusal(
+    403,
+    `a token of role ${caller.role} may not ${permission}: it takes ${rolesFor(permission)}`,
+  );
+}
+
+/** Who is known to ask before a token was looked at: nobody, where there is one. */
+export function presumed(head: Head): Caller | null {
+  return head.headers.has("authorization") ? null : anonymous;
 }
 
 /**
@@ -110,10 +114,6 @@ function anonymousCaller(head: Head, rules: AccessRules, permission: Permission)
   }
   if (fromOtherSite(head)) throw unauthorized(`${missing} (the request comes from a page of another site)`);
   return anonymous;
-}
-
-function unauthorized(message: string): Refusal {
-  return new Refusal(401, message, { headers: { "WWW-Authenticate": 'Bearer realm="svc"' } });
 }
 
 function rolesFor(permission: Permission): string {

@@ -14,15 +14,23 @@ export interface Head {
   queryText: string;
   /** Names in lower case; a header that comes twice is joined with a comma. */
   headers: Map<string, string>;
+  /** Of the sender's socket, its bytes in hex: 4 of them, or 16. */
+  address: string;
 }
 
-export function readHead(req: HttpRequest): Head {
+export function readHead(res: HttpResponse, req: HttpRequest): Head {
   const headers = new Map<string, string>();
   req.forEach((name, value) => {
     const before = headers.get(name);
     headers.set(name, before === undefined ? value : `${before}, ${value}`);
   });
-  return { method: req.getCaseSensitiveMethod(), path: req.getUrl(), queryText: req.getQuery(), headers };
+  return {
+    method: req.getCaseSensitiveMethod(),
+    path: req.getUrl(),
+    queryText: req.getQuery(),
+    headers,
+    address: Buffer.from(res.getRemoteAddress()).toString("hex"),
+  };
 }
 
 type BodyState = "none" | "unread" | "reading" | "whole";
@@ -140,11 +148,13 @@ export class Exchange {
       return true;
     });
     this.#res.cork(() => this.#writeHead(reply));
-    const stopWatch = this.#watch(reply.stream);
+    const watch = this.#watch(reply);
     try {
       for await (const piece of pieces) {
+        if (this.#gone) return;
         if (piece.length > 0) await this.#write(piece, reply.stream?.ending);
         if (this.#gone) return;
+        watch.onTaken();
       }
       this.#ended = true;
       this.#res.cork(() => this.#res.end());
@@ -153,17 +163,22 @@ export class Exchange {
       if (!this.#gone) this.#res.close();
       throw error;
     } finally {
-      stopWatch();
+      watch.end();
     }
   }
 
-  /** Gives up on a reader that takes too long; a stream has its heartbeats instead. Returns what ends the watch. */
-  #watch(stream: Stream | undefined): () => void {
-    if (stream === undefined) {
-      const tooSlow = setTimeout(() => this.#res.close(), answerSendMsMax);
-      return () => clearTimeout(tooSlow);
-    }
-    const { heartbeat, heartbeatMs, ending } = stream;
+  /** Gives up on a reader that takes too long; a stream has its heartbeats instead. */
+  #watch({ stream, stallMsMax }: Reply): { onTaken(): void; end(): void } {
+    if (stream !== undefined) return { onTaken: () => undefined, end: this.#beat(stream) };
+    const tooSlow = setTimeout(() => this.#res.close(), stallMsMax ?? answerSendMsMax);
+    return {
+      onTaken: () => void (stallMsMax !== undefined && tooSlow.refresh()),
+      end: () => clearTimeout(tooSlow),
+    };
+  }
+
+  /** Keeps a stream's connection; returns what ends that. */
+  #beat({ heartbeat, heartbeatMs, ending }: Stream): () => void {
     const beat = () => {
       if (this.#gone) return;
       // The library closes a connection that takes nothing for ten seconds; this begins them anew.

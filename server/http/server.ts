@@ -1,12 +1,21 @@
 /** Takes requests from the sockets to the routes and their answers back. */
 
 import { Budget } from "../budget.ts";
-import { bodyBytesInFlightMax, requestsInFlightMax } from "../limits.ts";
+import {
+  bodyBytesInFlightMax,
+  failuresBurstMax,
+  failuresPerSecondMax,
+  requestsBurstMax,
+  requestsInFlightMax,
+  requestsPerSecondMax,
+} from "../limits.ts";
 import type { Counter, Metrics } from "../metrics.ts";
+import { purseOf, RateBound } from "../rate-bound.ts";
 import type { Caller, Reply, Route, ServerRequest } from "../route.ts";
 import { Refusal, tryLater } from "../route.ts";
 import type { AccessRules } from "./access.ts";
-import { admit, callerOf } from "./access.ts";
+import { identify, permit, presumed } from "./access.ts";
+import { addressText, network } from "./address.ts";
 import { replyOf, securityHeaders } from "./answer.ts";
 import type { Head } from "./exchange.ts";
 import { announcedBytes, Exchange, readHead } from "./exchange.ts";
@@ -33,6 +42,8 @@ interface RefusedRequest {
   path: string;
   status: number;
   reason: string;
+  /** Where it came from. */
+  address: string;
 }
 
 export interface HttpServer {
@@ -51,6 +62,10 @@ interface State {
   /** Called when a request has ended. */
   onIdle: (() => void) | null;
   requests: Counter;
+  /** Requests of each caller. */
+  rate: RateBound;
+  /** Requests that did not say who asks, of each network. */
+  failures: RateBound;
 }
 
 /** Throws an Error of one sentence where the address cannot be had. */
@@ -66,6 +81,18 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
       "svc_http_requests_total",
       "HTTP requests answered, by route and status.",
     ),
+    rate: new RateBound({
+      perSecond: requestsPerSecondMax,
+      burst: requestsBurstMax,
+      what: "requests",
+      now: Date.now,
+    }),
+    failures: new RateBound({
+      perSecond: failuresPerSecondMax,
+      burst: failuresBurstMax,
+      what: "requests without a right token",
+      now: Date.now,
+    }),
   };
   const { metrics } = options;
   metrics.read(
@@ -81,7 +108,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     () => state.budget.bytesHeld,
   );
   const listener = await listen(options.address, (res, req) => {
-    const head = readHead(req);
+    const head = readHead(res, req);
     const exchange = new Exchange(res, head, state.budget);
     void handle(state, head, exchange);
   });
@@ -102,14 +129,15 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
   state.inFlight.add(exchange);
   let route: Route | undefined;
   let reply: Reply;
+  const asking = { by: presumed(head) };
   try {
     const match = gate(state, head);
     route = match.route;
-    reply = await answer(state, head, exchange, match);
+    reply = await answer(state, head, exchange, match, asking);
   } catch (error) {
     const write = route?.errorBody?.bind(route);
     reply = replyOf(error, state.options.log, write && ((refusal) => write(refusal, head.headers)));
-    tellRefusal(state.options, head, route?.path ?? "none", error);
+    tellRefusal(state.options, head, route?.path ?? "none", asking.by, error);
   }
   exchange.release();
   try {
@@ -131,16 +159,17 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
 /** Statuses that say that the caller may not, or not so often. */
 const refusalStatuses: readonly number[] = [401, 403, 429];
 
-function tellRefusal(options: HttpOptions, head: Head, path: string, error: unknown): void {
+function tellRefusal(
+  options: HttpOptions,
+  head: Head,
+  path: string,
+  by: Caller | null,
+  error: unknown,
+): void {
   if (!(error instanceof Refusal) || !refusalStatuses.includes(error.status)) return;
-  const { status, message: reason } = error;
-  options.onRefused({
-    by: callerOf(head, options.access),
-    method: head.method.slice(0, 20),
-    path,
-    status,
-    reason,
-  });
+  const { status, reason } = error;
+  const method = head.method.slice(0, 20);
+  options.onRefused({ by, method, path, status, reason, address: addressText(head.address) });
 }
 
 /** What can be refused before anything is known but the path. */
@@ -151,10 +180,17 @@ function gate(state: State, head: Head): Match {
 }
 
 /** Reading the body starts in the same turn as the request: what arrives before anybody listens is lost. */
-async function answer(state: State, head: Head, exchange: Exchange, match: Match): Promise<Reply> {
-  const { route, params } = match;
-  const caller = admit(head, route.permission, state.options.access);
-  const body = await bodyOf(route, head, exchange);
+async function answer(
+  state: State,
+  head: Head,
+  exchange: Exchange,
+  { route, params }: Match,
+  asking: { by: Caller | null },
+): Promise<Reply> {
+  const admitted = admit(state, head, route, asking);
+  const reading = bodyOf(route, head, exchange);
+  const caller = admitted instanceof Promise ? await whileReading(admitted, reading, exchange) : admitted;
+  const body = await reading;
   const { method } = route;
   const query = new URLSearchParams(head.queryText);
   return withinDeadline(route, exchange, {
@@ -165,12 +201,65 @@ async function answer(state: State, head: Head, exchange: Exchange, match: Match
     headers: head.headers,
     body,
     caller,
-    readmit: () => admit(head, route.permission, state.options.access),
+    readmit: () => readmit(head, route, state.options.access),
     signal: exchange.signal,
   });
 }
 
-function bodyOf(route: Route, head: Head, exchange: Exchange): Promise<Uint8Array<ArrayBuffer>> {
+/** Throws Refusal 401, 403 or 429, or rejects with it, and writes down who asks. */
+function admit(
+  { options, rate, failures }: State,
+  head: Head,
+  { permission }: Route,
+  asking: { by: Caller | null },
+): Caller | Promise<Caller> {
+  const from = network(head.address);
+  const known = (caller: Caller) => {
+    asking.by = caller;
+    permit(caller, permission);
+    const isRated = permission !== null && permission !== "ingest";
+    if (isRated) rate.spend(caller.role === "anonymous" ? `address ${from}` : purseOf(caller));
+    return caller;
+  };
+  const failed = (error: unknown): never => {
+    if (error instanceof Refusal && error.status === 401) failures.spend(from);
+    throw error;
+  };
+  try {
+    const who = identify(head, permission, options.access);
+    return who instanceof Promise ? who.then(known).catch(failed) : known(who);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** Of a request that was let in: costs its sender nothing. */
+function readmit(head: Head, { permission }: Route, access: AccessRules): Caller | Promise<Caller> {
+  const known = (caller: Caller) => {
+    permit(caller, permission);
+    return caller;
+  };
+  const who = identify(head, permission, access);
+  return who instanceof Promise ? who.then(known) : known(who);
+}
+
+/** A body is received while it is asked who sends it; of one who is refused, no longer. */
+async function whileReading(
+  admitted: Promise<Caller>,
+  reading: Promise<unknown>,
+  exchange: Exchange,
+): Promise<Caller> {
+  // What is wrong with the body counts once it is known who sent it.
+  reading.catch(() => undefined);
+  try {
+    return await admitted;
+  } catch (error) {
+    exchange.abort(error as Error);
+    throw error;
+  }
+}
+
+async function bodyOf(route: Route, head: Head, exchange: Exchange): Promise<Uint8Array<ArrayBuffer>> {
   if (route.body === null) return exchange.readBody(0, null).catch(bodyUnexpected);
   checkContentType(route.body.contentTypes, head);
   return exchange.readBody(route.body.bytesMax, announcedBytes(head));

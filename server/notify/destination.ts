@@ -42,7 +42,7 @@ export function isGrouped(action: Action): boolean {
 export function destinationName(action: Action): string {
   switch (action.type) {
     case "slack":
-      return action.slackDestination.channel.startsWith("https:")
+      return /^https?:/i.test(action.slackDestination.channel.trim())
         ? "a Slack webhook"
         : `Slack ${action.slackDestination.channel}`;
     case "email":

@@ -20,7 +20,7 @@ export interface TailOptions {
   reading: Turnstile;
   limits: QueryLimits;
   /** Why it may not go on; null where it may. */
-  problem(): string | null;
+  problem(): Promise<string | null>;
   onSent(rows: number): void;
 }
 
@@ -73,8 +73,8 @@ export class Tail implements LaneMember {
   }
 
   /** Ends it where its reader may not read any more. */
-  check(): void {
-    const problem = this.#options.problem();
+  async check(): Promise<void> {
+    const problem = await this.#options.problem();
     if (problem !== null) this.end("access", problem);
   }
 
@@ -104,8 +104,8 @@ export class Tail implements LaneMember {
   }
 
   /** Nothing is written that the reader may not read at this very moment. */
-  *#written(queued: Queued): Generator<Uint8Array> {
-    this.check();
+  async *#written(queued: Queued): AsyncGenerator<Uint8Array, void, undefined> {
+    await this.check();
     if (this.ending.aborted) return;
     if ("missed" in queued) yield missedEvent(queued.missed, queued.through);
     else {

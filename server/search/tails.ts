@@ -87,7 +87,7 @@ export class Tails {
     );
     for (const counter of [this.#sent, this.#missed]) counter.add(0);
     this.#checks = setInterval(() => {
-      for (const tail of this.#open.keys()) tail.check();
+      for (const tail of this.#open.keys()) void tail.check();
     }, tailCheckMs);
     this.#checks.unref();
   }
@@ -116,7 +116,8 @@ export class Tails {
     if (this.#isClosed) throw tryLater("the server is stopping", 5);
     const asked = readAddress(request, this.#options.store.arrivalMax);
     const plan = planOf(asked.query);
-    const reader = request.caller.tokenId ?? request.caller.name;
+    const { tokenId, user, name } = request.caller;
+    const reader = tokenId ?? user?.subject ?? name;
     this.#checkRoom(reader);
     const tail = this.#tailOf(request, asked, plan);
     this.#open.set(tail, reader);
@@ -169,12 +170,16 @@ export class Tails {
 const endOfTimeNs = 2n ** 63n - 1n;
 
 /** Why the reader may not go on, as far as `isSame` says whether it may read the same rows still. */
-function problemOf(request: ServerRequest, isSame: (caller: Caller) => boolean): string | null {
+async function problemOf(
+  request: ServerRequest,
+  isSame: (caller: Caller) => boolean,
+): Promise<string | null> {
   try {
-    return isSame(request.readmit()) ? null : "what the token may read has changed";
+    return isSame(await request.readmit()) ? null : "what the token may read has changed";
   } catch (error) {
-    if (error instanceof Refusal) return error.message;
-    throw error;
+    if (!(error instanceof Refusal)) return "an internal error";
+    // Where it cannot be asked just now, what was known holds.
+    return error.status === 401 || error.status === 403 ? error.message : null;
   }
 }
 

@@ -1,6 +1,6 @@
 /** POST /api/v1/query/timeseries. */
 
-import { queryTimeseries, type Series, type TimeseriesQuery } from "../../query/index.ts";
+import { queryTimeseries, type SeriesColumns, type TimeseriesQuery } from "../../query/index.ts";
 import { fieldsOf, integerField, isGiven, stringField, switchField } from "../fields.ts";
 import { seriesMax } from "../limits.ts";
 import { Refusal } from "../route.ts";
@@ -16,13 +16,13 @@ export const timeseriesSearch: SearchKind<AskedSeries> = {
   path: "/api/v1/query/timeseries",
   read: readTimeseriesQuery,
   answer: async (store, query, limits) => {
-    const { series, bucketSeconds, partial, warnings, explained } = await queryTimeseries(
+    const { columns, bucketSeconds, partial, warnings, explained } = await queryTimeseries(
       store,
       query,
       limits,
     );
-    if (series.length > seriesMax) {
-      const problem = `the query gives ${series.length} series, and an answer holds ${seriesMax} at most`;
+    if (columns.length > seriesMax) {
+      const problem = `the query gives ${columns.length} series, and an answer holds ${seriesMax} at most`;
       throw new Refusal(400, `${problem}; group by fewer labels, or take the greatest with topk(…)`);
     }
     const after = {
@@ -31,7 +31,7 @@ export const timeseriesSearch: SearchKind<AskedSeries> = {
       ...(warnings.length === 0 ? {} : { warnings }),
       ...(query.explain ? { explain: explained } : {}),
     };
-    return listReply({ before: {}, name: "series", items: seriesTexts(series), after });
+    return listReply({ before: {}, name: "series", items: seriesTexts(columns), after });
   },
 };
 
@@ -43,6 +43,13 @@ function readTimeseriesQuery(body: unknown): AskedSeries {
   return { ...asked, bucketSeconds: integerField(fields, "bucketSize", bucketRange) };
 }
 
-function* seriesTexts(series: readonly Series[]): Generator<string> {
-  for (const each of series) yield JSON.stringify(each);
+/** Written from the columns, since points are many and objects of them would be made for this alone. */
+function* seriesTexts(columns: SeriesColumns): Generator<string> {
+  for (let place = 0; place < columns.length; place++) {
+    let points = "";
+    columns.eachPoint(place, (ms, value) => {
+      points += `${points === "" ? "" : ","}[${ms},${value}]`;
+    });
+    yield `{"labels":${JSON.stringify(columns.labels(place))},"points":[${points}]}`;
+  }
 }

@@ -1,5 +1,5 @@
 /** Batches of samples that seed and number determine in full. */
-import type { Sample } from "../../engine/index.ts";
+import { type Sample, type Store, textAt } from "../../engine/index.ts";
 import { Random } from "../../fixtures/random.ts";
 
 const dayMs = 86_400_000;
@@ -27,4 +27,17 @@ export function samplesOf(seed: number, batch: number): Sample[] {
 export function latestOf(batch: number): Sample {
   const timeNs = BigInt(firstDayMs) * 1_000_000n;
   return { timeNs, name: "latest", type: "gauge", unit: "", labels: {}, value: batch };
+}
+
+export const everySample = { fromNs: 0n, toNs: 1n << 62n, of: "declared" } as const;
+
+/** How many samples of each batch a store has. */
+export async function countsOf(store: Store): Promise<Map<number, number>> {
+  const groupBy = [{ kind: "attribute", key: "batch" } as const];
+  const aggregate = { op: "sum" } as const;
+  const query = { ...everySample, steps: [], name: "events_total", groupBy, aggregate };
+  const { labels, points } = await store.aggregateSamples(query);
+  return new Map(
+    [...points.groups].map((group, i) => [Number(textAt(labels, group)), points.values[0]![i]!]),
+  );
 }

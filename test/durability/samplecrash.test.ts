@@ -1,13 +1,11 @@
 /** kill -9 while samples are written: batches that were acknowledged are there whole, others whole or not at all. */
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { openStore, type Store, textAt, verifyStore } from "../../engine/index.ts";
+import { openStore, type Store, verifyStore } from "../../engine/index.ts";
 import { scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import { Child } from "./child.ts";
-import { sampleNowMs, samplesOf } from "./samplebatches.ts";
+import { countsOf, everySample, sampleNowMs, samplesOf } from "./samplebatches.ts";
 import type { SampleWriterPlan } from "./samplewriter.ts";
-
-const range = { fromNs: 0n, toNs: 1n << 62n, steps: [], of: "declared" } as const;
 
 test("kill -9 under samples loses nothing that was acknowledged", async () => {
   const random = seededRandom("kill -9 under samples");
@@ -44,16 +42,7 @@ test("kill -9 under samples loses nothing that was acknowledged", async () => {
   expect((await verifyStore(dir)).damage).toEqual([]);
 }, 120_000);
 
-async function countsOf(store: Store): Promise<Map<number, number>> {
-  const groupBy = [{ kind: "attribute", key: "batch" } as const];
-  const query = { ...range, steps: [], name: "events_total", groupBy, aggregate: { op: "sum" } as const };
-  const { labels, points } = await store.aggregateSamples(query);
-  return new Map(
-    [...points.groups].map((group, i) => [Number(textAt(labels, group)), points.values[0]![i]!]),
-  );
-}
-
 async function latestIn(store: Store): Promise<number> {
-  const query = { ...range, steps: [], name: "latest", groupBy: [], aggregate: { op: "max" } as const };
+  const query = { ...everySample, steps: [], name: "latest", groupBy: [], aggregate: { op: "max" } as const };
   return (await store.aggregateSamples(query)).points.values[0]![0]!;
 }

@@ -154,6 +154,105 @@ describe.each(implementations)(`$name aggregates (SVC_SEED=${seed})`, ({ kernels
     });
   });
 
+  test.each([
+    [1, 1],
+    [1, 200],
+    [2, 300],
+    [4, 20_000],
+  ])("values are ordered by groups of %i bytes, %i of them", (width, cardinality) => {
+    eachCase(ground, (rows, alignment, random) => {
+      const codes = randomCodes(rows, cardinality, random);
+      const numbers = Array.from({ length: rows }, () => random.between(-1e9, 1e9));
+      const selection = randomSelection(rows, random);
+      const chosen = [...codes.keys()].filter((row) => selection === null || bitAt(selection, row));
+      const ordered = chosen.toSorted((a, b) => codes[a]! - codes[b]!);
+      const next = new Uint32Array(cardinality + 1);
+      for (const row of chosen) next[codes[row]! + 1]!++;
+      for (let code = 0; code < cardinality; code++) next[code + 1]! += next[code]!;
+      const places = ground.words(next.subarray(0, cardinality), random.below(16));
+      const out = ground.doubles(new Float64Array(chosen.length), random.below(16));
+      const groups = codesOf(ground, width, codes, alignment);
+      const values = ground.doubles(numbers, random.below(16));
+      kernels.orderByGroup(
+        groups,
+        values,
+        selection && ground.bytes(selection, random.below(16)),
+        places,
+        out,
+      );
+      expectSame(
+        out,
+        ordered.map((row) => numbers[row]!),
+      );
+      expectSame(places, next.subarray(1));
+    });
+  });
+
+  test("quantiles of numbers that differ, that are mostly alike, in order and infinite", () => {
+    eachCase(ground, (rows, alignment, random) => {
+      const kind = random.below(5);
+      const numbers = Array.from({ length: rows }, (_, i) => {
+        if (kind === 0) return random.between(-1e9, 1e9);
+        if (kind === 1) return random.below(3);
+        if (kind === 2) return i;
+        if (kind === 3) return -i;
+        return random.oneIn(3) ? Number.POSITIVE_INFINITY : fraction(random);
+      });
+      const values = ground.doubles(numbers, alignment);
+      const from = random.below(Math.min(rows, 5) + 1);
+      const sorted = Float64Array.from(numbers.slice(from)).sort();
+      for (const q of [0.5, 0.95, 0, 1, fraction(random)]) {
+        if (from === rows) continue;
+        const rank = q * (sorted.length - 1);
+        const [low, high] = [sorted[Math.floor(rank)]!, sorted[Math.ceil(rank)]!];
+        const truth = low === high ? low : low + (high - low) * (rank - Math.floor(rank));
+        expect(kernels.quantileOf(values, from, rows, rank), `${q} of ${rows}`).toBe(truth);
+      }
+      expectSame(values.slice(from).sort(), sorted);
+      expectSame(values.subarray(0, from), numbers.slice(0, from));
+    });
+  });
+
+  test.each([
+    [1, 200, 1],
+    [2, 1000, 2],
+    [4, 300, 4],
+  ])(
+    "pairs of codes of %i bytes, %i of them, with groups of %i bytes are marked",
+    (width, codeCount, groupWidth) => {
+      eachCase(ground, (rows, alignment, random) => {
+        const codes = randomCodes(rows, codeCount, random);
+        const groups = randomCodes(rows, 20, random);
+        const selection = randomSelection(rows, random);
+        const truth = new Uint8Array(20 * codeCount);
+        for (const [row, code] of codes.entries()) {
+          if (selection === null || bitAt(selection, row)) truth[groups[row]! * codeCount + code] = 1;
+        }
+        const marks = ground.bytes(new Uint8Array(20 * codeCount), random.below(16));
+        kernels.markPairs(
+          codesOf(ground, groupWidth, groups, alignment),
+          codesOf(ground, width, codes, random.below(16)),
+          selection && ground.bytes(selection, random.below(16)),
+          codeCount,
+          marks,
+        );
+        expectSame(marks, truth);
+      });
+    },
+  );
+
+  test.each([1, 2, 4])("codes of %i bytes are raised", (width) => {
+    eachCase(ground, (rows, alignment, random) => {
+      const codes = randomCodes(rows, 200, random);
+      const raised = ground.words(new Uint32Array(rows), random.below(16));
+      kernels.raiseCodes(codesOf(ground, width, codes, alignment), 3_000_000_000, raised);
+      expectSame(
+        raised,
+        codes.map((code) => code + 3_000_000_000),
+      );
+    });
+  });
+
   test("sum and extremes of all selected rows; a NaN is in none but the sum", () => {
     eachCase(ground, (rows, alignment, random) => {
       const numbers = Array.from({ length: rows }, () => random.between(-1e9, 1e9));

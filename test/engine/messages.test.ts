@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildChunks } from "../../engine/build.ts";
-import { imageBytes, openImage, writeImage } from "../../engine/chunk.ts";
+import { imageText, openImage, writeImage } from "../../engine/chunk.ts";
 import { emptyDraft } from "../../engine/draft.ts";
 import { plainColumns } from "../../engine/heap.ts";
 import { type Filter, type LogRow, openStore, type Store } from "../../engine/index.ts";
@@ -27,8 +27,9 @@ function sealedView(messages: readonly Uint8Array[]): ChunkView {
     draft.rows++;
   }
   const [image] = buildChunks(draft, { sealed: true });
-  const bytes = new Uint8Array(imageBytes(image!));
-  writeImage(image!, bytes, 0);
+  const written = imageText(image!);
+  const bytes = new Uint8Array(written.byteLength);
+  writeImage(written, bytes, 0);
   return new ChunkView(new ChunkColumns(openImage(bytes, 0), 0), plainColumns);
 }
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openBatch } from "../../engine/batch.ts";
-import { type ChunkImage, type ChunkSource, imageBytes, openImage, writeImage } from "../../engine/chunk.ts";
+import { type ChunkImage, type ChunkSource, imageText, openImage, writeImage } from "../../engine/chunk.ts";
 import { plainColumns, plainHeap } from "../../engine/heap.ts";
 import { buildMetricChunks } from "../../engine/metrics/build.ts";
 import { compactSamples } from "../../engine/metrics/compact.ts";
@@ -165,8 +165,9 @@ function expected(samples: readonly Sample[]): string[] {
 }
 
 function imageSource(image: ChunkImage): ChunkSource {
-  const bytes = new Uint8Array(imageBytes(image));
-  writeImage(image, bytes, 0);
+  const text = imageText(image);
+  const bytes = new Uint8Array(text.byteLength);
+  writeImage(text, bytes, 0);
   return openImage(bytes, 0);
 }
 

@@ -3,6 +3,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { failuresBurstMax, failuresPerSecondMax } from "../../server/limits.ts";
 import { roles } from "../../server/route.ts";
 import type { Running } from "./running.ts";
 import { call, search, startServer } from "./running.ts";
@@ -241,6 +242,32 @@ describe("tokens", () => {
     expect([got.status, got.json]).toEqual([400, { error }]);
   });
 });
+
+test("who fails to say who asks is slowed down, and a right token from there is not", async () => {
+  const server = await startServer();
+  const wrong = () => call(server, "/api/v1/tokens", { token: "svc_wrong" });
+  const statuses: number[] = [];
+  for (let i = 0; i < 12; i++) {
+    statuses.push(...(await Promise.all(Array.from({ length: 100 }, wrong))).map(({ status }) => status));
+  }
+  expect(statuses.filter((status) => status === 401).length).toBeGreaterThanOrEqual(failuresBurstMax);
+  const last = await until429(wrong);
+  expect(last.headers.get("retry-after")).toBe("1");
+  expect(last.json).toEqual({
+    error: `more than ${failuresPerSecondMax} requests without a right token a second; try again`,
+  });
+  expect((await call(server, "/api/v1/tokens", { token: server.adminToken })).status).toBe(200);
+  await server.stop();
+});
+
+/** A machine that is busy may let earn as much as it spends: so at once. */
+async function until429<T extends { status: number }>(request: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const all = await Promise.all(Array.from({ length: 200 }, request));
+    const refused = all.find(({ status }) => status === 429);
+    if (refused !== undefined) return refused;
+  }
+}
 
 describe("the admin-token file", () => {
   test("is written by the first start, for its owner alone, and kept by later ones", async () => {

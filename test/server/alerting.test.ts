@@ -187,4 +187,54 @@ test("an alert's queries see what whoever saved it may see", async () => {
     return json.state === "firing" ? json.instances.length : undefined;
   });
   expect(wide).toBe(2);
+  await checkMembers();
+});
+
+/** Members see what an alert found where they read all that whoever saved it reads, and else its state alone. */
+async function checkMembers(): Promise<void> {
+  const tokenOf = async (groups: string[]) =>
+    (await admin<{ token: string }>("/tokens", { role: "viewer", groups })).json.token;
+  const member = await tokenOf(["developers", "others"]);
+  const parts = ["state", "fires", "history", "evaluations"];
+  const seen = async (id: string, token: string) =>
+    (await Promise.all(parts.map((part) => call(server, `/api/v1/alerts/${id}/${part}`, { token })))).map(
+      ({ text }) => text,
+    );
+  for (const text of await seen("wide", member)) {
+    expect(text).not.toMatch(/cart|bank|service\.name|"value"/);
+    expect(JSON.parse(text)).toMatchObject({ warnings: [expect.stringContaining("rows that you may not")] });
+  }
+  expect((await seen("wide", member))[0]).toContain('"state":"firing"');
+  for (const text of await seen("wide", server.adminToken)) expect(text).toContain("bank");
+}
+
+test("an alert whose saver lost access says so, and keeps its state", async () => {
+  await admin("/groups", { group: { name: "leavers" } });
+  const made = await admin<{ token: string }>("/tokens", {
+    role: "editor",
+    name: "eve",
+    groups: ["leavers"],
+  });
+  const evaluationRules = [
+    {
+      name: "any",
+      static: {
+        operators: [{ operator: "greaterThan", threshold: 0 }],
+        persistenceSettings: { datapointsToAlarm: 1, datapointsInEvaluationWindow: 1 },
+      },
+    },
+  ];
+  const expression = { svcQLTimeseries: { query: "count(logs)", bucketSize: 1 } };
+  const alert = { metadata: { id: "lost", name: "lost" }, timeseries: { expression, evaluationRules } };
+  const saved = await call(server, "/api/v1/alerts/update", {
+    token: made.json.token,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ alert }),
+  });
+  expect(saved.status).toBe(200);
+  const error = await until(async () => {
+    const { json } = await admin<{ error: string | null }>("/alerts/lost/state");
+    return json.error ?? undefined;
+  });
+  expect(error).toBe('no rule lets "eve", who saved it last, read logs');
 });

@@ -19,6 +19,9 @@ export class WireAttributes {
   /** For each key the serial number of the last row that had it, and its place in that row. */
   #serials: number[] = [];
   #places: number[] = [];
+  /** For each attribute that the row before listed the number of its key: mostly the next row lists the same. */
+  readonly #foreseen: number[] = [];
+  #listed = 0;
 
   constructor(tape: Tape, draft: BatchDraft, scanner: ProtoScanner) {
     this.#tape = tape;
@@ -32,6 +35,7 @@ export class WireAttributes {
   begin(row: RowRanges): void {
     this.#row = row;
     this.#serial++;
+    this.#listed = 0;
     row.clear();
   }
 
@@ -59,9 +63,11 @@ export class WireAttributes {
     for (let i = 0; i < attributes; i++) this.put(keys[i]!, from[i]!, to[i]!);
   }
 
-  /** Adds the attributes of another row that this one lacks. */
-  putMissing({ attributes, keys, from, to }: RowRanges): void {
+  /** Adds the attributes of another row that this one lacks; `shared` is the number of that row, which is read for many. */
+  putMissing({ attributes, keys, from, to }: RowRanges, shared: number): void {
     const row = this.#row;
+    row.sharedFrom = row.attributes;
+    row.sharedBy = shared;
     for (let i = 0; i < attributes; i++) {
       const key = keys[i]!;
       if (this.#serials[key] !== this.#serial) row.addAttribute(key, from[i]!, to[i]!);
@@ -124,6 +130,16 @@ export class WireAttributes {
   }
 
   #numberOf(keyFrom: number, keyTo: number): number {
+    const place = this.#listed++;
+    const foreseen = this.#foreseen[place];
+    if (foreseen !== undefined && this.#draft.isKey(foreseen, keyFrom, keyTo)) return foreseen;
+    const key = this.#findNumber(keyFrom, keyTo);
+    // One of the signal's own is stored under another name.
+    if (this.#draft.isKey(key, keyFrom, keyTo)) this.#foreseen[place] = key;
+    return key;
+  }
+
+  #findNumber(keyFrom: number, keyTo: number): number {
     const known = this.#draft.findKey(keyFrom, keyTo);
     if (known >= this.#ownKeys) return known;
     if (this.#draft.keyCount >= ingestKeysMax) {

@@ -40,6 +40,8 @@ export class WireBody {
   readonly #resource = new RowRanges();
   /** Attributes of the resource and the scope. */
   readonly #base = new RowRanges();
+  /** Number of the base, from 1. */
+  #bases = 0;
   /** What those cost each row. */
   #baseBytes = 0;
   /** Where the tape is free when no record is read; behind the attributes of the base, then behind those. */
@@ -102,6 +104,7 @@ export class WireBody {
   #readBase(scope: Range): void {
     const { scanner, attributes, sink } = this.#tools;
     const base = this.#base;
+    this.#bases++;
     attributes.begin(base);
     attributes.putAll(this.#resource);
     scanner.at = scope.from;
@@ -149,7 +152,7 @@ export class WireBody {
       try {
         this.#record.read(row, end);
         sink.repeat(this.#baseBytes);
-        attributes.putMissing(this.#base);
+        attributes.putMissing(this.#base, this.#bases);
         sink.add(row, tape.bytes);
       } catch (problem) {
         if (!(problem instanceof RowProblem)) throw problem;

@@ -10,6 +10,7 @@ import { openState } from "../../../engine/index.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { type AlertState, instanceKey } from "../../../server/alerts/alert-state.ts";
 import type { Fire } from "../../../server/alerts/fire.ts";
+import type { Window } from "../../../server/alerts/window.ts";
 import { openReceiver } from "../notify/receiver.ts";
 import {
   type KilledArguments,
@@ -69,12 +70,13 @@ test(`kill -9 loses no transition and sends none under two ids (SVC_SEED=${seed}
   const { gaps } = state.get("alert-clock", "alive") as unknown as { gaps: [number, number][] };
   const isLost = (ms: number) => gaps.some(([from, to]) => from < ms + minute && to > ms);
   for (const alert of sceneAlerts) {
-    const { throughMs } = state.get("alert-states", alert.metadata.id) as unknown as AlertState;
+    const { window } = state.get("alert-states", alert.metadata.id) as unknown as AlertState;
+    const { throughMs } = state.get("alert-windows", window!) as unknown as Window;
     const { query } = alert.timeseries.expression.svcQLTimeseries;
     // The first evaluation judges the bucket that was the newest then, whichever the spread made that.
     const expected = sceneNames.flatMap((name) => {
       const series = { labels: { name }, valueAt: (atMs: number) => sceneValue(query, name, atMs) };
-      return naiveFires(alert, series, sceneStartMs - minute, throughMs!, isLost).fires;
+      return naiveFires(alert, series, sceneStartMs - minute, throughMs, isLost).fires;
     });
     const got = fires
       .filter(({ alertId }) => alertId === alert.metadata.id)

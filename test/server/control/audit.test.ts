@@ -27,8 +27,10 @@ test("of every kind of change: who, what and which", async () => {
     role: "viewer",
     name: "ops",
   });
+  await ask(server, "PUT", `/tokens/${token.json.id}`, { name: "others" });
   await ask(server, "DELETE", `/tokens/${token.json.id}`);
-  const changes = kinds.length * 3 + 3;
+  await ask(server, "DELETE", "/environments/prod");
+  const changes = kinds.length * 3 + 5;
   await expect.poll(() => audited(server, 'logs{audit="change"}'), { timeout: 20_000 }).toHaveLength(changes);
   const rows = await audited(server, 'logs{audit="change"}');
   for (const { name, id } of kinds) {
@@ -42,6 +44,10 @@ test("of every kind of change: who, what and which", async () => {
     actor: "admin-token file",
     role: "admin",
   });
+  const actions = (wanted: string) =>
+    rows.filter(({ resource }) => resource === wanted).map(({ action }) => action);
+  expect(actions("token").sort()).toEqual(["created", "deleted", "updated"]);
+  expect(actions("environment").sort()).toEqual(["created", "deleted"]);
   expect(rows.find(({ resource }) => resource === "token")).toMatchObject({ "resource.id": token.json.id });
   const text = JSON.stringify(rows) + server.logged.join();
   for (const secret of [webhook.secret, webhook.headers.Authorization, token.json.token, server.adminToken]) {
@@ -62,6 +68,7 @@ test("of refused requests, a flood of them counted", async () => {
     "http.method": "POST",
     "http.route": "/api/v1/alerts/update",
     "token.id": viewer.json.id,
+    "client.address": "127.0.0.1",
     log_level: "warn",
   });
   expect(rows.filter((row) => row["http.status"] === "401").map(({ actor }) => actor ?? "")).toEqual(

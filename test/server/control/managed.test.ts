@@ -8,8 +8,8 @@ import { openState, type State } from "../../../engine/index.ts";
 import type { Control } from "../../../server/control/control.ts";
 import { openControl } from "../../../server/control/control.ts";
 import type { Dashboard } from "../../../server/control/dashboard.ts";
-import { RateBound } from "../../../server/control/rate-bound.ts";
 import { Tokens } from "../../../server/control/tokens.ts";
+import { purseOf, RateBound } from "../../../server/rate-bound.ts";
 import type { Caller, Reply, ServerRequest } from "../../../server/route.ts";
 import { Refusal } from "../../../server/route.ts";
 import { dashboard } from "./samples.ts";
@@ -108,7 +108,7 @@ describe("a managed dashboard", () => {
     ["an editor of no group", editor, 200, 409, 2],
     ["a member whose rule lets it read", member("readers"), 200, 403, 2],
     ["a member whose rule lets it write", member("writers"), 200, 409, 2],
-    ["a member of another group", member("others"), 404, 404, 1],
+    ["a member of another group", member("others"), 404, 409, 1],
   ])("%s", async (_name, caller, readStatus, writeStatus, listed) => {
     expect((await asked(caller, "GET", one)).status).toBe(readStatus);
     const changed = { dashboard: { ...dashboard, metadata: { ...dashboard.metadata, id: managedId } } };
@@ -130,10 +130,10 @@ describe("a managed dashboard", () => {
 
 test("changes are bounded for each caller, and earned anew with time", () => {
   let nowMs = 0;
-  const bound = new RateBound(10, 20, () => nowMs);
+  const bound = new RateBound({ perSecond: 10, burst: 20, what: "changes", now: () => nowMs });
   const spend = (caller: Caller) => {
     try {
-      bound.spend(caller);
+      bound.spend(purseOf(caller));
       return 200;
     } catch (error) {
       return (error as Refusal).status;

@@ -4,6 +4,7 @@ import type { Random } from "./random.ts";
 import { oneOf } from "./random.ts";
 
 export interface Row {
+  /** As queries name it. */
   signal: string;
   level: string;
   attributes: Record<string, string>;
@@ -33,11 +34,15 @@ export function isVisible(row: Row, groups: readonly string[], rules: readonly R
     if (rule.cluster !== undefined && row.attributes["k8s.cluster.name"] !== rule.cluster) continue;
     if (rule.type === "namespace" && namespaceOf(row) !== rule.namespace) continue;
     for (const grant of rule.rules) {
-      if (grant.signals.includes(row.signal) && matches(row, grant.match?.matchExpressions ?? []))
+      if (grant.signals.includes(ruleName(row.signal)) && matches(row, grant.match?.matchExpressions ?? []))
         return true;
     }
   }
   return false;
+}
+
+function ruleName(signal: string): string {
+  return signal === "kubernetes_resources" ? "kubernetesResources" : signal;
 }
 
 function matches(row: Row, expressions: readonly { key: string; values: string[] }[]): boolean {
@@ -51,8 +56,8 @@ function matches(row: Row, expressions: readonly { key: string; values: string[]
 
 const clusters = ["prod", "test"];
 const namespaces = ["shop", "pay", "a.b"];
-const groupNames = ["red", "green", "blue"];
-const signals = ["logs", "metrics", "traces"];
+export const groupNames = ["red", "green", "blue"];
+export const signals = ["logs", "metrics", "traces", "profiles", "kubernetes_resources"];
 
 const some = <T>(choices: readonly T[], random: Random) => choices.filter(() => random() < 0.5);
 
@@ -76,7 +81,7 @@ export function randomRow(random: Random, signal = oneOf(signals, random)): Row 
 export function randomRule(random: Random): Rule {
   const type = oneOf(["cluster", "namespace"] as const, random);
   const rules = Array.from({ length: 1 + Math.floor(random() * 2) }, () => {
-    const chosen = some(signals, random);
+    const chosen = some(signals, random).map(ruleName);
     const matchExpressions = some(
       [
         { key: "team", operator: "In" as const, values: [oneOf(["one", "two", ""], random)] },

@@ -1,0 +1,190 @@
+/** The evaluation of one query: its new buckets are read, judged by all alerts that ask it, stored and told. */
+
+import { Turnstile } from "../turnstile.ts";
+import { type Advanced, advance, type Reading } from "./advance.ts";
+import type { AlertState } from "./alert-state.ts";
+import type { Downtime } from "./downtime.ts";
+import type { EvaluationMetrics } from "./evaluation-metrics.ts";
+import type { EvaluatorOptions } from "./evaluator.ts";
+import { headMs } from "./grid.ts";
+import type { BucketRange, Group } from "./group.ts";
+import { lateBuckets, missedBuckets } from "./lateness.ts";
+import { advancesInFlightMax, evaluationTimeoutMs } from "./limits.ts";
+import { Pace } from "./pace.ts";
+import type { AlertRecords } from "./records.ts";
+import type { Step, Steps } from "./steps.ts";
+import type { Subject } from "./subject.ts";
+import { within } from "./timeout.ts";
+import type { Window } from "./window.ts";
+
+interface EvaluationParts {
+  options: EvaluatorOptions;
+  records: AlertRecords;
+  steps: Steps;
+  downtime: Downtime;
+  metrics: EvaluationMetrics;
+}
+
+/** Plans between which requests are answered. */
+const plansAtOnce = 16;
+
+export class Evaluation {
+  readonly #parts: EvaluationParts;
+  readonly #closing = new AbortController();
+  readonly #turnstile = new Turnstile(advancesInFlightMax);
+  readonly #planning = new Pace(plansAtOnce);
+
+  constructor(parts: EvaluationParts) {
+    this.#parts = parts;
+  }
+
+  /** Gives up the queries that run, and begins no more. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  /** Resolves when what follows is stored. */
+  async evaluate(group: Group, nowMs: number): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    group.isRunning = true;
+    const begunMs = performance.now();
+    let head = Number.NEGATIVE_INFINITY;
+    try {
+      head = await this.#headOf(group, nowMs);
+      group.rewind(head, nowMs);
+      const range = group.nextRange(head);
+      if (range !== undefined) await this.#evaluateRange(group, range, head, nowMs);
+    } catch (error) {
+      if (this.#closing.signal.aborted) return;
+      this.#failed(group, error, performance.now() - begunMs, nowMs);
+    } finally {
+      this.#parts.metrics.evaluationSeconds.observe((performance.now() - begunMs) / 1000);
+      group.dueMs = group.nextDueMs(head, nowMs);
+      group.isRunning = false;
+    }
+  }
+
+  /** The query is planned when it is first evaluated. */
+  async #headOf(group: Group, nowMs: number): Promise<number> {
+    const { delayMs, shapeOf } = this.#parts.options;
+    if (group.shape === undefined) await this.#planning.wait();
+    return headMs(group.prepare(shapeOf, delayMs), nowMs);
+  }
+
+  async #evaluateRange(group: Group, range: BucketRange, head: number, nowMs: number): Promise<void> {
+    const { downtime } = this.#parts;
+    const isLost = (startMs: number) => downtime.overlaps(startMs, startMs + group.bucketMs);
+    const begunMs = performance.now();
+    const series = await this.#read(group, group.readRange(range, isLost));
+    const queryMs = performance.now() - begunMs;
+    const { unlabelled } = group.shape!;
+    const reading: Reading = { ...range, series, unlabelled, isLost };
+    await this.#turnstile.pass(() => group.inTurn(() => this.#advance(group, reading, queryMs, head, nowMs)));
+  }
+
+  async #read(
+    { query, bucketMs, readsAs }: Group,
+    { fromMs, toMs }: BucketRange,
+  ): Promise<Reading["series"]> {
+    if (fromMs >= toMs) return [];
+    const { metrics, options } = this.#parts;
+    const begunMs = performance.now();
+    metrics.queries.add();
+    const asked = { query, startMs: fromMs, endMs: toMs - 1, bucketSeconds: bucketMs / 1000, readsAs };
+    const closing = this.#closing.signal;
+    const series = await within(evaluationTimeoutMs, closing, (signal) => options.query(asked, signal));
+    metrics.querySeconds.observe((performance.now() - begunMs) / 1000);
+    return series;
+  }
+
+  async #advance(
+    group: Group,
+    reading: Reading,
+    queryMs: number,
+    head: number,
+    nowMs: number,
+  ): Promise<void> {
+    // An edit that came while the query ran may have made its answer useless.
+    const range = group.subjects.size === 0 ? undefined : group.nextRange(head);
+    if (range?.fromMs !== reading.fromMs || range.toMs !== reading.toMs) return;
+    const { metrics } = this.#parts;
+    const subjects = [...group.subjects];
+    const fromMs = subjects.map((subject) => group.judgedFromMs(subject, head));
+    const watchers = subjects.map(({ alert, state }, i) => ({ alert, state, fromMs: fromMs[i]! }));
+    const before = group.window;
+    const advanced = advance(watchers, before, reading);
+    await this.#store(group, subjects, fromMs, advanced, reading.toMs >= head);
+    if (before !== undefined) {
+      metrics.missed.add(subjects.length * missedBuckets(before, reading, group.bucketMs));
+      metrics.lateBuckets.add(subjects.length * lateBuckets(before, reading));
+    }
+    const { fromMs: readFromMs, toMs } = reading;
+    const entry = { atMs: nowMs, queryMs, range: { fromMs: readFromMs, toMs }, error: null };
+    group.log.add({ ...entry, window: group.window });
+    group.error = null;
+    metrics.evaluations.add(subjects.length, { outcome: "judged" });
+    for (const { to } of advanced.advances.flatMap((each) => each?.transitions ?? [])) {
+      metrics.transitions.add(1, { to });
+    }
+  }
+
+  /** The window once for all, and of the alerts those that changed. */
+  async #store(
+    group: Group,
+    subjects: readonly Subject[],
+    fromMs: readonly number[],
+    { window, advances }: Advanced,
+    isHead: boolean,
+  ): Promise<void> {
+    const { records, steps } = this.#parts;
+    const changed: { subject: Subject; step: Step }[] = [];
+    for (const [i, subject] of subjects.entries()) {
+      const advanced = advances[i] ?? null;
+      const state = followed(advanced?.state ?? subject.state, group, fromMs[i]!, window);
+      const isIdle = state === subject.state && !subject.isUnsaved && !subject.isUnsettled();
+      if (isIdle) continue;
+      const { opened = [], closed = [], transitions = [] } = advanced ?? {};
+      const { alert } = subject;
+      changed.push({
+        subject,
+        step: { alertId: alert.metadata.id, alert, state, opened, closed, transitions },
+      });
+    }
+    const isMoved =
+      window.throughMs !== group.window?.throughMs || window.filledBuckets !== group.window.filledBuckets;
+    const changes = isMoved ? [records.windowChange(group.id, window)] : [];
+    const states = await steps.store(
+      changed.map(({ step }) => step),
+      isHead,
+      changes,
+    );
+    group.window = window;
+    for (const [i, { subject }] of changed.entries()) {
+      subject.state = states[i]!;
+      subject.isUnsaved = false;
+      subject.log.changed(subject.state);
+    }
+  }
+
+  #failed(group: Group, error: unknown, queryMs: number, nowMs: number): void {
+    const { metrics, options } = this.#parts;
+    const message = error instanceof Error ? error.message : String(error);
+    if (group.error !== message) {
+      const [first, ...others] = Array.from(group.subjects, ({ alert }) =>
+        JSON.stringify(alert.metadata.name),
+      );
+      const more = others.length === 0 ? "" : ` and ${others.length} more`;
+      options.log("warn", `alert ${first}${more}: ${message}`);
+    }
+    group.error = message;
+    group.log.add({ atMs: nowMs, queryMs, range: null, error: message, window: group.window });
+    metrics.evaluations.add(group.subjects.size, { outcome: "failed" });
+  }
+}
+
+/** An alert that has come to where the window is goes with it from now on. */
+function followed(state: AlertState, { id }: Group, fromMs: number, { throughMs }: Window): AlertState {
+  if (state.window === id) return state;
+  const isThere = state.throughMs === null ? throughMs > fromMs : throughMs >= fromMs;
+  return isThere ? { ...state, window: id, throughMs } : state;
+}

@@ -1,0 +1,90 @@
+/** `svc backup`: copies a whole store, with a server running or not, into a folder. */
+
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { BackupMarker } from "../../engine/index.ts";
+import { besideStore } from "../beside-store.ts";
+import { askPieces, openClient } from "./client.ts";
+import { openCopying } from "./copying.ts";
+import type { Command, Settings } from "./flag.ts";
+import { count } from "./progress.ts";
+import { serverFlags } from "./shared-flags.ts";
+import { safeLine } from "./terminal.ts";
+import { UsageError } from "./units.ts";
+
+const { default: defaultUrl, ...urlFlag } = serverFlags.url;
+const flags = {
+  ...serverFlags,
+  url: {
+    ...urlFlag,
+    help: "the server to ask",
+    defaultSays: `none where nobody has the data folder open, else ${defaultUrl}`,
+  },
+  data: {
+    ...serverFlags.data,
+    help: "the data folder, read where nobody has it open; else its admin-token file is used",
+  },
+} as const;
+
+export const backup: Command<typeof flags> = {
+  name: "backup",
+  summary: "copies a whole store, with a server running or not, into a new folder",
+  operands: "DIR",
+  flags,
+  details: [
+    "Everything that was acknowledged before the command began is in the backup: rows of all signals, alerts and their",
+    "states, dashboards, tokens, silences, notifications that wait. The server goes on taking rows and answering.",
+    "DIR is made by the command, or empty; it appears when the backup is whole, and not before.",
+    "The exit code is 1 also where the store itself has damage: the backup stands, and says what it lacks.",
+    "A backup holds secrets: the admin token, those of webhooks. Its files are readable by their owner alone.",
+  ],
+  run: async (settings, operands) => {
+    const [dir, ...more] = operands;
+    if (dir === undefined || more.length > 0) throw new UsageError("backup takes one folder");
+    const { isOpenElsewhere } = await import("../../engine/index.ts");
+    const data = resolve(settings.data);
+    const isAtHand = settings.url === null && existsSync(join(data, "format"));
+    if (isAtHand && !(await isOpenElsewhere(data))) return tell(dir, await fromFolder(data, dir));
+    return tell(dir, await fromServer({ ...settings, url: settings.url ?? defaultUrl }, dir));
+  },
+};
+
+async function fromServer(
+  settings: Omit<Settings<typeof flags>, "url"> & { url: string },
+  dir: string,
+): Promise<BackupMarker> {
+  const { writeBackup } = await import("../../engine/index.ts");
+  const client = await openClient(settings);
+  const pieces = await askPieces(client, { method: "POST", path: "/api/v1/backup" });
+  const copying = openCopying();
+  try {
+    return await writeBackup(pieces, dir, copying.onProgress);
+  } finally {
+    copying.end();
+  }
+}
+
+/** The folder is opened as a server opens it, so that what a crash left is in order. */
+async function fromFolder(data: string, dir: string): Promise<BackupMarker> {
+  const { openState, openStore, writeBackup } = await import("../../engine/index.ts");
+  const store = await openStore({ dir: data, threads: 1 });
+  const state = await openState(join(data, "control"));
+  const opened = await store.openBackup(state);
+  const copying = openCopying();
+  try {
+    return await writeBackup(opened.pieces(await besideStore(data)), dir, copying.onProgress);
+  } finally {
+    copying.end();
+    await opened.close();
+    await state.close();
+    await store.close();
+  }
+}
+
+function tell(dir: string, { takenAtMs, bytes, losses }: BackupMarker): number {
+  for (const loss of losses) process.stderr.write(`damaged in the store: ${safeLine(loss)}\n`);
+  const taken = new Date(takenAtMs).toISOString();
+  const damaged = losses.length === 0 ? "" : `, ${count(losses.length)} damaged in the store`;
+  process.stdout.write(`backup of ${taken} in ${dir}: ${count(bytes)} bytes${damaged}\n`);
+  return losses.length === 0 ? 0 : 1;
+}

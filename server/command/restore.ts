@@ -1,0 +1,48 @@
+/** `svc restore`: makes a data folder of a backup. */
+
+import { resolve } from "node:path";
+import { openCopying } from "./copying.ts";
+import type { Command } from "./flag.ts";
+import { count } from "./progress.ts";
+import { configFlag, dataFlag } from "./shared-flags.ts";
+import { safeLine } from "./terminal.ts";
+import { UsageError } from "./units.ts";
+
+const flags = { data: { ...dataFlag, help: "the data folder to make" }, config: configFlag } as const;
+
+export const restore: Command<typeof flags> = {
+  name: "restore",
+  summary: "makes a data folder of a backup",
+  operands: "DIR",
+  flags,
+  details: [
+    "Every byte is checked before the data folder is there: a backup that is damaged or was not finished makes none.",
+    "Nothing is written over. A server on the new folder evaluates alerts and keeps what is to be told of them to itself",
+    "until it is started with --notify-restored: the server that the backup was made of may still be telling.",
+  ],
+  run: async (settings, operands) => {
+    const [dir, ...more] = operands;
+    if (dir === undefined || more.length > 0) throw new UsageError("restore takes one folder");
+    const { RestoreDamage, restoreBackup } = await import("../../engine/index.ts");
+    const target = resolve(settings.data);
+    const copying = openCopying();
+    try {
+      const { onProgress } = copying;
+      const restored = await restoreBackup(resolve(dir), target, { nowMs: Date.now(), onProgress });
+      copying.end();
+      for (const loss of restored.losses)
+        process.stderr.write(`damaged before the backup: ${safeLine(loss)}\n`);
+      const taken = new Date(restored.takenAtMs).toISOString();
+      process.stdout.write(`backup of ${taken} restored in ${target}: ${count(restored.bytes)} bytes\n`);
+      process.stdout.write("notifications wait until svc serve is told --notify-restored\n");
+      return 0;
+    } catch (error) {
+      copying.end();
+      if (!(error instanceof RestoreDamage)) throw error;
+      for (const { where, problem } of error.damage)
+        process.stdout.write(`damaged: ${safeLine(where)}: ${safeLine(problem)}\n`);
+      process.stdout.write("nothing was restored\n");
+      return 1;
+    }
+  },
+};

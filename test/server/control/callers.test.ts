@@ -1,0 +1,154 @@
+/** Who may call each route: every one that there is, by role. Nothing is changed, for nothing that is sent is sound. */
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { roles } from "../../../server/route.ts";
+import { audience, type Issuer, startIssuer } from "../issuer.ts";
+import { call, type Running, startServer } from "../running.ts";
+import { ask } from "./asking.ts";
+
+/** Callers by what they may do; "nobody" has no token and asks on loopback. */
+const open = [...roles, "nobody"];
+const readers = ["admin", "editor", "viewer", "nobody"];
+const people = ["admin", "editor", "viewer"];
+const editors = ["admin", "editor"];
+const admins = ["admin"];
+const senders = ["admin", "ingest"];
+
+const crud = (path: string, readBy: string[], writtenBy: string[], style: "upsert" | "create") => [
+  ...(style === "upsert"
+    ? [[writtenBy, "POST", `${path}/update`] as const]
+    : [[writtenBy, "POST", path] as const, [writtenBy, "PUT", `${path}/{id}`] as const]),
+  [readBy, "GET", path] as const,
+  [readBy, "GET", `${path}/{id}`] as const,
+  [writtenBy, "DELETE", `${path}/{id}`] as const,
+];
+
+const routes: (readonly [may: string[], method: string, path: string])[] = [
+  [open, "GET", "/health"],
+  [open, "GET", "/ready"],
+  [open, "GET", "/openapi.json"],
+  [open, "GET", "/docs"],
+  [readers, "GET", "/metrics"],
+  ...["logs", "timeseries", "patterns", "traces", "histogram", "fields", "values"].map(
+    (kind) => [readers, "POST", `/api/v1/query/${kind}`] as const,
+  ),
+  [readers, "GET", "/api/v1/traces/{traceId}"],
+  ...["logs", "spans", "metrics", "profiles", "kubernetes_resources"].map(
+    (kind) => [senders, "POST", `/api/v1/ingest/${kind}`] as const,
+  ),
+  ...["/v1/logs", "/v1/traces", "/v1/metrics", "/api/v1/write", "/loki/api/v1/push", "/_bulk"].map(
+    (path) => [senders, "POST", path] as const,
+  ),
+  ...crud("/api/v1/alerts", readers, editors, "upsert"),
+  ...["state", "fires", "history", "evaluations"].map(
+    (part) => [readers, "GET", `/api/v1/alerts/{id}/${part}`] as const,
+  ),
+  // What a viewer may send messages of is for the rules of managed resources to say.
+  [people, "POST", "/api/v1/alerts/{id}/test-notification"],
+  [readers, "GET", "/api/v1/notifications"],
+  [people, "POST", "/api/v1/notifications/{id}/resend"],
+  ...crud("/api/v1/dashboards", readers, editors, "upsert"),
+  [editors, "GET", "/api/v1/dashboards/sync"],
+  [admins, "POST", "/api/v1/environments/create"],
+  [readers, "GET", "/api/v1/environments"],
+  [readers, "GET", "/api/v1/environments/{id}"],
+  [admins, "DELETE", "/api/v1/environments/{id}"],
+  ...crud("/api/v1/webhooks", readers, editors, "create"),
+  [people, "POST", "/api/v1/webhooks/{id}/test"],
+  ...crud("/api/v1/silences", readers, editors, "create"),
+  ...crud("/api/v1/ingestion-rules", editors, editors, "create"),
+  ...crud("/api/v1/tokens", admins, admins, "create"),
+  ...crud("/api/v1/groups", admins, admins, "create"),
+  ...crud("/api/v1/telemetry-rules", admins, admins, "create"),
+  ...crud("/api/v1/resource-rules", admins, admins, "create"),
+];
+
+let server: Running;
+let issuer: Issuer;
+const tokens = new Map<string, string>();
+beforeAll(async () => {
+  issuer = await startIssuer();
+  server = await startServer({
+    identity: { issuer: issuer.url, audiences: [audience], groupsClaim: "groups" },
+  });
+  for (const role of roles) {
+    const made = await ask<{ token: string }>(server, "POST", "/tokens", { role });
+    tokens.set(role, made.json.token);
+    if (role === "ingest") continue;
+    const group = { name: role, role, oidcMappings: [`idp-${role}`] };
+    expect((await ask(server, "POST", "/groups", { group })).status).toBe(200);
+    tokens.set(`user of ${role}`, await issuer.token({ sub: role, groups: [`idp-${role}`] }));
+  }
+  tokens.set("a stranger", "svc_000000000000_".padEnd(60, "A"));
+  tokens.set(
+    "a forger",
+    (await issuer.token({ groups: ["idp-admin"] })).replace(/\.[^.]*$/, ".c2lnbmF0dXJl"),
+  );
+});
+afterAll(async () => {
+  await server.stop();
+  await issuer.stop();
+});
+
+function statusOf(method: string, path: string, caller: string): Promise<number> {
+  const token = tokens.get(caller);
+  const body = method === "GET" || method === "DELETE" ? {} : { body: "" };
+  const address = path.replace(/\{\w+\}/, "x");
+  return call(server, address, { method, ...body, ...(token === undefined ? {} : { token }) }).then(
+    ({ status }) => status,
+  );
+}
+
+/** 401 where nobody is known to ask, 403 where it is known that they may not, and else anything: what is asked is not sound. */
+function expected(may: readonly string[], method: string, path: string, caller: string): number | "any" {
+  if (may === open) return "any";
+  if (["a stranger", "a forger"].includes(caller)) return 401;
+  if (caller === "nobody") return may.includes(caller) ? "any" : 401;
+  const role = caller.replace("user of ", "");
+  // Users of the identity provider send no rows.
+  if (may === senders && caller !== role) return 401;
+  if (!may.includes(role)) return 403;
+  // Users are members of groups, and /metrics counts the rows of all.
+  return path === "/metrics" && method === "GET" && caller !== role && role !== "admin" ? 403 : "any";
+}
+
+test.each(routes)("%j may call %s %s, and nobody else", async (may, method, path) => {
+  for (const caller of [...tokens.keys(), "nobody"]) {
+    const status = await statusOf(method, path, caller);
+    const wanted = expected(may, method, path, caller);
+    const got = wanted === "any" && ![401, 403].includes(status) ? "any" : status;
+    expect([caller, got]).toEqual([caller, wanted]);
+    expect([caller, status < 500]).toEqual([caller, true]);
+  }
+});
+
+test("no route is missing here", async () => {
+  const { paths } = (await call<{ paths: Record<string, object> }>(server, "/openapi.json")).json;
+  const listed = new Set(routes.map(([, method, path]) => `${method} ${path}`));
+  const there = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(there.filter((each) => !listed.has(each))).toEqual([]);
+  expect(there.length).toBeGreaterThan(60);
+});
+
+test("no answer lets a page of another site read it", async () => {
+  for (const [, method, path] of routes) {
+    const origin = { Origin: "https://evil.example", "Access-Control-Request-Method": method };
+    for (const asked of [method, "OPTIONS"]) {
+      const response = await fetch(server.url + path.replace(/\{\w+\}/, "x"), {
+        method: asked,
+        headers: { ...origin, Authorization: `Bearer ${server.adminToken}` },
+        ...(asked === "POST" || asked === "PUT" ? { body: "" } : {}),
+      });
+      await response.arrayBuffer();
+      const cors = [...response.headers.keys()].filter((name) => name.startsWith("access-control-"));
+      expect([method, path, cors]).toEqual([method, path, []]);
+      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(response.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+      expect(response.headers.get("referrer-policy")).toBe("no-referrer");
+      expect(response.headers.get("cross-origin-resource-policy")).toBe("same-origin");
+      expect(response.headers.get("cache-control")).toBe("no-store");
+    }
+  }
+});

@@ -1,0 +1,134 @@
+/** Secrets of alerts and webhooks: shown to those who may write them, a mark to others; and the mark, sent back, keeps them. */
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { secretMark } from "../../../server/control/hidden-secrets.ts";
+import { type Running, startServer } from "../running.ts";
+import { ask } from "./asking.ts";
+import { withValue } from "./place.ts";
+import { alert, webhook } from "./samples.ts";
+
+let server: Running;
+let viewer: string;
+beforeAll(async () => {
+  server = await startServer();
+  viewer = (await ask<{ token: string }>(server, "POST", "/tokens", { role: "viewer" })).json.token;
+});
+afterAll(() => server.stop());
+
+const first = "timeseries.evaluationRules[0]";
+const slackUrl = "https://hooks.slack.example/services/T0/B0/s3cret-slack";
+const pagerDuty = { routingKey: "s3cret-key", serviceName: "shop", more: { token: "s3cret-more" } };
+const actions = [
+  { type: "slack", slackDestination: { channel: slackUrl } },
+  { type: "slack", slackDestination: { channel: "#ops", notifyOnResolve: true } },
+  { type: "email", emailDestination: { emails: ["ops@example.com"] } },
+  { type: "pagerDuty", pagerDutyDestination: pagerDuty },
+];
+const secretive = withValue(alert, `${first}.actions`, actions);
+const marked = withValue(
+  withValue(secretive, `${first}.actions[0].slackDestination.channel`, secretMark),
+  `${first}.actions[3].pagerDutyDestination`,
+  { routingKey: secretMark, serviceName: "shop", more: secretMark },
+);
+const one = `/alerts/${alert.metadata.id}`;
+
+function save(sent: unknown) {
+  return ask<{ error?: string }>(server, "POST", "/alerts/update", { alert: sent });
+}
+
+async function stored(): Promise<unknown> {
+  return (await ask(server, "GET", one)).json.alert;
+}
+
+describe("an alert", () => {
+  beforeAll(async () => {
+    expect((await save(secretive)).status).toBe(200);
+  });
+
+  test("shows its secrets to who may write it, and to nobody else", async () => {
+    expect(await stored()).toEqual(secretive);
+    for (const asking of [{ token: viewer }, { token: null }]) {
+      const read = await ask(server, "GET", one, undefined, asking);
+      expect(read.json.alert).toEqual(marked);
+      const listed = await ask(server, "GET", "/alerts", undefined, asking);
+      expect(listed.json.alerts).toEqual([marked]);
+      const found = await ask(server, "GET", "/notifications", undefined, asking);
+      for (const { text } of [read, listed, found]) expect(text).not.toContain("s3cret");
+    }
+  });
+
+  test("keeps what a mark stands for, wherever in its rule it moves", async () => {
+    const [url, channel, mail, key] = (
+      marked.timeseries as unknown as { evaluationRules: [{ actions: object[] }] }
+    ).evaluationRules[0].actions;
+    const order = [key, url, mail, channel];
+    expect((await save(withValue(marked, "metadata.name", "other"))).status).toBe(200);
+    expect(await stored()).toEqual(withValue(secretive, "metadata.name", "other"));
+    expect((await save(withValue(marked, `${first}.actions`, [mail, key]))).status).toBe(200);
+    expect(await stored()).toEqual(withValue(secretive, `${first}.actions`, [actions[2], actions[3]]));
+    await save(secretive);
+    const moved = await save(withValue(marked, `${first}.actions`, order));
+    // Two Slack actions were there, and the mark may stand for either.
+    expect([moved.status, moved.json.error]).toEqual([200, undefined]);
+    expect(JSON.stringify(await stored())).toContain("s3cret-key");
+    await save(secretive);
+  });
+
+  test.each([
+    ["in another rule", withValue(marked, `${first}.name`, "renamed")],
+    [
+      "of what is not stored",
+      withValue(marked, `${first}.actions[3].pagerDutyDestination.other`, secretMark),
+    ],
+    ["of a new alert", withValue(marked, "metadata.id", "new")],
+  ])("refuses a mark %s", async (_what, sent) => {
+    const got = await save(sent);
+    expect(got.status).toBe(400);
+    expect(got.json.error).toMatch(
+      /^alert\.timeseries\.evaluationRules\[0\]\.actions\[\d\]\..* is "\[hidden\]", which stands for a secret/,
+    );
+    expect(await stored()).toEqual(secretive);
+  });
+});
+
+describe("a webhook", () => {
+  const { secret: _, ...rest } = webhook;
+  const path = `/webhooks/${webhook.id}`;
+  const mark = {
+    ...rest,
+    url: secretMark,
+    body: secretMark,
+    headers: { Authorization: secretMark, "X-Team": secretMark },
+  };
+  beforeAll(async () => {
+    expect((await ask(server, "PUT", path, { webhook })).status).toBe(200);
+  });
+
+  test("shows who may not write it that it is there", async () => {
+    expect((await ask(server, "GET", path)).json).toMatchObject({ webhook: rest, hasSecret: true });
+    for (const asking of [{ token: viewer }, { token: null }]) {
+      const read = await ask(server, "GET", path, undefined, asking);
+      expect(read.json).toMatchObject({ webhook: mark, hasSecret: true });
+      const listed = await ask(server, "GET", "/webhooks", undefined, asking);
+      expect(listed.json.webhooks).toEqual([mark]);
+    }
+  });
+
+  test("keeps what marks stand for, and the secret that signs", async () => {
+    const changed = { ...mark, displayName: "Other" };
+    expect((await ask(server, "PUT", path, { webhook: changed })).status).toBe(200);
+    expect((await ask(server, "GET", path)).json).toMatchObject({
+      webhook: { ...rest, displayName: "Other" },
+      hasSecret: true,
+    });
+    await ask(server, "PUT", path, { webhook });
+  });
+
+  test.each([
+    [{ ...mark, headers: { "X-Other": secretMark } }, "webhook.headers.X-Other"],
+    [{ ...mark, id: "new" }, "webhook.url"],
+  ])("refuses a mark that stands for nothing", async (sent, where) => {
+    const got = await ask<{ error: string }>(server, "PUT", `/webhooks/${sent.id}`, { webhook: sent });
+    expect([got.status, got.json.error.startsWith(`${where} is "[hidden]"`)]).toEqual([400, true]);
+  });
+});
