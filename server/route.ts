@@ -117,7 +117,7 @@ export interface RouteDescription {
   contentType?: string;
   /** Headers of the request that mean something, by name; all may be left out. */
   headers?: Readonly<Record<string, z.ZodType>>;
-  /** In the query part of the URL, by name; all may be left out. */
+  /** In the query part of the URL, by name. */
   query?: Readonly<Record<string, z.ZodType>>;
   /** Takes If-Match and answers with an ETag. */
   conditional?: boolean;

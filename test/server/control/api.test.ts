@@ -144,6 +144,8 @@ describe("every operation", () => {
     !path.includes("/ingest/") &&
     path !== "/metrics" &&
     path !== "/docs" &&
+    // It answers without end.
+    path !== "/api/v1/query/tail" &&
     !/\/test(?:-notification)?$/.test(path);
 
   test("answers a sound request with what is told of its success", async () => {
@@ -160,7 +162,9 @@ describe("every operation", () => {
         got.status === 200 || (got.status === 404 && /\/(?:tokens|notifications)\//.test(path)),
       ]).toEqual([what, true]);
       if (got.status !== 200) continue;
-      const { schema } = operation.responses["200"]!.content["application/json"]!;
+      const schema = operation.responses["200"]!.content["application/json"]?.schema;
+      // Told as another media type.
+      if (schema === undefined) continue;
       expect([what, problemOf(schema, got.json)]).toEqual([what, null]);
     }
   });
