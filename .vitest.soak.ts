@@ -10,7 +10,7 @@ export default defineConfig({
       "test/server/refusal-timing.test.ts",
       "test/server/{alerts,notify}/*.test.ts",
       "test/server/ingest/exclusion.test.ts",
-      "test/server/{killed-server,mutated-bodies}.test.ts",
+      "test/server/{killed-server,mutated-bodies,tail-random}.test.ts",
     ],
     pool: "forks",
     env: { SVC_SOAK: "1" },

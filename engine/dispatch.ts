@@ -13,6 +13,7 @@ import {
 } from "./limits.ts";
 import { compareCandidates } from "./newest.ts";
 import type {
+  ArrivedTask,
   ChunkRef,
   Control,
   DamagedChunk,
@@ -128,11 +129,19 @@ export async function askShards<Answer extends Part>(
   control: Control,
   taskOf: (chunks: ChunkRef[]) => SharedTask,
 ): Promise<Answer[]> {
+  return untilSound(dispatch, () => askOnce<Answer>(dispatch, range, control, taskOf));
+}
+
+/** Asks until no chunk turns out damaged: those that do are set aside. */
+export async function untilSound<Answer extends Part>(
+  { setAside }: Dispatch,
+  ask: () => Promise<Answer[]>,
+): Promise<Answer[]> {
   for (;;) {
-    const answers = await askOnce<Answer>(dispatch, range, control, taskOf);
+    const answers = await ask();
     const damaged = answers.flatMap((answer) => answer.damaged);
     if (damaged.length === 0) return answers;
-    for (const chunk of damaged) dispatch.setAside(chunk);
+    for (const chunk of damaged) setAside(chunk);
   }
 }
 
@@ -146,14 +155,23 @@ async function askOnce<Answer>(
   if (whole.chunks.length === 0) return [];
   if (isSmall(whole)) return [(await caller.run(whole)) as Answer];
   const settled = maySettle(whole) ? await caller.settle(whole) : { answer: undefined, left: whole.chunks };
+  const answers = await askThreads<Answer>(shards, { ...whole, chunks: settled.left }, control);
+  return settled.answer === undefined ? answers : [settled.answer as Answer, ...answers];
+}
+
+/** Each thread is asked about its chunks of a task; where one fails, the others are cancelled. */
+export async function askThreads<Answer>(
+  shards: readonly Shard[],
+  whole: SharedTask | ArrivedTask,
+  control: Control,
+): Promise<Answer[]> {
   const lists: ChunkRef[][] = shards.map(() => []);
-  for (const ref of settled.left) lists[shardOf(ref, shards.length)]!.push(ref);
+  for (const ref of whole.chunks) lists[shardOf(ref, shards.length)]!.push(ref);
   const tasks = lists.flatMap((chunks, i) => {
     return chunks.length === 0 ? [] : [runWithin<Answer>(shards[i]!, { ...whole, chunks }, control)];
   });
   try {
-    const answers = await Promise.all(tasks);
-    return settled.answer === undefined ? answers : [settled.answer as Answer, ...answers];
+    return await Promise.all(tasks);
   } catch (error) {
     // The other parts have nobody to answer to.
     Atomics.store(control.cancel, 0, 1);
@@ -226,7 +244,7 @@ export function scannedBy(answers: readonly Part[]): Scanned {
   return scanned;
 }
 
-function foundRow(rows: FoundRows, i: number): FoundRow {
+export function foundRow(rows: FoundRows, i: number): FoundRow {
   const { texts, firstText } = rows;
   const first = firstText[i]!;
   const attributes: Record<string, string> = Object.create(null);

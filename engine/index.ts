@@ -7,6 +7,7 @@ export type { EncodedBatch } from "./batch.ts";
 export { BatchDraft, encodeBatch, RowRanges } from "./batchdraft.ts";
 export type { DamageReport } from "./damage.ts";
 export type { QueryLimits, RowQuery, SearchResult } from "./dispatch.ts";
+export type { Arrived, ArrivedQuery } from "./dispatcharrived.ts";
 export type { FieldCounts, FieldsQuery } from "./dispatchfields.ts";
 export type { EntryTally, EntryTerms } from "./entry.ts";
 export type { Exclusion, TextField, TextTest } from "./exclusion.ts";
@@ -26,6 +27,7 @@ export type {
 } from "./metrics/samplequery.ts";
 export { forgetRestored, RestoreDamage, restoreBackup, restoredFrom } from "./restore.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./row.ts";
+export { RowList } from "./rowlist.ts";
 export { addScanned, nothingScanned, type Scanned } from "./scanned.ts";
 export { type RowSignal, type Signal, signals } from "./signal.ts";
 export { type Json, openState, type State, type StateChange, type StoredState } from "./state.ts";

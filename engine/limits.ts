@@ -104,6 +104,9 @@ export const defaultDeadlineMs = 30_000;
 export const defaultQueryMemoryBytes = 1 * GiB;
 /** Rows that one search returns: they pass through the heap of the thread that asked, several times over. */
 export const resultBytesMax = 64 * MiB;
+/** Rows that one thread reads in the order of arrival in one go, of all selections; and what each selection gets at least. */
+export const arrivedBytesMax = 16 * MiB;
+export const arrivedBytesLeast = 256 * KiB;
 /** Groups of one aggregation: each is a text or more in the heap of every thread; more than this are ids, not labels. */
 export const groupsMax = 100_000;
 /** Groups of one aggregation of which only the first few are wanted: they are ranked and let go of, a label and some 50 bytes each. */

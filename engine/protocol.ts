@@ -71,6 +71,42 @@ export interface SearchAnswer {
   damaged: DamagedChunk[];
 }
 
+/** Rows of one selection in the order of their arrival. */
+export interface ArrivedSelection {
+  steps: Step[];
+  /** Nanoseconds since the epoch, inclusive: of the rows' own times. */
+  fromNs: bigint;
+  /** The first so many; 0 counts them. */
+  rowsMax: number;
+}
+
+/** The rows of some chunks that arrived in a range, for several selections: each chunk is opened once for all of them. */
+export interface ArrivedTask {
+  kind: "arrived";
+  /** In the order of the first arrival in them. */
+  chunks: ChunkRef[];
+  /** Arrival numbers, exclusive and inclusive. */
+  after: number;
+  through: number;
+  selections: readonly ArrivedSelection[];
+  control: Control;
+}
+
+export interface ArrivedRows {
+  rows: FoundRows;
+  /** Matching rows up to `through`: as many as there are in `rows`, unless these are only counted. */
+  count: number;
+  /** Every matching row that arrived up to here is in the answer. */
+  through: number;
+}
+
+export interface ArrivedAnswer {
+  /** Of each selection. */
+  found: ArrivedRows[];
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
+
 /** Aggregates over the matching rows of some chunks. */
 export interface AggregateTask {
   kind: "aggregate";
@@ -299,7 +335,7 @@ export interface LiftFileTask {
 
 type LiftTask = LiftChunkTask | LiftFileTask;
 type KeeperTask = JoinTask | PackTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
-export type ScanTask = SharedTask | ReadTask | SampleTask | SeriesTask | CensusTask;
+export type ScanTask = SharedTask | ArrivedTask | ReadTask | SampleTask | SeriesTask | CensusTask;
 export type WorkerTask = ScanTask | ForgetTask | KeeperTask | LiftTask;
 
 export interface InspectAnswer {

@@ -13,3 +13,6 @@ export function rangeInDay(fromNs: bigint, toNs: bigint, day: number): DayRange 
     Number(timeNs < start ? 0n : timeNs > start + dayNs ? dayNs : timeNs - start);
   return { from: clamp(fromNs), to: clamp(toNs) };
 }
+
+/** Later than any row: the greatest time that 64 bits hold. */
+export const endOfTimeNs = 2n ** 63n - 1n;

@@ -1,6 +1,7 @@
 /** Scans on one thread: chunks that it keeps open, and their columns. */
 import { setImmediate } from "node:timers/promises";
 import { aggregateChunks } from "./aggregate.ts";
+import { arrivedRows } from "./arrived.ts";
 import { ColumnMemory } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
 import { countFields } from "./fieldcounts.ts";
@@ -29,6 +30,8 @@ export class Scans {
       case "read":
         checkControl(task.control);
         return readChunk(task, open);
+      case "arrived":
+        return arrivedRows(task, open, givingWay());
       case "samples":
         return aggregateSamples(task, open, givingWay());
       case "series":

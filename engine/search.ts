@@ -46,7 +46,8 @@ export async function searchChunks(
       view?.close();
     }
   }
-  return { rows: gather(task, newest.finish(), open, damaged), scanned, damaged };
+  const isFull = (bytes: number) => checkRowBytes(task, bytes);
+  return { rows: gather(newest.finish(), open, damaged, isFull), scanned, damaged };
 }
 
 /** The report of a sealed chunk that cannot be read; every other error is thrown on. */
@@ -179,12 +180,12 @@ export function rowState(view: ChunkView, row: number) {
   };
 }
 
-/** Throws Failure "limit" where the rows together are larger than the query may hold. */
-function gather(
-  task: SearchTask,
+/** The rows, up to the one with which their bytes are enough for `isFull`. */
+export function gather(
   candidates: readonly Candidate[],
   open: OpenView,
   damaged: DamagedChunk[],
+  isFull: (bytes: number) => boolean,
 ): FoundRows {
   const texts = new TextDraft();
   const firstText = [0];
@@ -204,23 +205,25 @@ function gather(
         damaged.push(damageOf(ref, error));
       }
       firstText.push(texts.rows);
-      checkRowBytes(task, texts.byteLength);
+      if (isFull(texts.byteLength)) break;
     }
   } finally {
     opened?.view.close();
   }
+  const gathered = candidates.slice(0, firstText.length - 1);
   return {
-    day: Float64Array.from(candidates, ({ day }) => day),
-    timeNs: Float64Array.from(candidates, ({ timeNs }) => timeNs),
-    arrival: Float64Array.from(candidates, ({ arrival }) => arrival),
+    day: Float64Array.from(gathered, ({ day }) => day),
+    timeNs: Float64Array.from(gathered, ({ timeNs }) => timeNs),
+    arrival: Float64Array.from(gathered, ({ arrival }) => arrival),
     texts: texts.finishExact(),
     firstText: Uint32Array.from(firstText),
   };
 }
 
-function checkRowBytes(task: SearchTask, bytes: number): void {
+/** Throws Failure "limit" where the rows together are larger than the query may hold. */
+function checkRowBytes(task: SearchTask, bytes: number): false {
   const bytesMax = Math.min(resultBytesMax, task.control.memoryBytesMax);
-  if (bytes <= bytesMax) return;
+  if (bytes <= bytesMax) return false;
   throw new Failure(
     "limit",
     `the rows found are larger than ${bytesMax} bytes together; ask for fewer rows at a time`,

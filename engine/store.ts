@@ -3,26 +3,25 @@ import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import type { Aggregated, AggregateQuery } from "./aggregation.ts";
-import { type RecordBatch, recordBatch } from "./arrow.ts";
+import type { RecordBatch } from "./arrow.ts";
 import { type Backup, openBackup } from "./backup.ts";
 import type { EncodedBatch } from "./batch.ts";
 import { encodeBatch } from "./batchdraft.ts";
 import { Catalog } from "./catalog.ts";
 import type { ListedKeys } from "./chunk.ts";
 import type { DamageReport } from "./damage.ts";
-import { dayStartNs } from "./day.ts";
 import {
   type Dispatch,
   dispatchSearch,
   type QueryLimits,
   type RowQuery,
-  runWithin,
   type SearchResult,
-  shardOf,
   startControl,
 } from "./dispatch.ts";
 import { dispatchAggregate } from "./dispatchaggregate.ts";
+import { type Arrived, type ArrivedQuery, dispatchArrived } from "./dispatcharrived.ts";
 import { dispatchFields, type FieldCounts, type FieldsQuery } from "./dispatchfields.ts";
+import { dispatchRead } from "./dispatchread.ts";
 import { Failure } from "./failure.ts";
 import { checkFormat } from "./format.ts";
 import { Journal } from "./journal.ts";
@@ -30,6 +29,7 @@ import { callerCacheBytes, defaultSeriesMax, keyAgeMs, unsealedBytesStop } from 
 import { lockFolder } from "./lock.ts";
 import { CensusKeeper, type CensusTables, SeriesCensus } from "./metrics/census.ts";
 import {
+  dispatchCensus,
   dispatchMetricNames,
   dispatchSamples,
   dispatchSeriesLabels,
@@ -41,7 +41,7 @@ import type { Sample } from "./metrics/sample.ts";
 import { encodeSampleBatch } from "./metrics/sampledraft.ts";
 import type { SampleQuery, SamplesAggregated } from "./metrics/samplequery.ts";
 import { Packers } from "./packers.ts";
-import type { Control, DamagedChunk, ReadAnswer } from "./protocol.ts";
+import type { Control, DamagedChunk } from "./protocol.ts";
 import { recoverPartitions } from "./recovery.ts";
 import type { LogRow, RefusedRow } from "./row.ts";
 import { Scans } from "./scans.ts";
@@ -89,6 +89,7 @@ export class Store {
   readonly #damage: DamageReport[] = [];
   readonly #running = new Set<Promise<unknown>>();
   readonly #pendingKeys = new Map<string, Promise<AppendResult>>();
+  readonly #arrivalListeners = new Set<() => void>();
   readonly #census: CensusKeeper;
   #journal!: Journal;
   #upkeep!: Upkeep;
@@ -155,6 +156,22 @@ export class Store {
     return this.#ask(limits, (dispatch, control) => dispatchAggregate(dispatch, query, control));
   }
 
+  /** Rows in the order of their arrival, of several selections. Throws Failure "input", "deadline", "cancelled", "limit". */
+  arrived(query: ArrivedQuery, limits: QueryLimits = {}): Promise<Arrived[]> {
+    return this.#ask(limits, (dispatch, control) => dispatchArrived(dispatch, query, control));
+  }
+
+  /** Arrival number of the newest row that is on disk and found by searches, of whatever signal. */
+  get arrivalMax(): number {
+    return this.#journal.arrivalMax;
+  }
+
+  /** Calls `listener` each time that rows have arrived, until the function that it gives is called. */
+  onArrival(listener: () => void): () => void {
+    this.#arrivalListeners.add(listener);
+    return () => void this.#arrivalListeners.delete(listener);
+  }
+
   /** How many of the matching rows bear each field. Throws Failure "input", "deadline", "cancelled", "limit". */
   countFields(query: FieldsQuery, limits: QueryLimits = {}): Promise<FieldCounts> {
     return this.#ask(limits, (dispatch, control) => dispatchFields(dispatch, query, control));
@@ -166,17 +183,11 @@ export class Store {
    */
   async *scan(query: ScanQuery, limits: QueryLimits = {}): AsyncGenerator<RecordBatch, void, undefined> {
     this.#assertOpen();
-    const { signal, fromNs, toNs, steps } = query;
     const { control, end } = startControl(limits);
     let finish!: () => void;
     void this.#track(new Promise<void>((resolve) => (finish = resolve)));
     try {
-      for (const chunk of this.#catalog.chunksIn(signal, fromNs, toNs).reverse()) {
-        const shard = this.#shards[shardOf(chunk, this.#shards.length)]!;
-        const task = { kind: "read", chunk, fromNs, toNs, steps, control } as const;
-        const answer = await runWithin<ReadAnswer>(shard, task, control);
-        if (answer.rows > 0) yield recordBatch(answer);
-      }
+      yield* dispatchRead(this.#dispatch(), query, control);
     } finally {
       end();
       finish();
@@ -272,20 +283,9 @@ export class Store {
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
     );
-    await this.#countSeries();
+    await dispatchCensus(this.#dispatch(), this.seriesCensus());
     this.#upkeep = this.#startUpkeep();
     this.#upkeep.nudge();
-  }
-
-  /** Series that have samples of today or yesterday are active. */
-  async #countSeries(): Promise<void> {
-    const tables = this.seriesCensus();
-    const chunks = this.#catalog.chunksIn(
-      "metrics",
-      dayStartNs(tables.yesterday.day),
-      dayStartNs(tables.today.day + 1),
-    );
-    for (const chunk of chunks) await this.#shards[0]!.run<void>({ kind: "census", chunk, tables });
   }
 
   #startUpkeep(): Upkeep {
@@ -318,6 +318,7 @@ export class Store {
     const { signal, bytes: frame, rows } = batch;
     const record = await this.#journal.append({ signal, frame, rows, keyHash, keyUntilMs });
     this.#upkeep.nudge();
+    for (const listener of this.#arrivalListeners) listener();
     return { rows: record.rows, duplicate: false };
   }
 

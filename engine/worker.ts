@@ -12,7 +12,7 @@ import {
 } from "./keeper.ts";
 
 import { liftChunk, liftFile, liftRecords } from "./lift.ts";
-import type { AggregateAnswer, SampleAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
+import type { AggregateAnswer, ArrivedAnswer, SampleAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
 import { Scans } from "./scans.ts";
 import { movedAnswer, threadOptions } from "./shard.ts";
 
@@ -35,6 +35,7 @@ export default async function run(task: WorkerTask): Promise<WorkerAnswer<unknow
 function movedPart({ kind }: WorkerTask, value: unknown): object | undefined {
   if (value instanceof Uint8Array) return value;
   if (kind === "aggregate") return (value as AggregateAnswer).states;
+  if (kind === "arrived") return (value as ArrivedAnswer).found;
   return kind === "samples" ? (value as SampleAnswer).points.part : undefined;
 }
 
@@ -44,6 +45,7 @@ function answer(task: WorkerTask): unknown {
     case "aggregate":
     case "fields":
     case "read":
+    case "arrived":
     case "samples":
     case "series":
     case "census":

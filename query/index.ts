@@ -29,6 +29,7 @@ export {
 export type { RowScan, SampleScan, Scan, ScanLabel } from "./scan-plan.ts";
 export {
   type LogsFound,
+  planWarnings,
   type RowsSearch,
   type RowsStore,
   type SpansFound,
@@ -45,7 +46,7 @@ export {
   type SeriesQuery,
 } from "./series-list.ts";
 export type { SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
-export type { Span } from "./span.ts";
+export { type Span, spanOf } from "./span.ts";
 export type { Terms } from "./terms.ts";
 export { queryTimeseries, type Timeseries, type TimeseriesQuery } from "./timeseries.ts";
 export { planTimeseries } from "./timeseries-plan.ts";

@@ -78,7 +78,7 @@ async function searchRows(
     limits,
   );
   const names = plan.names.filter((name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)));
-  const warnings = [...plan.warnings, ...unknownNameWarnings(store, { signal, names }, fromNs, toNs)];
+  const warnings = planWarnings(store, { ...plan, names }, fromNs, toNs);
   const last = rows.at(-1);
   const cursor = more && last !== undefined ? { cursor: writeCursor(last) } : {};
   const explained = {
@@ -86,4 +86,14 @@ async function searchRows(
     reads: [{ place: 0, scanned, milliseconds: performance.now() - begunMs }],
   };
   return { rows, ...cursor, warnings, scanned, explained };
+}
+
+/** Sentences about what a search may not mean, names that nothing in the store bears among them. */
+export function planWarnings(
+  store: Pick<Store, "attributeKeys">,
+  { signal, names, warnings }: RowsPlan,
+  fromNs: bigint,
+  toNs: bigint,
+): string[] {
+  return [...warnings, ...unknownNameWarnings(store, { signal, names }, fromNs, toNs)];
 }

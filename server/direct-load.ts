@@ -13,8 +13,15 @@ export interface DirectLoad {
   close(): Promise<void>;
 }
 
+/** Whose data folder it is may put in what they like: rules, stamps and limits are the server's. */
+const noRules = [] as const;
 /** As names of senders go, nobody's: tokens have ids of their own. */
-const sender = "direct";
+const unstamped = {
+  format: "json lines",
+  encoding: "identity",
+  sender: "direct",
+  environment: null,
+} as const;
 /** Rows come faster than they are sealed: another try after this. */
 const retryMs = 250;
 
@@ -22,13 +29,21 @@ const retryMs = 250;
 export async function openDirectLoad(dataDir: string, log: (event: StoreEvent) => void): Promise<DirectLoad> {
   const store = await openStore({ dir: dataDir, log });
   const threads = availableParallelism();
-  const intake = new Intake({ store, metrics: new Metrics(), threads, now: Date.now });
+  const intake = new Intake({
+    store,
+    metrics: new Metrics(),
+    threads,
+    now: Date.now,
+    entry: {},
+    rules: () => noRules,
+    limitsOf: () => ({ rowsPerSecond: null, bytesPerSecond: null }),
+  });
   const take: DirectLoad["take"] = async (signal, lines, key) => {
     for (;;) {
       // The body is handed to another thread, so each try has its own.
       const body = new Uint8Array(lines);
       try {
-        return await intake.take({ signal, format: "json lines", body, encoding: "identity", sender, key });
+        return await intake.take({ ...unstamped, signal, body, key });
       } catch (error) {
         if (!(error instanceof Failure) || error.kind !== "overload") throw error;
         await sleep(retryMs);

@@ -102,10 +102,14 @@ function parametersOf({ path, description }: Route, schemas: Record<string, Memb
     return { name, in: "path", required: true, schema: { type: "string" } };
   });
   const inQuery = Object.entries(description?.query ?? {}).map(([name, schema]) => {
-    return { name, in: "query", schema: jsonSchema(schema, schemas) };
+    const required = schema.safeParse(undefined).success ? {} : { required: true };
+    return { name, in: "query", ...required, schema: jsonSchema(schema, schemas) };
+  });
+  const inHeaders = Object.entries(description?.headers ?? {}).map(([name, schema]) => {
+    return { name, in: "header", schema: jsonSchema(schema, schemas) };
   });
   const ifMatch = { name: "If-Match", in: "header", schema: { type: "string" } };
-  return [...inPath, ...inQuery, ...(description?.conditional ? [ifMatch] : [])];
+  return [...inPath, ...inQuery, ...inHeaders, ...(description?.conditional ? [ifMatch] : [])];
 }
 
 function requestBodyOf({ body, description }: Route, schemas: Record<string, Member>): Member {

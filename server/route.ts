@@ -62,8 +62,19 @@ export interface ServerRequest {
   /** As it came over the wire, still compressed where Content-Encoding says so; empty without a body. */
   body: Uint8Array<ArrayBuffer>;
   caller: Caller;
+  /** Who asks as of now: throws Refusal, or rejects with it, where such a request would not be let in any more. */
+  readmit(): Caller | Promise<Caller>;
   /** Aborted when the client goes away, the deadline passes or the server stops. */
   signal: AbortSignal;
+}
+
+/** What an answer that goes on until one side ends it needs besides its pieces. */
+export interface Stream {
+  /** Written between pieces, also to a reader that is behind with them: else a connection where nothing goes on would be given up. */
+  heartbeat(): Uint8Array;
+  heartbeatMs: number;
+  /** Once aborted, a reader that is behind is waited for no longer. */
+  ending: AbortSignal;
 }
 
 export interface Reply {
@@ -71,6 +82,8 @@ export interface Reply {
   headers?: Readonly<Record<string, string>>;
   /** Pieces are written one after the other, at the pace of the reader. */
   body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  /** Of an answer without end: no time is set for it. */
+  stream?: Stream;
   /** The answer may take as long as it likes while the reader takes a piece at least this often; without it, it has a time in all. */
   stallMsMax?: number;
   /** Called once when the answer has been written, or nobody is left to read it. */
@@ -102,7 +115,9 @@ export interface RouteDescription {
   response: z.ZodType;
   /** Of a success, where that is not JSON. */
   contentType?: string;
-  /** In the query part of the URL, by name; all may be left out. */
+  /** Headers of the request that mean something, by name; all may be left out. */
+  headers?: Readonly<Record<string, z.ZodType>>;
+  /** In the query part of the URL, by name. */
   query?: Readonly<Record<string, z.ZodType>>;
   /** Takes If-Match and answers with an ETag. */
   conditional?: boolean;

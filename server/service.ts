@@ -33,6 +33,7 @@ import { histogramSearch } from "./search/histogram-route.ts";
 import { logsSearch } from "./search/logs-route.ts";
 import { patternsSearch } from "./search/patterns-route.ts";
 import { Searches } from "./search/searches.ts";
+import { Tails } from "./search/tails.ts";
 import { timeseriesSearch } from "./search/timeseries-route.ts";
 import { traceSearch } from "./search/trace-route.ts";
 import { tracesSearch } from "./search/traces-route.ts";
@@ -107,7 +108,7 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     const state = await openState(join(settings.dataDir, "control"));
     closers.push(() => state.close());
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
-    const { http, intake, metrics, control, alerting, searches, adminToken } = await serve(
+    const { http, tails, intake, metrics, control, alerting, searches, adminToken } = await serve(
       settings,
       store,
       state,
@@ -120,6 +121,7 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
       await http.close(drainMsMax);
       clearTimeout(timer);
     });
+    closers.push(async () => tails.close());
     const syslog = await syslogOf(settings, intake, metrics);
     if (syslog !== undefined) closers.push(() => syslog.close());
     const adminTokenPath = join(settings.dataDir, adminTokenFile);
@@ -187,6 +189,8 @@ async function serve(settings: ServiceSettings, store: Store, state: StoredState
   const { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes } = settings;
   const storeFor = (caller: Caller) => control.storeFor(store, caller);
   const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
+  const { stepsFor } = control;
+  const tails = new Tails({ store, storeFor, stepsFor, metrics, deadlineMs, memoryBytes });
   const holdsNotifications = await holdsBack(settings);
   const alerting = openAlerting(settings, { store, state, metrics, control, holdsNotifications });
   const { dataDir, log } = settings;
@@ -206,6 +210,7 @@ async function serve(settings: ServiceSettings, store: Store, state: StoredState
     searches.route(fieldsSearch),
     searches.route(valuesSearch),
     searches.addressedRoute(traceSearch),
+    tails.route(),
     ...control.routes,
     ...alertRoutes({ alerting, ...seenBy(control) }),
     backupRoute({ store, state, audit, dataDir, log: (message) => log("error", message) }),
@@ -220,8 +225,9 @@ async function serve(settings: ServiceSettings, store: Store, state: StoredState
       metrics,
       log: (message) => settings.log("error", message),
     });
-    return { http, intake, metrics, control, alerting, searches, adminToken };
+    return { http, tails, intake, metrics, control, alerting, searches, adminToken };
   } catch (error) {
+    tails.close();
     await alerting.close();
     await control.close();
     await intake.close();

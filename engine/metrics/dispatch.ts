@@ -1,6 +1,7 @@
 /** Queries of samples over the scan threads: each takes a share of the series, so that it sees them whole and in order of time. */
 
 import type { Points } from "../aggregation.ts";
+import { dayStartNs } from "../day.ts";
 import { type Dispatch, runWithin, scannedBy } from "../dispatch.ts";
 import { Failure } from "../failure.ts";
 import type { Step } from "../filter.ts";
@@ -19,6 +20,7 @@ import type {
 } from "../protocol.ts";
 import type { TextVector } from "../text.ts";
 import { TextDraft, textAt, textCount } from "../text.ts";
+import type { CensusTables } from "./census.ts";
 import type { OwnPointsPart } from "./ownpoints.ts";
 import type { MetricType } from "./sample.ts";
 import {
@@ -302,4 +304,12 @@ function numbersIn(
     }
     return table.numberOfStaged();
   });
+}
+
+/** Counts the series that have samples of today or yesterday as active. */
+export async function dispatchCensus({ catalog, shards }: Dispatch, tables: CensusTables): Promise<void> {
+  const [fromNs, toNs] = [dayStartNs(tables.yesterday.day), dayStartNs(tables.today.day + 1)];
+  for (const chunk of catalog.chunksIn("metrics", fromNs, toNs)) {
+    await shards[0]!.run<void>({ kind: "census", chunk, tables });
+  }
 }

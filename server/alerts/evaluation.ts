@@ -1,4 +1,6 @@
 /** The evaluation of one query: its new buckets are read, judged by all alerts that ask it, stored and told. */
+
+import { Turnstile } from "../turnstile.ts";
 import { type Advanced, advance, type Reading } from "./advance.ts";
 import type { AlertState } from "./alert-state.ts";
 import type { Downtime } from "./downtime.ts";
@@ -13,7 +15,6 @@ import type { AlertRecords } from "./records.ts";
 import type { Step, Steps } from "./steps.ts";
 import type { Subject } from "./subject.ts";
 import { TimedQueries } from "./timed-queries.ts";
-import { Turnstile } from "./turnstile.ts";
 import type { Window } from "./window.ts";
 
 interface EvaluationParts {

@@ -112,13 +112,6 @@ export class Group {
     return subject.throughMs() ?? headMs - this.bucketMs;
   }
 
-  /** Also where the clock has gone back so far that the time would not come for long. */
-  isDue(nowMs: number): boolean {
-    const aheadMsMax =
-      clockBackMsMax + this.bucketMs + (this.shape?.grid.everyMs ?? 0) + (this.shape?.grid.behindMs ?? 0);
-    return !this.isRunning && (this.dueMs <= nowMs || this.dueMs - nowMs > aheadMsMax);
-  }
-
   /** When to look again after an evaluation. */
   nextDueMs(headMs: number, nowMs: number): number {
     const { shape, window } = this;

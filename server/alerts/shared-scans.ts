@@ -2,9 +2,9 @@
 import { type Aggregated, type AggregateQuery, Failure } from "../../engine/index.ts";
 import type { Counter, Metrics } from "../metrics.ts";
 import type { Searchable } from "../searchable.ts";
+import { Turnstile } from "../turnstile.ts";
 import { familyMin, scansInFlightMax } from "./limits.ts";
 import { answersOf, familyQuery, type Member, memberOf } from "./scan-family.ts";
-import { Turnstile } from "./turnstile.ts";
 
 /** Answers stay so long for those that ask a little later; the buckets in them have been complete for longer. */
 const keptMs = 5_000;

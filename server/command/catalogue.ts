@@ -8,6 +8,7 @@ import { query } from "./query.ts";
 import { restore } from "./restore.ts";
 import { serve } from "./serve.ts";
 import { stats } from "./stats.ts";
+import { tail } from "./tail.ts";
 import { token } from "./token.ts";
 import { verify } from "./verify.ts";
 
@@ -15,6 +16,7 @@ export const commands: readonly Command<Flags>[] = [
   serve,
   ingest,
   query,
+  tail,
   stats,
   alerts,
   token,

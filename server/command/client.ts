@@ -53,17 +53,18 @@ export interface Ask {
 const keeping = { keepAlive: true, keepAliveMsecs: 1_000, timeout: 60_000 };
 const agents = { "http:": new HttpAgent(keeping), "https:": new HttpsAgent(keeping) };
 
-/** Throws ConnectionProblem. (Not `fetch`, which refuses to talk to a list of ports.) */
+/** The whole answer. Throws ConnectionProblem. */
 export async function ask(client: Client, request: Ask): Promise<Answer> {
-  const response = await send(client, request);
+  const response = await openAnswer(client, request);
   try {
     return answerOf(response, await text(response));
   } catch (error) {
-    throw new ConnectionProblem(connectionProblem(client, error as NodeJS.ErrnoException));
+    throw connectionProblem(client, error as NodeJS.ErrnoException);
   }
 }
 
-function send(client: Client, request: Ask): Promise<IncomingMessage> {
+/** The answer as soon as it begins. Throws ConnectionProblem. (Not `fetch`, which refuses to talk to a list of ports.) */
+export function openAnswer(client: Client, request: Ask): Promise<IncomingMessage> {
   const url = new URL(client.url + request.path);
   const isSecure = url.protocol === "https:";
   const { method, body, signal } = request;
@@ -77,13 +78,25 @@ function send(client: Client, request: Ask): Promise<IncomingMessage> {
       agent: agents[isSecure ? "https:" : "http:"],
       ...(signal ? { signal } : {}),
     };
-    const fail = (error: NodeJS.ErrnoException) =>
-      reject(new ConnectionProblem(connectionProblem(client, error)));
     const sent = (isSecure ? httpsRequest : httpRequest)(url, options, resolve);
     sent.on("timeout", () => sent.destroy(new Error("no answer for a minute")));
-    sent.on("error", fail);
+    sent.on("error", (error) => reject(connectionProblem(client, error)));
     sent.end(body);
   });
+}
+
+export function answerOf(response: IncomingMessage, answer: string): Answer {
+  const retryAfter = Number(response.headers["retry-after"] ?? Number.NaN);
+  const retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter;
+  return { status: response.statusCode ?? 0, text: answer, retryAfterSeconds };
+}
+
+function connectionProblem(client: Client, error: NodeJS.ErrnoException): ConnectionProblem {
+  const problem =
+    error.code === "ECONNREFUSED"
+      ? `nothing listens on ${client.url}: start the server with \`svc serve\``
+      : `cannot talk to ${client.url}: ${error.message || error.code}`;
+  return new ConnectionProblem(problem);
 }
 
 /**
@@ -91,37 +104,30 @@ function send(client: Client, request: Ask): Promise<IncomingMessage> {
  * with the server's own sentence unless it is a success.
  */
 export async function askPieces(client: Client, request: Ask): Promise<AsyncIterable<Uint8Array>> {
-  const response = await send(client, request);
+  const response = await openAnswer(client, request);
   if (response.statusCode === 200) return piecesOf(client, response);
-  const answer = answerOf(response, await text(response));
-  throw new Error(`${problemOf(answer)}${tokenHint(client, answer)}`);
+  throw answerProblem(client, answerOf(response, await text(response)));
 }
 
-async function* piecesOf(client: Client, response: IncomingMessage): AsyncGenerator<Uint8Array> {
+/** Throws ConnectionProblem where the connection breaks. */
+export async function* piecesOf(client: Client, response: IncomingMessage): AsyncGenerator<Uint8Array> {
   try {
     for await (const piece of response) yield piece as Uint8Array;
   } catch (error) {
-    throw new ConnectionProblem(connectionProblem(client, error as NodeJS.ErrnoException));
+    throw connectionProblem(client, error as NodeJS.ErrnoException);
   }
-}
-
-function answerOf(response: IncomingMessage, answer: string): Answer {
-  const retryAfter = Number(response.headers["retry-after"] ?? Number.NaN);
-  const retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter;
-  return { status: response.statusCode ?? 0, text: answer, retryAfterSeconds };
-}
-
-function connectionProblem(client: Client, error: NodeJS.ErrnoException): string {
-  if (error.code === "ECONNREFUSED")
-    return `nothing listens on ${client.url}: start the server with \`svc serve\``;
-  return `cannot talk to ${client.url}: ${error.message || error.code}`;
 }
 
 /** The answer's JSON. Throws an Error with the server's own sentence unless it is a success. */
 export async function askJson<T>(client: Client, request: Ask): Promise<T> {
   const answer = await ask(client, request);
   if (answer.status === 200) return JSON.parse(answer.text) as T;
-  throw new Error(`${problemOf(answer)}${tokenHint(client, answer)}`);
+  throw answerProblem(client, answer);
+}
+
+/** The server's own sentence about an answer that is no success. */
+export function answerProblem(client: Client, answer: Answer): Error {
+  return new Error(`${problemOf(answer)}${tokenHint(client, answer)}`);
 }
 
 /** The sentence of an error body, or the status where something else than svc answered. */

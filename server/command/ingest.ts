@@ -65,6 +65,7 @@ export const ingest: Command<typeof flags> = {
     'A line is {"timestamp": ms, "log_level": …, "message": …, "attributes": {…}}, or has timeUnixNano for timestamp.',
     "The lines of other signals are shown in server/README.md.",
     "A file that is sent again within a day adds nothing, whole or in part, unless it went the other way (--direct) before.",
+    "What goes in with --direct passes no ingestion rules and no limits, and is not stamped: those are the server's.",
     "The exit code is 0 only when no row was refused.",
   ],
   run: async (settings, files) => {

@@ -7,6 +7,7 @@ import type { Command, Settings } from "./flag.ts";
 import { one, onOrOff } from "./flag.ts";
 import type { LogEntry } from "./log-line.ts";
 import { logLine } from "./log-line.ts";
+import { warn, write } from "./printing.ts";
 import { type SeriesAnswer, seriesLines } from "./series-chart.ts";
 import { serverFlags } from "./shared-flags.ts";
 import { type SpanEntry, spanLine } from "./span-line.ts";
@@ -132,10 +133,6 @@ function ask<Answer>(client: Client, path: string, body: unknown): Promise<Answe
   });
 }
 
-function warn(warnings: readonly string[] | undefined): void {
-  for (const warning of warnings ?? []) process.stderr.write(`warning: ${safe(warning)}\n`);
-}
-
 async function printRows<Entry>(
   client: Client,
   settings: Settings<typeof flags>,
@@ -175,11 +172,4 @@ async function* pages<Entry>(
     left -= entries.length;
     cursor = answer.cursor;
   } while (left > 0 && cursor !== undefined);
-}
-
-/** Waits for the reader between pages, so that a slow one costs no memory. */
-async function write(lines: readonly string[]): Promise<void> {
-  if (lines.length === 0) return;
-  const flows = process.stdout.write(`${lines.join("\n")}\n`);
-  if (!flows) await new Promise((resolve) => process.stdout.once("drain", resolve));
 }

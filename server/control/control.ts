@@ -1,7 +1,7 @@
 /** The control plane: what is configured, who may configure it, and the API of it. */
 
 import * as z from "zod";
-import type { LogRow, State } from "../../engine/index.ts";
+import type { LogRow, Signal, State, Step } from "../../engine/index.ts";
 import { changesBurstMax, changesPerSecondMax } from "../limits.ts";
 import { RateBound } from "../rate-bound.ts";
 import type { Caller, Route, User } from "../route.ts";
@@ -26,7 +26,7 @@ import { valuesOf } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";
 import { asOfNow, memberOf } from "./members.ts";
 import { isBound, readable } from "./narrowing.ts";
-import { readableStore } from "./readable-store.ts";
+import { narrowedSteps, readableStore } from "./readable-store.ts";
 import type { Resource, ResourceEdge } from "./resource-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import { Sight } from "./sight.ts";
@@ -50,6 +50,8 @@ export interface Control {
   routes: Route[];
   /** The store as the caller sees it now. */
   storeFor(store: Searchable, caller: Caller): Searchable;
+  /** The steps of a query as the caller sees the rows of a signal, by the rules of this moment: for reads that several callers share. */
+  stepsFor(caller: Caller, signal: Signal, steps: readonly Step[]): Step[];
   /** The same for an alert that the caller saved. Throws an Error where access was lost, and so do its reads. */
   storeOnBehalf(store: Searchable, caller: Caller): Searchable;
   /** The caller that a token of the identity provider stands for. Throws Refusal 403 for one whom no group takes in. */
@@ -86,6 +88,11 @@ export function openControl(options: ControlOptions): Control {
     storeOnBehalf: (store, caller) =>
       alertStore(store, asOfNow(caller, groups), tokens, valuesOf(collections.telemetryRules)),
     memberOf: (user) => memberOf(user, groups()),
+    stepsFor: (caller, signal, steps) => {
+      const now = asOfNow(caller, groups);
+      if (!isBound(now)) return [...steps];
+      return narrowedSteps(readable(now, valuesOf(collections.telemetryRules), signal), steps);
+    },
     close: async () => {
       clearInterval(timer);
       await audit.close();

@@ -9,9 +9,14 @@ export type Readable = (signal: Signal) => Filter;
 /** How much was read to find it tells of rows that the caller may not see. */
 const untold = nothingScanned;
 
+/** The steps of a query with what the caller may read before all of them. */
+export function narrowedSteps(filter: Filter, steps: readonly Step[]): Step[] {
+  return [{ kind: "filter", filter }, ...steps];
+}
+
 export function readableStore(store: Searchable, readable: Readable): Searchable {
   const narrowed = <Query extends { steps: Step[] }>(signal: Signal, query: Query): Query => {
-    return { ...query, steps: [{ kind: "filter", filter: readable(signal) }, ...query.steps] };
+    return { ...query, steps: narrowedSteps(readable(signal), query.steps) };
   };
   return {
     search: async (query, limits) => {

@@ -1,9 +1,9 @@
 /** One request and its answer on a socket. */
 
+import type { Budget } from "../budget.ts";
 import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "../limits.ts";
-import type { Reply } from "../route.ts";
+import type { Reply, Stream } from "../route.ts";
 import { Refusal, tryLater } from "../route.ts";
-import type { Budget } from "./budget.ts";
 import type { HttpRequest, HttpResponse } from "./sockets.ts";
 import { statusLine } from "./status.ts";
 
@@ -127,11 +127,12 @@ export class Exchange {
     if (this.#body === "unread" || this.#body === "reading") {
       return this.#sendEarly(reply, body instanceof Uint8Array ? body : new Uint8Array(0));
     }
-    if (!(body instanceof Uint8Array)) return this.#sendPieces(reply, body);
+    if (!(body instanceof Uint8Array) && !options.withoutBody) return this.#sendPieces(reply, body);
     this.#ended = true;
     this.#res.cork(() => {
       this.#writeHead(reply);
-      if (options.withoutBody) this.#res.endWithoutBody(body.length, options.closing);
+      if (!(body instanceof Uint8Array)) this.#res.endWithoutBody(undefined, options.closing);
+      else if (options.withoutBody) this.#res.endWithoutBody(body.length, options.closing);
       else this.#res.end(body, options.closing);
     });
   }
@@ -147,13 +148,13 @@ export class Exchange {
       return true;
     });
     this.#res.cork(() => this.#writeHead(reply));
-    const tooSlow = setTimeout(() => this.#res.close(), reply.stallMsMax ?? answerSendMsMax);
+    const watch = this.#watch(reply);
     try {
       for await (const piece of pieces) {
         if (this.#gone) return;
-        if (piece.length > 0) await this.#write(piece);
+        if (piece.length > 0) await this.#write(piece, reply.stream?.ending);
         if (this.#gone) return;
-        if (reply.stallMsMax !== undefined) tooSlow.refresh();
+        watch.onTaken();
       }
       this.#ended = true;
       this.#res.cork(() => this.#res.end());
@@ -162,17 +163,45 @@ export class Exchange {
       if (!this.#gone) this.#res.close();
       throw error;
     } finally {
-      clearTimeout(tooSlow);
+      watch.end();
     }
   }
 
+  /** Gives up on a reader that takes too long; a stream has its heartbeats instead. */
+  #watch({ stream, stallMsMax }: Reply): { onTaken(): void; end(): void } {
+    if (stream !== undefined) return { onTaken: () => undefined, end: this.#beat(stream) };
+    const tooSlow = setTimeout(() => this.#res.close(), stallMsMax ?? answerSendMsMax);
+    return {
+      onTaken: () => void (stallMsMax !== undefined && tooSlow.refresh()),
+      end: () => clearTimeout(tooSlow),
+    };
+  }
+
+  /** Keeps a stream's connection; returns what ends that. */
+  #beat({ heartbeat, heartbeatMs, ending }: Stream): () => void {
+    const beat = () => {
+      if (this.#gone) return;
+      // The library closes a connection that takes nothing for ten seconds; this begins them anew.
+      this.#res.pause();
+      this.#res.resume();
+      this.#res.cork(() => this.#res.write(heartbeat()));
+    };
+    const beats = setInterval(beat, heartbeatMs);
+    const stop = () => this.#wake?.();
+    ending.addEventListener("abort", stop, { once: true });
+    return () => {
+      clearInterval(beats);
+      ending.removeEventListener("abort", stop);
+    };
+  }
+
   /** Writes one piece and waits until the reader has caught up; then lets other requests have a turn. */
-  async #write(piece: Uint8Array): Promise<void> {
+  async #write(piece: Uint8Array, ending: AbortSignal | undefined): Promise<void> {
     let flowing = true;
     this.#res.cork(() => {
       flowing = this.#res.write(piece);
     });
-    if (!flowing && !this.#gone) {
+    if (!flowing && !this.#gone && ending?.aborted !== true) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

@@ -1,5 +1,6 @@
 /** Takes requests from the sockets to the routes and their answers back. */
 
+import { Budget } from "../budget.ts";
 import {
   bodyBytesInFlightMax,
   failuresBurstMax,
@@ -16,7 +17,6 @@ import type { AccessRules } from "./access.ts";
 import { identify, permit, presumed } from "./access.ts";
 import { addressText, network } from "./address.ts";
 import { replyOf, securityHeaders } from "./answer.ts";
-import { Budget } from "./budget.ts";
 import type { Head } from "./exchange.ts";
 import { announcedBytes, Exchange, readHead } from "./exchange.ts";
 import type { Match, Router } from "./router.ts";
@@ -201,6 +201,7 @@ async function answer(
     headers: head.headers,
     body,
     caller,
+    readmit: () => readmit(head, route, state.options.access),
     signal: exchange.signal,
   });
 }
@@ -230,6 +231,16 @@ function admit(
   } catch (error) {
     return failed(error);
   }
+}
+
+/** Of a request that was let in: costs its sender nothing. */
+function readmit(head: Head, { permission }: Route, access: AccessRules): Caller | Promise<Caller> {
+  const known = (caller: Caller) => {
+    permit(caller, permission);
+    return caller;
+  };
+  const who = identify(head, permission, access);
+  return who instanceof Promise ? who.then(known) : known(who);
 }
 
 /** A body is received while it is asked who sends it; of one who is refused, no longer. */

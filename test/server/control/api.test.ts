@@ -142,6 +142,7 @@ describe("every operation", () => {
   /** Sends rows, not JSON of its own; a test message would leave this machine. */
   const isApi = ({ path, responses }: Described) =>
     !path.includes("/ingest/") &&
+    // A tail answers without end.
     responses["200"]?.content["application/json"] !== undefined &&
     !/\/test(?:-notification)?$/.test(path);
 
@@ -159,7 +160,9 @@ describe("every operation", () => {
         got.status === 200 || (got.status === 404 && /\/(?:tokens|notifications)\//.test(path)),
       ]).toEqual([what, true]);
       if (got.status !== 200) continue;
-      const { schema } = operation.responses["200"]!.content["application/json"]!;
+      const schema = operation.responses["200"]!.content["application/json"]?.schema;
+      // Told as another media type.
+      if (schema === undefined) continue;
       expect([what, problemOf(schema, got.json)]).toEqual([what, null]);
     }
   });

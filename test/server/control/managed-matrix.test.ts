@@ -104,6 +104,7 @@ async function asked(
     headers: new Map(),
     body: new TextEncoder().encode(body === undefined ? "" : JSON.stringify(body)),
     caller,
+    readmit: () => caller,
     signal: new AbortController().signal,
   } as ServerRequest;
   try {

@@ -81,6 +81,7 @@ async function asked(caller: Caller, method: string, path: string, body?: unknow
     headers: new Map(),
     body: new TextEncoder().encode(body === undefined ? "" : JSON.stringify(body)),
     caller,
+    readmit: () => caller,
     signal: new AbortController().signal,
   } as ServerRequest;
   if (path.endsWith("update")) Object.assign(request, { params: {} });
