@@ -15,7 +15,7 @@ import type { Notification } from "./notify/notification.ts";
 import { Outbox } from "./notify/outbox.ts";
 import { pagerDutySender } from "./notify/pager-duty.ts";
 import type { Outcome } from "./notify/sender.ts";
-import { isSilenced, type Silence } from "./notify/silence.ts";
+import { isSilenced, type Silence, type SilenceExpression } from "./notify/silence.ts";
 import { slackSender } from "./notify/slack.ts";
 import { type Webhook, webhookSender } from "./notify/webhook.ts";
 import type { Caller } from "./route.ts";
@@ -74,6 +74,15 @@ const syncEveryMs = 500;
 const beginMsMax = 100;
 /** Taking up alerts, which plans their queries, lets others have a turn this often. */
 const turnMsMax = 10;
+
+/** A silence as its alerts show it. */
+interface ShownSilence {
+  id: string;
+  comment: string;
+  /** Unix milliseconds. */
+  endsAt: number;
+  matchExpressions: readonly SilenceExpression[];
+}
 
 export class Alerting {
   readonly evaluator: Evaluator;
@@ -141,20 +150,14 @@ export class Alerting {
   }
 
   /** Silences that hold now and may cover instances of an alert, or all of them. */
-  silencesOf(alertId: string) {
+  silencesOf(alertId: string): ShownSilence[] {
     const nowMs = this.#options.now();
-    return this.#options.sources.silences().flatMap(
-      ([
-        id,
-        {
-          value: { match, ...silence },
-        },
-      ]) => {
-        if (!isSilenced(silence, { alertId, labels: {} }, nowMs)) return [];
-        const { comment = "", endsAt } = silence;
-        return [{ id, comment, endsAt, matchExpressions: match?.matchExpressions ?? [] }];
-      },
-    );
+    return this.#options.sources.silences().flatMap(([id, { value }]) => {
+      const { match, ...silence } = value;
+      if (!isSilenced(silence, { alertId, labels: {} }, nowMs)) return [];
+      const { comment = "", endsAt } = silence;
+      return [{ id, comment, endsAt, matchExpressions: match?.matchExpressions ?? [] }];
+    });
   }
 
   /**

@@ -12,7 +12,7 @@ export interface Silence {
   match?: { matchExpressions: readonly SilenceExpression[] } | undefined;
 }
 
-interface SilenceExpression {
+export interface SilenceExpression {
   key: string;
   operator: "In" | "NotIn";
   values: readonly string[];

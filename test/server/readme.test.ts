@@ -15,10 +15,12 @@ test("every path that it names answers, with the methods that it names", async (
   );
   expect(named.length).toBeGreaterThan(8);
   for (const [method, path] of named) {
-    const { status, text } = await call(server, path.replace("{id}", "0"), {
-      method,
-      token: server.adminToken,
-    });
+    const headers = { Authorization: `Bearer ${server.adminToken}` };
+    const response = await fetch(server.url + path.replace("{id}", "0"), { method, headers });
+    const { status } = response;
+    // A tail answers without end.
+    const text = status === 200 ? "" : await response.text();
+    if (status === 200) await response.body?.cancel();
     const isThere = status !== 405 && !text.includes("there is nothing at");
     expect(isThere, `${method} ${path}`).toBe(true);
   }

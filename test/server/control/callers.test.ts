@@ -33,6 +33,7 @@ const routes: (readonly [may: string[], method: string, path: string])[] = [
   ...["logs", "timeseries", "patterns", "traces", "histogram", "fields", "values"].map(
     (kind) => [readers, "POST", `/api/v1/query/${kind}`] as const,
   ),
+  [readers, "GET", "/api/v1/query/tail"],
   [readers, "GET", "/api/v1/traces/{traceId}"],
   ...["logs", "spans", "metrics", "profiles", "kubernetes_resources"].map(
     (kind) => [senders, "POST", `/api/v1/ingest/${kind}`] as const,
