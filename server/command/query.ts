@@ -9,7 +9,7 @@ import type { LogEntry } from "./log-line.ts";
 import { logLine } from "./log-line.ts";
 import { warn, write } from "./printing.ts";
 import { type SeriesAnswer, seriesLines } from "./series-chart.ts";
-import { serverFlags } from "./shared-flags.ts";
+import { jsonFlag, serverFlags } from "./shared-flags.ts";
 import { type SpanEntry, spanLine } from "./span-line.ts";
 import { safe, safeJson, wantsColour } from "./terminal.ts";
 import { parseAge, parseInteger, parseTime, UsageError } from "./units.ts";
@@ -45,12 +45,7 @@ const flags = {
     default: "false",
     parse: one(onOrOff),
   },
-  json: {
-    value: null,
-    help: "prints one JSON object a line, as the API gives it",
-    default: "false",
-    parse: one(onOrOff),
-  },
+  json: jsonFlag,
   ...serverFlags,
 } as const;
 

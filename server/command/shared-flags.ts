@@ -1,6 +1,6 @@
 /** Flags that several commands have in common. */
 
-import { anyText, one } from "./flag.ts";
+import { anyText, one, onOrOff } from "./flag.ts";
 import { parseUrl } from "./units.ts";
 
 export const dataFlag = {
@@ -15,6 +15,13 @@ export const configFlag = {
   help: "a YAML file with settings",
   defaultSays: "none",
   parse: one(anyText),
+} as const;
+
+export const jsonFlag = {
+  value: null,
+  help: "prints one JSON object a line, as the API gives it",
+  default: "false",
+  parse: one(onOrOff),
 } as const;
 
 /** How to reach a running server, and with which token. */

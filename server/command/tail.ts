@@ -5,10 +5,10 @@ import type { EventSourceMessage } from "eventsource-parser";
 import { queryKind } from "../../query/index.ts";
 import { answerProblem, type Client, ConnectionProblem, openClient } from "./client.ts";
 import { eventsOf, NoEvents } from "./event-stream.ts";
-import { type Command, one, onOrOff, type Settings } from "./flag.ts";
+import { type Command, one, type Settings } from "./flag.ts";
 import { type LogEntry, logLine } from "./log-line.ts";
 import { warn, write } from "./printing.ts";
-import { serverFlags } from "./shared-flags.ts";
+import { jsonFlag, serverFlags } from "./shared-flags.ts";
 import { type SpanEntry, spanLine } from "./span-line.ts";
 import { safe, safeJson, wantsColour } from "./terminal.ts";
 import { parseAge, UsageError } from "./units.ts";
@@ -20,12 +20,7 @@ const flags = {
     defaultSays: "only what arrives from now on",
     parse: one(parseAge),
   },
-  json: {
-    value: null,
-    help: "prints one JSON object a line, as the API gives it",
-    default: "false",
-    parse: one(onOrOff),
-  },
+  json: jsonFlag,
   ...serverFlags,
 } as const;
 
