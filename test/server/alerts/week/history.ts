@@ -1,7 +1,7 @@
 /** Goes through what was done in the week, and asks the model what should have come of it. */
 import type { Alert } from "../../../../server/alerts/alert.ts";
 import { ModelAlert, type Surroundings } from "./model.ts";
-import { mayBeSilenced, minute, type Step } from "./plan.ts";
+import { type Death, type Deed, mayBeSilenced, minute } from "./plan.ts";
 import type { WeekPoints } from "./series.ts";
 import { ModelWindow } from "./window.ts";
 
@@ -40,7 +40,7 @@ export class ModelWeek {
     return this.#alerts.get(id)!;
   }
 
-  advance({ atMs, deed }: Step): void {
+  advance({ atMs, deed }: { atMs: number; deed: Deed | Death }): void {
     this.#pass(atMs);
     switch (deed.do) {
       case "save":
@@ -73,8 +73,11 @@ export class ModelWeek {
         break;
       case "stop":
       case "kill":
-        this.#isUp = false;
-        this.#silentSinceMs ??= this.#nowMs;
+        this.#fallSilent(this.#nowMs);
+        break;
+      case "death":
+        // It may have said with its last breath that it is alive: a start in the same millisecond lost nothing then.
+        this.#fallSilent(deed.saidAlive ? this.#nowMs : this.#nowMs - 1);
         break;
       case "start":
         this.#start();
@@ -84,8 +87,13 @@ export class ModelWeek {
     }
   }
 
+  #fallSilent(ms: number): void {
+    this.#isUp = false;
+    this.#silentSinceMs ??= ms;
+  }
+
   #start(): void {
-    this.#gaps.push([this.#silentSinceMs!, this.#nowMs]);
+    if (this.#silentSinceMs! < this.#nowMs) this.#gaps.push([this.#silentSinceMs!, this.#nowMs]);
     this.#silentSinceMs = null;
     this.#isUp = true;
     this.#seenMs = this.#nowMs;

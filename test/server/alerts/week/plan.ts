@@ -27,6 +27,9 @@ export type Deed =
   | { do: "set the clock"; toMs: number }
   | { do: "look" };
 
+/** What came of a kill in a write. */
+export type Death = { do: "death"; saidAlive: boolean };
+
 export interface Step {
   /** By the clock of the server, which may go back. */
   atMs: number;

@@ -8,7 +8,16 @@ import { Metrics } from "../../../../server/metrics.ts";
 import { Outbox, type OutboxOptions } from "../../../../server/notify/outbox.ts";
 import type { Delivery, Outcome } from "../../../../server/notify/sender.ts";
 import { Disk, type Process } from "../disk.ts";
-import { type Deed, type Mood, mayBeSilenced, minute, type Step, second, weekStartMs } from "./plan.ts";
+import {
+  type Death,
+  type Deed,
+  type Mood,
+  mayBeSilenced,
+  minute,
+  type Step,
+  second,
+  weekStartMs,
+} from "./plan.ts";
 import type { WeekPoints } from "./series.ts";
 
 const delayMs = 30 * second;
@@ -32,7 +41,7 @@ export class WeekWorld {
   nowMs = weekStartMs;
   readonly disk = new Disk();
   /** What was done, and when; a death in a write stands where it came. */
-  readonly journal: Step[] = [];
+  readonly journal: { atMs: number; deed: Deed | Death }[] = [];
   readonly receipts: Receipt[] = [];
   /** What was given up, as it was said. */
   readonly givenUp: { to: string; event: AlertEvent }[] = [];
@@ -212,7 +221,9 @@ export class WeekWorld {
   }
 
   #die(): void {
-    this.journal.push({ atMs: this.nowMs, deed: { do: "kill" } });
+    const alive = this.disk.tables.get("alert-clock")?.get("alive") as { aliveMs: number } | undefined;
+    const saidAlive = alive?.aliveMs === this.nowMs;
+    this.journal.push({ atMs: this.nowMs, deed: { do: "death", saidAlive } });
     this.#process!.kill();
     this.#process = null;
   }
