@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { encodeBatch, type LogRow, type RowSignal } from "../../engine/index.ts";
 import { decodeBody } from "../../server/index.ts";
 import { RowProblem } from "../../server/ingest/json-row.ts";
-import { Families } from "../../server/ingest/prometheus/families.ts";
+import { plainTask } from "./decode-task.ts";
 
 export const arrivalMs = 1_763_000_000_123;
 
@@ -53,15 +53,8 @@ export function checkBody(
   const decoded = decodeBody({
     what: { signal },
     format: "json lines",
-    body: new Uint8Array(body),
-    encoding: "identity",
-    unpackedBytesMax: 1 << 30,
+    ...plainTask(body),
     arrivalMs,
-    sender: "",
-    wantsContentKey: true,
-    flattensJson: false,
-    index: "",
-    families: new Families().shared,
   });
   if (!decoded.ok) throw new Error(decoded.message);
   expect(decoded.refused).toEqual(allRefused.slice(0, 100));

@@ -7,9 +7,9 @@ import type { BodyFormat } from "../../server/index.ts";
 import { decodeBody } from "../../server/index.ts";
 import { pushRequest } from "../../server/ingest/loki/schema.ts";
 import { otlp } from "../../server/ingest/otlp/schema.ts";
-import { Families } from "../../server/ingest/prometheus/families.ts";
 import { writeRequest1, writeRequest2 } from "../../server/ingest/prometheus/schema.ts";
 import type { BodyTask } from "../../server/ingest/protocol.ts";
+import { plainTask } from "./decode-task.ts";
 import { jsonOf, logsRequests, protobufOf, type Request, tracesRequests } from "./otlp-bodies.ts";
 import type { Running } from "./running.ts";
 import { call, lines, search, startServer } from "./running.ts";
@@ -203,15 +203,10 @@ function decode(format: BodyFormat, signal: Case["signal"], body: Buffer, more: 
   return decodeBody({
     what: what[signal],
     format,
-    body: new Uint8Array(body),
-    encoding: "identity",
+    ...plainTask(body),
     unpackedBytesMax: 1 << 20,
     arrivalMs: nowMs,
-    sender: "",
-    wantsContentKey: true,
     flattensJson: true,
-    index: "",
-    families: new Families().shared,
     ...more,
   });
 }

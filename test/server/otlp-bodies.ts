@@ -4,7 +4,7 @@ import protobuf from "protobufjs";
 import type { BodyFormat, DecodedBody } from "../../server/index.ts";
 import { decodeBody } from "../../server/index.ts";
 import { otlp } from "../../server/ingest/otlp/schema.ts";
-import { Families } from "../../server/ingest/prometheus/families.ts";
+import { plainTask } from "./decode-task.ts";
 
 export type Request = Record<string, unknown>;
 
@@ -39,15 +39,8 @@ export function decoded(signal: "logs" | "traces", format: BodyFormat, body: Uin
   return decodeBody({
     what: { signal },
     format,
-    body: new Uint8Array(body),
-    encoding: "identity",
-    unpackedBytesMax: 1 << 30,
+    ...plainTask(body),
     arrivalMs,
-    sender: "",
-    wantsContentKey: true,
-    flattensJson: false,
-    index: "",
-    families: new Families().shared,
   });
 }
 

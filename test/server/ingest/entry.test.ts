@@ -3,9 +3,9 @@
 import { describe, expect, test } from "vitest";
 import type { EntrySettings } from "../../../server/entry-settings.ts";
 import { decodeBody } from "../../../server/index.ts";
-import { Families } from "../../../server/ingest/prometheus/families.ts";
 import { sharedJson } from "../../../server/ingest/shared-json.ts";
 import { oneOf, randomOf } from "../control/random.ts";
+import { plainTask } from "../decode-task.ts";
 import { lines } from "../running.ts";
 import { storedRows } from "../stored-rows.ts";
 
@@ -20,15 +20,8 @@ function decoded(
   const result = decodeBody({
     what: { signal },
     format: "json lines",
-    body: new Uint8Array(Buffer.from(lines(rows))),
-    encoding: "identity",
-    unpackedBytesMax: 1 << 30,
+    ...plainTask(Buffer.from(lines(rows))),
     arrivalMs: nowMs,
-    sender: "",
-    wantsContentKey: true,
-    flattensJson: false,
-    index: "",
-    families: new Families().shared,
     entry: { settings, environment: null, rules: sharedJson([]) },
   });
   if (!result.ok) throw new Error(result.message);

@@ -13,9 +13,9 @@ import {
   excludedBy,
 } from "../../../server/exclusion.ts";
 import { type DecodedBody, decodeBody } from "../../../server/index.ts";
-import { Families } from "../../../server/ingest/prometheus/families.ts";
 import { sharedJson } from "../../../server/ingest/shared-json.ts";
 import { oneOf, type Random, randomOf } from "../control/random.ts";
+import { plainTask } from "../decode-task.ts";
 import { storedRows } from "../stored-rows.ts";
 import { clusters, naiveRule, naiveStamped, randomRules } from "./naive-rules.ts";
 import { arrivalMs, type BodyForm, bodyForms, randomRow, type SentRow } from "./rule-bodies.ts";
@@ -68,15 +68,8 @@ function decoded(form: BodyForm, rows: readonly SentRow[], sent: Sent | null): D
         ? { signal: "metrics", census: store.seriesCensus() }
         : { signal: form.signal },
     format: form.format,
-    body: new Uint8Array(form.body(rows)),
-    encoding: "identity",
-    unpackedBytesMax: 1 << 30,
+    ...plainTask(form.body(rows)),
     arrivalMs,
-    sender: "",
-    wantsContentKey: true,
-    flattensJson: false,
-    index: "",
-    families: new Families().shared,
     ...(sent === null
       ? {}
       : { entry: { settings: {}, environment: sent.environment, rules: sharedJson(sent.rules) } }),
