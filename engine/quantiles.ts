@@ -53,7 +53,8 @@ export class Quantiles {
     const offsets = new Uint32Array(used.length + 1);
     for (let i = 0; i < used.length; i++) offsets[i + 1] = offsets[i]! + counts[used[i]!]!;
     const values = orderedNumbers(rows, offsets);
-    const isWholePoint = Uint8Array.from(places, (place) => (isWhole(place) ? 1 : 0));
+    const cells = cellsOfPlaces(places);
+    const isWholePoint = Uint8Array.from(places, (place) => (cells[place] === 1 && isWhole(place) ? 1 : 0));
     const whole = isWholePoint.reduce((sum, each) => sum + each, 0);
     if (whole > 0) this.#find({ places, offsets, values }, isWholePoint, whole, heap.kernels);
     if (whole < places.length) this.#push(withoutWhole({ places, offsets, values }, isWholePoint));
@@ -136,6 +137,13 @@ export class Quantiles {
     this.#count = 0;
     return this.#sketch;
   }
+}
+
+/** At each place how many cells are its: 0, 1, or 2 for more, as those of "INFO" and "info". */
+function cellsOfPlaces(places: Uint32Array): Uint8Array {
+  const cells = new Uint8Array(places.reduce((most, place) => Math.max(most, place + 1), 0));
+  for (const place of places) cells[place] = cells[place] === 0 ? 1 : 2;
+  return cells;
 }
 
 /** Visits each point that has numbers; those that lie in more than one place are brought together. */

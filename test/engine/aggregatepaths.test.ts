@@ -174,6 +174,18 @@ test("more cells than there are counters for are counted row by row", async () =
   expect(medians).toEqual(lasts);
 });
 
+test("levels that differ in case are one point, and so is its quantile", async () => {
+  const hourNs = 3_600n * secondNs;
+  const time: Field = { kind: "time" };
+  const query = queryOf({ groupBy: [level], bucketNs: hourNs, steps: whole(equals(level, "info")) });
+  const { points } = await store.aggregate({
+    ...query,
+    aggregates: [{ op: "quantile", of: { field: time }, q: 0 }, { op: "first" }],
+  });
+  expect(points.groups.length).toBe(48);
+  expect(points.values[0]).toEqual(points.values[1]);
+});
+
 describe("a cap", () => {
   test("of groups is an error that names it", async () => {
     const own = mkdtempSync(join(tmpdir(), "svc-groups-"));
