@@ -22,10 +22,11 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { RootDatabase, RootDatabaseOptions } from "lmdb";
+import { CommitRoom, commitPagesMax, type KeyChange } from "./commitroom.ts";
 import { diskFullMessage, Failure } from "./failure.ts";
 import { auditPageTree, readEntries } from "./pagetree.ts";
 import { TreeFile } from "./treefile.ts";
-import { emptyDataFile, keyBytesMax } from "./treepage.ts";
+import { emptyDataFile, keyBytesMax, type Meta } from "./treepage.ts";
 
 export interface Environment {
   /** The value as it stood at the newest commit, in memory of its own. Throws Failure "damage". */
@@ -166,6 +167,7 @@ type Database = RootDatabase<Uint8Array, Uint8Array>;
 class WriteEnvironment extends ReadEnvironment {
   /** Absent after a failed commit, of which LMDB does not say what state it left. */
   #database: Database | undefined;
+  readonly #room: CommitRoom;
   #fileBytes: number;
   /** The write that was asked for last; it resolves whatever became of it. */
   #last: Promise<unknown> = Promise.resolve();
@@ -175,8 +177,15 @@ class WriteEnvironment extends ReadEnvironment {
     super(dir);
     try {
       auditBefore(dir);
+      this.#room = new CommitRoom(this.file.file, this.file.snapshot(), this.file.pageBytes);
+    } catch (error) {
+      this.file.close();
+      throw error;
+    }
+    try {
       this.#database = openNative(dir);
     } catch (error) {
+      this.#room.close();
       this.file.close();
       throw error;
     }
@@ -197,10 +206,16 @@ class WriteEnvironment extends ReadEnvironment {
   }
 
   async #write(changes: Changes): Promise<void> {
-    this.#check(changes);
+    const pages = this.#check(changes);
+    try {
+      this.#room.take(pages);
+    } catch (error) {
+      throw refusal(error, this.dir, changes);
+    }
     this.#database ??= openNative(this.dir);
     try {
       await commit(this.#database, changes);
+      this.#room.committed(this.#metaOrNone());
       this.#fileBytes = this.file.size();
     } catch (error) {
       await this.#closeNative();
@@ -208,25 +223,41 @@ class WriteEnvironment extends ReadEnvironment {
     }
   }
 
-  /** LMDB trusts the header of the pages that it frees; the audit did not read those of the values. */
-  #check(changes: Changes): void {
+  #metaOrNone(): Meta | undefined {
+    try {
+      return this.file.snapshot();
+    } catch (error) {
+      if (error instanceof Failure) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * LMDB trusts the header of the pages that it frees; the audit did not read those of the values. Returns how many pages the commit
+   * appends at most.
+   */
+  #check(changes: Changes): number {
     // Where a mapped file was cut short, touching what is gone ends the process.
     if (this.file.size() < this.#fileBytes) throw new Failure("damage", `${this.file.file} was cut short`);
     const meta = this.file.snapshot();
     // In their order, so that each page is read once.
-    const keys = Array.from(changes.values(), ({ key }) => key).sort(Buffer.compare);
-    for (const key of keys) {
+    const inOrder = [...changes.values()].sort((a, b) => Buffer.compare(a.key, b.key));
+    const keyChanges: KeyChange[] = [];
+    for (const { key, value } of inOrder) {
       if (key.length === 0 || key.length > keyBytesMax(this.file.pageBytes)) {
         throw new RangeError(`a key of ${key.length} bytes`);
       }
       const overflow = this.file.find(meta, key)?.overflow;
       if (overflow !== undefined) this.file.checkOverflow(meta, overflow);
+      keyChanges.push({ value, pagesNow: overflow?.pages ?? 0 });
     }
+    return commitPagesMax(meta, keyChanges, this.file.pageBytes);
   }
 
   override async close(): Promise<void> {
     await this.#last;
     await this.#closeNative();
+    this.#room.close();
     await super.close();
   }
 

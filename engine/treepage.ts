@@ -87,7 +87,7 @@ function nodeBytesMax(pageBytes: number): number {
 }
 
 /** Pages that a value outside the tree takes. */
-function overflowPages(valueBytes: number, pageBytes: number): number {
+export function overflowPages(valueBytes: number, pageBytes: number): number {
   return Math.floor((pageHeaderBytes - 1 + valueBytes) / pageBytes) + 1;
 }
 
