@@ -74,8 +74,22 @@ export interface ChunkSource {
   filter(column: number): Uint8Array | undefined;
 }
 
+/** Of each header that was asked the first column of each role and key: every query asks for several, in every chunk. */
+const columnPlaces = new WeakMap<ChunkHeader, Map<ColumnRole, Map<string, number>>>();
+
+/** -1 where there is none. */
 export function findColumn(header: ChunkHeader, role: ColumnRole, key = ""): number {
-  return header.columns.findIndex((column) => column.role === role && column.key === key);
+  let places = columnPlaces.get(header);
+  if (places === undefined) {
+    places = new Map();
+    for (const [i, column] of header.columns.entries()) {
+      const ofRole = places.get(column.role) ?? new Map<string, number>();
+      places.set(column.role, ofRole);
+      if (!ofRole.has(column.key)) ofRole.set(column.key, i);
+    }
+    columnPlaces.set(header, places);
+  }
+  return places.get(role)?.get(key) ?? -1;
 }
 
 /** Attribute keys as far as a chunk's header names them: not those of the rarest in a chunk that has very many. */

@@ -33,10 +33,15 @@ export function buildMembership(hashes: Uint32Array): Uint8Array {
 
 export function mayContain(filter: Uint8Array, hash: number): boolean {
   const words = new Uint32Array(filter.buffer, filter.byteOffset, filter.byteLength >> 2);
-  const block = blockOf(hash, words.length >> 3);
+  return mayContainIn(words, 0, words.length, hash);
+}
+
+/** The same of a filter that is the words [from, to) of others. */
+export function mayContainIn(words: Uint32Array, from: number, to: number, hash: number): boolean {
+  const block = from + blockOf(hash, (to - from) >> 3) * 8;
   const key = mix(hash);
   for (let i = 0; i < 8; i++) {
-    if ((words[block * 8 + i]! & (1 << (Math.imul(key, salts[i]!) >>> 27))) === 0) return false;
+    if ((words[block + i]! & (1 << (Math.imul(key, salts[i]!) >>> 27))) === 0) return false;
   }
   return true;
 }

@@ -13,18 +13,34 @@ type PatternFilter = Extract<LeafFilter, { kind: "matches" }>;
 
 /** What a pattern asks of the field, as filters for texts. */
 export interface PatternPlan {
-  /** Rows that fail it do not match. */
-  needs: Filter;
+  /** Rows that fail one of them do not match; the one that fewest rows pass comes first, as far as lengths tell. */
+  needs: Filter[];
   /** Rows that pass it match. */
   proves: Filter;
   /** Both are the same: no row need be matched. */
   exact: boolean;
 }
 
+/** Each chunk asks for the plan of its query's filter. */
+const plans = new WeakMap<PatternFilter, PatternPlan>();
+
 /** Throws Failure "input" where the pattern is not RE2. */
 export function planPattern(filter: PatternFilter): PatternPlan {
+  const known = plans.get(filter);
+  if (known !== undefined) return known;
   const { needs, proves, exact } = requirementOf(filter.pattern, filter);
-  return { needs: asFilter(needs, filter.field), proves: asFilter(proves, filter.field), exact };
+  const parts = needs.kind === "and" ? needs.of.toSorted((a, b) => textBytes(b) - textBytes(a)) : [needs];
+  const plan = {
+    needs: parts.map((part) => asFilter(part, filter.field)),
+    proves: asFilter(proves, filter.field),
+    exact,
+  };
+  plans.set(filter, plan);
+  return plan;
+}
+
+function textBytes(requirement: Requirement): number {
+  return requirement.kind === "text" ? requirement.text.length : 0;
 }
 
 function asFilter(requirement: Requirement, field: Field): Filter {

@@ -6,7 +6,7 @@ import { hashText, mayContain } from "./membership.ts";
 import { planPattern } from "./patternsearch.ts";
 import { compareNumbers, type LeafFilter, valueTest } from "./predicate.ts";
 import { letterRunsOf, mayHoldRuns, RunWidth } from "./template/letters.ts";
-import { longRunsOf } from "./template/longruns.ts";
+import { type LongRun, longRunsOf } from "./template/longruns.ts";
 import { variableGroups } from "./template/variables.ts";
 import type { ChunkView } from "./view.ts";
 
@@ -59,7 +59,7 @@ function judgeLeaf(filter: LeafFilter, view: ChunkView): Verdict {
   if (column.values !== undefined) return judgeValues(filter, column, view.rows);
   if (outOfBounds(filter, column)) return "none";
   if (filter.kind === "matches" && field.kind === "message")
-    return judge(planPattern(filter).needs, view) === "none" ? "none" : "some";
+    return judgeAll(planPattern(filter).needs, view) === "none" ? "none" : "some";
   const isExcluded =
     excludedByMembership(filter, view) || excludedByLetters(filter, view) || excludedByLongRuns(filter, view);
   return isExcluded ? "none" : "some";
@@ -80,10 +80,27 @@ function outOfBounds(filter: LeafFilter, { min, max }: ColumnHeader): boolean {
   return !compareNumbers(min, op, number) && !compareNumbers(max, op, number);
 }
 
+/** What of a text that messages are to hold can be looked up in the filters of chunks, worked out once a query. */
+interface Needle {
+  letterRuns: number[];
+  longRuns: LongRun[];
+}
+
+const needles = new WeakMap<Filter, Needle>();
+
+function needleOf(filter: Filter & { kind: "contains" }): Needle {
+  const known = needles.get(filter);
+  if (known !== undefined) return known;
+  const text = Buffer.from(filter.text, "utf8");
+  const needle = { letterRuns: letterRunsOf(text, RunWidth.messages), longRuns: longRunsOf(text) };
+  needles.set(filter, needle);
+  return needle;
+}
+
 /** A word with a run of letters that no message of the chunk has is in none of them. */
 function excludedByLetters(filter: LeafFilter, view: ChunkView): boolean {
   if (filter.kind !== "contains" || filter.field.kind !== "message") return false;
-  const wanted = letterRunsOf(Buffer.from(filter.text, "utf8"), RunWidth.messages);
+  const wanted = needleOf(filter).letterRuns;
   if (wanted.length === 0) return false;
   const runs = view.filter(filter.field);
   return runs !== undefined && !mayHoldRuns(runs, wanted);
@@ -93,13 +110,13 @@ function excludedByLetters(filter: LeafFilter, view: ChunkView): boolean {
 function excludedByLongRuns(filter: LeafFilter, view: ChunkView): boolean {
   if (filter.kind !== "contains" || filter.field.kind !== "message") return false;
   if (view.header.columns[findColumn(view.header, "message")]?.encoding !== "template") return false;
-  const runs = longRunsOf(Buffer.from(filter.text, "utf8"));
-  return runs.some((run) =>
-    variableGroups.every((name, group) => {
+  return needleOf(filter).longRuns.some((run) => {
+    const runs = [run];
+    return variableGroups.every((name, group) => {
       if (findColumn(view.header, "variables", name) < 0) return true;
-      return view.longRuns(group)?.blocksHolding([run]).length === 0;
-    }),
-  );
+      return view.longRuns(group)?.mayHold(runs) === false;
+    });
+  });
 }
 
 function excludedByMembership(filter: LeafFilter, view: ChunkView): boolean {

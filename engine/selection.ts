@@ -242,11 +242,14 @@ function idFilter(
   });
 }
 
+/** Rows of which so few are left are matched at once: to look for another text in the whole chunk takes longer. */
+const fewRowsToMatch = 16;
+
 /** A pattern asks for texts first: most rows are settled by those, and only what they leave open is matched. */
 function patternFilter(filter: Extract<LeafFilter, { kind: "matches" }>, scope: FilterScope): BlockFilter {
   const { needs, proves, exact } = planPattern(filter);
-  const needed = compile(needs, scope);
-  if (exact) return needed;
+  const needed = needs.map((part) => compile(part, scope));
+  if (exact) return allOf(needed, scope.view.heap);
   const proven = compile(proves, scope);
   const column = scope.view.column({ kind: "message" });
   const matching =
@@ -254,8 +257,12 @@ function patternFilter(filter: Extract<LeafFilter, { kind: "matches" }>, scope: 
     compileValues(filter, column, scope);
   const { kernels, scratch } = scope.view.heap;
   return (block) => {
-    needed(block);
-    if (!kernels.anyBit(block.selection)) return;
+    for (const need of needed) {
+      need(block);
+      const open = kernels.countBits(block.selection);
+      if (open === 0) return;
+      if (open * fewRowsToMatch <= block.rows) return matching(block);
+    }
     const settled = scratch.place(block.selection);
     proven({ ...block, selection: settled });
     kernels.andNot(block.selection, settled);
@@ -263,6 +270,9 @@ function patternFilter(filter: Extract<LeafFilter, { kind: "matches" }>, scope: 
     kernels.or(block.selection, settled);
   };
 }
+
+/** So many messages of a chunk are read sooner than it is searched. */
+const fewRowsToRead = 64;
 
 /** Text is looked for in the whole chunk at once: templates and variables do not lie in the order of the rows. */
 function messageFilter(
@@ -272,8 +282,14 @@ function messageFilter(
 ): BlockFilter {
   let found: ReturnType<typeof searchMessages> | "unknown" = "unknown";
   const rowByRow = eachValue(column, valueTest(filter), checkpoint);
+  let toRead = fewRowsToRead;
   return (block) => {
     if (found === "unknown") {
+      const rows = view.heap.kernels.countBits(block.selection);
+      if (rows <= toRead) {
+        toRead -= rows;
+        return rowByRow(block);
+      }
       checkpoint();
       found = searchMessages(filter, column.messages, view);
     }

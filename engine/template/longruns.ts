@@ -3,7 +3,7 @@
  * that can have them. Pieces of the runs are put into a membership filter for each block; which pieces depends on the bytes around
  * them alone (as in "winnowing" by Schleimer, Wilkerson and Aiken), so that a part of a run is found by the pieces that lie in it.
  */
-import { buildMembership, mayContain } from "../membership.ts";
+import { buildMembership, mayContainIn } from "../membership.ts";
 
 /** Texts in a block. */
 export const blockTexts = 16_384;
@@ -217,23 +217,37 @@ class PieceList {
 
 /** What a LongRunsWriter wrote. */
 export class RunFilter {
-  readonly #bytes: Uint8Array;
+  /** The filters of all blocks, one behind the other, and where each ends among the words. */
+  readonly #words: Uint32Array;
   readonly #ends: Uint32Array;
 
   /** `bytes`: at a multiple of four bytes of their buffer. */
   constructor(bytes: Uint8Array) {
-    const [blocks] = new Uint32Array(bytes.buffer, bytes.byteOffset, 1);
-    this.#ends = new Uint32Array(bytes.buffer, bytes.byteOffset + 4, blocks!);
-    this.#bytes = bytes.subarray(4 + blocks! * 4);
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
+    const blocks = words[0]!;
+    this.#words = words.subarray(1 + blocks);
+    this.#ends = words.subarray(1, 1 + blocks).map((end) => end >> 2);
+  }
+
+  /** Whether some block of texts can hold all of those runs. */
+  mayHold(runs: readonly LongRun[]): boolean {
+    for (let block = 0; block < this.#ends.length; block++) if (this.#blockMayHold(block, runs)) return true;
+    return false;
   }
 
   /** The blocks of texts that can hold all of those runs, ascending. */
   blocksHolding(runs: readonly LongRun[]): number[] {
     const blocks: number[] = [];
-    for (let block = 0; block < this.#ends.length; block++) {
-      const filter = this.#bytes.subarray(block === 0 ? 0 : this.#ends[block - 1]!, this.#ends[block]!);
-      if (runs.every((run) => run.every((piece) => mayContain(filter, piece)))) blocks.push(block);
-    }
+    for (let block = 0; block < this.#ends.length; block++)
+      if (this.#blockMayHold(block, runs)) blocks.push(block);
     return blocks;
+  }
+
+  #blockMayHold(block: number, runs: readonly LongRun[]): boolean {
+    const from = block === 0 ? 0 : this.#ends[block - 1]!;
+    const to = this.#ends[block]!;
+    for (const run of runs)
+      for (const piece of run) if (!mayContainIn(this.#words, from, to, piece)) return false;
+    return true;
   }
 }

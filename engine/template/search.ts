@@ -197,9 +197,13 @@ class MessageSearch {
   }
 
   /** Whether a group's variables can hold a text. */
-  #mayHold(group: number, { groupClasses: needed, letterRuns, longRuns }: Part): boolean {
+  #mayHold(group: number, part: Part): boolean {
+    if (!this.#mayHoldLetters(group, part)) return false;
+    return part.longRuns.length === 0 || this.#tools.longRuns(group)?.mayHold(part.longRuns) !== false;
+  }
+
+  #mayHoldLetters(group: number, { groupClasses: needed, letterRuns }: Part): boolean {
     if ((needed & ~groupClasses[group]!) !== 0) return false;
-    if (longRuns.length > 0 && this.#blocksHolding(group, longRuns)?.length === 0) return false;
     const runs = letterRuns[group]!;
     const letters = runs.length > 0 ? this.#tools.letters(group) : undefined;
     return letters === undefined || mayHoldRuns(letters, runs);
@@ -237,8 +241,10 @@ class MessageSearch {
   #markVariables(): void {
     const { whole } = this.#needle;
     for (const [group, slots] of this.#column.slotsOf.entries()) {
-      if (slots.length === 0 || !this.#mayHold(group, whole)) continue;
-      const blocks = whole.longRuns.length > 0 ? this.#blocksHolding(group, whole.longRuns) : undefined;
+      if (slots.length === 0 || !this.#mayHoldLetters(group, whole)) continue;
+      const { longRuns } = whole;
+      const blocks = longRuns.length > 0 ? this.#tools.longRuns(group)?.blocksHolding(longRuns) : undefined;
+      if (blocks?.length === 0) continue;
       const variables = this.#column.group(group);
       const texts = variables.text.offsets.length - 1;
       if (blocks === undefined) this.#markValues(group, variables, 0, texts);
@@ -248,11 +254,6 @@ class MessageSearch {
           this.#markValues(group, variables, from, Math.min(texts, from + blockTexts));
         }
     }
-  }
-
-  /** The blocks of a group's texts that can hold long runs of digits; undefined where that is not known. */
-  #blocksHolding(group: number, runs: readonly LongRun[]): number[] | undefined {
-    return this.#tools.longRuns(group)?.blocksHolding(runs);
   }
 
   /** A variable that is a whole message may have separators in it. */

@@ -213,11 +213,19 @@ export interface EncodedGroup {
   filter: Uint8Array;
 }
 
+/** Of filters that were read before: every search for a number asks all of them. */
+const runFilters = new WeakMap<Uint8Array, RunFilter>();
+
 /** Long runs of a group's texts, out of its filter; undefined where an earlier build wrote it. */
 export function longRunsIn(filter: Uint8Array, group: number): RunFilter | undefined {
+  const known = runFilters.get(filter);
+  if (known !== undefined) return known;
   const width = letterWidths[group];
   const from = width === undefined ? 0 : align8(LetterRuns.byteLength(width));
-  return filter.byteLength > from ? new RunFilter(filter.subarray(from)) : undefined;
+  if (filter.byteLength <= from) return undefined;
+  const runs = new RunFilter(filter.subarray(from));
+  runFilters.set(filter, runs);
+  return runs;
 }
 
 /** A group as searches read it. A slot's values stand in the order of its template's rows, or are distinct with codes. */
