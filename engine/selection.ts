@@ -242,8 +242,8 @@ function idFilter(
   });
 }
 
-/** Rows of which so few are left are matched at once: to look for another text in the whole chunk takes longer. */
-const fewRowsToMatch = 16;
+/** Where at most one row in so many is left, those are read at once: to look for another text in the whole chunk takes longer. */
+const fewRows = 16;
 
 /** A pattern asks for texts first: most rows are settled by those, and only what they leave open is matched. */
 function patternFilter(filter: Extract<LeafFilter, { kind: "matches" }>, scope: FilterScope): BlockFilter {
@@ -261,7 +261,7 @@ function patternFilter(filter: Extract<LeafFilter, { kind: "matches" }>, scope: 
       need(block);
       const open = kernels.countBits(block.selection);
       if (open === 0) return;
-      if (open * fewRowsToMatch <= block.rows) return matching(block);
+      if (open * fewRows <= block.rows) return matching(block);
     }
     const settled = scratch.place(block.selection);
     proven({ ...block, selection: settled });
@@ -271,7 +271,7 @@ function patternFilter(filter: Extract<LeafFilter, { kind: "matches" }>, scope: 
   };
 }
 
-/** So many messages of a chunk are read sooner than it is searched. */
+/** As many messages of a chunk at most are read sooner than it is searched. */
 const fewRowsToRead = 64;
 
 /** Text is looked for in the whole chunk at once: templates and variables do not lie in the order of the rows. */
@@ -282,7 +282,7 @@ function messageFilter(
 ): BlockFilter {
   let found: ReturnType<typeof searchMessages> | "unknown" = "unknown";
   const rowByRow = eachValue(column, valueTest(filter), checkpoint);
-  let toRead = fewRowsToRead;
+  let toRead = Math.min(fewRowsToRead, view.rows / fewRows);
   return (block) => {
     if (found === "unknown") {
       const rows = view.heap.kernels.countBits(block.selection);
