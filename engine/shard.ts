@@ -1,10 +1,13 @@
-/** One worker thread behind a queue. The one importer of tinypool, which has one pool a thread, since it knows no affinity. */
+/**
+ * One worker thread behind a queue. The one importer of tinypool, which has one pool a thread, since it knows no affinity. tinypool
+ * starts and ends the thread; tasks have a port of their own, since tinypool measures the thread's memory at the end of each of its
+ * tasks, which takes 0.1 to 0.2 ms, as long as many a query.
+ */
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { Tinypool } from "tinypool";
 import { Failure } from "./failure.ts";
 import type { WorkerAnswer, WorkerTask } from "./protocol.ts";
 
-/** Queries that take turns on one thread. */
-const concurrentTasks = 1024;
 const isTypeScript = import.meta.url.endsWith(".ts");
 const workerUrl = new URL(isTypeScript ? "./worker.ts" : "./worker.js", import.meta.url);
 
@@ -13,19 +16,31 @@ export interface ThreadOptions {
   columnCacheBytes: number;
 }
 
+/** A task on its way to the thread, and the answer on its way back. */
+interface Asked {
+  id: number;
+  task: WorkerTask;
+}
+
+interface Answered {
+  id: number;
+  answer: WorkerAnswer<unknown>;
+}
+
 /** On a worker thread: its options. */
 export function threadOptions(): ThreadOptions {
   return Tinypool.workerData as ThreadOptions;
 }
 
-/** On a worker thread: an answer of which the buffers of one part change threads instead of being copied. */
-export function movedAnswer<Answer extends object>(answer: Answer, part: object): Answer {
-  const moved = {
-    [Tinypool.transferableSymbol]: [...new Set(buffersIn(part))],
-    [Tinypool.valueSymbol]: answer,
-  };
-  // Its types do not say what its symbols stand for.
-  return Tinypool.move(moved as unknown as ArrayBuffer) as unknown as Answer;
+/** On a worker thread: answers the tasks that come through a port. Buffers of the part of an answer are moved, not copied. */
+export function answerTasks(
+  port: MessagePort,
+  answer: (task: WorkerTask) => Promise<{ answer: WorkerAnswer<unknown>; moved?: object | undefined }>,
+): void {
+  port.on("message", async ({ id, task }: Asked) => {
+    const { moved, ...answered } = await answer(task);
+    port.postMessage({ id, ...answered }, moved === undefined ? [] : [...new Set(buffersIn(moved))]);
+  });
 }
 
 /** Of all typed arrays in plain data. */
@@ -36,19 +51,79 @@ function buffersIn(part: object): ArrayBuffer[] {
   );
 }
 
-interface Thread {
-  pool: Tinypool;
-  /** Called where the thread ends before it has answered, one for each task. */
-  waiting: Set<(error: unknown) => void>;
+/** A thread that runs, and who waits for it. */
+class Thread {
+  readonly #pool: Tinypool;
+  readonly #port: MessagePort;
+  readonly #waiting = new Map<number, { resolve: (answer: WorkerAnswer<unknown>) => void; reject: Reject }>();
+  readonly #onEnd: () => void;
+  #idNext = 0;
+
+  /** `onEnd`: called once the thread has ended, before those who wait hear of it. */
+  constructor(options: ThreadOptions, onEnd: () => void) {
+    const { port1, port2 } = new MessageChannel();
+    this.#onEnd = onEnd;
+    this.#port = port1;
+    this.#pool = new Tinypool({
+      filename: workerUrl.href,
+      minThreads: 1,
+      maxThreads: 1,
+      workerData: options,
+      // The thread waits in its event loop, where the port is heard.
+      useAtomics: false,
+    });
+    // Of a thread that cannot load its module, one or the other tells why.
+    this.#pool.on("error", (error: unknown) => void this.end(error));
+    this.#pool.run(port2, { transferList: [port2] }).catch((error: unknown) => this.end(error));
+    port1.on("message", ({ id, answer }: Answered) => {
+      this.#settled(id)?.resolve(answer);
+    });
+    port1.on("close", () => void this.end("its port was closed"));
+    // A program may end while nobody waits.
+    port1.unref();
+  }
+
+  ask(task: WorkerTask): Promise<WorkerAnswer<unknown>> {
+    return new Promise((resolve, reject) => {
+      const id = this.#idNext++;
+      this.#port.postMessage({ id, task } satisfies Asked);
+      if (this.#waiting.size === 0) this.#port.ref();
+      this.#waiting.set(id, { resolve, reject });
+    });
+  }
+
+  /** Ends the thread; whoever waits is told the cause. */
+  async end(cause: unknown): Promise<void> {
+    this.#onEnd();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    for (const id of [...this.#waiting.keys()]) {
+      const failure = new Failure("overload", `a worker thread ended (${reason}); try again`, { cause });
+      this.#settled(id)?.reject(failure);
+    }
+    this.#port.close();
+    await this.#pool.destroy();
+  }
+
+  #settled(id: number) {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (this.#waiting.size === 0) this.#port.unref();
+    return waiting;
+  }
 }
+
+type Reject = (error: unknown) => void;
 
 export class Shard {
   readonly #concurrent: boolean;
   readonly #options: ThreadOptions;
   /** Undefined after one could not be started: the next task tries again. */
   #thread: Thread | undefined;
+  /** The task before, where tasks follow one another; it resolves whatever became of it. */
+  #before: Promise<unknown> = Promise.resolve();
   #closed = false;
 
+  /** `concurrent`: whether tasks take turns on the thread; else each begins when the one before has ended. */
   constructor({ concurrent, ...options }: { concurrent: boolean } & ThreadOptions) {
     this.#concurrent = concurrent;
     this.#options = options;
@@ -57,9 +132,7 @@ export class Shard {
 
   /** Throws the Failure that the task ended with; "overload" where its thread ended, or could not be started. */
   async run<T>(task: WorkerTask): Promise<T> {
-    if (this.#closed) throw new Failure("folder", "the store is closed");
-    this.#thread ??= this.#start();
-    const answer = (await answerOf(this.#thread, task)) as WorkerAnswer<T>;
+    const answer = (await (this.#concurrent ? this.#ask(task) : this.#inTurn(task))) as WorkerAnswer<T>;
     if (answer.ok) return answer.value;
     if (answer.kind === "bug") throw new Error(`worker: ${answer.message}`);
     throw new Failure(answer.kind, answer.message);
@@ -70,43 +143,30 @@ export class Shard {
     if (this.#closed) return;
     const hung = this.#thread;
     this.#thread = this.#start();
-    await hung?.pool.destroy();
+    await hung?.end("it did not answer");
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#thread?.pool.destroy();
+    await this.#thread?.end("the store is closed");
+  }
+
+  async #ask(task: WorkerTask): Promise<WorkerAnswer<unknown>> {
+    if (this.#closed) throw new Failure("folder", "the store is closed");
+    this.#thread ??= this.#start();
+    return this.#thread.ask(task);
+  }
+
+  #inTurn(task: WorkerTask): Promise<WorkerAnswer<unknown>> {
+    const asked = this.#before.then(() => this.#ask(task));
+    this.#before = asked.catch(() => undefined);
+    return asked;
   }
 
   #start(): Thread {
-    const pool = new Tinypool({
-      filename: workerUrl.href,
-      minThreads: 1,
-      maxThreads: 1,
-      workerData: this.#options,
-      concurrentTasksPerWorker: this.#concurrent ? concurrentTasks : 1,
-    });
-    const thread: Thread = { pool, waiting: new Set() };
-    // A thread ended outside of any task, as one does that cannot load its module. Tasks in the queue would wait for ever.
-    pool.on("error", (error: unknown) => {
+    const thread: Thread = new Thread(this.#options, () => {
       if (this.#thread === thread) this.#thread = undefined;
-      for (const fail of [...thread.waiting]) fail(error);
-      void pool.destroy();
     });
     return thread;
   }
-}
-
-function answerOf({ pool, waiting }: Thread, task: WorkerTask): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const fail = (cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      reject(new Failure("overload", `a worker thread ended (${reason}); try again`, { cause }));
-    };
-    waiting.add(fail);
-    void pool
-      .run(task)
-      .then(resolve, fail)
-      .finally(() => waiting.delete(fail));
-  });
 }

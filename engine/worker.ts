@@ -1,4 +1,5 @@
 /** A worker thread of the store: answers tasks of protocol.ts. */
+import type { MessagePort } from "node:worker_threads";
 import { diskFullMessage, Failure, isDiskFull } from "./failure.ts";
 import {
   dropPartition,
@@ -14,21 +15,29 @@ import {
 import { liftChunk, liftFile, liftRecords } from "./lift.ts";
 import type { AggregateAnswer, ArrivedAnswer, SampleAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
 import { Scans } from "./scans.ts";
-import { movedAnswer, threadOptions } from "./shard.ts";
+import { answerTasks, threadOptions } from "./shard.ts";
 
 const scans = new Scans(threadOptions().columnCacheBytes);
 
-export default async function run(task: WorkerTask): Promise<WorkerAnswer<unknown>> {
+/** What tinypool runs on the thread. */
+export default function serve(port: MessagePort): void {
+  answerTasks(port, run);
+}
+
+async function run(task: WorkerTask): Promise<{ answer: WorkerAnswer<unknown>; moved?: object | undefined }> {
   try {
     const value = await answer(task);
-    const moved = movedPart(task, value);
-    return moved === undefined ? { ok: true, value } : movedAnswer({ ok: true, value }, moved);
+    return { answer: { ok: true, value }, moved: movedPart(task, value) };
   } catch (error) {
-    if (error instanceof Failure) return { ok: false, kind: error.kind, message: error.message };
-    if (isDiskFull(error)) return { ok: false, kind: "disk-full", message: diskFullMessage };
-    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return { ok: false, kind: "bug", message };
+    return { answer: refusal(error) };
   }
+}
+
+function refusal(error: unknown): WorkerAnswer<never> {
+  if (error instanceof Failure) return { ok: false, kind: error.kind, message: error.message };
+  if (isDiskFull(error)) return { ok: false, kind: "disk-full", message: diskFullMessage };
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { ok: false, kind: "bug", message };
 }
 
 /** What of an answer changes threads: it is this thread's alone, and may be large. */
