@@ -8,7 +8,7 @@ import { type Place, type Result, type System, systemModule } from "./system.ts"
 
 const progressEveryMs = 100;
 /** Until compilers and caches have seen enough. */
-const warmMs = 300;
+const warmMs = 1000;
 
 function send(message: RunnerMessage): Promise<void> {
   return new Promise((resolve) => process.send!(message, () => resolve()));

@@ -1,5 +1,7 @@
 /** What the store holds at this moment: partitions, their chunks, and the images that are not sealed yet. */
+
 import { join } from "node:path";
+import { ArrivalTimes } from "./arrivaltimes.ts";
 import { openBatch, sharedCopy } from "./batch.ts";
 import { type ListedKeys, listedKeys, openImage } from "./chunk.ts";
 import { dayName } from "./day.ts";
@@ -38,6 +40,7 @@ export class Catalog {
   /** By signal and day. */
   readonly #partitions = new Map<string, Partition>();
   readonly #dir: string;
+  readonly #arrivalTimes = new ArrivalTimes();
   #imageNext = 1;
 
   /** `dir`: the data folder. */
@@ -74,6 +77,7 @@ export class Catalog {
       const entry = this.imageEntry(day, bytes, record.arrivalBase, record.appendedMs);
       const partition = this.partition(record.signal, day);
       if (entry.arrivalMin > partition.manifest.arrivalSealed) partition.images.push(entry);
+      this.#arrivalTimes.note(record.signal, entry.arrivalMax, day, entry.timeNsMin);
     }
   }
 
@@ -92,6 +96,11 @@ export class Catalog {
       attributeKeys: listedKeys(header),
       appendedMs,
     };
+  }
+
+  /** See ArrivalTimes. */
+  oldestMs(signal: Signal, arrival: number): number | undefined {
+    return this.#arrivalTimes.oldestMs(signal, arrival);
   }
 
   /** Every chunk of a signal that may hold rows of [fromNs, toNs), newest first. */

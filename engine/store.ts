@@ -46,7 +46,7 @@ import { recoverPartitions } from "./recovery.ts";
 import type { LogRow, RefusedRow } from "./row.ts";
 import { Scans } from "./scans.ts";
 import { Shard } from "./shard.ts";
-import type { RowSignal } from "./signal.ts";
+import type { RowSignal, Signal } from "./signal.ts";
 import type { StoredState } from "./state.ts";
 import {
   type AppendOptions,
@@ -164,6 +164,14 @@ export class Store {
   /** Arrival number of the newest row that is on disk and found by searches, of whatever signal. */
   get arrivalMax(): number {
     return this.#journal.arrivalMax;
+  }
+
+  /**
+   * Time, in Unix milliseconds, of the oldest of a signal's rows that arrived behind an arrival number; undefined where none did. Rarely
+   * it is too small. Known of rows that arrived since the store was opened.
+   */
+  oldestArrivedMs(signal: Signal, arrival: number): number | undefined {
+    return this.#catalog.oldestMs(signal, arrival);
   }
 
   /** Calls `listener` each time that rows have arrived, until the function that it gives is called. */

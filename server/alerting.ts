@@ -126,6 +126,16 @@ export class Alerting {
       state,
       now,
       shapeOf: (query) => plans.shapeOf(query),
+      arrivals: {
+        position: () => store.arrivalMax,
+        oldestMs: (signals, position) => {
+          const times = signals.map(
+            (signal) => store.oldestArrivedMs(signal, position) ?? Number.POSITIVE_INFINITY,
+          );
+          const oldestMs = Math.min(...times);
+          return oldestMs === Number.POSITIVE_INFINITY ? undefined : oldestMs;
+        },
+      },
       query: async (asked, abort) => {
         // What is narrowed is shared too: scans are told apart by all that they keep.
         const seen = options.storeFor(scans, this.#callers.get(asked.readsAs)!);

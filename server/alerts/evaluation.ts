@@ -73,12 +73,21 @@ export class Evaluation {
   async #evaluateRange(group: Group, range: BucketRange, head: number, nowMs: number): Promise<void> {
     const { downtime } = this.#parts;
     const isLost = (startMs: number) => downtime.overlaps(startMs, startMs + group.bucketMs);
+    const { unlabelled, signals } = group.shape!;
+    const { arrivals } = this.#parts.options;
+    const arrived = arrivals.position();
+    const oldestMs =
+      group.arrivalsRead === undefined ? undefined : arrivals.oldestMs(signals, group.arrivalsRead);
     const begunMs = performance.now();
-    const series = await this.#read(group, group.readRange(range, isLost));
+    const series = await this.#read(group, group.readRange(range, isLost, oldestMs));
     const queryMs = performance.now() - begunMs;
-    const { unlabelled } = group.shape!;
     const reading: Reading = { ...range, series, unlabelled, isLost };
-    await this.#turnstile.pass(() => group.inTurn(() => this.#advance(group, reading, queryMs, head, nowMs)));
+    await this.#turnstile.pass(() =>
+      group.inTurn(async () => {
+        const isTaken = await this.#advance(group, reading, queryMs, head, nowMs);
+        if (isTaken && range.fromMs < range.toMs) group.arrivalsRead = arrived;
+      }),
+    );
   }
 
   async #read(
@@ -95,16 +104,17 @@ export class Evaluation {
     return series;
   }
 
+  /** Says whether the reading was of use. */
   async #advance(
     group: Group,
     reading: Reading,
     queryMs: number,
     head: number,
     nowMs: number,
-  ): Promise<void> {
+  ): Promise<boolean> {
     // An edit that came while the query ran may have made its answer useless.
     const range = group.subjects.size === 0 ? undefined : group.nextRange(head);
-    if (range?.fromMs !== reading.fromMs || range.toMs !== reading.toMs) return;
+    if (range?.fromMs !== reading.fromMs || range.toMs !== reading.toMs) return false;
     const { metrics } = this.#parts;
     const subjects = [...group.subjects];
     const fromMs = subjects.map((subject) => group.judgedFromMs(subject, head));
@@ -124,6 +134,7 @@ export class Evaluation {
     for (const { to } of advanced.advances.flatMap((each) => each?.transitions ?? [])) {
       metrics.transitions.add(1, { to });
     }
+    return true;
   }
 
   /** The window once for all, and of the alerts those that changed. */

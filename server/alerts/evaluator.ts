@@ -1,5 +1,5 @@
 /** Evaluates alerts at their times: what is due is read, judged, stored and told. */
-import type { StateChange } from "../../engine/index.ts";
+import type { Signal, StateChange } from "../../engine/index.ts";
 import type { Metrics } from "../metrics.ts";
 import type { ReadSeries, Transition } from "./advance.ts";
 import type { Alert } from "./alert.ts";
@@ -32,11 +32,22 @@ export interface QueryShape {
   unlabelled: boolean;
   /** The same for queries that read the same rows. */
   selector: string;
+  /** Signals that it reads. */
+  signals: readonly Signal[];
+}
+
+/** What comes in, as far as it says which judged buckets may differ now. */
+export interface Arrivals {
+  /** Grows with what arrives. */
+  position: () => number;
+  /** Unix milliseconds: no row of the signals that arrived behind a position is older; undefined where none arrived. */
+  oldestMs: (signals: readonly Signal[], position: number) => number | undefined;
 }
 
 export interface EvaluatorOptions extends StepsOptions {
   query: (asked: AskedSeries, signal: AbortSignal) => Promise<readonly ReadSeries[]>;
   shapeOf: (query: string) => QueryShape;
+  arrivals: Arrivals;
   metrics: Metrics;
   log: (level: "warn" | "error", message: string) => void;
 }

@@ -1,5 +1,6 @@
 /** Alerts that ask the same: one query answers them all, and they look at one window. */
 import { createHash } from "node:crypto";
+import type { Signal } from "../../engine/index.ts";
 import { type Alert, queryOf, windowBuckets } from "./alert.ts";
 import { rewound } from "./edit.ts";
 import { QueryLog } from "./evaluation-log.ts";
@@ -30,7 +31,9 @@ export class Group {
   dueMs: number;
   isRunning = false;
   /** Of its query; undefined until it is evaluated for the first time, since a start has no time to plan all. */
-  shape: { grid: Grid; unlabelled: boolean } | undefined;
+  shape: { grid: Grid; unlabelled: boolean; signals: readonly Signal[] } | undefined;
+  /** Arrivals that the newest reading has seen; undefined before the first. */
+  arrivalsRead: number | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(alert: Alert, window: Window | undefined, nowMs: number) {
@@ -53,8 +56,8 @@ export class Group {
   /** Throws an Error for people where the query is none. */
   prepare(shapeOf: (query: string) => QueryShape, delayMs: number): Grid {
     if (this.shape === undefined) {
-      const { selector, unlabelled } = shapeOf(this.query);
-      this.shape = { grid: gridOf(this.bucketMs / 1000, delayMs, selector), unlabelled };
+      const { selector, unlabelled, signals } = shapeOf(this.query);
+      this.shape = { grid: gridOf(this.bucketMs / 1000, delayMs, selector), unlabelled, signals };
     }
     return this.shape.grid;
   }
@@ -127,16 +130,24 @@ export class Group {
     return dueMs;
   }
 
-  /** What is read for a range: not what is lost at its beginning; now and then the window too, to see which rows came late. */
-  readRange({ fromMs, toMs }: BucketRange, isLost: (startMs: number) => boolean): BucketRange {
+  /**
+   * What is read for a range: not what is lost at its beginning; of the window the buckets in which rows have come since it was read.
+   * `oldestMs`: time of the oldest of those rows.
+   */
+  readRange(
+    { fromMs, toMs }: BucketRange,
+    isLost: (startMs: number) => boolean,
+    oldestMs: number | undefined,
+  ): BucketRange {
     const { bucketMs, window } = this;
     let startMs = fromMs;
     while (startMs < toMs && isLost(startMs)) startMs += bucketMs;
     if (window?.throughMs !== fromMs || startMs !== fromMs || startMs === toMs) {
       return { fromMs: startMs, toMs };
     }
-    const isLookedBack = (fromMs / bucketMs + this.query.length) % window.filledBuckets === 0;
-    return { fromMs: isLookedBack ? Math.max(0, fromMs - window.filledBuckets * bucketMs) : fromMs, toMs };
+    const oldestBucketMs = floorTo(oldestMs ?? fromMs, bucketMs);
+    const windowFromMs = fromMs - window.filledBuckets * bucketMs;
+    return { fromMs: Math.max(0, Math.min(fromMs, Math.max(windowFromMs, oldestBucketMs))), toMs };
   }
 
   #windowBuckets(): number {

@@ -35,5 +35,10 @@ function shapeOfPlan({ series, scans }: TimeseriesPlan): QueryShape {
   );
   // Queries that differ in the texts of labels alone are evaluated at the same time: one scan reads for all of them.
   const withoutTexts = (key: string, value: unknown) => (key === "value" ? undefined : value);
-  return { unlabelled: isUnlabelled(series, scans), selector: JSON.stringify(selectors, withoutTexts) };
+  const signals = [...new Set(scans.map((scan) => (scan.kind === "rows" ? scan.signal : "metrics")))];
+  return {
+    unlabelled: isUnlabelled(series, scans),
+    selector: JSON.stringify(selectors, withoutTexts),
+    signals,
+  };
 }

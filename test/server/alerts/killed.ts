@@ -31,7 +31,8 @@ const evaluator = new Evaluator({
   ...shared,
   outbox,
   delayMs: 30_000,
-  shapeOf: (query) => ({ unlabelled: false, selector: query }),
+  shapeOf: (query) => ({ unlabelled: false, selector: query, signals: ["logs"] }),
+  arrivals: { position: () => clock.nowMs, oldestMs: () => undefined },
   query: async ({ query, startMs, endMs }) =>
     sceneNames.map((name) => {
       const points: [number, number][] = [];

@@ -43,7 +43,8 @@ export class World {
       state: this.state,
       now: () => this.nowMs,
       query: async (asked) => this.#answer(asked),
-      shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query }),
+      shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query, signals: ["logs"] }),
+      arrivals: { position: () => this.nowMs, oldestMs: (_, position) => this.#oldestSince(position) },
       outbox: {
         prepare: (messages) => ({
           changes: messages.map((message) => ({
@@ -122,6 +123,14 @@ export class World {
       .split("\n")
       .find((each) => each.startsWith(name) && !each.startsWith("#"));
     return line === undefined ? 0 : Number(line.split(" ").at(-1));
+  }
+
+  #oldestSince(positionMs: number): number | undefined {
+    const all = [...this.series.values()].flat().flatMap(({ points }) => [...points]);
+    const times = all.flatMap(([bucketMs, { arrivedMs }]) =>
+      arrivedMs > positionMs && arrivedMs <= this.nowMs ? [bucketMs] : [],
+    );
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
   #answer(asked: AskedSeries): ReadSeries[] {

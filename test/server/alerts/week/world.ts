@@ -173,7 +173,9 @@ export class WeekWorld {
     this.#evaluator = new Evaluator({
       ...{ state, now, metrics, log, silencedBy, delayMs, outbox: this.#outbox },
       query: (asked) => this.#answer(asked),
-      shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query }),
+      shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query, signals: ["logs"] }),
+      // As if rows of all ages came all the time: each reading looks back.
+      arrivals: { position: () => this.nowMs, oldestMs: () => 0 },
     });
     for (const alert of this.alerts.values()) await this.#evaluator.upsert(alert);
     await this.#evaluator.begin();
