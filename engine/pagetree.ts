@@ -42,13 +42,26 @@ export function auditPageTree(file: string): PageTreeReport {
   let tree: TreeFile | undefined;
   try {
     tree = new TreeFile(file);
-    return auditOpen(tree);
+    return auditTree(tree);
   } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== "damage") throw error;
-    return { ok: false, problems: [error.message], entries: [] };
+    return unreadable(error);
   } finally {
     tree?.close();
   }
+}
+
+/** The same of a file that is open. */
+export function auditTree(tree: TreeFile): PageTreeReport {
+  try {
+    return auditOpen(tree);
+  } catch (error) {
+    return unreadable(error);
+  }
+}
+
+function unreadable(error: unknown): PageTreeReport {
+  if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+  return { ok: false, problems: [error.message], entries: [] };
 }
 
 /** All entries of the main tree in the order of keys. Throws Failure "damage" at the first unsound page. */

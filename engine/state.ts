@@ -12,6 +12,7 @@ import {
   type MergedState,
   mergeCopies,
   replaceCopy,
+  type StateCopy,
   storedValues,
   summarize,
 } from "./statecopy.ts";
@@ -74,7 +75,8 @@ const deletionsMax = 1_000;
 /** Opens (creates) the state in `dir`. Damage is repaired from the other copy, and reported in `damage`. */
 export async function openState(dir: string): Promise<StoredState> {
   mkdirSync(dir, { recursive: true });
-  const copies = copyNames.map((name) => loadCopy(dir, name));
+  const copies: StateCopy[] = [];
+  for (const name of copyNames) copies.push(loadCopy(dir, name, copies[0]));
   const damage: DamageReport[] = [];
   const isNew = copies.every((copy) => !copy.exists);
   const merged = isNew ? { records: new Map(), commit: 0, losses: [] } : mergeCopies(copies);

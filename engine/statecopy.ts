@@ -4,9 +4,11 @@
  */
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { Failure } from "./failure.ts";
 import { syncFolder } from "./folder.ts";
+import { frameChecksum, frameIsWhole } from "./frame.ts";
 import { fillEnvironment } from "./lmdb.ts";
-import { auditPageTree, type TreeEntry } from "./pagetree.ts";
+import { auditTree, type TreeEntry } from "./pagetree.ts";
 import { salvageFrames } from "./salvage.ts";
 import {
   decodeRecord,
@@ -46,7 +48,8 @@ export interface MergedState {
   losses: string[];
 }
 
-export function loadCopy(dir: string, name: string): StateCopy {
+/** `like`: another copy, whose records stand for the same ones here. */
+export function loadCopy(dir: string, name: string, like?: StateCopy): StateCopy {
   const copy: StateCopy = {
     name,
     exists: existsSync(join(dir, name)),
@@ -60,29 +63,50 @@ export function loadCopy(dir: string, name: string): StateCopy {
   };
   if (!copy.exists) return copy;
   const file = join(dir, name, "data.mdb");
-  const report = auditPageTree(file);
-  copy.problems.push(...report.problems);
-  if (report.entries.length > 0) readReached(copy, file, report.entries);
-  if (!report.ok) for (const { frame } of salvageFrames(file)) take(copy, decodeRecord(frame));
+  if (!readTree(copy, file, like)) {
+    for (const { frame } of salvageFrames(file)) take(copy, decodeRecord(frame));
+  }
   judge(copy);
   return copy;
 }
 
-function readReached(copy: StateCopy, path: string, entries: readonly TreeEntry[]): void {
-  const file = new TreeFile(path);
-  const displaced: { name: string; of: string }[] = [];
+/** Takes what the trees lead to; says whether they are sound. */
+function readTree(copy: StateCopy, path: string, like: StateCopy | undefined): boolean {
+  let tree: TreeFile;
   try {
     // One read for all: entries are small and many.
-    const bytes = file.read({ offset: 0, length: file.size() });
-    for (const entry of entries) {
-      const name = nameOfKey(entry.key);
-      const of = take(copy, decodeRecord(bytes.subarray(entry.offset, entry.offset + entry.length)));
-      if (name === undefined || of === undefined) copy.damaged.add(name ?? "");
-      else if (name === of) copy.reached.add(name);
-      else displaced.push({ name, of });
-    }
+    tree = new TreeFile(path, { inMemory: true });
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+    copy.problems.push(error.message);
+    return false;
+  }
+  try {
+    const { ok, problems, entries } = auditTree(tree);
+    copy.problems.push(...problems);
+    readReached(copy, tree, entries, like?.records);
+    return ok;
   } finally {
-    file.close();
+    tree.close();
+  }
+}
+
+function readReached(
+  copy: StateCopy,
+  tree: TreeFile,
+  entries: readonly TreeEntry[],
+  like: ReadonlyMap<string, StoredRecord> | undefined,
+): void {
+  const displaced: { name: string; of: string }[] = [];
+  for (const entry of entries) {
+    const name = nameOfKey(entry.key);
+    const frame = tree.read(entry);
+    const known = name === undefined ? undefined : like?.get(name);
+    const isKnown = known !== undefined && frameChecksum(frame) === known.checksum && frameIsWhole(frame);
+    const of = take(copy, isKnown ? known : decodeRecord(frame));
+    if (name === undefined || of === undefined) copy.damaged.add(name ?? "");
+    else if (name === of) copy.reached.add(name);
+    else displaced.push({ name, of });
   }
   for (const { name, of } of displaced) {
     copy.problems.push(`the value of ${shown(of)} stands under ${shown(name)}`);

@@ -51,7 +51,7 @@ export function recordKey(table: string, id: string): Buffer {
 
 /** The name in a stored key, undefined where it is none. */
 export function nameOfKey(key: Uint8Array): string | undefined {
-  const name = Buffer.from(key).toString();
+  const name = Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString();
   return name.includes("\0") ? name : undefined;
 }
 
@@ -87,7 +87,7 @@ const valueMark = ',"value":';
 export function decodeRecord(frame: Buffer): StoredRecord | undefined {
   const opened = openFrame(frame);
   if (opened?.kind !== FrameKind.state) return undefined;
-  const payload = Buffer.from(opened.payload);
+  const payload = Buffer.copyBytesFrom(opened.payload);
   const at = payload.indexOf(valueMark);
   const head = JSON.parse(`${payload.toString("utf8", 0, at)}}`) as RecordHead;
   return new DecodedRecord(head, payload.subarray(at + valueMark.length, -1), frameChecksum(frame));

@@ -30,6 +30,8 @@ export class TreeFile {
   readonly file: string;
   readonly pageBytes: number;
   readonly #fd: number;
+  /** The whole file, where it was asked for and could be read. */
+  readonly #image: Buffer | undefined;
   /** From the first meta record to the end of the second, as last read and as read for `#newest`. */
   readonly #metas: Buffer;
   readonly #metasBefore: Buffer;
@@ -37,8 +39,11 @@ export class TreeFile {
   /** Pages of that snapshot. */
   readonly #pages = new Map<number, TreePage>();
 
-  /** Throws Failure "damage" where the file is missing or too short to be read at all. */
-  constructor(file: string) {
+  /**
+   * `inMemory`: the file is read at once and stays as it was then. Throws Failure "damage" where the file is missing or too short to be
+   * read at all.
+   */
+  constructor(file: string, { inMemory = false } = {}) {
     this.file = file;
     this.#fd = openForReading(file);
     try {
@@ -50,6 +55,7 @@ export class TreeFile {
     }
     this.#metas = Buffer.alloc(this.pageBytes + metaBytes);
     this.#metasBefore = Buffer.alloc(this.pageBytes + metaBytes);
+    if (inMemory) this.#image = this.#readAll();
   }
 
   close(): void {
@@ -58,7 +64,17 @@ export class TreeFile {
 
   /** Length of the file in bytes. */
   size(): number {
-    return fstatSync(this.#fd).size;
+    return this.#image?.length ?? fstatSync(this.#fd).size;
+  }
+
+  /** Undefined where a part of it cannot be read: other parts may be. */
+  #readAll(): Buffer | undefined {
+    try {
+      return this.read({ offset: 0, length: this.size() });
+    } catch (error) {
+      if (error instanceof Failure) return undefined;
+      throw error;
+    }
   }
 
   /** Runs `read` on the newest snapshot, again if commits overtook it. Throws Failure "damage". */
@@ -152,12 +168,15 @@ export class TreeFile {
     checkOverflowHeader(header, page, pages, meta.snapshot);
   }
 
-  /** Bytes of the file, in memory of their own. Throws Failure "damage" where it ends before them. */
+  /** Bytes of the file, in memory of their own unless all of it is in memory. Throws Failure "damage" where it ends before them. */
   read(place: ValuePlace): Buffer {
     const { offset, length } = place;
     // A damaged length may ask for more memory than there is.
     if (length > this.pageBytes && offset + length > this.size()) {
       throw damage(`byte ${offset}`, `the file ends within the ${length} bytes from there`);
+    }
+    if (this.#image !== undefined && offset + length <= this.#image.length) {
+      return this.#image.subarray(offset, offset + length);
     }
     const bytes = Buffer.allocUnsafeSlow(length);
     let done = 0;
