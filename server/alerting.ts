@@ -43,6 +43,7 @@ interface AlertSources {
     id: string,
     stored: { value: ConfiguredAlert; revision: string; updatedBy: Caller },
   ])[];
+  alertCount: () => number;
   webhook: (id: string) => { value: Webhook; revision: string } | undefined;
   silences: () => readonly (readonly [id: string, stored: { value: Silence; updatedBy: Caller }])[];
 }
@@ -70,7 +71,8 @@ type Silenced = Pick<AlertEvent, "alertId" | "labels">;
 const goneTable = "webhooks-gone";
 /** What is configured anew is taken up this soon. */
 const syncEveryMs = 500;
-/** How long a start waits for alerts to be taken up; a thousand are by then. */
+/** So many alerts are taken up before a start is over, unless that goes on for so long. */
+const alertsAwaitedMax = 1_000;
 const beginMsMax = 100;
 /** Taking up alerts, which plans their queries, lets others have a turn this often. */
 const turnMsMax = 10;
@@ -175,11 +177,13 @@ export class Alerting {
    * the ten thousand a server answers before.
    */
   async run(): Promise<void> {
-    const begun = this.#begin();
-    let isLate = false;
+    const isMany = this.#options.sources.alertCount() > alertsAwaitedMax;
+    const begun = isMany ? setImmediate().then(() => this.#begin()) : this.#begin();
+    let isLate = isMany;
     this.#syncing = begun.catch((error: unknown) => {
       if (isLate) this.#beginAgain(error);
     });
+    if (isMany) return;
     await Promise.race([begun, setTimeoutAsync(beginMsMax, undefined, { ref: false })]);
     isLate = true;
   }

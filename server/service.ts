@@ -290,6 +290,7 @@ function openAlerting(
     notify: { publicUrl: urlOf(host, port), allowedNetworks: [], pagerDutyKeys: {}, ...settings.notify },
     sources: {
       alerts: () => alerts.list(),
+      alertCount: () => alerts.size,
       webhook: (id) => webhooks.get(id),
       silences: () => silences.list(),
     },

@@ -42,7 +42,12 @@ const alerts = Array.from({ length: plan.alerts }, (_, i) => {
 const alerting = new Alerting({
   store,
   state,
-  sources: { alerts: () => alerts, webhook: () => undefined, silences: () => [] },
+  sources: {
+    alerts: () => alerts,
+    alertCount: () => alerts.length,
+    webhook: () => undefined,
+    silences: () => [],
+  },
   notify: { publicUrl: "http://localhost", allowedNetworks: [], pagerDutyKeys: {} },
   metrics: new Metrics(),
   now: () => clock.nowMs,

@@ -62,6 +62,10 @@ export class Collection<T> {
     }
   }
 
+  get size(): number {
+    return this.#options.state.count(this.#options.table);
+  }
+
   /** In the order of ids. The same list until one of them changes. */
   list(): readonly (readonly [id: string, stored: Stored<T>])[] {
     return this.#options.state.list(this.#options.table) as unknown as [string, Stored<T>][];

@@ -45,6 +45,10 @@ export class Process implements State {
     return this.#disk.tables.get(table)?.get(id);
   }
 
+  count(table: string): number {
+    return this.#disk.tables.get(table)?.size ?? 0;
+  }
+
   list(table: string): [id: string, value: Json][] {
     return [...(this.#disk.tables.get(table) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
   }
