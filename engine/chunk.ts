@@ -100,7 +100,7 @@ export interface ListedKeys {
 
 export function listedKeys(header: ChunkHeader): ListedKeys {
   const keys = header.columns.flatMap((column) => (column.role === "attribute" ? [column.key] : []));
-  return { keys, isWhole: findColumn(header, "rest") < 0 };
+  return { keys, isWhole: !header.columns.some(({ role }) => role === "rest") };
 }
 
 /** Counts and bounds of an attribute's values, as far as they are worth their place in the header. */
