@@ -155,7 +155,7 @@ async function ingestFile(to: MakeDelivery, input: Input, stop: AbortSignal): Pr
 }
 
 function doneOf(input: Input, tally: Tally): Done {
-  const rows = tally.taken + tally.repeated + tally.refused;
+  const rows = tally.taken + tally.repeated + tally.dropped + tally.refused;
   return { bytes: input.bytesRead, bytesTotal: input.bytesTotal, dataBytes: tally.bytes, rows };
 }
 
@@ -163,8 +163,9 @@ function summary(input: Input, tally: Tally, elapsedMs: number): string {
   const seconds = Math.max(elapsedMs, 1) / 1000;
   const rate = `${count(Math.round((tally.taken + tally.repeated) / seconds))} rows/s, ${(tally.bytes / 1e6 / seconds).toFixed(1)} MB/s`;
   const repeated = tally.repeated > 0 ? `, ${count(tally.repeated)} were there already` : "";
+  const dropped = tally.dropped > 0 ? `, ${count(tally.dropped)} left out by ingestion rules` : "";
   const lines = [
-    `${safeLine(input.name)}: ${count(tally.taken)} rows taken${repeated}, ${count(tally.refused)} refused in ${seconds.toFixed(1)} s (${rate})`,
+    `${safeLine(input.name)}: ${count(tally.taken)} rows taken${repeated}${dropped}, ${count(tally.refused)} refused in ${seconds.toFixed(1)} s (${rate})`,
   ];
   const first = tally.refusals.sort((a, b) => a.line - b.line).slice(0, refusalsShown);
   for (const { line, reason } of first) lines.push(`  line ${line}: ${safeLine(reason)}`);

@@ -17,7 +17,9 @@ export interface Tally {
   /** Rows that an earlier run, or an earlier try, had stored. */
   repeated: number;
   refused: number;
-  /** The first ones. */
+  /** Rows that ingestion rules left out. */
+  dropped: number;
+  /** The first ones that were refused. */
   refusals: Refused[];
   /** Unpacked bytes that were answered. */
   bytes: number;
@@ -38,6 +40,7 @@ interface IngestAnswer {
   accepted: number;
   refused: number;
   errors: Refused[];
+  dropped?: number;
   duplicate: boolean;
 }
 
@@ -52,7 +55,7 @@ const waitMsMax = 15_000;
 const passing = new Set([408, 429, 500, 502, 503, 504]);
 
 export function emptyTally(): Tally {
-  return { taken: 0, repeated: 0, refused: 0, refusals: [], bytes: 0 };
+  return { taken: 0, repeated: 0, refused: 0, dropped: 0, refusals: [], bytes: 0 };
 }
 
 /** Throws what `deliver` throws, once no other batch is under way. */
@@ -83,6 +86,7 @@ async function sendOne(batch: Batch, tally: Tally, deliver: Deliver): Promise<vo
   if (result.duplicate) tally.repeated += result.accepted;
   else tally.taken += result.accepted;
   tally.refused += result.refused;
+  tally.dropped += result.dropped ?? 0;
   // Batches may be answered out of order, so each keeps its own first refusals; the summary sorts and cuts them.
   const listed = result.errors.slice(0, refusalsKept);
   for (const { line, reason } of listed) tally.refusals.push({ line: batch.firstLine + line - 1, reason });

@@ -6,9 +6,10 @@ import type { Client } from "./client.ts";
 import { askJson, openClient } from "./client.ts";
 import type { Command, Settings } from "./flag.ts";
 import { anyText, one, onOrOff } from "./flag.ts";
+import { count } from "./progress.ts";
 import { serverFlags } from "./shared-flags.ts";
 import { safeLine } from "./terminal.ts";
-import { parseAge, UsageError } from "./units.ts";
+import { parseAge, parseInteger, parseSize, UsageError } from "./units.ts";
 
 const flags = {
   role: { value: "ROLE", help: `what a new token may do: ${roles.join(", ")}`, parse: one(parseRole) },
@@ -24,6 +25,18 @@ const flags = {
     defaultSays: "for ever",
     parse: one(parseAge),
   },
+  "rows-per-second": {
+    value: "N",
+    help: "rows that a new token may send a second; none: as many as it likes",
+    defaultSays: "what the server says for all",
+    parse: one((text) => boundOf(text, (bound) => parseInteger(bound, 1, Number.MAX_SAFE_INTEGER))),
+  },
+  "bytes-per-second": {
+    value: "SIZE",
+    help: "bytes that a new token may send a second; none: as many as it likes",
+    defaultSays: "what the server says for all",
+    parse: one((text) => boundOf(text, parseSize)),
+  },
   json: { value: null, help: "prints JSON", default: "false", parse: one(onOrOff) },
   ...serverFlags,
 } as const;
@@ -34,6 +47,9 @@ interface ShownToken {
   role: string;
   createdAt: number;
   expiresAt?: number;
+  /** Null: without bound. */
+  rowsPerSecond?: number | null;
+  bytesPerSecond?: number | null;
 }
 
 const path = "/api/v1/tokens";
@@ -70,13 +86,19 @@ function parseRole(text: string): string {
   throw new UsageError(`one of ${roles.join(", ")}${suggestion(text, roles)}`);
 }
 
+function boundOf(text: string, parse: (text: string) => number): number | "none" {
+  return text === "none" ? text : parse(text);
+}
+
 async function create(client: Client, settings: Settings<typeof flags>): Promise<number> {
-  const { role, name, expires } = settings;
+  const { role, name, expires, "rows-per-second": rows, "bytes-per-second": bytes } = settings;
   if (role === null) throw new UsageError(`--role is required: one of ${roles.join(", ")}`);
   const wanted = {
     role,
     ...(name === null ? {} : { name }),
     ...(expires === null ? {} : { expiresAt: Date.now() + expires }),
+    ...(rows === null ? {} : { rowsPerSecond: rows === "none" ? null : rows }),
+    ...(bytes === null ? {} : { bytesPerSecond: bytes === "none" ? null : bytes }),
   };
   const made = await askJson<ShownToken & { token: string }>(client, {
     method: "POST",
@@ -96,14 +118,22 @@ async function list(client: Client, settings: Settings<typeof flags>): Promise<n
     for (const one of tokens) process.stdout.write(`${JSON.stringify(one)}\n`);
     return 0;
   }
-  for (const { id, role, name, createdAt, expiresAt } of tokens) {
+  for (const { id, role, name, createdAt, expiresAt, rowsPerSecond, bytesPerSecond } of tokens) {
+    const bounds = [...boundText(rowsPerSecond, "rows/s"), ...boundText(bytesPerSecond, "bytes/s")];
     const expiry =
       expiresAt === undefined
         ? "never expires"
         : `${expiresAt <= Date.now() ? "expired" : "expires"} ${day(expiresAt)}`;
-    process.stdout.write(`${id}  ${role.padEnd(6)}  made ${day(createdAt)}  ${expiry}  ${safeLine(name)}\n`);
+    process.stdout.write(
+      `${id}  ${role.padEnd(6)}  made ${day(createdAt)}  ${[expiry, ...bounds].join(", ")}  ${safeLine(name)}\n`,
+    );
   }
   return 0;
+}
+
+function boundText(bound: number | null | undefined, unit: string): string[] {
+  if (bound === undefined) return [];
+  return [bound === null ? `any ${unit}` : `${count(bound)} ${unit}`];
 }
 
 function day(ms: number): string {

@@ -62,6 +62,27 @@ describe("svc ingest", () => {
     expect(wrong.err).toContain("logs, spans, metrics, profiles, kubernetes_resources");
   });
 
+  test("rows that rules leave out are counted", async () => {
+    const matchExpressions = [{ key: "tier", operator: "In", values: ["noise"] }];
+    const rules = [{ signals: ["logs"], action: "Exclude", match: { matchExpressions } }];
+    const path = "/api/v1/ingestion-rules";
+    const headers = { "Content-Type": "application/json" };
+    const token = server.adminToken;
+    const body = JSON.stringify({ ingestionRule: { id: "noise", rules } });
+    expect((await call(server, path, { token, headers, body })).status).toBe(200);
+    const tiers = ["noise", "shop", "noise"].map((tier) => ({
+      timestamp: Date.now(),
+      message: "x",
+      attributes: { tier },
+    }));
+    const { code, out } = await svc("ingest", write("tiers.jsonl", lines(tiers)));
+    expect((await call(server, `${path}/noise`, { method: "DELETE", token })).status).toBe(200);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^tiers\.jsonl: 1 rows taken, 2 left out by ingestion rules, 0 refused/),
+    ]);
+  });
+
   test("standard input", async () => {
     const { code, out } = await runSvc(["ingest", "-", "--url", server.url, "--data", server.dir], {
       input: gzipSync(text),

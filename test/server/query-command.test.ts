@@ -219,7 +219,15 @@ describe("svc token", () => {
     expect([again.code, again.err]).toEqual([1, `svc: there is no token of id "${id}"\n`]);
   });
 
+  test("create bounds what a token may send, list shows the bounds", async () => {
+    const bounds = ["--rows-per-second", "5000", "--bytes-per-second", "none"];
+    const made = await svc("token", "create", "--role", "ingest", "--name", "shop", ...bounds, "--json");
+    expect(JSON.parse(made.out)).toMatchObject({ rowsPerSecond: 5000, bytesPerSecond: null });
+    expect((await svc("token", "list")).out).toMatch(/never expires, 5,000 rows\/s, any bytes\/s {2}shop$/m);
+  });
+
   test.each([
+    [["create", "--role", "ingest", "--rows-per-second", "0"], 2, "--rows-per-second must be"],
     [["create"], 2, "--role is required: one of admin, editor, viewer, ingest"],
     [
       ["create", "--role", "viewr"],
