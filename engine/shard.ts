@@ -51,13 +51,19 @@ function buffersIn(part: object): ArrayBuffer[] {
   );
 }
 
+interface Waiting {
+  resolve: (answer: WorkerAnswer<unknown>) => void;
+  reject: (error: unknown) => void;
+}
+
 /** A thread that runs, and who waits for it. */
 class Thread {
   readonly #pool: Tinypool;
   readonly #port: MessagePort;
-  readonly #waiting = new Map<number, { resolve: (answer: WorkerAnswer<unknown>) => void; reject: Reject }>();
+  readonly #waiting = new Map<number, Waiting>();
   readonly #onEnd: () => void;
   #idNext = 0;
+  #ended: Promise<void> | undefined;
 
   /** `onEnd`: called once the thread has ended, before those who wait hear of it. */
   constructor(options: ThreadOptions, onEnd: () => void) {
@@ -78,6 +84,7 @@ class Thread {
     port1.on("message", ({ id, answer }: Answered) => {
       this.#settled(id)?.resolve(answer);
     });
+    port1.on("messageerror", (error: unknown) => void this.end(error));
     port1.on("close", () => void this.end("its port was closed"));
     // A program may end while nobody waits.
     port1.unref();
@@ -92,8 +99,13 @@ class Thread {
     });
   }
 
-  /** Ends the thread; whoever waits is told the cause. */
-  async end(cause: unknown): Promise<void> {
+  /** Ends the thread; whoever waits is told the cause that came first. */
+  end(cause: unknown): Promise<void> {
+    this.#ended ??= this.#end(cause);
+    return this.#ended;
+  }
+
+  async #end(cause: unknown): Promise<void> {
     this.#onEnd();
     const reason = cause instanceof Error ? cause.message : String(cause);
     for (const id of [...this.#waiting.keys()]) {
@@ -104,15 +116,13 @@ class Thread {
     await this.#pool.destroy();
   }
 
-  #settled(id: number) {
+  #settled(id: number): Waiting | undefined {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (this.#waiting.size === 0) this.#port.unref();
     return waiting;
   }
 }
-
-type Reject = (error: unknown) => void;
 
 export class Shard {
   readonly #concurrent: boolean;
