@@ -203,6 +203,27 @@ test("after an hour without evaluation the missed buckets are judged in order, w
   ]);
 });
 
+test("the evaluator says how far behind it is, what it missed, and which alerts fail", async () => {
+  const world = await worldWith(alertOf("a", "q"), alertOf("b", "r"));
+  fill(world, "q", "x", Array<number>(20).fill(1));
+  await world.runUntil(startMs + 3 * minute + judged);
+  expect(world.metric("svc_alert_lag_seconds")).toBe(0);
+  expect(world.metric("svc_alert_missed_buckets_total")).toBe(0);
+  // Nobody evaluates for four minutes.
+  const dueMs = world.evaluator.nextDueMs();
+  world.nowMs += 4 * minute;
+  expect(world.metric("svc_alert_lag_seconds")).toBe((world.nowMs - dueMs) / 1000);
+  await world.settle();
+  expect(world.metric("svc_alert_lag_seconds")).toBe(0);
+  expect(world.metric("svc_alert_missed_buckets_total")).toBe(2 * 3);
+  world.failing.add("r");
+  await world.runUntil(startMs + 9 * minute + judged);
+  expect(world.metric("svc_alert_errors")).toBe(1);
+  world.failing.clear();
+  await world.runUntil(startMs + 11 * minute + judged);
+  expect(world.metric("svc_alert_errors")).toBe(0);
+});
+
 test("a silence keeps quiet, and who is still in trouble when it ends is told then", async () => {
   const world = await worldWith(alertOf("a", "q"));
   fill(world, "q", "short", [1, 9, 9, 1, 1, 1, 1, 1]);

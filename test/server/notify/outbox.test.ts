@@ -21,11 +21,13 @@ class Post {
   readonly sent: { id: string; to: string; type: string; names: string[]; atMs: number }[] = [];
   readonly logged: string[] = [];
   readonly silenced = new Set<string>();
+  metrics = new Metrics();
   answer: (delivery: Delivery) => Outcome | Promise<Outcome> = () => ({ kind: "delivered" });
   outbox: Outbox = this.open();
 
   open(): Outbox {
     const { state } = this;
+    this.metrics = new Metrics();
     const send = async (delivery: Delivery) => {
       if (!state.isAlive) return new Promise<never>(() => undefined);
       const { id, action, events } = delivery;
@@ -39,7 +41,7 @@ class Post {
       random: () => 0,
       senders: { slack: send, email: send, pagerDuty: send, webhook: send },
       silencedBy: ({ labels }) => (this.silenced.has(labels["service.name"]!) ? "silence-1" : undefined),
-      metrics: new Metrics(),
+      metrics: this.metrics,
       onGivenUp: (message) => this.logged.push(`error ${message}`),
       log: (level, message) => this.logged.push(`${level} ${message}`),
     });
@@ -99,6 +101,35 @@ describe("the outbox", () => {
     await post.pass(0);
     expect(post.outbox.get(notification!.id)).toMatchObject({ status: "delivered", tries: 1, problem: null });
     expect(new Set(post.sent.map(({ id }) => id)).size).toBe(1);
+  });
+
+  test("says how many notifications wait, and how long the oldest has", async () => {
+    const post = new Post();
+    const said = () =>
+      post.metrics
+        .text()
+        .split("\n")
+        .filter((line) => line.startsWith("svc_notifications"));
+    expect(said()).toContain("svc_notifications_oldest_seconds 0");
+    post.answer = () => ({ kind: "retry", problem: "it answered 500" });
+    await post.put({ event: fired("a"), actions: [hook("h")] });
+    await post.pass(30_000);
+    await post.put({ event: fired("b"), actions: [hook("i")] });
+    await post.pass(12_000);
+    expect(said()).toEqual(
+      expect.arrayContaining([
+        'svc_notifications{status="waiting"} 2',
+        "svc_notifications_oldest_seconds 42",
+      ]),
+    );
+    await post.pass(2 * day);
+    expect(said()).toEqual(
+      expect.arrayContaining([
+        'svc_notifications{status="givenUp"} 2',
+        "svc_notifications_oldest_seconds 0",
+        "svc_notifications_given_up_total 2",
+      ]),
+    );
   });
 
   test("the end of a fire waits for its begin; other fires do not", async () => {
