@@ -127,7 +127,7 @@ describe("the outbox", () => {
       expect.arrayContaining([
         'svc_notifications{status="givenUp"} 2',
         "svc_notifications_oldest_seconds 0",
-        "svc_notifications_given_up_total 2",
+        'svc_notifications_given_up_total{type="webhook"} 2',
       ]),
     );
   });
