@@ -162,25 +162,31 @@ function eachPoint(
       parts[places[i]!] = parts[places[i]!]! + 1;
     }
   }
-  /** Of points with several parts, what is there of them so far. */
-  const together = new Map<number, { values: Float64Array; count: number }>();
+  // Points with several parts stand one behind the other here; `next` is where the next part of each goes.
+  const next = new Uint32Array(points);
+  let several = 0;
+  for (let point = 0; point < points; point++) {
+    if (parts[point]! < 2) continue;
+    next[point] = several;
+    several += counts[point]!;
+  }
+  const together = new Float64Array(several);
   for (const { places, offsets, values } of segments) {
     for (let i = 0; i < places.length; i++) {
       const point = places[i]!;
       const [from, to] = [offsets[i]!, offsets[i + 1]!];
       if (from === to) continue;
-      if (parts[point] === 1) {
-        visit(point, values, from, to);
-        continue;
+      if (parts[point] === 1) visit(point, values, from, to);
+      else {
+        let at = next[point]!;
+        for (let k = from; k < to; k++) together[at++] = values[k]!;
+        next[point] = at;
       }
-      const whole = together.get(point) ?? { values: new Float64Array(counts[point]!), count: 0 };
-      together.set(point, whole);
-      whole.values.set(values.subarray(from, to), whole.count);
-      whole.count += to - from;
-      if (whole.count < counts[point]!) continue;
-      visit(point, whole.values, 0, whole.count);
-      together.delete(point);
     }
+  }
+  for (let point = 0; point < points; point++) {
+    if (parts[point]! < 2) continue;
+    visit(point, together, next[point]! - counts[point]!, next[point]!);
   }
 }
 
