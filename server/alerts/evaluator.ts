@@ -37,7 +37,7 @@ export interface QueryShape {
 }
 
 /** What comes in, as far as it says which judged buckets may differ now. */
-export interface Arrivals {
+interface Arrivals {
   /** Grows with what arrives. */
   position: () => number;
   /** Unix milliseconds: no row of the signals that arrived behind a position is older; undefined where none arrived. */
