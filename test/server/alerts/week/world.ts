@@ -37,6 +37,9 @@ export interface Sight {
   alerts: Map<string, { state: string; hasError: boolean; history: ReturnType<Evaluator["history"]> }>;
 }
 
+/** Turns in which all is done that is due at one moment: after a start, every query of a week. */
+const roundsMax = 20;
+
 export class WeekWorld {
   nowMs = weekStartMs;
   readonly disk = new Disk();
@@ -208,7 +211,7 @@ export class WeekWorld {
   }
 
   async #tick(): Promise<void> {
-    for (let rounds = 0; rounds < 3 && this.#process !== null; rounds++) {
+    for (let rounds = 0; rounds < roundsMax && this.#process !== null; rounds++) {
       void this.#evaluator.evaluateDue();
       void this.#outbox.sendDue();
       await this.#settle();
