@@ -1,5 +1,4 @@
 /** What the store holds at this moment: partitions, their chunks, and the images that are not sealed yet. */
-
 import { join } from "node:path";
 import { ArrivalTimes } from "./arrivaltimes.ts";
 import { openBatch, sharedCopy } from "./batch.ts";

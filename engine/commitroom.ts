@@ -67,13 +67,16 @@ export class CommitRoom {
       ftruncateSync(this.#fd, before);
       throw error;
     }
-    this.#roomEndBytes = end;
+    this.#roomEndBytes = Math.max(before, end);
   }
 
   /** After a commit: gives back what it did not need. `meta`: that commit's, or undefined where it cannot be read. */
   committed(meta: Meta | undefined): void {
-    const end = meta === undefined ? this.#roomEndBytes : (meta.lastPage + 1) * this.#pageBytes;
-    this.#endBytes = Math.max(this.#endBytes, Math.min(end, this.#roomEndBytes));
+    const size = this.#size();
+    // Where LMDB wrote beyond its room, nothing is cut off.
+    const isWithin = meta !== undefined && size <= this.#roomEndBytes;
+    const end = isWithin ? Math.min((meta.lastPage + 1) * this.#pageBytes, size) : size;
+    this.#endBytes = Math.max(this.#endBytes, end);
     this.#cut(this.#endBytes + keptBytes);
   }
 

@@ -59,7 +59,8 @@ export function auditTree(tree: TreeFile): PageTreeReport {
   }
 }
 
-function unreadable(error: unknown): PageTreeReport {
+/** The report of a file that cannot be opened. Throws what is no Failure "damage". */
+export function unreadable(error: unknown): PageTreeReport {
   if (!(error instanceof Failure) || error.kind !== "damage") throw error;
   return { ok: false, problems: [error.message], entries: [] };
 }

@@ -4,11 +4,10 @@
  */
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { Failure } from "./failure.ts";
 import { syncFolder } from "./folder.ts";
 import { frameChecksum, frameIsWhole } from "./frame.ts";
 import { fillEnvironment } from "./lmdb.ts";
-import { auditTree, type TreeEntry } from "./pagetree.ts";
+import { auditTree, type TreeEntry, unreadable } from "./pagetree.ts";
 import { salvageFrames } from "./salvage.ts";
 import {
   decodeRecord,
@@ -77,8 +76,7 @@ function readTree(copy: StateCopy, path: string, like: StateCopy | undefined): b
     // One read for all: entries are small and many.
     tree = new TreeFile(path, { inMemory: true });
   } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== "damage") throw error;
-    copy.problems.push(error.message);
+    copy.problems.push(...unreadable(error).problems);
     return false;
   }
   try {
