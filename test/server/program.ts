@@ -2,9 +2,15 @@
 
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll } from "vitest";
 
 const program = join(import.meta.dirname, "../../server/main.ts");
+/** Where programs run that are not told otherwise: the project's folder may hold `data` of whoever works there, and its token. */
+const elsewhere = mkdtempSync(join(tmpdir(), "svc-elsewhere-"));
+afterAll(() => rmSync(elsewhere, { recursive: true, force: true }));
 
 export interface Ended {
   code: number | null;
@@ -30,7 +36,7 @@ export interface Started {
 export function startSvc(words: readonly string[], options: Options = {}): Started {
   const { PATH, HOME, TMPDIR } = process.env;
   const child = spawn(process.execPath, [program, ...words], {
-    cwd: options.cwd ?? process.cwd(),
+    cwd: options.cwd ?? elsewhere,
     env: { ...(PATH && { PATH }), ...(HOME && { HOME }), ...(TMPDIR && { TMPDIR }), ...options.env },
   });
   let out = "";
