@@ -10,7 +10,7 @@ import {
   textAt,
 } from "../../engine/index.ts";
 import { fieldText, runSteps } from "../query/naive.ts";
-import { arbitraryAggregation, expectPoints, naiveAggregate } from "./aggregations.ts";
+import { arbitraryAggregation, type Expected, expectedAggregate, expectPoints } from "./aggregations.ts";
 import { arbitraryField, arbitrarySteps } from "./arbitrary.ts";
 import {
   arbitraryRange,
@@ -93,7 +93,7 @@ function pointsOf({ groupBy }: AggregateQuery, { labels, points }: Aggregated): 
   );
 }
 
-function naivePoints(set: Dataset, query: AggregateQuery): Map<string, number[]> {
+function naivePoints(set: Dataset, query: AggregateQuery): Map<string, Expected[]> {
   const { fromNs, toNs, bucketNs } = query;
   const within = set.rows.filter(({ timeNs }) => timeNs >= fromNs && timeNs < toNs);
   // Steps run over each row alone, so that its stored form stays beside it.
@@ -107,7 +107,7 @@ function naivePoints(set: Dataset, query: AggregateQuery): Map<string, number[]>
   return new Map(
     Array.from(points, ([point, rows]) => [
       point,
-      query.aggregates.map((aggregate) => naiveAggregate(aggregate, rows, textOf)),
+      query.aggregates.map((aggregate) => expectedAggregate(aggregate, rows, textOf)),
     ]),
   );
 }

@@ -54,10 +54,34 @@ export function naiveAggregate<Row extends Pick<LogRow, "timeNs">>(
     case "distinct":
       return new Set(rows.map((row) => textOf(aggregate.of, row) ?? "").filter((text) => text !== "")).size;
     default: {
-      const numbers = rows.flatMap((row) => numberOf(textOf(aggregate.of.field, row), aggregate.of.path));
+      const numbers = numbersOf(aggregate.of, rows, textOf);
       return numbers.length === 0 ? Number.NaN : naiveNumber(aggregate, numbers);
     }
   }
+}
+
+/** What an aggregate has to be, and how far from it rounding may take it. */
+export interface Expected {
+  value: number;
+  tolerance: number;
+}
+
+export function expectedAggregate<Row extends Pick<LogRow, "timeNs">>(
+  aggregate: Aggregation,
+  rows: readonly Row[],
+  textOf: TextOf<Row>,
+): Expected {
+  const value = naiveAggregate(aggregate, rows, textOf);
+  const tolerance = Math.abs(value) * 1e-9;
+  if (aggregate.op !== "stddev") return { value, tolerance };
+  // A deviation is no more exact than the mean that it is taken from: a last place of the greatest number for each that is added.
+  const numbers = numbersOf(aggregate.of, rows, textOf);
+  const greatest = numbers.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
+  return { value, tolerance: tolerance + greatest * numbers.length * Number.EPSILON };
+}
+
+function numbersOf<Row>({ field, path: steps }: Value, rows: readonly Row[], textOf: TextOf<Row>): number[] {
+  return rows.flatMap((row) => numberOf(textOf(field, row), steps));
 }
 
 function naiveNumber(
@@ -109,19 +133,15 @@ function numberOf(text: string | undefined, path: Value["path"]): number[] {
 /** Sums may be rounded otherwise than in the order of rows. */
 export function expectPoints(
   found: ReadonlyMap<string, number[]>,
-  wanted: ReadonlyMap<string, number[]>,
+  wanted: ReadonlyMap<string, Expected[]>,
   context: string,
 ): void {
   expect([...found.keys()].sort(), context).toEqual([...wanted.keys()].sort());
   for (const [point, values] of wanted) {
-    for (const [i, value] of values.entries()) {
+    for (const [i, { value, tolerance }] of values.entries()) {
       const got = found.get(point)![i]!;
-      const isClose = Object.is(got, value) || got === value || Math.abs(got - value) <= toleranceOf(value);
+      const isClose = Object.is(got, value) || got === value || Math.abs(got - value) <= tolerance;
       expect(isClose, `${context}: ${point}: aggregate ${i} is ${got}, not ${value}`).toBe(true);
     }
   }
-}
-
-function toleranceOf(value: number): number {
-  return Math.abs(value) * 1e-9;
 }
