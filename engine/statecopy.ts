@@ -2,7 +2,7 @@
  * The state is stored twice, in two LMDB environments that take every commit. Each holds a summary
  * of itself, so that a copy which lost an entry or fell back to an older commit is known, and is made anew from the other.
  */
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { syncFolder } from "./folder.ts";
 import { frameChecksum, frameIsWhole } from "./frame.ts";
@@ -62,11 +62,32 @@ export function loadCopy(dir: string, name: string, like?: StateCopy): StateCopy
   };
   if (!copy.exists) return copy;
   const file = join(dir, name, "data.mdb");
+  // Copies that took the same commits are the same byte for byte, which is far sooner seen than what is in them.
+  if (like?.sound && holdSameBytes(file, join(dir, like.name, "data.mdb"))) return { ...like, name };
   if (!readTree(copy, file, like)) {
     for (const { frame } of salvageFrames(file)) take(copy, decodeRecord(frame));
   }
   judge(copy);
   return copy;
+}
+
+/** False where one of the files cannot be read, too. */
+function holdSameBytes(...paths: [string, string]): boolean {
+  const files: number[] = [];
+  try {
+    for (const path of paths) files.push(openSync(path, "r"));
+    const [one, other] = paths.map(() => Buffer.allocUnsafe(2 ** 20)) as [Buffer, Buffer];
+    for (let at = 0; ; ) {
+      const [bytes, otherBytes] = files.map((file, i) => readSync(file, [one, other][i]!, { position: at }));
+      if (bytes !== otherBytes || !one.subarray(0, bytes).equals(other.subarray(0, bytes))) return false;
+      if (bytes === 0) return true;
+      at += bytes!;
+    }
+  } catch {
+    return false;
+  } finally {
+    for (const file of files) closeSync(file);
+  }
 }
 
 /** Takes what the trees lead to; says whether they are sound. */
