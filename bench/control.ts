@@ -7,9 +7,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Server, startServer } from "./http.ts";
 import { machineFacts } from "./machine.ts";
+import { readOperands } from "./operands.ts";
 import { formatTable, grouped, shortMs } from "./table.ts";
 
-const [dashboards = 1_000, alerts = 10_000] = process.argv.slice(2).map(Number);
+const { numbers } = readOperands("node bench/control.ts [DASHBOARDS ALERTS]", {
+  DASHBOARDS: 1_000,
+  ALERTS: 10_000,
+});
+const [dashboards, alerts] = numbers as [number, number];
 const widgets = 50;
 /** Of each kind this share is written one after the other, the rest by `writers`. */
 const sequentialShare = 0.2;

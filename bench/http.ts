@@ -35,6 +35,10 @@ export async function startServer(dir: string, root: string): Promise<Server> {
   const child = spawn(process.execPath, [main, "serve", "--data", dir, "--listen", "127.0.0.1:0"], {
     stdio: ["ignore", "pipe", "pipe"],
   });
+  // Whatever ends this process, the server does not outlive it.
+  const killed = () => child.kill("SIGKILL");
+  process.once("exit", killed);
+  child.once("exit", () => process.off("exit", killed));
   const complaints: string[] = [];
   child.stderr.setEncoding("utf8").on("data", (text: string) => complaints.push(text));
   const timer = setTimeout(() => child.kill(), startMsMax);

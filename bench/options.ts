@@ -126,7 +126,8 @@ function listOf<T extends string>(flag: string, text: string, names: readonly T[
     });
 }
 
-function wholeNumber(flag: string, text: string, least: number): number {
+/** Throws an Error with a sentence for people. */
+export function wholeNumber(flag: string, text: string, least: number): number {
   const value = Number(text.replaceAll(/[_,]/g, ""));
   if (!Number.isSafeInteger(value) || value < least)
     throw new Error(`${flag} must be a whole number of ${least.toLocaleString("en-US")} or more`);

@@ -1,23 +1,27 @@
 /**
- * `node bench/protocols.ts [BODIES]`: rows/s, and the server's CPU a row, of each protocol over HTTP on loopback with durable
+ * `node bench/protocols.ts [BODIES] [--only NAME]`: rows/s, and the server's CPU a row, of each protocol over HTTP on loopback with durable
  * acknowledgement, from bodies of 1,000 rows that are encoded beforehand; and the CPU of ClickHouse for the rows of JSON lines.
  */
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import protobuf from "protobufjs";
 import snappy from "snappyjs";
 import { decodeBody } from "../server/index.ts";
+import { type Server, startServer } from "./http.ts";
+import { readOperands } from "./operands.ts";
 import { clickHouseCpuSeconds } from "./protocolpeer.ts";
 
 const rowsPerBody = 1_000;
 const warmBodies = 40;
 const connections = 8;
-const bodies = Number(process.argv[2] ?? 240);
-/** Clock ticks of /proc, a second. */
-const ticksPerSecond = 100;
+const { numbers, texts: flags } = readOperands(
+  "node bench/protocols.ts [BODIES] [--only NAME]",
+  { BODIES: 240 },
+  ["only"],
+);
+const [bodies] = numbers as [number];
 const startMs = Date.now() - 3_600_000;
 
 interface Protocol {
@@ -248,18 +252,11 @@ const protocols: readonly Protocol[] = [
 ];
 
 /** CPU seconds that a process has used, over all of its threads. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
-}
-
 const agent = new Agent({ keepAlive: true, maxSockets: connections });
 
-function send(url: URL, token: string, { path, headers }: Protocol, body: Uint8Array): Promise<void> {
+function send({ url, token }: Server, { path, headers }: Protocol, body: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
-    const sent = request({ agent, host: url.hostname, port: url.port, path, method: "POST" }, (answer) => {
+    const sent = request(`${url}${path}`, { agent, method: "POST" }, (answer) => {
       answer.resume();
       answer.on("end", () => {
         const { statusCode = 0 } = answer;
@@ -274,21 +271,22 @@ function send(url: URL, token: string, { path, headers }: Protocol, body: Uint8A
   });
 }
 
-async function measure(url: URL, token: string, pid: number, protocol: Protocol): Promise<void> {
+async function measure(server: Server, protocol: Protocol): Promise<void> {
   const all = Array.from({ length: warmBodies + bodies }, (_, place) => protocol.body(place));
   const bytes = all.reduce((sum, { length }) => sum + length, 0) / all.length / rowsPerBody;
   let next = 0;
   const sendUpTo = async (end: number): Promise<void> => {
-    while (next < end) await send(url, token, protocol, all[next++]!);
+    while (next < end) await send(server, protocol, all[next++]!);
   };
   const sendAll = (end: number) => Promise.all(Array.from({ length: connections }, () => sendUpTo(end)));
   await sendAll(warmBodies);
-  const cpuBefore = cpuSeconds(pid);
+  const cpuBefore = await server.cpuMs();
   const beforeMs = performance.now();
   await sendAll(all.length);
   const seconds = (performance.now() - beforeMs) / 1000;
   const rows = bodies * rowsPerBody;
-  const cpu = ((cpuSeconds(pid) - cpuBefore) / rows) * 1e6;
+  const cpuAfter = await server.cpuMs();
+  const cpu = cpuBefore === null || cpuAfter === null ? Number.NaN : ((cpuAfter - cpuBefore) / rows) * 1000;
   const rate = Math.round(rows / seconds).toLocaleString("en");
   process.stdout.write(
     `${protocol.name.padEnd(28)}${rate.padStart(9)} rows/s ${cpu.toFixed(2).padStart(6)} µs CPU/row ${bytes.toFixed(0).padStart(5)} B/row\n`,
@@ -341,28 +339,14 @@ async function measurePeer(): Promise<void> {
 
 measureReading();
 const dir = mkdtempSync(join(tmpdir(), "svc-protocols-"));
-const program = join(import.meta.dirname, "../server/main.ts");
-const server = spawn(process.execPath, [program, "serve", "--data", dir, "--listen", "127.0.0.1:0"], {
-  stdio: ["ignore", "pipe", "inherit"],
-});
+const server = await startServer(dir, join(import.meta.dirname, ".."));
 try {
-  const url = await new Promise<URL>((resolve) => {
-    let said = "";
-    server.stdout.on("data", (data) => {
-      said += data;
-      const [found] = /http:\/\/\S+/.exec(said) ?? [];
-      if (found !== undefined && said.includes("admin token")) resolve(new URL(found));
-    });
-  });
-  const token = readFileSync(join(dir, "admin-token"), "utf8").trim();
-  const only = process.argv[3] ?? "";
-  for (const protocol of protocols.filter(({ name }) => name.includes(only))) {
-    await measure(url, token, server.pid!, protocol);
+  for (const protocol of protocols.filter(({ name }) => name.includes(flags.only ?? ""))) {
+    await measure(server, protocol);
   }
 } finally {
   agent.destroy();
-  server.kill("SIGTERM");
-  await new Promise((resolve) => server.once("close", resolve));
+  await server.stop();
   rmSync(dir, { recursive: true, force: true });
 }
 await measurePeer();

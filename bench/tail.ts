@@ -1,29 +1,25 @@
 /**
- * `node bench/tail.ts [SECONDS] [ROWS/S]`: what a firehose of logs costs while nobody tails it, a hundred tails with queries of their own do, and
+ * `node bench/tail.ts [SECONDS [ROWS_A_SECOND]]`: what a firehose of logs costs while nobody tails it, a hundred tails with queries of their own do, and
  * a hundred equal ones of every row: time to acknowledgement, the server's CPU, rows that the tails got and missed.
  */
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, type ClientRequest, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Server, startServer } from "./http.ts";
+import { readOperands } from "./operands.ts";
 
-const seconds = Number(process.argv[2] ?? 10);
-const rowsPerSecond = Number(process.argv[3] ?? 30_000);
+const { numbers } = readOperands("node bench/tail.ts [SECONDS [ROWS_A_SECOND]]", {
+  SECONDS: 10,
+  ROWS_A_SECOND: 30_000,
+});
+const [seconds, rowsPerSecond] = numbers as [number, number];
 const rowsPerBody = 1_000;
 const tails = 100;
 /** A token has 32 at most. */
 const tailsPerToken = 25;
 const services = 128;
-/** Clock ticks of /proc, a second. */
-const ticksPerSecond = 100;
 const agent = new Agent({ keepAlive: true });
-
-interface Server {
-  url: string;
-  pid: number;
-  token: string;
-}
 
 const cases: [name: string, query: ((tail: number) => string) | undefined][] = [
   ["no tails", undefined],
@@ -36,30 +32,16 @@ for (const [name, query] of cases) await measure(name, query);
 
 async function measure(name: string, query: ((tail: number) => string) | undefined): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "svc-bench-tail-"));
-  const child = spawn(process.execPath, [
-    "server/main.ts",
-    "serve",
-    "--data",
-    dir,
-    "--listen",
-    "127.0.0.1:0",
-  ]);
+  const server = await startServer(dir, join(import.meta.dirname, ".."));
   try {
-    const url = await new Promise<string>((resolve) => {
-      child.stdout.on("data", (text) => {
-        const [found] = /http:\/\/[\d.:]+/.exec(String(text)) ?? [];
-        if (found !== undefined) resolve(found);
-      });
-    });
-    const server = { url, pid: child.pid!, token: readFileSync(join(dir, "admin-token"), "utf8").trim() };
     const reading = query === undefined ? [] : await openTails(server, query);
-    const before = cpuSeconds(server.pid);
+    const before = await cpuMs(server);
     const times = await pour(server);
     const behind = metric(await ask(server, "GET", "/metrics"), "lag_rows");
     let metrics: string;
     do metrics = await ask(server, "GET", "/metrics");
     while (metric(metrics, "lag_rows") + metric(metrics, "waiting_bytes") > 0);
-    const cpu = ((cpuSeconds(server.pid) - before) / (seconds * rowsPerSecond)) * 1e6;
+    const cpu = (((await cpuMs(server)) - before) / (seconds * rowsPerSecond)) * 1000;
     for (const each of reading) each.destroy();
     const at = (share: number) => times[Math.floor(times.length * share)]!.toFixed(1);
     console.log(
@@ -67,8 +49,7 @@ async function measure(name: string, query: ((tail: number) => string) | undefin
         `${metric(metrics, "rows_sent_total")} rows sent, ${metric(metrics, "rows_missed_total")} missed, ${behind} behind at the end`,
     );
   } finally {
-    child.kill("SIGTERM");
-    await new Promise((resolve) => child.once("close", resolve));
+    await server.stop();
     rmSync(dir, { recursive: true });
   }
 }
@@ -150,7 +131,6 @@ function ask(
   });
 }
 
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+async function cpuMs(server: Server): Promise<number> {
+  return (await server.cpuMs()) ?? Number.NaN;
 }
