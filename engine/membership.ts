@@ -1,9 +1,10 @@
 /**
  * Membership filters: "this chunk cannot hold that value", with no false "cannot".
  * Split-block Bloom filters as Apache Parquet specifies them (eight 32-bit words a block, one bit in each), over a
- * 32-bit MurmurHash3 of the value's UTF-8 bytes. 12 bits a value give about 0.5 % false "may".
+ * 32-bit MurmurHash3 of the value's UTF-8 bytes.
  */
 
+/** Gives about 0.5 % false "may". */
 const bitsAValue = 12;
 const blockBytes = 32;
 const salts = Uint32Array.of(
@@ -17,8 +18,9 @@ const salts = Uint32Array.of(
   0x5c6bfb31,
 );
 
-export function buildMembership(hashes: Uint32Array): Uint8Array {
-  const blocks = Math.max(1, Math.ceil((hashes.length * bitsAValue) / (blockBytes * 8)));
+/** `bits`: a value. */
+export function buildMembership(hashes: Uint32Array, bits = bitsAValue): Uint8Array {
+  const blocks = Math.max(1, Math.ceil((hashes.length * bits) / (blockBytes * 8)));
   const words = new Uint32Array(blocks * 8);
   for (const hash of hashes) {
     const block = blockOf(hash, blocks);

@@ -132,6 +132,9 @@ function hashOf(piece: number): number {
   return (hash ^ (hash >>> 16)) >>> 0 || 1;
 }
 
+/** Of the filters: 0.1 % false "may" a block, since a needle is looked up in dozens of blocks of every chunk. */
+const bitsAPiece = 16;
+
 /** Notes the runs of texts, one text after the other. */
 export class LongRunsWriter {
   #texts = 0;
@@ -175,7 +178,7 @@ export class LongRunsWriter {
   }
 
   #endBlock(): void {
-    this.#blocks.push(buildMembership(this.#pieces.take()));
+    this.#blocks.push(buildMembership(this.#pieces.take(), bitsAPiece));
   }
 
   #note(bytes: Uint8Array, from: number, to: number): void {
