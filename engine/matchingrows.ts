@@ -1,9 +1,10 @@
 /** The rows of a chunk that pass a filter, all of them at once. */
 import type { Bitmap } from "./bitmap.ts";
+import type { Checkpoint } from "./blockfilter.ts";
 import type { Filter } from "./filter.ts";
 import { blockRows } from "./limits.ts";
 import type { Pause } from "./search.ts";
-import { type Checkpoint, compileFilter, isVectorised, selectRows } from "./selection.ts";
+import { compileFilter, isVectorised, selectRows } from "./selection.ts";
 import type { ChunkView } from "./view.ts";
 
 /** Of the rows [from, to); bit 0 of the selection is the row at the whole byte at or before `from`. Throws what the checkpoint throws. */

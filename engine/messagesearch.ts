@@ -1,25 +1,42 @@
-/** Filters over messages that are stored as templates and variables. */
-import type { Bitmap } from "./bitmap.ts";
+/** Texts in messages that are stored as templates and variables. */
+
+import type { Filter } from "./filter.ts";
 import { foldCase, isAscii } from "./fold.ts";
-import type { LeafFilter } from "./predicate.ts";
 import type { MessageColumn } from "./template/messages.ts";
-import { messagesHolding, textNeedle } from "./template/search.ts";
+import { type Holding, messagesHolding, type TextNeedle, textNeedle } from "./template/search.ts";
 import type { ChunkView } from "./view.ts";
 
-/** The chunk's rows that pass, undefined where none does; "unsettled" where templates cannot decide and rows are to be looked at. */
+/** What a filter looks for in templates: "unsettled" where they cannot decide and rows are to be looked at. */
+type Wanted = TextNeedle | "every" | "none" | "unsettled";
+
+/** Each chunk asks for what its query's filter looks for. */
+const wanted = new WeakMap<Filter, Wanted>();
+
+function wantedBy(filter: Filter): Wanted {
+  let known = wanted.get(filter);
+  if (known === undefined) {
+    known = filter.kind === "contains" ? wantedText(filter.text, filter.ignoreCase) : "unsettled";
+    wanted.set(filter, known);
+  }
+  return known;
+}
+
+function wantedText(text: string, ignoreCase: boolean): Wanted {
+  if (text === "") return "every";
+  const folded = ignoreCase ? foldCase(text) : text;
+  if (ignoreCase && !isAscii(folded)) return "unsettled";
+  // A lone surrogate has no UTF-8 and so stands in no stored text.
+  return folded.isWellFormed() ? textNeedle(Buffer.from(folded, "utf8"), ignoreCase) : "none";
+}
+
+/** The chunk's messages that pass; "unsettled" where templates cannot decide and rows are to be looked at. */
 export function searchMessages(
-  filter: LeafFilter,
+  filter: Filter,
   messages: MessageColumn,
   view: ChunkView,
-): Bitmap | undefined | "all" | "unsettled" {
-  if (filter.kind !== "contains") return "unsettled";
-  const { text, ignoreCase } = filter;
-  if (text === "") return "all";
-  const wanted = ignoreCase ? foldCase(text) : text;
-  if (ignoreCase && !isAscii(wanted)) return "unsettled";
-  // A lone surrogate has no UTF-8 and so stands in no stored text.
-  if (!wanted.isWellFormed()) return undefined;
-  const needle = textNeedle(Buffer.from(wanted, "utf8"), ignoreCase);
+): Holding | "every" | "none" | "unsettled" {
+  const needle = wantedBy(filter);
+  if (typeof needle === "string") return needle;
   const { kernels, scratch } = view.heap;
   return messagesHolding(messages, needle, {
     kernels,

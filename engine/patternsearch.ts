@@ -1,15 +1,15 @@
 /** Regular expressions over messages: what they ask of a text is looked for first, and only rows that it leaves open are matched. */
+import type { Bitmap } from "./bitmap.ts";
 import { type Column, columnText } from "./column.ts";
 import type { Field, Filter } from "./filter.ts";
-import type { LeafFilter } from "./predicate.ts";
-import { valueTest } from "./predicate.ts";
+import type { ColumnHeap } from "./heap.ts";
+import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
 import { type Requirement, requirementOf } from "./prefilter.ts";
 import { type PatternMachine, patternMachine, templateVerdict, type Verdict } from "./regexp/machine.ts";
-import type { BlockFilter, FilterScope } from "./selection.ts";
 import type { MessageColumn } from "./template/messages.ts";
-import { eachRow } from "./valuefilter.ts";
+import { type Holding, withTemplates } from "./template/search.ts";
 
-type PatternFilter = Extract<LeafFilter, { kind: "matches" }>;
+export type PatternFilter = Extract<LeafFilter, { kind: "matches" }>;
 
 /** What a pattern asks of the field, as filters for texts. */
 export interface PatternPlan {
@@ -55,29 +55,67 @@ function asFilter(requirement: Requirement, field: Field): Filter {
   }
 }
 
-/** Matches row by row; most templates settle all of their rows at the first. Undefined for a pattern that no machine reads. */
-export function matchMessages(
-  filter: PatternFilter,
-  column: Extract<Column, { kind: "message" }>,
-  { checkpoint }: FilterScope,
-): BlockFilter | undefined {
-  const machine = patternMachine(filter.pattern, filter);
-  if (machine === undefined) return undefined;
-  const { messages } = column;
-  const test = valueTest(filter);
-  const verdicts: (Verdict | undefined)[] = new Array(messages.templateCount);
-  return eachRow((row) => {
-    const template = messages.codes[row]!;
-    let verdict = verdicts[template];
-    if (verdict === undefined) {
-      verdict = verdictOn(messages, template, machine);
-      verdicts[template] = verdict;
-    }
+/** Of the messages that hold a text those that match, as far as templates tell: a bit a row, undefined where there are none. */
+export interface SettledRows {
+  matching: Bitmap | undefined;
+  /** To be matched one by one. */
+  open: Bitmap | undefined;
+}
+
+/** Matches one pattern with the messages of one chunk; most templates settle all of their rows. */
+export class MessageMatcher {
+  readonly #column: Extract<Column, { kind: "message" }>;
+  readonly #machine: PatternMachine;
+  readonly #test: ValueTest;
+  readonly #verdicts: (Verdict | undefined)[];
+
+  private constructor(
+    column: Extract<Column, { kind: "message" }>,
+    machine: PatternMachine,
+    test: ValueTest,
+  ) {
+    this.#column = column;
+    this.#machine = machine;
+    this.#test = test;
+    this.#verdicts = new Array(column.messages.templateCount);
+  }
+
+  /** Undefined for a pattern that no machine reads. */
+  static of(filter: PatternFilter, column: Extract<Column, { kind: "message" }>): MessageMatcher | undefined {
+    const machine = patternMachine(filter.pattern, filter);
+    return machine && new MessageMatcher(column, machine, valueTest(filter));
+  }
+
+  matches(row: number): boolean {
+    const { messages } = this.#column;
+    const verdict = this.#verdictOn(messages.codes[row]!);
     if (verdict !== "some") return verdict === "all";
-    const read = readMessage(messages, row, machine);
+    const read = readMessage(messages, row, this.#machine);
     // The machine's limits were reached.
-    return read === "some" ? test(columnText(column, row)) : read === "all";
-  }, checkpoint);
+    return read === "some" ? this.#test(columnText(this.#column, row)) : read === "all";
+  }
+
+  settle({ templates, rows }: Holding, heap: ColumnHeap): SettledRows {
+    const { messages } = this.#column;
+    const matching = new Uint8Array(templates.length);
+    const open = new Uint8Array(templates.length);
+    for (let template = 0; template < templates.length; template++) {
+      if (templates[template] === 0) continue;
+      const verdict = this.#verdictOn(template);
+      if (verdict === "all") matching[template] = 1;
+      else if (verdict === "some") open[template] = 1;
+    }
+    return {
+      matching: withTemplates(messages, { templates: matching, rows: undefined }, heap),
+      open: withTemplates(messages, { templates: open, rows }, heap),
+    };
+  }
+
+  #verdictOn(template: number): Verdict {
+    const verdict = this.#verdicts[template] ?? verdictOn(this.#column.messages, template, this.#machine);
+    this.#verdicts[template] = verdict;
+    return verdict;
+  }
 }
 
 function verdictOn(messages: MessageColumn, template: number, machine: PatternMachine): Verdict {

@@ -2,6 +2,7 @@
 
 import { lowerBound } from "./bisection.ts";
 import { hasBit } from "./bitmap.ts";
+import type { BlockFilter } from "./blockfilter.ts";
 import { columnBytes, columnText } from "./column.ts";
 import { checkCaps, checkControl } from "./control.ts";
 import { timeInDay } from "./day.ts";
@@ -14,7 +15,7 @@ import { judge } from "./prune.ts";
 import { rangeInDay } from "./range.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
-import { type BlockFilter, compileFilter, isVectorised, selectRows, timeText } from "./selection.ts";
+import { compileFilter, isVectorised, selectRows, timeText } from "./selection.ts";
 import { TextDraft } from "./text.ts";
 import type { ChunkView } from "./view.ts";
 

@@ -1,24 +1,25 @@
 /** Filters over blocks of a chunk's rows: each clears the bits of rows that fail. */
 import { type Bitmap, clearBit } from "./bitmap.ts";
+import {
+  allOf,
+  anyOf,
+  type BlockFilter,
+  type Checkpoint,
+  type FilterScope,
+  keepFound,
+  negationOf,
+  passAll,
+  passNone,
+} from "./blockfilter.ts";
 import { type Column, type DictionaryColumn, dictionaryTexts } from "./column.ts";
 import { timeMs } from "./day.ts";
 import type { CompareOp, Filter } from "./filter.ts";
 import type { ColumnHeap } from "./heap.ts";
-import { searchMessages } from "./messagesearch.ts";
-import { matchMessages, planPattern } from "./patternsearch.ts";
+import { messageFilter, patternFilter } from "./messagefilter.ts";
 import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
 import { compileTextFilter } from "./textsearch.ts";
 import { eachRow, eachValue } from "./valuefilter.ts";
 import type { ChunkView } from "./view.ts";
-
-/** Rows [from, from + rows) of a chunk, `from` a multiple of 8; bit i of the selection, on the view's heap, is row from + i. */
-interface Block {
-  from: number;
-  rows: number;
-  selection: Bitmap;
-}
-
-export type BlockFilter = (block: Block) => void;
 
 /** Whether a filter runs on kernels alone, so that a whole chunk costs no more than a part of it. */
 export function isVectorised(filter: Filter): boolean {
@@ -33,15 +34,6 @@ export function isVectorised(filter: Filter): boolean {
     default:
       return !("field" in filter) || filter.field.kind !== "time";
   }
-}
-
-/** Looks at the clock and at the cancel flag; throws Failure "deadline" or "cancelled". */
-export type Checkpoint = () => void;
-
-/** The chunk that a filter is compiled for. */
-export interface FilterScope {
-  view: ChunkView;
-  checkpoint: Checkpoint;
 }
 
 /** Compiles a filter for one view: tests of dictionary values run here once, not per row. */
@@ -81,45 +73,19 @@ function compile(filter: Filter, scope: FilterScope): BlockFilter {
   }
 }
 
-const passAll: BlockFilter = () => undefined;
-const passNone: BlockFilter = (block) => void block.selection.fill(0);
-
-function allOf(filters: BlockFilter[], { kernels }: ColumnHeap): BlockFilter {
-  return (block) => {
-    for (const filter of filters) {
-      if (!kernels.anyBit(block.selection)) return;
-      filter(block);
-    }
-  };
-}
-
-function anyOf(filters: BlockFilter[], { kernels, scratch }: ColumnHeap): BlockFilter {
-  return (block) => {
-    const result = scratch.uint8(block.selection.length);
-    for (const filter of filters) {
-      const selection = scratch.place(block.selection);
-      // Rows that an earlier branch took need no second test.
-      kernels.andNot(selection, result);
-      filter({ ...block, selection });
-      kernels.or(result, selection);
-    }
-    block.selection.set(result);
-  };
-}
-
-function negationOf(filter: BlockFilter, { kernels, scratch }: ColumnHeap): BlockFilter {
-  return (block) => {
-    const selection = scratch.place(block.selection);
-    filter({ ...block, selection });
-    kernels.andNot(block.selection, selection);
-  };
-}
-
 function compileLeaf(filter: LeafFilter, scope: FilterScope): BlockFilter {
   const { view } = scope;
   const { field } = filter;
   if (field.kind === "time") return timeFilter(filter, view);
-  if (field.kind === "message" && filter.kind === "matches") return patternFilter(filter, scope);
+  if (field.kind === "message" && filter.kind === "matches") {
+    const column = view.column(field);
+    const byText = (part: Filter) => compile(part, scope);
+    return patternFilter(filter, column, {
+      ...scope,
+      compile: byText,
+      byValue: () => compileValues(filter, column, scope),
+    });
+  }
   return compileValues(filter, view.column(field), scope);
 }
 
@@ -146,18 +112,6 @@ function compileValues(filter: LeafFilter, column: Column, scope: FilterScope): 
       return constantFilter(column, valueTest(filter), view.heap);
   }
   return eachValue(column, valueTest(filter), checkpoint);
-}
-
-/** Keeps the rows of a block that `find` finds, which may leave bits beyond the selection set. */
-function keepFound(
-  { kernels, scratch }: ColumnHeap,
-  find: (from: number, rows: number, found: Bitmap) => void,
-): BlockFilter {
-  return ({ from, rows, selection }) => {
-    const found = scratch.uint8(selection.length);
-    find(from, rows, found);
-    kernels.and(selection, found);
-  };
 }
 
 function dictionaryFilter(column: DictionaryColumn, test: ValueTest, heap: ColumnHeap): BlockFilter {
@@ -240,67 +194,6 @@ function idFilter(
     heap.kernels.equalIds(bytes.subarray(from * width, (from + rows) * width), id, found);
     if (valid !== null) heap.kernels.and(found, valid.subarray(from >> 3, (from >> 3) + found.length));
   });
-}
-
-/** Where at most one row in so many is left, those are read at once: to look for another text in the whole chunk takes longer. */
-const fewRows = 16;
-
-/** A pattern asks for texts first: most rows are settled by those, and only what they leave open is matched. */
-function patternFilter(filter: Extract<LeafFilter, { kind: "matches" }>, scope: FilterScope): BlockFilter {
-  const { needs, proves, exact } = planPattern(filter);
-  const needed = needs.map((part) => compile(part, scope));
-  if (exact) return allOf(needed, scope.view.heap);
-  const proven = compile(proves, scope);
-  const column = scope.view.column({ kind: "message" });
-  const matching =
-    (column.kind === "message" ? matchMessages(filter, column, scope) : undefined) ??
-    compileValues(filter, column, scope);
-  const { kernels, scratch } = scope.view.heap;
-  return (block) => {
-    for (const need of needed) {
-      need(block);
-      const open = kernels.countBits(block.selection);
-      if (open === 0) return;
-      if (open * fewRows <= block.rows) return matching(block);
-    }
-    const settled = scratch.place(block.selection);
-    proven({ ...block, selection: settled });
-    kernels.andNot(block.selection, settled);
-    matching(block);
-    kernels.or(block.selection, settled);
-  };
-}
-
-/** As many messages of a chunk at most are read sooner than it is searched. */
-const fewRowsToRead = 64;
-
-/** Text is looked for in the whole chunk at once: templates and variables do not lie in the order of the rows. */
-function messageFilter(
-  filter: LeafFilter,
-  column: Extract<Column, { kind: "message" }>,
-  { view, checkpoint }: FilterScope,
-): BlockFilter {
-  let found: ReturnType<typeof searchMessages> | "unknown" = "unknown";
-  const rowByRow = eachValue(column, valueTest(filter), checkpoint);
-  let toRead = Math.min(fewRowsToRead, view.rows / fewRows);
-  return (block) => {
-    if (found === "unknown") {
-      const rows = view.heap.kernels.countBits(block.selection);
-      if (rows <= toRead) {
-        toRead -= rows;
-        return rowByRow(block);
-      }
-      checkpoint();
-      found = searchMessages(filter, column.messages, view);
-    }
-    if (found === "all") return;
-    if (found === "unsettled") rowByRow(block);
-    else if (found === undefined) passNone(block);
-    else {
-      const first = block.from >> 3;
-      view.heap.kernels.and(block.selection, found.subarray(first, first + block.selection.length));
-    }
-  };
 }
 
 /** The text of a time is its whole milliseconds since the epoch. */

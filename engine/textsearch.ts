@@ -1,11 +1,11 @@
 /** Text search over plain text columns: whole blocks of bytes at once where it can be, else row by row. */
 import { clearBit, hasBit } from "./bitmap.ts";
+import type { BlockFilter, Checkpoint, FilterScope } from "./blockfilter.ts";
 import { type Column, isValid } from "./column.ts";
 import { foldCase, isAscii } from "./fold.ts";
 import { needleOf } from "./kernels/needle.ts";
 import { compilePattern } from "./pattern.ts";
 import type { LeafFilter } from "./predicate.ts";
-import type { BlockFilter, Checkpoint, FilterScope } from "./selection.ts";
 import { textAt } from "./text.ts";
 
 type TextColumn = Extract<Column, { kind: "text" }>;

@@ -1,8 +1,8 @@
 /** Filters that look at one row after the other. */
 import { clearBit, hasBit } from "./bitmap.ts";
+import type { BlockFilter, Checkpoint } from "./blockfilter.ts";
 import { type Column, columnText } from "./column.ts";
 import type { ValueTest } from "./predicate.ts";
-import type { BlockFilter, Checkpoint } from "./selection.ts";
 
 /** Rows tested between two looks at the clock. */
 const checkEvery = 1024;

@@ -67,13 +67,40 @@ function partOf(bytes: Uint8Array, ignoreCase: boolean): Part {
 /** Rows of templates that hold the needle are set one by one where they are at most one in so many, else by a look at each row's code. */
 const fewRows = 16;
 
-/** The rows that hold the needle, a bit a row on the scratch heap; undefined where there are none. */
-export function messagesHolding(
+/** The messages that hold a needle. */
+export interface Holding {
+  /** 1 for each template whose rows all hold it. */
+  templates: Uint8Array;
+  /** Rows of other templates, a bit a row on the scratch heap; undefined where there are none. */
+  rows: Bitmap | undefined;
+}
+
+export function messagesHolding(column: MessageColumn, needle: TextNeedle, tools: SearchTools): Holding {
+  return new MessageSearch(column, needle, tools).holding();
+}
+
+/** Adds the rows of the templates that are marked with 1 to others, a bit a row on the scratch heap; undefined where there are none. */
+export function withTemplates(
   column: MessageColumn,
-  needle: TextNeedle,
-  tools: SearchTools,
+  { templates, rows: others }: Holding,
+  { kernels, scratch }: Pick<SearchTools, "kernels" | "scratch">,
 ): Bitmap | undefined {
-  return new MessageSearch(column, needle, tools).rows();
+  let rows = 0;
+  for (let template = 0; template < templates.length; template++)
+    if (templates[template] === 1) rows += column.rowCount(template);
+  if (rows === 0) return others;
+  const found = others ?? scratch.uint8((column.rows + 7) >> 3);
+  if (rows * fewRows > column.rows) {
+    const settled = scratch.uint8(found.length);
+    kernels.codesInTable(column.codes, templates, settled);
+    kernels.or(found, settled);
+    return found;
+  }
+  for (let template = 0; template < templates.length; template++) {
+    if (templates[template] === 0) continue;
+    for (const row of column.rowsOf(template)) setBit(found, row);
+  }
+  return found;
 }
 
 /** A condition, the groups whose variables can meet it, and those of them that were searched for its text. */
@@ -94,7 +121,7 @@ class MessageSearch {
     this.#whole = new Uint8Array(column.templateCount);
   }
 
-  rows(): Bitmap | undefined {
+  holding(): Holding {
     // Static shapes come first, so that templates which they settle are settled for the others.
     for (const { needle, conditions } of this.#needle.shapes) {
       const asked = conditions.map((condition) => ({
@@ -108,8 +135,7 @@ class MessageSearch {
     }
     if (this.#needle.isWord) this.#markVariables();
     else this.#markLoneSlots();
-    this.#markTemplates();
-    return this.#found;
+    return { templates: this.#whole, rows: this.#found };
   }
 
   /** Settles the templates whose static text holds the needle. */
@@ -314,25 +340,6 @@ class MessageSearch {
     const rows = order.starts[template + 1]! - start;
     for (let rank = 0; rank < rows; rank++)
       if (codes[at + rank] === index) setBit(found, order.rows[start + rank]!);
-  }
-
-  #markTemplates(): void {
-    let rows = 0;
-    for (let template = 0; template < this.#whole.length; template++)
-      if (this.#whole[template] === 1) rows += this.#column.rowCount(template);
-    if (rows === 0) return;
-    const found = this.#bits();
-    if (rows * fewRows > this.#column.rows) {
-      const { kernels, scratch } = this.#tools;
-      const settled = scratch.uint8(found.length);
-      kernels.codesInTable(this.#column.codes, this.#whole, settled);
-      kernels.or(found, settled);
-      return;
-    }
-    for (let template = 0; template < this.#whole.length; template++) {
-      if (this.#whole[template] === 0) continue;
-      for (const row of this.#column.rowsOf(template)) setBit(found, row);
-    }
   }
 
   #bits(): Bitmap {
