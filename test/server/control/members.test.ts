@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { audience, type Issuer, startIssuer } from "../issuer.ts";
 import type { Running } from "../running.ts";
 import { call, lines, startServer } from "../running.ts";
+import { openTail } from "../tail-reader.ts";
 import { ask } from "./asking.ts";
 import type { Random } from "./random.ts";
 import { oneOf, randomOf } from "./random.ts";
@@ -262,6 +263,51 @@ async function checkElsewhere(token: string): Promise<void> {
     401,
   );
 }
+
+test(`a tail shows members what rules grant, those of the identity provider too (SVC_SEED=${seed})`, async () => {
+  const token = server.adminToken;
+  const tailed = madeUp("logs", random);
+  const send = async (message: (mark: string) => string) => {
+    const sent = tailed.map(({ row, mark }) => ({
+      ...{ timestamp: Date.now(), log_level: row.level, message: message(mark) },
+      attributes: row.attributes,
+    }));
+    const headers = { "Content-Type": "application/x-ndjson" };
+    const got = await call(server, "/api/v1/ingest/logs", { token, headers, body: lines(sent) });
+    expect(got.json).toMatchObject({ accepted: tailed.length });
+  };
+  // The server tells of its own deeds in logs, too.
+  const query = "logs |~ `(once|again)`";
+  let shown = 0;
+  for (let round = 0; round < rounds; round++) {
+    const groups = [oneOf(groupNames, random), ...randomGroups(random)];
+    const rules = Array.from({ length: 3 }, () => randomRule(random));
+    await withRules(rules, async () => {
+      const marks = tailed.filter(({ row }) => isVisible(row, groups, rules)).map(({ mark }) => mark);
+      const user = await issuer.token({ groups: groups.map((name) => `idp-${name}`) });
+      const bearer = await tokenOf({ role: "viewer", groups });
+      const readers = await Promise.all(
+        [token, user, bearer].map((each) => openTail(server, { query, token: each })),
+      );
+      expect(readers.map(({ status }) => status)).toEqual([200, 200, 200]);
+      await send((mark) => `${mark} once ${round}`);
+      await send((mark) => `${mark} again ${round}`);
+      for (const [i, reader] of readers.entries()) {
+        const expected = i === 0 ? tailed.map(({ mark }) => mark) : marks;
+        // A tail has its rows in the order of their arrival: behind the last of all come none of before.
+        await reader.until((each) => each.entries().length >= 2 * expected.length);
+        const texts = reader.entries().map(({ message }) => message);
+        const wanted = ["once", "again"].flatMap((when) =>
+          expected.map((mark) => `${mark} ${when} ${round}`),
+        );
+        expect([groups, rules, texts.sort()]).toEqual([groups, rules, wanted.sort()]);
+        reader.leave();
+      }
+      shown += marks.length;
+    });
+  }
+  expect(shown).toBeGreaterThan(0);
+}, 120_000);
 
 test("without any rule a member sees nothing, others see all", async () => {
   const [member, viewer] = await Promise.all([
