@@ -12,6 +12,7 @@ import {
   verifyStore,
   writeBackup,
 } from "../../engine/index.ts";
+import type { Random } from "../../fixtures/random.ts";
 import { dayMs, keyOf, nowMs, rowsOf, signalOf } from "./batches.ts";
 import { scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import { readContents } from "./contents.ts";
@@ -154,12 +155,17 @@ async function slowly(pieces: AsyncIterable<Uint8Array>): Promise<AsyncIterable<
 
 test("a backup under load is one point in the order of writes", async () => {
   const random = seededRandom("backup under load");
+  // Each store grows with every round, and is read whole at the end of each.
+  for (let stores = 0; stores < scaled(1, 5); stores++) await backUpUnderLoad(random, scaled(1, 8));
+});
+
+async function backUpUnderLoad(random: Random, rounds: number): Promise<void> {
   const folder = temporaryFolder();
   const dir = join(folder, "data");
   const store = await openStore({ dir, threads: 1, now: () => nowMs });
   const state = await openState(join(dir, "control"));
   const load = new Load(store, state);
-  for (let round = 0; round < scaled(1, 40); round++) {
+  for (let round = 0; round < rounds; round++) {
     const running = load.run();
     await setTimeout(random.between(300, 800));
     const begunAt = load.moment;
@@ -192,7 +198,7 @@ test("a backup under load is one point in the order of writes", async () => {
   }
   await state.close();
   await store.close();
-});
+}
 
 /** A store with rows of three signals, sealed and not, and the backup of it. */
 async function backedUp(folder: string): Promise<string> {

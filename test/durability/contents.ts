@@ -61,8 +61,11 @@ export async function* searchAll(
   }
 }
 
+/** Who reads checks every row meanwhile. */
+const scanMsMax = 600_000;
+
 export async function* scanAll(store: Store, signal: RowSignal): AsyncGenerator<LogRow, void, undefined> {
-  for await (const batch of store.scan({ signal, ...everythingNs, steps: [] })) {
+  for await (const batch of store.scan({ signal, ...everythingNs, steps: [] }, { deadlineMs: scanMsMax })) {
     const timesNs = batch.getChild("timestamp")!.data[0]!.values as BigInt64Array;
     const levels = batch.getChild("log_level")!;
     const messages = batch.getChild("message")!;
