@@ -68,6 +68,11 @@ export function writeBatch(images: readonly { day: number; image: ChunkImage }[]
   return frame;
 }
 
+/** Whether all threads can read the columns of a batch where they lie: behind damage in a journal's file, records stand anywhere. */
+export function isShared({ buffer, byteOffset }: Uint8Array): boolean {
+  return buffer instanceof SharedArrayBuffer && byteOffset % 8 === 0;
+}
+
 /** Bytes in shared memory: every thread that scans them reads the same ones. */
 export function sharedCopy(bytes: Uint8Array): Uint8Array {
   const shared = new Uint8Array(new SharedArrayBuffer(bytes.byteLength));

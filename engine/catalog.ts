@@ -1,7 +1,7 @@
 /** What the store holds at this moment: partitions, their chunks, and the images that are not sealed yet. */
 import { join } from "node:path";
 import { ArrivalTimes } from "./arrivaltimes.ts";
-import { openBatch, sharedCopy } from "./batch.ts";
+import { isShared, openBatch, sharedCopy } from "./batch.ts";
 import { type ListedKeys, listedKeys, openImage } from "./chunk.ts";
 import { dayName } from "./day.ts";
 import { type ChunkEntry, emptyManifest, type Manifest } from "./manifest.ts";
@@ -70,8 +70,7 @@ export class Catalog {
 
   /** Adds a batch's images, except those whose rows are in sealed chunks already, as after a restart. */
   publish(record: JournalRecord): void {
-    // A batch that was read back from the journal's file is not in shared memory yet.
-    const frame = record.frame.buffer instanceof SharedArrayBuffer ? record.frame : sharedCopy(record.frame);
+    const frame = isShared(record.frame) ? record.frame : sharedCopy(record.frame);
     for (const { day, bytes } of openBatch(frame)) {
       const entry = this.imageEntry(day, bytes, record.arrivalBase, record.appendedMs);
       const partition = this.partition(record.signal, day);

@@ -87,8 +87,11 @@ export interface SegmentScan {
   problems: string[];
 }
 
-/** Reads every whole record of a segment; what lies between and cannot be read is a problem, by offset. */
-export function scanSegment(file: Buffer): SegmentScan {
+/**
+ * Reads every whole record of a segment; what lies between and cannot be read is a problem, by offset. `bytes`: of the whole file,
+ * which has zeros where `file` ends before; of these, `file` has as many as a header is long.
+ */
+export function scanSegment(file: Buffer, bytes = file.byteLength): SegmentScan {
   const scan: SegmentScan = { records: [], seqNext: 1, arrivalNext: 1, problems: [] };
   let at = 0;
   while (at < file.byteLength) {
@@ -103,10 +106,18 @@ export function scanSegment(file: Buffer): SegmentScan {
       at = next;
       continue;
     }
-    takeRecord(file, at, header, scan);
+    takeRecord(withZeros(file, at + recordHeaderBytes + header.frameBytes, bytes), at, header, scan);
     at += recordLength(header.frameBytes);
   }
   return scan;
+}
+
+/** The file, longer by zeros up to `end` where the last record ends in some of those that were left out. */
+function withZeros(file: Buffer, end: number, bytes: number): Buffer {
+  if (end <= file.byteLength || end > bytes) return file;
+  const longer = Buffer.alloc(end);
+  file.copy(longer);
+  return longer;
 }
 
 function takeRecord(file: Buffer, at: number, found: FoundHeader, scan: SegmentScan): void {
