@@ -13,6 +13,7 @@ export default defineConfig({
       "test/server/{killed-server,mutated-bodies,tail-random}.test.ts",
     ],
     pool: "forks",
+    setupFiles: ["test/seeded.ts"],
     env: { SVC_SOAK: "1" },
     testTimeout: 3_600_000,
     hookTimeout: 600_000,

@@ -5,6 +5,7 @@ export default defineConfig({
     environment: "node",
     include: ["test/**/*.test.ts"],
     pool: "forks",
+    setupFiles: ["test/seeded.ts"],
     // Half of the time is waiting for processes that start and stop, so that two files at once pay on two cores.
     maxWorkers: 2,
     // Tests that start processes and stop them wait for a machine that others use, too.
