@@ -8,9 +8,9 @@ import { logKinds, type Question, type QuestionKind, questionShapes } from "./qu
 type Facts = Omit<Dataset, "questions">;
 
 /** Questions of a kind; no process is asked one of them twice while it is timed. */
-export const perKind = 60;
+export const perKind = 100;
 /** Looking for one takes a second in some gigabytes. */
-const candidatesPerKind = 90;
+const candidatesPerKind = 150;
 const blockBytes = 16 * 2 ** 20;
 
 /**

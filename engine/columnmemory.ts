@@ -17,6 +17,8 @@ class Holding implements Held {
   byteLength = 0;
   /** Leases that have touched it. */
   leases = 0;
+  /** By `performance.now`. */
+  usedMs = 0;
 
   constructor(memory: ColumnMemory, onDrop: () => unknown) {
     this.#memory = memory;
@@ -96,6 +98,10 @@ export class Lease implements ColumnHeap {
     this.#memory.use(holding);
   }
 
+  hasRoom(byteLength: number): boolean {
+    return this.#memory.hasRoom(byteLength);
+  }
+
   release(held: Held): void {
     const holding = held as Holding;
     if (this.#touched.delete(holding)) holding.leases--;
@@ -109,16 +115,30 @@ export class Lease implements ColumnHeap {
   }
 }
 
+/** What was used so lately will be used again. */
+const recentMs = 60_000;
+/** Where there was no room, there is none for so long. */
+const fullMs = 1_000;
+
+export interface ColumnMemoryOptions {
+  /** Budget, at most 4 GiB. */
+  bytesMax: number;
+  /** Whether `hasRoom` tells of none where something would go that was used lately; else it always tells of some. */
+  keepsRecent: boolean;
+}
+
 export class ColumnMemory {
   /** For vectors on this heap alone. */
   readonly kernels: Kernels<ArrayBufferLike>;
   readonly #arena: Arena;
+  readonly #keepsRecent: boolean;
   /** In order of last use. */
   readonly #holdings = new Set<Holding>();
+  #fullUntilMs = 0;
 
-  /** @param bytesMax budget of the thread's columns, at most 4 GiB */
-  constructor(bytesMax: number) {
+  constructor({ bytesMax, keepsRecent }: ColumnMemoryOptions) {
     this.#arena = new Arena({ bytesMax });
+    this.#keepsRecent = keepsRecent;
     this.kernels = openKernels(this.#arena);
   }
 
@@ -134,7 +154,29 @@ export class ColumnMemory {
 
   use(holding: Holding): void {
     if (!this.#holdings.delete(holding)) return;
+    holding.usedMs = performance.now();
     this.#holdings.add(holding);
+  }
+
+  /** Whether something is to be kept here: more than there is room for, read again and again, would push itself out. */
+  hasRoom(byteLength: number): boolean {
+    if (!this.#keepsRecent) return true;
+    const nowMs = performance.now();
+    if (nowMs < this.#fullUntilMs) return false;
+    if (this.#arena.largestFreeBytes >= byteLength || this.#idleBytes(nowMs - recentMs) >= byteLength)
+      return true;
+    this.#fullUntilMs = nowMs + fullMs;
+    return false;
+  }
+
+  /** Of what was not used since. */
+  #idleBytes(sinceMs: number): number {
+    let bytes = 0;
+    for (const { leases, usedMs, byteLength } of this.#holdings) {
+      if (usedMs >= sinceMs) break;
+      if (leases === 0) bytes += byteLength;
+    }
+    return bytes;
   }
 
   /** Takes memory back, unless a lease still holds it: then it goes later. */

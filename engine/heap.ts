@@ -24,6 +24,8 @@ export interface ColumnHeap {
   scratch: Heap;
   /** Memory that may be taken back, which `onDrop` is told. */
   hold(onDrop: () => unknown): Held;
+  /** Whether it is worth holding what can be done without; see `ColumnMemoryOptions`. */
+  hasRoom(byteLength: number): boolean;
   /** Keeps memory for as long as the work takes. */
   touch(held: Held): void;
   /** Takes back what could not be filled. */
@@ -47,6 +49,7 @@ export const plainColumns: ColumnHeap = {
   kernels: plainKernels,
   scratch: plainHeap,
   hold: () => plainHeld,
+  hasRoom: () => true,
   touch: () => undefined,
   release: () => undefined,
   end: () => undefined,

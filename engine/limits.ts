@@ -47,8 +47,10 @@ export const headerValueBytesMax = 16 * KiB;
 export const callerRowsMax = 4_096;
 /** Chunks whose headers the calling thread looks at itself, some microseconds each once they are open. */
 export const callerChunksMax = 256;
-/** Decoded columns of such rows, and filters of such chunks. */
-export const callerCacheBytes = 64 * MiB;
+/** Decoded columns of such rows, and filters of such chunks: at least so much, */
+export const callerCacheBytesMin = 64 * MiB;
+/** or so much of the memory for decoded columns. Of what does not fit the scan threads read the filters. */
+export const callerCacheShare = 1 / 16;
 /** Rows that are looked at one by one are searched in blocks of this many: other queries run between two of them. */
 export const blockRows = 2_048;
 

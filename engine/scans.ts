@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { aggregateChunks } from "./aggregate.ts";
 import { arrivedRows } from "./arrived.ts";
-import { ColumnMemory } from "./columnmemory.ts";
+import { ColumnMemory, type ColumnMemoryOptions } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
 import { countFields } from "./fieldcounts.ts";
 import { aggregateSamples } from "./metrics/aggregate.ts";
@@ -18,9 +18,8 @@ const turnMs = 4;
 export class Scans {
   readonly readers: Readers;
 
-  /** @param columnCacheBytes for decoded columns */
-  constructor(columnCacheBytes: number) {
-    this.readers = new Readers(new ColumnMemory(columnCacheBytes));
+  constructor(options: ColumnMemoryOptions) {
+    this.readers = new Readers(new ColumnMemory(options));
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */

@@ -25,7 +25,7 @@ import { dispatchRead } from "./dispatchread.ts";
 import { Failure } from "./failure.ts";
 import { checkFormat } from "./format.ts";
 import { Journal } from "./journal.ts";
-import { callerCacheBytes, defaultSeriesMax, keyAgeMs, unsealedBytesStop } from "./limits.ts";
+import { defaultSeriesMax, keyAgeMs, unsealedBytesStop } from "./limits.ts";
 import { lockFolder } from "./lock.ts";
 import { CensusKeeper, type CensusTables, SeriesCensus } from "./metrics/census.ts";
 import {
@@ -51,6 +51,7 @@ import type { StoredState } from "./state.ts";
 import {
   type AppendOptions,
   type AppendResult,
+  cacheBytesOfCaller,
   cacheBytesOfThread,
   type ScanQuery,
   type StoreEvent,
@@ -82,7 +83,7 @@ export class Store {
   readonly #unlock: () => Promise<void>;
   readonly #catalog: Catalog;
   readonly #shards: Shard[];
-  readonly #caller = new Scans(callerCacheBytes);
+  readonly #caller: Scans;
   /** It decodes columns on its own heap. */
   readonly #keeper = new Shard({ concurrent: false, columnCacheBytes: 0 });
   readonly #packers = new Packers(this.#keeper);
@@ -104,6 +105,8 @@ export class Store {
     this.#census = new CensusKeeper(options.seriesMax ?? defaultSeriesMax, this.#now());
     const threads = options.threads ?? availableParallelism();
     const columnCacheBytes = cacheBytesOfThread(options.columnCacheBytes, threads);
+    const bytesMax = cacheBytesOfCaller(options.columnCacheBytes, threads);
+    this.#caller = new Scans({ bytesMax, keepsRecent: true });
     this.#shards = Array.from({ length: threads }, () => new Shard({ concurrent: true, columnCacheBytes }));
   }
 

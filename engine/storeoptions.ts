@@ -1,7 +1,13 @@
 /** What a store is opened with and asked for. */
 import { totalmem } from "node:os";
 import type { Step } from "./filter.ts";
-import { columnCacheBytesMax, columnCacheBytesMin, columnCacheShare } from "./limits.ts";
+import {
+  callerCacheBytesMin,
+  callerCacheShare,
+  columnCacheBytesMax,
+  columnCacheBytesMin,
+  columnCacheShare,
+} from "./limits.ts";
 import type { RowSignal } from "./signal.ts";
 
 export interface StoreEvent {
@@ -53,7 +59,17 @@ export interface ScanQuery {
 
 /** Of the memory for decoded columns, the share of one scan thread. */
 export function cacheBytesOfThread(bytes: number | undefined, threads: number): number {
-  const share =
-    bytes === undefined ? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin) : bytes;
-  return Math.min(share / threads, columnCacheBytesMax);
+  return Math.min(cacheBytes(bytes, threads) / threads, columnCacheBytesMax);
+}
+
+/** Beside it, what the calling thread keeps. */
+export function cacheBytesOfCaller(bytes: number | undefined, threads: number): number {
+  return Math.max(
+    callerCacheBytesMin,
+    Math.min(cacheBytes(bytes, threads) * callerCacheShare, columnCacheBytesMax),
+  );
+}
+
+function cacheBytes(bytes: number | undefined, threads: number): number {
+  return bytes ?? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin);
 }

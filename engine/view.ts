@@ -242,8 +242,11 @@ export class ChunkView {
     return this.#filter(findColumn(this.header, "variables", variableGroups[group]!));
   }
 
+  /** Undefined too where there is no room to keep it: it can be done without. */
   #filter(index: number): Uint8Array | undefined {
-    if (index < 0 || this.header.columns[index]!.filterBytes === 0) return undefined;
+    const filterBytes = this.header.columns[index]?.filterBytes ?? 0;
+    if (filterBytes === 0) return undefined;
+    if (!this.#chunk.filters.has(index) && !this.heap.hasRoom(filterBytes)) return undefined;
     return this.#keep(this.#chunk.filters, index, (held) => held.place(this.#chunk.source.filter(index)!));
   }
 

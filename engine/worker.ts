@@ -17,7 +17,7 @@ import type { AggregateAnswer, ArrivedAnswer, SampleAnswer, WorkerAnswer, Worker
 import { Scans } from "./scans.ts";
 import { answerTasks, threadOptions } from "./shard.ts";
 
-const scans = new Scans(threadOptions().columnCacheBytes);
+const scans = new Scans({ bytesMax: threadOptions().columnCacheBytes, keepsRecent: false });
 
 /** What tinypool runs on the thread. */
 export default function serve(port: MessagePort): void {
