@@ -18,6 +18,8 @@ export type Order =
 export interface Turn {
   kind: QuestionKind;
   warm: Question[];
+  /** Asked once, first. */
+  first: Question | undefined;
   timed: Question[];
 }
 

@@ -139,7 +139,7 @@ function turnOf(questions: readonly Question[], kind: QuestionKind, round: numbe
   const others = questions.slice(warmCount);
   const count = Math.min(timedQuestions, others.length);
   const timed = Array.from({ length: count }, (_, at) => others[(round * count + at) % others.length]!);
-  return { kind, warm: isLineKind(kind) ? [anywhere(warm[0]!), ...warm] : warm, timed };
+  return { kind, first: isLineKind(kind) ? anywhere(warm[0]!) : undefined, warm, timed };
 }
 
 function isLineKind(kind: QuestionKind): boolean {

@@ -8,7 +8,7 @@ import { type Place, type Result, type System, systemModule } from "./system.ts"
 
 const progressEveryMs = 100;
 /** Until compilers and caches have seen enough. */
-const warmMs = 1000;
+const warmMs = 2000;
 
 function send(message: RunnerMessage): Promise<void> {
   return new Promise((resolve) => process.send!(message, () => resolve()));
@@ -77,7 +77,8 @@ function failureText(error: unknown): string {
 }
 
 /** Every timed question is asked once; the answers are read and hashed outside of the time. */
-async function measureTurn(system: System, { kind, warm, timed }: Turn): Promise<TurnFigure> {
+async function measureTurn(system: System, { kind, first, warm, timed }: Turn): Promise<TurnFigure> {
+  if (first !== undefined) await system.ask(first);
   const hashes: string[] = [];
   let isWarm = false;
   let turn = 0;

@@ -50,7 +50,7 @@ export interface ServiceSettings {
   /** Undefined keeps everything. */
   retentionAgeMs?: number;
   retentionBytes?: number;
-  /** Memory for decoded columns, over all scan threads. */
+  /** Memory for decoded columns, over all scan threads; filters may take a sixteenth more. */
   columnCacheBytes?: number;
   /** Series of metrics that may be active. */
   metricSeriesMax?: number;

@@ -60,7 +60,7 @@ const flags = {
   },
   "column-cache": {
     value: "SIZE",
-    help: "memory for decoded columns, over all scan threads",
+    help: "memory for decoded columns, over all scan threads; filters may take a sixteenth more",
     defaultSays: "a quarter of the machine's",
     parse: one(parseSize),
   },
