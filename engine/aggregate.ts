@@ -5,7 +5,8 @@ import { lowerBound } from "./bisection.ts";
 import { hasBit } from "./bitmap.ts";
 import { type CellRows, cellsOfRuns, MetCells, type SelectedRows } from "./cells.ts";
 import { checkCaps, checkControl } from "./control.ts";
-import type { Filter } from "./filter.ts";
+import type { DayCounts, Digests, SealedRef } from "./digests.ts";
+import type { Field, Filter } from "./filter.ts";
 import { type GroupCodes, groupCodes } from "./groupcodes.ts";
 import { GroupTable, groupCaps } from "./groups.ts";
 import { denseCellsMax } from "./limits.ts";
@@ -18,7 +19,7 @@ import { rangeInDay } from "./range.ts";
 import { ColumnFields, ExtractedFields } from "./rowfields.ts";
 import { compileRowSteps, fieldText, type RowSteps } from "./rowsteps.ts";
 import { BucketGrid, type Runs } from "./runs.ts";
-import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
+import { addScanned, noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
 import { selectRows } from "./selection.ts";
 import { labelText, settleChunk, settledBounds } from "./settle.ts";
@@ -44,12 +45,20 @@ interface Aggregating {
   scanned: Scanned;
 }
 
-/** With `left`, chunks that their headers do not settle are put there and not counted. */
+/** Where only what headers tell is to be counted. */
+export interface SettleOptions {
+  digests: Digests;
+  /** Gets the other chunks. */
+  left: ChunkRef[];
+  /** More chunks are not looked at one by one. */
+  chunksMax: number;
+}
+
 export async function aggregateChunks(
   task: AggregateTask,
   open: OpenView,
   pause: Pause,
-  left?: ChunkRef[],
+  settling?: SettleOptions,
 ): Promise<AggregateAnswer> {
   const { filters, rest } = splitSteps(task.steps);
   const aggregating: Aggregating = {
@@ -64,14 +73,19 @@ export async function aggregateChunks(
     scanned: nothingScanned(),
   };
   const damaged: DamagedChunk[] = [];
-  for (const ref of task.chunks) {
+  let chunks = settling === undefined ? task.chunks : settleDays(aggregating, open, settling.digests);
+  if (settling !== undefined && chunks.length > settling.chunksMax) {
+    settling.left.push(...chunks);
+    chunks = [];
+  }
+  for (const ref of chunks) {
     await pause();
     checkControl(task.control);
     let view: ChunkView | undefined;
     try {
       view = open(ref);
       const settled = isSettled(aggregating, view);
-      if (!settled && left !== undefined) left.push(ref);
+      if (!settled && settling !== undefined) settling.left.push(ref);
       else if (!settled) await aggregateChunk(aggregating, view);
     } catch (error) {
       // The store sets the chunk aside and asks again, so what was counted of it is in no answer.
@@ -89,6 +103,69 @@ export async function aggregateChunks(
     scanned,
     damaged,
   };
+}
+
+/** Counts days of which digests tell, and gives the other chunks. */
+function settleDays(aggregating: Aggregating, open: OpenView, digests: Digests): ChunkRef[] {
+  const { task, grid, groups, points, states, scanned } = aggregating;
+  const [field, ...more] = task.groupBy;
+  const isCounted =
+    task.steps.length === 0 && more.length === 0 && task.aggregates.every(({ op }) => op === "count");
+  if (!isCounted) return task.chunks;
+  const days = new Map<string, SealedRef[]>();
+  const others: ChunkRef[] = [];
+  for (const ref of task.chunks) {
+    if (ref.kind !== "sealed") others.push(ref);
+    else if (!days.get(ref.dir)?.push(ref)) days.set(ref.dir, [ref]);
+  }
+  for (const refs of days.values()) {
+    const bucket = wholeBucket(task, grid, refs);
+    const found = bucket === undefined ? undefined : digestOrDamage(digests, field, refs, open);
+    if (bucket === undefined || found === undefined) {
+      others.push(...refs);
+      continue;
+    }
+    for (const [text, rows] of found.counts) {
+      if (field !== undefined) groups.stageText(labelText(field, text));
+      states.addCount(points.place(groups.numberOfStaged(), bucket), rows);
+    }
+    addScanned(scanned, found.scanned);
+  }
+  return others;
+}
+
+/** The bucket of all rows of some chunks of a day; undefined where they have several, or some lie outside of the query's range. */
+function wholeBucket(
+  { fromNs, toNs }: AggregateTask,
+  grid: BucketGrid,
+  refs: readonly SealedRef[],
+): number | undefined {
+  const [{ day }] = refs as [SealedRef, ...SealedRef[]];
+  const range = rangeInDay(fromNs, toNs, day);
+  let least = Number.POSITIVE_INFINITY;
+  let greatest = Number.NEGATIVE_INFINITY;
+  for (const { entry } of refs) {
+    least = Math.min(least, entry.timeNsMin);
+    greatest = Math.max(greatest, entry.timeNsMax);
+  }
+  if (least < range.from || greatest >= range.to) return undefined;
+  const bucket = grid.bucketOf(day, least);
+  return bucket === grid.bucketOf(day, greatest) ? bucket : undefined;
+}
+
+/** Undefined where a chunk is damaged: it is met again one by one, and set aside. */
+function digestOrDamage(
+  digests: Digests,
+  field: Field | undefined,
+  refs: readonly SealedRef[],
+  open: OpenView,
+): DayCounts | undefined {
+  try {
+    return digests.of(field, refs, open);
+  } catch (error) {
+    damageOf(refs[0]!, error);
+    return undefined;
+  }
 }
 
 /** Whether a chunk's header and filters tell enough; then it is counted. */

@@ -4,7 +4,9 @@ import { aggregateChunks } from "./aggregate.ts";
 import { arrivedRows } from "./arrived.ts";
 import { ColumnMemory, type ColumnMemoryOptions } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
+import { Digests } from "./digests.ts";
 import { countFields } from "./fieldcounts.ts";
+import { callerChunksMax } from "./limits.ts";
 import { aggregateSamples } from "./metrics/aggregate.ts";
 import { countSeries, noteSeries } from "./metrics/serieslabels.ts";
 import type { ChunkRef, ScanTask, SharedTask } from "./protocol.ts";
@@ -17,6 +19,7 @@ const turnMs = 4;
 
 export class Scans {
   readonly readers: Readers;
+  readonly #digests = new Digests();
 
   constructor(options: ColumnMemoryOptions) {
     this.readers = new Readers(new ColumnMemory(options));
@@ -45,8 +48,10 @@ export class Scans {
   /** What headers and filters settle; `left` is for the threads that keep the columns. */
   async settle(task: SharedTask): Promise<{ answer: unknown; left: ChunkRef[] }> {
     const left: ChunkRef[] = [];
-    const answer = await shared(task, this.readers.open.bind(this.readers), left);
-    return { answer, left };
+    const open = this.readers.open.bind(this.readers);
+    if (task.kind !== "aggregate") return { answer: await shared(task, open, left), left };
+    const settling = { digests: this.#digests, left, chunksMax: callerChunksMax };
+    return { answer: await aggregateChunks(task, open, givingWay(), settling), left };
   }
 }
 
@@ -55,7 +60,7 @@ function shared(task: SharedTask, open: OpenView, left?: ChunkRef[]): Promise<un
     case "search":
       return searchChunks(task, open, givingWay(), left);
     case "aggregate":
-      return aggregateChunks(task, open, givingWay(), left);
+      return aggregateChunks(task, open, givingWay());
     case "fields":
       return countFields(task, open, givingWay(), left);
   }

@@ -64,7 +64,7 @@ export function labelText(field: Field, text: string | undefined): string {
 }
 
 /** Every text of a field with its rows, where the header lists them. */
-function valueCounts(field: Field, view: ChunkView): ValueCount[] | undefined {
+export function valueCounts(field: Field, view: ChunkView): ValueCount[] | undefined {
   if (field.kind === "time" || field.kind === "template") return undefined;
   const index = findColumn(view.header, field.kind, field.kind === "attribute" ? field.key : "");
   const column = view.header.columns[index];
@@ -99,6 +99,7 @@ function distinctFields(fields: readonly Field[]): Field[] {
   return [...new Map(fields.map((field) => [fieldName(field), field])).values()];
 }
 
-function fieldName(field: Field): string {
+/** Tells fields apart. */
+export function fieldName(field: Field): string {
   return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
 }

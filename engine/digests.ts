@@ -1,0 +1,76 @@
+/**
+ * Rows by one field of all chunks of a day, as the chunks' headers list them, added up once: a count over days then takes as long as
+ * the days are many, whatever the number of their chunks.
+ */
+import type { Field } from "./filter.ts";
+import type { ChunkRef } from "./protocol.ts";
+import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
+import type { OpenView } from "./search.ts";
+import { fieldName, valueCounts } from "./settle.ts";
+
+export type SealedRef = Extract<ChunkRef, { kind: "sealed" }>;
+
+/** The rows of each text of the field; undefined stands for the rows that lack it. */
+export interface DayCounts {
+  counts: ReadonlyMap<string | undefined, number>;
+  scanned: Scanned;
+}
+
+interface Digest {
+  /** Checksums of the chunks that are added up, by their numbers. */
+  chunks: ReadonlyMap<number, number>;
+  /** Undefined where some header does not list the texts, or they are too many. */
+  found: DayCounts | undefined;
+}
+
+/** Days and fields of which sums are kept. */
+const digestsMax = 256;
+const textsMax = 1_024;
+
+export class Digests {
+  /** By folder and field, in order of last use. */
+  readonly #digests = new Map<string, Digest>();
+
+  /**
+   * Of all rows of these chunks of one folder; undefined where their headers do not tell, and where they are only a part of those that
+   * are added up. Throws Failure "damage".
+   */
+  of(field: Field | undefined, refs: readonly SealedRef[], open: OpenView): DayCounts | undefined {
+    const key = `${refs[0]!.dir} ${field === undefined ? "" : fieldName(field)}`;
+    const known = this.#digests.get(key);
+    const others = known === undefined ? refs.length : othersAmong(refs, known.chunks);
+    if (others === 0 && known!.chunks.size > refs.length) return undefined;
+    const digest = others === 0 ? known! : digestOf(field, refs, open);
+    this.#digests.delete(key);
+    this.#digests.set(key, digest);
+    const [oldest] = this.#digests.size > digestsMax ? this.#digests.keys() : [];
+    if (oldest !== undefined) this.#digests.delete(oldest);
+    return digest.found;
+  }
+}
+
+/** How many are not among the chunks. */
+function othersAmong(refs: readonly SealedRef[], chunks: ReadonlyMap<number, number>): number {
+  let others = 0;
+  for (const { entry } of refs) if (chunks.get(entry.id) !== entry.checksum) others++;
+  return others;
+}
+
+function digestOf(field: Field | undefined, refs: readonly SealedRef[], open: OpenView): Digest {
+  const chunks = new Map(refs.map(({ entry }) => [entry.id, entry.checksum]));
+  const counts = new Map<string | undefined, number>();
+  const scanned = nothingScanned();
+  for (const ref of refs) {
+    const view = open(ref);
+    try {
+      const listed = field === undefined ? [[undefined, view.rows] as const] : valueCounts(field, view);
+      if (listed === undefined) return { chunks, found: undefined };
+      for (const [text, rows] of listed) counts.set(text, (counts.get(text) ?? 0) + rows);
+      noteSkipped(scanned, view.header);
+    } finally {
+      view.close();
+    }
+    if (counts.size > textsMax) return { chunks, found: undefined };
+  }
+  return { chunks, found: { counts, scanned } };
+}
