@@ -51,8 +51,7 @@ import type { StoredState } from "./state.ts";
 import {
   type AppendOptions,
   type AppendResult,
-  cacheBytesOfCaller,
-  cacheBytesOfThread,
+  cacheShares,
   type ScanQuery,
   type StoreEvent,
   type StoreOptions,
@@ -104,9 +103,8 @@ export class Store {
     this.#catalog = new Catalog(options.dir);
     this.#census = new CensusKeeper(options.seriesMax ?? defaultSeriesMax, this.#now());
     const threads = options.threads ?? availableParallelism();
-    const columnCacheBytes = cacheBytesOfThread(options.columnCacheBytes, threads);
-    const bytesMax = cacheBytesOfCaller(options.columnCacheBytes, threads);
-    this.#caller = new Scans({ bytesMax, keepsRecent: true });
+    const { thread: columnCacheBytes, caller } = cacheShares(options.columnCacheBytes, threads);
+    this.#caller = new Scans({ bytesMax: caller, keepsRecent: true });
     this.#shards = Array.from({ length: threads }, () => new Shard({ concurrent: true, columnCacheBytes }));
   }
 

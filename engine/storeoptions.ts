@@ -57,19 +57,11 @@ export interface ScanQuery {
   steps: Step[];
 }
 
-/** Of the memory for decoded columns, the share of one scan thread. */
-export function cacheBytesOfThread(bytes: number | undefined, threads: number): number {
-  return Math.min(cacheBytes(bytes, threads) / threads, columnCacheBytesMax);
-}
-
-/** Beside it, what the calling thread keeps. */
-export function cacheBytesOfCaller(bytes: number | undefined, threads: number): number {
-  return Math.max(
-    callerCacheBytesMin,
-    Math.min(cacheBytes(bytes, threads) * callerCacheShare, columnCacheBytesMax),
-  );
-}
-
-function cacheBytes(bytes: number | undefined, threads: number): number {
-  return bytes ?? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin);
+/** Bytes of decoded columns for one scan thread, and beside these for the calling thread. */
+export function cacheShares(bytes: number | undefined, threads: number): { thread: number; caller: number } {
+  const all = bytes ?? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin);
+  return {
+    thread: Math.min(all / threads, columnCacheBytesMax),
+    caller: Math.max(callerCacheBytesMin, Math.min(all * callerCacheShare, columnCacheBytesMax)),
+  };
 }
