@@ -12,7 +12,9 @@ import type { Report } from "../../bench/report.ts";
 /** One of each way to ask. */
 const kinds = ["absent", "regex", "newestWord", "byService", "byMinuteLevel", "topValues", "trace"] as const;
 const main = new URL("../../bench/main.ts", import.meta.url).pathname;
-const run = promisify(execFile);
+/** The servers that it starts know no seed. */
+const { SVC_SEED: _, ...env } = process.env;
+const bench = (args: readonly string[]) => promisify(execFile)(process.execPath, [main, ...args], { env });
 
 describe("the benchmark, on a few rows and without peers", () => {
   let dir = "";
@@ -23,7 +25,7 @@ describe("the benchmark, on a few rows and without peers", () => {
     const json = join(dir, "report.json");
     const files = ["--json", json, "--data", join(dir, "data")];
     const few = ["--rows", "20_000", "--rounds", "1", "--sets", "system", "--peers", "none"];
-    const { stdout } = await run(process.execPath, [main, ...few, "--only", kinds.join(","), ...files]);
+    const { stdout } = await bench([...few, "--only", kinds.join(","), ...files]);
     table = stdout;
     report = JSON.parse(await readFile(json, "utf8"));
   }, 120_000);
@@ -69,7 +71,7 @@ describe("the benchmark of spans and metrics, on a few rows and without peers", 
     const json = join(dir, "report.json");
     const files = ["--json", json, "--data", join(dir, "data"), "--train-ticket", join(dir, "none")];
     const few = ["--rows", "6_000", "--rounds", "1", "--peers", "none", "--only", kinds.join(",")];
-    await run(process.execPath, [main, ...few, ...files]);
+    await bench([...few, ...files]);
     report = JSON.parse(await readFile(json, "utf8"));
   }, 120_000);
   afterAll(() => rm(dir, { recursive: true }));
@@ -143,7 +145,7 @@ test.each([
   [["--peers", "sqlite"], '"sqlite" is none of duckdb, clickhouse, ripgrep'],
   [["--only", "rare,quick"], '"quick" is none of'],
 ])("%j is refused with the usage", async (args, sentence) => {
-  const failed = await run(process.execPath, [main, ...args]).catch((error) => error);
+  const failed = await bench(args).catch((error) => error);
   expect(failed.code).toBe(2);
   expect(failed.stderr).toContain(sentence);
   expect(failed.stderr).toContain("Usage: npm run bench");
