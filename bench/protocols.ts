@@ -251,7 +251,6 @@ const protocols: readonly Protocol[] = [
   },
 ];
 
-/** CPU seconds that a process has used, over all of its threads. */
 const agent = new Agent({ keepAlive: true, maxSockets: connections });
 
 function send({ url, token }: Server, { path, headers }: Protocol, body: Uint8Array): Promise<void> {
@@ -280,13 +279,12 @@ async function measure(server: Server, protocol: Protocol): Promise<void> {
   };
   const sendAll = (end: number) => Promise.all(Array.from({ length: connections }, () => sendUpTo(end)));
   await sendAll(warmBodies);
-  const cpuBefore = await server.cpuMs();
+  const cpuBefore = (await server.cpuMs()) ?? Number.NaN;
   const beforeMs = performance.now();
   await sendAll(all.length);
   const seconds = (performance.now() - beforeMs) / 1000;
   const rows = bodies * rowsPerBody;
-  const cpuAfter = await server.cpuMs();
-  const cpu = cpuBefore === null || cpuAfter === null ? Number.NaN : ((cpuAfter - cpuBefore) / rows) * 1000;
+  const cpu = ((((await server.cpuMs()) ?? Number.NaN) - cpuBefore) / rows) * 1000;
   const rate = Math.round(rows / seconds).toLocaleString("en");
   process.stdout.write(
     `${protocol.name.padEnd(28)}${rate.padStart(9)} rows/s ${cpu.toFixed(2).padStart(6)} µs CPU/row ${bytes.toFixed(0).padStart(5)} B/row\n`,

@@ -35,13 +35,13 @@ async function measure(name: string, query: ((tail: number) => string) | undefin
   const server = await startServer(dir, join(import.meta.dirname, ".."));
   try {
     const reading = query === undefined ? [] : await openTails(server, query);
-    const before = await cpuMs(server);
+    const before = (await server.cpuMs()) ?? Number.NaN;
     const times = await pour(server);
     const behind = metric(await ask(server, "GET", "/metrics"), "lag_rows");
     let metrics: string;
     do metrics = await ask(server, "GET", "/metrics");
     while (metric(metrics, "lag_rows") + metric(metrics, "waiting_bytes") > 0);
-    const cpu = (((await cpuMs(server)) - before) / (seconds * rowsPerSecond)) * 1000;
+    const cpu = ((((await server.cpuMs()) ?? Number.NaN) - before) / (seconds * rowsPerSecond)) * 1000;
     for (const each of reading) each.destroy();
     const at = (share: number) => times[Math.floor(times.length * share)]!.toFixed(1);
     console.log(
@@ -129,8 +129,4 @@ function ask(
     sent.on("error", reject);
     sent.end(body);
   });
-}
-
-async function cpuMs(server: Server): Promise<number> {
-  return (await server.cpuMs()) ?? Number.NaN;
 }

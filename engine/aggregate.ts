@@ -5,7 +5,7 @@ import { lowerBound } from "./bisection.ts";
 import { hasBit } from "./bitmap.ts";
 import { type CellRows, cellsOfRuns, MetCells, type SelectedRows } from "./cells.ts";
 import { checkCaps, checkControl } from "./control.ts";
-import type { DayCounts, Digests, SealedRef } from "./digests.ts";
+import type { DayCounts, Digests, OpenInTurn, SealedRef } from "./digests.ts";
 import type { Field, Filter } from "./filter.ts";
 import { type GroupCodes, groupCodes } from "./groupcodes.ts";
 import { GroupTable, groupCaps } from "./groups.ts";
@@ -50,8 +50,6 @@ export interface SettleOptions {
   digests: Digests;
   /** Gets the other chunks. */
   left: ChunkRef[];
-  /** More chunks are not looked at one by one. */
-  chunksMax: number;
 }
 
 export async function aggregateChunks(
@@ -73,11 +71,7 @@ export async function aggregateChunks(
     scanned: nothingScanned(),
   };
   const damaged: DamagedChunk[] = [];
-  let chunks = settling === undefined ? task.chunks : settleDays(aggregating, open, settling.digests);
-  if (settling !== undefined && chunks.length > settling.chunksMax) {
-    settling.left.push(...chunks);
-    chunks = [];
-  }
+  const chunks = settling === undefined ? task.chunks : await settleDays(aggregating, open, settling.digests);
   for (const ref of chunks) {
     await pause();
     checkControl(task.control);
@@ -106,8 +100,8 @@ export async function aggregateChunks(
 }
 
 /** Counts days of which digests tell, and gives the other chunks. */
-function settleDays(aggregating: Aggregating, open: OpenView, digests: Digests): ChunkRef[] {
-  const { task, grid, groups, points, states, scanned } = aggregating;
+async function settleDays(aggregating: Aggregating, open: OpenView, digests: Digests): Promise<ChunkRef[]> {
+  const { task, pause, grid, groups, points, states, scanned } = aggregating;
   const [field, ...more] = task.groupBy;
   const isCounted =
     task.steps.length === 0 && more.length === 0 && task.aggregates.every(({ op }) => op === "count");
@@ -118,9 +112,14 @@ function settleDays(aggregating: Aggregating, open: OpenView, digests: Digests):
     if (ref.kind !== "sealed") others.push(ref);
     else if (!days.get(ref.dir)?.push(ref)) days.set(ref.dir, [ref]);
   }
+  const openInTurn: OpenInTurn = async (ref) => {
+    await pause();
+    checkControl(task.control);
+    return open(ref);
+  };
   for (const refs of days.values()) {
     const bucket = wholeBucket(task, grid, refs);
-    const found = bucket === undefined ? undefined : digestOrDamage(digests, field, refs, open);
+    const found = bucket === undefined ? undefined : await digestOrDamage(digests, field, refs, openInTurn);
     if (bucket === undefined || found === undefined) {
       others.push(...refs);
       continue;
@@ -154,15 +153,16 @@ function wholeBucket(
 }
 
 /** Undefined where a chunk is damaged: it is met again one by one, and set aside. */
-function digestOrDamage(
+async function digestOrDamage(
   digests: Digests,
   field: Field | undefined,
   refs: readonly SealedRef[],
-  open: OpenView,
-): DayCounts | undefined {
+  open: OpenInTurn,
+): Promise<DayCounts | undefined> {
   try {
-    return digests.of(field, refs, open);
+    return await digests.of(field, refs, open);
   } catch (error) {
+    // Throws what is no damage.
     damageOf(refs[0]!, error);
     return undefined;
   }

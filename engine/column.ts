@@ -34,6 +34,9 @@ export type Column =
   /** Messages as templates and variables. */
   | { kind: "message"; rows: number; messages: MessageColumn };
 
+/** Messages as templates and variables. */
+export type TemplateColumn = Extract<Column, { kind: "message" }>;
+
 /** Text of one row, or undefined where the row lacks the field. */
 export function columnText(column: Column, row: number): string | undefined {
   switch (column.kind) {

@@ -5,10 +5,13 @@
 import type { Field } from "./filter.ts";
 import type { ChunkRef } from "./protocol.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
-import type { OpenView } from "./search.ts";
 import { fieldName, valueCounts } from "./settle.ts";
+import type { ChunkView } from "./view.ts";
 
 export type SealedRef = Extract<ChunkRef, { kind: "sealed" }>;
+
+/** Opens a chunk once other work of the thread has had its turn. */
+export type OpenInTurn = (ref: SealedRef) => Promise<ChunkView>;
 
 /** The rows of each text of the field; undefined stands for the rows that lack it. */
 export interface DayCounts {
@@ -35,12 +38,16 @@ export class Digests {
    * Of all rows of these chunks of one folder; undefined where their headers do not tell, and where they are only a part of those that
    * are added up. Throws Failure "damage".
    */
-  of(field: Field | undefined, refs: readonly SealedRef[], open: OpenView): DayCounts | undefined {
+  async of(
+    field: Field | undefined,
+    refs: readonly SealedRef[],
+    open: OpenInTurn,
+  ): Promise<DayCounts | undefined> {
     const key = `${refs[0]!.dir} ${field === undefined ? "" : fieldName(field)}`;
     const known = this.#digests.get(key);
     const others = known === undefined ? refs.length : othersAmong(refs, known.chunks);
     if (others === 0 && known!.chunks.size > refs.length) return undefined;
-    const digest = others === 0 ? known! : digestOf(field, refs, open);
+    const digest = others === 0 ? known! : await digestOf(field, refs, open);
     this.#digests.delete(key);
     this.#digests.set(key, digest);
     const [oldest] = this.#digests.size > digestsMax ? this.#digests.keys() : [];
@@ -56,12 +63,16 @@ function othersAmong(refs: readonly SealedRef[], chunks: ReadonlyMap<number, num
   return others;
 }
 
-function digestOf(field: Field | undefined, refs: readonly SealedRef[], open: OpenView): Digest {
+async function digestOf(
+  field: Field | undefined,
+  refs: readonly SealedRef[],
+  open: OpenInTurn,
+): Promise<Digest> {
   const chunks = new Map(refs.map(({ entry }) => [entry.id, entry.checksum]));
   const counts = new Map<string | undefined, number>();
   const scanned = nothingScanned();
   for (const ref of refs) {
-    const view = open(ref);
+    const view = await open(ref);
     try {
       const listed = field === undefined ? [[undefined, view.rows] as const] : valueCounts(field, view);
       if (listed === undefined) return { chunks, found: undefined };

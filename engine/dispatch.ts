@@ -193,7 +193,6 @@ function isSmall({ chunks, steps }: SharedTask): boolean {
 
 /** What tells without a column is worth a look on the calling thread: to wake another takes longer. */
 function maySettle({ kind, chunks, steps }: SharedTask): boolean {
-  if (kind === "aggregate" && steps.length === 0) return true;
   return chunks.length <= callerChunksMax && (kind !== "search" || steps.length > 0);
 }
 

@@ -9,7 +9,7 @@ import {
   passAll,
   passNone,
 } from "./blockfilter.ts";
-import type { Column } from "./column.ts";
+import type { Column, TemplateColumn } from "./column.ts";
 import type { Filter } from "./filter.ts";
 import type { ColumnHeap } from "./heap.ts";
 import { searchMessages } from "./messagesearch.ts";
@@ -54,8 +54,8 @@ export function patternFilter(filter: PatternFilter, column: Column, scope: Patt
     matching(block);
     kernels.or(block.selection, settled);
   };
-  if (matcher !== undefined && column.kind === "message" && first?.kind === "contains")
-    return templateFilter(first, { column, matcher, matching, matchOpen }, scope);
+  if (matcher !== undefined && first?.kind === "contains")
+    return templateFilter(first, { matcher, matching, matchOpen }, scope);
   const need = first === undefined ? passAll : scope.compile(first);
   return (block) => {
     need(block);
@@ -64,7 +64,6 @@ export function patternFilter(filter: PatternFilter, column: Column, scope: Patt
 }
 
 interface PatternParts {
-  column: MessageColumnOf;
   matcher: MessageMatcher;
   /** Row by row. */
   matching: BlockFilter;
@@ -72,19 +71,14 @@ interface PatternParts {
   matchOpen: BlockFilter;
 }
 
-type MessageColumnOf = Extract<Column, { kind: "message" }>;
-
 /** A pattern whose matches hold a text: of most templates that do, one look tells whether all of their rows match. */
 function templateFilter(
   text: Filter,
-  { column, matcher, matching, matchOpen }: PatternParts,
+  { matcher, matching, matchOpen }: PatternParts,
   { view, checkpoint }: FilterScope,
 ): BlockFilter {
   const { kernels, scratch } = view.heap;
-  const search = searchOnce(view, checkpoint, () => {
-    const found = searchMessages(text, column.messages, view);
-    return typeof found === "string" ? found : matcher.settle(found, view.heap);
-  });
+  const search = searchOnce(view, checkpoint, () => matcher.settle(text, view));
   return (block) => {
     const found = search(block);
     if (found === "few") return matching(block);
@@ -139,7 +133,7 @@ function searchOnce<Found>(
 
 export function messageFilter(
   filter: LeafFilter,
-  column: MessageColumnOf,
+  column: TemplateColumn,
   { view, checkpoint }: FilterScope,
 ): BlockFilter {
   const rowByRow = eachValue(column, valueTest(filter), checkpoint);

@@ -1,13 +1,14 @@
 /** Regular expressions over messages: what they ask of a text is looked for first, and only rows that it leaves open are matched. */
 import type { Bitmap } from "./bitmap.ts";
-import { type Column, columnText } from "./column.ts";
+import { columnText, type TemplateColumn } from "./column.ts";
 import type { Field, Filter } from "./filter.ts";
-import type { ColumnHeap } from "./heap.ts";
+import { searchMessages } from "./messagesearch.ts";
 import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
 import { type Requirement, requirementOf } from "./prefilter.ts";
 import { type PatternMachine, patternMachine, templateVerdict, type Verdict } from "./regexp/machine.ts";
 import type { MessageColumn } from "./template/messages.ts";
 import { type Holding, withTemplates } from "./template/search.ts";
+import type { ChunkView } from "./view.ts";
 
 export type PatternFilter = Extract<LeafFilter, { kind: "matches" }>;
 
@@ -64,16 +65,12 @@ export interface SettledRows {
 
 /** Matches one pattern with the messages of one chunk; most templates settle all of their rows. */
 export class MessageMatcher {
-  readonly #column: Extract<Column, { kind: "message" }>;
+  readonly #column: TemplateColumn;
   readonly #machine: PatternMachine;
   readonly #test: ValueTest;
   readonly #verdicts: (Verdict | undefined)[];
 
-  private constructor(
-    column: Extract<Column, { kind: "message" }>,
-    machine: PatternMachine,
-    test: ValueTest,
-  ) {
+  private constructor(column: TemplateColumn, machine: PatternMachine, test: ValueTest) {
     this.#column = column;
     this.#machine = machine;
     this.#test = test;
@@ -81,7 +78,7 @@ export class MessageMatcher {
   }
 
   /** Undefined for a pattern that no machine reads. */
-  static of(filter: PatternFilter, column: Extract<Column, { kind: "message" }>): MessageMatcher | undefined {
+  static of(filter: PatternFilter, column: TemplateColumn): MessageMatcher | undefined {
     const machine = patternMachine(filter.pattern, filter);
     return machine && new MessageMatcher(column, machine, valueTest(filter));
   }
@@ -95,8 +92,12 @@ export class MessageMatcher {
     return read === "some" ? this.#test(columnText(this.#column, row)) : read === "all";
   }
 
-  settle({ templates, rows }: Holding, heap: ColumnHeap): SettledRows {
+  /** Of the messages that hold a text; where that cannot be told, as `searchMessages` says it. */
+  settle(text: Filter, view: ChunkView): SettledRows | Exclude<ReturnType<typeof searchMessages>, Holding> {
     const { messages } = this.#column;
+    const holding = searchMessages(text, messages, view);
+    if (typeof holding === "string") return holding;
+    const { templates, rows } = holding;
     const matching = new Uint8Array(templates.length);
     const open = new Uint8Array(templates.length);
     for (let template = 0; template < templates.length; template++) {
@@ -106,8 +107,8 @@ export class MessageMatcher {
       else if (verdict === "some") open[template] = 1;
     }
     return {
-      matching: withTemplates(messages, { templates: matching, rows: undefined }, heap),
-      open: withTemplates(messages, { templates: open, rows }, heap),
+      matching: withTemplates(messages, { templates: matching, rows: undefined }, view.heap),
+      open: withTemplates(messages, { templates: open, rows }, view.heap),
     };
   }
 

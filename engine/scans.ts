@@ -6,7 +6,6 @@ import { ColumnMemory, type ColumnMemoryOptions } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
 import { Digests } from "./digests.ts";
 import { countFields } from "./fieldcounts.ts";
-import { callerChunksMax } from "./limits.ts";
 import { aggregateSamples } from "./metrics/aggregate.ts";
 import { countSeries, noteSeries } from "./metrics/serieslabels.ts";
 import type { ChunkRef, ScanTask, SharedTask } from "./protocol.ts";
@@ -50,8 +49,7 @@ export class Scans {
     const left: ChunkRef[] = [];
     const open = this.readers.open.bind(this.readers);
     if (task.kind !== "aggregate") return { answer: await shared(task, open, left), left };
-    const settling = { digests: this.#digests, left, chunksMax: callerChunksMax };
-    return { answer: await aggregateChunks(task, open, givingWay(), settling), left };
+    return { answer: await aggregateChunks(task, open, givingWay(), { digests: this.#digests, left }), left };
   }
 }
 
