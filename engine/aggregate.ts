@@ -22,7 +22,8 @@ import { BucketGrid, type Runs } from "./runs.ts";
 import { addScanned, noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
 import { selectRows } from "./selection.ts";
-import { labelText, settleChunk, settledBounds } from "./settle.ts";
+import { labelText, settleChunk, settledBounds, type TextRows } from "./settle.ts";
+import type { Settling } from "./settling.ts";
 import { isShared } from "./sharedbuckets.ts";
 import type { ChunkView } from "./view.ts";
 
@@ -45,18 +46,12 @@ interface Aggregating {
   scanned: Scanned;
 }
 
-/** Where only what headers tell is to be counted. */
-export interface SettleOptions {
-  digests: Digests;
-  /** Gets the other chunks. */
-  left: ChunkRef[];
-}
-
+/** With `settling`, chunks that have to be read are left there. */
 export async function aggregateChunks(
   task: AggregateTask,
   open: OpenView,
   pause: Pause,
-  settling?: SettleOptions,
+  settling?: Settling,
 ): Promise<AggregateAnswer> {
   const { filters, rest } = splitSteps(task.steps);
   const aggregating: Aggregating = {
@@ -78,7 +73,7 @@ export async function aggregateChunks(
     let view: ChunkView | undefined;
     try {
       view = open(ref);
-      const settled = isSettled(aggregating, view);
+      const settled = isSettled(aggregating, ref, view, settling);
       if (!settled && settling !== undefined) settling.left.push(ref);
       else if (!settled) await aggregateChunk(aggregating, view);
     } catch (error) {
@@ -168,13 +163,21 @@ async function digestOrDamage(
   }
 }
 
-/** Whether a chunk's header and filters tell enough; then it is counted. */
-function isSettled(aggregating: Aggregating, view: ChunkView): boolean {
+/** Whether a chunk's header, filters and templates tell enough; then it is counted. */
+function isSettled(
+  aggregating: Aggregating,
+  ref: ChunkRef,
+  view: ChunkView,
+  settling: Settling | undefined,
+): boolean {
   const { task, filter, scanned } = aggregating;
   const { timeNsMin, timeNsMax } = view.header;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
   const outside = timeNsMax < range.from || timeNsMin >= range.to;
-  if (!outside && judge(filter, view) !== "none" && !settle(aggregating, view)) return false;
+  const isExcluded =
+    outside || judge(filter, view) === "none" || settling?.excludes(filter, ref, view) === true;
+  const textRows: TextRows = (text) => settling?.rowsOf(text, ref, view);
+  if (!isExcluded && !settle(aggregating, view, textRows)) return false;
   noteSkipped(scanned, view.header);
   return true;
 }
@@ -194,7 +197,11 @@ async function aggregateChunk(aggregating: Aggregating, view: ChunkView): Promis
 }
 
 /** Takes a chunk in by its header alone, where that is exact; says whether it was. */
-function settle({ task, grid, filter, rest, groups, points, states }: Aggregating, view: ChunkView): boolean {
+function settle(
+  { task, grid, filter, rest, groups, points, states }: Aggregating,
+  view: ChunkView,
+  textRows: TextRows,
+): boolean {
   const { timeNsMin, timeNsMax } = view.header;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
   if (rest !== undefined || task.aggregates.some(({ op }) => !headerOps.has(op))) return false;
@@ -204,7 +211,7 @@ function settle({ task, grid, filter, rest, groups, points, states }: Aggregatin
   const { values } = readBy(task.aggregates);
   const bounds = values.map((value) => settledBounds(value, view));
   if (bounds.includes(undefined)) return false;
-  const settled = settleChunk(filter, task.groupBy, view);
+  const settled = settleChunk(filter, task.groupBy, view, textRows);
   if (settled === undefined) return false;
   // Bounds are those of all rows.
   if (values.length > 0 && settled.counts[0]?.[1] !== view.rows) return false;

@@ -2,6 +2,7 @@
 
 import type { Catalog } from "./catalog.ts";
 import { dayStartNs } from "./day.ts";
+import type { SealedRef } from "./digests.ts";
 import { Failure } from "./failure.ts";
 import type { Step } from "./filter.ts";
 import {
@@ -18,8 +19,10 @@ import type {
   Control,
   DamagedChunk,
   FoundRows,
+  ListedTemplates,
   SearchAnswer,
   SharedTask,
+  TemplatesTask,
   WorkerTask,
 } from "./protocol.ts";
 import type { FoundRow, RowPosition } from "./row.ts";
@@ -67,6 +70,8 @@ export interface Dispatch {
   /** Scans on the calling thread. */
   caller: Scans;
   setAside: (chunk: DamagedChunk) => void;
+  /** Sees to work that nobody waits for. */
+  inBackground: (work: Promise<void>) => void;
 }
 
 /** A query that is under way: what its tasks carry, and its end. */
@@ -146,23 +151,39 @@ export async function untilSound<Answer extends Part>(
 }
 
 async function askOnce<Answer>(
-  { catalog, shards, caller }: Dispatch,
+  dispatch: Dispatch,
   { signal, fromNs, toNs }: SignalRange,
   control: Control,
   taskOf: (chunks: ChunkRef[]) => SharedTask,
 ): Promise<Answer[]> {
+  const { catalog, shards, caller } = dispatch;
   const whole = taskOf(catalog.chunksIn(signal, fromNs, toNs));
   if (whole.chunks.length === 0) return [];
   if (isSmall(whole)) return [(await caller.run(whole)) as Answer];
-  const settled = maySettle(whole) ? await caller.settle(whole) : { answer: undefined, left: whole.chunks };
-  const answers = await askThreads<Answer>(shards, { ...whole, chunks: settled.left }, control);
-  return settled.answer === undefined ? answers : [settled.answer as Answer, ...answers];
+  if (!maySettle(whole)) return askThreads<Answer>(shards, whole, control);
+  const { answer, settling } = await caller.settle(whole);
+  const answers = await askThreads<Answer>(shards, { ...whole, chunks: settling.left }, control);
+  if (settling.unknown.size > 0) dispatch.inBackground(learnTemplates(dispatch, [...settling.unknown]));
+  return [answer as Answer, ...answers];
+}
+
+/** The threads list the templates of chunks; after the query, since they keep the columns that it has read. */
+function learnTemplates({ caller, shards }: Dispatch, refs: readonly SealedRef[]): Promise<void> {
+  return caller.learn(refs, async (chunks) => {
+    const { control } = startControl({});
+    const answers = await askThreads<ListedTemplates[]>(
+      shards,
+      { kind: "templates", chunks, control },
+      control,
+    );
+    return answers.flat();
+  });
 }
 
 /** Each thread is asked about its chunks of a task; where one fails, the others are cancelled. */
 export async function askThreads<Answer>(
   shards: readonly Shard[],
-  whole: SharedTask | ArrivedTask,
+  whole: SharedTask | ArrivedTask | TemplatesTask,
   control: Control,
 ): Promise<Answer[]> {
   const lists: ChunkRef[][] = shards.map(() => []);

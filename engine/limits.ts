@@ -51,6 +51,8 @@ export const callerChunksMax = 256;
 export const callerCacheBytesMin = 64 * MiB;
 /** or so much of the memory for decoded columns. Of what does not fit the scan threads read the filters. */
 export const callerCacheShare = 1 / 16;
+/** Beside these, templates of sealed chunks: as a share of that. */
+export const callerTemplatesShare = 1 / 4;
 /** Rows that are looked at one by one are searched in blocks of this many: other queries run between two of them. */
 export const blockRows = 2_048;
 

@@ -12,7 +12,8 @@ type Wanted = TextNeedle | "every" | "none" | "unsettled";
 /** Each chunk asks for what its query's filter looks for. */
 const wanted = new WeakMap<Filter, Wanted>();
 
-function wantedBy(filter: Filter): Wanted {
+/** What a filter looks for in templates; of one that is no text "unsettled". */
+export function wantedBy(filter: Filter): Wanted {
   let known = wanted.get(filter);
   if (known === undefined) {
     known = filter.kind === "contains" ? wantedText(filter.text, filter.ignoreCase) : "unsettled";

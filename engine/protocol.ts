@@ -215,6 +215,26 @@ export interface CensusTask {
   tables: CensusTables;
 }
 
+/** Lists the templates of sealed chunks. */
+export interface TemplatesTask {
+  kind: "templates";
+  chunks: ChunkRef[];
+  control: Control;
+}
+
+/** The templates of a chunk's messages. */
+export interface ListedTemplates {
+  dir: string;
+  /** Tells it from others of the folder. */
+  chunk: string;
+  /** Of each template the text and, behind it, the classes of its slots. */
+  keys: TextVector;
+  /** Of each template its rows. */
+  rows: Uint32Array;
+  /** Of each group of variables the bits of its runs of letters, where it has them. */
+  letters: (Uint8Array | undefined)[];
+}
+
 /** Tasks that each thread does for its chunks. */
 export type SharedTask = SearchTask | AggregateTask | FieldsTask;
 
@@ -335,7 +355,14 @@ export interface LiftFileTask {
 
 type LiftTask = LiftChunkTask | LiftFileTask;
 type KeeperTask = JoinTask | PackTask | SealTask | MergeTask | SweepTask | InspectTask | DropTask;
-export type ScanTask = SharedTask | ArrivedTask | ReadTask | SampleTask | SeriesTask | CensusTask;
+export type ScanTask =
+  | SharedTask
+  | ArrivedTask
+  | ReadTask
+  | SampleTask
+  | SeriesTask
+  | CensusTask
+  | TemplatesTask;
 export type WorkerTask = ScanTask | ForgetTask | KeeperTask | LiftTask;
 
 export interface InspectAnswer {

@@ -4,14 +4,18 @@ import { aggregateChunks } from "./aggregate.ts";
 import { arrivedRows } from "./arrived.ts";
 import { ColumnMemory, type ColumnMemoryOptions } from "./columnmemory.ts";
 import { checkControl } from "./control.ts";
-import { Digests } from "./digests.ts";
+import { Digests, type SealedRef } from "./digests.ts";
 import { countFields } from "./fieldcounts.ts";
+import { callerTemplatesShare } from "./limits.ts";
+import { listTemplates } from "./listtemplates.ts";
 import { aggregateSamples } from "./metrics/aggregate.ts";
 import { countSeries, noteSeries } from "./metrics/serieslabels.ts";
-import type { ChunkRef, ScanTask, SharedTask } from "./protocol.ts";
+import type { ScanTask, SharedTask } from "./protocol.ts";
 import { readChunk } from "./read.ts";
 import { Readers } from "./readers.ts";
 import { type OpenView, type Pause, searchChunks } from "./search.ts";
+import { Settling } from "./settling.ts";
+import { type ListTemplates, TemplateDigests } from "./templatedigests.ts";
 
 /** Milliseconds of work after which a scan lets the thread's other work run. */
 const turnMs = 4;
@@ -19,9 +23,11 @@ const turnMs = 4;
 export class Scans {
   readonly readers: Readers;
   readonly #digests = new Digests();
+  readonly #templates: TemplateDigests;
 
   constructor(options: ColumnMemoryOptions) {
     this.readers = new Readers(new ColumnMemory(options));
+    this.#templates = new TemplateDigests(options.bytesMax * callerTemplatesShare);
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
@@ -39,28 +45,39 @@ export class Scans {
         return countSeries(task, open, givingWay());
       case "census":
         return noteSeries(task, open);
+      case "templates":
+        return listTemplates(task, open, givingWay());
       default:
         return shared(task, open);
     }
   }
 
-  /** What headers and filters settle; `left` is for the threads that keep the columns. */
-  async settle(task: SharedTask): Promise<{ answer: unknown; left: ChunkRef[] }> {
-    const left: ChunkRef[] = [];
-    const open = this.readers.open.bind(this.readers);
-    if (task.kind !== "aggregate") return { answer: await shared(task, open, left), left };
-    return { answer: await aggregateChunks(task, open, givingWay(), { digests: this.#digests, left }), left };
+  /** What is known without a column settles; what is left is for the threads that keep the columns. */
+  async settle(task: SharedTask): Promise<{ answer: unknown; settling: Settling }> {
+    const settling = new Settling(this.#digests, this.#templates);
+    return { answer: await shared(task, this.readers.open.bind(this.readers), settling), settling };
+  }
+
+  /** Takes in the templates of chunks, so that more is known the next time. */
+  learn(refs: readonly SealedRef[], list: ListTemplates): Promise<void> {
+    return this.#templates.learn(refs, list, givingWay());
+  }
+
+  /** Lets go of a partition whose folder is about to be removed. */
+  forget(dir: string): void {
+    this.readers.forget(dir);
+    this.#templates.forget(dir);
   }
 }
 
-function shared(task: SharedTask, open: OpenView, left?: ChunkRef[]): Promise<unknown> {
+function shared(task: SharedTask, open: OpenView, settling?: Settling): Promise<unknown> {
   switch (task.kind) {
     case "search":
-      return searchChunks(task, open, givingWay(), left);
+      return searchChunks(task, open, givingWay(), settling);
     case "aggregate":
-      return aggregateChunks(task, open, givingWay());
+      return aggregateChunks(task, open, givingWay(), settling);
     case "fields":
-      return countFields(task, open, givingWay(), left);
+      return countFields(task, open, givingWay(), settling?.left);
   }
 }
 

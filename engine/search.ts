@@ -16,6 +16,7 @@ import { rangeInDay } from "./range.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
 import { compileFilter, isVectorised, selectRows, timeText } from "./selection.ts";
+import type { Settling } from "./settling.ts";
 import { TextDraft } from "./text.ts";
 import type { ChunkView } from "./view.ts";
 
@@ -24,12 +25,12 @@ export type OpenView = (ref: ChunkRef) => ChunkView;
 /** Lets other queries of the thread run, where a scan has had its turn. */
 export type Pause = () => Promise<void>;
 
-/** With `left`, chunks whose headers and filters leave matching rows possible are put there and not searched. */
+/** With `settling`, chunks in which matching rows are possible are left there and not searched. */
 export async function searchChunks(
   task: SearchTask,
   open: OpenView,
   pause: Pause,
-  left?: ChunkRef[],
+  settling?: Settling,
 ): Promise<SearchAnswer> {
   const newest = new NewestRows(task.limit);
   const scanned: Scanned = nothingScanned();
@@ -40,7 +41,7 @@ export async function searchChunks(
     let view: ChunkView | undefined;
     try {
       view = open(ref);
-      await searchChunk({ task, ref, view, newest, scanned, pause, left });
+      await searchChunk({ task, ref, view, newest, scanned, pause, settling });
     } catch (error) {
       damaged.push(damageOf(ref, error));
     } finally {
@@ -78,21 +79,34 @@ interface ChunkSearch {
   newest: NewestRows;
   scanned: Scanned;
   pause: Pause;
-  left: ChunkRef[] | undefined;
+  settling: Settling | undefined;
 }
 
-async function searchChunk({ task, ref, view, newest, scanned, pause, left }: ChunkSearch): Promise<void> {
+async function searchChunk({
+  task,
+  ref,
+  view,
+  newest,
+  scanned,
+  pause,
+  settling,
+}: ChunkSearch): Promise<void> {
   const { header, day } = view;
   const { filters, rest } = splitSteps(task.steps);
   const range = rangeInDay(task.fromNs, task.toNs, day);
   const filter: Filter = { kind: "and", of: filters };
   const outside = header.timeNsMax < range.from || header.timeNsMin >= range.to;
-  if (outside || !newest.admits(day, header.timeNsMax) || judge(filter, view) === "none") {
+  if (
+    outside ||
+    !newest.admits(day, header.timeNsMax) ||
+    judge(filter, view) === "none" ||
+    settling?.excludes(filter, ref, view) === true
+  ) {
     noteSkipped(scanned, view.header);
     return;
   }
-  if (left !== undefined) {
-    left.push(ref);
+  if (settling !== undefined) {
+    settling.left.push(ref);
     return;
   }
   scanned.chunks++;

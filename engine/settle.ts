@@ -1,6 +1,7 @@
 /** Counts that a chunk's header gives exactly, without a look at any column. */
 import type { Value } from "./aggregation.ts";
 import { findColumn } from "./chunk.ts";
+import type { TextFilter } from "./daytemplates.ts";
 import type { Field, Filter } from "./filter.ts";
 import { rowTest } from "./predicate.ts";
 import { judge } from "./prune.ts";
@@ -14,6 +15,9 @@ export interface NumberBounds {
   max: number;
 }
 
+/** How many of a chunk's rows pass; undefined where that is not known, and never 0. */
+export type TextRows = (filter: TextFilter) => number | undefined;
+
 /** The groups of a chunk: one for each text of the one field that differs between its rows. */
 export interface SettledChunk {
   /** The texts whose rows pass. */
@@ -25,18 +29,25 @@ export interface SettledChunk {
 /**
  * The groups of all rows of a chunk that pass; undefined where the header does not tell. It tells where at most one field of
  * `groupBy` differs between the chunk's rows, and where what it leaves open of the filter looks at that field alone (or, where none
- * differs, at one other).
+ * differs, at one other), or for one text in messages; `textRows` tells how many rows pass that.
  */
 export function settleChunk(
   filter: Filter,
   groupBy: readonly Field[],
   view: ChunkView,
+  textRows: TextRows,
 ): SettledChunk | undefined {
   const counts = groupBy.map((field) => valueCounts(field, view));
   const differing = groupBy.filter((_, i) => counts[i]?.length !== 1);
   const open = conjuncts(filter).filter((each) => judge(each, view) !== "all");
   const [field, ...more] = distinctFields([...differing, ...open.flatMap(fieldsOf)]);
   if (more.length > 0) return undefined;
+  const [text] = open;
+  if (open.length === 1 && differing.length === 0 && isMessageText(text!)) {
+    const rows = textRows(text);
+    const labels = groupBy.map((each, i) => labelText(each, counts[i]![0]![0]));
+    return rows === undefined ? undefined : { counts: [[undefined, rows]], labels };
+  }
   const split: ValueCount[] | undefined =
     field === undefined ? [[undefined, view.rows]] : valueCounts(field, view);
   if (split === undefined) return undefined;
@@ -76,8 +87,13 @@ export function valueCounts(field: Field, view: ChunkView): ValueCount[] | undef
   return lacking === 0 ? column.values : [...column.values, [undefined, lacking]];
 }
 
-function conjuncts(filter: Filter): Filter[] {
+/** The parts of which each must hold. */
+export function conjuncts(filter: Filter): Filter[] {
   return filter.kind === "and" ? filter.of.flatMap(conjuncts) : [filter];
+}
+
+export function isMessageText(filter: Filter): filter is TextFilter {
+  return (filter.kind === "contains" || filter.kind === "matches") && filter.field.kind === "message";
 }
 
 function fieldsOf(filter: Filter): Field[] {

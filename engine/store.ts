@@ -307,7 +307,7 @@ export class Store {
       retention: { ageMs: retentionAgeMs, bytes: retentionBytes },
       queriesEnded: () => this.#queriesEnded(),
       forget: async (dir) => {
-        this.#caller.readers.forget(dir);
+        this.#caller.forget(dir);
         await Promise.all(this.#shards.map((shard) => shard.run<void>({ kind: "forget", dir })));
       },
       setAside: (chunk) => this.#setAside(chunk),
@@ -354,7 +354,10 @@ export class Store {
 
   #dispatch(): Dispatch {
     const setAside = (chunk: DamagedChunk) => this.#setAside(chunk);
-    return { catalog: this.#catalog, shards: this.#shards, caller: this.#caller, setAside };
+    const inBackground = (work: Promise<void>) => {
+      this.#track(work).catch((error) => this.#log("error", `templates: ${error.message}`));
+    };
+    return { catalog: this.#catalog, shards: this.#shards, caller: this.#caller, setAside, inBackground };
   }
 
   #setAside(chunk: DamagedChunk): void {

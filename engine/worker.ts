@@ -13,7 +13,14 @@ import {
 } from "./keeper.ts";
 
 import { liftChunk, liftFile, liftRecords } from "./lift.ts";
-import type { AggregateAnswer, ArrivedAnswer, SampleAnswer, WorkerAnswer, WorkerTask } from "./protocol.ts";
+import type {
+  AggregateAnswer,
+  ArrivedAnswer,
+  ListedTemplates,
+  SampleAnswer,
+  WorkerAnswer,
+  WorkerTask,
+} from "./protocol.ts";
 import { Scans } from "./scans.ts";
 import { answerTasks, threadOptions } from "./shard.ts";
 
@@ -44,6 +51,7 @@ function refusal(error: unknown): WorkerAnswer<never> {
 function movedPart({ kind }: WorkerTask, value: unknown): object | undefined {
   if (value instanceof Uint8Array) return value;
   if (kind === "aggregate") return (value as AggregateAnswer).states;
+  if (kind === "templates") return value as ListedTemplates[];
   if (kind === "arrived") return (value as ArrivedAnswer).found;
   return kind === "samples" ? (value as SampleAnswer).points.part : undefined;
 }
@@ -58,9 +66,10 @@ function answer(task: WorkerTask): unknown {
     case "samples":
     case "series":
     case "census":
+    case "templates":
       return scans.run(task);
     case "forget":
-      return scans.readers.forget(task.dir);
+      return scans.forget(task.dir);
     case "lift-chunk":
       return liftChunk(task, scans.readers);
     case "lift-file":

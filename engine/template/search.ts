@@ -13,14 +13,18 @@ import { CharClass, classesOf } from "./slot.ts";
 import { slotByte } from "./split.ts";
 import { eachRow, groupClasses, groupOf, letterWidths, oneForAll, type VariableGroup } from "./variables.ts";
 
-/** What a search works with: vectors on the scratch heap live as long as the view. */
-export interface SearchTools {
-  kernels: Kernels<ArrayBufferLike>;
-  scratch: Heap;
+/** What tells of a chunk's groups of variables what they cannot hold. */
+export interface GroupFilters {
   /** Bits of the runs of letters in a group, where it has them. */
   letters: (group: number) => Uint8Array | undefined;
   /** The filter of a group for long runs of digits, where it has one. */
   longRuns: (group: number) => RunFilter | undefined;
+}
+
+/** What a search works with: vectors on the scratch heap live as long as the view. */
+export interface SearchTools extends GroupFilters {
+  kernels: Kernels<ArrayBufferLike>;
+  scratch: Heap;
 }
 
 /** Where a text stands, prepared once for many chunks. */
@@ -28,11 +32,17 @@ export interface TextNeedle {
   ignoreCase: boolean;
   isWord: boolean;
   whole: Part;
-  shapes: readonly { needle: Needle; conditions: readonly (Condition & Part)[] }[];
+  shapes: readonly NeedleShape[];
+}
+
+/** A text to look for among templates, and what the variables in it must meet, in order. */
+export interface NeedleShape {
+  needle: Needle;
+  conditions: readonly (Condition & Part)[];
 }
 
 /** What a text asks of the variable that is to hold it. */
-interface Part {
+export interface Part {
   needle: Needle;
   /** Classes of characters that a slot must have. */
   classes: number;
@@ -62,6 +72,28 @@ function partOf(bytes: Uint8Array, ignoreCase: boolean): Part {
     letterRuns: letterWidths.map((width) => (width === undefined ? [] : letterRunsOf(bytes, width))),
     longRuns: longRunsOf(bytes),
   };
+}
+
+/** Whether a group's variables can hold a text. */
+export function mayHold(group: number, part: Part, filters: GroupFilters): boolean {
+  if (!mayHoldLetters(group, part, filters)) return false;
+  return part.longRuns.length === 0 || filters.longRuns(group)?.mayHold(part.longRuns) !== false;
+}
+
+function mayHoldLetters(
+  group: number,
+  { groupClasses: needed, letterRuns }: Part,
+  filters: GroupFilters,
+): boolean {
+  if ((needed & ~groupClasses[group]!) !== 0) return false;
+  const runs = letterRuns[group]!;
+  const letters = runs.length > 0 ? filters.letters(group) : undefined;
+  return letters === undefined || mayHoldRuns(letters, runs);
+}
+
+/** Whether a text is a message of one variable as a whole, which may have separators in it. */
+export function isLoneSlot(bytes: Uint8Array, from: number, to: number): boolean {
+  return to - from === 1 && bytes[from] === slotByte;
 }
 
 /** Rows of templates that hold the needle are set one by one where they are at most one in so many, else by a look at each row's code. */
@@ -218,21 +250,8 @@ class MessageSearch {
   #groupsFor(part: Part): number {
     let groups = 0;
     for (const [group, slots] of this.#column.slotsOf.entries())
-      if (slots.length > 0 && this.#mayHold(group, part)) groups |= 1 << group;
+      if (slots.length > 0 && mayHold(group, part, this.#tools)) groups |= 1 << group;
     return groups;
-  }
-
-  /** Whether a group's variables can hold a text. */
-  #mayHold(group: number, part: Part): boolean {
-    if (!this.#mayHoldLetters(group, part)) return false;
-    return part.longRuns.length === 0 || this.#tools.longRuns(group)?.mayHold(part.longRuns) !== false;
-  }
-
-  #mayHoldLetters(group: number, { groupClasses: needed, letterRuns }: Part): boolean {
-    if ((needed & ~groupClasses[group]!) !== 0) return false;
-    const runs = letterRuns[group]!;
-    const letters = runs.length > 0 ? this.#tools.letters(group) : undefined;
-    return letters === undefined || mayHoldRuns(letters, runs);
   }
 
   /** 1 for each rank that is open still and whose value meets the condition. */
@@ -267,7 +286,7 @@ class MessageSearch {
   #markVariables(): void {
     const { whole } = this.#needle;
     for (const [group, slots] of this.#column.slotsOf.entries()) {
-      if (slots.length === 0 || !this.#mayHoldLetters(group, whole)) continue;
+      if (slots.length === 0 || !mayHoldLetters(group, whole, this.#tools)) continue;
       const { longRuns } = whole;
       const blocks = longRuns.length > 0 ? this.#tools.longRuns(group)?.blocksHolding(longRuns) : undefined;
       if (blocks?.length === 0) continue;
@@ -287,8 +306,7 @@ class MessageSearch {
     const { templates, slotBase, classes, placeOf } = this.#column;
     const { offsets, bytes } = templates;
     for (let template = 0; template < this.#column.templateCount; template++) {
-      const at = offsets[template]!;
-      if (offsets[template + 1]! - at !== 1 || bytes[at] !== slotByte) continue;
+      if (!isLoneSlot(bytes, offsets[template]!, offsets[template + 1]!)) continue;
       const slot = slotBase[template]!;
       if ((this.#needle.whole.classes & ~classes[slot]!) !== 0) continue;
       const group = groupOf(classes[slot]!);
@@ -362,7 +380,8 @@ function meets(
   return standsAt(bytes, how === "ends" ? to - length : from, text, ignoreCase);
 }
 
-function standsAt(bytes: Uint8Array, at: number, text: Uint8Array, ignoreCase: boolean): boolean {
+/** Whether a text stands at a place; with `ignoreCase` it is in lower case. */
+export function standsAt(bytes: Uint8Array, at: number, text: Uint8Array, ignoreCase: boolean): boolean {
   if (ignoreCase) {
     for (let i = 0; i < text.length; i++) if (foldedByte[bytes[at + i]!] !== text[i]) return false;
     return true;

@@ -1,0 +1,36 @@
+/** What the calling thread knows of chunks beyond their headers, and what it leaves to the scan threads. */
+import type { TextFilter } from "./daytemplates.ts";
+import type { Digests, SealedRef } from "./digests.ts";
+import type { Filter } from "./filter.ts";
+import type { ChunkRef } from "./protocol.ts";
+import { conjuncts, isMessageText } from "./settle.ts";
+import type { TemplateDigests } from "./templatedigests.ts";
+import type { ChunkView } from "./view.ts";
+
+/** One query's. */
+export class Settling {
+  readonly digests: Digests;
+  /** Chunks that have to be read. */
+  readonly left: ChunkRef[] = [];
+  /** Chunks whose templates would tell more. */
+  readonly unknown = new Set<SealedRef>();
+  readonly #templates: TemplateDigests;
+
+  constructor(digests: Digests, templates: TemplateDigests) {
+    this.digests = digests;
+    this.#templates = templates;
+  }
+
+  /** How many rows of a chunk pass; undefined where that is not known. */
+  rowsOf(filter: TextFilter, ref: ChunkRef, view: ChunkView): number | undefined {
+    if (ref.kind !== "sealed") return undefined;
+    const rows = this.#templates.rowsOf(filter, ref, view);
+    if (rows === undefined && !this.#templates.knows(ref)) this.unknown.add(ref);
+    return rows;
+  }
+
+  /** Whether no row of a chunk passes. */
+  excludes(filter: Filter, ref: ChunkRef, view: ChunkView): boolean {
+    return conjuncts(filter).some((part) => isMessageText(part) && this.rowsOf(part, ref, view) === 0);
+  }
+}
