@@ -48,6 +48,16 @@ export function mayContainIn(words: Uint32Array, from: number, to: number, hash:
   return true;
 }
 
+/** The bits that a hash sets in its block, 32 bytes that are good until the next call. */
+export function bitsOf(hash: number): Uint8Array {
+  const key = mix(hash);
+  for (let i = 0; i < 8; i++) blockBits[i] = 1 << (Math.imul(key, salts[i]!) >>> 27);
+  return blockBytesOf;
+}
+
+const blockBits = new Uint32Array(8);
+const blockBytesOf = new Uint8Array(blockBits.buffer);
+
 function blockOf(hash: number, blocks: number): number {
   return Math.floor((hash / 0x1_0000_0000) * blocks);
 }

@@ -111,10 +111,9 @@ function excludedByLongRuns(filter: LeafFilter, view: ChunkView): boolean {
   if (filter.kind !== "contains" || filter.field.kind !== "message") return false;
   if (view.header.columns[findColumn(view.header, "message")]?.encoding !== "template") return false;
   return needleOf(filter).longRuns.some((run) => {
-    const runs = [run];
     return variableGroups.every((name, group) => {
       if (findColumn(view.header, "variables", name) < 0) return true;
-      return view.longRuns(group)?.mayHold(runs) === false;
+      return view.longRuns(group)?.mayHold(run) === false;
     });
   });
 }

@@ -152,7 +152,7 @@ export class ChunkView {
   /** Which long runs of digits a group of variables holds, if that is known. */
   longRuns(group: number): RunFilter | undefined {
     const filter = this.#variablesFilter(group);
-    return filter === undefined ? undefined : longRunsIn(filter, group);
+    return filter === undefined ? undefined : longRunsIn(filter, group, this.heap.kernels);
   }
 
   /** Which runs of letters a group of variables holds, if that is known. */

@@ -57,6 +57,9 @@ export interface Kernels<B extends AnyBuffer> {
   /** The first row at or after `from` with that id, or -1. */
   findId(ids: Uint8Array<B>, id: Uint8Array, from: number): number;
 
+  /** The first of some membership filters (template/longruns.ts) at or after `from` that may hold a hash, or -1. */
+  findFilter(filters: Uint8Array<B>, hash: number, from: number): number;
+
   /** a := a and b */
   and(a: Bits<B>, b: Bits<B>): void;
   /** a := a or b */

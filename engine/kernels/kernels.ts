@@ -1,5 +1,6 @@
 /** The kernels in WebAssembly: SIMD over the columns of one arena, for one thread. */
 import assert from "node:assert/strict";
+import { bitsOf } from "../membership.ts";
 import { type Arena, reservedBytes } from "./arena.ts";
 import type { Bits, CodeVector, Kernels } from "./contract.ts";
 import type { Needle } from "./needle.ts";
@@ -41,6 +42,7 @@ interface Exports {
   ): void;
   equalIds(ids: number, rows: number, width: number, found: number): void;
   findId(ids: number, from: number, rows: number, width: number): number;
+  findFilter(filters: number, from: number, hash: number): number;
   and(a: number, b: number, bytes: number): void;
   or(a: number, b: number, bytes: number): void;
   andNot(a: number, b: number, bytes: number): void;
@@ -243,7 +245,7 @@ function placeNibbles(table: Uint8Array, scratch: Uint8Array, at: number): void 
 function valueKernels(
   exports: Exports,
   scratch: Uint8Array,
-): Pick<Kernels<Shared>, "numbersInRange" | "equalIds" | "findId" | "bucketsOf"> {
+): Pick<Kernels<Shared>, "numbersInRange" | "equalIds" | "findId" | "findFilter" | "bucketsOf"> {
   const operandAt = exports.operandAt.value;
   const idBytesMax = exports.operandBytesMax.value - 8;
   const place = (id: Uint8Array): boolean => {
@@ -265,6 +267,12 @@ function valueKernels(
       const rows = ids.byteLength / id.byteLength;
       const row = exports.findId(ids.byteOffset, from, rows, id.byteLength);
       return row >= rows ? -1 : row;
+    },
+    findFilter(filters, hash, from) {
+      scratch.set(bitsOf(hash), operandAt);
+      const count = new DataView(filters.buffer, filters.byteOffset).getUint32(0, true);
+      const filter = exports.findFilter(filters.byteOffset, from, hash);
+      return filter >= count ? -1 : filter;
     },
     bucketsOf(times, start, width, buckets) {
       exports.bucketsOf(times.byteOffset, times.length, start, width, buckets.byteOffset);

@@ -1,6 +1,7 @@
 /** The kernels in plain TypeScript, over vectors in any memory. */
 import { hasBit, intersect, isEmptyBitmap, setBit, subtract, unite } from "../bitmap.ts";
 import { foldedByte } from "../fold.ts";
+import { mayContainIn } from "../membership.ts";
 import { between } from "../sketch.ts";
 import type { Bits, Kernels, NumberRange, Text } from "./contract.ts";
 import type { Needle } from "./needle.ts";
@@ -34,6 +35,17 @@ export const plainKernels: Kernels<Any> = {
   findId(ids, id, from) {
     const rows = ids.byteLength / id.byteLength;
     for (let row = from; row < rows; row++) if (isId(ids, row, id)) return row;
+    return -1;
+  },
+
+  findFilter(filters, hash, from) {
+    const words = new Uint32Array(filters.buffer, filters.byteOffset, filters.byteLength >> 2);
+    const count = words[0]!;
+    for (let filter = from; filter < count; filter++) {
+      const start = filter === 0 ? 0 : words[filter]! >> 2;
+      const end = words[filter + 1]! >> 2;
+      if (mayContainIn(words.subarray(count + 1), start, end, hash)) return filter;
+    }
     return -1;
   },
 

@@ -23,8 +23,9 @@ interface Places {
   templates: readonly number[];
 }
 
-/** Undefined where the text has no word that templates are found by. */
+/** Undefined where the text has no word that templates are found by, as variables have: those with a digit. */
 export function holdersOf(table: TemplateTable, needle: TextNeedle): Holders | undefined {
+  if (needle.shapes.length === 0) return undefined;
   const whole: number[] = [];
   const ways: Way[] = [];
   for (const shape of needle.shapes) {

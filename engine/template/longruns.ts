@@ -3,7 +3,8 @@
  * that can have them. Pieces of the runs are put into a membership filter for each block; which pieces depends on the bytes around
  * them alone (as in "winnowing" by Schleimer, Wilkerson and Aiken), so that a part of a run is found by the pieces that lie in it.
  */
-import { buildMembership, mayContainIn } from "../membership.ts";
+import type { Kernels } from "../kernels/contract.ts";
+import { buildMembership } from "../membership.ts";
 
 /** Texts in a block. */
 export const blockTexts = 16_384;
@@ -220,37 +221,37 @@ class PieceList {
 
 /** What a LongRunsWriter wrote. */
 export class RunFilter {
-  /** The filters of all blocks, one behind the other, and where each ends among the words. */
-  readonly #words: Uint32Array;
-  readonly #ends: Uint32Array;
+  readonly #bytes: Uint8Array;
+  readonly #kernels: Kernels<ArrayBufferLike>;
 
-  /** `bytes`: at a multiple of four bytes of their buffer. */
-  constructor(bytes: Uint8Array) {
-    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
-    const blocks = words[0]!;
-    this.#words = words.subarray(1 + blocks);
-    this.#ends = words.subarray(1, 1 + blocks).map((end) => end >> 2);
+  /** `bytes`: where the kernels work, at a multiple of four bytes of their buffer. */
+  constructor(bytes: Uint8Array, kernels: Kernels<ArrayBufferLike>) {
+    this.#bytes = bytes;
+    this.#kernels = kernels;
   }
 
-  /** Whether some block of texts can hold all of those runs. */
-  mayHold(runs: readonly LongRun[]): boolean {
-    for (let block = 0; block < this.#ends.length; block++) if (this.#blockMayHold(block, runs)) return true;
-    return false;
+  /** Whether some block of texts can hold a run, or all of several whose pieces these are. */
+  mayHold(pieces: LongRun): boolean {
+    return this.#next(pieces, 0) >= 0;
   }
 
-  /** The blocks of texts that can hold all of those runs, ascending. */
-  blocksHolding(runs: readonly LongRun[]): number[] {
+  /** The blocks of texts that can hold them, ascending. */
+  blocksHolding(pieces: LongRun): number[] {
     const blocks: number[] = [];
-    for (let block = 0; block < this.#ends.length; block++)
-      if (this.#blockMayHold(block, runs)) blocks.push(block);
+    for (let block = this.#next(pieces, 0); block >= 0; block = this.#next(pieces, block + 1))
+      blocks.push(block);
     return blocks;
   }
 
-  #blockMayHold(block: number, runs: readonly LongRun[]): boolean {
-    const from = block === 0 ? 0 : this.#ends[block - 1]!;
-    const to = this.#ends[block]!;
-    for (const run of runs)
-      for (const piece of run) if (!mayContainIn(this.#words, from, to, piece)) return false;
-    return true;
+  /** The first block at or after `from` whose filter may hold all pieces, or -1. */
+  #next(pieces: LongRun, from: number): number {
+    let block = from;
+    for (let agreed = 0, i = 0; agreed < pieces.length; i = (i + 1) % pieces.length) {
+      const found = this.#kernels.findFilter(this.#bytes, pieces[i]!, block);
+      if (found < 0) return -1;
+      agreed = found === block && agreed > 0 ? agreed + 1 : 1;
+      block = found;
+    }
+    return block;
   }
 }

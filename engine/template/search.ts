@@ -50,7 +50,7 @@ export interface Part {
   groupClasses: number;
   /** Runs as each group's filter has them. */
   letterRuns: readonly (readonly number[])[];
-  longRuns: readonly LongRun[];
+  longRuns: LongRun;
 }
 
 /** `bytes`: UTF-8, not empty; in lower case and ASCII where case is ignored. */
@@ -70,7 +70,7 @@ function partOf(bytes: Uint8Array, ignoreCase: boolean): Part {
     classes: ignoreCase ? groupClasses & sure : groupClasses,
     groupClasses,
     letterRuns: letterWidths.map((width) => (width === undefined ? [] : letterRunsOf(bytes, width))),
-    longRuns: longRunsOf(bytes),
+    longRuns: longRunsOf(bytes).flat(),
   };
 }
 

@@ -3,6 +3,7 @@
  * it, each of them one text.
  */
 import type { Heap } from "../heap.ts";
+import type { Kernels } from "../kernels/contract.ts";
 import { align8, bytesOf, type Payload, uint32Of } from "../payload.ts";
 import type { TextVector } from "../text.ts";
 import { LetterRuns, RunWidth } from "./letters.ts";
@@ -217,13 +218,17 @@ export interface EncodedGroup {
 const runFilters = new WeakMap<Uint8Array, RunFilter>();
 
 /** Long runs of a group's texts, out of its filter; undefined where an earlier build wrote it. */
-export function longRunsIn(filter: Uint8Array, group: number): RunFilter | undefined {
+export function longRunsIn(
+  filter: Uint8Array,
+  group: number,
+  kernels: Kernels<ArrayBufferLike>,
+): RunFilter | undefined {
   const known = runFilters.get(filter);
   if (known !== undefined) return known;
   const width = letterWidths[group];
   const from = width === undefined ? 0 : align8(LetterRuns.byteLength(width));
   if (filter.byteLength <= from) return undefined;
-  const runs = new RunFilter(filter.subarray(from));
+  const runs = new RunFilter(filter.subarray(from), kernels);
   runFilters.set(filter, runs);
   return runs;
 }
