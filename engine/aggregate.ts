@@ -14,7 +14,7 @@ import { matchingRows } from "./matchingrows.ts";
 import { PointTable } from "./points.ts";
 import { PointStates, type RowFields, readBy } from "./pointstates.ts";
 import type { AggregateAnswer, AggregateTask, ChunkRef, DamagedChunk } from "./protocol.ts";
-import { judge } from "./prune.ts";
+import { openParts } from "./prune.ts";
 import { rangeInDay } from "./range.ts";
 import { ColumnFields, ExtractedFields } from "./rowfields.ts";
 import { compileRowSteps, fieldText, type RowSteps } from "./rowsteps.ts";
@@ -31,6 +31,12 @@ import type { ChunkView } from "./view.ts";
 const headerOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "min", "max"]);
 /** Rows taken one by one between two looks at the clock. */
 const checkEvery = 1024;
+
+/** [from, to) */
+interface RowRange {
+  from: number;
+  to: number;
+}
 
 /** What one task gathers. */
 interface Aggregating {
@@ -73,9 +79,10 @@ export async function aggregateChunks(
     let view: ChunkView | undefined;
     try {
       view = open(ref);
-      const settled = isSettled(aggregating, ref, view, settling);
-      if (!settled && settling !== undefined) settling.left.push(ref);
-      else if (!settled) await aggregateChunk(aggregating, view);
+      const parts = unsettled(aggregating, ref, view, settling);
+      if (parts === undefined) noteSkipped(aggregating.scanned, view.header);
+      else if (settling !== undefined) settling.left.push(ref);
+      else await aggregateChunk(aggregating, view, parts);
     } catch (error) {
       // The store sets the chunk aside and asks again, so what was counted of it is in no answer.
       damaged.push(damageOf(ref, error));
@@ -163,26 +170,27 @@ async function digestOrDamage(
   }
 }
 
-/** Whether a chunk's header, filters and templates tell enough; then it is counted. */
-function isSettled(
+/**
+ * The parts of the filter that a chunk's header, filters and templates leave open; undefined where they tell enough: then the chunk is
+ * counted.
+ */
+function unsettled(
   aggregating: Aggregating,
   ref: ChunkRef,
   view: ChunkView,
   settling: Settling | undefined,
-): boolean {
-  const { task, filter, scanned } = aggregating;
+): Filter[] | undefined {
+  const { task, filter } = aggregating;
   const { timeNsMin, timeNsMax } = view.header;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
-  const outside = timeNsMax < range.from || timeNsMin >= range.to;
-  const isExcluded =
-    outside || judge(filter, view) === "none" || settling?.excludes(filter, ref, view) === true;
+  if (timeNsMax < range.from || timeNsMin >= range.to) return undefined;
+  const open = openParts(filter, view);
+  if (open === undefined || settling?.excludes(open, ref, view) === true) return undefined;
   const textRows: TextRows = (text) => settling?.rowsOf(text, ref, view);
-  if (!isExcluded && !settle(aggregating, view, textRows)) return false;
-  noteSkipped(scanned, view.header);
-  return true;
+  return settle(aggregating, view, open, textRows) ? undefined : open;
 }
 
-async function aggregateChunk(aggregating: Aggregating, view: ChunkView): Promise<void> {
+async function aggregateChunk(aggregating: Aggregating, view: ChunkView, open: Filter[]): Promise<void> {
   const { task, scanned } = aggregating;
   const { timeNsMin, timeNsMax } = view.header;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
@@ -190,7 +198,7 @@ async function aggregateChunk(aggregating: Aggregating, view: ChunkView): Promis
   const isWhole = timeNsMin >= range.from && timeNsMax < range.to;
   const from = isWhole ? 0 : lowerBound(view.timeNs, range.from);
   const to = isWhole ? view.rows : lowerBound(view.timeNs, range.to);
-  if (from < to) await aggregateRows(aggregating, view, from, to);
+  if (from < to) await aggregateRows(aggregating, view, open, { from, to });
   scanned.rows += to - from;
   scanned.bytes += view.readBytes;
   checkMemory(aggregating, view);
@@ -198,8 +206,9 @@ async function aggregateChunk(aggregating: Aggregating, view: ChunkView): Promis
 
 /** Takes a chunk in by its header alone, where that is exact; says whether it was. */
 function settle(
-  { task, grid, filter, rest, groups, points, states }: Aggregating,
+  { task, grid, rest, groups, points, states }: Aggregating,
   view: ChunkView,
+  open: readonly Filter[],
   textRows: TextRows,
 ): boolean {
   const { timeNsMin, timeNsMax } = view.header;
@@ -211,7 +220,7 @@ function settle(
   const { values } = readBy(task.aggregates);
   const bounds = values.map((value) => settledBounds(value, view));
   if (bounds.includes(undefined)) return false;
-  const settled = settleChunk(filter, task.groupBy, view, textRows);
+  const settled = settleChunk(open, task.groupBy, view, textRows);
   if (settled === undefined) return false;
   // Bounds are those of all rows.
   if (values.length > 0 && settled.counts[0]?.[1] !== view.rows) return false;
@@ -231,11 +240,11 @@ function settle(
 async function aggregateRows(
   aggregating: Aggregating,
   view: ChunkView,
-  from: number,
-  to: number,
+  open: Filter[],
+  { from, to }: RowRange,
 ): Promise<void> {
   const { task, grid, rest } = aggregating;
-  const rows = await selectedRows(aggregating, view, from, to);
+  const rows = await selectedRows(aggregating, view, open, { from, to });
   if (rows.selection !== null && !view.heap.kernels.anyBit(rows.selection)) return;
   const runs = runsOf(grid, view, from, to);
   if (rest !== undefined) {
@@ -248,19 +257,23 @@ async function aggregateRows(
   else await denseRows(aggregating, view, rows, runs, codes);
 }
 
-/** The rows of [from, to) that pass the filters; a selection begins at a whole byte before them. */
+/** The rows of [from, to) that pass the filters that are open; a selection begins at a whole byte before them. */
 async function selectedRows(
-  { task, filter, pause }: Aggregating,
+  { task, pause }: Aggregating,
   view: ChunkView,
-  from: number,
-  to: number,
+  open: Filter[],
+  { from, to }: RowRange,
 ): Promise<SelectedRows> {
   const first = from & ~7;
-  if (judge(filter, view) === "all") {
+  if (open.length === 0) {
     return { from: first, to, selection: first === from ? null : selectRows(view.heap, first, from, to) };
   }
   const checkpoint = () => checkControl(task.control);
-  return { from: first, to, selection: await matchingRows(filter, view, { from, to }, checkpoint, pause) };
+  return {
+    from: first,
+    to,
+    selection: await matchingRows({ kind: "and", of: open }, view, { from, to }, checkpoint, pause),
+  };
 }
 
 /** Times are left alone where the header says that one bucket holds them all. */

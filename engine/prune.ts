@@ -35,6 +35,22 @@ export function judge(filter: Filter, view: ChunkView): Verdict {
   }
 }
 
+/** The parts of a filter that statistics leave open: none of them where all rows pass; undefined where no row does. */
+export function openParts(filter: Filter, view: ChunkView): Filter[] | undefined {
+  const open: Filter[] = [];
+  for (const part of conjuncts(filter)) {
+    const verdict = judge(part, view);
+    if (verdict === "none") return undefined;
+    if (verdict === "some") open.push(part);
+  }
+  return open;
+}
+
+/** The parts of which each must hold. */
+function conjuncts(filter: Filter): Filter[] {
+  return filter.kind === "and" ? filter.of.flatMap(conjuncts) : [filter];
+}
+
 const opposite = { all: "none", none: "all", some: "some" } as const satisfies Record<Verdict, Verdict>;
 
 function judgeAll(filters: readonly Filter[], view: ChunkView): Verdict {

@@ -11,7 +11,7 @@ import type { Filter, Step } from "./filter.ts";
 import { blockRows, resultBytesMax } from "./limits.ts";
 import { type Candidate, NewestRows } from "./newest.ts";
 import type { ChunkRef, DamagedChunk, FoundRows, SearchAnswer, SearchTask } from "./protocol.ts";
-import { judge } from "./prune.ts";
+import { openParts } from "./prune.ts";
 import { rangeInDay } from "./range.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
@@ -94,14 +94,12 @@ async function searchChunk({
   const { header, day } = view;
   const { filters, rest } = splitSteps(task.steps);
   const range = rangeInDay(task.fromNs, task.toNs, day);
-  const filter: Filter = { kind: "and", of: filters };
   const outside = header.timeNsMax < range.from || header.timeNsMin >= range.to;
-  if (
-    outside ||
-    !newest.admits(day, header.timeNsMax) ||
-    judge(filter, view) === "none" ||
-    settling?.excludes(filter, ref, view) === true
-  ) {
+  const open =
+    outside || !newest.admits(day, header.timeNsMax)
+      ? undefined
+      : openParts({ kind: "and", of: filters }, view);
+  if (open === undefined || settling?.excludes(open, ref, view) === true) {
     noteSkipped(scanned, view.header);
     return;
   }
@@ -110,6 +108,7 @@ async function searchChunk({
     return;
   }
   scanned.chunks++;
+  const filter: Filter = { kind: "and", of: open };
   const search = {
     ref,
     newest,

@@ -4,7 +4,6 @@ import { findColumn } from "./chunk.ts";
 import type { TextFilter } from "./daytemplates.ts";
 import type { Field, Filter } from "./filter.ts";
 import { rowTest } from "./predicate.ts";
-import { judge } from "./prune.ts";
 import type { ChunkView } from "./view.ts";
 
 /** Rows of a chunk with one text of a field; undefined stands for the rows that lack it. */
@@ -28,18 +27,17 @@ export interface SettledChunk {
 
 /**
  * The groups of all rows of a chunk that pass; undefined where the header does not tell. It tells where at most one field of
- * `groupBy` differs between the chunk's rows, and where what it leaves open of the filter looks at that field alone (or, where none
- * differs, at one other), or for one text in messages; `textRows` tells how many rows pass that.
+ * `groupBy` differs between the chunk's rows, and where what it leaves open of the filter (`openParts`) looks at that field alone
+ * (or, where none differs, at one other), or for one text in messages; `textRows` tells how many rows pass that.
  */
 export function settleChunk(
-  filter: Filter,
+  open: readonly Filter[],
   groupBy: readonly Field[],
   view: ChunkView,
   textRows: TextRows,
 ): SettledChunk | undefined {
   const counts = groupBy.map((field) => valueCounts(field, view));
   const differing = groupBy.filter((_, i) => counts[i]?.length !== 1);
-  const open = conjuncts(filter).filter((each) => judge(each, view) !== "all");
   const [field, ...more] = distinctFields([...differing, ...open.flatMap(fieldsOf)]);
   if (more.length > 0) return undefined;
   const [text] = open;
@@ -51,7 +49,7 @@ export function settleChunk(
   const split: ValueCount[] | undefined =
     field === undefined ? [[undefined, view.rows]] : valueCounts(field, view);
   if (split === undefined) return undefined;
-  const passes = rowTest<string | undefined>({ kind: "and", of: open }, (text) => text);
+  const passes = rowTest<string | undefined>({ kind: "and", of: [...open] }, (text) => text);
   const labels = groupBy.map((each, i): string | undefined => {
     const isSplit = field !== undefined && fieldName(each) === fieldName(field);
     return isSplit ? undefined : labelText(each, counts[i]![0]![0]);
@@ -85,11 +83,6 @@ export function valueCounts(field: Field, view: ChunkView): ValueCount[] | undef
   if (column.values === undefined) return undefined;
   const lacking = view.rows - column.present;
   return lacking === 0 ? column.values : [...column.values, [undefined, lacking]];
-}
-
-/** The parts of which each must hold. */
-export function conjuncts(filter: Filter): Filter[] {
-  return filter.kind === "and" ? filter.of.flatMap(conjuncts) : [filter];
 }
 
 export function isMessageText(filter: Filter): filter is TextFilter {

@@ -3,7 +3,7 @@ import type { TextFilter } from "./daytemplates.ts";
 import type { Digests, SealedRef } from "./digests.ts";
 import type { Filter } from "./filter.ts";
 import type { ChunkRef } from "./protocol.ts";
-import { conjuncts, isMessageText } from "./settle.ts";
+import { isMessageText } from "./settle.ts";
 import type { TemplateDigests } from "./templatedigests.ts";
 import type { ChunkView } from "./view.ts";
 
@@ -29,8 +29,8 @@ export class Settling {
     return rows;
   }
 
-  /** Whether no row of a chunk passes. */
-  excludes(filter: Filter, ref: ChunkRef, view: ChunkView): boolean {
-    return conjuncts(filter).some((part) => isMessageText(part) && this.rowsOf(part, ref, view) === 0);
+  /** Whether no row of a chunk passes one of these. */
+  excludes(parts: readonly Filter[], ref: ChunkRef, view: ChunkView): boolean {
+    return parts.some((part) => isMessageText(part) && this.rowsOf(part, ref, view) === 0);
   }
 }
