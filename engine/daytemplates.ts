@@ -13,6 +13,15 @@ import { byteSource } from "./texttable.ts";
 /** A filter for a text in messages. */
 export type TextFilter = Extract<Filter, { kind: "contains" | "matches" }>;
 
+/** Whether templates can tell how many messages pass: not of text that stands in variables alone. */
+export function mayTell(filter: TextFilter): boolean {
+  const texts = filter.kind === "contains" ? [filter] : planPattern(filter).needs;
+  return texts.some((text) => {
+    const needle = wantedBy(text);
+    return typeof needle !== "string" && needle.shapes.length > 0;
+  });
+}
+
 /** A chunk whose templates are known. */
 interface KnownChunk {
   number: number;

@@ -1,5 +1,5 @@
 /** What the calling thread knows of chunks beyond their headers, and what it leaves to the scan threads. */
-import type { TextFilter } from "./daytemplates.ts";
+import { mayTell, type TextFilter } from "./daytemplates.ts";
 import type { Digests, SealedRef } from "./digests.ts";
 import type { Filter } from "./filter.ts";
 import type { ChunkRef } from "./protocol.ts";
@@ -25,7 +25,7 @@ export class Settling {
   rowsOf(filter: TextFilter, ref: ChunkRef, view: ChunkView): number | undefined {
     if (ref.kind !== "sealed") return undefined;
     const rows = this.#templates.rowsOf(filter, ref, view);
-    if (rows === undefined && !this.#templates.knows(ref)) this.unknown.add(ref);
+    if (rows === undefined && mayTell(filter) && this.#templates.lacks(ref)) this.unknown.add(ref);
     return rows;
   }
 

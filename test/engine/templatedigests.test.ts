@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { SealedRef } from "../../engine/digests.ts";
 import { type Filter, type LogRow, openStore, type Store } from "../../engine/index.ts";
+import { type ListTemplates, nameOf, TemplateDigests } from "../../engine/templatedigests.ts";
+import { textVector } from "../../engine/text.ts";
 import { generateRows, profiles } from "../../fixtures/logs.ts";
 import { countNeedles, type Needle, type NeedleKind, NeedleSurvey } from "../../fixtures/needles.ts";
 import { runSteps } from "../query/naive.ts";
@@ -116,6 +119,38 @@ test.each(profiles)(
   },
   120_000,
 );
+
+test("days that do not fit together do not push each other out", async () => {
+  const keys = textVector(
+    Array.from({ length: 500 }, (_, i) => `template ${"abcdefghij"[i % 10]}${"x".repeat(i)}`),
+  );
+  const refOf = (day: number, id: number) =>
+    ({
+      kind: "sealed",
+      signal: "logs",
+      day,
+      dir: `day ${day}`,
+      entry: { id, checksum: 7 },
+    }) as unknown as SealedRef;
+  const asked: string[] = [];
+  const list: ListTemplates = async (refs) =>
+    refs.map(({ dir, entry }) => {
+      asked.push(`${dir}: ${entry.id}`);
+      const rows = new Uint32Array(500).fill(1);
+      return { dir, chunk: nameOf(entry), keys, rows, letters: [] };
+    });
+  const digests = new TemplateDigests(2 * 1024 * 1024);
+  const pause = async () => undefined;
+  const refs = Array.from({ length: 20 }, (_, day) => [refOf(day, 1), refOf(day, 2)]).flat();
+  for (let round = 0; round < 5; round++) {
+    const lacking = refs.filter((ref) => digests.lacks(ref));
+    if (lacking.length > 0) await digests.learn(lacking, list, pause);
+  }
+  expect(new Set(asked).size).toBe(asked.length);
+  expect(asked.length).toBeGreaterThan(4);
+  expect(asked.length).toBeLessThan(refs.length);
+  expect(refs.map((ref) => digests.lacks(ref))).not.toContain(true);
+});
 
 const needleKinds: readonly NeedleKind[] = [
   ...(["absent", "rare", "seldom", "common", "substring", "ignoreCase"] as const),
