@@ -1,10 +1,8 @@
 /** Queries over the scan threads: who reads what, and how the parts become one answer. */
 
 import type { Catalog } from "./catalog.ts";
-import { dayStartNs } from "./day.ts";
 import type { SealedRef } from "./digests.ts";
 import { Failure } from "./failure.ts";
-import type { Step } from "./filter.ts";
 import {
   callerChunksMax,
   callerRowsMax,
@@ -12,39 +10,22 @@ import {
   defaultDeadlineMs,
   defaultQueryMemoryBytes,
 } from "./limits.ts";
-import { compareCandidates } from "./newest.ts";
 import type {
   ArrivedTask,
   ChunkRef,
   Control,
   DamagedChunk,
-  FoundRows,
   ListedTemplates,
-  SearchAnswer,
   SharedTask,
   TemplatesTask,
   WorkerTask,
 } from "./protocol.ts";
-import type { FoundRow, RowPosition } from "./row.ts";
 import { addScanned, nothingScanned, type Scanned } from "./scanned.ts";
 import type { Scans } from "./scans.ts";
 import { isVectorised } from "./selection.ts";
+import type { Settling } from "./settling.ts";
 import type { Shard } from "./shard.ts";
-import type { RowSignal, Signal } from "./signal.ts";
-import { textAt } from "./text.ts";
-
-export interface RowQuery {
-  signal: RowSignal;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  steps: Step[];
-  /** Rows to return at most, 1 or more. */
-  limit: number;
-  /** Only rows behind this place, which a page before ended with. */
-  after?: RowPosition;
-}
+import type { Signal } from "./signal.ts";
 
 export interface QueryLimits {
   /** From now; 30 s by default. */
@@ -54,14 +35,6 @@ export interface QueryLimits {
   /** For each scan thread; no cap by default. */
   scannedRows?: number;
   abort?: AbortSignal;
-}
-
-export interface SearchResult {
-  /** Newest first, ties in the order of arrival. */
-  rows: FoundRow[];
-  /** Whether there are rows behind the last one. */
-  more: boolean;
-  scanned: Scanned;
 }
 
 export interface Dispatch {
@@ -109,21 +82,6 @@ interface SignalRange {
   toNs: bigint;
 }
 
-export async function dispatchSearch(
-  dispatch: Dispatch,
-  query: RowQuery,
-  control: Control,
-): Promise<SearchResult> {
-  const { signal, fromNs, after, steps } = query;
-  const toNs = after !== undefined && after.timeNs < query.toNs ? after.timeNs + 1n : query.toNs;
-  // One row more than asked for tells whether there is a next page.
-  const limit = query.limit + 1;
-  const answers = await askShards<SearchAnswer>(dispatch, { signal, fromNs, toNs }, control, (chunks) => {
-    return { kind: "search", chunks, fromNs, toNs, after, steps, limit, control };
-  });
-  return mergeAnswers(answers, query.limit);
-}
-
 /**
  * The answers of the threads, each to the task for its chunks; `taskOf` makes the one for all. Rounds until no chunk turns out damaged: each such chunk is set aside
  * and the rest is asked again.
@@ -133,9 +91,13 @@ export async function askShards<Answer extends Part>(
   range: SignalRange,
   control: Control,
   taskOf: (chunks: ChunkRef[]) => SharedTask,
+  askLeft: AskLeft<Answer> = (whole) => askThreads(dispatch.shards, whole, control),
 ): Promise<Answer[]> {
-  return untilSound(dispatch, () => askOnce<Answer>(dispatch, range, control, taskOf));
+  return untilSound(dispatch, () => askOnce(dispatch, range, taskOf, askLeft));
 }
+
+/** Asks the threads about what the calling thread left; `settling` tells what it knows, where it had a look. */
+export type AskLeft<Answer> = (whole: SharedTask, settling?: Settling) => Promise<Answer[]>;
 
 /** Asks until no chunk turns out damaged: those that do are set aside. */
 export async function untilSound<Answer extends Part>(
@@ -153,16 +115,16 @@ export async function untilSound<Answer extends Part>(
 async function askOnce<Answer>(
   dispatch: Dispatch,
   { signal, fromNs, toNs }: SignalRange,
-  control: Control,
   taskOf: (chunks: ChunkRef[]) => SharedTask,
+  askLeft: AskLeft<Answer>,
 ): Promise<Answer[]> {
-  const { catalog, shards, caller } = dispatch;
+  const { catalog, caller } = dispatch;
   const whole = taskOf(catalog.chunksIn(signal, fromNs, toNs));
   if (whole.chunks.length === 0) return [];
   if (isSmall(whole)) return [(await caller.run(whole)) as Answer];
-  if (!maySettle(whole)) return askThreads<Answer>(shards, whole, control);
+  if (!maySettle(whole)) return askLeft(whole);
   const { answer, settling } = await caller.settle(whole);
-  const answers = await askThreads<Answer>(shards, { ...whole, chunks: settling.left }, control);
+  const answers = await askLeft({ ...whole, chunks: settling.left }, settling);
   if (settling.unknown.size > 0) dispatch.inBackground(learnTemplates(dispatch, [...settling.unknown]));
   return [answer as Answer, ...answers];
 }
@@ -243,39 +205,9 @@ export async function runWithin<T>(shard: Shard, task: WorkerTask, control: Cont
   }
 }
 
-function mergeAnswers(answers: readonly SearchAnswer[], limit: number): SearchResult {
-  const places = answers.flatMap(({ rows }) =>
-    Array.from(rows.day, (day, i) => ({
-      day,
-      timeNs: rows.timeNs[i]!,
-      arrival: rows.arrival[i]!,
-      rows,
-      i,
-    })),
-  );
-  places.sort(compareCandidates);
-  const rows = places.slice(0, limit).map(({ rows, i }) => foundRow(rows, i));
-  return { rows, more: places.length > limit, scanned: scannedBy(answers) };
-}
-
 /** What all threads scanned together. */
 export function scannedBy(answers: readonly Part[]): Scanned {
   const scanned: Scanned = nothingScanned();
   for (const answer of answers) addScanned(scanned, answer.scanned);
   return scanned;
-}
-
-export function foundRow(rows: FoundRows, i: number): FoundRow {
-  const { texts, firstText } = rows;
-  const first = firstText[i]!;
-  const attributes: Record<string, string> = Object.create(null);
-  for (let at = first + 2; at < firstText[i + 1]!; at += 2)
-    attributes[textAt(texts, at)] = textAt(texts, at + 1);
-  return {
-    timeNs: dayStartNs(rows.day[i]!) + BigInt(rows.timeNs[i]!),
-    arrival: rows.arrival[i]!,
-    level: textAt(texts, first),
-    message: textAt(texts, first + 1),
-    attributes,
-  };
 }

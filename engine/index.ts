@@ -6,9 +6,10 @@ export { type BackupMarker, type CopyProgress, writeBackup } from "./backupfolde
 export type { EncodedBatch } from "./batch.ts";
 export { BatchDraft, encodeBatch, RowRanges } from "./batchdraft.ts";
 export type { DamageReport } from "./damage.ts";
-export type { QueryLimits, RowQuery, SearchResult } from "./dispatch.ts";
+export type { QueryLimits } from "./dispatch.ts";
 export type { Arrived, ArrivedQuery } from "./dispatcharrived.ts";
 export type { FieldCounts, FieldsQuery } from "./dispatchfields.ts";
+export type { RowQuery, SearchResult } from "./dispatchsearch.ts";
 export type { EntryTally, EntryTerms } from "./entry.ts";
 export type { Exclusion, TextField, TextTest } from "./exclusion.ts";
 export { Failure, type FailureKind } from "./failure.ts";

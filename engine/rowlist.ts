@@ -1,5 +1,5 @@
 /** Rows as they came from the scan threads: each is decoded only when it is asked for. */
-import { foundRow } from "./dispatch.ts";
+import { foundRow } from "./dispatchsearch.ts";
 import type { FoundRows } from "./protocol.ts";
 import type { FoundRow } from "./row.ts";
 

@@ -1,5 +1,6 @@
 /** What a scan looked at, and what it could leave. */
 import type { ChunkHeader } from "./chunk.ts";
+import type { ChunkRef } from "./protocol.ts";
 
 export interface Scanned {
   rows: number;
@@ -21,6 +22,14 @@ export function noteSkipped(scanned: Scanned, { rows, columns }: ChunkHeader): v
   scanned.chunksSkipped++;
   scanned.rowsSkipped += rows;
   for (const { storedBytes, payloadBytes } of columns) scanned.bytesSkipped += storedBytes ?? payloadBytes;
+}
+
+/** Counts a chunk that was not even opened. */
+export function noteUnread(scanned: Scanned, ref: ChunkRef): void {
+  const { rows, bytes } = ref.kind === "sealed" ? ref.entry : { rows: ref.rows, bytes: ref.bytes.byteLength };
+  scanned.chunksSkipped++;
+  scanned.rowsSkipped += rows;
+  scanned.bytesSkipped += bytes;
 }
 
 export function addScanned(sum: Scanned, part: Scanned): void {

@@ -16,6 +16,7 @@ import { rangeInDay } from "./range.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
 import { compileFilter, isVectorised, selectRows, timeText } from "./selection.ts";
+import { settleChunk } from "./settle.ts";
 import type { Settling } from "./settling.ts";
 import { TextDraft } from "./text.ts";
 import type { ChunkView } from "./view.ts";
@@ -104,6 +105,8 @@ async function searchChunk({
     return;
   }
   if (settling !== undefined) {
+    if (settling.left.length === 0 && rest.length === 0)
+      settling.rowsOfFirst = passingRows(open, ref, view, settling);
     settling.left.push(ref);
     return;
   }
@@ -129,6 +132,12 @@ async function searchChunk({
     await pause();
   }
   scanned.bytes += view.readBytes;
+}
+
+/** How many rows of a chunk pass, 0 where that is not known. */
+function passingRows(open: readonly Filter[], ref: ChunkRef, view: ChunkView, settling: Settling): number {
+  const settled = settleChunk(open, [], view, (text) => settling.rowsOf(text, ref, view));
+  return settled?.counts.reduce((sum, [, rows]) => sum + rows, 0) ?? 0;
 }
 
 interface BlockSearch {

@@ -12,6 +12,8 @@ export class Settling {
   readonly digests: Digests;
   /** Chunks that have to be read. */
   readonly left: ChunkRef[] = [];
+  /** Rows that pass in the first of these at all times, where that is known of a search. */
+  rowsOfFirst = 0;
   /** Chunks whose templates would tell more. */
   readonly unknown = new Set<SealedRef>();
   readonly #templates: TemplateDigests;

@@ -10,18 +10,12 @@ import { encodeBatch } from "./batchdraft.ts";
 import { Catalog } from "./catalog.ts";
 import type { ListedKeys } from "./chunk.ts";
 import type { DamageReport } from "./damage.ts";
-import {
-  type Dispatch,
-  dispatchSearch,
-  type QueryLimits,
-  type RowQuery,
-  type SearchResult,
-  startControl,
-} from "./dispatch.ts";
+import { type Dispatch, type QueryLimits, startControl } from "./dispatch.ts";
 import { dispatchAggregate } from "./dispatchaggregate.ts";
 import { type Arrived, type ArrivedQuery, dispatchArrived } from "./dispatcharrived.ts";
 import { dispatchFields, type FieldCounts, type FieldsQuery } from "./dispatchfields.ts";
 import { dispatchRead } from "./dispatchread.ts";
+import { dispatchSearch, type RowQuery, type SearchResult } from "./dispatchsearch.ts";
 import { Failure } from "./failure.ts";
 import { checkFormat } from "./format.ts";
 import { Journal } from "./journal.ts";

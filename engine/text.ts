@@ -15,6 +15,19 @@ export function decodeText(bytes: Uint8Array, from: number, to: number): string 
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString("utf8");
 }
 
+/** Texts of the rows [from, to). Where they are ASCII they are decoded at once: a part of a string costs next to nothing. */
+export function textsAt(vector: TextVector, from: number, to: number): string[] {
+  const { offsets, bytes } = vector;
+  const start = offsets[from]!;
+  const whole = decodeText(bytes, start, offsets[to]!);
+  // Else some character takes several bytes.
+  const isByteEach = whole.length === offsets[to]! - start;
+  return Array.from({ length: to - from }, (_, i) => {
+    const row = from + i;
+    return isByteEach ? whole.slice(offsets[row]! - start, offsets[row + 1]! - start) : textAt(vector, row);
+  });
+}
+
 export function textCount(vector: TextVector): number {
   return vector.offsets.length - 1;
 }
