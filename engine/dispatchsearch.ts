@@ -108,15 +108,14 @@ function mergeAnswers(answers: readonly SearchAnswer[], limit: number): SearchRe
 }
 
 export function foundRow(rows: FoundRows, i: number): FoundRow {
-  const { texts, firstText } = rows;
-  const [level, message, ...pairs] = textsAt(texts, firstText[i]!, firstText[i + 1]!);
+  const texts = textsAt(rows.texts, rows.firstText[i]!, rows.firstText[i + 1]!);
   const attributes: Record<string, string> = Object.create(null);
-  for (let at = 0; at < pairs.length; at += 2) attributes[pairs[at]!] = pairs[at + 1]!;
+  for (let at = 2; at < texts.length; at += 2) attributes[texts[at]!] = texts[at + 1]!;
   return {
     timeNs: dayStartNs(rows.day[i]!) + BigInt(rows.timeNs[i]!),
     arrival: rows.arrival[i]!,
-    level: level!,
-    message: message!,
+    level: texts[0]!,
+    message: texts[1]!,
     attributes,
   };
 }

@@ -20,12 +20,18 @@ export function textsAt(vector: TextVector, from: number, to: number): string[] 
   const { offsets, bytes } = vector;
   const start = offsets[from]!;
   const whole = decodeText(bytes, start, offsets[to]!);
-  // Else some character takes several bytes.
-  const isByteEach = whole.length === offsets[to]! - start;
-  return Array.from({ length: to - from }, (_, i) => {
-    const row = from + i;
-    return isByteEach ? whole.slice(offsets[row]! - start, offsets[row + 1]! - start) : textAt(vector, row);
-  });
+  const texts: string[] = [];
+  if (whole.length !== offsets[to]! - start) {
+    // Some character takes several bytes.
+    for (let row = from; row < to; row++) texts.push(textAt(vector, row));
+    return texts;
+  }
+  for (let row = from, at = 0; row < to; row++) {
+    const end = offsets[row + 1]! - start;
+    texts.push(whole.slice(at, end));
+    at = end;
+  }
+  return texts;
 }
 
 export function textCount(vector: TextVector): number {
