@@ -223,6 +223,9 @@ class PieceList {
 export class RunFilter {
   readonly #bytes: Uint8Array;
   readonly #kernels: Kernels<ArrayBufferLike>;
+  /** What was asked last, as a query asks several times, and the answer. */
+  #asked: LongRun | undefined;
+  #blocks: readonly number[] = [];
 
   /** `bytes`: where the kernels work, at a multiple of four bytes of their buffer. */
   constructor(bytes: Uint8Array, kernels: Kernels<ArrayBufferLike>) {
@@ -232,15 +235,21 @@ export class RunFilter {
 
   /** Whether some block of texts can hold a run, or all of several whose pieces these are. */
   mayHold(pieces: LongRun): boolean {
-    return this.#next(pieces, 0) >= 0;
+    return this.blocksHolding(pieces).length > 0;
   }
 
   /** The blocks of texts that can hold them, ascending. */
-  blocksHolding(pieces: LongRun): number[] {
-    const blocks: number[] = [];
-    for (let block = this.#next(pieces, 0); block >= 0; block = this.#next(pieces, block + 1))
-      blocks.push(block);
-    return blocks;
+  blocksHolding(pieces: LongRun): readonly number[] {
+    const asked = this.#asked;
+    const isAsked = asked?.length === pieces.length && pieces.every((piece, i) => piece === asked[i]);
+    if (!isAsked) {
+      const blocks: number[] = [];
+      for (let block = this.#next(pieces, 0); block >= 0; block = this.#next(pieces, block + 1))
+        blocks.push(block);
+      this.#asked = pieces;
+      this.#blocks = blocks;
+    }
+    return this.#blocks;
   }
 
   /** The first block at or after `from` whose filter may hold all pieces, or -1. */
