@@ -6,7 +6,7 @@ import type { ListedTemplates } from "./protocol.ts";
 import { type PatternMachine, patternMachine, templateVerdict, type Verdict } from "./regexp/machine.ts";
 import { type Holders, holdersOf, meeting, type Way } from "./template/holders.ts";
 import type { RunFilter } from "./template/longruns.ts";
-import { TemplateTable } from "./template/table.ts";
+import { entryBytes, listBytes, TemplateTable } from "./template/table.ts";
 import { groupOf } from "./template/variables.ts";
 import { byteSource } from "./texttable.ts";
 
@@ -56,6 +56,10 @@ interface ChunkPlaces {
   chunks: Uint8Array;
 }
 
+/** More templates that hold a text are not looked through on the calling thread, */
+const holdersMax = 65_536;
+/** nor matched with a pattern. */
+const matchedMax = 8_192;
 /** Templates taken in before other work of the thread has its turn, if that is due. */
 const templatesATurn = 256;
 
@@ -73,11 +77,28 @@ export class DayTemplates {
 
   /** Bytes that it takes up, about. */
   get byteLength(): number {
-    return this.#table.byteLength + this.#rowsCount * 16 + this.#lettersBytes;
+    return (
+      this.#table.byteLength +
+      this.#rows.length * listBytes +
+      this.#rowsCount * 2 * entryBytes +
+      this.#lettersBytes
+    );
   }
 
   has(chunk: string): boolean {
     return this.#chunks.has(chunk);
+  }
+
+  /** Whether most of the chunks that it tells of are not among these. */
+  isMostlyGone(chunks: ReadonlySet<string>): boolean {
+    let known = 0;
+    let gone = 0;
+    for (const [chunk, told] of this.#chunks) {
+      if (told === undefined) continue;
+      known++;
+      if (!chunks.has(chunk)) gone++;
+    }
+    return gone * 2 > known;
   }
 
   /** Of this chunk nothing will be told. */
@@ -130,14 +151,21 @@ export class DayTemplates {
       return [this.#findFor(needs[0]!, (holders) => this.#rowsHolding(holders))];
     const machine = patternMachine(filter.pattern, filter);
     if (machine === undefined) return [];
-    return needs.map((need) => this.#findFor(need, (holders) => this.#rowsMatching(machine, holders)));
+    const verdicts = new Map<number, Verdict>();
+    const verdictOn = (template: number): Verdict => {
+      const verdict =
+        verdicts.get(template) ?? (verdicts.size < matchedMax ? this.#verdictOn(template, machine) : "some");
+      verdicts.set(template, verdict);
+      return verdict;
+    };
+    return needs.map((need) => this.#findFor(need, (holders) => this.#rowsMatching(verdictOn, holders)));
   }
 
   #findFor(text: Filter, count: (holders: Holders) => Found): Find {
     return once(() => {
       const needle = wantedBy(text);
       const holders = typeof needle === "string" ? undefined : holdersOf(this.#table, needle);
-      return holders && count(holders);
+      return holders === undefined || holders.whole.length > holdersMax ? undefined : count(holders);
     });
   }
 
@@ -155,17 +183,16 @@ export class DayTemplates {
   }
 
   /** Of messages that hold a text which matches must hold. */
-  #rowsMatching(machine: PatternMachine, { whole, ways }: Holders): Found {
+  #rowsMatching(verdictOn: (template: number) => Verdict, { whole, ways }: Holders): Found {
     const settled = new Set(whole);
     const rows = new Float64Array(this.#chunkCount);
     const open = new Uint8Array(rows.length);
     for (const template of settled) {
-      const verdict = this.#verdictOn(template, machine);
+      const verdict = verdictOn(template);
       if (verdict === "all") this.#addRows(template, rows);
       else if (verdict === "some") this.#markChunks(template, open);
     }
-    const isOpen = (template: number) =>
-      !settled.has(template) && this.#verdictOn(template, machine) !== "none";
+    const isOpen = (template: number) => !settled.has(template) && verdictOn(template) !== "none";
     return { rows, open, ways: ways.map((way) => this.#chunkWay(way, isOpen)) };
   }
 

@@ -26,6 +26,7 @@ import { isVectorised } from "./selection.ts";
 import type { Settling } from "./settling.ts";
 import type { Shard } from "./shard.ts";
 import type { Signal } from "./signal.ts";
+import { nameOf } from "./templatedigests.ts";
 
 export interface QueryLimits {
   /** From now; 30 s by default. */
@@ -125,20 +126,24 @@ async function askOnce<Answer>(
   if (!maySettle(whole)) return askLeft(whole);
   const { answer, settling } = await caller.settle(whole);
   const answers = await askLeft({ ...whole, chunks: settling.left }, settling);
-  if (settling.unknown.size > 0) dispatch.inBackground(learnTemplates(dispatch, [...settling.unknown]));
+  // A search may have read only the newest of them.
+  if (settling.unknown.size > 0 && whole.kind === "aggregate")
+    dispatch.inBackground(learnTemplates(dispatch, [...settling.unknown]));
   return [answer as Answer, ...answers];
 }
 
 /** The threads list the templates of chunks; after the query, since they keep the columns that it has read. */
-function learnTemplates({ caller, shards }: Dispatch, refs: readonly SealedRef[]): Promise<void> {
-  return caller.learn(refs, async (chunks) => {
-    const { control } = startControl({});
-    const answers = await askThreads<ListedTemplates[]>(
-      shards,
-      { kind: "templates", chunks, control },
-      control,
-    );
-    return answers.flat();
+function learnTemplates({ catalog, caller, shards }: Dispatch, refs: readonly SealedRef[]): Promise<void> {
+  return caller.learn(refs, {
+    list: async (chunks) => {
+      const { control } = startControl({});
+      const task = { kind: "templates", chunks, control } as const;
+      return (await askThreads<ListedTemplates[]>(shards, task, control)).flat();
+    },
+    chunksIn: (dir) => {
+      const partition = catalog.partitions().find((each) => each.dir === dir);
+      return new Set(partition?.manifest.chunks.map(nameOf));
+    },
   });
 }
 

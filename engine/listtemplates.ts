@@ -9,7 +9,7 @@ import { nameOf } from "./templatedigests.ts";
 import { TextDraft } from "./text.ts";
 import type { ChunkView } from "./view.ts";
 
-/** Chunks whose messages are no templates, or cannot be read, are left out. */
+/** Chunks whose messages are no templates, or are damaged, are left out. Throws Failure "deadline", "cancelled", "limit". */
 export async function listTemplates(
   task: TemplatesTask,
   open: OpenView,
@@ -27,7 +27,7 @@ export async function listTemplates(
       if (templates !== undefined) listed.push({ dir: ref.dir, chunk: nameOf(ref.entry), ...templates });
     } catch (error) {
       // The query that reads the chunk tells of its damage.
-      if (!(error instanceof Failure)) throw error;
+      if (!(error instanceof Failure) || error.kind !== "damage") throw error;
     } finally {
       view?.close();
     }

@@ -15,7 +15,7 @@ import { readChunk } from "./read.ts";
 import { Readers } from "./readers.ts";
 import { type OpenView, type Pause, searchChunks } from "./search.ts";
 import { Settling } from "./settling.ts";
-import { type ListTemplates, TemplateDigests } from "./templatedigests.ts";
+import { TemplateDigests, type TemplateSource } from "./templatedigests.ts";
 
 /** Milliseconds of work after which a scan lets the thread's other work run. */
 const turnMs = 4;
@@ -59,8 +59,12 @@ export class Scans {
   }
 
   /** Takes in the templates of chunks, so that more is known the next time. */
-  learn(refs: readonly SealedRef[], list: ListTemplates): Promise<void> {
-    return this.#templates.learn(refs, list, givingWay());
+  learn(refs: readonly SealedRef[], source: TemplateSource): Promise<void> {
+    return this.#templates.learn(refs, source, givingWay());
+  }
+
+  endLearning(): Promise<void> {
+    return this.#templates.endLearning();
   }
 
   /** Lets go of a partition whose folder is about to be removed. */

@@ -349,7 +349,7 @@ export class Store {
   #dispatch(): Dispatch {
     const setAside = (chunk: DamagedChunk) => this.#setAside(chunk);
     const inBackground = (work: Promise<void>) => {
-      this.#track(work).catch((error) => this.#log("error", `templates: ${error.message}`));
+      work.catch((error) => this.#log("error", `templates: ${error.message}`));
     };
     return { catalog: this.#catalog, shards: this.#shards, caller: this.#caller, setAside, inBackground };
   }
@@ -374,8 +374,10 @@ export class Store {
     return query;
   }
 
+  /** Queries that run now have ended, and what they left in the background. */
   async #queriesEnded(): Promise<void> {
     await Promise.allSettled([...this.#running]);
+    await this.#caller.endLearning();
   }
 
   async #closeThreads(): Promise<void> {

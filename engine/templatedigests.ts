@@ -4,11 +4,17 @@
  */
 import { DayTemplates, type TextFilter } from "./daytemplates.ts";
 import type { SealedRef } from "./digests.ts";
+import { Failure } from "./failure.ts";
 import type { ListedTemplates } from "./protocol.ts";
 import type { ChunkView } from "./view.ts";
 
-/** Lists the templates of chunks; those that have none, or cannot be read, are left out. */
-export type ListTemplates = (refs: SealedRef[]) => Promise<ListedTemplates[]>;
+/** Where templates are learnt from. */
+export interface TemplateSource {
+  /** Lists the templates of chunks; those that have none, or are damaged, are left out. */
+  list: (refs: SealedRef[]) => Promise<ListedTemplates[]>;
+  /** The chunks that a folder has now, by `nameOf`. */
+  chunksIn: (dir: string) => ReadonlySet<string>;
+}
 
 /** Chunks whose templates are asked for at a time: some hundred kilobytes each. */
 const chunksAtATime = 8;
@@ -26,8 +32,9 @@ export class TemplateDigests {
   readonly #bytesMax: number;
   /** By folder. */
   readonly #days = new Map<string, Day>();
-  #isLearning = false;
-  /** There is no room until then. */
+  #learning: Promise<void> | undefined;
+  #isEnding = false;
+  /** Nothing more is learnt until then: there is no room, or chunks could not be read. */
   #fullUntilMs = 0;
 
   /** `bytesMax`: of all days together, about. */
@@ -36,9 +43,8 @@ export class TemplateDigests {
   }
 
   /** Whether more would be told of a chunk if its templates were learnt. */
-  lacks({ dir, entry }: SealedRef): boolean {
-    if (this.#days.get(dir)?.templates.has(nameOf(entry)) === true) return false;
-    return !this.#isLearning && performance.now() >= this.#fullUntilMs;
+  lacks(ref: SealedRef): boolean {
+    return !this.#knows(ref) && this.#learning === undefined && performance.now() >= this.#fullUntilMs;
   }
 
   /** How many rows of a chunk pass; undefined where that is not known. */
@@ -50,21 +56,17 @@ export class TemplateDigests {
   }
 
   /** Takes in the templates of chunks, as far as there is room, unless it is at that already. */
-  async learn(refs: readonly SealedRef[], list: ListTemplates, pause: () => Promise<void>): Promise<void> {
-    if (this.#isLearning) return;
-    this.#isLearning = true;
-    try {
-      for (let from = 0; from < refs.length && this.#hasRoom(); from += chunksAtATime) {
-        const some = refs.slice(from, from + chunksAtATime);
-        const listed = await list(some);
-        for (const ref of some) {
-          const own = listed.find(({ dir, chunk }) => dir === ref.dir && chunk === nameOf(ref.entry));
-          await this.#add(ref, own, pause);
-        }
-      }
-    } finally {
-      this.#isLearning = false;
-    }
+  learn(refs: readonly SealedRef[], source: TemplateSource, pause: () => Promise<void>): Promise<void> {
+    this.#learning ??= this.#learn(refs, source, pause).finally(() => (this.#learning = undefined));
+    return this.#learning;
+  }
+
+  /** Leaves off learning; nothing of a chunk is asked behind it until the next query wants more. */
+  async endLearning(): Promise<void> {
+    this.#isEnding = true;
+    // Who learns hears of what failed.
+    await this.#learning?.catch(() => undefined);
+    this.#isEnding = false;
   }
 
   /** Forgets a day whose folder is about to go. */
@@ -72,17 +74,56 @@ export class TemplateDigests {
     this.#days.delete(dir);
   }
 
+  #knows({ dir, entry }: SealedRef): boolean {
+    return this.#days.get(dir)?.templates.has(nameOf(entry)) === true;
+  }
+
+  async #learn(
+    refs: readonly SealedRef[],
+    source: TemplateSource,
+    pause: () => Promise<void>,
+  ): Promise<void> {
+    // Others may have been learnt since they were found lacking.
+    const lacking = refs.filter((ref) => !this.#knows(ref));
+    for (let from = 0; from < lacking.length && !this.#isEnding && this.#hasRoom(); from += chunksAtATime) {
+      const some = lacking.slice(from, from + chunksAtATime);
+      let listed: ListedTemplates[];
+      try {
+        listed = await source.list(some);
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        this.#fullUntilMs = performance.now() + recentMs;
+        return;
+      }
+      for (const ref of some) {
+        if (this.#isEnding) return;
+        const own = listed.find(({ dir, chunk }) => dir === ref.dir && chunk === nameOf(ref.entry));
+        if (!(await this.#add(ref, own, source, pause))) return;
+      }
+    }
+  }
+
+  /** False where the day was full of chunks that are gone: it is to be learnt anew. */
   async #add(
     { dir, entry }: SealedRef,
     listed: ListedTemplates | undefined,
+    { chunksIn }: TemplateSource,
     pause: () => Promise<void>,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const day = this.#days.get(dir) ?? { templates: new DayTemplates(), usedMs: performance.now() };
     this.#days.set(dir, day);
     const { templates } = day;
+    if (listed !== undefined && templates.byteLength <= this.#bytesMax / 2) {
+      await templates.add(listed, pause);
+      return true;
+    }
+    if (listed !== undefined && templates.isMostlyGone(chunksIn(dir))) {
+      this.#days.delete(dir);
+      return false;
+    }
     // A day whose messages hardly repeat would take the room of all others.
-    if (listed === undefined || templates.byteLength > this.#bytesMax / 2) templates.leave(nameOf(entry));
-    else await templates.add(listed, pause);
+    templates.leave(nameOf(entry));
+    return true;
   }
 
   /** Makes room at the cost of days that were not asked of late. */

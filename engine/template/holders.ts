@@ -26,16 +26,17 @@ interface Places {
 /** Undefined where the text has no word that templates are found by, as variables have: those with a digit. */
 export function holdersOf(table: TemplateTable, needle: TextNeedle): Holders | undefined {
   if (needle.shapes.length === 0) return undefined;
-  const whole: number[] = [];
+  let whole: readonly number[] = [];
   const ways: Way[] = [];
   for (const shape of needle.shapes) {
     if (shape.conditions.length > 0) {
       ways.push({ conditions: shape.conditions, places: () => placesOf(table, shape) });
       continue;
     }
+    // There is one such shape at most.
     const found = table.holding(shape.needle.bytes, needle.ignoreCase);
     if (found === undefined) return undefined;
-    whole.push(...found);
+    whole = found;
   }
   const conditions = [needle.whole];
   ways.push({ conditions, places: () => (needle.isWord ? undefined : lonePlaces(table, needle.whole)) });

@@ -3,6 +3,7 @@
  * that can have them. Pieces of the runs are put into a membership filter for each block; which pieces depends on the bytes around
  * them alone (as in "winnowing" by Schleimer, Wilkerson and Aiken), so that a part of a run is found by the pieces that lie in it.
  */
+import assert from "node:assert/strict";
 import type { Kernels } from "../kernels/contract.ts";
 import { buildMembership } from "../membership.ts";
 
@@ -240,6 +241,7 @@ export class RunFilter {
 
   /** The blocks of texts that can hold them, ascending. */
   blocksHolding(pieces: LongRun): readonly number[] {
+    assert(pieces.length > 0, "long runs: nothing is looked for");
     const asked = this.#asked;
     const isAsked = asked?.length === pieces.length && pieces.every((piece, i) => piece === asked[i]);
     if (!isAsked) {

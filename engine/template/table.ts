@@ -28,8 +28,9 @@ interface Holders {
 /** Pieces of a text that are looked up among the words. */
 const piecesMax = 3;
 const space = 0x20;
-/** Bytes of an entry of a list of numbers, with some room for more. */
-const entryBytes = 12;
+/** Bytes of a list of few numbers, as it grows, and of each number of a long one. */
+export const listBytes = 200;
+export const entryBytes = 8;
 
 export class TemplateTable {
   /** Of each template the text and, behind it, the classes of its slots. */
@@ -51,8 +52,8 @@ export class TemplateTable {
 
   /** Bytes that it takes up, about. */
   get byteLength(): number {
-    const lists = this.#slotCounts.length + this.#holdersCount;
-    return this.#keys.byteLength + this.#words.byteLength * 2 + lists * entryBytes;
+    const texts = this.#keys.byteLength + this.#words.byteLength * 2;
+    return texts + this.#holders.length * listBytes + (this.size + this.#holdersCount) * entryBytes;
   }
 
   /** The number of a template, from 0 on. Its key is source[from, to): its text, and behind it the classes of its slots. */

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bucketBounds } from "../../engine/kernels/buckets.ts";
+import { buildMembership, mayContain } from "../../engine/membership.ts";
 import { Random } from "../../fixtures/random.ts";
 import {
   bitAt,
@@ -134,6 +135,32 @@ describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, g
       });
     },
   );
+
+  test("membership filters: the first that may hold a hash, and every one that does", () => {
+    const random = new Random(seed);
+    const hash = () => random.below(2 ** 32);
+    for (let round = 0; round < 60; round++) {
+      const held = Array.from({ length: random.below(9) }, () =>
+        Array.from({ length: random.below(300) }, hash),
+      );
+      const filters = held.map((hashes) =>
+        buildMembership(Uint32Array.from(hashes), random.pick([4, 12, 16])),
+      );
+      const ends = filters.map((_, i) =>
+        filters.slice(0, i + 1).reduce((sum, one) => sum + one.byteLength, 0),
+      );
+      const head = new Uint8Array(Uint32Array.of(filters.length, ...ends).buffer);
+      const bytes = ground.bytes([...Buffer.concat([head, ...filters])], 4 * random.below(4));
+      for (const wanted of [...held.flat().slice(0, 40), ...Array.from({ length: 40 }, hash)]) {
+        const may = filters.map((filter) => mayContain(filter, wanted));
+        for (const from of [0, random.below(filters.length + 1), filters.length]) {
+          const first = may.findIndex((one, i) => i >= from && one);
+          expect(kernels.findFilter(bytes, wanted, from)).toBe(first);
+        }
+        for (const [i, hashes] of held.entries()) if (hashes.includes(wanted)) expect(may[i]).toBe(true);
+      }
+    }
+  });
 
   test("algebra of bitmaps, counts, and rows of the set bits in parts", () => {
     eachCase(ground, (rows, alignment, random) => {

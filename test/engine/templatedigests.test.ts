@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { SealedRef } from "../../engine/digests.ts";
 import { type Filter, type LogRow, openStore, type Store } from "../../engine/index.ts";
-import { type ListTemplates, nameOf, TemplateDigests } from "../../engine/templatedigests.ts";
+import { nameOf, TemplateDigests, type TemplateSource } from "../../engine/templatedigests.ts";
 import { textVector } from "../../engine/text.ts";
+import type { ChunkView } from "../../engine/view.ts";
 import { generateRows, profiles } from "../../fixtures/logs.ts";
 import { countNeedles, type Needle, type NeedleKind, NeedleSurvey } from "../../fixtures/needles.ts";
 import { runSteps } from "../query/naive.ts";
@@ -120,10 +121,12 @@ test.each(profiles)(
   120_000,
 );
 
-test("days that do not fit together do not push each other out", async () => {
+describe("room for templates", () => {
+  const templates = 500;
   const keys = textVector(
-    Array.from({ length: 500 }, (_, i) => `template ${"abcdefghij"[i % 10]}${"x".repeat(i)}`),
+    Array.from({ length: templates }, (_, i) => `template ${"abcdefghij"[i % 10]}${"x".repeat(i)}`),
   );
+  const pause = async () => undefined;
   const refOf = (day: number, id: number) =>
     ({
       kind: "sealed",
@@ -132,24 +135,64 @@ test("days that do not fit together do not push each other out", async () => {
       dir: `day ${day}`,
       entry: { id, checksum: 7 },
     }) as unknown as SealedRef;
-  const asked: string[] = [];
-  const list: ListTemplates = async (refs) =>
+  let asked: string[];
+
+  beforeEach(() => {
+    asked = [];
+  });
+
+  const list: TemplateSource["list"] = async (refs) =>
     refs.map(({ dir, entry }) => {
       asked.push(`${dir}: ${entry.id}`);
-      const rows = new Uint32Array(500).fill(1);
-      return { dir, chunk: nameOf(entry), keys, rows, letters: [] };
+      const rows = new Uint32Array(templates).fill(1);
+      const letters = [undefined, undefined, new Uint8Array(20_000)];
+      return { dir, chunk: nameOf(entry), keys, rows, letters };
     });
-  const digests = new TemplateDigests(2 * 1024 * 1024);
-  const pause = async () => undefined;
-  const refs = Array.from({ length: 20 }, (_, day) => [refOf(day, 1), refOf(day, 2)]).flat();
-  for (let round = 0; round < 5; round++) {
-    const lacking = refs.filter((ref) => digests.lacks(ref));
-    if (lacking.length > 0) await digests.learn(lacking, list, pause);
-  }
-  expect(new Set(asked).size).toBe(asked.length);
-  expect(asked.length).toBeGreaterThan(4);
-  expect(asked.length).toBeLessThan(refs.length);
-  expect(refs.map((ref) => digests.lacks(ref))).not.toContain(true);
+
+  test("days that do not fit together do not push each other out", async () => {
+    const digests = new TemplateDigests(4 * 1024 * 1024);
+    const refs = Array.from({ length: 20 }, (_, day) => [refOf(day, 1), refOf(day, 2)]).flat();
+    const chunksIn = (dir: string) =>
+      new Set(refs.filter((ref) => ref.dir === dir).map(({ entry }) => nameOf(entry)));
+    for (let round = 0; round < 5; round++) {
+      const lacking = refs.filter((ref) => digests.lacks(ref));
+      if (lacking.length > 0) await digests.learn(lacking, { list, chunksIn }, pause);
+    }
+    expect(new Set(asked).size).toBe(asked.length);
+    expect(asked.length).toBeGreaterThan(4);
+    expect(asked.length).toBeLessThan(refs.length);
+    expect(refs.map((ref) => digests.lacks(ref))).not.toContain(true);
+  });
+
+  test("chunks that were merged away leave their room to those that came", async () => {
+    const digests = new TemplateDigests(4 * 1024 * 1024);
+    const filter = {
+      kind: "contains",
+      field: { kind: "message" },
+      text: "template a",
+      ignoreCase: false,
+    } as const;
+    const view = { longRuns: () => undefined } as unknown as ChunkView;
+    const told: (number | undefined)[] = [];
+    for (let id = 1; id <= 300; id++) {
+      const ref = refOf(0, id);
+      const chunksIn = () => new Set([id - 1, id].map((one) => nameOf(refOf(0, one).entry)));
+      for (let tries = 0; tries < 2 && digests.lacks(ref); tries++)
+        await digests.learn([ref], { list, chunksIn }, pause);
+      told.push(digests.rowsOf(filter, ref, view));
+    }
+    expect(told).toEqual(told.map(() => templates / 10));
+  });
+
+  test("nothing is learnt once it is to end", async () => {
+    const digests = new TemplateDigests(4 * 1024 * 1024);
+    const refs = Array.from({ length: 100 }, (_, i) => refOf(0, i));
+    const learning = digests.learn(refs, { list, chunksIn: () => new Set() }, pause);
+    await digests.endLearning();
+    await learning;
+    expect(asked.length).toBeLessThan(refs.length);
+    expect(digests.lacks(refs.at(-1)!)).toBe(true);
+  });
 });
 
 const needleKinds: readonly NeedleKind[] = [
