@@ -22,7 +22,7 @@ import { BucketGrid, type Runs } from "./runs.ts";
 import { addScanned, noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
 import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./search.ts";
 import { selectRows } from "./selection.ts";
-import { labelText, settleChunk, settledBounds, type TextRows } from "./settle.ts";
+import { labelText, noTextRows, settleChunk, settledBounds, type TextRows } from "./settle.ts";
 import type { Settling } from "./settling.ts";
 import { isShared } from "./sharedbuckets.ts";
 import type { ChunkView } from "./view.ts";
@@ -185,8 +185,9 @@ function unsettled(
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
   if (timeNsMax < range.from || timeNsMin >= range.to) return undefined;
   const open = openParts(filter, view);
-  if (open === undefined || settling?.excludes(open, ref, view) === true) return undefined;
-  const textRows: TextRows = (text) => settling?.rowsOf(text, ref, view);
+  if (open === undefined) return undefined;
+  const textRows = settling === undefined ? noTextRows : settling.textRows(open, ref, view);
+  if (textRows === undefined) return undefined;
   return settle(aggregating, view, open, textRows) ? undefined : open;
 }
 

@@ -145,10 +145,9 @@ export class DayTemplates {
 
   /** Of a pattern one for each text that matches must hold: what one leaves open, another may not. */
   #findsFor(filter: TextFilter): Find[] {
-    if (filter.kind === "contains") return [this.#findFor(filter, (holders) => this.#rowsHolding(holders))];
+    if (filter.kind === "contains") return [this.#findFor(filter, () => "all")];
     const { needs, exact } = planPattern(filter);
-    if (exact && needs.length === 1)
-      return [this.#findFor(needs[0]!, (holders) => this.#rowsHolding(holders))];
+    if (exact && needs.length === 1) return [this.#findFor(needs[0]!, () => "all")];
     const machine = patternMachine(filter.pattern, filter);
     if (machine === undefined) return [];
     const verdicts = new Map<number, Verdict>();
@@ -158,32 +157,21 @@ export class DayTemplates {
       verdicts.set(template, verdict);
       return verdict;
     };
-    return needs.map((need) => this.#findFor(need, (holders) => this.#rowsMatching(verdictOn, holders)));
+    return needs.map((need) => this.#findFor(need, verdictOn));
   }
 
-  #findFor(text: Filter, count: (holders: Holders) => Found): Find {
+  /** `verdictOn`: whether messages that hold the text pass, template by template. */
+  #findFor(text: Filter, verdictOn: (template: number) => Verdict): Find {
     return once(() => {
       const needle = wantedBy(text);
       const holders = typeof needle === "string" ? undefined : holdersOf(this.#table, needle);
-      return holders === undefined || holders.whole.length > holdersMax ? undefined : count(holders);
+      return holders === undefined || holders.whole.length > holdersMax
+        ? undefined
+        : this.#rowsPassing(verdictOn, holders);
     });
   }
 
-  #rowsHolding({ whole, ways }: Holders): Found {
-    const settled = new Set(whole);
-    const rows = new Float64Array(this.#chunkCount);
-    for (const template of settled) this.#addRows(template, rows);
-    // What holds the text anyway does so whatever its variables.
-    const isOpen = (template: number) => !settled.has(template);
-    return {
-      rows,
-      open: new Uint8Array(rows.length),
-      ways: ways.map((way) => this.#chunkWay(way, isOpen)),
-    };
-  }
-
-  /** Of messages that hold a text which matches must hold. */
-  #rowsMatching(verdictOn: (template: number) => Verdict, { whole, ways }: Holders): Found {
+  #rowsPassing(verdictOn: (template: number) => Verdict, { whole, ways }: Holders): Found {
     const settled = new Set(whole);
     const rows = new Float64Array(this.#chunkCount);
     const open = new Uint8Array(rows.length);
@@ -192,6 +180,7 @@ export class DayTemplates {
       if (verdict === "all") this.#addRows(template, rows);
       else if (verdict === "some") this.#markChunks(template, open);
     }
+    // What holds the text anyway does so whatever its variables.
     const isOpen = (template: number) => !settled.has(template) && verdictOn(template) !== "none";
     return { rows, open, ways: ways.map((way) => this.#chunkWay(way, isOpen)) };
   }

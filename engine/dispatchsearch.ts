@@ -92,6 +92,7 @@ function mayReach(ref: ChunkRef, day: number, timeNs: number): boolean {
   const { timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
   return ref.day > day || (ref.day === day && timeNsMax >= timeNs);
 }
+
 function mergeAnswers(answers: readonly SearchAnswer[], limit: number): SearchResult {
   const places = answers.flatMap(({ rows }) =>
     Array.from(rows.day, (day, i) => ({

@@ -16,7 +16,7 @@ import { rangeInDay } from "./range.ts";
 import { compileRowSteps, type RowSteps } from "./rowsteps.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "./scanned.ts";
 import { compileFilter, isVectorised, selectRows, timeText } from "./selection.ts";
-import { settleChunk } from "./settle.ts";
+import { noTextRows, settleChunk, type TextRows } from "./settle.ts";
 import type { Settling } from "./settling.ts";
 import { TextDraft } from "./text.ts";
 import type { ChunkView } from "./view.ts";
@@ -100,13 +100,15 @@ async function searchChunk({
     outside || !newest.admits(day, header.timeNsMax)
       ? undefined
       : openParts({ kind: "and", of: filters }, view);
-  if (open === undefined || settling?.excludes(open, ref, view) === true) {
+  const textRows =
+    open === undefined || settling === undefined ? noTextRows : settling.textRows(open, ref, view);
+  if (open === undefined || textRows === undefined) {
     noteSkipped(scanned, view.header);
     return;
   }
   if (settling !== undefined) {
     if (settling.left.length === 0 && rest.length === 0)
-      settling.rowsOfFirst = passingRows(open, ref, view, settling);
+      settling.rowsOfFirst = passingRows(open, view, textRows);
     settling.left.push(ref);
     return;
   }
@@ -135,8 +137,8 @@ async function searchChunk({
 }
 
 /** How many rows of a chunk pass, 0 where that is not known. */
-function passingRows(open: readonly Filter[], ref: ChunkRef, view: ChunkView, settling: Settling): number {
-  const settled = settleChunk(open, [], view, (text) => settling.rowsOf(text, ref, view));
+function passingRows(open: readonly Filter[], view: ChunkView, textRows: TextRows): number {
+  const settled = settleChunk(open, [], view, textRows);
   return settled?.counts.reduce((sum, [, rows]) => sum + rows, 0) ?? 0;
 }
 

@@ -17,6 +17,8 @@ export interface NumberBounds {
 /** How many of a chunk's rows pass; undefined where that is not known, and never 0. */
 export type TextRows = (filter: TextFilter) => number | undefined;
 
+export const noTextRows: TextRows = () => undefined;
+
 /** The groups of a chunk: one for each text of the one field that differs between its rows. */
 export interface SettledChunk {
   /** The texts whose rows pass. */

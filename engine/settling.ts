@@ -3,7 +3,7 @@ import { mayTell, type TextFilter } from "./daytemplates.ts";
 import type { Digests, SealedRef } from "./digests.ts";
 import type { Filter } from "./filter.ts";
 import type { ChunkRef } from "./protocol.ts";
-import { isMessageText } from "./settle.ts";
+import { isMessageText, type TextRows } from "./settle.ts";
 import type { TemplateDigests } from "./templatedigests.ts";
 import type { ChunkView } from "./view.ts";
 
@@ -23,16 +23,21 @@ export class Settling {
     this.#templates = templates;
   }
 
-  /** How many rows of a chunk pass; undefined where that is not known. */
-  rowsOf(filter: TextFilter, ref: ChunkRef, view: ChunkView): number | undefined {
+  /** How many rows of a chunk pass each of these that is a text in messages; undefined where no row passes one of them. */
+  textRows(parts: readonly Filter[], ref: ChunkRef, view: ChunkView): TextRows | undefined {
+    const known = new Map<Filter, number>();
+    for (const part of parts) {
+      const rows = isMessageText(part) ? this.#rowsOf(part, ref, view) : undefined;
+      if (rows === 0) return undefined;
+      if (rows !== undefined) known.set(part, rows);
+    }
+    return (text) => known.get(text);
+  }
+
+  #rowsOf(filter: TextFilter, ref: ChunkRef, view: ChunkView): number | undefined {
     if (ref.kind !== "sealed") return undefined;
     const rows = this.#templates.rowsOf(filter, ref, view);
     if (rows === undefined && mayTell(filter) && this.#templates.lacks(ref)) this.unknown.add(ref);
     return rows;
-  }
-
-  /** Whether no row of a chunk passes one of these. */
-  excludes(parts: readonly Filter[], ref: ChunkRef, view: ChunkView): boolean {
-    return parts.some((part) => isMessageText(part) && this.rowsOf(part, ref, view) === 0);
   }
 }

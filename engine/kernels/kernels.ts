@@ -270,9 +270,7 @@ function valueKernels(
     },
     findFilter(filters, hash, from) {
       scratch.set(bitsOf(hash), operandAt);
-      const count = new DataView(filters.buffer, filters.byteOffset).getUint32(0, true);
-      const filter = exports.findFilter(filters.byteOffset, from, hash);
-      return filter >= count ? -1 : filter;
+      return exports.findFilter(filters.byteOffset, from, hash);
     },
     bucketsOf(times, start, width, buckets) {
       exports.bucketsOf(times.byteOffset, times.length, start, width, buckets.byteOffset);

@@ -1,8 +1,8 @@
 /** Membership filters, one behind the other, as template/longruns.ts writes them: their number, the end of each in bytes, the filters. */
 import { operandAt } from "./layout.ts";
 
-/** The first filter at or after `from` that has all bits of a hash, else their number; the bits, of one block, stand at the operand's place. */
-export function findFilter(filters: usize, from: u32, hash: u32): u32 {
+/** The first filter at or after `from` that has all bits of a hash, else -1; the bits, of one block, stand at the operand's place. */
+export function findFilter(filters: usize, from: u32, hash: u32): i32 {
   const count = load<u32>(filters);
   const ends = filters + 4;
   const blocks = ends + ((<usize>count) << 2);
@@ -14,8 +14,8 @@ export function findFilter(filters: usize, from: u32, hash: u32): u32 {
     const block = ((<u64>hash) * (<u64>((end - start) >> 5))) >> 32;
     const at = blocks + start + ((<usize>block) << 5);
     const missing = v128.or(v128.andnot(low, v128.load(at)), v128.andnot(high, v128.load(at, 16)));
-    if (!v128.any_true(missing)) return i;
+    if (!v128.any_true(missing)) return <i32>i;
     start = end;
   }
-  return count;
+  return -1;
 }
