@@ -2,26 +2,34 @@
 import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
-import type { Aggregated, AggregateQuery } from "./aggregation.ts";
-import type { RecordBatch } from "./arrow.ts";
-import { type Backup, openBackup } from "./backup.ts";
-import type { EncodedBatch } from "./batch.ts";
-import { encodeBatch } from "./batchdraft.ts";
-import { Catalog } from "./catalog.ts";
-import type { ListedKeys } from "./chunk.ts";
-import type { DamageReport } from "./damage.ts";
-import { type Dispatch, type QueryLimits, startControl } from "./dispatch.ts";
-import { dispatchAggregate } from "./dispatchaggregate.ts";
-import { type Arrived, type ArrivedQuery, dispatchArrived } from "./dispatcharrived.ts";
-import { dispatchFields, type FieldCounts, type FieldsQuery } from "./dispatchfields.ts";
-import { dispatchRead } from "./dispatchread.ts";
-import { dispatchSearch, type RowQuery, type SearchResult } from "./dispatchsearch.ts";
+import { type Backup, openBackup } from "./backup/backup.ts";
+import type { EncodedBatch } from "./batch/batch.ts";
+import { encodeBatch } from "./batch/batch-builder.ts";
+import { encodeSampleBatch } from "./batch/sample-batch-builder.ts";
+import type { ListedKeys } from "./chunk/chunk-header.ts";
 import { Failure } from "./failure.ts";
-import { checkFormat } from "./format.ts";
-import { Journal } from "./journal.ts";
+import { checkFormat } from "./files/format-version.ts";
+import { lockFolder } from "./files/lock.ts";
+import { Journal } from "./journal/journal.ts";
 import { defaultSeriesMax, keyAgeMs, unsealedBytesStop } from "./limits.ts";
-import { lockFolder } from "./lock.ts";
-import { CensusKeeper, type CensusTables, SeriesCensus } from "./metrics/census.ts";
+import { Packers } from "./maintenance/encoder-threads.ts";
+import { Upkeep } from "./maintenance/maintenance-scheduler.ts";
+import { recoverPartitions } from "./maintenance/recovery.ts";
+import { CensusKeeper, type CensusTables, SeriesCensus } from "./metrics/series-census.ts";
+import type { DamageReport } from "./model/damage-report.ts";
+import type { LogRow, RefusedRow } from "./model/row.ts";
+import type { Sample } from "./model/sample.ts";
+import type { RowSignal, Signal } from "./model/signal.ts";
+import { Catalog } from "./partition/catalog.ts";
+import { countStored, type StoreStats } from "./partition/store-stats.ts";
+import type { Aggregated, AggregateQuery } from "./plan/aggregation.ts";
+import type { SampleQuery, SamplesAggregated } from "./plan/sample-query.ts";
+import { dispatchAggregate } from "./scatter/aggregate-query.ts";
+import { type Arrived, type ArrivedQuery, dispatchArrived } from "./scatter/arrival-query.ts";
+import type { RecordBatch } from "./scatter/arrow.ts";
+import { dispatchRead } from "./scatter/chunk-read-query.ts";
+import { dispatchFields, type FieldCounts, type FieldsQuery } from "./scatter/field-count-query.ts";
+import { dispatchSearch, type RowQuery, type SearchResult } from "./scatter/row-query.ts";
 import {
   dispatchCensus,
   dispatchMetricNames,
@@ -30,18 +38,9 @@ import {
   type MetricName,
   type SeriesCount,
   type SeriesLabelsQuery,
-} from "./metrics/dispatch.ts";
-import type { Sample } from "./metrics/sample.ts";
-import { encodeSampleBatch } from "./metrics/sampledraft.ts";
-import type { SampleQuery, SamplesAggregated } from "./metrics/samplequery.ts";
-import { Packers } from "./packers.ts";
-import type { Control, DamagedChunk } from "./protocol.ts";
-import { recoverPartitions } from "./recovery.ts";
-import type { LogRow, RefusedRow } from "./row.ts";
-import { Scans } from "./scans.ts";
-import { Shard } from "./shard.ts";
-import type { RowSignal, Signal } from "./signal.ts";
-import type { StoredState } from "./state.ts";
+} from "./scatter/sample-query.ts";
+import { type Dispatch, type QueryLimits, startControl } from "./scatter/scatter-gather.ts";
+import type { StoredState } from "./state/state.ts";
 import {
   type AppendOptions,
   type AppendResult,
@@ -49,9 +48,10 @@ import {
   type ScanQuery,
   type StoreEvent,
   type StoreOptions,
-} from "./storeoptions.ts";
-import { countStored, type StoreStats } from "./storestats.ts";
-import { Upkeep } from "./upkeep.ts";
+} from "./store-options.ts";
+import type { Control, DamagedChunk } from "./threads/protocol.ts";
+import { Shard } from "./threads/worker-thread.ts";
+import { Scans } from "./worker/scan-executor.ts";
 
 /** Damage reports kept for `stats`; all of them are logged. */
 const damageMax = 1_000;

@@ -20,10 +20,10 @@ const mayImport: Record<string, readonly string[]> = {
 
 /** Foreign packages that one file alone imports. */
 const edges: Record<string, string> = {
-  lmdb: "engine/lmdb.ts",
+  lmdb: "engine/lmdb/environment.ts",
   tinypool: "",
   re2js: "",
-  "apache-arrow": "engine/arrow.ts",
+  "apache-arrow": "engine/scatter/arrow.ts",
 };
 
 /** Benchmarks of a layer's inner parts, which its public face does not show. */

@@ -1,10 +1,11 @@
 /** Attributes read out of a message, as query/README.md gives the rules. */
-import type { Extractor } from "../filter.ts";
+
 import { attributeKeyBytesMax } from "../limits.ts";
-import { compileGroups } from "../pattern.ts";
+import type { Extractor } from "../plan/filter.ts";
+import { compileGroups } from "../regexp/pattern.ts";
 import { extractJson } from "./json.ts";
 import { extractLogfmt } from "./logfmt.ts";
-import { extractParts } from "./parts.ts";
+import { extractParts } from "./pattern-parts.ts";
 
 /** Hands over one pair; returns false once the extractor may stop, for no more will be stored. */
 export type Emit = (name: string, value: string) => boolean;

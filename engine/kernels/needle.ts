@@ -1,6 +1,6 @@
 /** What a text search looks for, prepared once a query. */
 import assert from "node:assert/strict";
-import { foldedByte } from "../fold.ts";
+import { foldedByte } from "../vector/case-folding.ts";
 
 export interface Needle {
   readonly bytes: Uint8Array;

@@ -1,8 +1,8 @@
 /** The kernels in plain TypeScript, over vectors in any memory. */
-import { hasBit, intersect, isEmptyBitmap, setBit, subtract, unite } from "../bitmap.ts";
-import { foldedByte } from "../fold.ts";
-import { mayContainIn } from "../membership.ts";
-import { between } from "../sketch.ts";
+import { hasBit, intersect, isEmptyBitmap, setBit, subtract, unite } from "../vector/bitmap.ts";
+import { foldedByte } from "../vector/case-folding.ts";
+import { mayContainIn } from "../vector/membership-filter.ts";
+import { between } from "../vector/quantile-sketch.ts";
 import type { Bits, Kernels, NumberRange, Text } from "./contract.ts";
 import type { Needle } from "./needle.ts";
 

@@ -2,9 +2,10 @@
  * Code points as few symbols: those that no class of a pattern, no word boundary and no end of line tells apart are one symbol.
  * Those of variables are told apart by the classes of characters that slots are stamped with.
  */
-import { lastAtMost } from "../bisection.ts";
-import { CharClass, classesOf } from "../template/slot.ts";
-import { byteClass } from "../template/split.ts";
+
+import { CharClass, classesOf } from "../template/slot-encoding.ts";
+import { byteClass } from "../template/tokenizer.ts";
+import { lastAtMost } from "../vector/binary-search.ts";
 
 /** First, last, first, last … ascending. */
 type Ranges = readonly number[];

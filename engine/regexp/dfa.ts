@@ -1,7 +1,7 @@
 /** A pattern's states in sets, made as texts ask for them: in each text, one set after another. */
 import type { Alphabet } from "./alphabet.ts";
 import type { Edge, Nfa } from "./nfa.ts";
-import type { Look } from "./tree.ts";
+import type { Look } from "./syntax-tree.ts";
 
 /** What stands before or behind a place: as far as a pattern can look around. */
 type Around = "edge" | "newline" | "word" | "other";

@@ -1,5 +1,5 @@
 /** A pattern as states and edges: Thompson's construction, built from its end to its beginning. */
-import type { Look, Tree } from "./tree.ts";
+import type { Look, Tree } from "./syntax-tree.ts";
 
 export type Edge =
   /** Goes on behind a code point of class number `class`. */

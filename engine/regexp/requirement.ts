@@ -1,5 +1,5 @@
 /** Requirements on a text: that it holds certain texts. Built so that nothing in them is redundant. */
-import { foldCase } from "../fold.ts";
+import { foldCase } from "../vector/case-folding.ts";
 
 /** What a text must hold. `ignoreCase` is set for ASCII texts in lower case alone. */
 export type Requirement =

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Distincts } from "../../engine/distincts.ts";
-import { plainColumns } from "../../engine/heap.ts";
+import { Distincts } from "../../engine/aggregate/distinct-counts.ts";
+import { Quantiles } from "../../engine/aggregate/quantiles.ts";
 import {
   type AggregateQuery,
   type Aggregation,
@@ -15,8 +15,8 @@ import {
   openStore,
   type Store,
 } from "../../engine/index.ts";
-import { decimalIn, parseDecimal } from "../../engine/number.ts";
-import { Quantiles } from "../../engine/quantiles.ts";
+import { plainColumns } from "../../engine/kernels/heap.ts";
+import { decimalIn, parseDecimal } from "../../engine/vector/number.ts";
 import { Random } from "../../fixtures/random.ts";
 import { naiveAggregate } from "./aggregations.ts";
 import { seed } from "./datasets.ts";

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PointTable } from "../../engine/aggregate/point-table.ts";
 import {
   type Aggregated,
   type AggregateQuery,
@@ -14,7 +15,6 @@ import {
   textAt,
 } from "../../engine/index.ts";
 import { groupsMax, pointsMax } from "../../engine/limits.ts";
-import { PointTable } from "../../engine/points.ts";
 import { queryTimeseries } from "../../query/index.ts";
 
 const secondNs = 1_000_000_000n;

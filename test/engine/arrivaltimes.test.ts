@@ -1,6 +1,6 @@
 /** The oldest of the rows that arrived behind a place, against all that arrived. */
 import { expect, test } from "vitest";
-import { ArrivalTimes } from "../../engine/arrivaltimes.ts";
+import { ArrivalTimes } from "../../engine/partition/arrival-times.ts";
 import { Random } from "../../fixtures/random.ts";
 import { seed } from "./kernelcases.ts";
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { type BackupItem, piecesOf } from "../../engine/backupstream.ts";
+import { type BackupItem, piecesOf } from "../../engine/backup/backup-stream.ts";
 import { writeBackup } from "../../engine/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-backup-"));

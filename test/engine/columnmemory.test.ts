@@ -1,6 +1,6 @@
 /** What a thread keeps between queries. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ColumnMemory } from "../../engine/columnmemory.ts";
+import { ColumnMemory } from "../../engine/kernels/column-cache.ts";
 
 const mebibyte = 2 ** 20;
 const bytesMax = 8 * mebibyte;

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { commitPagesMax } from "../../engine/commitroom.ts";
-import { openEnvironment } from "../../engine/lmdb.ts";
-import { TreeFile } from "../../engine/treefile.ts";
+import { commitPagesMax } from "../../engine/lmdb/commit-size.ts";
+import { TreeFile } from "../../engine/lmdb/data-file.ts";
+import { openEnvironment } from "../../engine/lmdb/environment.ts";
 import { Random } from "../../fixtures/random.ts";
 import { seed } from "./kernelcases.ts";
 

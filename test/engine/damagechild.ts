@@ -1,8 +1,8 @@
 /** Opens damaged environments for writing, reads them, writes to them, and looks whether what was left alone survived. */
 import { readFileSync } from "node:fs";
 import { Failure } from "../../engine/failure.ts";
-import { type Environment, openEnvironment } from "../../engine/lmdb.ts";
-import { auditPageTree } from "../../engine/pagetree.ts";
+import { type Environment, openEnvironment } from "../../engine/lmdb/environment.ts";
+import { auditPageTree } from "../../engine/lmdb/page-audit.ts";
 import type { ChildResult, ChildTask } from "./damagecampaign.ts";
 import { copyEnvironment, damageFile } from "./randomenvironment.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AggregateQuery, type Field, type LogRow, openStore, type Store } from "../../engine/index.ts";
-import { textAt } from "../../engine/text.ts";
+import { textAt } from "../../engine/vector/text.ts";
 import { Random } from "../../fixtures/random.ts";
 import { seed } from "./datasets.ts";
 

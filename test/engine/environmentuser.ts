@@ -1,6 +1,6 @@
 /** What a thread (task in workerData) or a process (task in its argument) does with an environment that others use too. */
 import { parentPort, workerData } from "node:worker_threads";
-import { type Environment, openEnvironment } from "../../engine/lmdb.ts";
+import { type Environment, openEnvironment } from "../../engine/lmdb/environment.ts";
 
 export interface EnvironmentTask {
   path: string;

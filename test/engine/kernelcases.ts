@@ -2,8 +2,8 @@
 import { expect } from "vitest";
 import { Arena } from "../../engine/kernels/arena.ts";
 import type { CodeVector, Kernels } from "../../engine/kernels/contract.ts";
-import { openKernels } from "../../engine/kernels/kernels.ts";
 import { plainKernels } from "../../engine/kernels/plain.ts";
+import { openKernels } from "../../engine/kernels/wasm-kernels.ts";
 import { Random } from "../../fixtures/random.ts";
 import { arenaGround, type Ground, plainGround } from "./ground.ts";
 

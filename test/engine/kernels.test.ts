@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { bucketBounds } from "../../engine/kernels/buckets.ts";
-import { buildMembership, mayContain } from "../../engine/membership.ts";
+import { bucketBounds } from "../../engine/kernels/bucket-bounds.ts";
+import { buildMembership, mayContain } from "../../engine/vector/membership-filter.ts";
 import { Random } from "../../fixtures/random.ts";
 import {
   bitAt,

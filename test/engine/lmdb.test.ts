@@ -18,8 +18,8 @@ import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Failure } from "../../engine/failure.ts";
-import { openEnvironment } from "../../engine/lmdb.ts";
-import { auditPageTree } from "../../engine/pagetree.ts";
+import { openEnvironment } from "../../engine/lmdb/environment.ts";
+import { auditPageTree } from "../../engine/lmdb/page-audit.ts";
 import { type EnvironmentTask, generationsKept, writeGeneration } from "./environmentuser.ts";
 import { anyShape, buildEnvironment } from "./randomenvironment.ts";
 

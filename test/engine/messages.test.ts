@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildChunks } from "../../engine/build.ts";
-import { imageText, openImage, writeImage } from "../../engine/chunk.ts";
-import { emptyDraft } from "../../engine/draft.ts";
-import { plainColumns } from "../../engine/heap.ts";
+import { emptyDraft } from "../../engine/chunk/chunk-builder.ts";
+import { buildChunks } from "../../engine/chunk/chunk-encoder.ts";
+import { imageText, openImage, writeImage } from "../../engine/chunk/chunk-header.ts";
+import { ChunkColumns, ChunkView } from "../../engine/chunk/chunk-view.ts";
 import { type LogRow, openStore, type Store } from "../../engine/index.ts";
-import { ChunkColumns, ChunkView } from "../../engine/view.ts";
+import { plainColumns } from "../../engine/kernels/heap.ts";
 import { runSteps } from "../query/naive.ts";
 import { arbitraryFilter, makeRows } from "./messagerows.ts";
 

@@ -1,17 +1,23 @@
 /** Laws of chunks of metrics: what goes in comes out bit for bit, and merging is building at once. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openBatch } from "../../engine/batch.ts";
-import { type ChunkImage, type ChunkSource, imageText, openImage, writeImage } from "../../engine/chunk.ts";
-import { plainColumns, plainHeap } from "../../engine/heap.ts";
-import { buildMetricChunks } from "../../engine/metrics/build.ts";
-import { compactSamples } from "../../engine/metrics/compact.ts";
-import { metricDraftOf } from "../../engine/metrics/redraft.ts";
-import type { Sample } from "../../engine/metrics/sample.ts";
-import { SampleDraft } from "../../engine/metrics/sampledraft.ts";
-import { SeriesView } from "../../engine/metrics/seriesview.ts";
-import { decodeValues, encodeValues } from "../../engine/metrics/values.ts";
-import { ChunkColumns, ChunkView } from "../../engine/view.ts";
+import { openBatch } from "../../engine/batch/batch.ts";
+import { SampleDraft } from "../../engine/batch/sample-batch-builder.ts";
+import {
+  type ChunkImage,
+  type ChunkSource,
+  imageText,
+  openImage,
+  writeImage,
+} from "../../engine/chunk/chunk-header.ts";
+import { ChunkColumns, ChunkView } from "../../engine/chunk/chunk-view.ts";
+import { decodeValues, encodeValues } from "../../engine/column/sample-values.ts";
+import { plainColumns, plainHeap } from "../../engine/kernels/heap.ts";
+import { compactSamples } from "../../engine/metrics/compact-samples.ts";
+import { metricDraftOf } from "../../engine/metrics/sample-chunk-decoder.ts";
+import { buildMetricChunks } from "../../engine/metrics/sample-chunk-encoder.ts";
+import { SeriesView } from "../../engine/metrics/series-view.ts";
+import type { Sample } from "../../engine/model/sample.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Date.now() % 2 ** 31);
 const options = { seed, numRuns: 100 };

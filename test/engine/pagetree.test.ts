@@ -5,9 +5,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Failure } from "../../engine/failure.ts";
-import { frameIsWhole } from "../../engine/frame.ts";
-import { openEnvironment } from "../../engine/lmdb.ts";
-import { auditPageTree } from "../../engine/pagetree.ts";
+import { frameIsWhole } from "../../engine/files/frame.ts";
+import { openEnvironment } from "../../engine/lmdb/environment.ts";
+import { auditPageTree } from "../../engine/lmdb/page-audit.ts";
 import { scaled } from "../durability/campaign.ts";
 import {
   anyDamage,
@@ -71,7 +71,7 @@ describe("a sound file", () => {
   test("passes at every moment while another process commits", async () => {
     const path = fresh("busy");
     await openEnvironment(path, { readOnly: false }).close();
-    const script = `import { openEnvironment } from ${JSON.stringify(join(import.meta.dirname, "../../engine/lmdb.ts"))};
+    const script = `import { openEnvironment } from ${JSON.stringify(join(import.meta.dirname, "../../engine/lmdb/environment.ts"))};
       const environment = openEnvironment(process.argv[1], { readOnly: false });
       for (let i = 0; i < 400; i++) await environment.write((to) => {
         for (let j = 0; j < 20; j++) to.put(Buffer.from("key" + ((i * 7 + j) % 300)), Buffer.alloc((i * j * 37) % 9000, i));

@@ -1,8 +1,12 @@
 /** Patterns over templates and variables, against RE2 over the messages that they stand for. */
 import { describe, expect, test } from "vitest";
-import { compilePattern } from "../../engine/pattern.ts";
-import { type PatternMachine, patternMachine, templateVerdict } from "../../engine/regexp/machine.ts";
-import { classesOf } from "../../engine/template/slot.ts";
+import { compilePattern } from "../../engine/regexp/pattern.ts";
+import {
+  type PatternMachine,
+  patternMachine,
+  templateVerdict,
+} from "../../engine/regexp/pattern-automaton.ts";
+import { classesOf } from "../../engine/template/slot-encoding.ts";
 import { Random } from "../../fixtures/random.ts";
 import { bytesOf, nearby, oneOf, randomPattern } from "./regexpcases.ts";
 

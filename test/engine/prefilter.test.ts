@@ -1,7 +1,7 @@
 /** What a pattern is said to require, against RE2 itself. */
 import { describe, expect, test } from "vitest";
-import { compilePattern } from "../../engine/pattern.ts";
-import { isLocal, type Requirement, requirementOf } from "../../engine/prefilter.ts";
+import { compilePattern } from "../../engine/regexp/pattern.ts";
+import { isLocal, type Requirement, requirementOf } from "../../engine/regexp/required-texts.ts";
 import { Random } from "../../fixtures/random.ts";
 import { bytesOf, nearby, randomPattern } from "./regexpcases.ts";
 

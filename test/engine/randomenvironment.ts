@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { FrameKind, writeFrame } from "../../engine/frame.ts";
-import { openEnvironment } from "../../engine/lmdb.ts";
+import { FrameKind, writeFrame } from "../../engine/files/frame.ts";
+import { openEnvironment } from "../../engine/lmdb/environment.ts";
 
 /** A change to the key of this number; `bytes` null removes it. */
 export interface KeyChange {

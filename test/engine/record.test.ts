@@ -1,8 +1,13 @@
 /** Segments of the journal, which are read without the zeros at their end. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { FrameKind, writeFrame } from "../../engine/frame.ts";
-import { recordHeaderBytes, recordLength, scanSegment, writeRecordHeader } from "../../engine/record.ts";
+import { FrameKind, writeFrame } from "../../engine/files/frame.ts";
+import {
+  recordHeaderBytes,
+  recordLength,
+  scanSegment,
+  writeRecordHeader,
+} from "../../engine/journal/journal-record.ts";
 
 /** Batches that may end in zeros, one after the other, then zeros; the last may be cut. */
 const segment = fc

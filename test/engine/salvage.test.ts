@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FrameKind, frameChecksum, writeFrame } from "../../engine/frame.ts";
-import { openEnvironment } from "../../engine/lmdb.ts";
-import { auditPageTree } from "../../engine/pagetree.ts";
-import { rebuildEnvironment, salvageFrames } from "../../engine/salvage.ts";
+import { FrameKind, frameChecksum, writeFrame } from "../../engine/files/frame.ts";
+import { openEnvironment } from "../../engine/lmdb/environment.ts";
+import { auditPageTree } from "../../engine/lmdb/page-audit.ts";
+import { rebuildEnvironment, salvageFrames } from "../../engine/lmdb/salvage.ts";
 import { scaled } from "../durability/campaign.ts";
 import { anyDamage, anyShape, buildEnvironment, copyEnvironment, damageFile } from "./randomenvironment.ts";
 

@@ -27,7 +27,7 @@ const row = { timeNs: BigInt(Date.now()) * 1_000_000n, level: "", message: "x", 
 await store.append("logs", Array(10_000).fill(row));
 const search = () => said(store.search({ signal: "logs", fromNs: 0n, toNs: 1n << 62n, steps: [], limit: 1 }));
 const answers = [...(await Promise.all([search(), search()])), await search(), await search(), await said(store.seal())];
-renameSync("worker.ts", "engine/worker.ts");
+renameSync("worker.ts", "engine/worker/worker.ts");
 // One that was being started when the module came back may fail still.
 let found = await search();
 for (let i = 0; i < 20 && found !== 1; i++) found = await search();
@@ -40,7 +40,7 @@ test("a thread that cannot load its module fails its tasks, and is started again
   for (const name of ["engine", "package.json"])
     cpSync(join(project, name), join(dir, name), { recursive: true });
   symlinkSync(join(project, "node_modules"), join(dir, "node_modules"));
-  renameSync(join(dir, "engine/worker.ts"), join(dir, "worker.ts"));
+  renameSync(join(dir, "engine/worker/worker.ts"), join(dir, "worker.ts"));
   writeFileSync(join(dir, "program.ts"), program);
   const output = execFileSync(process.execPath, ["program.ts", "./engine/index.ts"], {
     cwd: dir,

@@ -15,7 +15,7 @@ import {
   textAt,
   verifyStore,
 } from "../../engine/index.ts";
-import { recordHeaderBytes, scanSegment, writeRecordHeader } from "../../engine/record.ts";
+import { recordHeaderBytes, scanSegment, writeRecordHeader } from "../../engine/journal/journal-record.ts";
 import { runSteps } from "../query/naive.ts";
 import { arbitraryRow, arbitrarySteps } from "./arbitrary.ts";
 import { printBigInt, sample, seed } from "./datasets.ts";

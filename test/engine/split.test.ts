@@ -1,10 +1,10 @@
 /** The tokeniser in WebAssembly against its plain twin, and both against the definition. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SplitKernel } from "../../engine/kernels/splitkernel.ts";
-import { plainSplit } from "../../engine/template/plainsplit.ts";
-import { splitMessages } from "../../engine/template/split.ts";
-import type { TextVector } from "../../engine/text.ts";
+import { plainSplit } from "../../engine/template/plain-tokenizer.ts";
+import { splitMessages } from "../../engine/template/tokenizer.ts";
+import { SplitKernel } from "../../engine/template/tokenizer-kernel.ts";
+import type { TextVector } from "../../engine/vector/text.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 

@@ -14,8 +14,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Failure } from "../../engine/failure.ts";
-import { type Json, openState, type State, type StateChange } from "../../engine/state.ts";
-import { TreeFile } from "../../engine/treefile.ts";
+import { TreeFile } from "../../engine/lmdb/data-file.ts";
+import { type Json, openState, type State, type StateChange } from "../../engine/state/state.ts";
 import { scaled } from "../durability/campaign.ts";
 import { anyDamage, damageFile, type FileDamage } from "./randomenvironment.ts";
 

@@ -1,5 +1,5 @@
 /** A process that writes numbered entries to the state in its argument, and prints each number once it is acknowledged. */
-import { openState } from "../../engine/state.ts";
+import { openState } from "../../engine/state/state.ts";
 
 const state = await openState(process.argv[2]!);
 const from = (state.get("counter", "last") as number | undefined) ?? 0;

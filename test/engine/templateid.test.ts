@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { templateIdOf, templateTextOf } from "../../engine/index.ts";
-import { hash64 } from "../../engine/xxhash.ts";
+import { hash64 } from "../../engine/vector/xxhash.ts";
 import { hash64 as naiveHash, templateId, templateText } from "../query/templates.ts";
 
 const bytesOf = (text: string) => Buffer.from(text, "utf8");

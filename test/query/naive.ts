@@ -1,5 +1,5 @@
 /**
- * Steps run row by row, written from the documents alone (engine/filter.ts and query/README.md): slow, short and independent of the
+ * Steps run row by row, written from the documents alone (engine/plan/filter.ts and query/README.md): slow, short and independent of the
  * engine, so that the engine can be checked against it.
  */
 import { RE2JS } from "re2js";

@@ -1,0 +1,119 @@
+/** Group numbers of a chunk's rows: dense codes of one field, or of several together. */
+
+import type { ChunkView } from "../chunk/chunk-view.ts";
+import type { Codes } from "../column/column.ts";
+import { codesBelow, narrowed } from "../column/dictionary.ts";
+import type { ColumnHeap, Heap } from "../kernels/heap.ts";
+import { timeMs } from "../model/day.ts";
+import type { Field } from "../plan/filter.ts";
+import { labelText } from "../summary/header-counts.ts";
+import { textAt } from "../vector/text.ts";
+import type { GroupTable } from "./group-table.ts";
+
+type Stage = (code: number, groups: GroupTable) => void;
+
+/** Codes are below `cardinality`, and not each of them need occur. */
+export interface GroupCodes {
+  /** A code a row of the chunk; null: all rows have code 0. */
+  codes: Codes | null;
+  cardinality: number;
+  /** Hands over the texts of the fields in the rows that have a code. */
+  stage: Stage;
+}
+
+/** Pairs of codes beyond this many are made dense through a map rather than a table. */
+const tableCellsMax = 1 << 20;
+/** Pairs of codes up to this many need not be made dense: their counters fit the cache. */
+const cardinalityMax = 1 << 14;
+
+export function groupCodes(view: ChunkView, groupBy: readonly Field[]): GroupCodes {
+  return groupBy.reduce<GroupCodes>((before, field) => combined(before, codesOf(view, field), view.heap), {
+    codes: null,
+    cardinality: 1,
+    stage: () => [],
+  });
+}
+
+function codesOf(view: ChunkView, field: Field): GroupCodes {
+  if (field.kind === "time") return timeCodes(view);
+  const column = view.dictionary(field);
+  if (column.kind === "absent")
+    return { codes: null, cardinality: 1, stage: (_, groups) => groups.stageText("") };
+  if (column.kind === "constant") {
+    const label = labelText(field, column.value);
+    return { codes: null, cardinality: 1, stage: (_, groups) => groups.stageText(label) };
+  }
+  if (column.kind !== "dictionary") throw new Error(`column: a ${column.kind} is no dictionary`);
+  const { values, valueCount, codes } = column;
+  const stage: Stage = (code, groups) => {
+    if (code === valueCount) groups.stageText("");
+    else if (field.kind === "level") groups.stageText(labelText(field, textAt(values, code)));
+    else groups.stage(values.bytes, values.offsets[code]!, values.offsets[code + 1]!);
+  };
+  return { codes, cardinality: valueCount + 1, stage };
+}
+
+/** Times ascend, so each new millisecond is a new code. */
+function timeCodes(view: ChunkView): GroupCodes {
+  const codes = view.heap.scratch.uint32(view.rows);
+  const milliseconds: number[] = [];
+  for (let row = 0; row < codes.length; row++) {
+    const ms = timeMs(view.day, view.timeNs[row]!);
+    if (ms !== milliseconds.at(-1)) milliseconds.push(ms);
+    codes[row] = milliseconds.length - 1;
+  }
+  const stage: Stage = (code, groups) => groups.stageText(String(milliseconds[code]!));
+  return { codes, cardinality: milliseconds.length, stage };
+}
+
+function combined(a: GroupCodes, b: GroupCodes, { kernels, scratch }: ColumnHeap): GroupCodes {
+  const cardinality = a.cardinality * b.cardinality;
+  const stage: Stage = (pair, groups) => {
+    a.stage(Math.floor(pair / b.cardinality), groups);
+    b.stage(pair % b.cardinality, groups);
+  };
+  if (a.codes === null || b.codes === null) return { codes: a.codes ?? b.codes, cardinality, stage };
+  if (cardinality > tableCellsMax) return densePairs(a.codes, b.codes, b.cardinality, stage, scratch);
+  const pairs = codesBelow(cardinality, a.codes.length, scratch);
+  kernels.combineCodes(a.codes, b.codes, b.cardinality, pairs);
+  if (cardinality <= cardinalityMax) return { codes: pairs, cardinality, stage };
+  return dense(pairs, cardinality, stage, scratch);
+}
+
+/** New codes without gaps for those that occur, through a table of all that could. */
+function dense(pairs: Codes, cardinality: number, stage: Stage, heap: Heap): GroupCodes {
+  const codeOf = new Uint32Array(cardinality);
+  const codes = new Uint32Array(pairs.length);
+  const numbers: number[] = [];
+  for (let row = 0; row < pairs.length; row++) {
+    const pair = pairs[row]!;
+    if (codeOf[pair] === 0) codeOf[pair] = numbers.push(pair);
+    codes[row] = codeOf[pair]! - 1;
+  }
+  return renumbered(codes, numbers, stage, heap);
+}
+
+/** The same through a map, for pairs whose number may pass 32 bits. */
+function densePairs(a: Codes, b: Codes, cardinalityB: number, stage: Stage, heap: Heap): GroupCodes {
+  const codeOf = new Map<number, number>();
+  const codes = new Uint32Array(a.length);
+  for (let row = 0; row < a.length; row++) {
+    const pair = a[row]! * cardinalityB + b[row]!;
+    let code = codeOf.get(pair);
+    if (code === undefined) {
+      code = codeOf.size;
+      codeOf.set(pair, code);
+    }
+    codes[row] = code;
+  }
+  return renumbered(codes, [...codeOf.keys()], stage, heap);
+}
+
+function renumbered(codes: Uint32Array, numbers: number[], stage: Stage, heap: Heap): GroupCodes {
+  const cardinality = Math.max(numbers.length, 1);
+  return {
+    codes: narrowed(codes, cardinality, heap),
+    cardinality,
+    stage: (code, groups) => stage(numbers[code]!, groups),
+  };
+}

@@ -1,0 +1,185 @@
+/** The groups of an aggregation, numbered in the order in which they are met. */
+import { Failure } from "../failure.ts";
+import { groupsMax, rankedGroupsMax, rankedLabelBytesMax, resultBytesMax } from "../limits.ts";
+import type { Control } from "../threads/protocol.ts";
+import { TextDraft, type TextVector } from "../vector/text.ts";
+
+/**
+ * A hash table from lists of texts to numbers, over bytes: texts are copied from dictionaries and from other threads' answers without
+ * ever being decoded. A list is staged text by text; `numberOfStaged` then takes it.
+ */
+export class GroupTable {
+  readonly #fields: number;
+  readonly #caps: GroupCaps;
+  /** The texts of group g are the rows from g × fields on. */
+  readonly #labels = new TextDraft();
+  #hashes = new Int32Array(64);
+  /** Numbers of groups plus 1, 0 for none; twice as long as the hashes, a power of two. */
+  #slots = new Int32Array(128);
+  #count = 0;
+  #staged: Buffer = Buffer.allocUnsafeSlow(1024);
+  #stagedBytes = 0;
+  /** Where the staged texts end. */
+  readonly #ends: Uint32Array;
+  #stagedTexts = 0;
+
+  constructor(fields: number, caps: GroupCaps) {
+    this.#fields = fields;
+    this.#ends = new Uint32Array(fields);
+    this.#caps = caps;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get byteLength(): number {
+    return this.#labels.byteLength + this.#hashes.byteLength + this.#slots.byteLength;
+  }
+
+  stage(bytes: Uint8Array, from: number, to: number): void {
+    this.#reserve(to - from);
+    const target = this.#staged;
+    let at = this.#stagedBytes;
+    // A loop is faster than `set` on texts as short as labels are.
+    for (let i = from; i < to; i++) target[at++] = bytes[i]!;
+    this.#endText(at);
+  }
+
+  stageText(text: string): void {
+    this.#reserve(text.length * 3);
+    const target = this.#staged;
+    const start = this.#stagedBytes;
+    // Most labels are short and ASCII, and done before a call of the system's encoder would be.
+    let i = 0;
+    for (; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit >= 0x80) break;
+      target[start + i] = unit;
+    }
+    this.#endText(start + (i === text.length ? i : target.write(text, start, "utf8")));
+  }
+
+  /** Number of the group with the staged texts. Throws Failure "limit" where there are too many, or their texts too long. */
+  numberOfStaged(): number {
+    const hash = this.#hashStaged();
+    const mask = this.#slots.length - 1;
+    let slot = hash & mask;
+    for (let taken = this.#slots[slot]!; taken !== 0; taken = this.#slots[slot]!) {
+      if (this.#hashes[taken - 1] === hash && this.#isStaged(taken - 1)) return this.#unstage(taken - 1);
+      slot = (slot + 1) & mask;
+    }
+    this.#checkRoom();
+    if (this.#count === this.#hashes.length) {
+      this.#grow();
+      return this.numberOfStaged();
+    }
+    this.#slots[slot] = this.#count + 1;
+    this.#hashes[this.#count] = hash;
+    this.#push();
+    return this.#unstage(this.#count++);
+  }
+
+  /** The same for staged texts that no group has yet, which spares the look. A table takes groups in this way alone, or not at all. */
+  numberOfNew(): number {
+    this.#checkRoom();
+    this.#push();
+    return this.#unstage(this.#count++);
+  }
+
+  /** Of group after group the text of each field. */
+  finish(): TextVector {
+    const { offsets, bytes } = this.#labels.finish();
+    // A copy, for what crosses threads takes its whole buffer along.
+    return { offsets, bytes: bytes.slice() };
+  }
+
+  #push(): void {
+    for (let field = 0, from = 0; field < this.#fields; from = this.#ends[field++]!) {
+      this.#labels.pushBytes(this.#staged.subarray(from, this.#ends[field]!));
+    }
+  }
+
+  #endText(at: number): void {
+    this.#stagedBytes = at;
+    this.#ends[this.#stagedTexts++] = at;
+  }
+
+  #unstage(group: number): number {
+    this.#stagedBytes = 0;
+    this.#stagedTexts = 0;
+    return group;
+  }
+
+  /** Where texts end counts too: "ab", "c" is another list than "a", "bc". */
+  #hashStaged(): number {
+    let hash = 0x811c9dc5;
+    const staged = this.#staged;
+    for (let i = 0; i < this.#stagedBytes; i++) hash = Math.imul(hash ^ staged[i]!, 0x01000193);
+    for (let i = 0; i < this.#fields; i++) hash = Math.imul(hash ^ this.#ends[i]!, 0x01000193);
+    return hash ^ (hash >>> 15);
+  }
+
+  #isStaged(group: number): boolean {
+    const first = group * this.#fields;
+    const start = this.#labels.startOf(first);
+    for (let field = 0; field < this.#fields; field++) {
+      if (this.#labels.startOf(first + field + 1) - start !== this.#ends[field]) return false;
+    }
+    const { bytes } = this.#labels;
+    const staged = this.#staged;
+    for (let i = 0; i < this.#stagedBytes; i++) if (bytes[start + i] !== staged[i]) return false;
+    return true;
+  }
+
+  #checkRoom(): void {
+    checkGroups(this.#count + 1, this.#labels.byteLength + this.#stagedBytes, this.#caps);
+  }
+
+  #reserve(byteLength: number): void {
+    if (this.#stagedBytes + byteLength <= this.#staged.length) return;
+    const larger = Buffer.allocUnsafeSlow((this.#stagedBytes + byteLength) * 2);
+    this.#staged.copy(larger, 0, 0, this.#stagedBytes);
+    this.#staged = larger;
+  }
+
+  #grow(): void {
+    const hashes = new Int32Array(this.#count * 2);
+    hashes.set(this.#hashes);
+    this.#hashes = hashes;
+    this.#slots = new Int32Array(hashes.length * 2);
+    const mask = this.#slots.length - 1;
+    for (let group = 0; group < this.#count; group++) {
+      let slot = hashes[group]! & mask;
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = group + 1;
+    }
+  }
+}
+
+/** What the groups of a query may come to. */
+export interface GroupCaps {
+  groupsMax: number;
+  /** Of the texts of all groups together. */
+  bytesMax: number;
+}
+
+/** `isRanked`: only the first few groups are wanted. */
+export function groupCaps({ memoryBytesMax }: Control, isRanked = false): GroupCaps {
+  return {
+    groupsMax: isRanked ? rankedGroupsMax : groupsMax,
+    bytesMax: Math.min(isRanked ? rankedLabelBytesMax : resultBytesMax, memoryBytesMax),
+  };
+}
+
+/** Throws Failure "limit" where there are more groups than a query may give, or their labels are larger together. */
+export function checkGroups(count: number, labelBytes: number, caps: GroupCaps): void {
+  if (count > caps.groupsMax) {
+    const problem = `the query gives more than ${caps.groupsMax} groups`;
+    throw new Failure("limit", `${problem}; group by fewer labels or select fewer rows`);
+  }
+  if (labelBytes > caps.bytesMax) {
+    const problem = `the labels of the groups are larger than ${caps.bytesMax} bytes together`;
+    throw new Failure("limit", `${problem}; group by fewer labels`);
+  }
+}

@@ -1,0 +1,77 @@
+/** Points of an aggregation by group and bucket: an open-addressing hash table over growing vectors. */
+import { Failure } from "../failure.ts";
+import { pointsMax } from "../limits.ts";
+
+export class PointTable {
+  #count = 0;
+  #groups = new Uint32Array(64);
+  #buckets = new Float64Array(64);
+  /** Places of points plus 1, 0 for none; twice as long as the vectors, a power of two. */
+  #slots = new Int32Array(128);
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get byteLength(): number {
+    return this.#groups.length * (4 + 8 + 8);
+  }
+
+  /** Place of the point, which is made if it is new. Throws Failure "limit". */
+  place(group: number, bucket: number): number {
+    const mask = this.#slots.length - 1;
+    let slot = hashOf(group, bucket) & mask;
+    for (let taken = this.#slots[slot]!; taken !== 0; taken = this.#slots[slot]!) {
+      if (this.#groups[taken - 1] === group && this.#buckets[taken - 1] === bucket) return taken - 1;
+      slot = (slot + 1) & mask;
+    }
+    if (this.#count === this.#groups.length) {
+      this.#grow();
+      return this.place(group, bucket);
+    }
+    this.#slots[slot] = this.#count + 1;
+    this.#groups[this.#count] = group;
+    this.#buckets[this.#count] = bucket;
+    return this.#count++;
+  }
+
+  bucketOf(place: number): number {
+    return this.#buckets[place]!;
+  }
+
+  /** Group and bucket of each point, in the order of places. */
+  finish(): { groups: Uint32Array; buckets: Float64Array } {
+    return { groups: this.#groups.slice(0, this.#count), buckets: this.#buckets.slice(0, this.#count) };
+  }
+
+  #grow(): void {
+    checkPoints(this.#count + 1);
+    const length = Math.min(this.#groups.length * 2, pointsMax);
+    this.#groups = extended(this.#groups, new Uint32Array(length));
+    this.#buckets = extended(this.#buckets, new Float64Array(length));
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(length * 2)));
+    const mask = this.#slots.length - 1;
+    for (let point = 0; point < this.#count; point++) {
+      let slot = hashOf(this.#groups[point]!, this.#buckets[point]!) & mask;
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = point + 1;
+    }
+  }
+}
+
+/** Throws Failure "limit" where there are more points than a query may give. */
+export function checkPoints(count: number): void {
+  if (count <= pointsMax) return;
+  const problem = `the query gives more than ${pointsMax} points (groups times buckets)`;
+  throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
+}
+
+function hashOf(group: number, bucket: number): number {
+  const mixed = Math.imul(group + 1, 0x9e3779b1) ^ Math.imul(bucket | 0, 0x85ebca6b);
+  return mixed ^ (mixed >>> 15);
+}
+
+function extended<Vector extends Uint32Array | Float64Array>(old: Vector, larger: Vector): Vector {
+  larger.set(old);
+  return larger;
+}

@@ -1,0 +1,39 @@
+/** Buckets that rows of several chunks may fall into: a point of any other bucket is whole once its chunk was read. */
+import type { ChunkRef } from "../threads/protocol.ts";
+import type { BucketGrid } from "./bucket-runs.ts";
+
+/** First and last bucket of each stretch of them, ascending. */
+export type SharedBuckets = Float64Array;
+
+/** `chunks`: all that a query reads. */
+export function sharedBuckets(chunks: readonly ChunkRef[], grid: BucketGrid): SharedBuckets {
+  const ranges = chunks
+    .map((ref) => {
+      const { timeNsMin, timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
+      return { from: grid.bucketOf(ref.day, timeNsMin), to: grid.bucketOf(ref.day, timeNsMax) };
+    })
+    .sort((a, b) => a.from - b.from);
+  const shared: number[] = [];
+  let reached = Number.NEGATIVE_INFINITY;
+  for (const { from, to } of ranges) {
+    const last = Math.min(to, reached);
+    if (from <= last) {
+      if (shared.length > 0 && from <= shared.at(-1)!)
+        shared[shared.length - 1] = Math.max(shared.at(-1)!, last);
+      else shared.push(from, last);
+    }
+    reached = Math.max(reached, to);
+  }
+  return Float64Array.from(shared);
+}
+
+export function isShared(shared: SharedBuckets, bucket: number): boolean {
+  let low = 0;
+  let high = shared.length >> 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (shared[middle * 2 + 1]! < bucket) low = middle + 1;
+    else high = middle;
+  }
+  return low * 2 < shared.length && shared[low * 2]! <= bucket;
+}

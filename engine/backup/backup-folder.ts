@@ -1,0 +1,242 @@
+/** A backup as a folder: a data folder as a store leaves it, and a list of its files with their checksums. */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, open, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Failure } from "../failure.ts";
+import { readChecked, writeChecked } from "../files/checked-file.ts";
+import { syncFolder } from "../files/folder.ts";
+import { backupMarker, checkFormat } from "../files/format-version.ts";
+import { frameBytesAt, openFrame } from "../files/frame.ts";
+import { checkRoom, filesBelow, fillFolder } from "../files/staged-folder.ts";
+import { keyFilePattern, segmentPattern } from "../journal/journal-reader.ts";
+import { SegmentList } from "../journal/segment-list.ts";
+import { writeClosing } from "../journal/shutdown-record.ts";
+import { journalSegmentBytes } from "../limits.ts";
+import { fillEnvironment, openEnvironment } from "../lmdb/environment.ts";
+import { dayName } from "../model/day.ts";
+import { type Signal, signals } from "../model/signal.ts";
+import { writeManifest } from "../partition/manifest.ts";
+import { withLosses } from "../partition/repair.ts";
+import { copyNames } from "../state/state-copy.ts";
+import { type BackupItem, BackupReader } from "./backup-stream.ts";
+import { verifyStore } from "./verify.ts";
+
+/** The file that makes the folder a backup; the last to be written. */
+export interface BackupMarker {
+  name: "svc-backup";
+  version: 1;
+  /** Milliseconds since the epoch. */
+  takenAtMs: number;
+  /** What its files take, holes left out. */
+  bytes: number;
+  /** Rows of its chunks; those of its journal are not counted. */
+  rows: number;
+  files: { path: string; bytes: number; sha256: string }[];
+  /** What is damaged or lost in it because it was so in the store, as `verifyStore` tells it. */
+  losses: string[];
+}
+
+export interface CopyProgress {
+  phase: "copied" | "checked";
+  bytes: number;
+  bytesTotal: number;
+}
+
+type OnProgress = (progress: CopyProgress) => void;
+
+/**
+ * Makes a backup in a new folder of what `Backup.pieces` gives. Throws Failure "folder" where the folder is not empty,
+ * "disk-full", and "damage" where what comes is not whole; nothing is left then.
+ */
+export function writeBackup(
+  pieces: AsyncIterable<Uint8Array>,
+  dir: string,
+  onProgress: OnProgress,
+): Promise<BackupMarker> {
+  return fillFolder(dir, async (draft) => {
+    const received = new ReceivedBackup(new BackupReader(pieces), draft, onProgress);
+    try {
+      return await received.write();
+    } finally {
+      await received.close();
+    }
+  });
+}
+
+/** Throws Failure "folder" where there is no whole backup, and "damage". */
+export async function readBackupMarker(dir: string): Promise<BackupMarker> {
+  const marker = await readChecked<BackupMarker>(join(dir, backupMarker));
+  if (marker === "damaged")
+    throw new Failure("damage", `${dir}/${backupMarker}: the checksum does not match`);
+  if (marker === undefined) {
+    throw new Failure("folder", `${dir} is no backup, or one that was not finished: it has no file "backup"`);
+  }
+  if (marker.version === 1) return marker;
+  throw new Failure("folder", `${dir} is a backup of version ${marker.version}; this build reads version 1`);
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
+  return hash.digest("hex");
+}
+
+class ReceivedBackup {
+  readonly #reader: BackupReader;
+  readonly #dir: string;
+  readonly #onProgress: OnProgress;
+  #bytes = 0;
+  #bytesTotal = 0;
+
+  constructor(reader: BackupReader, dir: string, onProgress: OnProgress) {
+    this.#reader = reader;
+    this.#dir = dir;
+    this.#onProgress = onProgress;
+  }
+
+  async write(): Promise<BackupMarker> {
+    const { takenAtMs, bytesTotal } = (await this.#expect("start")).item;
+    this.#bytesTotal = bytesTotal;
+    await checkRoom(this.#dir, bytesTotal);
+    await checkFormat(this.#dir, { create: true });
+    await this.#writeJournal();
+    await this.#writeState();
+    while (await this.#isNext("partition")) await this.#writePartition();
+    while (await this.#isNext("file")) await this.#writeFile();
+    await this.#expect("end");
+    return this.#complete(takenAtMs);
+  }
+
+  close(): Promise<void> {
+    return this.#reader.close();
+  }
+
+  async #complete(takenAtMs: number): Promise<BackupMarker> {
+    const report = await verifyStore(this.#dir, ({ bytes, bytesTotal }) =>
+      this.#onProgress({ phase: "checked", bytes, bytesTotal }),
+    );
+    const files: BackupMarker["files"] = [];
+    for (const path of await filesBelow(this.#dir)) {
+      const { size } = await stat(join(this.#dir, path));
+      files.push({ path, bytes: size, sha256: await hashOf(join(this.#dir, path)) });
+    }
+    const marker: BackupMarker = {
+      ...{ name: "svc-backup", version: 1, takenAtMs, bytes: this.#bytes },
+      ...{
+        rows: report.rows,
+        files,
+        losses: report.damage.map(({ where, problem }) => `${where}: ${problem}`),
+      },
+    };
+    await writeChecked(join(this.#dir, backupMarker), marker);
+    return marker;
+  }
+
+  async #writeJournal(): Promise<void> {
+    const { seqNext, arrivalNext, segments, keys } = (await this.#expect("journal")).item;
+    const dir = join(this.#dir, "journal");
+    await mkdir(dir);
+    await new SegmentList(dir, 0).write({ segments, keys });
+    while (await this.#isNext("segment")) {
+      const { item, payload } = await this.#expect("segment");
+      const bytesMin = Math.max(journalSegmentBytes, payload.byteLength);
+      await writeDurably(join(dir, named(item.name, segmentPattern)), payload, bytesMin);
+    }
+    while (await this.#isNext("keys")) {
+      const { item, payload } = await this.#expect("keys");
+      await writeDurably(join(dir, named(item.name, keyFilePattern)), payload, payload.byteLength);
+    }
+    await writeClosing(dir, { seqNext, arrivalNext });
+    await syncFolder(this.#dir);
+  }
+
+  async #writeState(): Promise<void> {
+    await this.#expect("state");
+    const [first, ...others] = copyNames.map((name) => join(this.#dir, "control", name));
+    await fillEnvironment(first!, this.#values("records"));
+    const filled = openEnvironment(first!, { readOnly: true });
+    for (const other of others) await filled.compactInto(other);
+    await filled.close();
+  }
+
+  async #writePartition(): Promise<void> {
+    const { signal, day, manifest } = (await this.#expect("partition")).item;
+    const dir = join(this.#dir, named(signal, signalPattern), dayName(day));
+    const losses: string[] = [];
+    const kept = new Set<number>();
+    const onItem = (item: BackupItem) => {
+      if (item.kind === "chunk") kept.add(item.id);
+      else if (item.kind === "lost") losses.push(item.problem);
+    };
+    await mkdir(dir, { recursive: true });
+    // A partition that retention emptied has no data.
+    if (manifest.chunks.length > 0 || (await this.#isNext("lost"))) {
+      await fillEnvironment(dir, this.#values("chunk", onItem));
+    }
+    const chunks = manifest.chunks.filter(({ id }) => kept.has(id));
+    await writeManifest(dir, { ...withLosses(manifest, losses), chunks });
+  }
+
+  async #writeFile(): Promise<void> {
+    const { item, payload } = await this.#expect("file");
+    await writeDurably(join(this.#dir, named(item.name, /^[a-z][a-z-]*$/)), payload, payload.byteLength);
+  }
+
+  /** The values whose frames come in items of a kind, with those that tell of lost ones between them. */
+  async *#values(
+    kind: "chunk" | "records",
+    onItem: (item: BackupItem) => void = () => undefined,
+  ): AsyncGenerator<[Uint8Array, Uint8Array]> {
+    while ((await this.#isNext(kind)) || (kind === "chunk" && (await this.#isNext("lost")))) {
+      const { item, payload } = await this.#reader.take();
+      onItem(item);
+      for (let at = 0; at < payload.byteLength; ) {
+        const bytes = frameBytesAt(payload, at);
+        const frame = payload.subarray(at, at + (bytes ?? 0));
+        const opened = openFrame(frame);
+        if (bytes === undefined || opened === undefined) throw new Failure("damage", "a value came damaged");
+        yield [Buffer.from(opened.key), frame];
+        at += bytes;
+      }
+      this.#advance(payload.byteLength);
+    }
+  }
+
+  async #isNext(kind: BackupItem["kind"]): Promise<boolean> {
+    return (await this.#reader.peek()).item.kind === kind;
+  }
+
+  async #expect<K extends BackupItem["kind"]>(kind: K) {
+    const { item, payload } = await this.#reader.take();
+    if (item.kind !== kind) throw new Failure("damage", `the backup is out of order at ${item.kind}`);
+    this.#advance(payload.byteLength);
+    return { item: item as Extract<BackupItem, { kind: K }>, payload };
+  }
+
+  #advance(bytes: number): void {
+    this.#bytes += bytes;
+    const bytesTotal = Math.max(this.#bytesTotal, this.#bytes);
+    this.#onProgress({ phase: "copied", bytes: this.#bytes, bytesTotal });
+  }
+}
+
+const signalPattern = new RegExp(`^(?:${signals.join("|")})$`);
+
+/** What came from elsewhere never names a file outside of the folder. */
+function named<T extends string | Signal>(name: T, pattern: RegExp): T {
+  if (!pattern.test(name)) throw new Failure("damage", `the backup names ${JSON.stringify(name)}`);
+  return name;
+}
+
+/** The file is `bytesMin` long, a hole behind its content. */
+async function writeDurably(path: string, content: Uint8Array, bytesMin: number): Promise<void> {
+  await writeFile(path, content);
+  const file = await open(path, "r+");
+  try {
+    await file.truncate(bytesMin);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,139 @@
+/** Makes a data folder of a backup; every byte is checked before the folder is there. */
+import { createHash } from "node:crypto";
+import { mkdir, open, rm } from "node:fs/promises";
+import { dirname, join, normalize } from "node:path";
+import { Failure } from "../failure.ts";
+import { readChecked, writeChecked } from "../files/checked-file.ts";
+import { syncFolder } from "../files/folder.ts";
+import { checkRoom, fillFolder } from "../files/staged-folder.ts";
+import type { DamageReport } from "../model/damage-report.ts";
+import { type BackupMarker, type CopyProgress, readBackupMarker } from "./backup-folder.ts";
+import { verifyStore } from "./verify.ts";
+
+export interface Restored {
+  /** Milliseconds since the epoch. */
+  takenAtMs: number;
+  rows: number;
+  bytes: number;
+  /** What was damaged or lost before the backup. */
+  losses: string[];
+}
+
+/** What a data folder says that was made of a backup. */
+interface RestoredFrom {
+  takenAtMs: number;
+  restoredAtMs: number;
+}
+
+const restoredFile = "restored";
+const pieceBytes = 1024 * 1024;
+
+/**
+ * Throws Failure "folder" where `dir` is no whole backup or `target` is not empty, "disk-full", and "damage", with all that was
+ * found, where a byte is not what was written; nothing is left then.
+ */
+export async function restoreBackup(
+  dir: string,
+  target: string,
+  options: { nowMs: number; onProgress: (progress: CopyProgress) => void },
+): Promise<Restored> {
+  const marker = await readBackupMarker(dir);
+  return fillFolder(target, async (draft) => {
+    await checkRoom(draft, marker.bytes);
+    await copyFiles(dir, draft, marker, options.onProgress);
+    const { rows, damage } = await verifyStore(draft, (progress) =>
+      options.onProgress({ phase: "checked", ...progress }),
+    );
+    const unknown = damage.filter(({ where, problem }) => !marker.losses.includes(`${where}: ${problem}`));
+    if (unknown.length > 0) throw new RestoreDamage(unknown);
+    const { takenAtMs, bytes, losses } = marker;
+    await writeChecked(join(draft, restoredFile), {
+      takenAtMs,
+      restoredAtMs: options.nowMs,
+    } satisfies RestoredFrom);
+    return { takenAtMs, rows, bytes, losses };
+  });
+}
+
+/** Undefined where the folder was not made of a backup. */
+export async function restoredFrom(dir: string): Promise<RestoredFrom | undefined> {
+  const found = await readChecked<RestoredFrom>(join(dir, restoredFile));
+  // That it was restored holds whatever became of the rest.
+  return found === "damaged" ? { takenAtMs: 0, restoredAtMs: 0 } : found;
+}
+
+/** From now on the folder counts as an original. */
+export async function forgetRestored(dir: string): Promise<void> {
+  await rm(join(dir, restoredFile), { force: true });
+  await syncFolder(dir);
+}
+
+/** The backup is not what was written. */
+export class RestoreDamage extends Failure {
+  readonly damage: readonly DamageReport[];
+
+  constructor(damage: readonly DamageReport[]) {
+    const [first, ...more] = damage.map(({ where, problem }) => `${where}: ${problem}`);
+    const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
+    super("damage", `the backup is damaged, nothing was restored: ${first}${others}`);
+    this.damage = damage;
+  }
+}
+
+async function copyFiles(
+  from: string,
+  to: string,
+  { files }: BackupMarker,
+  onProgress: (progress: CopyProgress) => void,
+): Promise<void> {
+  const bytesTotal = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const damage: DamageReport[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    if (file.path !== normalize(file.path) || file.path.startsWith("..") || file.path.startsWith("/")) {
+      throw new Failure("damage", `the backup names the file ${JSON.stringify(file.path)}`);
+    }
+    await mkdir(join(to, dirname(file.path)), { recursive: true });
+    const problem = await copyFile(join(from, file.path), join(to, file.path), file, (done) =>
+      onProgress({ phase: "copied", bytes: bytes + done, bytesTotal }),
+    );
+    if (problem !== undefined) damage.push({ where: file.path, problem });
+    bytes += file.bytes;
+  }
+  if (damage.length > 0) throw new RestoreDamage(damage);
+}
+
+/** Says what is wrong with the file, if something is. Holes stay holes. */
+async function copyFile(
+  from: string,
+  to: string,
+  { bytes, sha256 }: { bytes: number; sha256: string },
+  onProgress: (bytes: number) => void,
+): Promise<string | undefined> {
+  const source = await open(from).catch((error: NodeJS.ErrnoException) => error.code);
+  if (typeof source !== "object")
+    return source === "ENOENT" ? "the file is missing" : `cannot be read: ${source}`;
+  const target = await open(to, "wx", 0o600);
+  try {
+    const hash = createHash("sha256");
+    const zeros = Buffer.alloc(pieceBytes);
+    const piece = Buffer.alloc(pieceBytes);
+    let at = 0;
+    for (;;) {
+      const { bytesRead } = await source.read(piece, 0, pieceBytes, at);
+      if (bytesRead === 0) break;
+      const content = piece.subarray(0, bytesRead);
+      hash.update(content);
+      if (!content.equals(zeros.subarray(0, bytesRead))) await target.write(content, 0, bytesRead, at);
+      at += bytesRead;
+      onProgress(at);
+    }
+    await target.truncate(at);
+    await target.sync();
+    if (at !== bytes) return `it has ${at} bytes, it was written with ${bytes}`;
+    return hash.digest("hex") === sha256 ? undefined : "the checksum does not match the bytes";
+  } finally {
+    await source.close();
+    await target.close();
+  }
+}

@@ -1,0 +1,374 @@
+/** A batch on its way: rows are added as ranges of bytes, so that a reader of any wire format makes no strings of them. */
+
+import {
+  type AttributeDraft,
+  attributeOf,
+  type ChunkDraft,
+  clearDraft,
+  emptyDraft,
+} from "../chunk/chunk-builder.ts";
+import { buildChunks } from "../chunk/chunk-encoder.ts";
+import {
+  attributeKeyBytesMax,
+  attributesPerRowMax,
+  attributeValueBytesMax,
+  levelBytesMax,
+  messageBytesMax,
+} from "../limits.ts";
+import { dayOf, timeInDay } from "../model/day.ts";
+import type { LogRow, RefusedRow } from "../model/row.ts";
+import type { RowSignal } from "../model/signal.ts";
+import { grown } from "../vector/text.ts";
+import { type ByteSource, byteSource, TextTable } from "../vector/text-table.ts";
+import { EntryClock, EntryTally, type EntryTerms } from "./admission-policy.ts";
+import { type EncodedBatch, writeBatch } from "./batch.ts";
+import { RowGate } from "./row-admission.ts";
+
+/** A draft whose rows were encoded on this thread: its columns have the room that the next batch needs, most likely. */
+let spareDraft: ChunkDraft | undefined;
+
+const daySeconds = 86_400;
+
+/** Where the parts of one row lie in the bytes that a BatchDraft reads; filled anew for each row. */
+export class RowRanges {
+  /** Whole seconds since the epoch, and nanoseconds of the second. */
+  seconds = 0;
+  nanos = 0;
+  levelFrom = 0;
+  levelTo = 0;
+  messageFrom = 0;
+  messageTo = 0;
+  /** Attributes of the row; the arrays are longer. */
+  attributes = 0;
+  /** The last ones of the attributes, from this place on, stand in every row of a set, with one value each. */
+  sharedFrom = 0;
+  /** Number of the set, from 1; 0 where the row is of none. */
+  sharedBy = 0;
+  /** Numbers of the keys, from BatchDraft.addKey. */
+  keys = new Uint32Array(64);
+  from = new Uint32Array(64);
+  to = new Uint32Array(64);
+
+  /** Makes this a row without level, message and attributes. */
+  clear(): void {
+    this.levelFrom = 0;
+    this.levelTo = 0;
+    this.messageFrom = 0;
+    this.messageTo = 0;
+    this.attributes = 0;
+    this.sharedBy = 0;
+  }
+
+  addAttribute(key: number, from: number, to: number): void {
+    const place = this.attributes++;
+    if (place === this.keys.length) {
+      this.keys = grown(this.keys, place * 2);
+      this.from = grown(this.from, place * 2);
+      this.to = grown(this.to, place * 2);
+    }
+    this.keys[place] = key;
+    this.from[place] = from;
+    this.to[place] = to;
+  }
+}
+
+/** Rows of one day, with the column of each key that the batch has numbered. */
+interface DayDraft {
+  day: number;
+  draft: ChunkDraft;
+  columns: (AttributeDraft | undefined)[];
+  /** Where each row has what it is stamped with. */
+  stamps: readonly { column: AttributeDraft; code: number }[];
+}
+
+/**
+ * Gathers rows and encodes them to one batch: pure computation, fit for a worker thread. What it is given as bytes must be
+ * UTF-8.
+ */
+export class BatchDraft {
+  readonly tally: EntryTally;
+  readonly #signal: RowSignal;
+  readonly #terms: EntryTerms;
+  readonly #clock: EntryClock;
+  readonly #keys = new TextTable();
+  readonly #days = new Map<number, DayDraft>();
+  /** Made with the first row: readers give their own keys the first numbers. */
+  #gate: RowGate | undefined;
+  readonly #scratch = new Scratch();
+  readonly #scratchRow = new RowRanges();
+  #source: ByteSource = byteSource(new Uint8Array(0));
+  #newest: DayDraft | undefined;
+  #rows = 0;
+  #hasLongKey = false;
+
+  constructor(signal: RowSignal, terms: EntryTerms) {
+    this.#signal = signal;
+    this.#terms = terms;
+    this.tally = new EntryTally(terms);
+    this.#clock = new EntryClock(terms, this.tally);
+  }
+
+  /** Distinct attribute keys that were numbered up to now. */
+  get keyCount(): number {
+    return this.#keys.size;
+  }
+
+  /** The bytes that ranges refer to from now on. */
+  read(bytes: Uint8Array): void {
+    this.#source = byteSource(bytes);
+  }
+
+  /** The number of the attribute key that lies at [from, to), or -1 where it has none yet. */
+  findKey(from: number, to: number): number {
+    return this.#keys.find(this.#source, from, to);
+  }
+
+  /** The number of the attribute key that lies at [from, to). */
+  addKey(from: number, to: number): number {
+    return this.#numberOf(this.#source, from, to);
+  }
+
+  /** Whether the attribute key that lies at [from, to) has this number. */
+  isKey(key: number, from: number, to: number): boolean {
+    return this.#keys.equals(key, this.#source, from, to);
+  }
+
+  /** As `findKey`, for a key that is not among the bytes. */
+  findKeyText(key: string): number {
+    const to = this.#scratch.write(key, 0);
+    return this.#keys.find(this.#scratch.source, 0, to);
+  }
+
+  /** As `addKey`, for a key that is not among the bytes. */
+  addKeyText(key: string): number {
+    const to = this.#scratch.write(key, 0);
+    return this.#numberOf(this.#scratch.source, 0, to);
+  }
+
+  /** The text of the key with this number. */
+  keyText(key: number): string {
+    return this.#keys.textOf(key);
+  }
+
+  /** Takes a row, or returns why it cannot be stored. The ranges are changed where the draft's terms ask for it. */
+  add(row: RowRanges): string | undefined {
+    this.#gate ??= this.#newGate();
+    return this.#add(row, this.#source, this.#gate);
+  }
+
+  addLogRow(row: LogRow): string | undefined {
+    // Numbers keys by way of the scratch, so before the row is written there.
+    this.#gate ??= this.#newGate();
+    const day = dayOf(row.timeNs);
+    const timeNs = timeInDay(row.timeNs, day);
+    const ranges = this.#scratchRow;
+    ranges.clear();
+    ranges.seconds = day * daySeconds + Math.floor(timeNs / 1e9);
+    ranges.nanos = timeNs % 1e9;
+    if (row.timeNs < 0n) ranges.seconds = -1;
+    const scratch = this.#scratch;
+    let at = scratch.write(row.level, 0);
+    ranges.levelTo = at;
+    ranges.messageFrom = at;
+    at = scratch.write(row.message, at);
+    ranges.messageTo = at;
+    for (const key in row.attributes) {
+      // The first one too many is enough to refuse the row.
+      if (ranges.attributes > attributesPerRowMax) break;
+      const keyTo = scratch.write(key, at);
+      const valueTo = scratch.write(row.attributes[key]!, keyTo);
+      ranges.addAttribute(this.#numberOf(scratch.source, at, keyTo), keyTo, valueTo);
+      at = valueTo;
+    }
+    return this.#add(ranges, scratch.source, this.#gate);
+  }
+
+  finish(): EncodedBatch {
+    const images = [...this.#days.values()].flatMap(({ day, draft }) =>
+      buildChunks(draft, { sealed: false }).map((image) => ({ day, image })),
+    );
+    const bytes = writeBatch(images);
+    for (const { draft } of this.#days.values()) if (clearDraft(draft)) spareDraft = draft;
+    this.#days.clear();
+    return { signal: this.#signal, bytes, rows: this.#rows };
+  }
+
+  #numberOf(source: ByteSource, from: number, to: number): number {
+    if (to - from > attributeKeyBytesMax) this.#hasLongKey = true;
+    return this.#keys.codeOf(source, from, to);
+  }
+
+  #newGate(): RowGate {
+    return new RowGate(this.#terms, (key) => this.addKeyText(key));
+  }
+
+  #add(row: RowRanges, source: ByteSource, gate: RowGate): string | undefined {
+    gate.clearStamped(row, source.bytes);
+    const reason = this.#refusal(row);
+    if (reason !== undefined) return reason;
+    const uncutBytes = row.messageTo - row.messageFrom;
+    this.#cut(row, source.bytes);
+    const excluded = gate.exclusionOf(row, source);
+    if (excluded >= 0) {
+      this.tally.excluded[excluded]!++;
+      return undefined;
+    }
+    this.#clock.note(row.seconds, row.nanos);
+    const day = Math.floor(row.seconds / daySeconds);
+    const { draft, columns, stamps } = this.#dayDraft(day);
+    draft.timeNs.push((row.seconds - day * daySeconds) * 1e9 + row.nanos);
+    draft.arrival.push(this.#rows++);
+    draft.level.push(draft.rows, draft.level.values.codeOf(source, row.levelFrom, row.levelTo));
+    draft.message.pushRange(source.bytes, row.messageFrom, row.messageTo);
+    const ownAttributes = row.sharedBy === 0 ? row.attributes : row.sharedFrom;
+    for (let i = 0; i < ownAttributes; i++) {
+      const key = row.keys[i]!;
+      const column = columns[key] ?? this.#newColumn(draft, columns, key);
+      column.push(draft.rows, column.values.codeOf(source, row.from[i]!, row.to[i]!));
+    }
+    for (let i = ownAttributes; i < row.attributes; i++) {
+      const key = row.keys[i]!;
+      const column = columns[key] ?? this.#newColumn(draft, columns, key);
+      if (column.sharedBy !== row.sharedBy) {
+        column.sharedCode = column.values.codeOf(source, row.from[i]!, row.to[i]!);
+        column.sharedBy = row.sharedBy;
+      }
+      column.push(draft.rows, column.sharedCode);
+    }
+    for (const { column, code } of stamps) column.push(draft.rows, code);
+    if (row.messageTo - row.messageFrom < uncutBytes) this.#markCut(draft, uncutBytes);
+    draft.rows++;
+    return undefined;
+  }
+
+  #dayDraft(day: number): DayDraft {
+    if (this.#newest?.day === day) return this.#newest;
+    let found = this.#days.get(day);
+    if (found === undefined) {
+      const draft = spareDraft ?? emptyDraft();
+      spareDraft = undefined;
+      found = { day, draft, columns: [], stamps: this.#stampsIn(draft) };
+      this.#days.set(day, found);
+    }
+    this.#newest = found;
+    return found;
+  }
+
+  #newColumn(draft: ChunkDraft, columns: DayDraft["columns"], key: number): AttributeDraft {
+    const column = attributeOf(draft, this.#keys.textOf(key));
+    columns[key] = column;
+    return column;
+  }
+
+  #stampsIn(draft: ChunkDraft): DayDraft["stamps"] {
+    return Object.entries(this.#terms.stamps ?? {}).map(([key, text]) => {
+      const column = attributeOf(draft, key);
+      const source = byteSource(Buffer.from(text, "utf8"));
+      return { column, code: column.values.codeOf(source, 0, source.bytes.length) };
+    });
+  }
+
+  /** Why a row cannot be stored, or undefined. */
+  #refusal(row: RowRanges): string | undefined {
+    const reason = this.#clock.refusal(row.seconds, row.nanos);
+    if (reason !== undefined) return reason;
+    if (row.levelTo - row.levelFrom > levelBytesMax) return `log_level is longer than ${levelBytesMax} bytes`;
+    for (let i = 0; i < row.attributes; i++) {
+      if (i === attributesPerRowMax) return `more than ${attributesPerRowMax} attributes`;
+      const key = row.keys[i]!;
+      if (this.#hasLongKey && this.#keys.lengthOf(key) > attributeKeyBytesMax) {
+        return `attribute key "${this.#keys.textOf(key).slice(0, 40)}…" is longer than ${attributeKeyBytesMax} bytes`;
+      }
+      if (row.to[i]! - row.from[i]! > attributeValueBytesMax) {
+        return `attribute "${this.#keys.textOf(key)}" is longer than ${attributeValueBytesMax} bytes`;
+      }
+    }
+    return this.#sizeRefusal(row);
+  }
+
+  #sizeRefusal(row: RowRanges): string | undefined {
+    const messageBytes = row.messageTo - row.messageFrom;
+    const room = this.#messageRoom(row);
+    if (messageBytes <= room || (this.#cutMark !== undefined && room > 0)) return undefined;
+    this.tally.refusedLarge++;
+    return messageBytes > messageBytesMax
+      ? `the message is longer than ${messageBytesMax} bytes`
+      : `the row is longer than ${this.#terms.rowBytesMax} bytes`;
+  }
+
+  /** Bytes that the message may have beside the rest of the row; below 0 where the rest is too long by itself. */
+  #messageRoom(row: RowRanges): number {
+    const { rowBytesMax } = this.#terms;
+    if (rowBytesMax === undefined) return messageBytesMax;
+    let rest = row.levelTo - row.levelFrom;
+    for (let i = 0; i < row.attributes; i++) {
+      rest += this.#keys.lengthOf(row.keys[i]!) + row.to[i]! - row.from[i]!;
+    }
+    return Math.min(messageBytesMax, rowBytesMax - rest);
+  }
+
+  get #cutMark(): string | undefined {
+    return this.#signal === "logs" ? this.#terms.cutMark : undefined;
+  }
+
+  /** Shortens a message for which there is no room, at the end of a character. */
+  #cut(row: RowRanges, bytes: Buffer): void {
+    if (this.#cutMark === undefined) return;
+    const room = this.#messageRoom(row);
+    if (row.messageTo - row.messageFrom <= room) return;
+    let to = row.messageFrom + room;
+    while (to > row.messageFrom && (bytes[to]! & 0xc0) === 0x80) to--;
+    row.messageTo = to;
+  }
+
+  #markCut(draft: ChunkDraft, uncutBytes: number): void {
+    this.tally.cut++;
+    attributeOf(draft, this.#cutMark!).pushText(draft.rows, String(uncutBytes));
+  }
+}
+
+/** Where the strings of a row become UTF-8, one behind the other. */
+export class Scratch {
+  source: ByteSource = byteSource(new Uint8Array(4096));
+
+  /** Writes text at a place; returns the place behind it. A lone surrogate becomes U+FFFD. */
+  write(text: string, at: number): number {
+    // A UTF-16 unit takes at most three bytes of UTF-8.
+    if (at + text.length * 3 > this.source.bytes.length) this.#grow(at + text.length * 3);
+    const { bytes } = this.source;
+    if (text.length > shortLength) return at + bytes.write(text, at, "utf8");
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit > 0x7f) return at + bytes.write(text, at, "utf8");
+      bytes[at + i] = unit;
+    }
+    return at + text.length;
+  }
+
+  #grow(byteLength: number): void {
+    const larger = new Uint8Array(Math.max(byteLength, this.source.bytes.length * 2));
+    larger.set(this.source.bytes);
+    this.source = byteSource(larger);
+  }
+}
+
+/** Below this many units a loop is faster than a call of Buffer's encoder. */
+const shortLength = 48;
+
+/**
+ * Encodes rows to one batch: pure computation, fit for a worker thread. Rows outside the bounds of time or size are
+ * refused with the reason, the rest is taken.
+ */
+export function encodeBatch(
+  signal: RowSignal,
+  rows: readonly LogRow[],
+  terms: EntryTerms,
+): EncodedBatch & { refused: RefusedRow[] } {
+  const draft = new BatchDraft(signal, terms);
+  const refused: RefusedRow[] = [];
+  for (const [index, row] of rows.entries()) {
+    const reason = draft.addLogRow(row);
+    if (reason !== undefined) refused.push({ index, reason });
+  }
+  return { ...draft.finish(), refused };
+}

@@ -1,0 +1,149 @@
+/** Chunks back to a draft: `draftOf(build(rows)) = rows`. */
+
+import { type Codes, type Column, columnText, isValid } from "../column/column.ts";
+import { parseRest } from "../column/overflow-attributes.ts";
+import { Failure } from "../failure.ts";
+import { plainColumns } from "../kernels/heap.ts";
+import type { Bitmap } from "../vector/bitmap.ts";
+import { plainBytes, TextDraft, type TextVector, textCount } from "../vector/text.ts";
+import { byteSource } from "../vector/text-table.ts";
+import { type AttributeDraft, attributeOf, type ChunkDraft, emptyDraft } from "./chunk-builder.ts";
+import type { ChunkSource } from "./chunk-header.ts";
+import { ChunkColumns, ChunkView } from "./chunk-view.ts";
+
+/** All rows of some chunks of one partition as a draft, in the order of the chunks. */
+export function draftOf(sources: readonly ChunkSource[]): ChunkDraft {
+  const draft = emptyDraft();
+  const rows = sources.reduce((sum, { header }) => sum + header.rows, 0);
+  draft.timeNs.reserve(rows);
+  draft.arrival.reserve(rows);
+  const present = presentRows(sources);
+  for (const source of sources) appendChunk(draft, source, present);
+  return draft;
+}
+
+/** Rows that have each attribute that has a column of its own. */
+function presentRows(sources: readonly ChunkSource[]): Map<string, number> {
+  const rows = new Map<string, number>();
+  for (const { header } of sources) {
+    for (const { role, key, present } of header.columns) {
+      if (role === "attribute") rows.set(key, (rows.get(key) ?? 0) + present);
+    }
+  }
+  return rows;
+}
+
+function appendChunk(draft: ChunkDraft, source: ChunkSource, present: ReadonlyMap<string, number>): void {
+  const base = draft.rows;
+  const view = new ChunkView(new ChunkColumns(source, 0), plainColumns);
+  draft.timeNs.append(view.timeNs);
+  draft.arrival.append(view.arrival);
+  appendMessages(draft, view.column({ kind: "message" }));
+  for (const { role, key } of source.header.columns) {
+    if (role === "level") appendAttribute(draft.level, view.column({ kind: "level" }), base);
+    else if (role === "attribute") {
+      const attribute = attributeOf(draft, key);
+      attribute.reserve(present.get(key)! - attribute.count);
+      appendAttribute(attribute, view.column({ kind: "attribute", key }), base);
+    } else if (role === "rest") appendRest(draft, view.rest, base);
+  }
+  draft.rows += source.header.rows;
+}
+
+function appendMessages(draft: ChunkDraft, column: Column): void {
+  if (column.kind === "text") draft.message.append(column.text);
+  else if (column.kind === "message") {
+    for (let row = 0; row < column.rows; row++) draft.message.pushBytes(column.messages.messageAt(row));
+  } else throw new Failure("damage", "column: messages are not text");
+}
+
+function appendAttribute(attribute: AttributeDraft, column: Column, base: number): void {
+  switch (column.kind) {
+    case "dictionary":
+      appendCodes(attribute, column.codes, codesIn(attribute, column.values), base);
+      break;
+    case "text":
+      appendTexts(attribute, column.text, column.valid, base);
+      break;
+    case "hex":
+      appendTexts(attribute, hexText(column), column.valid, base);
+      break;
+    case "constant":
+      appendConstant(attribute, column, base);
+      break;
+    case "number":
+      appendNumbers(attribute, column, base);
+      break;
+    default:
+      throw new Failure("damage", `column: an attribute cannot be ${column.kind}`);
+  }
+}
+
+function appendConstant(
+  attribute: AttributeDraft,
+  { rows, value, valid }: Extract<Column, { kind: "constant" }>,
+  base: number,
+): void {
+  const source = byteSource(Buffer.from(value, "utf8"));
+  const code = attribute.values.codeOf(source, 0, source.bytes.length);
+  attribute.reserve(rows);
+  for (let row = 0; row < rows; row++) if (isValid(valid, row)) attribute.push(base + row, code);
+}
+
+/** As `columnText` prints them, all in one buffer. */
+function appendNumbers(
+  attribute: AttributeDraft,
+  { rows, values, valid }: Extract<Column, { kind: "number" }>,
+  base: number,
+): void {
+  const texts = new TextDraft();
+  for (let row = 0; row < rows; row++) {
+    if (isValid(valid, row)) texts.pushNumber(values[row]!);
+    else texts.push("");
+  }
+  appendTexts(attribute, texts.finish(), valid, base);
+}
+
+/** The attribute's codes of some texts. */
+function codesIn({ values }: AttributeDraft, texts: TextVector): Uint32Array {
+  const source = byteSource(texts.bytes);
+  const codes = new Uint32Array(textCount(texts));
+  for (let i = 0; i < codes.length; i++) {
+    codes[i] = values.codeOf(source, texts.offsets[i]!, texts.offsets[i + 1]!);
+  }
+  return codes;
+}
+
+/** `codeOf` turns a column's codes into the attribute's; the code behind its last one says that the row has none. */
+function appendCodes(attribute: AttributeDraft, codes: Codes, codeOf: Uint32Array, base: number): void {
+  attribute.reserve(codes.length);
+  for (let row = 0; row < codes.length; row++) {
+    const code = codes[row]!;
+    if (code < codeOf.length) attribute.push(base + row, codeOf[code]!);
+  }
+}
+
+function appendTexts(attribute: AttributeDraft, texts: TextVector, valid: Bitmap | null, base: number): void {
+  const source = byteSource(texts.bytes);
+  const { offsets } = texts;
+  attribute.reserve(textCount(texts));
+  for (let row = 0; row + 1 < offsets.length; row++) {
+    if (!isValid(valid, row)) continue;
+    attribute.push(base + row, attribute.values.codeOf(source, offsets[row]!, offsets[row + 1]!));
+  }
+}
+
+function hexText({ rows, width, bytes }: Extract<Column, { kind: "hex" }>): TextVector {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+  const offsets = new Uint32Array(rows + 1);
+  for (let row = 0; row <= rows; row++) offsets[row] = row * width * 2;
+  return { offsets, bytes: plainBytes(Buffer.from(text, "latin1")) };
+}
+
+function appendRest(draft: ChunkDraft, column: Column, base: number): void {
+  for (let row = 0; row < column.rows; row++) {
+    const pairs = columnText(column, row);
+    if (pairs === undefined) continue;
+    for (const [key, value] of parseRest(pairs)) attributeOf(draft, key).pushText(base + row, value);
+  }
+}

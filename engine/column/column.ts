@@ -1,0 +1,116 @@
+/** Decoded columns: what kernels and filters read. */
+
+import { uint32Of } from "../files/payload.ts";
+import type { MessageColumn } from "../template/message-column.ts";
+import { type Bitmap, hasBit } from "../vector/bitmap.ts";
+import type { Fingerprints } from "../vector/fingerprint.ts";
+import { decodeText, type TextVector, textAt } from "../vector/text.ts";
+
+export type Codes = Uint8Array | Uint16Array | Uint32Array;
+
+export interface DictionaryColumn {
+  kind: "dictionary";
+  rows: number;
+  values: TextVector;
+  valueCount: number;
+  /** A row's code is its place in `values`; the code `valueCount` says that the row lacks the field. */
+  codes: Codes;
+  /** The values as strings, once somebody has asked for them. */
+  texts?: readonly string[];
+  /** The numbers that the values are, NaN where they are none, once somebody has asked for them; the last is NaN. */
+  numbers?: Float64Array;
+  /** The values' hashes, once somebody has asked for them; the last is that of no text. */
+  fingerprints?: Fingerprints;
+}
+
+export type Column =
+  | { kind: "absent"; rows: number }
+  | { kind: "constant"; rows: number; value: string; valid: Bitmap | null }
+  | DictionaryColumn
+  /** Numbers whose text is what JavaScript prints for them. */
+  | { kind: "number"; rows: number; values: Float64Array; valid: Bitmap | null }
+  /** Lower-case hexadecimal text of 2 × `width` digits. */
+  | { kind: "hex"; rows: number; width: number; bytes: Uint8Array; valid: Bitmap | null }
+  | { kind: "text"; rows: number; text: TextVector; valid: Bitmap | null }
+  /** Messages as templates and variables. */
+  | { kind: "message"; rows: number; messages: MessageColumn };
+
+/** Messages as templates and variables. */
+export type TemplateColumn = Extract<Column, { kind: "message" }>;
+
+/** Text of one row, or undefined where the row lacks the field. */
+export function columnText(column: Column, row: number): string | undefined {
+  switch (column.kind) {
+    case "absent":
+      return undefined;
+    case "constant":
+      return isValid(column.valid, row) ? column.value : undefined;
+    case "dictionary": {
+      const code = column.codes[row]!;
+      if (code === column.valueCount) return undefined;
+      return column.texts === undefined ? textAt(column.values, code) : column.texts[code]!;
+    }
+    case "number":
+      return isValid(column.valid, row) ? String(column.values[row]!) : undefined;
+    case "hex":
+      return isValid(column.valid, row) ? hexAt(column.bytes, column.width, row) : undefined;
+    case "text":
+      return isValid(column.valid, row) ? textAt(column.text, row) : undefined;
+    case "message": {
+      const bytes = column.messages.messageAt(row);
+      return decodeText(bytes, 0, bytes.byteLength);
+    }
+  }
+}
+
+export function dictionaryTexts(column: DictionaryColumn): readonly string[] {
+  column.texts ??= Array.from({ length: column.valueCount }, (_, code) => textAt(column.values, code));
+  return column.texts;
+}
+
+/** Whether a row has the field. */
+export function hasValue(column: Column, row: number): boolean {
+  switch (column.kind) {
+    case "absent":
+      return false;
+    case "dictionary":
+      return column.codes[row] !== column.valueCount;
+    case "message":
+      return true;
+    default:
+      return isValid(column.valid, row);
+  }
+}
+
+/** UTF-8 of one row's text, empty where the row lacks the field; good until the next call. */
+export function columnBytes(column: Column, row: number): Uint8Array {
+  if (column.kind === "dictionary") {
+    const code = column.codes[row]!;
+    const { offsets, bytes } = column.values;
+    return code === column.valueCount ? noBytes : bytes.subarray(offsets[code], offsets[code + 1]);
+  }
+  if (column.kind === "message") return column.messages.messageAt(row);
+  if (column.kind === "text" && isValid(column.valid, row)) {
+    const { offsets, bytes } = column.text;
+    return bytes.subarray(offsets[row], offsets[row + 1]);
+  }
+  return Buffer.from(columnText(column, row) ?? "", "utf8");
+}
+
+const noBytes = new Uint8Array(0);
+
+/** Codes of 1, 2 or 4 bytes that lie on these. */
+export function codesOfWidth(bytes: Uint8Array, width: number): Codes {
+  if (width === 1) return bytes;
+  return width === 2
+    ? new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 1)
+    : uint32Of(bytes);
+}
+
+export function isValid(valid: Bitmap | null, row: number): boolean {
+  return valid === null || hasBit(valid, row);
+}
+
+function hexAt(bytes: Uint8Array, width: number, row: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + row * width, width).toString("hex");
+}

@@ -1,0 +1,368 @@
+/** How a column's values become bytes, chosen by what they are, and back. */
+
+import { Failure } from "../failure.ts";
+import { bytesOf, float64Of, type Payload, readPayload, uint32Of, writePayload } from "../files/payload.ts";
+import { joinPlanes, readPlanes, splitPlanes, writePlanes } from "../kernels/byte-stream-split.ts";
+import { type Heap, plainHeap } from "../kernels/heap.ts";
+import { decodeMessages, encodeMessages, type MessageColumn } from "../template/message-column.ts";
+import {
+  decodeVariables,
+  type ReadAttribute,
+  type Repeatable,
+  type VariableGroup,
+} from "../template/variable-columns.ts";
+import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
+import { integerIn, roundTripNumber } from "../vector/number.ts";
+import { decodeText, gatherText, type TextVector, textAt, textCount } from "../vector/text.ts";
+import { type Codes, type Column, codesOfWidth } from "./column.ts";
+import { decodeValues, encodeValues } from "./sample-values.ts";
+
+/** Part of the format: the numbers stand in every stored column. */
+const Encoding = {
+  constant: 1,
+  dictionary: 2,
+  integer: 3,
+  float: 4,
+  hex: 5,
+  text: 6,
+  delta: 7,
+  template: 8,
+  variables: 9,
+  samples: 10,
+} as const;
+
+export type EncodingName = keyof typeof Encoding;
+
+/** Values of one attribute over the rows of a chunk; code -1 where a row lacks it. Every value is used. */
+export interface AttributeVector {
+  values: TextVector;
+  /** Of each value, as `hashBytes` gives them. */
+  hashes: Uint32Array;
+  codes: Int32Array;
+}
+
+export interface EncodedColumn {
+  encoding: EncodingName;
+  payload: Uint8Array;
+}
+
+const hexWidthMax = 64;
+/** The value of a lower-case hexadecimal digit; 0xff for any other byte. */
+const hexDigit = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  return /[0-9a-f]/.test(character) ? Number.parseInt(character, 16) : 0xff;
+});
+
+/** Picks the encoding: constant, dictionary where values repeat, else hex, integer, float, and text for what is left. */
+export function encodeAttribute(vector: AttributeVector): EncodedColumn {
+  const { codes } = vector;
+  const count = textCount(vector.values);
+  if (count === 1) return encodeConstant(vector);
+  let present = 0;
+  for (let row = 0; row < codes.length; row++) if (codes[row]! >= 0) present++;
+  if (count * 2 <= present) return encodeDictionary(vector);
+  return encodeHex(vector) ?? encodeNumber(vector) ?? encodeSparseText(vector);
+}
+
+export function encodeText(text: TextVector): EncodedColumn {
+  const rows = text.offsets.length - 1;
+  const buffers = [bytesOf(text.offsets), text.bytes];
+  return column("text", { encoding: Encoding.text, width: 4, hasValidity: false, rows, buffers });
+}
+
+/** Values of the samples of some series; `packed`: for disk. `offsets`: of each series the first value, and the number of all. */
+export function encodeSamples(
+  values: Float64Array,
+  offsets: Uint32Array,
+  { packed }: { packed: boolean },
+): EncodedColumn {
+  if (packed) return column("samples", { ...encodeValues(values, offsets), encoding: Encoding.samples });
+  return column("float", payloadOf(Encoding.float, 8, values.length, [], [bytesOf(values)]));
+}
+
+/** `offsets`: of each series the place of its first value in the chunk. Throws Failure "damage". */
+export function decodeSamples(stored: Uint8Array, offsets: ArrayLike<number>, heap: Heap): Float64Array {
+  const payload = readPayload(stored);
+  if (payload.rows !== offsets[offsets.length - 1]! - offsets[0]!) {
+    throw new Failure("damage", "values: not as many as the samples");
+  }
+  if (payload.encoding === Encoding.float) return float64Of(heap.place(bufferAt(payload, 0)));
+  if (payload.encoding !== Encoding.samples) throw new Failure("damage", "column: no values of samples");
+  return decodeValues(payload, offsets, heap);
+}
+
+/** Bytes of the same length as they are, one entry after the other. */
+export function encodeBytes(bytes: Uint8Array, width: number): EncodedColumn {
+  return column("hex", payloadOf(Encoding.hex, width, bytes.byteLength / width, [], [bytes]));
+}
+
+/** A group of variables, which is a column of its own. */
+export interface EncodedVariables extends EncodedColumn {
+  group: string;
+  filter: Uint8Array;
+}
+
+/** Templates and variables where templates repeat, else plain text. `repeatables`: attributes that variables may repeat. */
+export function encodeMessage(
+  text: TextVector,
+  repeatables: readonly Repeatable[],
+): { message: EncodedColumn; filter: Uint8Array | undefined; variables: EncodedVariables[] } {
+  const encoded = encodeMessages(text, repeatables);
+  if (encoded === undefined) return { message: encodeText(text), filter: undefined, variables: [] };
+  return {
+    message: column("template", { ...encoded.templates, encoding: Encoding.template }),
+    filter: encoded.filter,
+    variables: encoded.groups.map(({ name, payload, filter }) => ({
+      ...column("variables", { ...payload, encoding: Encoding.variables }),
+      group: name,
+      filter,
+    })),
+  };
+}
+
+/** Units that times are multiples of, as clocks give them: seconds, milliseconds, microseconds. */
+const timeUnits = [1e9, 1e6, 1e3];
+
+/**
+ * Whole numbers below 2^53 that change little from row to row: their differences, less `step`, zigzagged. Differences that are all
+ * multiples of a unit of time are counted in it.
+ */
+export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
+  const deltas = new Float64Array(values.length);
+  for (let row = 1; row < values.length; row++) deltas[row] = values[row]! - values[row - 1]! - step;
+  const unit = timeUnits.find((each) => areMultiples(deltas, each)) ?? 1;
+  for (let row = 1; row < values.length; row++) {
+    const delta = deltas[row]! / unit;
+    deltas[row] = delta >= 0 ? delta * 2 : -delta * 2 - 1;
+  }
+  const { width, bytes } = writePlanes(deltas);
+  const buffers = [bytesOf(Float64Array.of(values[0] ?? 0, step, unit)), bytes];
+  return column("delta", payloadOf(Encoding.delta, width, values.length, [], buffers));
+}
+
+/** The remainder of a division of doubles takes ten times as long; whole numbers below 2^53 are exact in this, too. */
+function areMultiples(values: Float64Array, unit: number): boolean {
+  for (let i = 0; i < values.length; i++)
+    if (Math.floor(values[i]! / unit) * unit !== values[i]) return false;
+  return true;
+}
+
+export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64Array {
+  const payload = readPayload(stored);
+  if (payload.encoding !== Encoding.delta) throw new Failure("damage", "column: not a delta encoding");
+  const [base, step, unit] = float64Of(bufferAt(payload, 0));
+  if (unit === undefined) throw new Failure("damage", "column: differences without a unit");
+  const values = heap.float64(payload.rows);
+  readPlanes(bufferAt(payload, 1), payload.width, values);
+  let value = base! - step!;
+  for (let row = 0; row < payload.rows; row++) {
+    const delta = values[row]!;
+    // The remainder of a division of doubles takes ten times as long.
+    const half = Math.floor(delta * 0.5);
+    value += step! + (half * 2 === delta ? half : -half - 1) * unit;
+    values[row] = value;
+  }
+  return values;
+}
+
+/** Every column but a message's templates. Throws Failure "damage". */
+export function decodeColumn(stored: Uint8Array, heap: Heap = plainHeap): Column {
+  const payload = readPayload(stored);
+  const { rows } = payload;
+  const valid: Bitmap | null = payload.hasValidity ? heap.place(bufferAt(payload, 0)) : null;
+  const first = payload.hasValidity ? 1 : 0;
+  switch (payload.encoding) {
+    case Encoding.constant: {
+      const value = bufferAt(payload, first);
+      return { kind: "constant", rows, value: decodeText(value, 0, value.byteLength), valid };
+    }
+    case Encoding.dictionary:
+      return decodeDictionary(payload, heap);
+    case Encoding.integer:
+      return { kind: "number", rows, values: decodeInteger(payload, first, heap), valid };
+    case Encoding.float:
+      return { kind: "number", rows, values: float64Of(heap.place(bufferAt(payload, first))), valid };
+    case Encoding.hex:
+      return { kind: "hex", rows, width: payload.width, bytes: heap.place(bufferAt(payload, first)), valid };
+    case Encoding.text: {
+      const offsets = uint32Of(heap.place(bufferAt(payload, first)));
+      return {
+        kind: "text",
+        rows,
+        text: { offsets, bytes: heap.place(bufferAt(payload, first + 1)) },
+        valid,
+      };
+    }
+    default:
+      throw new Failure("damage", `column: unknown encoding ${payload.encoding}`);
+  }
+}
+
+/** The message column: templates, still without their variables, or plain text. Throws Failure "damage". */
+export function decodeMessage(stored: Uint8Array, heap: Heap): Column {
+  const payload = readPayload(stored);
+  if (payload.encoding !== Encoding.template) return decodeColumn(stored, heap);
+  return { kind: "message", rows: payload.rows, messages: decodeMessages(payload, heap) };
+}
+
+/** One group of a message column's variables. Throws Failure "damage". */
+export function decodeGroup(
+  stored: Uint8Array,
+  messages: MessageColumn,
+  group: number,
+  heap: Heap,
+  readAttribute: ReadAttribute,
+): VariableGroup {
+  const payload = readPayload(stored);
+  if (payload.encoding !== Encoding.variables) throw new Failure("damage", "message: no variables");
+  return decodeVariables(payload, messages.slotsOfGroup(group), heap, readAttribute);
+}
+
+function encodeConstant({ values, codes }: AttributeVector): EncodedColumn {
+  const validity = validityOf(codes);
+  const buffers = [...validity, values.bytes];
+  return column("constant", payloadOf(Encoding.constant, 0, codes.length, validity, buffers));
+}
+
+function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
+  const stored = codesOf(codes, textCount(values));
+  const width = stored.BYTES_PER_ELEMENT;
+  const buffers = [bytesOf(values.offsets), values.bytes, splitPlanes(bytesOf(stored), width)];
+  return column("dictionary", {
+    encoding: Encoding.dictionary,
+    width,
+    hasValidity: false,
+    rows: codes.length,
+    buffers,
+  });
+}
+
+function decodeDictionary(payload: Payload, heap: Heap): Column {
+  const [offsets, texts] = [0, 1].map((i) => heap.place(bufferAt(payload, i)));
+  const values = { offsets: uint32Of(offsets!), bytes: texts! };
+  const codes = codesOfWidth(joinPlanes(bufferAt(payload, 2), payload.width, heap), payload.width);
+  return { kind: "dictionary", rows: payload.rows, values, valueCount: values.offsets.length - 1, codes };
+}
+
+/** Codes as narrow as the values allow; one code more than values says "absent". */
+function codesOf(codes: Int32Array, valueCount: number): Codes {
+  const stored =
+    valueCount < 0xff
+      ? new Uint8Array(codes.length)
+      : valueCount < 0xffff
+        ? new Uint16Array(codes.length)
+        : new Uint32Array(codes.length);
+  for (let row = 0; row < codes.length; row++) stored[row] = codes[row]! < 0 ? valueCount : codes[row]!;
+  return stored;
+}
+
+function encodeHex({ values, codes }: AttributeVector): EncodedColumn | undefined {
+  const { offsets, bytes } = values;
+  const digits = offsets[1]! - offsets[0]!;
+  const width = digits / 2;
+  if (digits === 0 || digits % 2 !== 0 || width > hexWidthMax) return undefined;
+  if (bytes.byteLength !== digits * textCount(values)) return undefined;
+  for (let code = 0; code + 1 < offsets.length; code++) if (offsets[code] !== code * digits) return undefined;
+  const packed = new Uint8Array(bytes.byteLength >> 1);
+  for (let i = 0, at = 0; i < packed.length; i++, at += 2) {
+    const high = hexDigit[bytes[at]!]!;
+    const low = hexDigit[bytes[at + 1]!]!;
+    if ((high | low) > 15) return undefined;
+    packed[i] = (high << 4) | low;
+  }
+  const ids = inOrder(codes) ? packed : gatherIds(packed, width, codes);
+  const validity = validityOf(codes);
+  return column("hex", payloadOf(Encoding.hex, width, codes.length, validity, [...validity, ids]));
+}
+
+/** Whether row i has value i, as where every row has one of its own. */
+function inOrder(codes: Int32Array): boolean {
+  for (let row = 0; row < codes.length; row++) if (codes[row] !== row) return false;
+  return true;
+}
+
+/** Zeros for rows that have no value. */
+function gatherIds(packed: Uint8Array, width: number, codes: Int32Array): Uint8Array {
+  const ids = new Uint8Array(codes.length * width);
+  for (let row = 0, target = 0; row < codes.length; row++, target += width) {
+    const from = codes[row]! * width;
+    if (from >= 0) for (let i = 0; i < width; i++) ids[target + i] = packed[from + i]!;
+  }
+  return ids;
+}
+
+function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undefined {
+  const numbers = numbersOf(values);
+  if (numbers === undefined) return undefined;
+  const validity = validityOf(codes);
+  const rows = new Float64Array(codes.length);
+  if (numbers.every(Number.isSafeInteger)) {
+    const base = numbers.reduce((least, number) => Math.min(least, number), Number.MAX_SAFE_INTEGER);
+    for (let row = 0; row < codes.length; row++)
+      rows[row] = codes[row]! < 0 ? 0 : numbers[codes[row]!]! - base;
+    // A range wider than 2^53 would round; such columns are floats.
+    if (rows.every(Number.isSafeInteger)) {
+      const { width, bytes } = writePlanes(rows);
+      const buffers = [...validity, bytesOf(Float64Array.of(base)), bytes];
+      return column("integer", payloadOf(Encoding.integer, width, codes.length, validity, buffers));
+    }
+  }
+  for (let row = 0; row < codes.length; row++) rows[row] = codes[row]! < 0 ? 0 : numbers[codes[row]!]!;
+  return column("float", payloadOf(Encoding.float, 8, codes.length, validity, [...validity, bytesOf(rows)]));
+}
+
+/** Undefined where one of the values is not what JavaScript prints for its number. */
+function numbersOf(values: TextVector): Float64Array | undefined {
+  const { offsets, bytes } = values;
+  const numbers = new Float64Array(textCount(values));
+  for (let code = 0; code < numbers.length; code++) {
+    const number =
+      integerIn(bytes, offsets[code]!, offsets[code + 1]!) ?? roundTripNumber(textAt(values, code));
+    if (number === undefined) return undefined;
+    numbers[code] = number;
+  }
+  return numbers;
+}
+
+function decodeInteger(payload: Payload, first: number, heap: Heap): Float64Array {
+  const base = float64Of(bufferAt(payload, first))[0]!;
+  const values = heap.float64(payload.rows);
+  readPlanes(bufferAt(payload, first + 1), payload.width, values);
+  for (let row = 0; row < values.length; row++) values[row] = base + values[row]!;
+  return values;
+}
+
+function encodeSparseText({ values, codes }: AttributeVector): EncodedColumn {
+  const validity = validityOf(codes);
+  const text = gatherText(values, codes);
+  const buffers = [...validity, bytesOf(text.offsets), text.bytes];
+  return column("text", payloadOf(Encoding.text, 4, codes.length, validity, buffers));
+}
+
+/** A validity bitmap as a list of one buffer, or of none where every row has a value. */
+function validityOf(codes: Int32Array): Bitmap[] {
+  if (!codes.includes(-1)) return [];
+  const valid = emptyBitmap(codes.length);
+  for (let row = 0; row < codes.length; row++) if (codes[row]! >= 0) setBit(valid, row);
+  return [valid];
+}
+
+function column(encoding: EncodingName, payload: Payload): EncodedColumn {
+  return { encoding, payload: writePayload(payload) };
+}
+
+function payloadOf(
+  encoding: number,
+  width: number,
+  rows: number,
+  validity: Bitmap[],
+  buffers: Uint8Array[],
+): Payload {
+  return { encoding, width, hasValidity: validity.length > 0, rows, buffers };
+}
+
+function bufferAt(payload: Payload, index: number): Uint8Array {
+  const buffer = payload.buffers[index];
+  if (buffer === undefined) throw new Failure("damage", `column: buffer ${index} is missing`);
+  return buffer;
+}

@@ -1,0 +1,83 @@
+/**
+ * The bytes of one column: a header and buffers, each padded to 8 bytes so that typed arrays lie on them in place.
+ *
+ *  offset  size  what (integers little-endian)
+ *       0     1  encoding
+ *       1     1  width: bytes of a code, delta or id, as the encoding says
+ *       2     2  flags: 1 = buffer 0 is a validity bitmap
+ *       4     4  rows
+ *       8     4  number of buffers
+ *      12     4  zero
+ *      16    4n  length of each buffer in bytes, then zeros up to the next multiple of 8
+ *       …        the buffers
+ */
+import { Failure } from "../failure.ts";
+
+export interface Payload {
+  encoding: number;
+  width: number;
+  hasValidity: boolean;
+  rows: number;
+  buffers: Uint8Array[];
+}
+
+const headerBytes = 16;
+
+export function writePayload(payload: Payload): Uint8Array {
+  const lengthsEnd = headerBytes + align8(payload.buffers.length * 4);
+  const byteLength = payload.buffers.reduce((sum, buffer) => sum + align8(buffer.byteLength), lengthsEnd);
+  const bytes = new Uint8Array(byteLength);
+  const view = new DataView(bytes.buffer);
+  view.setUint8(0, payload.encoding);
+  view.setUint8(1, payload.width);
+  view.setUint16(2, payload.hasValidity ? 1 : 0, true);
+  view.setUint32(4, payload.rows, true);
+  view.setUint32(8, payload.buffers.length, true);
+  let at = lengthsEnd;
+  for (const [i, buffer] of payload.buffers.entries()) {
+    view.setUint32(headerBytes + i * 4, buffer.byteLength, true);
+    bytes.set(buffer, at);
+    at += align8(buffer.byteLength);
+  }
+  return bytes;
+}
+
+/** Opens a payload without copying its buffers. Throws Failure "damage" where lengths do not fit. */
+export function readPayload(stored: Uint8Array): Payload {
+  const bytes = stored.byteOffset % 8 === 0 ? stored : stored.slice();
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.byteLength < headerBytes) throw new Failure("damage", "column: shorter than its header");
+  const bufferCount = view.getUint32(8, true);
+  let at = headerBytes + align8(bufferCount * 4);
+  if (at > bytes.byteLength) throw new Failure("damage", "column: shorter than its list of buffers");
+  const buffers: Uint8Array[] = [];
+  for (let i = 0; i < bufferCount; i++) {
+    const byteLength = view.getUint32(headerBytes + i * 4, true);
+    if (at + byteLength > bytes.byteLength) throw new Failure("damage", `column: buffer ${i} passes the end`);
+    buffers.push(bytes.subarray(at, at + byteLength));
+    at += align8(byteLength);
+  }
+  return {
+    encoding: view.getUint8(0),
+    width: view.getUint8(1),
+    hasValidity: (view.getUint16(2, true) & 1) === 1,
+    rows: view.getUint32(4, true),
+    buffers,
+  };
+}
+
+export function align8(byteLength: number): number {
+  return (byteLength + 7) & ~7;
+}
+
+export function bytesOf(array: ArrayBufferView): Uint8Array {
+  return new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset, array.byteLength);
+}
+
+export function uint32Of(bytes: Uint8Array): Uint32Array {
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
+}
+
+export function float64Of(bytes: Uint8Array): Float64Array {
+  return new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 3);
+}

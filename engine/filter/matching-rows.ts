@@ -1,0 +1,30 @@
+/** The rows of a chunk that pass a filter, all of them at once. */
+
+import type { ChunkView } from "../chunk/chunk-view.ts";
+import { blockRows } from "../limits.ts";
+import type { Filter } from "../plan/filter.ts";
+import type { Pause } from "../scan/newest-scan.ts";
+import type { Bitmap } from "../vector/bitmap.ts";
+import type { Checkpoint } from "./block-filter.ts";
+import { compileFilter, isVectorised, selectRows } from "./selection.ts";
+
+/** Of the rows [from, to); bit 0 of the selection is the row at the whole byte at or before `from`. Throws what the checkpoint throws. */
+export async function matchingRows(
+  filter: Filter,
+  view: ChunkView,
+  { from, to }: { from: number; to: number },
+  checkpoint: Checkpoint,
+  pause: Pause,
+): Promise<Bitmap> {
+  const first = from & ~7;
+  const selection = selectRows(view.heap, first, from, to);
+  const apply = compileFilter(filter, view, checkpoint);
+  const step = isVectorised(filter) ? view.rows : blockRows;
+  for (let row = first; row < to; row += step) {
+    const rows = Math.min(step, to - row);
+    const at = (row - first) >> 3;
+    apply({ from: row, rows, selection: selection.subarray(at, at + ((rows + 7) >> 3)) });
+    await pause();
+  }
+  return selection;
+}

@@ -1,0 +1,83 @@
+/** A leaf filter as a test of one value (text, or undefined where the row lacks the field), and filters of one row. */
+import type { Field, Filter } from "../plan/filter.ts";
+import { compilePattern } from "../regexp/pattern.ts";
+import { foldCase } from "../vector/case-folding.ts";
+import { parseDecimal } from "../vector/number.ts";
+
+export type LeafFilter = Extract<Filter, { field: unknown }>;
+export type ValueTest = (value: string | undefined) => boolean;
+
+/** Throws Failure "input" for a pattern that is not RE2. */
+export function valueTest(filter: LeafFilter): ValueTest {
+  if (filter.field.kind !== "level") return textTest(filter);
+  const test = textTest(filter);
+  return (value) => test(value?.toLowerCase());
+}
+
+/**
+ * A filter as a test of one row, whose fields `textOf` reads. Throws Failure "input" for a pattern that is not RE2.
+ */
+export function rowTest<Row>(
+  filter: Filter,
+  textOf: (row: Row, field: Field) => string | undefined,
+): (row: Row) => boolean {
+  switch (filter.kind) {
+    case "always":
+      return () => true;
+    case "never":
+      return () => false;
+    case "and": {
+      const parts = filter.of.map((of) => rowTest(of, textOf));
+      return (row) => parts.every((part) => part(row));
+    }
+    case "or": {
+      const parts = filter.of.map((of) => rowTest(of, textOf));
+      return (row) => parts.some((part) => part(row));
+    }
+    case "not": {
+      const part = rowTest(filter.of, textOf);
+      return (row) => !part(row);
+    }
+    default: {
+      const test = valueTest(filter);
+      const { field } = filter;
+      return (row) => test(textOf(row, field));
+    }
+  }
+}
+
+function textTest(filter: LeafFilter): ValueTest {
+  switch (filter.kind) {
+    case "present":
+      return (value) => value !== undefined;
+    case "equals":
+      return (value = "") => value === filter.value;
+    case "contains": {
+      if (!filter.ignoreCase) return (value = "") => value.includes(filter.text);
+      const wanted = foldCase(filter.text);
+      return (value = "") => foldCase(value).includes(wanted);
+    }
+    case "matches": {
+      const pattern = compilePattern(filter.pattern, { whole: filter.whole });
+      return (value = "") => pattern.test(value);
+    }
+    case "compares":
+      return (value) => {
+        const number = value === undefined ? undefined : parseDecimal(value);
+        return number !== undefined && compareNumbers(number, filter.op, filter.number);
+      };
+  }
+}
+
+export function compareNumbers(left: number, op: ">" | ">=" | "<" | "<=", right: number): boolean {
+  switch (op) {
+    case ">":
+      return left > right;
+    case ">=":
+      return left >= right;
+    case "<":
+      return left < right;
+    case "<=":
+      return left <= right;
+  }
+}

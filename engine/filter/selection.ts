@@ -1,0 +1,209 @@
+/** Filters over blocks of a chunk's rows: each clears the bits of rows that fail. */
+
+import type { ChunkView } from "../chunk/chunk-view.ts";
+import { type Column, type DictionaryColumn, dictionaryTexts } from "../column/column.ts";
+import type { ColumnHeap } from "../kernels/heap.ts";
+import { timeMs } from "../model/day.ts";
+import type { CompareOp, Filter } from "../plan/filter.ts";
+import { type Bitmap, clearBit } from "../vector/bitmap.ts";
+import {
+  allOf,
+  anyOf,
+  type BlockFilter,
+  type Checkpoint,
+  type FilterScope,
+  keepFound,
+  negationOf,
+  passAll,
+  passNone,
+} from "./block-filter.ts";
+import { messageFilter, patternFilter } from "./message-filter.ts";
+import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
+import { eachRow, eachValue } from "./row-filter.ts";
+import { compileTextFilter } from "./text-filter.ts";
+
+/** Whether a filter runs on kernels alone, so that a whole chunk costs no more than a part of it. */
+export function isVectorised(filter: Filter): boolean {
+  switch (filter.kind) {
+    case "and":
+    case "or":
+      return filter.of.every(isVectorised);
+    case "not":
+      return isVectorised(filter.of);
+    case "matches":
+      return false;
+    default:
+      return !("field" in filter) || filter.field.kind !== "time";
+  }
+}
+
+/** Compiles a filter for one view: tests of dictionary values run here once, not per row. */
+export function compileFilter(filter: Filter, view: ChunkView, checkpoint: Checkpoint): BlockFilter {
+  return compile(filter, { view, checkpoint });
+}
+
+/** Every row of [rowFrom, rowTo), as the selection of the block that begins at `from`. */
+export function selectRows(heap: ColumnHeap, from: number, rowFrom: number, rowTo: number): Bitmap {
+  const rows = rowTo - from;
+  const selection = heap.scratch.uint8((rows + 7) >> 3);
+  heap.kernels.not(selection, rows);
+  for (let row = from; row < rowFrom; row++) clearBit(selection, row - from);
+  return selection;
+}
+
+function compile(filter: Filter, scope: FilterScope): BlockFilter {
+  switch (filter.kind) {
+    case "always":
+      return passAll;
+    case "never":
+      return passNone;
+    case "and":
+      return allOf(
+        filter.of.map((part) => compile(part, scope)),
+        scope.view.heap,
+      );
+    case "or":
+      return anyOf(
+        filter.of.map((part) => compile(part, scope)),
+        scope.view.heap,
+      );
+    case "not":
+      return negationOf(compile(filter.of, scope), scope.view.heap);
+    default:
+      return compileLeaf(filter, scope);
+  }
+}
+
+function compileLeaf(filter: LeafFilter, scope: FilterScope): BlockFilter {
+  const { view } = scope;
+  const { field } = filter;
+  if (field.kind === "time") return timeFilter(filter, view);
+  if (field.kind === "message" && filter.kind === "matches") {
+    const column = view.column(field);
+    const byText = (part: Filter) => compile(part, scope);
+    return patternFilter(filter, column, {
+      ...scope,
+      compile: byText,
+      byValue: () => compileValues(filter, column, scope),
+    });
+  }
+  return compileValues(filter, view.column(field), scope);
+}
+
+function compileValues(filter: LeafFilter, column: Column, scope: FilterScope): BlockFilter {
+  const { view, checkpoint } = scope;
+  switch (column.kind) {
+    case "absent":
+      return valueTest(filter)(undefined) ? passAll : passNone;
+    case "dictionary":
+      return filter.kind === "equals" && filter.value !== "" && filter.field.kind !== "level"
+        ? codeFilter(column, codeOf(column, filter.value), view.heap)
+        : dictionaryFilter(column, valueTest(filter), view.heap);
+    case "message":
+      return messageFilter(filter, column, scope);
+    case "text":
+      return compileTextFilter(filter, column, scope) ?? eachValue(column, valueTest(filter), checkpoint);
+    case "number":
+      if (filter.kind !== "compares") break;
+      return numberFilter(column, filter.op, filter.number, view.heap);
+    case "hex":
+      if (filter.kind !== "equals" || filter.value === "") break;
+      return idFilter(column, filter.value, view.heap);
+    case "constant":
+      return constantFilter(column, valueTest(filter), view.heap);
+  }
+  return eachValue(column, valueTest(filter), checkpoint);
+}
+
+function dictionaryFilter(column: DictionaryColumn, test: ValueTest, heap: ColumnHeap): BlockFilter {
+  const passes = Uint8Array.from([...dictionaryTexts(column).map(test), test(undefined)], Number);
+  const first = passes.indexOf(1);
+  if (first < 0) return passNone;
+  if (!passes.includes(0)) return passAll;
+  if (passes.indexOf(1, first + 1) < 0) return codeFilter(column, first, heap);
+  return keepFound(heap, (from, rows, found) => {
+    heap.kernels.codesInTable(column.codes.subarray(from, from + rows), passes, found);
+  });
+}
+
+function codeFilter({ codes }: DictionaryColumn, code: number | undefined, heap: ColumnHeap): BlockFilter {
+  if (code === undefined) return passNone;
+  return keepFound(heap, (from, rows, found) => {
+    heap.kernels.equalCodes(codes.subarray(from, from + rows), code, found);
+  });
+}
+
+/** The code of a value, found among the bytes: making texts of a large dictionary takes far longer. */
+function codeOf({ values, valueCount }: DictionaryColumn, value: string): number | undefined {
+  // A lone surrogate has no UTF-8 and so stands in no stored text.
+  if (!value.isWellFormed()) return undefined;
+  const wanted = Buffer.from(value, "utf8");
+  const { offsets, bytes } = values;
+  for (let code = 0; code < valueCount; code++) {
+    const from = offsets[code]!;
+    if (offsets[code + 1]! - from !== wanted.length) continue;
+    let at = 0;
+    while (at < wanted.length && bytes[from + at] === wanted[at]) at++;
+    if (at === wanted.length) return code;
+  }
+  return undefined;
+}
+
+function constantFilter(
+  { value, valid }: Extract<Column, { kind: "constant" }>,
+  test: ValueTest,
+  { kernels }: ColumnHeap,
+): BlockFilter {
+  const present = test(value);
+  const absent = test(undefined);
+  if (valid === null || present === absent) return present ? passAll : passNone;
+  return ({ from, selection }) => {
+    const bits = valid.subarray(from >> 3, (from >> 3) + selection.length);
+    if (present) kernels.and(selection, bits);
+    else kernels.andNot(selection, bits);
+  };
+}
+
+function numberFilter(
+  { values, valid }: Extract<Column, { kind: "number" }>,
+  op: CompareOp,
+  number: number,
+  heap: ColumnHeap,
+): BlockFilter {
+  const isLow = op === ">" || op === ">=";
+  const range = {
+    low: isLow ? number : Number.NEGATIVE_INFINITY,
+    high: isLow ? Number.POSITIVE_INFINITY : number,
+    lowOpen: op === ">",
+    highOpen: op === "<",
+  };
+  return keepFound(heap, (from, rows, found) => {
+    const bits = valid?.subarray(from >> 3, (from >> 3) + found.length) ?? null;
+    heap.kernels.numbersInRange(values.subarray(from, from + rows), range, bits, found);
+  });
+}
+
+/** Ids are compared as bytes: making their text costs a hundred times as much. */
+function idFilter(
+  { bytes, width, valid }: Extract<Column, { kind: "hex" }>,
+  value: string,
+  heap: ColumnHeap,
+): BlockFilter {
+  if (value.length !== width * 2 || !/^[0-9a-f]+$/.test(value)) return passNone;
+  const id = Buffer.from(value, "hex");
+  return keepFound(heap, (from, rows, found) => {
+    heap.kernels.equalIds(bytes.subarray(from * width, (from + rows) * width), id, found);
+    if (valid !== null) heap.kernels.and(found, valid.subarray(from >> 3, (from >> 3) + found.length));
+  });
+}
+
+/** The text of a time is its whole milliseconds since the epoch. */
+function timeFilter(filter: LeafFilter, view: ChunkView): BlockFilter {
+  const test = valueTest(filter);
+  const { timeNs, day } = view;
+  return eachRow((row) => test(timeText(day, timeNs[row]!)));
+}
+
+export function timeText(day: number, timeNs: number): string {
+  return String(timeMs(day, timeNs));
+}

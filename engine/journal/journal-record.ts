@@ -1,0 +1,156 @@
+/**
+ * One record of the journal: a header, then the batch's frame, padded to 8 bytes. Integers are little-endian.
+ *
+ *  offset  size  what
+ *       0     4  magic "SVCJ"
+ *       4     4  CRC-32 of bytes 8..95
+ *       8     8  sequence number, float64, counted from 1 without gaps
+ *      16     8  arrival number of the batch's first row, float64
+ *      24     8  time of the append, ms since the epoch, float64
+ *      32     8  time until which the idempotency key holds, ms since the epoch, float64
+ *      40     4  rows
+ *      44     4  bytes of the frame
+ *      48     4  signal, by its place in the list of signals
+ *      52    12  zero
+ *      64    32  SHA-256 of the idempotency key; zeros without one
+ */
+import { crc32 } from "node:zlib";
+import { frameIsWhole } from "../files/frame.ts";
+import { align8 } from "../files/payload.ts";
+import { numberOf, type Signal, signalOf } from "../model/signal.ts";
+
+export const recordHeaderBytes = 96;
+const recordMagic = Buffer.from("SVCJ", "latin1");
+
+export interface RecordHeader {
+  signal: Signal;
+  seq: number;
+  arrivalBase: number;
+  appendedMs: number;
+  keyUntilMs: number;
+  rows: number;
+  frameBytes: number;
+  /** Hexadecimal SHA-256 of the idempotency key, or undefined. */
+  keyHash: string | undefined;
+}
+
+export interface JournalRecord extends RecordHeader {
+  /** The batch's frame. */
+  frame: Uint8Array;
+}
+
+export function recordLength(frameBytes: number): number {
+  return recordHeaderBytes + align8(frameBytes);
+}
+
+export function writeRecordHeader(header: RecordHeader): Buffer {
+  const bytes = Buffer.alloc(recordHeaderBytes);
+  recordMagic.copy(bytes, 0);
+  bytes.writeDoubleLE(header.seq, 8);
+  bytes.writeDoubleLE(header.arrivalBase, 16);
+  bytes.writeDoubleLE(header.appendedMs, 24);
+  bytes.writeDoubleLE(header.keyUntilMs, 32);
+  bytes.writeUInt32LE(header.rows, 40);
+  bytes.writeUInt32LE(header.frameBytes, 44);
+  bytes.writeUInt32LE(numberOf(header.signal), 48);
+  if (header.keyHash !== undefined) bytes.write(header.keyHash, 64, 32, "hex");
+  bytes.writeUInt32LE(crc32(bytes.subarray(8)), 4);
+  return bytes;
+}
+
+/** A whole header, of a signal that this build may not know. */
+type FoundHeader = Omit<RecordHeader, "signal"> & { signalNumber: number };
+
+/** The header that stands at an offset, or undefined where none stands whole. */
+function readRecordHeader(file: Buffer, offset: number): FoundHeader | undefined {
+  const bytes = file.subarray(offset, offset + recordHeaderBytes);
+  if (bytes.byteLength < recordHeaderBytes || !bytes.subarray(0, 4).equals(recordMagic)) return undefined;
+  if (crc32(bytes.subarray(8)) !== bytes.readUInt32LE(4)) return undefined;
+  const key = bytes.subarray(64, 96);
+  return {
+    signalNumber: bytes.readUInt32LE(48),
+    seq: bytes.readDoubleLE(8),
+    arrivalBase: bytes.readDoubleLE(16),
+    appendedMs: bytes.readDoubleLE(24),
+    keyUntilMs: bytes.readDoubleLE(32),
+    rows: bytes.readUInt32LE(40),
+    frameBytes: bytes.readUInt32LE(44),
+    keyHash: key.every((byte) => byte === 0) ? undefined : key.toString("hex"),
+  };
+}
+
+export interface SegmentScan {
+  records: JournalRecord[];
+  /** Least numbers that no batch of a signal that this build does not know bears. */
+  seqNext: number;
+  arrivalNext: number;
+  problems: string[];
+}
+
+/**
+ * Reads every whole record of a segment; what lies between and cannot be read is a problem, by offset. `bytes`: of the whole file,
+ * which has zeros where `file` ends before; of these, `file` has as many as a header is long.
+ */
+export function scanSegment(file: Buffer, bytes = file.byteLength): SegmentScan {
+  const scan: SegmentScan = { records: [], seqNext: 1, arrivalNext: 1, problems: [] };
+  let at = 0;
+  while (at < file.byteLength) {
+    const header = readRecordHeader(file, at);
+    if (header === undefined) {
+      const next = nextRecord(file, at + 1);
+      if (next < 0) {
+        noteTail(file, at, scan);
+        break;
+      }
+      scan.problems.push(`the bytes from ${at} to ${next} are damaged`);
+      at = next;
+      continue;
+    }
+    takeRecord(withZeros(file, at + recordHeaderBytes + header.frameBytes, bytes), at, header, scan);
+    at += recordLength(header.frameBytes);
+  }
+  return scan;
+}
+
+/** The file, longer by zeros up to `end` where the last record ends in some of those that were left out. */
+function withZeros(file: Buffer, end: number, bytes: number): Buffer {
+  if (end <= file.byteLength || end > bytes) return file;
+  const longer = Buffer.alloc(end);
+  file.copy(longer);
+  return longer;
+}
+
+function takeRecord(file: Buffer, at: number, found: FoundHeader, scan: SegmentScan): void {
+  const { signalNumber, ...header } = found;
+  const { seq, arrivalBase, rows, frameBytes } = header;
+  const signal = signalOf(signalNumber);
+  const frame = file.subarray(at + recordHeaderBytes, at + recordHeaderBytes + frameBytes);
+  if (frame.byteLength < frameBytes || !frameIsWhole(frame)) {
+    scan.problems.push(`batch ${seq} at ${at} is damaged or unfinished (${rows} rows)`);
+  } else if (signal === undefined) {
+    scan.problems.push(`batch ${seq} at ${at} is of an unknown signal, ${signalNumber} (${rows} rows)`);
+    scan.seqNext = Math.max(scan.seqNext, seq + 1);
+    scan.arrivalNext = Math.max(scan.arrivalNext, arrivalBase + rows);
+  } else scan.records.push({ ...header, signal, frame });
+}
+
+/** Offset of the next whole record header, or -1. */
+function nextRecord(file: Buffer, from: number): number {
+  for (let at = file.indexOf(recordMagic, from); at >= 0; at = file.indexOf(recordMagic, at + 1)) {
+    if (readRecordHeader(file, at) !== undefined) return at;
+  }
+  return -1;
+}
+
+/** Behind the last record a segment is all zeros, unless a record was cut by a crash or damaged. */
+function noteTail(file: Buffer, from: number, scan: SegmentScan): void {
+  const zeros = Buffer.alloc(64 * 1024);
+  for (let at = from; at < file.byteLength; at += zeros.byteLength) {
+    const part = file.subarray(at, at + zeros.byteLength);
+    if (part.equals(zeros.subarray(0, part.byteLength))) continue;
+    scan.problems.push(
+      `the bytes from ${from} on are damaged, or an unfinished batch that was never acknowledged`,
+    );
+    return;
+  }
+}

@@ -1,0 +1,390 @@
+/** The kernels in WebAssembly: SIMD over the columns of one arena, for one thread. */
+import assert from "node:assert/strict";
+import { bitsOf } from "../vector/membership-filter.ts";
+import { type Arena, reservedBytes } from "./arena.ts";
+import type { Bits, CodeVector, Kernels } from "./contract.ts";
+import type { Needle } from "./needle.ts";
+import { plainKernels } from "./plain.ts";
+import { type Global, instantiateKernels } from "./webassembly.ts";
+
+type Shared = SharedArrayBuffer;
+
+/** What `assembly/` exports; addresses and lengths are unsigned, widths are bytes a code, 0 for a selection is all rows. */
+interface Exports {
+  scratchBytes: Global;
+  needleAt: Global;
+  foldAt: Global;
+  needleBytesMax: Global;
+  operandAt: Global;
+  operandBytesMax: Global;
+  setNeedle(length: number, first: number, second: number, fold: boolean): void;
+  findHits(bytes: number, from: number, to: number, hits: number, hitsMax: number): number;
+  findRows(bytes: number, offsets: number, rows: number, found: number): number;
+  between(
+    codes: number,
+    width: number,
+    rows: number,
+    low: number,
+    span: number,
+    flip: boolean,
+    found: number,
+  ): void;
+  member(codes: number, width: number, rows: number, found: number): void;
+  largest(codes: number, width: number, rows: number): number;
+  inRange(
+    values: number,
+    rows: number,
+    low: number,
+    high: number,
+    lowOpen: boolean,
+    highOpen: boolean,
+    found: number,
+  ): void;
+  equalIds(ids: number, rows: number, width: number, found: number): void;
+  findId(ids: number, from: number, rows: number, width: number): number;
+  findFilter(filters: number, from: number, hash: number): number;
+  and(a: number, b: number, bytes: number): void;
+  or(a: number, b: number, bytes: number): void;
+  andNot(a: number, b: number, bytes: number): void;
+  not(a: number, rows: number): void;
+  count(a: number, bytes: number): number;
+  any(a: number, bytes: number): number;
+  expand(a: number, from: number, rows: number, out: number, outMax: number): number;
+  bucketsOf(times: number, rows: number, start: number, width: number, buckets: number): void;
+  combine(
+    a: number,
+    aWidth: number,
+    b: number,
+    bWidth: number,
+    rows: number,
+    cardinality: number,
+    out: number,
+    outWidth: number,
+  ): void;
+  countCodes(
+    codes: number,
+    width: number,
+    from: number,
+    to: number,
+    selection: number,
+    cardinality: number,
+    counts: number,
+  ): void;
+  raiseCodes(codes: number, width: number, rows: number, base: number, raised: number): void;
+  markPairs(
+    groups: number,
+    groupWidth: number,
+    codes: number,
+    codeWidth: number,
+    rows: number,
+    selection: number,
+    codeCount: number,
+    marks: number,
+  ): void;
+  addCounts(counts: number, groups: number, totals: number): void;
+  orderByGroup(
+    groups: number,
+    width: number,
+    values: number,
+    rows: number,
+    selection: number,
+    next: number,
+    ordered: number,
+  ): void;
+  quantileOf(values: number, from: number, to: number, floor: number, share: number): number;
+  sumGroups(
+    groups: number,
+    width: number,
+    values: number,
+    rows: number,
+    selection: number,
+    count: number,
+    sums: number,
+  ): void;
+  leastOfGroups: ExtremesOfGroups;
+  greatestOfGroups: ExtremesOfGroups;
+  sum: Aggregate;
+  least: Aggregate;
+  greatest: Aggregate;
+}
+
+type ExtremesOfGroups = (
+  groups: number,
+  width: number,
+  values: number,
+  rows: number,
+  selection: number,
+  out: number,
+) => void;
+type Aggregate = (values: number, rows: number, selection: number) => number;
+
+/** Kernels over the vectors of one arena, in the thread that owns it: they share its first bytes, and are not re-entrant. */
+export function openKernels(arena: Arena): Kernels<Shared> {
+  const exports = instantiateKernels<Exports>(arena.memory);
+  assert(exports.scratchBytes.value <= reservedBytes, "kernels: the arena reserves too few bytes");
+  const scratch = new Uint8Array(arena.memory.buffer, 0, reservedBytes);
+  return {
+    ...textKernels(exports, scratch),
+    ...codeKernels(exports, scratch),
+    ...valueKernels(exports, scratch),
+    ...bitKernels(exports),
+    ...groupKernels(exports),
+    ...aggregateKernels(exports),
+    ...orderKernels(exports),
+  };
+}
+
+function textKernels(
+  exports: Exports,
+  scratch: Uint8Array,
+): Pick<Kernels<Shared>, "findHits" | "rowsHolding" | "countHolding"> {
+  const needleAt = exports.needleAt.value;
+  const foldAt = exports.foldAt.value;
+  const bytesMax = exports.needleBytesMax.value;
+  let placed: Needle | undefined;
+  /** False for a needle that has no room. */
+  const place = (needle: Needle): boolean => {
+    if (needle === placed) return true;
+    const { bytes, ignoreCase, first, second } = needle;
+    if (bytes.byteLength > bytesMax) return false;
+    scratch.set(bytes, needleAt);
+    scratch.fill(0, foldAt, foldAt + Math.max(bytes.byteLength, 16));
+    // Capitals differ from small letters in bit 5.
+    for (let i = 0; ignoreCase && i < bytes.byteLength; i++) {
+      if (isLetter(bytes[i]!)) scratch[foldAt + i] = 0x20;
+    }
+    exports.setNeedle(bytes.byteLength, first, second, ignoreCase);
+    placed = needle;
+    return true;
+  };
+  return {
+    findHits(bytes, from, to, needle, hits) {
+      if (!place(needle)) return plainKernels.findHits(bytes, from, to, needle, hits);
+      if (hits.length === 0) return 0;
+      return exports.findHits(bytes.byteOffset, from, to, hits.byteOffset, hits.length);
+    },
+    rowsHolding(text, needle, found) {
+      if (!place(needle)) return plainKernels.rowsHolding(text, needle, found);
+      found.fill(0);
+      const { bytes, offsets } = text;
+      return exports.findRows(bytes.byteOffset, offsets.byteOffset, offsets.length - 1, found.byteOffset);
+    },
+    countHolding(text, needle) {
+      if (!place(needle)) return plainKernels.countHolding(text, needle);
+      const { bytes, offsets } = text;
+      return exports.findRows(bytes.byteOffset, offsets.byteOffset, offsets.length - 1, 0);
+    },
+  };
+}
+
+function isLetter(byte: number): boolean {
+  return byte >= 0x61 && byte <= 0x7a;
+}
+
+function codeKernels(
+  exports: Exports,
+  scratch: Uint8Array,
+): Pick<Kernels<Shared>, "equalCodes" | "unequalCodes" | "codesBetween" | "codesInTable" | "largestCode"> {
+  const between = (
+    codes: CodeVector<Shared>,
+    low: number,
+    high: number,
+    flip: boolean,
+    found: Bits<Shared>,
+  ): void => {
+    const width = codes.BYTES_PER_ELEMENT;
+    const most = Math.min(high, 256 ** width - 1);
+    if (low <= most) {
+      exports.between(codes.byteOffset, width, codes.length, low, most - low, flip, found.byteOffset);
+      return;
+    }
+    found.fill(0);
+    if (flip) exports.not(found.byteOffset, codes.length);
+  };
+  const operandAt = exports.operandAt.value;
+  const operandBytesMax = exports.operandBytesMax.value;
+  return {
+    equalCodes: (codes, code, found) => between(codes, code, code, false, found),
+    unequalCodes: (codes, code, found) => between(codes, code, code, true, found),
+    codesBetween: (codes, low, high, found) => between(codes, low, high, false, found),
+    codesInTable(codes, table, found) {
+      const width = codes.BYTES_PER_ELEMENT;
+      if (width > 1) {
+        const run = onlyRun(table);
+        if (run !== undefined) return between(codes, run.low, run.high, false, found);
+        if (table.length > operandBytesMax) return plainKernels.codesInTable(codes, table, found);
+        for (let code = 0; code < table.length; code++) scratch[operandAt + code] = table[code] === 0 ? 0 : 1;
+      } else {
+        placeNibbles(table, scratch, operandAt);
+      }
+      exports.member(codes.byteOffset, width, codes.length, found.byteOffset);
+    },
+    largestCode: (codes) => exports.largest(codes.byteOffset, codes.BYTES_PER_ELEMENT, codes.length) >>> 0,
+  };
+}
+
+/** The codes in the table where they follow one another: low > high where there is none, undefined for several runs. */
+function onlyRun(table: Uint8Array): { low: number; high: number } | undefined {
+  const low = table.findIndex((entry) => entry !== 0);
+  if (low < 0) return { low: 1, high: 0 };
+  const length = table.subarray(low).indexOf(0);
+  const high = length < 0 ? table.length - 1 : low + length - 1;
+  return table.subarray(high + 1).every((entry) => entry === 0) ? { low, high } : undefined;
+}
+
+/** For each low half of a code, a bit for each high half: 0-7 in the first 16 bytes, 8-15 in the next. */
+function placeNibbles(table: Uint8Array, scratch: Uint8Array, at: number): void {
+  scratch.fill(0, at, at + 32);
+  for (let code = 0; code < Math.min(table.length, 256); code++) {
+    if (table[code] === 0) continue;
+    const place = at + (code & 15) + (code >> 7) * 16;
+    scratch[place] = scratch[place]! | (1 << ((code >> 4) & 7));
+  }
+}
+
+function valueKernels(
+  exports: Exports,
+  scratch: Uint8Array,
+): Pick<Kernels<Shared>, "numbersInRange" | "equalIds" | "findId" | "findFilter" | "bucketsOf"> {
+  const operandAt = exports.operandAt.value;
+  const idBytesMax = exports.operandBytesMax.value - 8;
+  const place = (id: Uint8Array): boolean => {
+    if (id.byteLength > idBytesMax) return false;
+    scratch.set(id, operandAt);
+    return true;
+  };
+  return {
+    numbersInRange(values, { low, high, lowOpen, highOpen }, valid, found) {
+      exports.inRange(values.byteOffset, values.length, low, high, lowOpen, highOpen, found.byteOffset);
+      if (valid !== null) exports.and(found.byteOffset, valid.byteOffset, found.byteLength);
+    },
+    equalIds(ids, id, found) {
+      if (!place(id)) return plainKernels.equalIds(ids, id, found);
+      exports.equalIds(ids.byteOffset, ids.byteLength / id.byteLength, id.byteLength, found.byteOffset);
+    },
+    findId(ids, id, from) {
+      if (!place(id)) return plainKernels.findId(ids, id, from);
+      const rows = ids.byteLength / id.byteLength;
+      const row = exports.findId(ids.byteOffset, from, rows, id.byteLength);
+      return row >= rows ? -1 : row;
+    },
+    findFilter(filters, hash, from) {
+      scratch.set(bitsOf(hash), operandAt);
+      return exports.findFilter(filters.byteOffset, from, hash);
+    },
+    bucketsOf(times, start, width, buckets) {
+      exports.bucketsOf(times.byteOffset, times.length, start, width, buckets.byteOffset);
+    },
+  };
+}
+
+function bitKernels(
+  exports: Exports,
+): Pick<Kernels<Shared>, "and" | "or" | "andNot" | "not" | "countBits" | "anyBit" | "expand"> {
+  return {
+    and: (a, b) => exports.and(a.byteOffset, b.byteOffset, a.byteLength),
+    or: (a, b) => exports.or(a.byteOffset, b.byteOffset, a.byteLength),
+    andNot: (a, b) => exports.andNot(a.byteOffset, b.byteOffset, a.byteLength),
+    not: (a, rows) => exports.not(a.byteOffset, rows),
+    countBits: (a) => exports.count(a.byteOffset, a.byteLength),
+    anyBit: (a) => exports.any(a.byteOffset, a.byteLength) !== 0,
+    expand: (a, from, out) =>
+      exports.expand(a.byteOffset, from, a.byteLength * 8, out.byteOffset, out.length),
+  };
+}
+
+function groupKernels(
+  exports: Exports,
+): Pick<
+  Kernels<Shared>,
+  "combineCodes" | "countGroups" | "countRuns" | "addCounts" | "raiseCodes" | "markPairs"
+> {
+  return {
+    combineCodes(a, b, cardinalityB, groups) {
+      exports.combine(
+        a.byteOffset,
+        a.BYTES_PER_ELEMENT,
+        b.byteOffset,
+        b.BYTES_PER_ELEMENT,
+        a.length,
+        cardinalityB,
+        groups.byteOffset,
+        groups.BYTES_PER_ELEMENT,
+      );
+    },
+    countGroups(groups, selection, counts) {
+      const { byteOffset: at, BYTES_PER_ELEMENT: width, length } = groups;
+      exports.countCodes(at, width, 0, length, addressOf(selection), counts.length, counts.byteOffset);
+    },
+    countRuns(codes, bounds, cardinality, selection, counts) {
+      const { byteOffset: at, BYTES_PER_ELEMENT: width } = codes;
+      const selected = addressOf(selection);
+      for (let run = 0, out = counts.byteOffset; run + 1 < bounds.length; run++, out += cardinality * 4) {
+        exports.countCodes(at, width, bounds[run]!, bounds[run + 1]!, selected, cardinality, out);
+      }
+    },
+    raiseCodes(codes, base, raised) {
+      exports.raiseCodes(codes.byteOffset, codes.BYTES_PER_ELEMENT, codes.length, base, raised.byteOffset);
+    },
+    markPairs(groups, codes, selection, codeCount, marks) {
+      exports.markPairs(
+        groups.byteOffset,
+        groups.BYTES_PER_ELEMENT,
+        codes.byteOffset,
+        codes.BYTES_PER_ELEMENT,
+        codes.length,
+        addressOf(selection),
+        codeCount,
+        marks.byteOffset,
+      );
+    },
+    addCounts: (counts, totals) => exports.addCounts(counts.byteOffset, counts.length, totals.byteOffset),
+  };
+}
+
+function aggregateKernels(
+  exports: Exports,
+): Pick<Kernels<Shared>, "sumGroups" | "leastOfGroups" | "greatestOfGroups" | "sum" | "least" | "greatest"> {
+  const extremes =
+    (kernel: ExtremesOfGroups): Kernels<Shared>["leastOfGroups"] =>
+    (groups, values, selection, out) => {
+      const { byteOffset: at, BYTES_PER_ELEMENT: width } = groups;
+      kernel(at, width, values.byteOffset, values.length, addressOf(selection), out.byteOffset);
+    };
+  const aggregate =
+    (kernel: Aggregate): Kernels<Shared>["sum"] =>
+    (values, selection) =>
+      kernel(values.byteOffset, values.length, addressOf(selection));
+  return {
+    sumGroups(groups, values, selection, sums) {
+      const { byteOffset: at, BYTES_PER_ELEMENT: width } = groups;
+      const selected = addressOf(selection);
+      exports.sumGroups(at, width, values.byteOffset, values.length, selected, sums.length, sums.byteOffset);
+    },
+    leastOfGroups: extremes(exports.leastOfGroups),
+    greatestOfGroups: extremes(exports.greatestOfGroups),
+    sum: aggregate(exports.sum),
+    least: aggregate(exports.least),
+    greatest: aggregate(exports.greatest),
+  };
+}
+
+function orderKernels(exports: Exports): Pick<Kernels<Shared>, "orderByGroup" | "quantileOf"> {
+  return {
+    orderByGroup(groups, values, selection, next, ordered) {
+      const { byteOffset: at, BYTES_PER_ELEMENT: width } = groups;
+      const selected = addressOf(selection);
+      const { byteOffset: valuesAt, length } = values;
+      exports.orderByGroup(at, width, valuesAt, length, selected, next.byteOffset, ordered.byteOffset);
+    },
+    quantileOf(values, from, to, rank) {
+      const floor = Math.floor(rank);
+      return exports.quantileOf(values.byteOffset, from, to, from + floor, rank - floor);
+    },
+  };
+}
+
+/** 0 stands for no selection: kernels' own tables lie there, never a block. */
+function addressOf(selection: Bits<Shared> | null): number {
+  return selection === null ? 0 : selection.byteOffset;
+}

@@ -1,0 +1,286 @@
+/** Background work on partitions: joining, sealing, merging, sweeping, mending. One at a time, on a thread of its own. */
+import { existsSync, readdirSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+  type ChunkImage,
+  type ChunkSource,
+  imageText,
+  openImage,
+  writeImage,
+} from "../chunk/chunk-header.ts";
+import { Failure, unlessFull } from "../failure.ts";
+import { makeFolder, syncFolder } from "../files/folder.ts";
+import { type Environment, openEnvironment } from "../lmdb/environment.ts";
+import { auditPageTree } from "../lmdb/page-audit.ts";
+import type { DamageReport } from "../model/damage-report.ts";
+import { chunkKeys, headerKey, openChunk, type PackedChunk, sealChunk } from "../partition/chunk-store.ts";
+import {
+  type ChunkEntry,
+  emptyManifest,
+  type Manifest,
+  readManifest,
+  withKeysOf,
+  writeManifest,
+} from "../partition/manifest.ts";
+import { rebuildPartition, withLosses } from "../partition/repair.ts";
+import { damageOf } from "../scan/newest-scan.ts";
+import type {
+  DamagedChunk,
+  ImageRef,
+  InspectAnswer,
+  InspectTask,
+  JoinTask,
+  MergeAnswer,
+  MergeTask,
+  PackTask,
+  SealTask,
+  SweepTask,
+} from "../threads/protocol.ts";
+import { compact, compactPacked } from "./compact-parts.ts";
+
+/** One image, in shared memory, with absolute arrival numbers; more only where the rows pass a chunk's caps. */
+export function joinImages(task: JoinTask): Uint8Array[] {
+  return compact(task.signal, openAll(task.images), { sealed: false }).map(sharedImage);
+}
+
+/** Images of one day as chunks that only lack their numbers. Pure: any number of threads can do it at a time. */
+export function packImages(task: PackTask): PackedChunk[] {
+  return compactPacked(task.signal, openAll(task.images));
+}
+
+/** Sealing the same rows again, as after a failure between the manifest's two copies, adds nothing. */
+export async function sealChunks(task: SealTask): Promise<Manifest> {
+  const manifest = existsSync(dataFileIn(task.dir))
+    ? await existingManifest(task.dir)
+    : await firstManifest(task);
+  if (task.arrivalSealed <= manifest.arrivalSealed) return manifest;
+  const next = {
+    ...(await addChunks(task.dir, manifest, task.chunks)),
+    arrivalSealed: Math.max(manifest.arrivalSealed, task.arrivalSealed),
+  };
+  await writeManifest(task.dir, next);
+  return next;
+}
+
+/**
+ * Writes the merged chunks beside the old ones; the manifest then names the new ones alone. Chunks that cannot be read
+ * whole are left out and reported; the manifest goes on naming them. Chunks that it names no more were merged already.
+ */
+export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
+  const manifest = await existingManifest(task.dir);
+  const named = new Set(manifest.chunks.map(({ id }) => id));
+  if (!task.chunks.every(({ id }) => named.has(id))) {
+    return { manifest, merged: task.chunks.map(({ id }) => id).filter((id) => !named.has(id)), damaged: [] };
+  }
+  const environment = openEnvironment(task.dir, { readOnly: true });
+  const damaged: DamagedChunk[] = [];
+  const merged = new Set<number>();
+  let packed: PackedChunk[];
+  try {
+    const sources = task.chunks.flatMap((entry) => {
+      const ref = { kind: "sealed", signal: task.signal, day: task.day, dir: task.dir, entry } as const;
+      try {
+        const source = openChunk(environment, entry, task.dir);
+        for (let i = 0; i < source.header.columns.length; i++) source.payload(i);
+        merged.add(entry.id);
+        return [source];
+      } catch (error) {
+        damaged.push(damageOf(ref, error));
+        return [];
+      }
+    });
+    packed = compactPacked(task.signal, sources);
+  } finally {
+    await environment.close();
+  }
+  const rest = manifest.chunks.filter((entry) => !merged.has(entry.id));
+  const next = await addChunks(task.dir, { ...manifest, chunks: rest }, packed);
+  await writeManifest(task.dir, next);
+  return { manifest: next, merged: [...merged], damaged };
+}
+
+/** Drops chunks from the manifest if they are in it still, then removes their values. */
+export async function sweepChunks(task: SweepTask): Promise<Manifest> {
+  const manifest = await existingManifest(task.dir);
+  const swept = new Set(task.chunks);
+  const chunks = manifest.chunks.filter((entry) => !swept.has(entry.id));
+  const next =
+    chunks.length === manifest.chunks.length
+      ? manifest
+      : { ...manifest, version: manifest.version + 1, chunks };
+  if (next !== manifest) await writeManifest(task.dir, next);
+  const environment = openEnvironment(task.dir, { readOnly: true });
+  const keys = environment.keys().map((key) => Buffer.from(key));
+  await environment.close();
+  await removeKeys(
+    task.dir,
+    keys.filter((key) => swept.has(key.readUInt32BE(0))).map((key) => key.toString("hex")),
+  );
+  return next;
+}
+
+/** Rebuilds a partition that work found damaged. */
+export async function mendPartition(task: InspectTask): Promise<InspectAnswer> {
+  const damage: DamageReport[] = [];
+  const report = (problem: string) => damage.push({ where: task.dir, problem });
+  return { manifest: await rebuildPartition(task.dir, task.day, report), damage };
+}
+
+/**
+ * Reads a partition's manifest and tree at start. Values of chunks that no manifest names, left by a crash between
+ * commit and manifest, are removed; a tree that is damaged is rebuilt from the values that can still be read.
+ */
+export async function inspectPartition(task: InspectTask): Promise<InspectAnswer> {
+  const damage: DamageReport[] = [];
+  const report = (problem: string) => damage.push({ where: task.dir, problem });
+  if (!existsSync(dataFileIn(task.dir))) return { manifest: await withoutData(task, report), damage };
+  try {
+    const { manifest, problems } = await readManifest(task.dir);
+    problems.forEach(report);
+    if (manifest === undefined) throw missingManifest(task.dir);
+    manifest.losses?.forEach(report);
+    if (problems.length > 0)
+      await unlessFull(writeManifest(task.dir, { ...manifest, version: manifest.version + 1 }));
+    return { manifest: await checkTree(task.dir, manifest), damage };
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+    report(error.message);
+    return { manifest: await rebuildPartition(task.dir, task.day, report), damage };
+  }
+}
+
+/** A folder whose data file is gone: whatever its manifest names is lost. */
+async function withoutData(task: InspectTask, report: (problem: string) => void): Promise<Manifest> {
+  const losses: string[] = [];
+  let manifest = emptyManifest(task.day);
+  try {
+    manifest = (await readManifest(task.dir)).manifest ?? manifest;
+    const lost = manifest.chunks.length;
+    if (lost > 0) losses.push(`data.mdb is missing; ${lost} chunks are lost`);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    losses.push("data.mdb is missing, and no copy of the manifest is whole");
+  }
+  const next = { ...withLosses(manifest, losses), chunks: [] };
+  if (losses.length > 0) await writeManifest(task.dir, { ...next, version: next.version + 1 });
+  next.losses?.forEach(report);
+  return next;
+}
+
+/** Throws Failure "damage" where the tree is unsound or lacks what the manifest's chunks name. */
+async function checkTree(dir: string, manifest: Manifest): Promise<Manifest> {
+  const { ok, problems } = auditPageTree(dataFileIn(dir));
+  if (!ok) throw new Failure("damage", `${dir}: ${problems.join("; ")}`);
+  const environment = openEnvironment(dir, { readOnly: true });
+  let orphans: string[];
+  try {
+    orphans = orphanKeys(environment, dir, manifest);
+  } finally {
+    await environment.close();
+  }
+  if (orphans.length > 0) await unlessFull(removeKeys(dir, orphans));
+  return manifest;
+}
+
+/** Keys, in hexadecimal, that belong to no chunk of the manifest. */
+function orphanKeys(environment: Environment, dir: string, manifest: Manifest): string[] {
+  const present = new Set(environment.keys().map((key) => Buffer.from(key).toString("hex")));
+  for (const entry of manifest.chunks) {
+    const { header } = openChunk(environment, entry, dir);
+    for (const key of [headerKey(entry.id), ...chunkKeys(entry.id, header).map(({ key }) => key)]) {
+      if (!present.delete(key.toString("hex"))) {
+        throw new Failure("damage", `${dir} chunk ${entry.id}: a value is missing`);
+      }
+    }
+  }
+  return [...present];
+}
+
+async function removeKeys(dir: string, keys: readonly string[]): Promise<void> {
+  const environment = openEnvironment(dir, { readOnly: false });
+  try {
+    await environment.write((transaction) => {
+      for (const key of keys) transaction.remove(Buffer.from(key, "hex"));
+    });
+  } finally {
+    await environment.close();
+  }
+}
+
+async function addChunks(dir: string, manifest: Manifest, packed: readonly PackedChunk[]): Promise<Manifest> {
+  const sealed = packed.map((chunk, i) => sealChunk(chunk, manifest.chunkNext + i));
+  const environment = openEnvironment(dir, { readOnly: false });
+  try {
+    await environment.write((transaction) => {
+      for (const { values } of sealed) for (const { key, frame } of values) transaction.put(key, frame);
+    });
+  } finally {
+    await environment.close();
+  }
+  const chunks: ChunkEntry[] = [...manifest.chunks, ...sealed.map(({ entry }) => entry)];
+  return {
+    ...withKeysOf(
+      manifest,
+      packed.map(({ header }) => header),
+    ),
+    version: manifest.version + 1,
+    chunkNext: manifest.chunkNext + packed.length,
+    chunks: chunks.sort((a, b) => a.timeNsMin - b.timeNsMin || a.id - b.id),
+  };
+}
+
+async function existingManifest(dir: string): Promise<Manifest> {
+  const { manifest } = await readManifest(dir);
+  if (manifest === undefined) throw missingManifest(dir);
+  return manifest;
+}
+
+/** It is on disk before the data file: where that stands without one, the manifest was lost. */
+async function firstManifest({ dir, day }: SealTask): Promise<Manifest> {
+  const { manifest } = await readManifest(dir);
+  if (manifest !== undefined) return manifest;
+  const first = { ...emptyManifest(day), version: 1 };
+  await makeFolder(dir);
+  await writeManifest(dir, first);
+  return first;
+}
+
+function missingManifest(dir: string): Failure {
+  return new Failure("damage", `${dir}: the manifest is missing`);
+}
+
+function dataFileIn(dir: string): string {
+  return join(dir, "data.mdb");
+}
+
+function openAll(images: readonly ImageRef[]): ChunkSource[] {
+  return images.map(({ bytes, arrivalBase }) => openImage(bytes, arrivalBase));
+}
+
+function sharedImage(image: ChunkImage): Uint8Array {
+  const text = imageText(image);
+  const bytes = new Uint8Array(new SharedArrayBuffer(text.byteLength));
+  writeImage(text, bytes, 0);
+  return bytes;
+}
+
+/** Removes a folder under a name that says so: a crash half-way must not leave what looks like a damaged partition. */
+export async function dropPartition(dir: string): Promise<void> {
+  const dropped = `${dir}${droppedSuffix}`;
+  if (existsSync(dir)) {
+    await rm(dropped, { recursive: true, force: true });
+    await rename(dir, dropped);
+    await syncFolder(dirname(dir));
+  }
+  await rm(dropped, { recursive: true, force: true });
+}
+
+const droppedSuffix = ".dropped";
+/** Folders that a crash left behind: half removed, or half rebuilt. */
+const leftOver = /\.(?:dropped|rebuilt)$/;
+
+export async function removeLeftOvers(dir: string): Promise<void> {
+  const names = existsSync(dir) ? readdirSync(dir).filter((name) => leftOver.test(name)) : [];
+  for (const name of names) await rm(join(dir, name), { recursive: true, force: true });
+}

@@ -1,0 +1,86 @@
+/** Chunks of metrics back to samples. */
+import type { ChunkSource } from "../chunk/chunk-header.ts";
+import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
+import { type Column, columnBytes, hasValue } from "../column/column.ts";
+import { plainColumns } from "../kernels/heap.ts";
+import type { MetricType } from "../model/sample.ts";
+import type { MetricDraft } from "./sample-chunk-encoder.ts";
+import { SampleColumns } from "./sample-columns.ts";
+import { IdentityWriter } from "./series-identity.ts";
+import { SeriesTable } from "./series-table.ts";
+import { SeriesView } from "./series-view.ts";
+
+/** Whether what came with the first chunk came before what came with the second; of equal samples the later one counts. */
+export function byArrival(
+  a: { arrivalMin: number; arrivalMax: number },
+  b: { arrivalMin: number; arrivalMax: number },
+): number {
+  return a.arrivalMax - b.arrivalMax || a.arrivalMin - b.arrivalMin;
+}
+
+/** All samples of some chunks of one day, which stand in order of arrival. */
+export function metricDraftOf(sources: readonly ChunkSource[]): MetricDraft {
+  const draft: MetricDraft = {
+    table: new SeriesTable(),
+    samples: new SampleColumns(),
+    arrivalMin: Number.POSITIVE_INFINITY,
+    arrivalMax: 0,
+  };
+  const samples = sources.reduce((sum, { header }) => sum + header.rows, 0);
+  draft.samples.reserve(samples);
+  for (const source of sources) appendChunk(draft, source);
+  return draft;
+}
+
+function appendChunk(draft: MetricDraft, source: ChunkSource): void {
+  const { header, arrivalBase } = source;
+  draft.arrivalMin = Math.min(draft.arrivalMin, header.arrivalMin + arrivalBase);
+  draft.arrivalMax = Math.max(draft.arrivalMax, header.arrivalMax + arrivalBase);
+  const chunk = new SeriesView(new ChunkView(new ChunkColumns(source, 0), plainColumns));
+  const identityOf = identities(chunk);
+  for (let series = 0; series < chunk.series; series++) {
+    const identity = identityOf(series);
+    const number = draft.table.numberOf(identity.source, 0, identity.length);
+    draft.table.declareText(number, chunk.type(series) as MetricType, chunk.unit(series));
+    draft.samples.append(number, chunk.timesOf(series), chunk.valuesOf(series));
+  }
+}
+
+/** The identity of a series; the bytes are good until the next call. */
+function identities(chunk: SeriesView): (series: number) => IdentityWriter {
+  const writer = new IdentityWriter();
+  const { view } = chunk;
+  const names = view.described("name");
+  const columns = labelColumns(chunk);
+  const hasRest = view.rest.kind !== "absent";
+  return (series) => {
+    writer.clear();
+    pushBytes(writer, columnBytes(names, series));
+    if (hasRest) {
+      const pairs = chunk
+        .labels(series)
+        .map(([key, value]) => [Buffer.from(key), Buffer.from(value)] as const);
+      pairs.sort(([a], [b]) => Buffer.compare(a, b));
+      for (const pair of pairs) for (const text of pair) pushBytes(writer, text);
+      return writer;
+    }
+    for (const { key, column } of columns) {
+      if (!hasValue(column, series)) continue;
+      pushBytes(writer, key);
+      pushBytes(writer, columnBytes(column, series));
+    }
+    return writer;
+  };
+}
+
+/** The columns of labels in the order of identities. */
+function labelColumns({ view }: SeriesView): { key: Buffer; column: Column }[] {
+  return view.header.columns
+    .flatMap(({ role, key }) => (role === "attribute" ? [key] : []))
+    .map((key) => ({ key: Buffer.from(key, "utf8"), column: view.column({ kind: "attribute", key }) }))
+    .sort((a, b) => Buffer.compare(a.key, b.key));
+}
+
+function pushBytes(writer: IdentityWriter, bytes: Uint8Array): void {
+  writer.push(bytes, 0, bytes.byteLength);
+}

@@ -1,0 +1,97 @@
+/** The series of a chunk of metrics on one thread, and their samples as contiguous vectors. */
+
+import type { ChunkView } from "../chunk/chunk-view.ts";
+import type { Column } from "../column/column.ts";
+import { columnText } from "../column/column.ts";
+import { Failure } from "../failure.ts";
+import { lastAtMost } from "../vector/binary-search.ts";
+
+export class SeriesView {
+  readonly view: ChunkView;
+  /** Halves of the fingerprints: low, high, low, high … */
+  readonly fingerprints: Uint32Array;
+  /** Of each series its first sample, and the number of all. */
+  readonly #offsets: Float64Array;
+  /** Of each series where its times begin. */
+  readonly #clocks: Float64Array;
+  #times: Float64Array | undefined;
+  /** First series of each column of values, and the columns. */
+  readonly #blocks: Uint32Array;
+  readonly #blockColumns: number[] = [];
+  readonly #values: (Float64Array | undefined)[] = [];
+
+  constructor(view: ChunkView) {
+    this.view = view;
+    const fingerprints = view.described("fingerprint");
+    if (fingerprints.kind !== "hex") throw new Failure("damage", "column: no fingerprints");
+    const { buffer, byteOffset } = fingerprints.bytes;
+    this.fingerprints = new Uint32Array(buffer, byteOffset, view.rows * 2);
+    this.#offsets = view.numbers("samples");
+    this.#clocks = view.numbers("clock");
+    const firsts: number[] = [];
+    for (const [column, { role, key }] of view.header.columns.entries()) {
+      if (role !== "value") continue;
+      firsts.push(Number(key));
+      this.#blockColumns.push(column);
+    }
+    this.#blocks = Uint32Array.from(firsts);
+  }
+
+  get series(): number {
+    return this.view.rows;
+  }
+
+  samplesOf(series: number): number {
+    return this.#offsets[series + 1]! - this.#offsets[series]!;
+  }
+
+  /** Nanoseconds since the start of the day, ascending, no two the same. */
+  timesOf(series: number): Float64Array {
+    const place = this.#clocks[series]!;
+    this.#times ??= this.view.numbers("time");
+    return this.#times.subarray(place, place + this.samplesOf(series));
+  }
+
+  valuesOf(series: number): Float64Array {
+    const block = lastAtMost(this.#blocks, series);
+    this.#values[block] ??= this.#readBlock(block);
+    const first = this.#offsets[this.#blocks[block]!]!;
+    return this.#values[block].subarray(this.#offsets[series]! - first, this.#offsets[series + 1]! - first);
+  }
+
+  name(series: number): string {
+    return columnText(this.view.described("name"), series) ?? "";
+  }
+
+  type(series: number): string {
+    return columnText(this.view.described("type"), series) ?? "unknown";
+  }
+
+  unit(series: number): string {
+    return columnText(this.view.described("unit"), series) ?? "";
+  }
+
+  /** Every label of a series. */
+  labels(series: number): [key: string, value: string][] {
+    return this.view.attributes(series);
+  }
+
+  #readBlock(block: number): Float64Array {
+    const from = this.#blocks[block]!;
+    const to = this.#blocks[block + 1] ?? this.series;
+    return this.view.samples(this.#blockColumns[block]!, this.#offsets.subarray(from, to + 1));
+  }
+}
+
+/** The series of a column that have a text: undefined for those that lack it. */
+export function seriesNamed(names: Column, name: string): (series: number) => boolean {
+  if (names.kind !== "dictionary") return (series) => columnText(names, series) === name;
+  const wanted = Buffer.from(name, "utf8");
+  const { offsets, bytes } = names.values;
+  const { codes } = names;
+  for (let code = 0; code < names.valueCount; code++) {
+    const text = bytes.subarray(offsets[code], offsets[code + 1]);
+    if (wanted.equals(text)) return (series) => codes[series] === code;
+  }
+  return () => false;
+}

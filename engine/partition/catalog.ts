@@ -1,0 +1,162 @@
+/** What the store holds at this moment: partitions, their chunks, and the images that are not sealed yet. */
+import { join } from "node:path";
+import { isShared, openBatch, sharedCopy } from "../batch/batch.ts";
+import { type ListedKeys, listedKeys, openImage } from "../chunk/chunk-header.ts";
+import type { JournalRecord } from "../journal/journal-record.ts";
+import { dayName } from "../model/day.ts";
+import { rangeInDay } from "../model/day-range.ts";
+import type { Signal } from "../model/signal.ts";
+import type { ChunkRef } from "../threads/protocol.ts";
+import { ArrivalTimes } from "./arrival-times.ts";
+import { type ChunkEntry, emptyManifest, type Manifest } from "./manifest.ts";
+
+/** A chunk in memory, of rows that the journal holds. */
+export interface ImageEntry {
+  id: number;
+  day: number;
+  rows: number;
+  timeNsMin: number;
+  timeNsMax: number;
+  arrivalMin: number;
+  arrivalMax: number;
+  /** What the arrival column's numbers count from. */
+  arrivalBase: number;
+  /** In shared memory. */
+  bytes: Uint8Array;
+  attributeKeys: ListedKeys;
+  appendedMs: number;
+}
+
+export interface Partition {
+  signal: Signal;
+  day: number;
+  dir: string;
+  manifest: Manifest;
+  images: ImageEntry[];
+}
+
+export class Catalog {
+  /** By signal and day. */
+  readonly #partitions = new Map<string, Partition>();
+  readonly #dir: string;
+  readonly #arrivalTimes = new ArrivalTimes();
+  #imageNext = 1;
+
+  /** `dir`: the data folder. */
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** Of all signals, or of one. */
+  partitions(signal?: Signal): Partition[] {
+    const all = [...this.#partitions.values()];
+    return signal === undefined ? all : all.filter((partition) => partition.signal === signal);
+  }
+
+  /** Made where there is none yet; its folder is made when rows are sealed into it. */
+  partition(signal: Signal, day: number): Partition {
+    const name = partitionName(signal, day);
+    let partition = this.#partitions.get(name);
+    if (partition === undefined) {
+      partition = { signal, day, dir: join(this.#dir, name), manifest: emptyManifest(day), images: [] };
+      this.#partitions.set(name, partition);
+    }
+    return partition;
+  }
+
+  remove({ signal, day }: Partition): void {
+    this.#partitions.delete(partitionName(signal, day));
+  }
+
+  /** Adds a batch's images, except those whose rows are in sealed chunks already, as after a restart. */
+  publish(record: JournalRecord): void {
+    const frame = isShared(record.frame) ? record.frame : sharedCopy(record.frame);
+    for (const { day, bytes } of openBatch(frame)) {
+      const entry = this.imageEntry(day, bytes, record.arrivalBase, record.appendedMs);
+      const partition = this.partition(record.signal, day);
+      if (entry.arrivalMin > partition.manifest.arrivalSealed) partition.images.push(entry);
+      this.#arrivalTimes.note(record.signal, entry.arrivalMax, day, entry.timeNsMin);
+    }
+  }
+
+  imageEntry(day: number, bytes: Uint8Array, arrivalBase: number, appendedMs: number): ImageEntry {
+    const { header } = openImage(bytes, arrivalBase);
+    return {
+      id: this.#imageNext++,
+      day,
+      rows: header.rows,
+      timeNsMin: header.timeNsMin,
+      timeNsMax: header.timeNsMax,
+      arrivalMin: header.arrivalMin + arrivalBase,
+      arrivalMax: header.arrivalMax + arrivalBase,
+      arrivalBase,
+      bytes,
+      attributeKeys: listedKeys(header),
+      appendedMs,
+    };
+  }
+
+  /** See ArrivalTimes. */
+  oldestMs(signal: Signal, arrival: number): number | undefined {
+    return this.#arrivalTimes.oldestMs(signal, arrival);
+  }
+
+  /** Every chunk of a signal that may hold rows of [fromNs, toNs), newest first. */
+  chunksIn(signal: Signal, fromNs: bigint, toNs: bigint): ChunkRef[] {
+    const refs: { ref: ChunkRef; timeNsMax: number }[] = [];
+    for (const partition of this.partitions(signal)) {
+      const { day, dir } = partition;
+      const range = rangeInDay(fromNs, toNs, day);
+      const overlaps = (entry: { timeNsMin: number; timeNsMax: number }) =>
+        entry.timeNsMin < range.to && entry.timeNsMax >= range.from;
+      for (const entry of partition.manifest.chunks.filter(overlaps)) {
+        refs.push({ ref: { kind: "sealed", signal, day, dir, entry }, timeNsMax: entry.timeNsMax });
+      }
+      for (const { id, rows, bytes, timeNsMin, timeNsMax, ...arrivals } of partition.images.filter(
+        overlaps,
+      )) {
+        const { arrivalBase, arrivalMin, arrivalMax } = arrivals;
+        const image = { id, rows, bytes, timeNsMin, timeNsMax, arrivalBase, arrivalMin, arrivalMax };
+        refs.push({ ref: { kind: "image", signal, day, ...image }, timeNsMax });
+      }
+    }
+    refs.sort((a, b) => b.ref.day - a.ref.day || b.timeNsMax - a.timeNsMax);
+    return refs.map(({ ref }) => ref);
+  }
+
+  /** Takes a chunk that cannot be read out of every later search; returns its entry if it was still there. */
+  setAside(signal: Signal, day: number, chunk: number): ChunkEntry | undefined {
+    const partition = this.#partitions.get(partitionName(signal, day));
+    const entry = partition?.manifest.chunks.find(({ id }) => id === chunk);
+    if (partition === undefined || entry === undefined) return undefined;
+    const chunks = partition.manifest.chunks.filter(({ id }) => id !== chunk);
+    partition.manifest = { ...partition.manifest, chunks };
+    return entry;
+  }
+
+  images(): ImageEntry[] {
+    return this.partitions().flatMap((partition) => partition.images);
+  }
+
+  /** Attribute keys of a signal's rows in a range of time, as far as the manifests list them. */
+  attributeKeys(signal: Signal, fromNs: bigint, toNs: bigint): ListedKeys {
+    const keys = new Set<string>();
+    let isWhole = true;
+    for (const { day, manifest, images } of this.partitions(signal)) {
+      const range = rangeInDay(fromNs, toNs, day);
+      if (range.from >= range.to) continue;
+      for (const key of manifest.attributeKeys) keys.add(key);
+      isWhole &&= manifest.moreKeys !== true;
+      for (const { attributeKeys } of images) {
+        for (const key of attributeKeys.keys) keys.add(key);
+        isWhole &&= attributeKeys.isWhole;
+      }
+    }
+    return { keys: [...keys], isWhole };
+  }
+}
+
+/** Where a partition lies in the data folder. */
+function partitionName(signal: Signal, day: number): string {
+  return join(signal, dayName(day));
+}

@@ -1,0 +1,149 @@
+/**
+ * A partition: the chunks of one signal and day in one LMDB environment.
+ * Key: u32 chunk, u16 column, u16 part (big-endian); part 0 is the column's payload, part 1 its membership filter;
+ * column 0xffff is the chunk's header.
+ */
+import { type ChunkHeader, type ChunkImage, type ChunkSource, parseHeader } from "../chunk/chunk-header.ts";
+import { Failure } from "../failure.ts";
+import {
+  closeFrame,
+  FrameKind,
+  frameChecksum,
+  type PackedFrame,
+  packFrame,
+  readFrame,
+  writeFrame,
+} from "../files/frame.ts";
+import type { Environment } from "../lmdb/environment.ts";
+import type { ChunkEntry } from "./manifest.ts";
+
+const headerColumn = 0xffff;
+/** Of headers, which are opened more often than columns. */
+const headerZstdLevel = 3;
+
+const chunkKeyBytes = 8;
+
+const Part = { payload: 0, filter: 1 } as const;
+
+function chunkKey(chunk: number, column: number, part: number): Buffer {
+  const key = Buffer.alloc(chunkKeyBytes);
+  key.writeUInt32BE(chunk, 0);
+  key.writeUInt16BE(column, 4);
+  key.writeUInt16BE(part, 6);
+  return key;
+}
+
+export function headerKey(chunk: number): Buffer {
+  return chunkKey(chunk, headerColumn, Part.payload);
+}
+
+/** A chunk's columns, packed; it has no number yet, so its frames are not closed. */
+export interface PackedChunk {
+  header: ChunkHeader;
+  /** For each column its payload and, if it has one, its membership filter. */
+  columns: { payload: PackedFrame; filter: PackedFrame | undefined }[];
+}
+
+/** Most of the work of sealing; pure. */
+export function packChunk({ header, payloads, filters }: ChunkImage, zstdLevel: number): PackedChunk {
+  const columns = payloads.map((payload, i) => {
+    const filter = filters[i];
+    return {
+      payload: packFrame(chunkKeyBytes, payload, { zstdLevel }),
+      filter: filter === undefined ? undefined : packFrame(chunkKeyBytes, filter, { zstdLevel }),
+    };
+  });
+  return { header, columns };
+}
+
+/** The values of a chunk, framed, and its entry for the manifest. */
+export interface SealedChunk {
+  entry: ChunkEntry;
+  values: { key: Uint8Array; frame: Uint8Array }[];
+}
+
+export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
+  const values: SealedChunk["values"] = [];
+  const header: ChunkHeader = { ...chunk.header, columns: [] };
+  const close = (key: Buffer, packed: PackedFrame): Uint8Array => {
+    closeFrame(packed, FrameKind.column, key);
+    values.push({ key, frame: packed.frame });
+    return packed.frame;
+  };
+  for (const [i, { payload, filter }] of chunk.columns.entries()) {
+    const sealed = { ...chunk.header.columns[i]! };
+    const frame = close(chunkKey(id, i, Part.payload), payload);
+    sealed.checksum = frameChecksum(frame);
+    sealed.storedBytes = frame.byteLength;
+    if (filter !== undefined) {
+      const filterFrame = close(chunkKey(id, i, Part.filter), filter);
+      sealed.filterChecksum = frameChecksum(filterFrame);
+      sealed.filterStoredBytes = filterFrame.byteLength;
+    }
+    header.columns.push(sealed);
+  }
+  const key = headerKey(id);
+  const frame = writeFrame(FrameKind.chunkHeader, key, Buffer.from(JSON.stringify(header)), {
+    zstdLevel: headerZstdLevel,
+  });
+  values.push({ key, frame });
+  const { rows, timeNsMin, timeNsMax, arrivalMin, arrivalMax } = header;
+  const bytes = values.reduce((sum, value) => sum + value.frame.byteLength, 0);
+  const entry = {
+    id,
+    rows,
+    timeNsMin,
+    timeNsMax,
+    arrivalMin,
+    arrivalMax,
+    bytes,
+    checksum: frameChecksum(frame),
+  };
+  return { entry, values };
+}
+
+/** Opens a stored chunk. Throws Failure "damage" where its header, or later a column, is not what was written. */
+export function openChunk(
+  environment: Pick<Environment, "get">,
+  entry: { id: number; checksum: number },
+  dir: string,
+): ChunkSource {
+  const where = `${dir} chunk ${entry.id}`;
+  const read = (key: Buffer, kind: FrameKind, checksum: number | undefined, what: string): Uint8Array => {
+    const stored = environment.get(key);
+    if (stored === undefined) throw new Failure("damage", `${where}: ${what} is missing`);
+    if (stored.byteLength < 24 || frameChecksum(stored) !== checksum) {
+      throw new Failure("damage", `${where}: ${what} is not the value that was written`);
+    }
+    return readFrame(stored, key, kind, `${where}: ${what}`);
+  };
+  const header = parseHeader(read(headerKey(entry.id), FrameKind.chunkHeader, entry.checksum, "the header"));
+  return {
+    header,
+    arrivalBase: 0,
+    payload: (i) => {
+      const column = header.columns[i]!;
+      const what = `column ${column.key === "" ? column.role : JSON.stringify(column.key)}`;
+      return read(chunkKey(entry.id, i, Part.payload), FrameKind.column, column.checksum, what);
+    },
+    filter: (i) => {
+      const column = header.columns[i]!;
+      if (column.filterBytes === 0) return undefined;
+      return read(
+        chunkKey(entry.id, i, Part.filter),
+        FrameKind.column,
+        column.filterChecksum,
+        "a membership filter",
+      );
+    },
+  };
+}
+
+/** Keys of every value that a chunk's header names, the header's own among them. */
+export function chunkKeys(id: number, header: ChunkHeader): { key: Buffer; checksum: number | undefined }[] {
+  return header.columns.flatMap((column, i) => {
+    const payload = { key: chunkKey(id, i, Part.payload), checksum: column.checksum };
+    const filter = { key: chunkKey(id, i, Part.filter), checksum: column.filterChecksum };
+    return column.filterBytes > 0 ? [payload, filter] : [payload];
+  });
+}

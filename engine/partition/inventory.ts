@@ -1,0 +1,123 @@
+/** What a store's chunks hold and weigh, signal by signal and column by column, out of their headers. Read-only: another process may have the store open. */
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { ColumnHeader, ColumnRole } from "../chunk/chunk-header.ts";
+import { Failure } from "../failure.ts";
+import { checkFormat } from "../files/format-version.ts";
+import { openEnvironment } from "../lmdb/environment.ts";
+import { dayName, daysIn } from "../model/day.ts";
+import { type Signal, signals } from "../model/signal.ts";
+import { openChunk } from "./chunk-store.ts";
+import { type ChunkEntry, readManifest } from "./manifest.ts";
+
+/** One column over all chunks that have it. */
+export interface ColumnInventory {
+  role: ColumnRole;
+  /** Attribute key, or group of variables; "" for the other roles. */
+  key: string;
+  /** Number of chunks by encoding. */
+  encodings: Record<string, number>;
+  /** Rows that have a value. */
+  rows: number;
+  /** Bytes before the codec. */
+  encodedBytes: number;
+  /** Bytes as stored, with membership filters. */
+  storedBytes: number;
+}
+
+export interface SignalInventory {
+  signal: Signal;
+  rows: number;
+  chunks: number;
+  partitions: number;
+  /** Blocks that the partitions' files take on the disk, free pages included. */
+  allocatedBytes: number;
+  /** The largest first. */
+  columns: ColumnInventory[];
+  /** Chunks whose header could not be read, and why. */
+  unread: string[];
+}
+
+/**
+ * Logs first, then each other signal that has partitions. Rows that are not sealed yet are not counted. Throws Failure "folder" where
+ * the folder holds no store of this format.
+ */
+export async function storeInventory(dir: string): Promise<SignalInventory[]> {
+  await checkFormat(dir, { create: false });
+  const inventories: SignalInventory[] = [];
+  for (const signal of signals) {
+    const folder = join(dir, signal);
+    const dirs = daysIn(folder).map((day) => join(folder, dayName(day)));
+    if (dirs.length > 0 || signal === "logs") inventories.push(await signalInventory(signal, dirs));
+  }
+  return inventories;
+}
+
+async function signalInventory(signal: Signal, dirs: readonly string[]): Promise<SignalInventory> {
+  const inventory: SignalInventory = {
+    signal,
+    rows: 0,
+    chunks: 0,
+    partitions: 0,
+    allocatedBytes: 0,
+    columns: [],
+    unread: [],
+  };
+  const columns = new Map<string, ColumnInventory>();
+  for (const dir of dirs) await addPartition(dir, inventory, columns);
+  inventory.columns = [...columns.values()].sort((a, b) => b.storedBytes - a.storedBytes);
+  return inventory;
+}
+
+async function addPartition(
+  dir: string,
+  inventory: SignalInventory,
+  columns: Map<string, ColumnInventory>,
+): Promise<void> {
+  const { manifest } = await readManifest(dir);
+  if (manifest === undefined) return;
+  inventory.partitions++;
+  inventory.allocatedBytes += allocatedBytes(dir);
+  for (const entry of manifest.chunks) {
+    const headers = readHeader(dir, entry);
+    if (typeof headers === "string") {
+      inventory.unread.push(headers);
+      continue;
+    }
+    inventory.chunks++;
+    inventory.rows += entry.rows;
+    for (const header of headers) addColumn(columns, header);
+  }
+}
+
+/** The columns of a chunk, or why they cannot be told; a running store may have merged it away meanwhile. */
+function readHeader(dir: string, entry: ChunkEntry): ColumnHeader[] | string {
+  const environment = openEnvironment(dir, { readOnly: true });
+  try {
+    return openChunk(environment, entry, dir).header.columns;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return error.message;
+  } finally {
+    environment.close();
+  }
+}
+
+function addColumn(columns: Map<string, ColumnInventory>, header: ColumnHeader): void {
+  const name = `${header.role} ${header.key}`;
+  let column = columns.get(name);
+  if (column === undefined) {
+    const { role, key } = header;
+    column = { role, key, encodings: {}, rows: 0, encodedBytes: 0, storedBytes: 0 };
+    columns.set(name, column);
+  }
+  column.encodings[header.encoding] = (column.encodings[header.encoding] ?? 0) + 1;
+  column.rows += header.present;
+  column.encodedBytes += header.payloadBytes + header.filterBytes;
+  column.storedBytes += (header.storedBytes ?? 0) + (header.filterStoredBytes ?? 0);
+}
+
+/** As the file system gives them out, in blocks of 512 bytes. */
+function allocatedBytes(dir: string): number {
+  return readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).blocks * 512, 0);
+}

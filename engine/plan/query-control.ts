@@ -1,0 +1,24 @@
+/** Ends a scan early: cancelled, past its deadline, or over one of its caps. */
+import { Failure } from "../failure.ts";
+import type { Control } from "../threads/protocol.ts";
+
+/** Throws Failure "cancelled" or "deadline". */
+export function checkControl(control: Control): void {
+  if (Atomics.load(control.cancel, 0) !== 0) throw new Failure("cancelled", "the query was cancelled");
+  if (Date.now() > control.deadlineAtMs) {
+    throw new Failure("deadline", "the query took longer than its deadline; a shorter time range is faster");
+  }
+}
+
+/** Throws Failure "limit". */
+export function checkCaps(control: Control, used: { memoryBytes: number; scannedRows: number }): void {
+  if (used.memoryBytes > control.memoryBytesMax) {
+    throw new Failure(
+      "limit",
+      `the query needs more than ${control.memoryBytesMax} bytes of memory on one thread`,
+    );
+  }
+  if (used.scannedRows > control.scannedRowsMax) {
+    throw new Failure("limit", `the query would scan more than ${control.scannedRowsMax} rows`);
+  }
+}

@@ -1,0 +1,162 @@
+/** Matching rows of some chunks in the order of their arrival, on one thread, for several selections at once. */
+
+import type { ChunkView } from "../chunk/chunk-view.ts";
+import { judge } from "../filter/chunk-pruning.ts";
+import { compileRowSteps, type RowSteps } from "../filter/row-steps.ts";
+import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts";
+import { arrivedBytesLeast, arrivedBytesMax, blockRows } from "../limits.ts";
+import { endOfTimeNs, rangeInDay } from "../model/day-range.ts";
+import type { Filter } from "../plan/filter.ts";
+import { checkCaps, checkControl } from "../plan/query-control.ts";
+import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import type {
+  ArrivedAnswer,
+  ArrivedRows,
+  ArrivedSelection,
+  ArrivedTask,
+  ChunkRef,
+  DamagedChunk,
+} from "../threads/protocol.ts";
+import { lowerBound } from "../vector/binary-search.ts";
+import { clearBit, hasBit } from "../vector/bitmap.ts";
+import { FirstArrived } from "./first-arrived.ts";
+import { damageOf, gather, type OpenView, type Pause, rowState, splitSteps } from "./newest-scan.ts";
+
+/** A selection as it is read: what is compiled once for all chunks, and what was found so far. */
+interface Reading {
+  fromNs: bigint;
+  filter: Filter;
+  rest: RowSteps | undefined;
+  /** Rows of a chunk that are looked at between two looks at the clock. */
+  rowsAtATime: number;
+  first: FirstArrived;
+}
+
+/** Throws Failure "input", "deadline", "cancelled", "limit". */
+export async function arrivedRows(task: ArrivedTask, open: OpenView, pause: Pause): Promise<ArrivedAnswer> {
+  const scanned: Scanned = nothingScanned();
+  const damaged: DamagedChunk[] = [];
+  const readings = task.selections.map((selection) => readingOf(task, selection));
+  for (const ref of task.chunks) {
+    for (const reading of readings) {
+      if (!reading.first.admits(arrivalsOf(ref).min)) continue;
+      await pause();
+      checkControl(task.control);
+      let view: ChunkView | undefined;
+      try {
+        view = open(ref);
+        readChunk({ task, ref, view, reading, scanned });
+      } catch (error) {
+        damaged.push(damageOf(ref, error));
+        break;
+      } finally {
+        view?.close();
+      }
+    }
+  }
+  const found = readings.map(({ first }) => gathered(task, first, open, damaged));
+  return { found, scanned, damaged };
+}
+
+/** Arrival numbers of a chunk's rows: the first and the last. */
+export function arrivalsOf(ref: ChunkRef): { min: number; max: number } {
+  const { arrivalMin, arrivalMax } = ref.kind === "sealed" ? ref.entry : ref;
+  return { min: arrivalMin, max: arrivalMax };
+}
+
+function readingOf(task: ArrivedTask, { fromNs, steps, rowsMax }: ArrivedSelection): Reading {
+  const { filters, rest } = splitSteps(steps);
+  const filter: Filter = { kind: "and", of: filters };
+  const isWhole = isVectorised(filter) && rest.length === 0;
+  return {
+    fromNs,
+    filter,
+    rest: rest.length === 0 ? undefined : compileRowSteps(rest),
+    rowsAtATime: isWhole ? Number.POSITIVE_INFINITY : blockRows,
+    first: new FirstArrived(rowsMax, task.through),
+  };
+}
+
+interface ChunkReading {
+  task: ArrivedTask;
+  ref: ChunkRef;
+  view: ChunkView;
+  reading: Reading;
+  scanned: Scanned;
+}
+
+function readChunk({ task, ref, view, reading, scanned }: ChunkReading): void {
+  const { filter, first, rest, rowsAtATime } = reading;
+  const { from: leastNs } = rangeInDay(reading.fromNs, endOfTimeNs, view.day);
+  if (view.header.timeNsMax < leastNs || judge(filter, view) === "none") {
+    noteSkipped(scanned, view.header);
+    return;
+  }
+  scanned.chunks++;
+  const compiled = compileFilter(filter, view, () => checkControl(task.control));
+  const rowFrom = lowerBound(view.timeNs, leastNs);
+  const rowTo = view.rows;
+  for (let from = rowFrom & ~7; from < rowTo; from += rowsAtATime) {
+    checkControl(task.control);
+    const to = Math.min(rowTo, from + rowsAtATime);
+    const selection = selectRows(view.heap, from, Math.max(from, rowFrom), to);
+    if (!keepArrived(selection, view, { from, to }, task.after, first)) continue;
+    compiled({ from, rows: to - from, selection });
+    for (let row = from; row < to; row++) {
+      if (hasBit(selection, row - from)) offer(row, ref, view, { first, rest });
+    }
+    scanned.rows += to - from;
+    checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
+  }
+  scanned.bytes += view.readBytes;
+}
+
+/** Clears the bits of rows that arrived outside of what is asked for; false where none is left. */
+function keepArrived(
+  selection: Uint8Array,
+  { arrival, heap }: ChunkView,
+  { from, to }: { from: number; to: number },
+  after: number,
+  first: FirstArrived,
+): boolean {
+  for (let row = from; row < to; row++) {
+    const number = arrival[row]!;
+    if (number <= after || !first.admits(number)) clearBit(selection, row - from);
+  }
+  return heap.kernels.anyBit(selection);
+}
+
+function offer(
+  row: number,
+  ref: ChunkRef,
+  view: ChunkView,
+  { first, rest }: Pick<Reading, "first" | "rest">,
+): void {
+  const arrival = view.arrival[row]!;
+  if (!first.admits(arrival)) return;
+  let attributes: Map<string, string> | undefined;
+  if (rest !== undefined) {
+    const state = rowState(view, row);
+    if (!rest(state)) return;
+    attributes = state.attributes;
+  }
+  first.add({ day: view.day, timeNs: view.timeNs[row]!, arrival, ref, row, attributes });
+}
+
+function gathered(
+  task: ArrivedTask,
+  first: FirstArrived,
+  open: OpenView,
+  damaged: DamagedChunk[],
+): ArrivedRows {
+  const { rows: candidates, count, through } = first.finish();
+  const share = Math.max(arrivedBytesMax / task.selections.length, arrivedBytesLeast);
+  const bytesMax = Math.min(share, task.control.memoryBytesMax);
+  const rows = gather(candidates, open, damaged, (bytes) => bytes >= bytesMax);
+  const isCut = rows.arrival.length < candidates.length;
+  return {
+    rows,
+    count: isCut ? rows.arrival.length : count,
+    through: isCut ? rows.arrival.at(-1)! : through,
+  };
+}

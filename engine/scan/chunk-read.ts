@@ -1,0 +1,77 @@
+/** The matching rows of one chunk as buffers in Arrow's layout. */
+
+import type { ChunkView } from "../chunk/chunk-view.ts";
+import { judge } from "../filter/chunk-pruning.ts";
+import { compileRowSteps } from "../filter/row-steps.ts";
+import { compileFilter, selectRows } from "../filter/selection.ts";
+import { dayStartNs } from "../model/day.ts";
+import { rangeInDay } from "../model/day-range.ts";
+import { checkCaps, checkControl } from "../plan/query-control.ts";
+import type { ReadAnswer, ReadTask } from "../threads/protocol.ts";
+import { lowerBound } from "../vector/binary-search.ts";
+import { hasBit } from "../vector/bitmap.ts";
+import { TextDraft } from "../vector/text.ts";
+import { type OpenView, rowState, splitSteps } from "./newest-scan.ts";
+
+export function readChunk(task: ReadTask, open: OpenView): ReadAnswer {
+  const view = open(task.chunk);
+  try {
+    return readView(task, view);
+  } finally {
+    view.close();
+  }
+}
+
+function readView(task: ReadTask, view: ChunkView): ReadAnswer {
+  const draft = { times: [] as bigint[], level: new TextDraft(), message: new TextDraft(), pairs: [0] };
+  const keys = new TextDraft();
+  const values = new TextDraft();
+  const { filters, rest } = splitSteps(task.steps);
+  const passes = compileRowSteps(rest);
+  const start = dayStartNs(view.day);
+  for (const row of matchingRows(task, view, filters)) {
+    const state = rowState(view, row);
+    if (!passes(state)) continue;
+    draft.times.push(start + BigInt(view.timeNs[row]!));
+    draft.level.push(state.level);
+    draft.message.push(state.message);
+    for (const [key, value] of state.attributes) {
+      keys.push(key);
+      values.push(value);
+    }
+    draft.pairs.push(keys.rows);
+    if (draft.times.length % 1024 === 0) {
+      checkControl(task.control);
+      const memoryBytes = view.decodedBytes + draft.message.byteLength + values.byteLength;
+      checkCaps(task.control, { memoryBytes, scannedRows: 0 });
+    }
+  }
+  return {
+    rows: draft.times.length,
+    timeNs: BigInt64Array.from(draft.times),
+    level: draft.level.finishExact(),
+    message: draft.message.finishExact(),
+    pairOffsets: Int32Array.from(draft.pairs),
+    keys: keys.finishExact(),
+    values: values.finishExact(),
+  };
+}
+
+function matchingRows(
+  task: ReadTask,
+  view: ChunkView,
+  filters: ReturnType<typeof splitSteps>["filters"],
+): number[] {
+  const filter = { kind: "and", of: filters } as const;
+  if (judge(filter, view) === "none") return [];
+  const range = rangeInDay(task.fromNs, task.toNs, view.day);
+  const from = lowerBound(view.timeNs, range.from);
+  const to = lowerBound(view.timeNs, range.to);
+  if (from >= to) return [];
+  const first = from & ~7;
+  const selection = selectRows(view.heap, first, from, to);
+  compileFilter(filter, view, () => checkControl(task.control))({ from: first, rows: to - first, selection });
+  const matching: number[] = [];
+  for (let row = from; row < to; row++) if (hasBit(selection, row - first)) matching.push(row);
+  return matching;
+}

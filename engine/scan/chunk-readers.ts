@@ -1,0 +1,79 @@
+/** What one thread keeps open between queries: partitions, and chunks with their decoded columns. */
+import { type ChunkSource, openImage } from "../chunk/chunk-header.ts";
+import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
+import type { ColumnMemory } from "../kernels/column-cache.ts";
+import { openChunksMax, openImagesMax, openPartitionsMax } from "../limits.ts";
+import { type Environment, openEnvironment } from "../lmdb/environment.ts";
+import { openChunk } from "../partition/chunk-store.ts";
+import type { ChunkRef } from "../threads/protocol.ts";
+
+export class Readers {
+  readonly #memory: ColumnMemory;
+  /** Maps are in order of last use. */
+  readonly #environments = new Map<string, Environment>();
+  readonly #chunks = new Map<string, ChunkColumns>();
+  /** Chunks in memory: they keep their rows alive, also after those were sealed. */
+  readonly #images = new Map<string, ChunkColumns>();
+
+  constructor(memory: ColumnMemory) {
+    this.#memory = memory;
+  }
+
+  /** The view's columns stay until it is closed. Throws Failure "damage". */
+  open(ref: ChunkRef): ChunkView {
+    const [known, name, most] =
+      ref.kind === "sealed"
+        ? [this.#chunks, `${ref.dir}/${ref.entry.id}/${ref.entry.checksum}`, openChunksMax]
+        : [this.#images, String(ref.id), openImagesMax];
+    const chunk = known.get(name) ?? new ChunkColumns(this.#source(ref), ref.day);
+    known.delete(name);
+    known.set(name, chunk);
+    const [oldest] = known.size > most ? known.keys() : [];
+    if (oldest !== undefined) this.#drop(known, oldest);
+    return new ChunkView(chunk, this.#memory.lease());
+  }
+
+  /** Closes a partition whose folder is about to go. */
+  forget(dir: string): void {
+    this.#environments.get(dir)?.close();
+    this.#environments.delete(dir);
+    for (const name of [...this.#chunks.keys()])
+      if (name.startsWith(`${dir}/`)) this.#drop(this.#chunks, name);
+  }
+
+  close(): void {
+    for (const environment of this.#environments.values()) environment.close();
+    this.#environments.clear();
+    this.#chunks.clear();
+    this.#images.clear();
+  }
+
+  environment(dir: string): Environment {
+    const known = this.#environments.get(dir);
+    if (known !== undefined) {
+      this.#environments.delete(dir);
+      this.#environments.set(dir, known);
+      return known;
+    }
+    const environment = openEnvironment(dir, { readOnly: true });
+    this.#environments.set(dir, environment);
+    for (const [oldest, open] of this.#environments) {
+      if (this.#environments.size <= openPartitionsMax) break;
+      open.close();
+      this.#environments.delete(oldest);
+    }
+    return environment;
+  }
+
+  #source(ref: ChunkRef): ChunkSource {
+    if (ref.kind === "image") return openImage(ref.bytes, ref.arrivalBase);
+    // Columns are read later, when the environment may have been closed for others: ask for it each time.
+    const environment = { get: (key: Uint8Array) => this.environment(ref.dir).get(key) };
+    return openChunk(environment, ref.entry, ref.dir);
+  }
+
+  #drop(known: Map<string, ChunkColumns>, name: string): void {
+    for (const held of [...(known.get(name)?.held ?? [])]) this.#memory.release(held);
+    known.delete(name);
+  }
+}

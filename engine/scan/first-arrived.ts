@@ -1,0 +1,44 @@
+/** The matching rows that arrived first, at most so many, or only their number. */
+import type { Candidate } from "./newest-rows.ts";
+
+export class FirstArrived {
+  readonly #rowsMax: number;
+  #through: number;
+  #rows: Candidate[] = [];
+  #counted = 0;
+
+  /** @param rowsMax 0 counts the rows @param through the last arrival number that is asked for */
+  constructor(rowsMax: number, through: number) {
+    this.#rowsMax = rowsMax;
+    this.#through = through;
+  }
+
+  /** Whether a row, or a chunk that begins with it, could still be among the first. */
+  admits(arrival: number): boolean {
+    return arrival <= this.#through;
+  }
+
+  add(candidate: Candidate): void {
+    if (this.#rowsMax === 0) {
+      this.#counted++;
+      return;
+    }
+    this.#rows.push(candidate);
+    // The first full set gives a bound at once; later ones are cut when enough has gathered to pay for a sort.
+    if (this.#rows.length === this.#rowsMax || this.#rows.length >= this.#rowsMax * 2 + 64) this.#cut();
+  }
+
+  /** `through`: every matching row that arrived up to here is among them. */
+  finish(): { rows: Candidate[]; count: number; through: number } {
+    this.#cut();
+    const rows = this.#rows;
+    return { rows, count: this.#rowsMax === 0 ? this.#counted : rows.length, through: this.#through };
+  }
+
+  #cut(): void {
+    this.#rows.sort((a, b) => a.arrival - b.arrival);
+    if (this.#rows.length < this.#rowsMax) return;
+    this.#rows.length = this.#rowsMax;
+    this.#through = Math.min(this.#through, this.#rows.at(-1)?.arrival ?? this.#through);
+  }
+}

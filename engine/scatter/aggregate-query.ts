@@ -1,0 +1,79 @@
+/** Aggregations over the scan threads: their parts become one answer. */
+import { setImmediate } from "node:timers/promises";
+import { BucketGrid } from "../aggregate/bucket-runs.ts";
+import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
+import { PointStates } from "../aggregate/point-states.ts";
+import { PointTable } from "../aggregate/point-table.ts";
+import { sharedBuckets } from "../aggregate/shared-buckets.ts";
+import { Failure } from "../failure.ts";
+import type { Aggregated, AggregateQuery } from "../plan/aggregation.ts";
+import { checkCaps } from "../plan/query-control.ts";
+import type { AggregateAnswer, Control } from "../threads/protocol.ts";
+import type { TextVector } from "../vector/text.ts";
+import { askShards, type Dispatch, scannedBy } from "./scatter-gather.ts";
+
+/** Groups joined before other work of the thread has its turn: a few milliseconds. */
+const groupsATurn = 16_384;
+const bucketNsMin = 1_000_000n;
+
+export async function dispatchAggregate(
+  dispatch: Dispatch,
+  query: AggregateQuery,
+  control: Control,
+): Promise<Aggregated> {
+  const { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked = false } = query;
+  if (bucketNs !== undefined && bucketNs < bucketNsMin) {
+    throw new Failure("input", `bucketNs must be at least ${bucketNsMin}, got ${bucketNs}`);
+  }
+  for (const aggregate of aggregates) {
+    if (aggregate.op !== "quantile" || (aggregate.q >= 0 && aggregate.q <= 1)) continue;
+    throw new Failure("input", `q of a quantile must lie between 0 and 1, got ${aggregate.q}`);
+  }
+  const answers = await askShards<AggregateAnswer>(dispatch, query, control, (chunks) => {
+    const shared = sharedBuckets(chunks, new BucketGrid(fromNs, bucketNs));
+    const asked = { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked };
+    return { kind: "aggregate", chunks, ...asked, shared, control };
+  });
+  const scanned = scannedBy(answers);
+  return { ...(await joinAnswers(query, answers, control)), scanned };
+}
+
+/** The same groups have other numbers in other answers. */
+async function joinAnswers(
+  { groupBy, aggregates, isRanked }: AggregateQuery,
+  answers: readonly AggregateAnswer[],
+  control: Control,
+): Promise<Pick<Aggregated, "groups" | "labels" | "points">> {
+  const groups = new GroupTable(groupBy.length, groupCaps(control, isRanked));
+  const table = new PointTable();
+  const states = new PointStates(aggregates);
+  for (const answer of answers) {
+    const numberOf = new Uint32Array(answer.groups);
+    for (let group = 0; group < numberOf.length; group++) {
+      if (group % groupsATurn === groupsATurn - 1) await setImmediate();
+      numberOf[group] = joinedGroup(groups, answer.labels, group * groupBy.length, groupBy.length);
+    }
+    const { points } = answer;
+    const places = new Uint32Array(points.groups.length);
+    for (let i = 0; i < places.length; i++) {
+      places[i] = table.place(numberOf[points.groups[i]!]!, points.buckets[i]!);
+    }
+    states.join(answer.states, places, table.count);
+    const memoryBytes = groups.byteLength + table.byteLength + states.byteLength;
+    checkCaps(control, { memoryBytes, scannedRows: 0 });
+  }
+  const points = { ...table.finish(), values: states.values(table.count) };
+  return { groups: groups.count, labels: groups.finish(), points };
+}
+
+function joinedGroup(
+  groups: GroupTable,
+  { offsets, bytes }: TextVector,
+  from: number,
+  fields: number,
+): number {
+  for (let label = from; label < from + fields; label++) {
+    groups.stage(bytes, offsets[label]!, offsets[label + 1]!);
+  }
+  return groups.numberOfStaged();
+}

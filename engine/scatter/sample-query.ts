@@ -1,0 +1,315 @@
+/** Queries of samples over the scan threads: each takes a share of the series, so that it sees them whole and in order of time. */
+
+import { checkGroups, type GroupCaps, GroupTable, groupCaps } from "../aggregate/group-table.ts";
+import { checkPoints } from "../aggregate/point-table.ts";
+import { Failure } from "../failure.ts";
+import { callerRowsMax, pointsMax } from "../limits.ts";
+import type { CensusTables } from "../metrics/series-census.ts";
+import { dayStartNs } from "../model/day.ts";
+import type { MetricType } from "../model/sample.ts";
+import type { Points } from "../plan/aggregation.ts";
+import type { Step } from "../plan/filter.ts";
+import {
+  increaseAgeNsMax,
+  type SampleAggregate,
+  type SampleQuery,
+  type SamplesAggregated,
+} from "../plan/sample-query.ts";
+import type { OwnPointsPart } from "../series/own-points.ts";
+import { type GatheredPoints, pointValues, SeriesPoints } from "../series/series-points.ts";
+import { checkLabel, labelFilter } from "../series/series-selection.ts";
+import type {
+  ChunkRef,
+  Control,
+  DamagedChunk,
+  SampleAnswer,
+  SampleTask,
+  SeriesAnswer,
+  SeriesTask,
+  Share,
+} from "../threads/protocol.ts";
+import type { TextVector } from "../vector/text.ts";
+import { TextDraft, textAt, textCount } from "../vector/text.ts";
+import { type Dispatch, runWithin, scannedBy } from "./scatter-gather.ts";
+
+const bucketNsMin = 1_000_000n;
+
+/** One metric as its series declare it. */
+export interface MetricName {
+  name: string;
+  type: MetricType;
+  unit: string;
+  series: number;
+}
+
+export interface SeriesLabelsQuery {
+  /** Undefined: of every metric. */
+  name?: string;
+  /** Nanoseconds since the epoch, inclusive. */
+  fromNs: bigint;
+  /** Exclusive. */
+  toNs: bigint;
+  /** Filters over labels. */
+  steps: Step[];
+  /** The label whose texts are asked for; without it the keys are. */
+  key?: string;
+  /** The most, 1 or more: those of the most series come first. */
+  limit: number;
+}
+
+/** A key, or a text of a label, and the series that bear it. */
+export interface SeriesCount {
+  text: string;
+  series: number;
+}
+
+/** Throws Failure "input". */
+export async function dispatchSamples(
+  dispatch: Dispatch,
+  query: SampleQuery,
+  control: Control,
+): Promise<SamplesAggregated> {
+  checkQuery(query);
+  const { fromNs, toNs, groupBy, aggregate } = query;
+  const range = { fromNs: fromNs - BigInt(increaseAgeNsMax), toNs };
+  const answers = await askAll<SampleAnswer>(dispatch, range, control, (chunks, share) => {
+    return { ...query, kind: "samples", chunks, share, control };
+  });
+  const kinds = {
+    gauge: answers.some(({ kinds }) => kinds.gauge),
+    counter: answers.some(({ kinds }) => kinds.counter),
+  };
+  const caps = groupCaps(control);
+  const own = answers.flatMap(({ points, ...rest }) =>
+    points.kind === "own" ? [{ ...rest, part: points.part }] : [],
+  );
+  const answered =
+    own.length > 0 ? ownPoints(own, caps) : gatheredPoints({ groupBy, aggregate }, answers, caps);
+  return { ...answered, kinds, scanned: scannedBy(answers) };
+}
+
+type Answered = Pick<SamplesAggregated, "groups" | "labels" | "points">;
+
+/** Each series is a group, and each is one thread's alone. */
+function ownPoints(
+  answers: readonly (Pick<SampleAnswer, "groups" | "labels"> & { part: OwnPointsPart })[],
+  caps: GroupCaps,
+): Answered {
+  const labels = new TextDraft();
+  const count = answers.reduce((sum, { part }) => sum + part.groups.length, 0);
+  checkPoints(count);
+  const groups = new Uint32Array(count);
+  const buckets = new Float64Array(count);
+  const values = new Float64Array(count);
+  let at = 0;
+  for (const { labels: own, part } of answers) {
+    const first = labels.rows;
+    labels.append(own);
+    for (let i = 0; i < part.groups.length; i++) groups[at + i] = part.groups[i]! + first;
+    buckets.set(part.buckets, at);
+    values.set(part.values, at);
+    at += part.groups.length;
+  }
+  checkGroups(labels.rows, labels.byteLength, caps);
+  return { groups: labels.rows, labels: labels.finish(), points: { groups, buckets, values: [values] } };
+}
+
+function gatheredPoints(
+  { groupBy, aggregate }: Pick<SampleQuery, "groupBy" | "aggregate">,
+  answers: readonly SampleAnswer[],
+  caps: GroupCaps,
+): Answered {
+  const fields = Array.isArray(groupBy) ? groupBy.length : 1;
+  const groups = new GroupTable(fields, caps);
+  let groupsOfAnswers = 0;
+  const parts = answers.flatMap(({ labels, points, groups: count, texts }): PointsPart[] => {
+    if (points.kind !== "gathered") return [];
+    const isWanted = groupsWithPoints(points.part.groups, count);
+    groupsOfAnswers += isWanted.reduce((sum, wanted) => sum + wanted, 0);
+    return [{ points: points.part, groupOf: numbersIn(groups, labels, fields, isWanted), texts }];
+  });
+  const count = parts.reduce((sum, { points }) => sum + points.groups.length, 0);
+  const isApart = groups.count === groupsOfAnswers && count <= pointsMax;
+  return {
+    groups: groups.count,
+    labels: groups.finish(),
+    points: isApart ? sideBySide(aggregate, parts) : joined(aggregate, parts, caps),
+  };
+}
+
+/** The points of one thread; `groupOf` turns its numbers of groups into those of the answer. */
+interface PointsPart {
+  points: GatheredPoints;
+  groupOf: Uint32Array;
+  texts: TextVector;
+}
+
+/** No group has points of two threads, as where each series is a group. */
+function sideBySide(aggregate: SampleAggregate, parts: readonly PointsPart[]): Points {
+  const count = parts.reduce((sum, { points }) => sum + points.groups.length, 0);
+  const groups = new Uint32Array(count);
+  const buckets = new Float64Array(count);
+  const values = new Float64Array(count);
+  let at = 0;
+  for (const { points, groupOf } of parts) {
+    for (let i = 0; i < points.groups.length; i++) groups[at + i] = groupOf[points.groups[i]!]!;
+    buckets.set(points.buckets, at);
+    values.set(pointValues(aggregate, points), at);
+    at += points.groups.length;
+  }
+  return { groups, buckets, values: [values] };
+}
+
+function joined(aggregate: SampleAggregate, parts: readonly PointsPart[], caps: GroupCaps): Points {
+  const texts = new GroupTable(1, caps);
+  const table = new SeriesPoints(aggregate);
+  for (const { points, groupOf, texts: own } of parts) {
+    table.addAll(points, groupOf, numbersIn(texts, own, 1, new Uint8Array(textCount(own)).fill(1)));
+  }
+  const gathered = table.gathered();
+  return {
+    groups: gathered.groups,
+    buckets: gathered.buckets,
+    values: [pointValues(aggregate, gathered)],
+  };
+}
+
+export async function dispatchMetricNames(
+  dispatch: Dispatch,
+  range: { fromNs: bigint; toNs: bigint },
+  control: Control,
+): Promise<MetricName[]> {
+  const counts = await countBy(dispatch, { ...range, name: undefined, steps: [], by: "metric" }, control);
+  return counts
+    .map(({ text, series }) => {
+      const [name, type, unit] = JSON.parse(text) as [string, MetricType, string];
+      return { name, type, unit, series };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : b.series - a.series));
+}
+
+/** Throws Failure "input". */
+export async function dispatchSeriesLabels(
+  dispatch: Dispatch,
+  query: SeriesLabelsQuery,
+  control: Control,
+): Promise<SeriesCount[]> {
+  const { name, fromNs, toNs, steps, key, limit } = query;
+  labelFilter(steps);
+  const by = key === undefined ? "key" : { label: key };
+  const counts = await countBy(dispatch, { name, fromNs, toNs, steps, by }, control);
+  return counts.slice(0, limit);
+}
+
+/** Those of the most series first. */
+async function countBy(
+  dispatch: Dispatch,
+  query: Pick<SeriesTask, "name" | "fromNs" | "toNs" | "steps" | "by">,
+  control: Control,
+): Promise<SeriesCount[]> {
+  const answers = await askAll<SeriesAnswer>(dispatch, query, control, (chunks, share) => {
+    return { ...query, kind: "series", chunks, share, control };
+  });
+  const counts = new Map<string, number>();
+  for (const { texts, counts: own } of answers) {
+    for (let i = 0; i < own.length; i++) {
+      const text = textAt(texts, i);
+      counts.set(text, (counts.get(text) ?? 0) + own[i]!);
+    }
+  }
+  return [...counts]
+    .map(([text, series]) => ({ text, series }))
+    .sort((a, b) => b.series - a.series || (a.text < b.text ? -1 : 1));
+}
+
+function checkQuery({ bucketNs, groupBy, steps, aggregate }: SampleQuery): void {
+  if (bucketNs !== undefined && bucketNs < bucketNsMin) {
+    throw new Failure("input", `bucketNs must be at least ${bucketNsMin}, got ${bucketNs}`);
+  }
+  if (Array.isArray(groupBy)) groupBy.forEach(checkLabel);
+  if (aggregate.op === "quantile" && !(aggregate.q >= 0 && aggregate.q <= 1)) {
+    throw new Failure("input", `a quantile lies between 0 and 1, got ${aggregate.q}`);
+  }
+  labelFilter(steps);
+}
+
+/**
+ * The answers of the threads, each to the task for its share of the series. Rounds until no chunk turns out damaged: each such chunk
+ * is set aside and the rest is asked again.
+ */
+async function askAll<Answer extends { damaged: DamagedChunk[] }>(
+  dispatch: Dispatch,
+  range: { fromNs: bigint; toNs: bigint },
+  control: Control,
+  taskOf: (chunks: ChunkRef[], share: Share) => SampleTask | SeriesTask,
+): Promise<Answer[]> {
+  for (;;) {
+    const chunks = dispatch.catalog.chunksIn("metrics", range.fromNs, range.toNs);
+    const answers = chunks.length === 0 ? [] : await askOnce<Answer>(dispatch, chunks, control, taskOf);
+    const damaged = answers.flatMap((answer) => answer.damaged);
+    if (damaged.length === 0) return answers;
+    for (const chunk of damaged) dispatch.setAside(chunk);
+  }
+}
+
+async function askOnce<Answer>(
+  { shards, caller }: Dispatch,
+  chunks: ChunkRef[],
+  control: Control,
+  taskOf: (chunks: ChunkRef[], share: Share) => SampleTask | SeriesTask,
+): Promise<Answer[]> {
+  if (isSmall(chunks)) return [(await caller.run(taskOf(chunks, { worker: 0, workers: 1 }))) as Answer];
+  const workers = shards.length;
+  const tasks = shards.map((shard, worker) => {
+    return runWithin<Answer>(shard, taskOf(chunks, { worker, workers }), control);
+  });
+  try {
+    return await Promise.all(tasks);
+  } catch (error) {
+    // The other parts have nobody to answer to.
+    Atomics.store(control.cancel, 0, 1);
+    await Promise.allSettled(tasks);
+    throw error;
+  }
+}
+
+/** Few samples, all in memory. */
+function isSmall(chunks: readonly ChunkRef[]): boolean {
+  let rows = 0;
+  for (const ref of chunks) {
+    if (ref.kind === "sealed") return false;
+    rows += ref.rows;
+  }
+  return rows <= callerRowsMax;
+}
+
+/** Which groups have points: series may have samples, but none in the range. */
+function groupsWithPoints(groups: Uint32Array, count: number): Uint8Array {
+  const has = new Uint8Array(count);
+  for (const group of groups) has[group] = 1;
+  return has;
+}
+
+/** The same lists of texts have other numbers in other answers. Lists that are not wanted get none. */
+function numbersIn(
+  table: GroupTable,
+  { offsets, bytes }: TextVector,
+  fields: number,
+  isWanted: Uint8Array,
+): Uint32Array {
+  return Uint32Array.from(isWanted, (wanted, list) => {
+    if (wanted === 0) return 0;
+    for (let text = list * fields; text < (list + 1) * fields; text++) {
+      table.stage(bytes, offsets[text]!, offsets[text + 1]!);
+    }
+    return table.numberOfStaged();
+  });
+}
+
+/** Counts the series that have samples of today or yesterday as active. */
+export async function dispatchCensus({ catalog, shards }: Dispatch, tables: CensusTables): Promise<void> {
+  const [fromNs, toNs] = [dayStartNs(tables.yesterday.day), dayStartNs(tables.today.day + 1)];
+  for (const chunk of catalog.chunksIn("metrics", fromNs, toNs)) {
+    await shards[0]!.run<void>({ kind: "census", chunk, tables });
+  }
+}

@@ -1,0 +1,65 @@
+/** Points where every series is a group of its own: each value that comes is a point, and none is looked up. */
+import { checkPoints } from "../aggregate/point-table.ts";
+import type { SampleAggregate } from "../plan/sample-query.ts";
+
+/** As they cross threads: points of one group stand in order of time. */
+export interface OwnPointsPart {
+  groups: Uint32Array;
+  buckets: Float64Array;
+  values: Float64Array;
+}
+
+export class OwnPoints {
+  readonly #op: SampleAggregate["op"];
+  #count = 0;
+  #groups = new Uint32Array(1024);
+  #buckets = new Float64Array(1024);
+  #values = new Float64Array(1024);
+
+  constructor({ op }: SampleAggregate) {
+    this.#op = op;
+  }
+
+  get byteLength(): number {
+    return this.#groups.length * 20;
+  }
+
+  /** Adds the one value that a group has in a bucket. Throws Failure "limit". */
+  add(group: number, bucket: number, value: number): void {
+    const at = this.#count++;
+    if (at === this.#groups.length) this.#grow();
+    this.#groups[at] = group;
+    this.#buckets[at] = bucket;
+    this.#values[at] = this.#ofOne(value);
+  }
+
+  finish(): OwnPointsPart {
+    const count = this.#count;
+    return {
+      groups: this.#groups.slice(0, count),
+      buckets: this.#buckets.slice(0, count),
+      values: this.#values.slice(0, count),
+    };
+  }
+
+  /** What the aggregate makes of one value alone. */
+  #ofOne(value: number): number {
+    if (this.#op === "count") return 1;
+    // Infinities have no distance from their mean.
+    return this.#op === "stddev" ? value - value : value;
+  }
+
+  #grow(): void {
+    checkPoints(this.#groups.length + 1);
+    const length = this.#groups.length * 2;
+    const groups = new Uint32Array(length);
+    const buckets = new Float64Array(length);
+    const values = new Float64Array(length);
+    groups.set(this.#groups);
+    buckets.set(this.#buckets);
+    values.set(this.#values);
+    this.#groups = groups;
+    this.#buckets = buckets;
+    this.#values = values;
+  }
+}

@@ -1,0 +1,56 @@
+/** The templates of sealed chunks with the rows of each, on the thread that keeps the chunks' columns. */
+
+import type { ChunkView } from "../chunk/chunk-view.ts";
+import { Failure } from "../failure.ts";
+import { checkControl } from "../plan/query-control.ts";
+import type { OpenView, Pause } from "../scan/newest-scan.ts";
+import { LetterRuns } from "../template/ngram-filter.ts";
+import { letterWidths } from "../template/variable-columns.ts";
+import type { ListedTemplates, TemplatesTask } from "../threads/protocol.ts";
+import { TextDraft } from "../vector/text.ts";
+import { nameOf } from "./template-summaries.ts";
+
+/** Chunks whose messages are no templates, or are damaged, are left out. Throws Failure "deadline", "cancelled", "limit". */
+export async function listTemplates(
+  task: TemplatesTask,
+  open: OpenView,
+  pause: Pause,
+): Promise<ListedTemplates[]> {
+  const listed: ListedTemplates[] = [];
+  for (const ref of task.chunks) {
+    await pause();
+    checkControl(task.control);
+    if (ref.kind !== "sealed") continue;
+    let view: ChunkView | undefined;
+    try {
+      view = open(ref);
+      const templates = templatesIn(view);
+      if (templates !== undefined) listed.push({ dir: ref.dir, chunk: nameOf(ref.entry), ...templates });
+    } catch (error) {
+      // The query that reads the chunk tells of its damage.
+      if (!(error instanceof Failure) || error.kind !== "damage") throw error;
+    } finally {
+      view?.close();
+    }
+  }
+  return listed;
+}
+
+function templatesIn(view: ChunkView): Pick<ListedTemplates, "keys" | "rows" | "letters"> | undefined {
+  const column = view.column({ kind: "message" });
+  if (column.kind !== "message") return undefined;
+  const { templates, templateCount, slotBase, classes } = column.messages;
+  const keys = new TextDraft();
+  const rows = new Uint32Array(templateCount);
+  for (let template = 0; template < templateCount; template++) {
+    const text = templates.bytes.subarray(templates.offsets[template], templates.offsets[template + 1]);
+    const slots = classes.subarray(slotBase[template], slotBase[template + 1]);
+    keys.pushBytes(Buffer.concat([text, slots]));
+    rows[template] = column.messages.rowCount(template);
+  }
+  const letters = letterWidths.map((width, group) => {
+    const filter = width === undefined ? undefined : view.letters(group);
+    return filter?.slice(0, LetterRuns.byteLength(width!));
+  });
+  return { keys: keys.finishExact(), rows, letters };
+}

@@ -1,0 +1,81 @@
+/** The tokeniser in plain TypeScript: for a few messages, and the truth that the kernel is tested against. */
+import type { TextVector } from "../vector/text.ts";
+
+export const slotByte = 0xff;
+
+/** 0: separates tokens, 1: belongs to a token, 2: belongs to a token and is a digit. */
+export const byteClass = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  if (/[0-9]/.test(character)) return 2;
+  return byte >= 0x80 || /[A-Za-z_.-]/.test(character) ? 1 : 0;
+});
+
+/** Rows split into a template and variables each. */
+export interface Split {
+  /** The template of each row. */
+  codes: Uint32Array;
+  /** The first row of each template; templates are numbered in the order in which they first occur. */
+  firstRows: Uint32Array;
+  /** Variables of row r are those from varBase[r] to varBase[r + 1], in order; each is bytes [varStart, varEnd). */
+  varBase: Uint32Array;
+  varStart: Uint32Array;
+  varEnd: Uint32Array;
+}
+
+export function plainSplit({ bytes, offsets }: TextVector): Split {
+  const rows = offsets.length - 1;
+  const codes = new Uint32Array(rows);
+  const varBase = new Uint32Array(rows + 1);
+  const variables: number[] = [];
+  const firstRows: number[] = [];
+  const codeOf = new Map<string, number>();
+  for (let row = 0; row < rows; row++) {
+    const found = variablesIn(bytes, offsets[row]!, offsets[row + 1]!);
+    for (const place of found) variables.push(place);
+    varBase[row + 1] = variables.length >> 1;
+    const text = templateText(bytes, offsets[row]!, offsets[row + 1]!, found).toString("latin1");
+    if (!codeOf.has(text)) codeOf.set(text, firstRows.push(row) - 1);
+    codes[row] = codeOf.get(text)!;
+  }
+  return {
+    codes,
+    firstRows: Uint32Array.from(firstRows),
+    varBase,
+    varStart: Uint32Array.from(variables.filter((_, i) => i % 2 === 0)),
+    varEnd: Uint32Array.from(variables.filter((_, i) => i % 2 === 1)),
+  };
+}
+
+/** Bytes [from, to) with the slot byte for each variable, of which start and end follow each other. */
+export function templateText(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  variables: ArrayLike<number>,
+): Buffer {
+  const parts: Uint8Array[] = [];
+  let at = from;
+  for (let i = 0; i < variables.length; i += 2) {
+    parts.push(bytes.subarray(at, variables[i]), Uint8Array.of(slotByte));
+    at = variables[i + 1]!;
+  }
+  parts.push(bytes.subarray(at, to));
+  return Buffer.concat(parts);
+}
+
+/** Start and end of each variable in bytes [from, to). */
+function variablesIn(bytes: Uint8Array, from: number, to: number): number[] {
+  const variables: number[] = [];
+  for (let at = from; at < to; ) {
+    const start = at;
+    let classes = 0;
+    while (at < to && byteClass[bytes[at]!] !== 0) {
+      if (bytes[at] === slotByte) return [from, to];
+      classes |= byteClass[bytes[at]!]!;
+      at++;
+    }
+    if ((classes & 2) !== 0) variables.push(start, at);
+    if (at === start) at++;
+  }
+  return variables;
+}

@@ -1,0 +1,211 @@
+/** The values of one slot of one template over its rows, written by what they are. */
+import { writePlanes } from "../kernels/byte-stream-split.ts";
+import type { ByteSink, SlotSinks } from "./slot-sink.ts";
+
+/** Part of the format. */
+export const SlotKind = {
+  /** Every row has the same value. */
+  constant: 1,
+  /** Few values, a code a row. */
+  dictionary: 2,
+  /** Values of one length that differ in their digits alone: the digits as one number. */
+  digits: 3,
+  /** Decimal integers without leading zeros. */
+  integer: 4,
+  /** Lower-case hexadecimal of one even length. */
+  hex: 5,
+  text: 6,
+  /** The value of an attribute of the same row. */
+  attribute: 7,
+} as const;
+
+/** Classes of characters that a slot's values hold: a needle with a class that is missing cannot lie in it. */
+export const CharClass = { digit: 1, lowerHex: 2, lower: 4, upper: 8, mark: 16, other: 32 } as const;
+
+const classOf = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  if (/[0-9]/.test(character)) return CharClass.digit;
+  if (/[a-f]/.test(character)) return CharClass.lowerHex;
+  if (/[g-z]/.test(character)) return CharClass.lower;
+  if (/[A-Z]/.test(character)) return CharClass.upper;
+  return /[._-]/.test(character) ? CharClass.mark : CharClass.other;
+});
+
+export function classesOf(bytes: Uint8Array, from: number, to: number): number {
+  let classes = 0;
+  for (let at = from; at < to; at++) classes |= classOf[bytes[at]!]!;
+  return classes;
+}
+
+/** Values as ranges of bytes; the first `count` entries of `starts` and `ends`. */
+export interface SlotValues {
+  bytes: Uint8Array;
+  starts: Uint32Array;
+  ends: Uint32Array;
+  count: number;
+}
+
+/** Digits in a row that a float64 holds exactly. */
+const exactDigits = 15;
+const dictionaryMax = 255;
+/** Fewer values are text unless all are equal: a shape of their own would outweigh them. */
+const shapedMin = 32;
+
+/** Writes the values and returns the kind. */
+export function encodeSlot(values: SlotValues, classes: number, sinks: SlotSinks): number {
+  const { count } = values;
+  if (count > 1 && allEqual(values)) {
+    sinks.texts.push(values.bytes, values.starts[0]!, values.ends[0]!);
+    return SlotKind.constant;
+  }
+  if (count >= shapedMin) {
+    if (encodeFew(values, sinks)) return SlotKind.dictionary;
+    if (encodeDigits(values, sinks.data)) return SlotKind.digits;
+    if (encodeInteger(values, classes, sinks.data)) return SlotKind.integer;
+    if (encodeHex(values, classes, sinks.data)) return SlotKind.hex;
+  }
+  const { bytes, starts, ends } = values;
+  for (let i = 0; i < count; i++) sinks.texts.push(bytes, starts[i]!, ends[i]!);
+  return SlotKind.text;
+}
+
+function allEqual(values: SlotValues): boolean {
+  for (let i = 1; i < values.count; i++) if (!equalValues(values, 0, i)) return false;
+  return true;
+}
+
+function equalValues({ bytes, starts, ends }: SlotValues, a: number, b: number): boolean {
+  const first = starts[a]!;
+  const second = starts[b]!;
+  const length = ends[a]! - first;
+  if (ends[b]! - second !== length) return false;
+  for (let i = 0; i < length; i++) if (bytes[first + i] !== bytes[second + i]) return false;
+  return true;
+}
+
+const tableSlots = 1024;
+const table = new Int16Array(tableSlots);
+const firstOf = new Uint32Array(dictionaryMax);
+let codes = new Uint8Array(1024);
+
+/** A dictionary where values repeat eight times on average: u8 number of values less one, then the codes. */
+function encodeFew(values: SlotValues, sinks: SlotSinks): boolean {
+  const { count, bytes, starts, ends } = values;
+  const most = Math.min(dictionaryMax, count >> 3);
+  if (codes.length < count) codes = new Uint8Array(count * 2);
+  table.fill(-1);
+  let distinct = 0;
+  for (let i = 0; i < count; i++) {
+    let hash = 0;
+    for (let at = starts[i]!; at < ends[i]!; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
+    let place = (hash ^ (hash >>> 15)) & (tableSlots - 1);
+    while (table[place]! >= 0 && !equalValues(values, firstOf[table[place]!]!, i))
+      place = (place + 1) & (tableSlots - 1);
+    if (table[place]! < 0) {
+      if (distinct === most) return false;
+      firstOf[distinct] = i;
+      table[place] = distinct++;
+    }
+    codes[i] = table[place]!;
+  }
+  for (let code = 0; code < distinct; code++)
+    sinks.texts.push(bytes, starts[firstOf[code]!]!, ends[firstOf[code]!]!);
+  sinks.data.push(distinct - 1);
+  sinks.data.append(codes, 0, count);
+  return true;
+}
+
+let numbers = new Float64Array(1024);
+
+function roomForNumbers(count: number): Float64Array {
+  if (numbers.length < count) numbers = new Float64Array(count * 2);
+  return numbers;
+}
+
+/** u8 length, the shape (a value with each digit as "0"), numbers. */
+function encodeDigits({ bytes, starts, ends, count }: SlotValues, data: ByteSink): boolean {
+  const start = starts[0]!;
+  const length = ends[0]! - start;
+  if (length > 64) return false;
+  const shape = Uint8Array.from(bytes.subarray(start, start + length));
+  let digits = 0;
+  for (let i = 0; i < length; i++) {
+    if (!isDigit(shape[i]!)) continue;
+    shape[i] = 48;
+    digits++;
+  }
+  if (digits > exactDigits) return false;
+  const parsed = roomForNumbers(count);
+  for (let row = 0; row < count; row++) {
+    const at = starts[row]!;
+    if (ends[row]! - at !== length) return false;
+    let number = 0;
+    for (let i = 0; i < length; i++) {
+      const byte = bytes[at + i]!;
+      if (shape[i] !== 48) {
+        if (byte !== shape[i]) return false;
+      } else {
+        if (!isDigit(byte)) return false;
+        number = number * 10 + byte - 48;
+      }
+    }
+    parsed[row] = number;
+  }
+  data.push(length);
+  data.append(shape);
+  writeNumbers(parsed.subarray(0, count), data);
+  return true;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 48 && byte <= 57;
+}
+
+/** u8 digits of the longest, numbers. */
+function encodeInteger(values: SlotValues, classes: number, data: ByteSink): boolean {
+  const { bytes, starts, ends, count } = values;
+  if (classes !== CharClass.digit) return false;
+  const parsed = roomForNumbers(count);
+  let longest = 0;
+  for (let row = 0; row < count; row++) {
+    const from = starts[row]!;
+    const length = ends[row]! - from;
+    if (length > exactDigits || (bytes[from] === 48 && length > 1)) return false;
+    if (length > longest) longest = length;
+    let number = 0;
+    for (let at = from; at < from + length; at++) number = number * 10 + bytes[at]! - 48;
+    parsed[row] = number;
+  }
+  data.push(longest);
+  writeNumbers(parsed.subarray(0, count), data);
+  return true;
+}
+
+/** u8 bytes of a value, the bytes. */
+function encodeHex(values: SlotValues, classes: number, data: ByteSink): boolean {
+  const { bytes, starts, ends, count } = values;
+  if ((classes & ~(CharClass.digit | CharClass.lowerHex)) !== 0) return false;
+  const length = ends[0]! - starts[0]!;
+  if (length % 2 !== 0 || length > 510) return false;
+  for (let row = 1; row < count; row++) if (ends[row]! - starts[row]! !== length) return false;
+  data.push(length / 2);
+  for (let row = 0; row < count; row++) {
+    for (let at = starts[row]!; at < ends[row]!; at += 2)
+      data.push((nibble(bytes[at]!) << 4) | nibble(bytes[at + 1]!));
+  }
+  return true;
+}
+
+function nibble(digit: number): number {
+  return digit < 58 ? digit - 48 : digit - 87;
+}
+
+/** Non-negative whole numbers below 2^53: float64 base, u8 width, then offsets from the base in planes. */
+function writeNumbers(values: Float64Array, data: ByteSink): void {
+  const base = values.reduce((least, value) => Math.min(least, value));
+  for (let row = 0; row < values.length; row++) values[row] = values[row]! - base;
+  const { width, bytes } = writePlanes(values);
+  data.float64(base);
+  data.push(width);
+  data.append(bytes);
+}
