@@ -21,24 +21,31 @@ export type { SignalStats, StoreStats } from "./partition/store-stats.ts";
 export type { Aggregated, AggregateQuery, Aggregation, Points, Value } from "./plan/aggregation.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./plan/filter.ts";
 export type {
+  ArrivedQuery,
+  FieldCounts,
+  FieldsQuery,
+  RowQuery,
+  ScanQuery,
+  SearchResult,
+} from "./plan/row-query.ts";
+export type {
+  MetricName,
   SampleAggregate,
   SampleQuery,
   SamplesAggregated,
+  SeriesCount,
   SeriesKinds,
+  SeriesLabelsQuery,
 } from "./plan/sample-query.ts";
 export { addScanned, nothingScanned, type Scanned } from "./plan/scan-statistics.ts";
-export type { Arrived, ArrivedQuery } from "./scatter/arrival-query.ts";
-export type { FieldCounts, FieldsQuery } from "./scatter/field-count-query.ts";
+export type { Arrived } from "./scatter/arrival-query.ts";
 export { RowList } from "./scatter/row-list.ts";
-export type { RowQuery, SearchResult } from "./scatter/row-query.ts";
-export type { MetricName, SeriesCount, SeriesLabelsQuery } from "./scatter/sample-query.ts";
 export type { QueryLimits } from "./scatter/scatter-gather.ts";
 export { type Json, openState, type State, type StateChange, type StoredState } from "./state/state.ts";
 export { openStore, Store } from "./store.ts";
 export type {
   AppendOptions,
   AppendResult,
-  ScanQuery,
   StoreEvent,
   StoreOptions,
 } from "./store-options.ts";

@@ -7,8 +7,6 @@ import {
   columnCacheBytesMin,
   columnCacheShare,
 } from "./limits.ts";
-import type { RowSignal } from "./model/signal.ts";
-import type { Step } from "./plan/filter.ts";
 
 export interface StoreEvent {
   level: "info" | "warn" | "error";
@@ -46,15 +44,6 @@ export interface AppendResult {
   /** Rows that this batch, or the first one under its key, added. */
   rows: number;
   duplicate: boolean;
-}
-
-export interface ScanQuery {
-  signal: RowSignal;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  steps: Step[];
 }
 
 /** Bytes of decoded columns for one scan thread, and beside these for the calling thread. */

@@ -7,6 +7,7 @@ import type { EncodedBatch } from "./batch/batch.ts";
 import { encodeBatch } from "./batch/batch-builder.ts";
 import { encodeSampleBatch } from "./batch/sample-batch-builder.ts";
 import type { ListedKeys } from "./chunk/chunk-header.ts";
+import type { DamagedChunk } from "./chunk/chunk-ref.ts";
 import { Failure } from "./failure.ts";
 import { checkFormat } from "./files/format-version.ts";
 import { lockFolder } from "./files/lock.ts";
@@ -23,21 +24,33 @@ import type { RowSignal, Signal } from "./model/signal.ts";
 import { Catalog } from "./partition/catalog.ts";
 import { countStored, type StoreStats } from "./partition/store-stats.ts";
 import type { Aggregated, AggregateQuery } from "./plan/aggregation.ts";
-import type { SampleQuery, SamplesAggregated } from "./plan/sample-query.ts";
+import type { Control } from "./plan/query-control.ts";
+import type {
+  ArrivedQuery,
+  FieldCounts,
+  FieldsQuery,
+  RowQuery,
+  ScanQuery,
+  SearchResult,
+} from "./plan/row-query.ts";
+import type {
+  MetricName,
+  SampleQuery,
+  SamplesAggregated,
+  SeriesCount,
+  SeriesLabelsQuery,
+} from "./plan/sample-query.ts";
 import { dispatchAggregate } from "./scatter/aggregate-query.ts";
-import { type Arrived, type ArrivedQuery, dispatchArrived } from "./scatter/arrival-query.ts";
+import { type Arrived, dispatchArrived } from "./scatter/arrival-query.ts";
 import type { RecordBatch } from "./scatter/arrow.ts";
 import { dispatchRead } from "./scatter/chunk-read-query.ts";
-import { dispatchFields, type FieldCounts, type FieldsQuery } from "./scatter/field-count-query.ts";
-import { dispatchSearch, type RowQuery, type SearchResult } from "./scatter/row-query.ts";
+import { dispatchFields } from "./scatter/field-count-query.ts";
+import { dispatchSearch } from "./scatter/row-query.ts";
 import {
   dispatchCensus,
   dispatchMetricNames,
   dispatchSamples,
   dispatchSeriesLabels,
-  type MetricName,
-  type SeriesCount,
-  type SeriesLabelsQuery,
 } from "./scatter/sample-query.ts";
 import { type Dispatch, type QueryLimits, startControl } from "./scatter/scatter-gather.ts";
 import type { StoredState } from "./state/state.ts";
@@ -45,11 +58,9 @@ import {
   type AppendOptions,
   type AppendResult,
   cacheShares,
-  type ScanQuery,
   type StoreEvent,
   type StoreOptions,
 } from "./store-options.ts";
-import type { Control, DamagedChunk } from "./threads/protocol.ts";
 import { Shard } from "./threads/worker-thread.ts";
 import { Scans } from "./worker/scan-executor.ts";
 

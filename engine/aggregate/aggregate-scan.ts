@@ -1,18 +1,19 @@
 /** Aggregates over the matching rows of some chunks, on one thread. */
 
+import type { ChunkRef, DamagedChunk, OpenView, SealedRef } from "../chunk/chunk-ref.ts";
+import { damageOf } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { openParts } from "../filter/chunk-pruning.ts";
 import { matchingRows } from "../filter/matching-rows.ts";
-import { compileRowSteps, fieldText, type RowSteps } from "../filter/row-steps.ts";
+import { compileRowSteps, fieldText, type RowSteps, rowState, splitSteps } from "../filter/row-steps.ts";
 import { selectRows } from "../filter/selection.ts";
 import { denseCellsMax } from "../limits.ts";
 import { rangeInDay } from "../model/day-range.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
-import type { Field, Filter } from "../plan/filter.ts";
-import { checkCaps, checkControl } from "../plan/query-control.ts";
+import type { Field, Filter, Step } from "../plan/filter.ts";
+import { type Control, checkCaps, checkControl, type Pause } from "../plan/query-control.ts";
 import { addScanned, noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
-import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "../scan/newest-scan.ts";
-import type { DayCounts, Digests, OpenInTurn, SealedRef } from "../summary/day-summaries.ts";
+import type { DayCounts, Digests, OpenInTurn } from "../summary/day-summaries.ts";
 import {
   labelText,
   noTextRows,
@@ -21,17 +22,44 @@ import {
   type TextRows,
 } from "../summary/header-counts.ts";
 import type { Settling } from "../summary/metadata-answers.ts";
-import type { AggregateAnswer, AggregateTask, ChunkRef, DamagedChunk } from "../threads/protocol.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
+import type { TextVector } from "../vector/text.ts";
 import { BucketGrid, type Runs } from "./bucket-runs.ts";
 import { type CellRows, cellsOfRuns, MetCells, type SelectedRows } from "./cells.ts";
 import { type GroupCodes, groupCodes } from "./group-codes.ts";
 import { GroupTable, groupCaps } from "./group-table.ts";
-import { PointStates, type RowFields, readBy } from "./point-states.ts";
+import { PointStates, type RowFields, readBy, type StatesPart } from "./point-states.ts";
 import { PointTable } from "./point-table.ts";
 import { ColumnFields, ExtractedFields } from "./row-fields.ts";
-import { isShared } from "./shared-buckets.ts";
+import { isShared, type SharedBuckets } from "./shared-buckets.ts";
+
+/** Aggregates over the matching rows of some chunks. */
+export interface AggregateTask {
+  kind: "aggregate";
+  chunks: ChunkRef[];
+  fromNs: bigint;
+  toNs: bigint;
+  steps: Step[];
+  groupBy: Field[];
+  bucketNs: bigint | undefined;
+  aggregates: Aggregation[];
+  isRanked: boolean;
+  shared: SharedBuckets;
+  control: Control;
+}
+
+/** Groups are numbered within this answer. */
+export interface AggregateAnswer {
+  groups: number;
+  /** Of group after group the text of each field. */
+  labels: TextVector;
+  /** Group and bucket of each point. */
+  points: { groups: Uint32Array; buckets: Float64Array };
+  states: StatesPart;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
 
 /** What a header can tell. */
 const headerOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "min", "max"]);

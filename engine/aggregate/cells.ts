@@ -1,9 +1,9 @@
 /** Rows of a chunk in cells: a cell is a group in a bucket, and has a point once it has rows. */
 
-import type { Codes } from "../column/column.ts";
 import { narrowed } from "../column/dictionary.ts";
 import type { ColumnHeap, Heap } from "../kernels/heap.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
+import type { Codes } from "../vector/codes.ts";
 import type { Runs } from "./bucket-runs.ts";
 
 /** Rows [from, to) of a chunk, of which `selection` says which pass (bit i is row from + i); null: all of them. */

@@ -1,7 +1,7 @@
 /** Different texts of points, by their hashes: all hashes of a point are kept while they are few enough, else a HyperLogLog. */
 
-import type { Codes } from "../column/column.ts";
 import { distinctHashesMax } from "../limits.ts";
+import type { Codes } from "../vector/codes.ts";
 import type { Fingerprints } from "../vector/fingerprint.ts";
 import { HashSets, type HashSetsPart } from "../vector/hash-sets.ts";
 import {

@@ -1,12 +1,12 @@
 /** Group numbers of a chunk's rows: dense codes of one field, or of several together. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import type { Codes } from "../column/column.ts";
 import { codesBelow, narrowed } from "../column/dictionary.ts";
 import type { ColumnHeap, Heap } from "../kernels/heap.ts";
 import { timeMs } from "../model/day.ts";
 import type { Field } from "../plan/filter.ts";
 import { labelText } from "../summary/header-counts.ts";
+import type { Codes } from "../vector/codes.ts";
 import { textAt } from "../vector/text.ts";
 import type { GroupTable } from "./group-table.ts";
 

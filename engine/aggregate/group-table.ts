@@ -1,7 +1,7 @@
 /** The groups of an aggregation, numbered in the order in which they are met. */
 import { Failure } from "../failure.ts";
 import { groupsMax, rankedGroupsMax, rankedLabelBytesMax, resultBytesMax } from "../limits.ts";
-import type { Control } from "../threads/protocol.ts";
+import type { Control } from "../plan/query-control.ts";
 import { TextDraft, type TextVector } from "../vector/text.ts";
 
 /**

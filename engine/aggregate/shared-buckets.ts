@@ -1,5 +1,5 @@
 /** Buckets that rows of several chunks may fall into: a point of any other bucket is whole once its chunk was read. */
-import type { ChunkRef } from "../threads/protocol.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { BucketGrid } from "./bucket-runs.ts";
 
 /** First and last bucket of each stretch of them, ascending. */

@@ -1,11 +1,27 @@
 /** Reads what a backup copies, on a thread of its own. */
 import { readSync } from "node:fs";
+import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { Failure } from "../failure.ts";
 import { frameChecksum, frameIsWhole } from "../files/frame.ts";
 import { recordHeaderBytes, recordLength, scanSegment } from "../journal/journal-record.ts";
 import { chunkKeys, headerKey, openChunk } from "../partition/chunk-store.ts";
 import type { Readers } from "../scan/chunk-readers.ts";
-import type { LiftChunkTask, LiftFileTask } from "../threads/protocol.ts";
+
+/** The frames of a chunk's values, for a backup. */
+export interface LiftChunkTask {
+  kind: "lift-chunk";
+  dir: string;
+  entry: ChunkEntry;
+}
+
+/** So many bytes from the beginning of an open file, for a backup; of a segment of the journal its whole records. */
+export interface LiftFileTask {
+  kind: "lift-file" | "lift-records";
+  fd: number;
+  bytes: number;
+}
+
+export type LiftTask = LiftChunkTask | LiftFileTask;
 
 /** The frames of a chunk's values, one behind the other. Throws Failure "damage" where one is not what was written. */
 export function liftChunk({ dir, entry }: LiftChunkTask, readers: Readers): Uint8Array {

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import type { ChunkSource } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { checkFormat } from "../files/format-version.ts";
@@ -14,7 +15,7 @@ import type { DamageReport } from "../model/damage-report.ts";
 import { dayName, daysIn } from "../model/day.ts";
 import { signals } from "../model/signal.ts";
 import { openChunk } from "../partition/chunk-store.ts";
-import { type ChunkEntry, readManifest } from "../partition/manifest.ts";
+import { readManifest } from "../partition/manifest.ts";
 
 export interface VerifyProgress {
   bytes: number;

@@ -1,10 +1,11 @@
 /** Chunks back to a draft: `draftOf(build(rows)) = rows`. */
 
-import { type Codes, type Column, columnText, isValid } from "../column/column.ts";
+import { type Column, columnText, isValid } from "../column/column.ts";
 import { parseRest } from "../column/overflow-attributes.ts";
 import { Failure } from "../failure.ts";
 import { plainColumns } from "../kernels/heap.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
+import type { Codes } from "../vector/codes.ts";
 import { plainBytes, TextDraft, type TextVector, textCount } from "../vector/text.ts";
 import { byteSource } from "../vector/text-table.ts";
 import { type AttributeDraft, attributeOf, type ChunkDraft, emptyDraft } from "./chunk-builder.ts";

@@ -1,12 +1,10 @@
 /** Decoded columns: what kernels and filters read. */
 
-import { uint32Of } from "../files/payload.ts";
 import type { MessageColumn } from "../template/message-column.ts";
 import { type Bitmap, hasBit } from "../vector/bitmap.ts";
+import type { Codes } from "../vector/codes.ts";
 import type { Fingerprints } from "../vector/fingerprint.ts";
 import { decodeText, type TextVector, textAt } from "../vector/text.ts";
-
-export type Codes = Uint8Array | Uint16Array | Uint32Array;
 
 export interface DictionaryColumn {
   kind: "dictionary";
@@ -98,14 +96,6 @@ export function columnBytes(column: Column, row: number): Uint8Array {
 }
 
 const noBytes = new Uint8Array(0);
-
-/** Codes of 1, 2 or 4 bytes that lie on these. */
-export function codesOfWidth(bytes: Uint8Array, width: number): Codes {
-  if (width === 1) return bytes;
-  return width === 2
-    ? new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 1)
-    : uint32Of(bytes);
-}
 
 export function isValid(valid: Bitmap | null, row: number): boolean {
   return valid === null || hasBit(valid, row);

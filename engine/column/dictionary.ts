@@ -2,8 +2,9 @@
 
 import type { Heap } from "../kernels/heap.ts";
 import { hasBit } from "../vector/bitmap.ts";
+import type { Codes } from "../vector/codes.ts";
 import { textVector } from "../vector/text.ts";
-import type { Codes, Column } from "./column.ts";
+import type { Column } from "./column.ts";
 
 /** Whether grouping can take a column as it is: a dictionary, or one that is the same for all rows. */
 export function isDictionary(column: Column): boolean {

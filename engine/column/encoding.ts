@@ -12,9 +12,11 @@ import {
   type VariableGroup,
 } from "../template/variable-columns.ts";
 import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
+import type { Codes } from "../vector/codes.ts";
+import { codesOfWidth } from "../vector/codes.ts";
 import { integerIn, roundTripNumber } from "../vector/number.ts";
 import { decodeText, gatherText, type TextVector, textAt, textCount } from "../vector/text.ts";
-import { type Codes, type Column, codesOfWidth } from "./column.ts";
+import type { Column } from "./column.ts";
 import { decodeValues, encodeValues } from "./sample-values.ts";
 
 /** Part of the format: the numbers stand in every stored column. */

@@ -3,14 +3,10 @@
 import { attributeKeyBytesMax } from "../limits.ts";
 import type { Extractor } from "../plan/filter.ts";
 import { compileGroups } from "../regexp/pattern.ts";
+import type { Extract } from "./extraction.ts";
 import { extractJson } from "./json.ts";
 import { extractLogfmt } from "./logfmt.ts";
 import { extractParts } from "./pattern-parts.ts";
-
-/** Hands over one pair; returns false once the extractor may stop, for no more will be stored. */
-export type Emit = (name: string, value: string) => boolean;
-
-export type Extract = (message: string, emit: Emit) => void;
 
 /** Values that one stage stores out of one message. */
 const storedMax = 1_000;

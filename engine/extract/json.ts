@@ -2,7 +2,7 @@
  * Members of a message that is one JSON object (RFC 8259). Numbers and arrays are taken as the text that stands in the
  * message, so JSON.parse, which would print them anew, only checks that the whole is JSON.
  */
-import type { Emit } from "./extractor.ts";
+import type { Emit } from "./extraction.ts";
 
 const depthMax = 32;
 

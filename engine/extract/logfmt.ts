@@ -1,5 +1,5 @@
 /** `key=value` pairs as programs print them; what is no pair is passed over. */
-import type { Emit } from "./extractor.ts";
+import type { Emit } from "./extraction.ts";
 
 const escapes: Readonly<Record<string, string>> = {
   '"': '"',

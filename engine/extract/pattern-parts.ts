@@ -1,6 +1,6 @@
 /** Literal text and captures in turn, as in LogQL's `pattern`. */
 import type { PatternPart } from "../plan/filter.ts";
-import type { Emit } from "./extractor.ts";
+import type { Emit } from "./extraction.ts";
 
 export function extractParts(parts: readonly PatternPart[], message: string, emit: Emit): void {
   if (message === "") return;

@@ -3,7 +3,7 @@
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { blockRows } from "../limits.ts";
 import type { Filter } from "../plan/filter.ts";
-import type { Pause } from "../scan/newest-scan.ts";
+import type { Pause } from "../plan/query-control.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import type { Checkpoint } from "./block-filter.ts";
 import { compileFilter, isVectorised, selectRows } from "./selection.ts";

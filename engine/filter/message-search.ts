@@ -46,3 +46,8 @@ export function searchMessages(
     longRuns: (group) => view.longRuns(group),
   });
 }
+/** A filter for a text in messages. */
+export type TextFilter = Extract<Filter, { kind: "contains" | "matches" }>;
+export function isMessageText(filter: Filter): filter is TextFilter {
+  return (filter.kind === "contains" || filter.kind === "matches") && filter.field.kind === "message";
+}

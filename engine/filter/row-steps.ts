@@ -1,8 +1,13 @@
 /** Steps from the first extraction on, row by row: what is extracted differs from row to row. */
-import { applyExtractor, compileExtractor, type Extract } from "../extract/extractor.ts";
-import type { Field, Step } from "../plan/filter.ts";
+
+import type { ChunkView } from "../chunk/chunk-view.ts";
+import { columnText } from "../column/column.ts";
+import type { Extract } from "../extract/extraction.ts";
+import { applyExtractor, compileExtractor } from "../extract/extractor.ts";
+import type { Field, Filter, Step } from "../plan/filter.ts";
 import { templateIdOf } from "../template/template-id.ts";
 import { rowTest } from "./predicate.ts";
+import { timeText } from "./selection.ts";
 
 /** A row on its way through the steps. */
 export interface RowState {
@@ -50,4 +55,21 @@ export function fieldText(row: RowState, field: Field): string | undefined {
     case "attribute":
       return row.attributes.get(field.key);
   }
+}
+/** Leading filters look at whole columns; from the first extraction on, rows are taken one by one. */
+export function splitSteps(steps: readonly Step[]): { filters: Filter[]; rest: Step[] } {
+  const first = steps.findIndex((step) => step.kind === "extract");
+  const leading = first < 0 ? steps : steps.slice(0, first);
+  const filters = leading.flatMap((step) => (step.kind === "filter" ? [step.filter] : []));
+  return { filters, rest: first < 0 ? [] : steps.slice(first) };
+}
+export function rowState(view: ChunkView, row: number) {
+  const stored = new Map(view.attributes(row));
+  return {
+    time: timeText(view.day, view.timeNs[row]!),
+    level: columnText(view.column({ kind: "level" }), row) ?? "",
+    message: columnText(view.column({ kind: "message" }), row) ?? "",
+    stored,
+    attributes: new Map(stored),
+  };
 }

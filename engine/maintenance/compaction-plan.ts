@@ -1,10 +1,10 @@
 /** Which chunks of a partition become one: pure choices of background work. */
 
+import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { mergeChunksMin, mergeShare, smallImageRows, smallImagesMax } from "../limits.ts";
 import { byArrival } from "../metrics/sample-chunk-decoder.ts";
 import type { Signal } from "../model/signal.ts";
 import type { ImageEntry } from "../partition/catalog.ts";
-import type { ChunkEntry } from "../partition/manifest.ts";
 import { chunkRowsOf } from "./compact-parts.ts";
 
 /** Small images, once there are so many that joining them pays. */

@@ -1,8 +1,8 @@
 /** The threads that make chunks of images: the keeper, and others where there is more to do than it alone can. */
 import { availableParallelism } from "node:os";
+import type { ImageRef } from "../chunk/chunk-ref.ts";
 import type { Signal } from "../model/signal.ts";
 import type { PackedChunk } from "../partition/chunk-store.ts";
-import type { ImageRef } from "../threads/protocol.ts";
 import { Shard } from "../threads/worker-thread.ts";
 
 /** Beside the keeper: queries and readers of rows want the other cores. */

@@ -3,23 +3,17 @@
  * store's thread, works on the keeper's, one task at a time.
  */
 
+import type { DamagedChunk } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
 import type { Journal } from "../journal/journal.ts";
 import { unsealedAgeMsMax, unsealedBytesMax } from "../limits.ts";
 import type { Catalog, ImageEntry, Partition } from "../partition/catalog.ts";
 import type { Manifest } from "../partition/manifest.ts";
-import type {
-  DamagedChunk,
-  InspectAnswer,
-  MergeAnswer,
-  MergeTask,
-  SealTask,
-  SweepTask,
-} from "../threads/protocol.ts";
 import type { Shard } from "../threads/worker-thread.ts";
 import { chunkRowsOf } from "./compact-parts.ts";
 import { chunksToMerge, imagesToJoin, isLastSpared, partsToSeal } from "./compaction-plan.ts";
 import type { Packers } from "./encoder-threads.ts";
+import type { InspectAnswer, MergeAnswer, MergeTask, SealTask, SweepTask } from "./maintenance-task.ts";
 import { planRetention, type RetentionOptions } from "./retention.ts";
 
 export interface UpkeepOptions {

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import {
   type ChunkImage,
   type ChunkSource,
@@ -9,6 +10,8 @@ import {
   openImage,
   writeImage,
 } from "../chunk/chunk-header.ts";
+import type { DamagedChunk, ImageRef } from "../chunk/chunk-ref.ts";
+import { damageOf } from "../chunk/chunk-ref.ts";
 import { Failure, unlessFull } from "../failure.ts";
 import { makeFolder, syncFolder } from "../files/folder.ts";
 import { type Environment, openEnvironment } from "../lmdb/environment.ts";
@@ -16,7 +19,6 @@ import { auditPageTree } from "../lmdb/page-audit.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { chunkKeys, headerKey, openChunk, type PackedChunk, sealChunk } from "../partition/chunk-store.ts";
 import {
-  type ChunkEntry,
   emptyManifest,
   type Manifest,
   readManifest,
@@ -24,10 +26,8 @@ import {
   writeManifest,
 } from "../partition/manifest.ts";
 import { rebuildPartition, withLosses } from "../partition/repair.ts";
-import { damageOf } from "../scan/newest-scan.ts";
+import { compact, compactPacked } from "./compact-parts.ts";
 import type {
-  DamagedChunk,
-  ImageRef,
   InspectAnswer,
   InspectTask,
   JoinTask,
@@ -36,8 +36,7 @@ import type {
   PackTask,
   SealTask,
   SweepTask,
-} from "../threads/protocol.ts";
-import { compact, compactPacked } from "./compact-parts.ts";
+} from "./maintenance-task.ts";
 
 /** One image, in shared memory, with absolute arrival numbers; more only where the rows pass a chunk's caps. */
 export function joinImages(task: JoinTask): Uint8Array[] {

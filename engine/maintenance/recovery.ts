@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { daysIn } from "../model/day.ts";
 import { signals } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
-import type { InspectAnswer } from "../threads/protocol.ts";
 import type { Shard } from "../threads/worker-thread.ts";
+import type { InspectAnswer } from "./maintenance-task.ts";
 import { removeLeftOvers } from "./maintenance-worker.ts";
 
 /** Fills the catalog; the greatest arrival number that a partition has sealed. */

@@ -1,6 +1,7 @@
 /** What retention removes: a pure function of what is stored and the clock. */
+
+import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import type { Partition } from "../partition/catalog.ts";
-import type { ChunkEntry } from "../partition/manifest.ts";
 
 export interface RetentionOptions {
   /** Days whose last moment is older than this are removed. */

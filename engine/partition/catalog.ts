@@ -1,14 +1,15 @@
 /** What the store holds at this moment: partitions, their chunks, and the images that are not sealed yet. */
 import { join } from "node:path";
 import { isShared, openBatch, sharedCopy } from "../batch/batch.ts";
+import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { type ListedKeys, listedKeys, openImage } from "../chunk/chunk-header.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { JournalRecord } from "../journal/journal-record.ts";
 import { dayName } from "../model/day.ts";
 import { rangeInDay } from "../model/day-range.ts";
 import type { Signal } from "../model/signal.ts";
-import type { ChunkRef } from "../threads/protocol.ts";
 import { ArrivalTimes } from "./arrival-times.ts";
-import { type ChunkEntry, emptyManifest, type Manifest } from "./manifest.ts";
+import { emptyManifest, type Manifest } from "./manifest.ts";
 
 /** A chunk in memory, of rows that the journal holds. */
 export interface ImageEntry {

@@ -3,6 +3,8 @@
  * Key: u32 chunk, u16 column, u16 part (big-endian); part 0 is the column's payload, part 1 its membership filter;
  * column 0xffff is the chunk's header.
  */
+
+import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { type ChunkHeader, type ChunkImage, type ChunkSource, parseHeader } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import {
@@ -15,7 +17,6 @@ import {
   writeFrame,
 } from "../files/frame.ts";
 import type { Environment } from "../lmdb/environment.ts";
-import type { ChunkEntry } from "./manifest.ts";
 
 const headerColumn = 0xffff;
 /** Of headers, which are opened more often than columns. */

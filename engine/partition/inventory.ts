@@ -1,6 +1,7 @@
 /** What a store's chunks hold and weigh, signal by signal and column by column, out of their headers. Read-only: another process may have the store open. */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import type { ColumnHeader, ColumnRole } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { checkFormat } from "../files/format-version.ts";
@@ -8,7 +9,7 @@ import { openEnvironment } from "../lmdb/environment.ts";
 import { dayName, daysIn } from "../model/day.ts";
 import { type Signal, signals } from "../model/signal.ts";
 import { openChunk } from "./chunk-store.ts";
-import { type ChunkEntry, readManifest } from "./manifest.ts";
+import { readManifest } from "./manifest.ts";
 
 /** One column over all chunks that have it. */
 export interface ColumnInventory {

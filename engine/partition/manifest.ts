@@ -3,24 +3,11 @@
  * environment, in two copies, since a lookup in a damaged tree can find nothing without any error.
  */
 import { join } from "node:path";
+import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { type ChunkHeader, listedKeys } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { readCopies, writeCopies } from "../files/copied-file.ts";
 import { manifestKeysMax } from "../limits.ts";
-
-export interface ChunkEntry {
-  id: number;
-  rows: number;
-  /** Nanoseconds since the start of the day. */
-  timeNsMin: number;
-  timeNsMax: number;
-  arrivalMin: number;
-  arrivalMax: number;
-  /** Bytes of all its values as stored. */
-  bytes: number;
-  /** Checksum of its header's frame; the header holds those of the columns. */
-  checksum: number;
-}
 
 export interface Manifest {
   day: number;

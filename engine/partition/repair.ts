@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { link, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { type ChunkHeader, parseHeader } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { syncFolder } from "../files/folder.ts";
@@ -10,14 +11,7 @@ import { openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
 import { rebuildEnvironment, salvageFrames } from "../lmdb/salvage.ts";
 import { chunkKeys, headerKey } from "./chunk-store.ts";
-import {
-  type ChunkEntry,
-  emptyManifest,
-  type Manifest,
-  readManifest,
-  withKeysOf,
-  writeManifest,
-} from "./manifest.ts";
+import { emptyManifest, type Manifest, readManifest, withKeysOf, writeManifest } from "./manifest.ts";
 
 /**
  * Reports what is lost, and notes it in the manifest; the damaged file stays beside the new one as `data.mdb.damaged`.

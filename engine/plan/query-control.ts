@@ -1,6 +1,5 @@
 /** Ends a scan early: cancelled, past its deadline, or over one of its caps. */
 import { Failure } from "../failure.ts";
-import type { Control } from "../threads/protocol.ts";
 
 /** Throws Failure "cancelled" or "deadline". */
 export function checkControl(control: Control): void {
@@ -22,3 +21,14 @@ export function checkCaps(control: Control, used: { memoryBytes: number; scanned
     throw new Failure("limit", `the query would scan more than ${control.scannedRowsMax} rows`);
   }
 }
+/** How a query ends early. */
+export interface Control {
+  /** Int32 in shared memory: not zero once the query is cancelled. */
+  cancel: Int32Array;
+  /** Milliseconds since the epoch. */
+  deadlineAtMs: number;
+  memoryBytesMax: number;
+  scannedRowsMax: number;
+}
+/** Lets other queries of the thread run, where a scan has had its turn. */
+export type Pause = () => Promise<void>;

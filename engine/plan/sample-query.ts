@@ -1,4 +1,5 @@
 /** What is asked of samples and what comes back, as plain data. */
+import type { MetricType } from "../model/sample.ts";
 import type { Aggregated } from "./aggregation.ts";
 import type { Field, Step } from "./filter.ts";
 
@@ -47,4 +48,30 @@ export const increaseAgeNsMax = 3_600_000_000_000;
 /** Whether every series is a group of its own with one value in a bucket, so that nothing is joined. */
 export function isOfEachSeries({ groupBy, aggregate: { op } }: SampleQuery): boolean {
   return !Array.isArray(groupBy) && groupBy.without.length === 0 && op !== "quantile" && op !== "distinct";
+}
+/** One metric as its series declare it. */
+export interface MetricName {
+  name: string;
+  type: MetricType;
+  unit: string;
+  series: number;
+}
+export interface SeriesLabelsQuery {
+  /** Undefined: of every metric. */
+  name?: string;
+  /** Nanoseconds since the epoch, inclusive. */
+  fromNs: bigint;
+  /** Exclusive. */
+  toNs: bigint;
+  /** Filters over labels. */
+  steps: Step[];
+  /** The label whose texts are asked for; without it the keys are. */
+  key?: string;
+  /** The most, 1 or more: those of the most series come first. */
+  limit: number;
+}
+/** A key, or a text of a label, and the series that bear it. */
+export interface SeriesCount {
+  text: string;
+  series: number;
 }

@@ -1,6 +1,6 @@
 /** What a scan looked at, and what it could leave. */
 import type { ChunkHeader } from "../chunk/chunk-header.ts";
-import type { ChunkRef } from "../threads/protocol.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 
 export interface Scanned {
   rows: number;

@@ -1,26 +1,49 @@
 /** Matching rows of some chunks in the order of their arrival, on one thread, for several selections at once. */
 
+import type { ChunkRef, DamagedChunk, OpenView } from "../chunk/chunk-ref.ts";
+import { arrivalsOf, damageOf } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { judge } from "../filter/chunk-pruning.ts";
-import { compileRowSteps, type RowSteps } from "../filter/row-steps.ts";
+import { compileRowSteps, type RowSteps, rowState, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts";
 import { arrivedBytesLeast, arrivedBytesMax, blockRows } from "../limits.ts";
 import { endOfTimeNs, rangeInDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
-import { checkCaps, checkControl } from "../plan/query-control.ts";
+import { type Control, checkCaps, checkControl, type Pause } from "../plan/query-control.ts";
+import type { ArrivedSelection } from "../plan/row-query.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
-import type {
-  ArrivedAnswer,
-  ArrivedRows,
-  ArrivedSelection,
-  ArrivedTask,
-  ChunkRef,
-  DamagedChunk,
-} from "../threads/protocol.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { FirstArrived } from "./first-arrived.ts";
-import { damageOf, gather, type OpenView, type Pause, rowState, splitSteps } from "./newest-scan.ts";
+import type { FoundRows } from "./found-rows.ts";
+import { gather } from "./found-rows.ts";
+
+/** The rows of some chunks that arrived in a range, for several selections: each chunk is opened once for all of them. */
+export interface ArrivedTask {
+  kind: "arrived";
+  /** In the order of the first arrival in them. */
+  chunks: ChunkRef[];
+  /** Arrival numbers, exclusive and inclusive. */
+  after: number;
+  through: number;
+  selections: readonly ArrivedSelection[];
+  control: Control;
+}
+
+export interface ArrivedRows {
+  rows: FoundRows;
+  /** Matching rows up to `through`: as many as there are in `rows`, unless these are only counted. */
+  count: number;
+  /** Every matching row that arrived up to here is in the answer. */
+  through: number;
+}
+
+export interface ArrivedAnswer {
+  /** Of each selection. */
+  found: ArrivedRows[];
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
 
 /** A selection as it is read: what is compiled once for all chunks, and what was found so far. */
 interface Reading {
@@ -56,12 +79,6 @@ export async function arrivedRows(task: ArrivedTask, open: OpenView, pause: Paus
   }
   const found = readings.map(({ first }) => gathered(task, first, open, damaged));
   return { found, scanned, damaged };
-}
-
-/** Arrival numbers of a chunk's rows: the first and the last. */
-export function arrivalsOf(ref: ChunkRef): { min: number; max: number } {
-  const { arrivalMin, arrivalMax } = ref.kind === "sealed" ? ref.entry : ref;
-  return { min: arrivalMin, max: arrivalMax };
 }
 
 function readingOf(task: ArrivedTask, { fromNs, steps, rowsMax }: ArrivedSelection): Reading {

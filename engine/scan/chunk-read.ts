@@ -1,17 +1,39 @@
 /** The matching rows of one chunk as buffers in Arrow's layout. */
 
+import type { ChunkRef, OpenView } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { judge } from "../filter/chunk-pruning.ts";
-import { compileRowSteps } from "../filter/row-steps.ts";
+import { compileRowSteps, rowState, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, selectRows } from "../filter/selection.ts";
 import { dayStartNs } from "../model/day.ts";
 import { rangeInDay } from "../model/day-range.ts";
-import { checkCaps, checkControl } from "../plan/query-control.ts";
-import type { ReadAnswer, ReadTask } from "../threads/protocol.ts";
+import type { Step } from "../plan/filter.ts";
+import { type Control, checkCaps, checkControl } from "../plan/query-control.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
-import { TextDraft } from "../vector/text.ts";
-import { type OpenView, rowState, splitSteps } from "./newest-scan.ts";
+import { TextDraft, type TextVector } from "../vector/text.ts";
+
+/** The matching rows of one chunk, in order of time, for `scan`. */
+export interface ReadTask {
+  kind: "read";
+  chunk: ChunkRef;
+  fromNs: bigint;
+  toNs: bigint;
+  steps: Step[];
+  control: Control;
+}
+
+/** Buffers in Arrow's layout. */
+export interface ReadAnswer {
+  rows: number;
+  timeNs: BigInt64Array;
+  level: TextVector;
+  message: TextVector;
+  /** Offsets (rows + 1) into the pairs of all rows. */
+  pairOffsets: Int32Array;
+  keys: TextVector;
+  values: TextVector;
+}
 
 export function readChunk(task: ReadTask, open: OpenView): ReadAnswer {
   const view = open(task.chunk);

@@ -1,11 +1,11 @@
 /** What one thread keeps open between queries: partitions, and chunks with their decoded columns. */
 import { type ChunkSource, openImage } from "../chunk/chunk-header.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
 import type { ColumnMemory } from "../kernels/column-cache.ts";
 import { openChunksMax, openImagesMax, openPartitionsMax } from "../limits.ts";
 import { type Environment, openEnvironment } from "../lmdb/environment.ts";
 import { openChunk } from "../partition/chunk-store.ts";
-import type { ChunkRef } from "../threads/protocol.ts";
 
 export class Readers {
   readonly #memory: ColumnMemory;

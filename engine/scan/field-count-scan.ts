@@ -1,21 +1,44 @@
 /** How many rows bear each field, on one thread: from headers where they tell, else from the columns. */
 
 import { findColumn } from "../chunk/chunk-header.ts";
+import type { ChunkRef, DamagedChunk, OpenView } from "../chunk/chunk-ref.ts";
+import { damageOf } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnText, hasValue } from "../column/column.ts";
 import { parseRest } from "../column/overflow-attributes.ts";
 import { judge } from "../filter/chunk-pruning.ts";
 import { matchingRows } from "../filter/matching-rows.ts";
-import { compileRowSteps, type RowSteps } from "../filter/row-steps.ts";
+import { compileRowSteps, type RowSteps, rowState, splitSteps } from "../filter/row-steps.ts";
 import { blockRows, countedKeysMax } from "../limits.ts";
 import { rangeInDay } from "../model/day-range.ts";
-import type { Filter } from "../plan/filter.ts";
-import { checkCaps, checkControl } from "../plan/query-control.ts";
-import { noteSkipped, nothingScanned } from "../plan/scan-statistics.ts";
-import type { ChunkRef, DamagedChunk, FieldsAnswer, FieldsTask } from "../threads/protocol.ts";
+import type { Filter, Step } from "../plan/filter.ts";
+import { type Control, checkCaps, checkControl, type Pause } from "../plan/query-control.ts";
+import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
-import { damageOf, type OpenView, type Pause, rowState, splitSteps } from "./newest-scan.ts";
+
+/** How many of the matching rows of some chunks bear each field. */
+export interface FieldsTask {
+  kind: "fields";
+  chunks: ChunkRef[];
+  fromNs: bigint;
+  toNs: bigint;
+  steps: Step[];
+  control: Control;
+}
+
+export interface FieldsAnswer {
+  rows: number;
+  /** Rows with a level that is not empty. */
+  levels: number;
+  /** Attribute keys, and of each the rows that have it. */
+  keys: string[];
+  counts: number[];
+  /** False where there were more keys than are counted. */
+  isWhole: boolean;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
 
 interface Counting {
   task: FieldsTask;

@@ -1,5 +1,5 @@
 /** The newest rows found so far, at most `limit`: newest first, ties in the order of arrival. */
-import type { ChunkRef } from "../threads/protocol.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 
 export interface Candidate {
   day: number;

@@ -1,30 +1,43 @@
 /** The newest matching rows of some chunks, on one thread. */
 
+import { type ChunkRef, type DamagedChunk, damageOf, type OpenView } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { columnBytes, columnText } from "../column/column.ts";
 import { Failure } from "../failure.ts";
 import type { BlockFilter } from "../filter/block-filter.ts";
 import { openParts } from "../filter/chunk-pruning.ts";
-import { compileRowSteps, type RowSteps } from "../filter/row-steps.ts";
-import { compileFilter, isVectorised, selectRows, timeText } from "../filter/selection.ts";
+import { compileRowSteps, type RowSteps, rowState, splitSteps } from "../filter/row-steps.ts";
+import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts";
 import { blockRows, resultBytesMax } from "../limits.ts";
 import { timeInDay } from "../model/day.ts";
 import { rangeInDay } from "../model/day-range.ts";
+import type { RowPosition } from "../model/row.ts";
 import type { Filter, Step } from "../plan/filter.ts";
-import { checkCaps, checkControl } from "../plan/query-control.ts";
+import { type Control, checkCaps, checkControl, type Pause } from "../plan/query-control.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
 import { noTextRows, settleChunk, type TextRows } from "../summary/header-counts.ts";
 import type { Settling } from "../summary/metadata-answers.ts";
-import type { ChunkRef, DamagedChunk, FoundRows, SearchAnswer, SearchTask } from "../threads/protocol.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
-import { TextDraft } from "../vector/text.ts";
-import { type Candidate, NewestRows } from "./newest-rows.ts";
+import { type FoundRows, gather } from "./found-rows.ts";
+import { NewestRows } from "./newest-rows.ts";
 
-export type OpenView = (ref: ChunkRef) => ChunkView;
+export interface SearchTask {
+  kind: "search";
+  /** Newest first. */
+  chunks: ChunkRef[];
+  fromNs: bigint;
+  toNs: bigint;
+  after: RowPosition | undefined;
+  steps: Step[];
+  limit: number;
+  control: Control;
+}
 
-/** Lets other queries of the thread run, where a scan has had its turn. */
-export type Pause = () => Promise<void>;
+export interface SearchAnswer {
+  rows: FoundRows;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
 
 /** With `settling`, chunks in which matching rows are possible are left there and not searched. */
 export async function searchChunks(
@@ -51,26 +64,6 @@ export async function searchChunks(
   }
   const isFull = (bytes: number) => checkRowBytes(task, bytes);
   return { rows: gather(newest.finish(), open, damaged, isFull), scanned, damaged };
-}
-
-/** The report of a sealed chunk that cannot be read; every other error is thrown on. */
-export function damageOf(ref: ChunkRef, error: unknown): DamagedChunk {
-  if (ref.kind !== "sealed" || !(error instanceof Failure) || error.kind !== "damage") throw error;
-  return {
-    signal: ref.signal,
-    day: ref.day,
-    chunk: ref.entry.id,
-    where: `${ref.dir} chunk ${ref.entry.id}`,
-    problem: error.message,
-  };
-}
-
-/** Leading filters look at whole columns; from the first extraction on, rows are taken one by one. */
-export function splitSteps(steps: readonly Step[]): { filters: Filter[]; rest: Step[] } {
-  const first = steps.findIndex((step) => step.kind === "extract");
-  const leading = first < 0 ? steps : steps.slice(0, first);
-  const filters = leading.flatMap((step) => (step.kind === "filter" ? [step.filter] : []));
-  return { filters, rest: first < 0 ? [] : steps.slice(first) };
 }
 
 interface ChunkSearch {
@@ -194,57 +187,6 @@ function behind(task: SearchTask, view: ChunkView): (row: number) => boolean {
   };
 }
 
-export function rowState(view: ChunkView, row: number) {
-  const stored = new Map(view.attributes(row));
-  return {
-    time: timeText(view.day, view.timeNs[row]!),
-    level: columnText(view.column({ kind: "level" }), row) ?? "",
-    message: columnText(view.column({ kind: "message" }), row) ?? "",
-    stored,
-    attributes: new Map(stored),
-  };
-}
-
-/** The rows, up to the one with which their bytes are enough for `isFull`. */
-export function gather(
-  candidates: readonly Candidate[],
-  open: OpenView,
-  damaged: DamagedChunk[],
-  isFull: (bytes: number) => boolean,
-): FoundRows {
-  const texts = new TextDraft();
-  const firstText = [0];
-  let opened: { ref: ChunkRef; view: ChunkView } | undefined;
-  try {
-    for (const candidate of candidates) {
-      const { ref } = candidate;
-      try {
-        if (opened?.ref !== ref) {
-          opened?.view.close();
-          opened = undefined;
-          opened = { ref, view: open(ref) };
-        }
-        gatherTexts(texts, candidate, opened.view);
-      } catch (error) {
-        // The store sets the chunk aside and asks again, so a row short here is in no answer.
-        damaged.push(damageOf(ref, error));
-      }
-      firstText.push(texts.rows);
-      if (isFull(texts.byteLength)) break;
-    }
-  } finally {
-    opened?.view.close();
-  }
-  const gathered = candidates.slice(0, firstText.length - 1);
-  return {
-    day: Float64Array.from(gathered, ({ day }) => day),
-    timeNs: Float64Array.from(gathered, ({ timeNs }) => timeNs),
-    arrival: Float64Array.from(gathered, ({ arrival }) => arrival),
-    texts: texts.finishExact(),
-    firstText: Uint32Array.from(firstText),
-  };
-}
-
 /** Throws Failure "limit" where the rows together are larger than the query may hold. */
 function checkRowBytes(task: SearchTask, bytes: number): false {
   const bytesMax = Math.min(resultBytesMax, task.control.memoryBytesMax);
@@ -253,20 +195,4 @@ function checkRowBytes(task: SearchTask, bytes: number): false {
     "limit",
     `the rows found are larger than ${bytesMax} bytes together; ask for fewer rows at a time`,
   );
-}
-
-function gatherTexts(texts: TextDraft, { row, attributes }: Candidate, view: ChunkView): void {
-  texts.pushBytes(columnBytes(view.column({ kind: "level" }), row));
-  texts.pushBytes(columnBytes(view.column({ kind: "message" }), row));
-  if (attributes === undefined) {
-    view.eachAttribute(row, (key, value) => {
-      texts.push(key);
-      texts.pushBytes(value);
-    });
-    return;
-  }
-  for (const [key, value] of attributes) {
-    texts.push(key);
-    texts.push(value);
-  }
 }

@@ -1,5 +1,6 @@
 /** Aggregations over the scan threads: their parts become one answer. */
 import { setImmediate } from "node:timers/promises";
+import type { AggregateAnswer } from "../aggregate/aggregate-scan.ts";
 import { BucketGrid } from "../aggregate/bucket-runs.ts";
 import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
 import { PointStates } from "../aggregate/point-states.ts";
@@ -7,8 +8,8 @@ import { PointTable } from "../aggregate/point-table.ts";
 import { sharedBuckets } from "../aggregate/shared-buckets.ts";
 import { Failure } from "../failure.ts";
 import type { Aggregated, AggregateQuery } from "../plan/aggregation.ts";
+import type { Control } from "../plan/query-control.ts";
 import { checkCaps } from "../plan/query-control.ts";
-import type { AggregateAnswer, Control } from "../threads/protocol.ts";
 import type { TextVector } from "../vector/text.ts";
 import { askShards, type Dispatch, scannedBy } from "./scatter-gather.ts";
 

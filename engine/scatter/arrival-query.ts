@@ -1,20 +1,12 @@
 /** Rows in the order of their arrival: who reads what, and how the parts become one answer. */
 
+import { arrivalsOf } from "../chunk/chunk-ref.ts";
 import { endOfTimeNs } from "../model/day-range.ts";
-import type { RowSignal } from "../model/signal.ts";
-import { arrivalsOf } from "../scan/arrival-scan.ts";
-import type { ArrivedAnswer, ArrivedRows, ArrivedSelection, Control } from "../threads/protocol.ts";
+import type { Control } from "../plan/query-control.ts";
+import type { ArrivedQuery } from "../plan/row-query.ts";
+import type { ArrivedAnswer, ArrivedRows } from "../scan/arrival-scan.ts";
 import { RowList } from "./row-list.ts";
 import { askThreads, type Dispatch, untilSound } from "./scatter-gather.ts";
-
-export interface ArrivedQuery {
-  signal: RowSignal;
-  /** Arrival numbers, exclusive. */
-  after: number;
-  /** Inclusive, at most the store's `arrivalMax`. */
-  through: number;
-  selections: readonly ArrivedSelection[];
-}
 
 /** What one selection found. */
 export interface Arrived {

@@ -1,7 +1,8 @@
 /** Reads whole chunks, one after the other, for `scan`. */
 
-import type { ScanQuery } from "../store-options.ts";
-import type { Control, ReadAnswer } from "../threads/protocol.ts";
+import type { Control } from "../plan/query-control.ts";
+import type { ScanQuery } from "../plan/row-query.ts";
+import type { ReadAnswer } from "../scan/chunk-read.ts";
 import { type RecordBatch, recordBatch } from "./arrow.ts";
 import { type Dispatch, runWithin, shardOf } from "./scatter-gather.ts";
 

@@ -1,31 +1,9 @@
 /** Counts of fields over the scan threads: their parts become one answer. */
 
-import type { RowSignal } from "../model/signal.ts";
-import type { Step } from "../plan/filter.ts";
-import type { Scanned } from "../plan/scan-statistics.ts";
-import type { Control, FieldsAnswer } from "../threads/protocol.ts";
+import type { Control } from "../plan/query-control.ts";
+import type { FieldCounts, FieldsQuery } from "../plan/row-query.ts";
+import type { FieldsAnswer } from "../scan/field-count-scan.ts";
 import { askShards, type Dispatch, scannedBy } from "./scatter-gather.ts";
-
-export interface FieldsQuery {
-  signal: RowSignal;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  steps: Step[];
-}
-
-/** Rows that match, and those of them that bear a field. */
-export interface FieldCounts {
-  rows: number;
-  /** With a level that is not empty. */
-  levels: number;
-  /** By attribute key; what stages extract is among them. */
-  attributes: Map<string, number>;
-  /** False where there are more keys than are counted. */
-  isWhole: boolean;
-  scanned: Scanned;
-}
 
 export async function dispatchFields(
   dispatch: Dispatch,

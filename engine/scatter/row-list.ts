@@ -1,8 +1,8 @@
 /** Rows as they came from the scan threads: each is decoded only when it is asked for. */
 
 import type { FoundRow } from "../model/row.ts";
-import type { FoundRows } from "../threads/protocol.ts";
-import { foundRow } from "./row-query.ts";
+import type { FoundRows } from "../scan/found-rows.ts";
+import { foundRow } from "../scan/found-rows.ts";
 
 /** One row among those of a thread. */
 export interface RowPlace {

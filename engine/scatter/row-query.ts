@@ -1,36 +1,15 @@
 /** Searches for the newest rows over the scan threads. */
-import { dayStartNs } from "../model/day.ts";
+
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { rangeInDay } from "../model/day-range.ts";
-import type { FoundRow, RowPosition } from "../model/row.ts";
-import type { RowSignal } from "../model/signal.ts";
-import type { Step } from "../plan/filter.ts";
-import { noteUnread, type Scanned } from "../plan/scan-statistics.ts";
+import type { Control } from "../plan/query-control.ts";
+import type { RowQuery, SearchResult } from "../plan/row-query.ts";
+import { noteUnread } from "../plan/scan-statistics.ts";
+import { foundRow } from "../scan/found-rows.ts";
 import { compareCandidates } from "../scan/newest-rows.ts";
+import type { SearchAnswer, SearchTask } from "../scan/newest-scan.ts";
 import type { Settling } from "../summary/metadata-answers.ts";
-import type { ChunkRef, Control, FoundRows, SearchAnswer, SearchTask } from "../threads/protocol.ts";
-import { textsAt } from "../vector/text.ts";
 import { askShards, askThreads, type Dispatch, scannedBy } from "./scatter-gather.ts";
-
-export interface RowQuery {
-  signal: RowSignal;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  steps: Step[];
-  /** Rows to return at most, 1 or more. */
-  limit: number;
-  /** Only rows behind this place, which a page before ended with. */
-  after?: RowPosition;
-}
-
-export interface SearchResult {
-  /** Newest first, ties in the order of arrival. */
-  rows: FoundRow[];
-  /** Whether there are rows behind the last one. */
-  more: boolean;
-  scanned: Scanned;
-}
 
 export async function dispatchSearch(
   dispatch: Dispatch,
@@ -106,17 +85,4 @@ function mergeAnswers(answers: readonly SearchAnswer[], limit: number): SearchRe
   places.sort(compareCandidates);
   const rows = places.slice(0, limit).map(({ rows, i }) => foundRow(rows, i));
   return { rows, more: places.length > limit, scanned: scannedBy(answers) };
-}
-
-export function foundRow(rows: FoundRows, i: number): FoundRow {
-  const texts = textsAt(rows.texts, rows.firstText[i]!, rows.firstText[i + 1]!);
-  const attributes: Record<string, string> = Object.create(null);
-  for (let at = 2; at < texts.length; at += 2) attributes[texts[at]!] = texts[at + 1]!;
-  return {
-    timeNs: dayStartNs(rows.day[i]!) + BigInt(rows.timeNs[i]!),
-    arrival: rows.arrival[i]!,
-    level: texts[0]!,
-    message: texts[1]!,
-    attributes,
-  };
 }

@@ -2,66 +2,34 @@
 
 import { checkGroups, type GroupCaps, GroupTable, groupCaps } from "../aggregate/group-table.ts";
 import { checkPoints } from "../aggregate/point-table.ts";
+import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
 import { callerRowsMax, pointsMax } from "../limits.ts";
 import type { CensusTables } from "../metrics/series-census.ts";
 import { dayStartNs } from "../model/day.ts";
 import type { MetricType } from "../model/sample.ts";
 import type { Points } from "../plan/aggregation.ts";
-import type { Step } from "../plan/filter.ts";
+import type { Control } from "../plan/query-control.ts";
 import {
   increaseAgeNsMax,
+  type MetricName,
   type SampleAggregate,
   type SampleQuery,
   type SamplesAggregated,
+  type SeriesCount,
+  type SeriesLabelsQuery,
 } from "../plan/sample-query.ts";
 import type { OwnPointsPart } from "../series/own-points.ts";
+import type { SampleAnswer, SampleTask } from "../series/sample-scan.ts";
+import type { SeriesAnswer, SeriesTask } from "../series/series-labels.ts";
 import { type GatheredPoints, pointValues, SeriesPoints } from "../series/series-points.ts";
+import type { Share } from "../series/series-selection.ts";
 import { checkLabel, labelFilter } from "../series/series-selection.ts";
-import type {
-  ChunkRef,
-  Control,
-  DamagedChunk,
-  SampleAnswer,
-  SampleTask,
-  SeriesAnswer,
-  SeriesTask,
-  Share,
-} from "../threads/protocol.ts";
 import type { TextVector } from "../vector/text.ts";
 import { TextDraft, textAt, textCount } from "../vector/text.ts";
 import { type Dispatch, runWithin, scannedBy } from "./scatter-gather.ts";
 
 const bucketNsMin = 1_000_000n;
-
-/** One metric as its series declare it. */
-export interface MetricName {
-  name: string;
-  type: MetricType;
-  unit: string;
-  series: number;
-}
-
-export interface SeriesLabelsQuery {
-  /** Undefined: of every metric. */
-  name?: string;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  /** Filters over labels. */
-  steps: Step[];
-  /** The label whose texts are asked for; without it the keys are. */
-  key?: string;
-  /** The most, 1 or more: those of the most series come first. */
-  limit: number;
-}
-
-/** A key, or a text of a label, and the series that bear it. */
-export interface SeriesCount {
-  text: string;
-  series: number;
-}
 
 /** Throws Failure "input". */
 export async function dispatchSamples(

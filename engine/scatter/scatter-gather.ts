@@ -1,5 +1,7 @@
 /** Queries over the scan threads: who reads what, and how the parts become one answer. */
 
+import type { ChunkRef, DamagedChunk, SealedRef } from "../chunk/chunk-ref.ts";
+import { nameOf } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
 import { isVectorised } from "../filter/selection.ts";
 import {
@@ -11,22 +13,14 @@ import {
 } from "../limits.ts";
 import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
+import type { Control } from "../plan/query-control.ts";
 import { addScanned, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
-import type { SealedRef } from "../summary/day-summaries.ts";
+import type { ArrivedTask } from "../scan/arrival-scan.ts";
 import type { Settling } from "../summary/metadata-answers.ts";
-import { nameOf } from "../summary/template-summaries.ts";
-import type {
-  ArrivedTask,
-  ChunkRef,
-  Control,
-  DamagedChunk,
-  ListedTemplates,
-  SharedTask,
-  TemplatesTask,
-  WorkerTask,
-} from "../threads/protocol.ts";
+import type { ListedTemplates, TemplatesTask } from "../summary/template-listing.ts";
 import type { Shard } from "../threads/worker-thread.ts";
-import type { Scans } from "../worker/scan-executor.ts";
+import type { Scans, SharedTask } from "../worker/scan-executor.ts";
+import type { WorkerTask } from "../worker/worker.ts";
 
 export interface QueryLimits {
   /** From now; 30 s by default. */

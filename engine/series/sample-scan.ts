@@ -1,6 +1,8 @@
 /** Aggregates over the samples of some series, on one thread: all chunks that hold samples of them, day by day. */
 
 import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
+import type { ChunkRef, DamagedChunk, OpenView } from "../chunk/chunk-ref.ts";
+import { damageOf } from "../chunk/chunk-ref.ts";
 import { type Column, columnBytes } from "../column/column.ts";
 import { judge } from "../filter/chunk-pruning.ts";
 import { sliceSamplesMax } from "../limits.ts";
@@ -9,18 +11,43 @@ import { SeriesView } from "../metrics/series-view.ts";
 import { type DayRange, rangeInDay } from "../model/day-range.ts";
 import { isCounterName } from "../model/sample.ts";
 import type { Field, Filter } from "../plan/filter.ts";
+import type { Control, Pause } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
-import { increaseAgeNsMax, isOfEachSeries, type SeriesKinds } from "../plan/sample-query.ts";
+import {
+  increaseAgeNsMax,
+  isOfEachSeries,
+  type SampleQuery,
+  type SeriesKinds,
+} from "../plan/sample-query.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
-import { damageOf, type OpenView, type Pause } from "../scan/newest-scan.ts";
-import type { ChunkRef, DamagedChunk, SampleAnswer, SampleTask } from "../threads/protocol.ts";
 import { gatherText, type TextVector, textVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { DayBuckets, type FoldKind, foldOf, SeriesFolds } from "./folds.ts";
 import { inOrderOfTime, runIn } from "./overlap.ts";
 import { OwnPoints, type OwnPointsPart } from "./own-points.ts";
-import { SeriesPoints } from "./series-points.ts";
-import { eachSeries, labelFilter, maySelect } from "./series-selection.ts";
+import { type GatheredPoints, SeriesPoints } from "./series-points.ts";
+import { eachSeries, labelFilter, maySelect, type Share } from "./series-selection.ts";
+
+/** Aggregates over the samples of some series. */
+export interface SampleTask extends SampleQuery {
+  kind: "samples";
+  /** All that may hold samples of the range, or of the time before it in which counters are looked up. */
+  chunks: ChunkRef[];
+  share: Share;
+  control: Control;
+}
+
+/** Groups, and texts that are counted, are numbered within this answer. */
+export interface SampleAnswer {
+  groups: number;
+  labels: TextVector;
+  /** Groups of different threads are different ones where points are of each series. */
+  points: { kind: "gathered"; part: GatheredPoints } | { kind: "own"; part: OwnPointsPart };
+  texts: TextVector;
+  kinds: SeriesKinds;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
 
 /** Series taken between two looks at the clock. */
 const checkEvery = 64;

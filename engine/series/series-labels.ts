@@ -1,19 +1,52 @@
 /** Which series there are: metrics, keys of labels and their texts, counted over the series that fall to one thread. */
 
 import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
+import type { ChunkRef, DamagedChunk, OpenView } from "../chunk/chunk-ref.ts";
+import { damageOf } from "../chunk/chunk-ref.ts";
 import { columnBytes, hasValue } from "../column/column.ts";
 import { Failure } from "../failure.ts";
-import { SeriesCensus } from "../metrics/series-census.ts";
+import { type CensusTables, SeriesCensus } from "../metrics/series-census.ts";
 import { SeriesView } from "../metrics/series-view.ts";
 import { rangeInDay } from "../model/day-range.ts";
-import type { Filter } from "../plan/filter.ts";
+import type { Filter, Step } from "../plan/filter.ts";
+import type { Control, Pause } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
-import { damageOf, type OpenView, type Pause } from "../scan/newest-scan.ts";
-import type { CensusTask, ChunkRef, DamagedChunk, SeriesAnswer, SeriesTask } from "../threads/protocol.ts";
+import type { TextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { runIn } from "./overlap.ts";
-import { eachSeries, labelFilter, maySelect } from "./series-selection.ts";
+import { eachSeries, labelFilter, maySelect, type Share } from "./series-selection.ts";
+
+/** Counts series that have samples in a range. */
+export interface SeriesTask {
+  kind: "series";
+  chunks: ChunkRef[];
+  fromNs: bigint;
+  toNs: bigint;
+  /** Undefined: of every metric. */
+  name: string | undefined;
+  steps: Step[];
+  /** Each metric (name, type, unit), each key of a label, or each text of one label. */
+  by: "metric" | "key" | { label: string };
+  share: Share;
+  control: Control;
+}
+
+export interface SeriesAnswer {
+  /** Each text once; of metrics the JSON of name, type and unit. */
+  texts: TextVector;
+  /** Series of each. */
+  counts: Float64Array;
+  scanned: Scanned;
+  damaged: DamagedChunk[];
+}
+
+/** Notes the series of a chunk of metrics as active. */
+export interface CensusTask {
+  kind: "census";
+  chunk: ChunkRef;
+  tables: CensusTables;
+}
 
 interface Counting {
   task: SeriesTask;

@@ -7,10 +7,16 @@ import { judge } from "../filter/chunk-pruning.ts";
 import { compileFilter, selectRows } from "../filter/selection.ts";
 import { type SeriesView, seriesNamed } from "../metrics/series-view.ts";
 import type { Field, Filter, Step } from "../plan/filter.ts";
+import type { Control } from "../plan/query-control.ts";
 import { checkControl } from "../plan/query-control.ts";
-import type { Control, Share } from "../threads/protocol.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import { hashText, mayContain } from "../vector/membership-filter.ts";
+
+/** Which of the threads a task is for: it takes the series whose fingerprints fall to it, of all chunks. */
+export interface Share {
+  worker: number;
+  workers: number;
+}
 
 /** The filter of a query's steps. Throws Failure "input" where they are not filters over labels. */
 export function labelFilter(steps: readonly Step[]): Filter {

@@ -3,13 +3,11 @@
  * the days are many, whatever the number of their chunks.
  */
 
+import type { SealedRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Field } from "../plan/filter.ts";
 import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
-import type { ChunkRef } from "../threads/protocol.ts";
 import { fieldName, valueCounts } from "./header-counts.ts";
-
-export type SealedRef = Extract<ChunkRef, { kind: "sealed" }>;
 
 /** Opens a chunk once other work of the thread has had its turn. */
 export type OpenInTurn = (ref: SealedRef) => Promise<ChunkView>;

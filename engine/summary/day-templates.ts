@@ -1,6 +1,6 @@
 /** The templates of a day's chunks with the rows of each: what counts the messages that hold a text without a look at them. */
 
-import { wantedBy } from "../filter/message-search.ts";
+import { type TextFilter, wantedBy } from "../filter/message-search.ts";
 import { planPattern } from "../filter/pattern-search.ts";
 import type { Filter } from "../plan/filter.ts";
 import {
@@ -13,11 +13,8 @@ import { type Holders, holdersOf, meeting, type Way } from "../template/candidat
 import { entryBytes, listBytes, TemplateTable } from "../template/template-table.ts";
 import type { RunFilter } from "../template/token-filter.ts";
 import { groupOf } from "../template/variable-columns.ts";
-import type { ListedTemplates } from "../threads/protocol.ts";
 import { byteSource } from "../vector/text-table.ts";
-
-/** A filter for a text in messages. */
-export type TextFilter = Extract<Filter, { kind: "contains" | "matches" }>;
+import type { ListedTemplates } from "./template-listing.ts";
 
 /** Whether templates can tell how many messages pass: not of text that stands in variables alone. */
 export function mayTell(filter: TextFilter): boolean {

@@ -2,10 +2,10 @@
 
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
+import { isMessageText, type TextFilter } from "../filter/message-search.ts";
 import { rowTest } from "../filter/predicate.ts";
 import type { Value } from "../plan/aggregation.ts";
 import type { Field, Filter } from "../plan/filter.ts";
-import type { TextFilter } from "./day-templates.ts";
 
 /** Rows of a chunk with one text of a field; undefined stands for the rows that lack it. */
 type ValueCount = readonly [text: string | undefined, rows: number];
@@ -86,10 +86,6 @@ export function valueCounts(field: Field, view: ChunkView): ValueCount[] | undef
   if (column.values === undefined) return undefined;
   const lacking = view.rows - column.present;
   return lacking === 0 ? column.values : [...column.values, [undefined, lacking]];
-}
-
-export function isMessageText(filter: Filter): filter is TextFilter {
-  return (filter.kind === "contains" || filter.kind === "matches") && filter.field.kind === "message";
 }
 
 function fieldsOf(filter: Filter): Field[] {

@@ -1,11 +1,13 @@
 /** What the calling thread knows of chunks beyond their headers, and what it leaves to the scan threads. */
 
+import type { ChunkRef, SealedRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
+import type { TextFilter } from "../filter/message-search.ts";
+import { isMessageText } from "../filter/message-search.ts";
 import type { Filter } from "../plan/filter.ts";
-import type { ChunkRef } from "../threads/protocol.ts";
-import type { Digests, SealedRef } from "./day-summaries.ts";
-import { mayTell, type TextFilter } from "./day-templates.ts";
-import { isMessageText, type TextRows } from "./header-counts.ts";
+import type { Digests } from "./day-summaries.ts";
+import { mayTell } from "./day-templates.ts";
+import type { TextRows } from "./header-counts.ts";
 import type { TemplateDigests } from "./template-summaries.ts";
 
 /** One query's. */

@@ -1,14 +1,34 @@
 /** The templates of sealed chunks with the rows of each, on the thread that keeps the chunks' columns. */
 
+import type { ChunkRef, OpenView } from "../chunk/chunk-ref.ts";
+import { nameOf } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
+import type { Control, Pause } from "../plan/query-control.ts";
 import { checkControl } from "../plan/query-control.ts";
-import type { OpenView, Pause } from "../scan/newest-scan.ts";
 import { LetterRuns } from "../template/ngram-filter.ts";
 import { letterWidths } from "../template/variable-columns.ts";
-import type { ListedTemplates, TemplatesTask } from "../threads/protocol.ts";
-import { TextDraft } from "../vector/text.ts";
-import { nameOf } from "./template-summaries.ts";
+import { TextDraft, type TextVector } from "../vector/text.ts";
+
+/** Lists the templates of sealed chunks. */
+export interface TemplatesTask {
+  kind: "templates";
+  chunks: ChunkRef[];
+  control: Control;
+}
+
+/** The templates of a chunk's messages. */
+export interface ListedTemplates {
+  dir: string;
+  /** Tells it from others of the folder. */
+  chunk: string;
+  /** Of each template the text and, behind it, the classes of its slots. */
+  keys: TextVector;
+  /** Of each template its rows. */
+  rows: Uint32Array;
+  /** Of each group of variables the bits of its runs of letters, where it has them. */
+  letters: (Uint8Array | undefined)[];
+}
 
 /** Chunks whose messages are no templates, or are damaged, are left out. Throws Failure "deadline", "cancelled", "limit". */
 export async function listTemplates(

@@ -3,11 +3,12 @@
  * asked for a text in messages.
  */
 
+import { nameOf, type SealedRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
-import type { ListedTemplates } from "../threads/protocol.ts";
-import type { SealedRef } from "./day-summaries.ts";
-import { DayTemplates, type TextFilter } from "./day-templates.ts";
+import type { TextFilter } from "../filter/message-search.ts";
+import { DayTemplates } from "./day-templates.ts";
+import type { ListedTemplates } from "./template-listing.ts";
 
 /** Where templates are learnt from. */
 export interface TemplateSource {
@@ -141,9 +142,4 @@ export class TemplateDigests {
     if (bytes > this.#bytesMax) this.#fullUntilMs = nowMs + recentMs;
     return bytes <= this.#bytesMax;
   }
-}
-
-/** Tells a chunk from others of its folder. */
-export function nameOf({ id, checksum }: SealedRef["entry"]): string {
-  return `${id}/${checksum}`;
 }

@@ -1,11 +1,12 @@
 /** A column of messages as templates and variables. */
 
-import { type Codes, codesOfWidth } from "../column/column.ts";
 import { Failure } from "../failure.ts";
 import { bytesOf, type Payload, uint32Of } from "../files/payload.ts";
 import { joinPlanes, splitPlanes } from "../kernels/byte-stream-split.ts";
 import type { Heap } from "../kernels/heap.ts";
 import { lastAtMost } from "../vector/binary-search.ts";
+import type { Codes } from "../vector/codes.ts";
+import { codesOfWidth } from "../vector/codes.ts";
 import type { TextVector } from "../vector/text.ts";
 import { LetterRuns, RunWidth } from "./ngram-filter.ts";
 import type { SlotValues } from "./slot-encoding.ts";

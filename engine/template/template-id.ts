@@ -1,7 +1,8 @@
 /** Ids and texts of templates: the same for a message wherever it is stored. */
-import type { Codes, Column } from "../column/column.ts";
+import type { Column } from "../column/column.ts";
 import { narrowed } from "../column/dictionary.ts";
 import type { Heap } from "../kernels/heap.ts";
+import type { Codes } from "../vector/codes.ts";
 import { type TextVector, textVector } from "../vector/text.ts";
 import { hash64 } from "../vector/xxhash.ts";
 import { slotByte, splitMessages } from "./tokenizer.ts";

@@ -5,11 +5,16 @@
  */
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { Tinypool } from "tinypool";
-import { Failure } from "../failure.ts";
-import type { WorkerAnswer, WorkerTask } from "./protocol.ts";
+import { Failure, type FailureKind } from "../failure.ts";
+import type { WorkerTask } from "../worker/worker.ts";
+
+/** Errors cross threads as data: structured clone would drop their kind. */
+export type WorkerAnswer<T> =
+  | { ok: true; value: T }
+  | { ok: false; kind: FailureKind | "bug"; message: string };
 
 const isTypeScript = import.meta.url.endsWith(".ts");
-const workerUrl = new URL(isTypeScript ? "../worker/worker.ts" : "./worker.js", import.meta.url);
+const workerUrl = new URL(isTypeScript ? "../worker/worker.ts" : "../worker/worker.js", import.meta.url);
 
 /** What a thread is started with. */
 export interface ThreadOptions {

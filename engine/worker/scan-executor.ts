@@ -1,21 +1,33 @@
 /** Scans on one thread: chunks that it keeps open, and their columns. */
 import { setImmediate } from "node:timers/promises";
-import { aggregateChunks } from "../aggregate/aggregate-scan.ts";
+import { type AggregateTask, aggregateChunks } from "../aggregate/aggregate-scan.ts";
+import type { OpenView, SealedRef } from "../chunk/chunk-ref.ts";
 import { ColumnMemory, type ColumnMemoryOptions } from "../kernels/column-cache.ts";
 import { callerTemplatesShare } from "../limits.ts";
-import { checkControl } from "../plan/query-control.ts";
-import { arrivedRows } from "../scan/arrival-scan.ts";
-import { readChunk } from "../scan/chunk-read.ts";
+import { checkControl, type Pause } from "../plan/query-control.ts";
+import { type ArrivedTask, arrivedRows } from "../scan/arrival-scan.ts";
+import { type ReadTask, readChunk } from "../scan/chunk-read.ts";
 import { Readers } from "../scan/chunk-readers.ts";
-import { countFields } from "../scan/field-count-scan.ts";
-import { type OpenView, type Pause, searchChunks } from "../scan/newest-scan.ts";
-import { aggregateSamples } from "../series/sample-scan.ts";
-import { countSeries, noteSeries } from "../series/series-labels.ts";
-import { Digests, type SealedRef } from "../summary/day-summaries.ts";
+import { countFields, type FieldsTask } from "../scan/field-count-scan.ts";
+import { type SearchTask, searchChunks } from "../scan/newest-scan.ts";
+import { aggregateSamples, type SampleTask } from "../series/sample-scan.ts";
+import { type CensusTask, countSeries, noteSeries, type SeriesTask } from "../series/series-labels.ts";
+import { Digests } from "../summary/day-summaries.ts";
 import { Settling } from "../summary/metadata-answers.ts";
-import { listTemplates } from "../summary/template-listing.ts";
+import { listTemplates, type TemplatesTask } from "../summary/template-listing.ts";
 import { TemplateDigests, type TemplateSource } from "../summary/template-summaries.ts";
-import type { ScanTask, SharedTask } from "../threads/protocol.ts";
+
+/** Tasks that each thread does for its chunks. */
+export type SharedTask = SearchTask | AggregateTask | FieldsTask;
+
+export type ScanTask =
+  | SharedTask
+  | ArrivedTask
+  | ReadTask
+  | SampleTask
+  | SeriesTask
+  | CensusTask
+  | TemplatesTask;
 
 /** Milliseconds of work after which a scan lets the thread's other work run. */
 const turnMs = 4;

@@ -1,7 +1,9 @@
 /** A worker thread of the store: answers tasks of protocol.ts. */
 import type { MessagePort } from "node:worker_threads";
-import { liftChunk, liftFile, liftRecords } from "../backup/backup-reader.ts";
+import type { AggregateAnswer } from "../aggregate/aggregate-scan.ts";
+import { type LiftTask, liftChunk, liftFile, liftRecords } from "../backup/backup-reader.ts";
 import { diskFullMessage, Failure, isDiskFull } from "../failure.ts";
+import type { KeeperTask } from "../maintenance/maintenance-task.ts";
 import {
   dropPartition,
   inspectPartition,
@@ -12,16 +14,20 @@ import {
   sealChunks,
   sweepChunks,
 } from "../maintenance/maintenance-worker.ts";
-import type {
-  AggregateAnswer,
-  ArrivedAnswer,
-  ListedTemplates,
-  SampleAnswer,
-  WorkerAnswer,
-  WorkerTask,
-} from "../threads/protocol.ts";
+import type { ArrivedAnswer } from "../scan/arrival-scan.ts";
+import type { SampleAnswer } from "../series/sample-scan.ts";
+import type { ListedTemplates } from "../summary/template-listing.ts";
+import type { WorkerAnswer } from "../threads/worker-thread.ts";
 import { answerTasks, threadOptions } from "../threads/worker-thread.ts";
-import { Scans } from "./scan-executor.ts";
+import { Scans, type ScanTask } from "./scan-executor.ts";
+
+/** Lets go of a partition whose folder is about to be removed. */
+export interface ForgetTask {
+  kind: "forget";
+  dir: string;
+}
+
+export type WorkerTask = ScanTask | ForgetTask | KeeperTask | LiftTask;
 
 const scans = new Scans({ bytesMax: threadOptions().columnCacheBytes, keepsRecent: false });
 

@@ -1,0 +1,86 @@
+import { type ChunkRef, type DamagedChunk, damageOf, type OpenView } from "../chunk/chunk-ref.ts";
+import type { ChunkView } from "../chunk/chunk-view.ts";
+import { columnBytes } from "../column/column.ts";
+import { dayStartNs } from "../model/day.ts";
+import type { FoundRow } from "../model/row.ts";
+import { TextDraft, type TextVector, textsAt } from "../vector/text.ts";
+import type { Candidate } from "./newest-rows.ts";
+
+/** Rows column by column, as they cross threads. */
+export interface FoundRows {
+  day: Float64Array;
+  timeNs: Float64Array;
+  arrival: Float64Array;
+  /** For each row level, message, key, value, key, value … */
+  texts: TextVector;
+  /** First text of each row, and the number of texts. */
+  firstText: Uint32Array;
+}
+function gatherTexts(texts: TextDraft, { row, attributes }: Candidate, view: ChunkView): void {
+  texts.pushBytes(columnBytes(view.column({ kind: "level" }), row));
+  texts.pushBytes(columnBytes(view.column({ kind: "message" }), row));
+  if (attributes === undefined) {
+    view.eachAttribute(row, (key, value) => {
+      texts.push(key);
+      texts.pushBytes(value);
+    });
+    return;
+  }
+  for (const [key, value] of attributes) {
+    texts.push(key);
+    texts.push(value);
+  }
+}
+
+/** The rows, up to the one with which their bytes are enough for `isFull`. */
+export function gather(
+  candidates: readonly Candidate[],
+  open: OpenView,
+  damaged: DamagedChunk[],
+  isFull: (bytes: number) => boolean,
+): FoundRows {
+  const texts = new TextDraft();
+  const firstText = [0];
+  let opened: { ref: ChunkRef; view: ChunkView } | undefined;
+  try {
+    for (const candidate of candidates) {
+      const { ref } = candidate;
+      try {
+        if (opened?.ref !== ref) {
+          opened?.view.close();
+          opened = undefined;
+          opened = { ref, view: open(ref) };
+        }
+        gatherTexts(texts, candidate, opened.view);
+      } catch (error) {
+        // The store sets the chunk aside and asks again, so a row short here is in no answer.
+        damaged.push(damageOf(ref, error));
+      }
+      firstText.push(texts.rows);
+      if (isFull(texts.byteLength)) break;
+    }
+  } finally {
+    opened?.view.close();
+  }
+  const gathered = candidates.slice(0, firstText.length - 1);
+  return {
+    day: Float64Array.from(gathered, ({ day }) => day),
+    timeNs: Float64Array.from(gathered, ({ timeNs }) => timeNs),
+    arrival: Float64Array.from(gathered, ({ arrival }) => arrival),
+    texts: texts.finishExact(),
+    firstText: Uint32Array.from(firstText),
+  };
+}
+
+export function foundRow(rows: FoundRows, i: number): FoundRow {
+  const texts = textsAt(rows.texts, rows.firstText[i]!, rows.firstText[i + 1]!);
+  const attributes: Record<string, string> = Object.create(null);
+  for (let at = 2; at < texts.length; at += 2) attributes[texts[at]!] = texts[at + 1]!;
+  return {
+    timeNs: dayStartNs(rows.day[i]!) + BigInt(rows.timeNs[i]!),
+    arrival: rows.arrival[i]!,
+    level: texts[0]!,
+    message: texts[1]!,
+    attributes,
+  };
+}
