@@ -1,14 +1,15 @@
 /** The engine's public face. */
-
 export type { BackupFile } from "./backup/backup.ts";
 export { type BackupMarker, type CopyProgress, writeBackup } from "./backup/backup-folder.ts";
 export { forgetRestored, RestoreDamage, restoreBackup, restoredFrom } from "./backup/restore.ts";
 export { type VerifyProgress, type VerifyReport, verifyStore } from "./backup/verify.ts";
 export type { EntryTally, EntryTerms } from "./batch/admission-policy.ts";
 export type { EncodedBatch } from "./batch/batch.ts";
-export { BatchDraft, encodeBatch, RowRanges } from "./batch/batch-builder.ts";
+export { BatchDraft, encodeBatch } from "./batch/batch-builder.ts";
 export type { Exclusion, TextField, TextTest } from "./batch/exclusion.ts";
-export { encodeSampleBatch, SampleDraft, SeriesRanges } from "./batch/sample-batch-builder.ts";
+export { RowRanges } from "./batch/row-ranges.ts";
+export { encodeSampleBatch, SampleDraft } from "./batch/sample-batch-builder.ts";
+export { SeriesRanges } from "./batch/series-ranges.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export { isOpenElsewhere } from "./files/lock.ts";
 export { type CensusTables, SeriesCensus } from "./metrics/series-census.ts";

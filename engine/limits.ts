@@ -63,8 +63,8 @@ export const unsealedBytesStop = 256 * MiB;
 /** A row is sealed at the latest after this time, so that the journal stays short. */
 export const unsealedAgeMsMax = 5 * 60 * 1000;
 /** In-memory chunks below this many rows are joined, sixteen at a time, so that a search does not visit hundreds. */
-export const smallImageRows = 16_384;
-export const smallImagesMax = 16;
+export const smallPartRows = 16_384;
+export const smallPartsMax = 16;
 
 /** A journal file; the tail of the journal is replayed at start, so this bounds start-up too. */
 export const journalSegmentBytes = 64 * MiB;
@@ -87,7 +87,7 @@ export const openPartitionsMax = 32;
 /** Chunks whose headers one scan thread keeps open, some 20 KiB each. */
 export const openChunksMax = 4_096;
 /** Chunks in memory that one thread keeps open: about as many as there are before they are joined and sealed. */
-export const openImagesMax = 32;
+export const openPartsMax = 32;
 /** Decoded columns of all scan threads together, as a share of the machine's memory, where nothing else is asked for. */
 export const columnCacheShare = 0.25;
 /** What the column cache of one thread has at least where nothing is asked for, enough for any chunk; and at most, what 32-bit addresses reach. */

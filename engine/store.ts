@@ -1,4 +1,5 @@
 /** The store: appends rows, searches them, keeps them. */
+
 import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
@@ -13,10 +14,11 @@ import { checkFormat } from "./files/format-version.ts";
 import { lockFolder } from "./files/lock.ts";
 import { Journal } from "./journal/journal.ts";
 import { defaultSeriesMax, keyAgeMs, unsealedBytesStop } from "./limits.ts";
-import { Packers } from "./maintenance/encoder-threads.ts";
-import { Upkeep } from "./maintenance/maintenance-scheduler.ts";
+import { EncoderThreads } from "./maintenance/encoder-threads.ts";
+import { MaintenanceScheduler } from "./maintenance/maintenance-scheduler.ts";
+import type { MaintenanceTask } from "./maintenance/maintenance-task.ts";
 import { recoverPartitions } from "./maintenance/recovery.ts";
-import { CensusKeeper, type CensusTables, SeriesCensus } from "./metrics/series-census.ts";
+import { ActiveSeriesCounter, type CensusTables, SeriesCensus } from "./metrics/series-census.ts";
 import type { DamageReport } from "./model/damage-report.ts";
 import type { LogRow, RefusedRow } from "./model/row.ts";
 import type { Sample } from "./model/sample.ts";
@@ -24,7 +26,7 @@ import type { RowSignal, Signal } from "./model/signal.ts";
 import { Catalog } from "./partition/catalog.ts";
 import { countStored, type StoreStats } from "./partition/store-stats.ts";
 import type { Aggregated, AggregateQuery } from "./plan/aggregation.ts";
-import type { Control } from "./plan/query-control.ts";
+import type { QueryControl } from "./plan/query-control.ts";
 import type {
   ArrivedQuery,
   FieldCounts,
@@ -40,19 +42,19 @@ import type {
   SeriesCount,
   SeriesLabelsQuery,
 } from "./plan/sample-query.ts";
-import { dispatchAggregate } from "./scatter/aggregate-query.ts";
-import { type Arrived, dispatchArrived } from "./scatter/arrival-query.ts";
+import { queryAggregate } from "./scatter/aggregate-query.ts";
+import { type Arrived, queryArrivals } from "./scatter/arrival-query.ts";
 import type { RecordBatch } from "./scatter/arrow.ts";
-import { dispatchRead } from "./scatter/chunk-read-query.ts";
-import { dispatchFields } from "./scatter/field-count-query.ts";
-import { dispatchSearch } from "./scatter/row-query.ts";
+import { readChunks } from "./scatter/chunk-read-query.ts";
+import { queryFieldCounts } from "./scatter/field-count-query.ts";
+import { queryNewestRows } from "./scatter/row-query.ts";
 import {
-  dispatchCensus,
-  dispatchMetricNames,
-  dispatchSamples,
-  dispatchSeriesLabels,
+  countStoredSeries,
+  queryMetricNames,
+  querySamples,
+  querySeriesLabels,
 } from "./scatter/sample-query.ts";
-import { type Dispatch, type QueryLimits, startControl } from "./scatter/scatter-gather.ts";
+import { type QueryLimits, type ScatterContext, startControl } from "./scatter/scatter-gather.ts";
 import type { StoredState } from "./state/state.ts";
 import {
   type AppendOptions,
@@ -61,8 +63,8 @@ import {
   type StoreEvent,
   type StoreOptions,
 } from "./store-options.ts";
-import { Shard } from "./threads/worker-thread.ts";
-import { Scans } from "./worker/scan-executor.ts";
+import { WorkerThread } from "./threads/worker-thread.ts";
+import { ScanExecutor, type ScanThreadTask } from "./worker/scan-executor.ts";
 
 /** Damage reports kept for `stats`; all of them are logged. */
 const damageMax = 1_000;
@@ -86,18 +88,18 @@ export class Store {
   readonly #options: StoreOptions;
   readonly #unlock: () => Promise<void>;
   readonly #catalog: Catalog;
-  readonly #shards: Shard[];
-  readonly #caller: Scans;
+  readonly #scanThreads: WorkerThread<ScanThreadTask>[];
+  readonly #queryThread: ScanExecutor;
   /** It decodes columns on its own heap. */
-  readonly #keeper = new Shard({ concurrent: false, columnCacheBytes: 0 });
-  readonly #packers = new Packers(this.#keeper);
+  readonly #maintenanceThread = new WorkerThread<MaintenanceTask>({ concurrent: false, columnCacheBytes: 0 });
+  readonly #encoders = new EncoderThreads(this.#maintenanceThread);
   readonly #damage: DamageReport[] = [];
   readonly #running = new Set<Promise<unknown>>();
   readonly #pendingKeys = new Map<string, Promise<AppendResult>>();
   readonly #arrivalListeners = new Set<() => void>();
-  readonly #census: CensusKeeper;
+  readonly #census: ActiveSeriesCounter;
   #journal!: Journal;
-  #upkeep!: Upkeep;
+  #maintenance!: MaintenanceScheduler;
   /** The last one, closed or not. */
   #backup: Backup | undefined;
   #isClosed = false;
@@ -106,11 +108,14 @@ export class Store {
     this.#options = options;
     this.#unlock = unlock;
     this.#catalog = new Catalog(options.dir);
-    this.#census = new CensusKeeper(options.seriesMax ?? defaultSeriesMax, this.#now());
+    this.#census = new ActiveSeriesCounter(options.seriesMax ?? defaultSeriesMax, this.#now());
     const threads = options.threads ?? availableParallelism();
     const { thread: columnCacheBytes, caller } = cacheShares(options.columnCacheBytes, threads);
-    this.#caller = new Scans({ bytesMax: caller, keepsRecent: true });
-    this.#shards = Array.from({ length: threads }, () => new Shard({ concurrent: true, columnCacheBytes }));
+    this.#queryThread = new ScanExecutor({ bytesMax: caller, keepsRecent: true });
+    this.#scanThreads = Array.from(
+      { length: threads },
+      () => new WorkerThread<ScanThreadTask>({ concurrent: true, columnCacheBytes }),
+    );
   }
 
   static async open(options: StoreOptions, unlock: () => Promise<void>): Promise<Store> {
@@ -154,17 +159,17 @@ export class Store {
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   search(query: RowQuery, limits: QueryLimits = {}): Promise<SearchResult> {
-    return this.#ask(limits, (dispatch, control) => dispatchSearch(dispatch, query, control));
+    return this.#ask(limits, (dispatch, control) => queryNewestRows(dispatch, query, control));
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregate(query: AggregateQuery, limits: QueryLimits = {}): Promise<Aggregated> {
-    return this.#ask(limits, (dispatch, control) => dispatchAggregate(dispatch, query, control));
+    return this.#ask(limits, (dispatch, control) => queryAggregate(dispatch, query, control));
   }
 
   /** Rows in the order of their arrival, of several selections. Throws Failure "input", "deadline", "cancelled", "limit". */
   arrived(query: ArrivedQuery, limits: QueryLimits = {}): Promise<Arrived[]> {
-    return this.#ask(limits, (dispatch, control) => dispatchArrived(dispatch, query, control));
+    return this.#ask(limits, (dispatch, control) => queryArrivals(dispatch, query, control));
   }
 
   /** Arrival number of the newest row that is on disk and found by searches, of whatever signal. */
@@ -188,7 +193,7 @@ export class Store {
 
   /** How many of the matching rows bear each field. Throws Failure "input", "deadline", "cancelled", "limit". */
   countFields(query: FieldsQuery, limits: QueryLimits = {}): Promise<FieldCounts> {
-    return this.#ask(limits, (dispatch, control) => dispatchFields(dispatch, query, control));
+    return this.#ask(limits, (dispatch, control) => queryFieldCounts(dispatch, query, control));
   }
 
   /**
@@ -201,7 +206,7 @@ export class Store {
     let finish!: () => void;
     void this.#track(new Promise<void>((resolve) => (finish = resolve)));
     try {
-      yield* dispatchRead(this.#dispatch(), query, control);
+      yield* readChunks(this.#dispatch(), query, control);
     } finally {
       end();
       finish();
@@ -220,17 +225,17 @@ export class Store {
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregateSamples(query: SampleQuery, limits: QueryLimits = {}): Promise<SamplesAggregated> {
-    return this.#ask(limits, (dispatch, control) => dispatchSamples(dispatch, query, control));
+    return this.#ask(limits, (dispatch, control) => querySamples(dispatch, query, control));
   }
 
   /** Metrics that have samples in a range: a name stands more than once where its series differ in type or unit. */
   metricNames(fromNs: bigint, toNs: bigint, limits: QueryLimits = {}): Promise<MetricName[]> {
-    return this.#ask(limits, (dispatch, control) => dispatchMetricNames(dispatch, { fromNs, toNs }, control));
+    return this.#ask(limits, (dispatch, control) => queryMetricNames(dispatch, { fromNs, toNs }, control));
   }
 
   /** Keys of labels, or the texts of one, with the series that bear them. Throws as `aggregateSamples`. */
   seriesLabels(query: SeriesLabelsQuery, limits: QueryLimits = {}): Promise<SeriesCount[]> {
-    return this.#ask(limits, (dispatch, control) => dispatchSeriesLabels(dispatch, query, control));
+    return this.#ask(limits, (dispatch, control) => querySeriesLabels(dispatch, query, control));
   }
 
   /** The count of active series, for whoever encodes samples: `new SeriesCensus(tables)` on any thread. */
@@ -246,17 +251,17 @@ export class Store {
   stats(): StoreStats {
     return {
       ...countStored(this.#catalog),
-      unsealedBytes: this.#upkeep.unsealedBytes,
+      unsealedBytes: this.#maintenance.unsealedBytes,
       journalBytes: this.#journal.bytes,
       damage: [...this.#damage],
-      refusing: this.#journal.refusing ?? (this.#isFull() ? this.#upkeep.failure?.message : undefined),
+      refusing: this.#journal.refusing ?? (this.#isFull() ? this.#maintenance.failure?.message : undefined),
     };
   }
 
   /** Seals all rows that are in memory into chunks. Throws Failure "disk-full". */
   seal(): Promise<void> {
     this.#assertOpen();
-    return this.#upkeep.sealAll();
+    return this.#maintenance.sealAll();
   }
 
   /**
@@ -265,7 +270,7 @@ export class Store {
    */
   async openBackup(state: StoredState): Promise<Backup> {
     this.#assertOpen();
-    const [catalog, journal, upkeep] = [this.#catalog, this.#journal, this.#upkeep];
+    const [catalog, journal, upkeep] = [this.#catalog, this.#journal, this.#maintenance];
     this.#backup = await openBackup({ catalog, journal, upkeep, state, now: () => this.#now() });
     return this.#backup;
   }
@@ -274,7 +279,7 @@ export class Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#backup?.close();
-    await this.#upkeep.close();
+    await this.#maintenance.close();
     await this.#queriesEnded();
     try {
       await this.#journal.close();
@@ -287,7 +292,7 @@ export class Store {
   async #recover(): Promise<void> {
     const { dir } = this.#options;
     const reportDamage = (where: string, problem: string) => this.#reportDamage(where, problem);
-    const arrivalMax = await recoverPartitions(dir, this.#catalog, this.#keeper, reportDamage);
+    const arrivalMax = await recoverPartitions(dir, this.#catalog, this.#maintenanceThread, reportDamage);
     this.#journal = await Journal.open(
       {
         dir: join(dir, "journal"),
@@ -297,25 +302,25 @@ export class Store {
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
     );
-    await dispatchCensus(this.#dispatch(), this.seriesCensus());
-    this.#upkeep = this.#startUpkeep();
-    this.#upkeep.nudge();
+    await countStoredSeries(this.#dispatch(), this.seriesCensus());
+    this.#maintenance = this.#startMaintenance();
+    this.#maintenance.nudge();
   }
 
-  #startUpkeep(): Upkeep {
+  #startMaintenance(): MaintenanceScheduler {
     const { retentionAgeMs, retentionBytes } = this.#options;
-    return new Upkeep({
+    return new MaintenanceScheduler({
       catalog: this.#catalog,
       journal: this.#journal,
-      keeper: this.#keeper,
-      packers: this.#packers,
+      worker: this.#maintenanceThread,
+      encoders: this.#encoders,
       retention: { ageMs: retentionAgeMs, bytes: retentionBytes },
       queriesEnded: () => this.#queriesEnded(),
       forget: async (dir) => {
-        this.#caller.forget(dir);
-        await Promise.all(this.#shards.map((shard) => shard.run<void>({ kind: "forget", dir })));
+        this.#queryThread.forget(dir);
+        await Promise.all(this.#scanThreads.map((shard) => shard.run<void>({ kind: "forget", dir })));
       },
-      setAside: (chunk) => this.#setAside(chunk),
+      quarantine: (chunk) => this.#quarantine(chunk),
       reportDamage: (where, problem) => this.#reportDamage(where, problem),
       log: (level, message) => this.#log(level, message),
       now: () => this.#now(),
@@ -331,7 +336,7 @@ export class Store {
     await this.#room();
     const { signal, bytes: frame, rows } = batch;
     const record = await this.#journal.append({ signal, frame, rows, keyHash, keyUntilMs });
-    this.#upkeep.nudge();
+    this.#maintenance.nudge();
     for (const listener of this.#arrivalListeners) listener();
     return { rows: record.rows, duplicate: false };
   }
@@ -340,33 +345,42 @@ export class Store {
   async #room(): Promise<void> {
     const waitUntil = this.#now() + roomWaitMs;
     while (this.#isFull()) {
-      if (this.#upkeep.failure?.kind === "disk-full") throw this.#upkeep.failure;
+      if (this.#maintenance.failure?.kind === "disk-full") throw this.#maintenance.failure;
       if (this.#now() > waitUntil)
         throw new Failure("overload", "rows come faster than they can be stored; try again shortly");
-      await this.#upkeep.progress();
+      await this.#maintenance.progress();
     }
   }
 
   #isFull(): boolean {
-    return this.#upkeep.unsealedBytes > unsealedBytesStop;
+    return this.#maintenance.unsealedBytes > unsealedBytesStop;
   }
 
-  #ask<T>(limits: QueryLimits, run: (dispatch: Dispatch, control: Control) => Promise<T>): Promise<T> {
+  #ask<T>(
+    limits: QueryLimits,
+    run: (dispatch: ScatterContext, control: QueryControl) => Promise<T>,
+  ): Promise<T> {
     this.#assertOpen();
     const { control, end } = startControl(limits);
     return this.#track(run(this.#dispatch(), control).finally(end));
   }
 
-  #dispatch(): Dispatch {
-    const setAside = (chunk: DamagedChunk) => this.#setAside(chunk);
-    const inBackground = (work: Promise<void>) => {
+  #dispatch(): ScatterContext {
+    const quarantine = (chunk: DamagedChunk) => this.#quarantine(chunk);
+    const runInBackground = (work: Promise<void>) => {
       work.catch((error) => this.#log("error", `templates: ${error.message}`));
     };
-    return { catalog: this.#catalog, shards: this.#shards, caller: this.#caller, setAside, inBackground };
+    return {
+      catalog: this.#catalog,
+      threads: this.#scanThreads,
+      queryThread: this.#queryThread,
+      quarantine,
+      runInBackground,
+    };
   }
 
-  #setAside(chunk: DamagedChunk): void {
-    const entry = this.#catalog.setAside(chunk.signal, chunk.day, chunk.chunk);
+  #quarantine(chunk: DamagedChunk): void {
+    const entry = this.#catalog.quarantine(chunk.signal, chunk.day, chunk.chunk);
     if (entry !== undefined)
       this.#reportDamage(chunk.where, `${chunk.problem}; its ${entry.rows} rows are set aside`);
   }
@@ -388,12 +402,14 @@ export class Store {
   /** Queries that run now have ended, and what they left in the background. */
   async #queriesEnded(): Promise<void> {
     await Promise.allSettled([...this.#running]);
-    await this.#caller.endLearning();
+    await this.#queryThread.endLearning();
   }
 
   async #closeThreads(): Promise<void> {
-    this.#caller.readers.close();
-    await Promise.all([...this.#shards, this.#keeper, this.#packers].map((shard) => shard.close()));
+    this.#queryThread.readers.close();
+    await Promise.all(
+      [...this.#scanThreads, this.#maintenanceThread, this.#encoders].map((shard) => shard.close()),
+    );
   }
 
   #assertOpen(): void {

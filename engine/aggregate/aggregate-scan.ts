@@ -1,65 +1,38 @@
 /** Aggregates over the matching rows of some chunks, on one thread. */
 
-import type { ChunkRef, DamagedChunk, OpenView, SealedRef } from "../chunk/chunk-ref.ts";
-import { damageOf } from "../chunk/chunk-ref.ts";
+import type { ChunkRef, DamagedChunk, OpenChunkView, SealedChunkRef } from "../chunk/chunk-ref.ts";
+import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { openParts } from "../filter/chunk-pruning.ts";
+import { residualFilters } from "../filter/chunk-pruning.ts";
 import { matchingRows } from "../filter/matching-rows.ts";
-import { compileRowSteps, fieldText, type RowSteps, rowState, splitSteps } from "../filter/row-steps.ts";
+import { compileRowSteps, fieldText, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { selectRows } from "../filter/selection.ts";
 import { denseCellsMax } from "../limits.ts";
 import { rangeInDay } from "../model/day-range.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
-import type { Field, Filter, Step } from "../plan/filter.ts";
-import { type Control, checkCaps, checkControl, type Pause } from "../plan/query-control.ts";
-import { addScanned, noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
-import type { DayCounts, Digests, OpenInTurn } from "../summary/day-summaries.ts";
+import type { Field, Filter } from "../plan/filter.ts";
+import { checkCaps, checkControl, type YieldThread } from "../plan/query-control.ts";
+import { addScanned, countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import type { DaySummaries, DayValueCounts, OpenInTurn } from "../summary/day-summaries.ts";
 import {
-  labelText,
-  noTextRows,
-  settleChunk,
-  settledBounds,
-  type TextRows,
+  boundsFromHeader,
+  type CountTextRows,
+  countFromHeader,
+  toLabel,
+  unknownTextRows,
 } from "../summary/header-counts.ts";
 import type { Settling } from "../summary/metadata-answers.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
-import type { TextVector } from "../vector/text.ts";
-import { BucketGrid, type Runs } from "./bucket-runs.ts";
-import { type CellRows, cellsOfRuns, MetCells, type SelectedRows } from "./cells.ts";
+import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
+import { BucketGrid, type BucketRuns } from "./bucket-runs.ts";
+import { type CellRows, CellsByRow, countRuns, type SelectedRows } from "./cells.ts";
 import { type GroupCodes, groupCodes } from "./group-codes.ts";
 import { GroupTable, groupCaps } from "./group-table.ts";
-import { PointStates, type RowFields, readBy, type StatesPart } from "./point-states.ts";
+import { fieldsReadBy, PointStates, type RowFields } from "./point-states.ts";
 import { PointTable } from "./point-table.ts";
 import { ColumnFields, ExtractedFields } from "./row-fields.ts";
-import { isShared, type SharedBuckets } from "./shared-buckets.ts";
-
-/** Aggregates over the matching rows of some chunks. */
-export interface AggregateTask {
-  kind: "aggregate";
-  chunks: ChunkRef[];
-  fromNs: bigint;
-  toNs: bigint;
-  steps: Step[];
-  groupBy: Field[];
-  bucketNs: bigint | undefined;
-  aggregates: Aggregation[];
-  isRanked: boolean;
-  shared: SharedBuckets;
-  control: Control;
-}
-
-/** Groups are numbered within this answer. */
-export interface AggregateAnswer {
-  groups: number;
-  /** Of group after group the text of each field. */
-  labels: TextVector;
-  /** Group and bucket of each point. */
-  points: { groups: Uint32Array; buckets: Float64Array };
-  states: StatesPart;
-  scanned: Scanned;
-  damaged: DamagedChunk[];
-}
+import { isSharedBucket } from "./shared-buckets.ts";
 
 /** What a header can tell. */
 const headerOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "min", "max"]);
@@ -75,7 +48,7 @@ interface RowRange {
 /** What one task gathers. */
 interface Aggregating {
   task: AggregateTask;
-  pause: Pause;
+  pause: YieldThread;
   grid: BucketGrid;
   filter: Filter;
   /** Steps from the first extraction on, if there is one. */
@@ -89,8 +62,8 @@ interface Aggregating {
 /** With `settling`, chunks that have to be read are left there. */
 export async function aggregateChunks(
   task: AggregateTask,
-  open: OpenView,
-  pause: Pause,
+  open: OpenChunkView,
+  pause: YieldThread,
   settling?: Settling,
 ): Promise<AggregateAnswer> {
   const { filters, rest } = splitSteps(task.steps);
@@ -114,12 +87,12 @@ export async function aggregateChunks(
     try {
       view = open(ref);
       const parts = unsettled(aggregating, ref, view, settling);
-      if (parts === undefined) noteSkipped(aggregating.scanned, view.header);
+      if (parts === undefined) countSkippedChunk(aggregating.scanned, view.header);
       else if (settling !== undefined) settling.left.push(ref);
       else await aggregateChunk(aggregating, view, parts);
     } catch (error) {
       // The store sets the chunk aside and asks again, so what was counted of it is in no answer.
-      damaged.push(damageOf(ref, error));
+      damaged.push(toDamagedChunk(ref, error));
     } finally {
       view?.close();
     }
@@ -136,13 +109,17 @@ export async function aggregateChunks(
 }
 
 /** Counts days of which digests tell, and gives the other chunks. */
-async function settleDays(aggregating: Aggregating, open: OpenView, digests: Digests): Promise<ChunkRef[]> {
+async function settleDays(
+  aggregating: Aggregating,
+  open: OpenChunkView,
+  digests: DaySummaries,
+): Promise<ChunkRef[]> {
   const { task, pause, grid, groups, points, states, scanned } = aggregating;
   const [field, ...more] = task.groupBy;
   const isCounted =
     task.steps.length === 0 && more.length === 0 && task.aggregates.every(({ op }) => op === "count");
   if (!isCounted) return task.chunks;
-  const days = new Map<string, SealedRef[]>();
+  const days = new Map<string, SealedChunkRef[]>();
   const others: ChunkRef[] = [];
   for (const ref of task.chunks) {
     if (ref.kind !== "sealed") others.push(ref);
@@ -161,7 +138,7 @@ async function settleDays(aggregating: Aggregating, open: OpenView, digests: Dig
       continue;
     }
     for (const [text, rows] of found.counts) {
-      if (field !== undefined) groups.stageText(labelText(field, text));
+      if (field !== undefined) groups.stageText(toLabel(field, text));
       states.addCount(points.place(groups.numberOfStaged(), bucket), rows);
     }
     addScanned(scanned, found.scanned);
@@ -173,9 +150,9 @@ async function settleDays(aggregating: Aggregating, open: OpenView, digests: Dig
 function wholeBucket(
   { fromNs, toNs }: AggregateTask,
   grid: BucketGrid,
-  refs: readonly SealedRef[],
+  refs: readonly SealedChunkRef[],
 ): number | undefined {
-  const [{ day }] = refs as [SealedRef, ...SealedRef[]];
+  const [{ day }] = refs as [SealedChunkRef, ...SealedChunkRef[]];
   const range = rangeInDay(fromNs, toNs, day);
   let least = Number.POSITIVE_INFINITY;
   let greatest = Number.NEGATIVE_INFINITY;
@@ -190,16 +167,16 @@ function wholeBucket(
 
 /** Undefined where a chunk is damaged: it is met again one by one, and set aside. */
 async function digestOrDamage(
-  digests: Digests,
+  digests: DaySummaries,
   field: Field | undefined,
-  refs: readonly SealedRef[],
+  refs: readonly SealedChunkRef[],
   open: OpenInTurn,
-): Promise<DayCounts | undefined> {
+): Promise<DayValueCounts | undefined> {
   try {
     return await digests.of(field, refs, open);
   } catch (error) {
     // Throws what is no damage.
-    damageOf(refs[0]!, error);
+    toDamagedChunk(refs[0]!, error);
     return undefined;
   }
 }
@@ -218,9 +195,9 @@ function unsettled(
   const { timeNsMin, timeNsMax } = view.header;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
   if (timeNsMax < range.from || timeNsMin >= range.to) return undefined;
-  const open = openParts(filter, view);
+  const open = residualFilters(filter, view);
   if (open === undefined) return undefined;
-  const textRows = settling === undefined ? noTextRows : settling.textRows(open, ref, view);
+  const textRows = settling === undefined ? unknownTextRows : settling.textRows(open, ref, view);
   if (textRows === undefined) return undefined;
   return settle(aggregating, view, open, textRows) ? undefined : open;
 }
@@ -244,7 +221,7 @@ function settle(
   { task, grid, rest, groups, points, states }: Aggregating,
   view: ChunkView,
   open: readonly Filter[],
-  textRows: TextRows,
+  textRows: CountTextRows,
 ): boolean {
   const { timeNsMin, timeNsMax } = view.header;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
@@ -252,16 +229,16 @@ function settle(
   if (timeNsMin < range.from || timeNsMax >= range.to) return false;
   const bucket = grid.bucketOf(view.day, timeNsMin);
   if (bucket !== grid.bucketOf(view.day, timeNsMax)) return false;
-  const { values } = readBy(task.aggregates);
-  const bounds = values.map((value) => settledBounds(value, view));
+  const { values } = fieldsReadBy(task.aggregates);
+  const bounds = values.map((value) => boundsFromHeader(value, view));
   if (bounds.includes(undefined)) return false;
-  const settled = settleChunk(open, task.groupBy, view, textRows);
+  const settled = countFromHeader(open, task.groupBy, view, textRows);
   if (settled === undefined) return false;
   // Bounds are those of all rows.
   if (values.length > 0 && settled.counts[0]?.[1] !== view.rows) return false;
   for (const [text, rows] of settled.counts) {
     for (let i = 0; i < task.groupBy.length; i++) {
-      groups.stageText(settled.labels[i] ?? labelText(task.groupBy[i]!, text));
+      groups.stageText(settled.labels[i] ?? toLabel(task.groupBy[i]!, text));
     }
     const place = points.place(groups.numberOfStaged(), bucket);
     states.addCount(place, rows);
@@ -312,7 +289,7 @@ async function selectedRows(
 }
 
 /** Times are left alone where the header says that one bucket holds them all. */
-function runsOf(grid: BucketGrid, view: ChunkView, from: number, to: number): Runs {
+function runsOf(grid: BucketGrid, view: ChunkView, from: number, to: number): BucketRuns {
   const bucket = grid.bucketOf(view.day, view.header.timeNsMin);
   if (bucket === grid.bucketOf(view.day, view.header.timeNsMax)) {
     return { bounds: Uint32Array.of(from, to), buckets: Float64Array.of(bucket) };
@@ -325,12 +302,12 @@ async function denseRows(
   aggregating: Aggregating,
   view: ChunkView,
   rows: SelectedRows,
-  runs: Runs,
+  runs: BucketRuns,
   { codes, cardinality, stage }: GroupCodes,
 ): Promise<void> {
   const { groups, points } = aggregating;
   const groupOf = new Int32Array(cardinality).fill(-1);
-  const cells = cellsOfRuns(view.heap, rows, { runs, codes, cardinality }, (run, code) => {
+  const cells = countRuns(view.heap, rows, { runs, codes, cardinality }, (run, code) => {
     if (groupOf[code]! < 0) {
       stage(code, groups);
       groupOf[code] = groups.numberOfStaged();
@@ -345,12 +322,12 @@ async function sparseRows(
   aggregating: Aggregating,
   view: ChunkView,
   rows: SelectedRows,
-  runs: Runs,
+  runs: BucketRuns,
   { codes, cardinality, stage }: GroupCodes,
 ): Promise<void> {
   const { groups, points } = aggregating;
   const groupOf = new Int32Array(cardinality).fill(-1);
-  const cells = new MetCells(view.heap, rows.to - rows.from);
+  const cells = new CellsByRow(view.heap, rows.to - rows.from);
   await eachSelected(aggregating, view, rows, runs, (row, bucket) => {
     const code = codes === null ? 0 : codes[row]!;
     if (groupOf[code]! < 0) {
@@ -367,16 +344,16 @@ async function extractRows(
   aggregating: Aggregating,
   view: ChunkView,
   rows: SelectedRows,
-  runs: Runs,
+  runs: BucketRuns,
   passes: RowSteps,
 ): Promise<void> {
   const { task, groups, points } = aggregating;
-  const cells = new MetCells(view.heap, rows.to - rows.from);
+  const cells = new CellsByRow(view.heap, rows.to - rows.from);
   const fields = new ExtractedFields(view, rows, task.aggregates);
   await eachSelected(aggregating, view, rows, runs, (row, bucket) => {
-    const state = rowState(view, row);
+    const state = readRowState(view, row);
     if (!passes(state)) return;
-    for (const field of task.groupBy) groups.stageText(labelText(field, fieldText(state, field)));
+    for (const field of task.groupBy) groups.stageText(toLabel(field, fieldText(state, field)));
     cells.put(row - rows.from, points.place(groups.numberOfStaged(), bucket));
     fields.put(row - rows.from, state);
   });
@@ -384,7 +361,7 @@ async function extractRows(
 }
 
 function addCells({ task, states, points }: Aggregating, cells: CellRows, fields: RowFields): Promise<void> {
-  const isWhole = (place: number) => !isShared(task.shared, points.bucketOf(place));
+  const isWhole = (place: number) => !isSharedBucket(task.shared, points.bucketOf(place));
   return states.add(cells, fields, points.count, isWhole);
 }
 
@@ -400,7 +377,7 @@ async function eachSelected(
   aggregating: Aggregating,
   view: ChunkView,
   { from, selection }: SelectedRows,
-  { bounds, buckets }: Runs,
+  { bounds, buckets }: BucketRuns,
   visit: (row: number, bucket: number) => void,
 ): Promise<void> {
   for (let run = 0; run < buckets.length; run++) {

@@ -4,7 +4,7 @@ import { bucketBounds } from "../kernels/bucket-bounds.ts";
 import { dayStartNs } from "../model/day.ts";
 
 /** Run i is rows [bounds[i], bounds[i + 1]), all of them in bucket buckets[i]. A run may be empty. */
-export interface Runs {
+export interface BucketRuns {
   bounds: Uint32Array;
   buckets: Float64Array;
 }
@@ -27,7 +27,7 @@ export class BucketGrid {
   }
 
   /** Runs of the rows [from, to), one or more, by their ascending times. */
-  runsOf(day: number, times: Float64Array, from: number, to: number): Runs {
+  runsOf(day: number, times: Float64Array, from: number, to: number): BucketRuns {
     const first = this.bucketOf(day, times[from]!);
     const last = this.bucketOf(day, times[to - 1]!);
     if (first === last) return { bounds: Uint32Array.of(from, to), buckets: Float64Array.of(first) };
@@ -54,7 +54,12 @@ interface DayGrid {
 }
 
 /** A look at every time, where rows are fewer than buckets. */
-function runsByRow(times: Float64Array, from: number, to: number, { first, start, width }: DayGrid): Runs {
+function runsByRow(
+  times: Float64Array,
+  from: number,
+  to: number,
+  { first, start, width }: DayGrid,
+): BucketRuns {
   const bounds: number[] = [];
   const buckets: number[] = [];
   for (let row = from; row < to; row++) {

@@ -1,10 +1,10 @@
 /** Rows of a chunk in cells: a cell is a group in a bucket, and has a point once it has rows. */
 
-import { narrowed } from "../column/dictionary.ts";
+import { narrowCodes } from "../column/dictionary.ts";
 import type { ColumnHeap, Heap } from "../kernels/heap.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
-import type { Runs } from "./bucket-runs.ts";
+import type { BucketRuns } from "./bucket-runs.ts";
 
 /** Rows [from, to) of a chunk, of which `selection` says which pass (bit i is row from + i); null: all of them. */
 export interface SelectedRows {
@@ -30,14 +30,14 @@ export interface CellRows {
 
 /** Cell run × cardinality + code holds the rows of a run that have a code. */
 export interface CellShape {
-  runs: Runs;
+  runs: BucketRuns;
   /** A code a row of the chunk; null: all rows have code 0. */
   codes: Codes | null;
   cardinality: number;
 }
 
 /** Counts the rows of every cell by kernels; `placeOf` makes the points of those that have some. */
-export function cellsOfRuns(
+export function countRuns(
   heap: ColumnHeap,
   rows: SelectedRows,
   shape: CellShape,
@@ -101,7 +101,7 @@ function codesOf({ from, to }: SelectedRows, codes: Codes | null, heap: Heap): C
 }
 
 /** Cells that are numbered as rows are met, where they are too many to have a counter each, or groups are known row by row. */
-export class MetCells {
+export class CellsByRow {
   readonly #heap: ColumnHeap;
   readonly #cells: Uint32Array;
   readonly #selection: Bitmap;
@@ -129,7 +129,7 @@ export class MetCells {
   finish(): CellRows {
     const counts = this.#heap.scratch.uint32(this.#counts.length);
     counts.set(this.#counts);
-    const codes = narrowed(this.#cells, Math.max(counts.length, 1), this.#heap.scratch);
+    const codes = narrowCodes(this.#cells, Math.max(counts.length, 1), this.#heap.scratch);
     return {
       heap: this.#heap,
       selection: this.#selection,

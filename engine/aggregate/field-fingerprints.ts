@@ -14,7 +14,7 @@ import {
 import { decodeText, textAt } from "../vector/text.ts";
 import type { SelectedRows } from "./cells.ts";
 import type { RowFingerprints } from "./distinct-counts.ts";
-import type { Turn } from "./field-numbers.ts";
+import type { YieldTurn } from "./field-numbers.ts";
 
 /** Rows read one by one between two turns. */
 const turnEvery = 1024;
@@ -25,7 +25,7 @@ export async function fieldFingerprints(
   field: Field,
   { from, to }: SelectedRows,
   list: Uint32Array | null,
-  turn: Turn,
+  turn: YieldTurn,
 ): Promise<RowFingerprints | undefined> {
   if (field.kind === "time") {
     const { timeNs, day } = view;
@@ -87,7 +87,7 @@ export function fingerprintString(into: Fingerprints, i: number, text: string): 
 async function rowFingerprints(
   rows: number,
   list: Uint32Array | null,
-  turn: Turn,
+  turn: YieldTurn,
   hash: (into: Fingerprints, i: number) => void,
 ): Promise<RowFingerprints> {
   const into = emptyFingerprints(rows);

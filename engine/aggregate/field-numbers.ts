@@ -24,7 +24,7 @@ export interface FieldNumbers {
 }
 
 /** Lets other queries run, and throws where this one is to end. */
-export type Turn = () => Promise<void>;
+export type YieldTurn = () => Promise<void>;
 
 /** Rows read one by one between two turns. */
 const turnEvery = 1024;
@@ -43,7 +43,7 @@ export async function fieldNumbers(
   value: Value,
   rows: SelectedRows,
   list: Uint32Array | null,
-  turn: Turn,
+  turn: YieldTurn,
 ): Promise<FieldNumbers | undefined> {
   const { field } = value;
   const { from, to } = rows;
@@ -84,7 +84,7 @@ async function tableOf(
   value: Value,
   { from, to }: SelectedRows,
   list: Uint32Array | null,
-  turn: Turn,
+  turn: YieldTurn,
 ): Promise<Float64Array> {
   if (value.path === undefined) {
     const parse = numberOfText(value);
@@ -128,7 +128,7 @@ async function rowNumbers(
   { from, to }: SelectedRows,
   list: Uint32Array | null,
   { path }: Value,
-  turn: Turn,
+  turn: YieldTurn,
 ): Promise<FieldNumbers | undefined> {
   const values = scratch.float64(to - from);
   const valid = scratch.uint8((values.length + 7) >> 3);

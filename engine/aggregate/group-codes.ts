@@ -1,11 +1,11 @@
 /** Group numbers of a chunk's rows: dense codes of one field, or of several together. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { codesBelow, narrowed } from "../column/dictionary.ts";
+import { codesBelow, narrowCodes } from "../column/dictionary.ts";
 import type { ColumnHeap, Heap } from "../kernels/heap.ts";
 import { timeMs } from "../model/day.ts";
 import type { Field } from "../plan/filter.ts";
-import { labelText } from "../summary/header-counts.ts";
+import { toLabel } from "../summary/header-counts.ts";
 import type { Codes } from "../vector/codes.ts";
 import { textAt } from "../vector/text.ts";
 import type { GroupTable } from "./group-table.ts";
@@ -40,14 +40,14 @@ function codesOf(view: ChunkView, field: Field): GroupCodes {
   if (column.kind === "absent")
     return { codes: null, cardinality: 1, stage: (_, groups) => groups.stageText("") };
   if (column.kind === "constant") {
-    const label = labelText(field, column.value);
+    const label = toLabel(field, column.value);
     return { codes: null, cardinality: 1, stage: (_, groups) => groups.stageText(label) };
   }
   if (column.kind !== "dictionary") throw new Error(`column: a ${column.kind} is no dictionary`);
   const { values, valueCount, codes } = column;
   const stage: Stage = (code, groups) => {
     if (code === valueCount) groups.stageText("");
-    else if (field.kind === "level") groups.stageText(labelText(field, textAt(values, code)));
+    else if (field.kind === "level") groups.stageText(toLabel(field, textAt(values, code)));
     else groups.stage(values.bytes, values.offsets[code]!, values.offsets[code + 1]!);
   };
   return { codes, cardinality: valueCount + 1, stage };
@@ -112,7 +112,7 @@ function densePairs(a: Codes, b: Codes, cardinalityB: number, stage: Stage, heap
 function renumbered(codes: Uint32Array, numbers: number[], stage: Stage, heap: Heap): GroupCodes {
   const cardinality = Math.max(numbers.length, 1);
   return {
-    codes: narrowed(codes, cardinality, heap),
+    codes: narrowCodes(codes, cardinality, heap),
     cardinality,
     stage: (code, groups) => stage(numbers[code]!, groups),
   };

@@ -1,8 +1,8 @@
 /** The groups of an aggregation, numbered in the order in which they are met. */
 import { Failure } from "../failure.ts";
 import { groupsMax, rankedGroupsMax, rankedLabelBytesMax, resultBytesMax } from "../limits.ts";
-import type { Control } from "../plan/query-control.ts";
-import { TextDraft, type TextVector } from "../vector/text.ts";
+import type { QueryControl } from "../plan/query-control.ts";
+import { TextBuilder, type TextVector } from "../vector/text.ts";
 
 /**
  * A hash table from lists of texts to numbers, over bytes: texts are copied from dictionaries and from other threads' answers without
@@ -12,7 +12,7 @@ export class GroupTable {
   readonly #fields: number;
   readonly #caps: GroupCaps;
   /** The texts of group g are the rows from g × fields on. */
-  readonly #labels = new TextDraft();
+  readonly #labels = new TextBuilder();
   #hashes = new Int32Array(64);
   /** Numbers of groups plus 1, 0 for none; twice as long as the hashes, a power of two. */
   #slots = new Int32Array(128);
@@ -165,7 +165,7 @@ export interface GroupCaps {
 }
 
 /** `isRanked`: only the first few groups are wanted. */
-export function groupCaps({ memoryBytesMax }: Control, isRanked = false): GroupCaps {
+export function groupCaps({ memoryBytesMax }: QueryControl, isRanked = false): GroupCaps {
   return {
     groupsMax: isRanked ? rankedGroupsMax : groupsMax,
     bytesMax: Math.min(isRanked ? rankedLabelBytesMax : resultBytesMax, memoryBytesMax),

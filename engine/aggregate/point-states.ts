@@ -7,11 +7,11 @@ import { Distincts, type DistinctsPart, type RowFingerprints } from "./distinct-
 import type { FieldNumbers } from "./field-numbers.ts";
 import { type MomentOp, Moments, type MomentsPart, momentValues, type NumberRows } from "./moments.ts";
 import { Quantiles, type QuantilesPart } from "./quantiles.ts";
-import { type DayTimes, Tally, type TallyPart } from "./row-counts.ts";
+import { type DayTimes, RowCounts, type RowCountsPart } from "./row-counts.ts";
 
 /** Plain data of typed arrays, nothing a row but what quantiles keep. */
 export interface StatesPart {
-  tally: TallyPart;
+  tally: RowCountsPart;
   numbers: { moments: MomentsPart | undefined; quantiles: QuantilesPart | undefined }[];
   distincts: DistinctsPart[];
 }
@@ -33,32 +33,32 @@ interface NumberStates {
 }
 
 /** What the aggregates of a query read, each once. */
-export interface Read {
+export interface ReadFields {
   values: Value[];
   fields: Field[];
 }
 
-export function readBy(aggregates: readonly Aggregation[]): Read {
+export function fieldsReadBy(aggregates: readonly Aggregation[]): ReadFields {
   const values = new Map<string, Value>();
   const fields = new Map<string, Field>();
   for (const aggregate of aggregates) {
     if (!("of" in aggregate)) continue;
-    if (aggregate.op === "distinct") fields.set(nameOf(aggregate.of), aggregate.of);
-    else values.set(nameOf(aggregate.of), aggregate.of);
+    if (aggregate.op === "distinct") fields.set(fieldReadKey(aggregate.of), aggregate.of);
+    else values.set(fieldReadKey(aggregate.of), aggregate.of);
   }
   return { values: [...values.values()], fields: [...fields.values()] };
 }
 
 export class PointStates {
   readonly #aggregates: readonly Aggregation[];
-  readonly #tally: Tally;
+  readonly #tally: RowCounts;
   readonly #numbers: NumberStates[];
   readonly #distincts: { field: Field; texts: Distincts }[];
 
   constructor(aggregates: readonly Aggregation[]) {
     this.#aggregates = aggregates;
-    this.#tally = new Tally(aggregates);
-    const { values, fields } = readBy(aggregates);
+    this.#tally = new RowCounts(aggregates);
+    const { values, fields } = fieldsReadBy(aggregates);
     this.#numbers = values.map((value) => numberStates(value, aggregates));
     this.#distincts = fields.map((field) => ({ field, texts: new Distincts() }));
   }
@@ -102,7 +102,9 @@ export class PointStates {
 
   /** Least and greatest number of rows of one point; only where neither sums nor quantiles of the value are asked for. */
   addBounds(value: Value, place: number, bounds: NumberBounds): void {
-    this.#numbers.find((each) => nameOf(each.value) === nameOf(value))!.moments!.addBounds(bounds, place);
+    this.#numbers
+      .find((each) => fieldReadKey(each.value) === fieldReadKey(value))!
+      .moments!.addBounds(bounds, place);
   }
 
   /** `places`: of each of the part's points the place here. */
@@ -135,10 +137,10 @@ export class PointStates {
         const qs = ranksOf(value, this.#aggregates);
         const found = quantiles?.values(points) ?? [];
         const quantileOf = (q: number) => found[qs.indexOf(q)]!;
-        return [nameOf(value), { moments: moments?.finish(points), quantileOf }];
+        return [fieldReadKey(value), { moments: moments?.finish(points), quantileOf }];
       }),
     );
-    const distincts = new Map(this.#distincts.map(({ field, texts }) => [nameOf(field), texts]));
+    const distincts = new Map(this.#distincts.map(({ field, texts }) => [fieldReadKey(field), texts]));
     return this.#aggregates.map((aggregate) => {
       switch (aggregate.op) {
         case "count":
@@ -148,11 +150,11 @@ export class PointStates {
         case "last":
           return tally.lastMs!;
         case "distinct":
-          return distincts.get(nameOf(aggregate.of))!.values(points);
+          return distincts.get(fieldReadKey(aggregate.of))!.values(points);
         case "quantile":
-          return numbers.get(nameOf(aggregate.of))!.quantileOf(aggregate.q);
+          return numbers.get(fieldReadKey(aggregate.of))!.quantileOf(aggregate.q);
         default:
-          return momentValues(aggregate.op, numbers.get(nameOf(aggregate.of))!.moments!);
+          return momentValues(aggregate.op, numbers.get(fieldReadKey(aggregate.of))!.moments!);
       }
     });
   }
@@ -171,13 +173,13 @@ function numberStates(value: Value, aggregates: readonly Aggregation[]): NumberS
 
 function isMoment(aggregate: Aggregation, value: Value): aggregate is Extract<Aggregation, { op: MomentOp }> {
   if (!("of" in aggregate) || aggregate.op === "distinct" || aggregate.op === "quantile") return false;
-  return nameOf(aggregate.of) === nameOf(value);
+  return fieldReadKey(aggregate.of) === fieldReadKey(value);
 }
 
 /** The q of every quantile of a value. */
 function ranksOf(value: Value, aggregates: readonly Aggregation[]): number[] {
   return aggregates.flatMap((each) =>
-    each.op === "quantile" && nameOf(each.of) === nameOf(value) ? [each.q] : [],
+    each.op === "quantile" && fieldReadKey(each.of) === fieldReadKey(value) ? [each.q] : [],
   );
 }
 
@@ -196,7 +198,7 @@ function numberRows(cells: CellRows, { values, valid }: FieldNumbers): NumberRow
 }
 
 /** Equal for what is read alike. */
-export function nameOf(read: Value | Field): string {
+export function fieldReadKey(read: Value | Field): string {
   if ("kind" in read) return JSON.stringify(read.kind === "attribute" ? [read.kind, read.key] : [read.kind]);
-  return JSON.stringify([nameOf(read.field), read.path ?? null]);
+  return JSON.stringify([fieldReadKey(read.field), read.path ?? null]);
 }

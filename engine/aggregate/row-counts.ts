@@ -6,7 +6,7 @@ import type { CellRows } from "./cells.ts";
 import { PointNumbers } from "./point-numbers.ts";
 
 /** Of point after point; undefined where no aggregate asks for it. Times are whole milliseconds since the epoch. */
-export interface TallyPart {
+export interface RowCountsPart {
   counts: Float64Array;
   firstMs: Float64Array | undefined;
   lastMs: Float64Array | undefined;
@@ -18,7 +18,7 @@ export interface DayTimes {
   timeNs: Float64Array;
 }
 
-export class Tally {
+export class RowCounts {
   readonly #counts = new PointNumbers(0);
   readonly #first: PointNumbers | undefined;
   readonly #last: PointNumbers | undefined;
@@ -49,7 +49,7 @@ export class Tally {
     this.#counts.values[place] = this.#counts.values[place]! + rows;
   }
 
-  join({ counts, firstMs, lastMs }: TallyPart, places: Uint32Array, points: number): void {
+  join({ counts, firstMs, lastMs }: RowCountsPart, places: Uint32Array, points: number): void {
     this.#reserve(points);
     const own = this.#counts.values;
     for (let i = 0; i < places.length; i++) {
@@ -60,7 +60,7 @@ export class Tally {
     }
   }
 
-  finish(points: number): TallyPart {
+  finish(points: number): RowCountsPart {
     return {
       counts: this.#counts.finish(points),
       firstMs: this.#first?.finish(points),

@@ -4,7 +4,7 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { fieldText, type RowState } from "../filter/row-steps.ts";
 import type { Aggregation, Value } from "../plan/aggregation.ts";
 import type { Field } from "../plan/filter.ts";
-import { labelText } from "../summary/header-counts.ts";
+import { toLabel } from "../summary/header-counts.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import type { Fingerprints } from "../vector/fingerprint.ts";
 import type { SelectedRows } from "./cells.ts";
@@ -15,17 +15,17 @@ import {
   fieldNumbers,
   type NumberOfText,
   numberOfText,
-  type Turn,
+  type YieldTurn,
 } from "./field-numbers.ts";
-import { nameOf, type RowFields, readBy } from "./point-states.ts";
+import { fieldReadKey, fieldsReadBy, type RowFields } from "./point-states.ts";
 import type { DayTimes } from "./row-counts.ts";
 
 export class ColumnFields implements RowFields {
   readonly #view: ChunkView;
   readonly #rows: SelectedRows;
-  readonly #turn: Turn;
+  readonly #turn: YieldTurn;
 
-  constructor(view: ChunkView, rows: SelectedRows, turn: Turn) {
+  constructor(view: ChunkView, rows: SelectedRows, turn: YieldTurn) {
     this.#view = view;
     this.#rows = rows;
     this.#turn = turn;
@@ -63,7 +63,7 @@ export class ExtractedFields implements RowFields {
     this.#rows = rows;
     const { scratch } = view.heap;
     const length = rows.to - rows.from;
-    const { values, fields } = readBy(aggregates);
+    const { values, fields } = fieldsReadBy(aggregates);
     this.#numbers = values.map((value) => ({
       value,
       parse: numberOfText(value),
@@ -83,7 +83,7 @@ export class ExtractedFields implements RowFields {
       setBit(valid, i);
     }
     for (const { field, into } of this.#texts) {
-      fingerprintString(into, i, labelText(field, fieldText(state, field)));
+      fingerprintString(into, i, toLabel(field, fieldText(state, field)));
     }
   }
 
@@ -92,11 +92,11 @@ export class ExtractedFields implements RowFields {
   }
 
   async numbers(value: Value): Promise<FieldNumbers | undefined> {
-    return this.#numbers.find((each) => nameOf(each.value) === nameOf(value));
+    return this.#numbers.find((each) => fieldReadKey(each.value) === fieldReadKey(value));
   }
 
   async fingerprints(field: Field): Promise<RowFingerprints | undefined> {
-    const { into } = this.#texts.find((each) => nameOf(each.field) === nameOf(field))!;
+    const { into } = this.#texts.find((each) => fieldReadKey(each.field) === fieldReadKey(field))!;
     return { ...into, codes: null };
   }
 }

@@ -6,7 +6,7 @@ import type { BucketGrid } from "./bucket-runs.ts";
 export type SharedBuckets = Float64Array;
 
 /** `chunks`: all that a query reads. */
-export function sharedBuckets(chunks: readonly ChunkRef[], grid: BucketGrid): SharedBuckets {
+export function findSharedBuckets(chunks: readonly ChunkRef[], grid: BucketGrid): SharedBuckets {
   const ranges = chunks
     .map((ref) => {
       const { timeNsMin, timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
@@ -27,7 +27,7 @@ export function sharedBuckets(chunks: readonly ChunkRef[], grid: BucketGrid): Sh
   return Float64Array.from(shared);
 }
 
-export function isShared(shared: SharedBuckets, bucket: number): boolean {
+export function isSharedBucket(shared: SharedBuckets, bucket: number): boolean {
   let low = 0;
   let high = shared.length >> 1;
   while (low < high) {

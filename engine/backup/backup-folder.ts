@@ -8,16 +8,16 @@ import { readChecked, writeChecked } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
 import { backupMarker, checkFormat } from "../files/format-version.ts";
 import { frameBytesAt, openFrame } from "../files/frame.ts";
-import { checkRoom, filesBelow, fillFolder } from "../files/staged-folder.ts";
+import { checkFreeSpace, filesBelow, fillStagedFolder } from "../files/staged-folder.ts";
 import { keyFilePattern, segmentPattern } from "../journal/journal-reader.ts";
 import { SegmentList } from "../journal/segment-list.ts";
-import { writeClosing } from "../journal/shutdown-record.ts";
+import { writeShutdownRecord } from "../journal/shutdown-record.ts";
 import { journalSegmentBytes } from "../limits.ts";
 import { fillEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { dayName } from "../model/day.ts";
 import { type Signal, signals } from "../model/signal.ts";
 import { writeManifest } from "../partition/manifest.ts";
-import { withLosses } from "../partition/repair.ts";
+import { withoutLostChunks } from "../partition/repair.ts";
 import { copyNames } from "../state/state-copy.ts";
 import { type BackupItem, BackupReader } from "./backup-stream.ts";
 import { verifyStore } from "./verify.ts";
@@ -54,7 +54,7 @@ export function writeBackup(
   dir: string,
   onProgress: OnProgress,
 ): Promise<BackupMarker> {
-  return fillFolder(dir, async (draft) => {
+  return fillStagedFolder(dir, async (draft) => {
     const received = new ReceivedBackup(new BackupReader(pieces), draft, onProgress);
     try {
       return await received.write();
@@ -98,7 +98,7 @@ class ReceivedBackup {
   async write(): Promise<BackupMarker> {
     const { takenAtMs, bytesTotal } = (await this.#expect("start")).item;
     this.#bytesTotal = bytesTotal;
-    await checkRoom(this.#dir, bytesTotal);
+    await checkFreeSpace(this.#dir, bytesTotal);
     await checkFormat(this.#dir, { create: true });
     await this.#writeJournal();
     await this.#writeState();
@@ -147,7 +147,7 @@ class ReceivedBackup {
       const { item, payload } = await this.#expect("keys");
       await writeDurably(join(dir, named(item.name, keyFilePattern)), payload, payload.byteLength);
     }
-    await writeClosing(dir, { seqNext, arrivalNext });
+    await writeShutdownRecord(dir, { seqNext, arrivalNext });
     await syncFolder(this.#dir);
   }
 
@@ -175,7 +175,7 @@ class ReceivedBackup {
       await fillEnvironment(dir, this.#values("chunk", onItem));
     }
     const chunks = manifest.chunks.filter(({ id }) => kept.has(id));
-    await writeManifest(dir, { ...withLosses(manifest, losses), chunks });
+    await writeManifest(dir, { ...withoutLostChunks(manifest, losses), chunks });
   }
 
   async #writeFile(): Promise<void> {

@@ -5,26 +5,26 @@ import { Failure } from "../failure.ts";
 import { frameChecksum, frameIsWhole } from "../files/frame.ts";
 import { recordHeaderBytes, recordLength, scanSegment } from "../journal/journal-record.ts";
 import { chunkKeys, headerKey, openChunk } from "../partition/chunk-store.ts";
-import type { Readers } from "../scan/chunk-readers.ts";
+import type { ChunkReaders } from "../scan/chunk-readers.ts";
 
 /** The frames of a chunk's values, for a backup. */
-export interface LiftChunkTask {
-  kind: "lift-chunk";
+export interface BackupChunkTask {
+  kind: "backup-chunk";
   dir: string;
   entry: ChunkEntry;
 }
 
 /** So many bytes from the beginning of an open file, for a backup; of a segment of the journal its whole records. */
-export interface LiftFileTask {
-  kind: "lift-file" | "lift-records";
+export interface BackupFileTask {
+  kind: "backup-file" | "backup-records";
   fd: number;
   bytes: number;
 }
 
-export type LiftTask = LiftChunkTask | LiftFileTask;
+export type BackupReadTask = BackupChunkTask | BackupFileTask;
 
 /** The frames of a chunk's values, one behind the other. Throws Failure "damage" where one is not what was written. */
-export function liftChunk({ dir, entry }: LiftChunkTask, readers: Readers): Uint8Array {
+export function readChunkFrames({ dir, entry }: BackupChunkTask, readers: ChunkReaders): Uint8Array {
   const environment = readers.environment(dir);
   const { header } = openChunk(environment, entry, dir);
   const keys = [{ key: headerKey(entry.id), checksum: entry.checksum }, ...chunkKeys(entry.id, header)];
@@ -39,7 +39,7 @@ export function liftChunk({ dir, entry }: LiftChunkTask, readers: Readers): Uint
 }
 
 /** Bytes from the beginning of an open file. */
-export function liftFile({ fd, bytes }: LiftFileTask): Uint8Array {
+export function readFilePrefix({ fd, bytes }: BackupFileTask): Uint8Array {
   const content = Buffer.allocUnsafeSlow(bytes);
   let done = 0;
   while (done < bytes) {
@@ -51,8 +51,8 @@ export function liftFile({ fd, bytes }: LiftFileTask): Uint8Array {
 }
 
 /** The whole records of a segment; what a crash left of one that was never acknowledged stays behind. */
-export function liftRecords(task: LiftFileTask): Uint8Array {
-  const file = liftFile(task);
+export function readWholeRecords(task: BackupFileTask): Uint8Array {
+  const file = readFilePrefix(task);
   const { records } = scanSegment(Buffer.from(file.buffer, file.byteOffset, file.byteLength));
   return joined(
     records.map(({ frame }) => {

@@ -35,7 +35,7 @@ export type BackupItem =
   | { kind: "file"; name: string }
   | { kind: "end" };
 
-export interface Received {
+export interface ReceivedItem {
   item: BackupItem;
   payload: Buffer;
 }
@@ -49,7 +49,7 @@ const payloadBytesMax = 2 ** 31 - 1;
 /** What is handed over at a time: a slow reader holds no more of a large item than this in the socket. */
 const pieceBytes = 1024 * 1024;
 
-export function* piecesOf(
+export function* toPieces(
   item: BackupItem,
   payload: Uint8Array = Buffer.alloc(0),
 ): Generator<Uint8Array, void, undefined> {
@@ -75,19 +75,19 @@ export class BackupReader {
   readonly #pieces: AsyncIterator<Uint8Array>;
   #held: Uint8Array[] = [];
   #heldBytes = 0;
-  #next: Received | undefined;
+  #next: ReceivedItem | undefined;
 
   constructor(pieces: AsyncIterable<Uint8Array>) {
     this.#pieces = pieces[Symbol.asyncIterator]();
   }
 
   /** The item that `take` gives next. Throws Failure "damage" where there is none, or it is not whole. */
-  async peek(): Promise<Received> {
+  async peek(): Promise<ReceivedItem> {
     this.#next ??= await this.#read();
     return this.#next;
   }
 
-  async take(): Promise<Received> {
+  async take(): Promise<ReceivedItem> {
     const next = await this.peek();
     this.#next = undefined;
     return next;
@@ -98,7 +98,7 @@ export class BackupReader {
     await this.#pieces.return?.();
   }
 
-  async #read(): Promise<Received> {
+  async #read(): Promise<ReceivedItem> {
     const head = await this.#bytes(headBytes);
     const jsonBytes = head.readUInt32LE(8);
     const payloadBytes = head.readUInt32LE(12);

@@ -2,15 +2,17 @@
  * A backup of an open store, as it stood at one point in the order of acknowledged writes. Rows come in and are sealed
  * meanwhile as ever; chunks are neither merged nor removed until the backup is closed.
  */
+
 import { closeSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import type { Journal, JournalFile } from "../journal/journal.ts";
-import type { Upkeep } from "../maintenance/maintenance-scheduler.ts";
+import type { MaintenanceScheduler } from "../maintenance/maintenance-scheduler.ts";
 import type { Catalog, Partition } from "../partition/catalog.ts";
 import { type Manifest, readManifest } from "../partition/manifest.ts";
 import type { StateSnapshot, StoredState } from "../state/state.ts";
-import { Shard } from "../threads/worker-thread.ts";
-import { type BackupItem, piecesOf } from "./backup-stream.ts";
+import { WorkerThread } from "../threads/worker-thread.ts";
+import type { BackupReadTask } from "./backup-reader.ts";
+import { type BackupItem, toPieces } from "./backup-stream.ts";
 
 /** What is copied: plain data of one moment. */
 interface Snapshot {
@@ -23,7 +25,7 @@ interface Snapshot {
 export interface BackedUpParts {
   catalog: Catalog;
   journal: Journal;
-  upkeep: Upkeep;
+  upkeep: MaintenanceScheduler;
   state: StoredState;
   now: () => number;
 }
@@ -56,7 +58,7 @@ export class Backup {
   readonly #snapshot: Snapshot;
   readonly #release: () => void;
   /** It reads what is copied, so that nobody waits for the disk who answers requests. */
-  readonly #reader = new Shard({ concurrent: false, columnCacheBytes: 0 });
+  readonly #reader = new WorkerThread<BackupReadTask>({ concurrent: false, columnCacheBytes: 0 });
   #isClosed = false;
 
   constructor(snapshot: Snapshot, release: () => void) {
@@ -78,12 +80,12 @@ export class Backup {
   /** The whole of it; see backupstream.ts. Throws Failure "folder" where it was closed. */
   async *pieces(files: readonly BackupFile[]): AsyncGenerator<Uint8Array, void, undefined> {
     const { takenAtMs, partitions } = this.#snapshot;
-    yield* piecesOf({ kind: "start", version: 1, takenAtMs, bytesTotal: this.bytesTotal });
+    yield* toPieces({ kind: "start", version: 1, takenAtMs, bytesTotal: this.bytesTotal });
     yield* this.#journalPieces();
     yield* this.#statePieces();
     for (const partition of partitions) yield* this.#partitionPieces(partition);
-    for (const { name, bytes } of files) yield* piecesOf({ kind: "file", name }, bytes);
-    yield* piecesOf({ kind: "end" });
+    for (const { name, bytes } of files) yield* toPieces({ kind: "file", name }, bytes);
+    yield* toPieces({ kind: "end" });
   }
 
   /** Lets the store merge and remove again. */
@@ -100,49 +102,49 @@ export class Backup {
   async *#journalPieces() {
     const { seqNext, arrivalNext, segments, keys } = this.#snapshot.journal;
     const names = (files: readonly JournalFile[]) => files.map(({ name }) => name);
-    yield* piecesOf({
+    yield* toPieces({
       ...{ kind: "journal", seqNext, arrivalNext },
       ...{ segments: names(segments), keys: names(keys) },
     });
     for (const { name, fd, bytes } of segments) {
-      const records = await this.#read({ kind: "lift-records", fd, bytes });
-      yield* piecesOf({ kind: "segment", name }, records);
+      const records = await this.#read({ kind: "backup-records", fd, bytes });
+      yield* toPieces({ kind: "segment", name }, records);
     }
     for (const { name, fd, bytes } of keys) {
-      yield* piecesOf({ kind: "keys", name }, await this.#read({ kind: "lift-file", fd, bytes }));
+      yield* toPieces({ kind: "keys", name }, await this.#read({ kind: "backup-file", fd, bytes }));
     }
   }
 
   async *#statePieces() {
-    yield* piecesOf({ kind: "state" });
+    yield* toPieces({ kind: "state" });
     let frames: Uint8Array[] = [];
     let bytes = 0;
     for (const [, frame] of this.#snapshot.state.values()) {
       frames.push(frame);
       bytes += frame.byteLength;
       if (bytes < recordsBytes) continue;
-      yield* piecesOf({ kind: "records" }, Buffer.concat(frames));
+      yield* toPieces({ kind: "records" }, Buffer.concat(frames));
       frames = [];
       bytes = 0;
     }
-    yield* piecesOf({ kind: "records" }, Buffer.concat(frames));
+    yield* toPieces({ kind: "records" }, Buffer.concat(frames));
   }
 
   async *#partitionPieces({ signal, day, dir, manifest }: Snapshot["partitions"][number]) {
-    yield* piecesOf({ kind: "partition", signal, day, manifest });
-    for (const problem of await setAsideBefore(dir, manifest)) yield* piecesOf({ kind: "lost", problem });
+    yield* toPieces({ kind: "partition", signal, day, manifest });
+    for (const problem of await setAsideBefore(dir, manifest)) yield* toPieces({ kind: "lost", problem });
     for (const entry of manifest.chunks) {
       const item: BackupItem = { kind: "chunk", id: entry.id };
       try {
-        yield* piecesOf(item, await this.#read({ kind: "lift-chunk", dir, entry }));
+        yield* toPieces(item, await this.#read({ kind: "backup-chunk", dir, entry }));
       } catch (error) {
         if (!(error instanceof Failure) || error.kind !== "damage") throw error;
-        yield* piecesOf({ kind: "lost", problem: `${error.message}; its ${entry.rows} rows are lost` });
+        yield* toPieces({ kind: "lost", problem: `${error.message}; its ${entry.rows} rows are lost` });
       }
     }
   }
 
-  #read(task: Parameters<Shard["run"]>[0]): Promise<Uint8Array> {
+  #read(task: BackupReadTask): Promise<Uint8Array> {
     if (this.#isClosed) throw new Failure("folder", "the backup was closed");
     return this.#reader.run<Uint8Array>(task);
   }

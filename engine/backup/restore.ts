@@ -5,7 +5,7 @@ import { dirname, join, normalize } from "node:path";
 import { Failure } from "../failure.ts";
 import { readChecked, writeChecked } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
-import { checkRoom, fillFolder } from "../files/staged-folder.ts";
+import { checkFreeSpace, fillStagedFolder } from "../files/staged-folder.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { type BackupMarker, type CopyProgress, readBackupMarker } from "./backup-folder.ts";
 import { verifyStore } from "./verify.ts";
@@ -38,8 +38,8 @@ export async function restoreBackup(
   options: { nowMs: number; onProgress: (progress: CopyProgress) => void },
 ): Promise<Restored> {
   const marker = await readBackupMarker(dir);
-  return fillFolder(target, async (draft) => {
-    await checkRoom(draft, marker.bytes);
+  return fillStagedFolder(target, async (draft) => {
+    await checkFreeSpace(draft, marker.bytes);
     await copyFiles(dir, draft, marker, options.onProgress);
     const { rows, damage } = await verifyStore(draft, (progress) =>
       options.onProgress({ phase: "checked", ...progress }),

@@ -7,7 +7,7 @@ import type { ChunkSource } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { checkFormat } from "../files/format-version.ts";
 import { frameIsWhole } from "../files/frame.ts";
-import { KeyRing } from "../journal/idempotency-keys.ts";
+import { IdempotencyKeys } from "../journal/idempotency-keys.ts";
 import { scanJournal } from "../journal/journal-reader.ts";
 import { type Environment, openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
@@ -138,7 +138,7 @@ function verifyState(verification: Verification, dir: string): void {
 async function journalDamage(dir: string): Promise<DamageReport[]> {
   if (!existsSync(dir)) return [];
   const { damage } = await scanJournal(dir, () => undefined);
-  await new KeyRing(dir).load((where, problem) => damage.push({ where, problem }));
+  await new IdempotencyKeys(dir).load((where, problem) => damage.push({ where, problem }));
   return damage;
 }
 

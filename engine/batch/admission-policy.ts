@@ -46,7 +46,7 @@ interface Instant {
 }
 
 /** Which times are taken. */
-export class EntryClock {
+export class TimeAdmission {
   readonly #tally: EntryTally;
   readonly #min: Instant;
   readonly #max: Instant;

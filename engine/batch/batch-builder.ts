@@ -1,13 +1,13 @@
 /** A batch on its way: rows are added as ranges of bytes, so that a reader of any wire format makes no strings of them. */
 
 import {
-  type AttributeDraft,
-  attributeOf,
-  type ChunkDraft,
-  clearDraft,
-  emptyDraft,
+  type AttributeBuilder,
+  attributeBuilder,
+  type ChunkBuilder,
+  clearChunkBuilder,
+  createChunkBuilder,
 } from "../chunk/chunk-builder.ts";
-import { buildChunks } from "../chunk/chunk-encoder.ts";
+import { encodeChunks } from "../chunk/chunk-encoder.ts";
 import {
   attributeKeyBytesMax,
   attributesPerRowMax,
@@ -18,67 +18,25 @@ import {
 import { dayOf, timeInDay } from "../model/day.ts";
 import type { LogRow, RefusedRow } from "../model/row.ts";
 import type { RowSignal } from "../model/signal.ts";
-import { grown } from "../vector/text.ts";
 import { type ByteSource, byteSource, TextTable } from "../vector/text-table.ts";
-import { EntryClock, EntryTally, type EntryTerms } from "./admission-policy.ts";
+import { EntryTally, type EntryTerms, TimeAdmission } from "./admission-policy.ts";
 import { type EncodedBatch, writeBatch } from "./batch.ts";
-import { RowGate } from "./row-admission.ts";
+import { RowAdmission } from "./row-admission.ts";
+import { RowRanges } from "./row-ranges.ts";
+import { ScratchBytes } from "./scratch-bytes.ts";
 
 /** A draft whose rows were encoded on this thread: its columns have the room that the next batch needs, most likely. */
-let spareDraft: ChunkDraft | undefined;
+let spareDraft: ChunkBuilder | undefined;
 
 const daySeconds = 86_400;
 
-/** Where the parts of one row lie in the bytes that a BatchDraft reads; filled anew for each row. */
-export class RowRanges {
-  /** Whole seconds since the epoch, and nanoseconds of the second. */
-  seconds = 0;
-  nanos = 0;
-  levelFrom = 0;
-  levelTo = 0;
-  messageFrom = 0;
-  messageTo = 0;
-  /** Attributes of the row; the arrays are longer. */
-  attributes = 0;
-  /** The last ones of the attributes, from this place on, stand in every row of a set, with one value each. */
-  sharedFrom = 0;
-  /** Number of the set, from 1; 0 where the row is of none. */
-  sharedBy = 0;
-  /** Numbers of the keys, from BatchDraft.addKey. */
-  keys = new Uint32Array(64);
-  from = new Uint32Array(64);
-  to = new Uint32Array(64);
-
-  /** Makes this a row without level, message and attributes. */
-  clear(): void {
-    this.levelFrom = 0;
-    this.levelTo = 0;
-    this.messageFrom = 0;
-    this.messageTo = 0;
-    this.attributes = 0;
-    this.sharedBy = 0;
-  }
-
-  addAttribute(key: number, from: number, to: number): void {
-    const place = this.attributes++;
-    if (place === this.keys.length) {
-      this.keys = grown(this.keys, place * 2);
-      this.from = grown(this.from, place * 2);
-      this.to = grown(this.to, place * 2);
-    }
-    this.keys[place] = key;
-    this.from[place] = from;
-    this.to[place] = to;
-  }
-}
-
 /** Rows of one day, with the column of each key that the batch has numbered. */
-interface DayDraft {
+interface DayRows {
   day: number;
-  draft: ChunkDraft;
-  columns: (AttributeDraft | undefined)[];
+  draft: ChunkBuilder;
+  columns: (AttributeBuilder | undefined)[];
   /** Where each row has what it is stamped with. */
-  stamps: readonly { column: AttributeDraft; code: number }[];
+  stamps: readonly { column: AttributeBuilder; code: number }[];
 }
 
 /**
@@ -89,15 +47,15 @@ export class BatchDraft {
   readonly tally: EntryTally;
   readonly #signal: RowSignal;
   readonly #terms: EntryTerms;
-  readonly #clock: EntryClock;
+  readonly #clock: TimeAdmission;
   readonly #keys = new TextTable();
-  readonly #days = new Map<number, DayDraft>();
+  readonly #days = new Map<number, DayRows>();
   /** Made with the first row: readers give their own keys the first numbers. */
-  #gate: RowGate | undefined;
-  readonly #scratch = new Scratch();
+  #gate: RowAdmission | undefined;
+  readonly #scratch = new ScratchBytes();
   readonly #scratchRow = new RowRanges();
   #source: ByteSource = byteSource(new Uint8Array(0));
-  #newest: DayDraft | undefined;
+  #newest: DayRows | undefined;
   #rows = 0;
   #hasLongKey = false;
 
@@ -105,7 +63,7 @@ export class BatchDraft {
     this.#signal = signal;
     this.#terms = terms;
     this.tally = new EntryTally(terms);
-    this.#clock = new EntryClock(terms, this.tally);
+    this.#clock = new TimeAdmission(terms, this.tally);
   }
 
   /** Distinct attribute keys that were numbered up to now. */
@@ -184,11 +142,11 @@ export class BatchDraft {
   }
 
   finish(): EncodedBatch {
-    const images = [...this.#days.values()].flatMap(({ day, draft }) =>
-      buildChunks(draft, { sealed: false }).map((image) => ({ day, image })),
+    const parts = [...this.#days.values()].flatMap(({ day, draft }) =>
+      encodeChunks(draft, { sealed: false }).map((chunk) => ({ day, chunk })),
     );
-    const bytes = writeBatch(images);
-    for (const { draft } of this.#days.values()) if (clearDraft(draft)) spareDraft = draft;
+    const bytes = writeBatch(parts);
+    for (const { draft } of this.#days.values()) if (clearChunkBuilder(draft)) spareDraft = draft;
     this.#days.clear();
     return { signal: this.#signal, bytes, rows: this.#rows };
   }
@@ -198,11 +156,11 @@ export class BatchDraft {
     return this.#keys.codeOf(source, from, to);
   }
 
-  #newGate(): RowGate {
-    return new RowGate(this.#terms, (key) => this.addKeyText(key));
+  #newGate(): RowAdmission {
+    return new RowAdmission(this.#terms, (key) => this.addKeyText(key));
   }
 
-  #add(row: RowRanges, source: ByteSource, gate: RowGate): string | undefined {
+  #add(row: RowRanges, source: ByteSource, gate: RowAdmission): string | undefined {
     gate.clearStamped(row, source.bytes);
     const reason = this.#refusal(row);
     if (reason !== undefined) return reason;
@@ -241,11 +199,11 @@ export class BatchDraft {
     return undefined;
   }
 
-  #dayDraft(day: number): DayDraft {
+  #dayDraft(day: number): DayRows {
     if (this.#newest?.day === day) return this.#newest;
     let found = this.#days.get(day);
     if (found === undefined) {
-      const draft = spareDraft ?? emptyDraft();
+      const draft = spareDraft ?? createChunkBuilder();
       spareDraft = undefined;
       found = { day, draft, columns: [], stamps: this.#stampsIn(draft) };
       this.#days.set(day, found);
@@ -254,15 +212,15 @@ export class BatchDraft {
     return found;
   }
 
-  #newColumn(draft: ChunkDraft, columns: DayDraft["columns"], key: number): AttributeDraft {
-    const column = attributeOf(draft, this.#keys.textOf(key));
+  #newColumn(draft: ChunkBuilder, columns: DayRows["columns"], key: number): AttributeBuilder {
+    const column = attributeBuilder(draft, this.#keys.textOf(key));
     columns[key] = column;
     return column;
   }
 
-  #stampsIn(draft: ChunkDraft): DayDraft["stamps"] {
+  #stampsIn(draft: ChunkBuilder): DayRows["stamps"] {
     return Object.entries(this.#terms.stamps ?? {}).map(([key, text]) => {
-      const column = attributeOf(draft, key);
+      const column = attributeBuilder(draft, key);
       const source = byteSource(Buffer.from(text, "utf8"));
       return { column, code: column.values.codeOf(source, 0, source.bytes.length) };
     });
@@ -321,39 +279,11 @@ export class BatchDraft {
     row.messageTo = to;
   }
 
-  #markCut(draft: ChunkDraft, uncutBytes: number): void {
+  #markCut(draft: ChunkBuilder, uncutBytes: number): void {
     this.tally.cut++;
-    attributeOf(draft, this.#cutMark!).pushText(draft.rows, String(uncutBytes));
+    attributeBuilder(draft, this.#cutMark!).pushText(draft.rows, String(uncutBytes));
   }
 }
-
-/** Where the strings of a row become UTF-8, one behind the other. */
-export class Scratch {
-  source: ByteSource = byteSource(new Uint8Array(4096));
-
-  /** Writes text at a place; returns the place behind it. A lone surrogate becomes U+FFFD. */
-  write(text: string, at: number): number {
-    // A UTF-16 unit takes at most three bytes of UTF-8.
-    if (at + text.length * 3 > this.source.bytes.length) this.#grow(at + text.length * 3);
-    const { bytes } = this.source;
-    if (text.length > shortLength) return at + bytes.write(text, at, "utf8");
-    for (let i = 0; i < text.length; i++) {
-      const unit = text.charCodeAt(i);
-      if (unit > 0x7f) return at + bytes.write(text, at, "utf8");
-      bytes[at + i] = unit;
-    }
-    return at + text.length;
-  }
-
-  #grow(byteLength: number): void {
-    const larger = new Uint8Array(Math.max(byteLength, this.source.bytes.length * 2));
-    larger.set(this.source.bytes);
-    this.source = byteSource(larger);
-  }
-}
-
-/** Below this many units a loop is faster than a call of Buffer's encoder. */
-const shortLength = 48;
 
 /**
  * Encodes rows to one batch: pure computation, fit for a worker thread. Rows outside the bounds of time or size are

@@ -42,7 +42,7 @@ interface Asked {
 }
 
 /** Takes the places of a row's texts field by field, then decides. */
-export class Excluder {
+export class ExclusionFilter {
   readonly #fields: FieldTexts[] = [];
   readonly #exclusions: readonly (readonly Asked[])[];
   #serial = 0;

@@ -2,8 +2,8 @@
 
 import type { ByteSource } from "../vector/text-table.ts";
 import type { EntryTerms } from "./admission-policy.ts";
-import type { RowRanges } from "./batch-builder.ts";
-import { Excluder } from "./exclusion.ts";
+import { ExclusionFilter } from "./exclusion.ts";
+import type { RowRanges } from "./row-ranges.ts";
 
 interface Stamp {
   text: Buffer;
@@ -11,10 +11,10 @@ interface Stamp {
   sentKey: number;
 }
 
-export class RowGate {
+export class RowAdmission {
   /** By the number of the key that is stamped. */
   readonly #stamps = new Map<number, Stamp>();
-  readonly #excluder: Excluder | undefined;
+  readonly #excluder: ExclusionFilter | undefined;
   /** Fields of the excluder by the number of the attribute's key. */
   readonly #placeOfKey: (number | undefined)[] = [];
   #levelPlace = -1;
@@ -26,7 +26,7 @@ export class RowGate {
       this.#stamps.set(numberOf(key), { text: Buffer.from(text, "utf8"), sentKey });
     }
     if (exclusions.length === 0) return;
-    this.#excluder = new Excluder(exclusions);
+    this.#excluder = new ExclusionFilter(exclusions);
     for (const [place, field] of this.#excluder.fields.entries()) {
       if (field.kind === "attribute") this.#placeOfKey[numberOf(field.key)] = place;
       else if (field.kind === "level") this.#levelPlace = place;

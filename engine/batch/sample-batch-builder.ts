@@ -7,65 +7,23 @@ import {
   seriesBytesMax,
   unitBytesMax,
 } from "../limits.ts";
-import { buildMetricChunks } from "../metrics/sample-chunk-encoder.ts";
+import { encodeSampleChunks } from "../metrics/sample-chunk-encoder.ts";
 import { SampleColumns } from "../metrics/sample-columns.ts";
 import type { SeriesCensus } from "../metrics/series-census.ts";
-import { IdentityWriter, type LabelRanges, orderLabels } from "../metrics/series-identity.ts";
+import { IdentityWriter, orderLabels } from "../metrics/series-identity.ts";
 import { SeriesTable } from "../metrics/series-table.ts";
 import { dayOf, timeInDay } from "../model/day.ts";
 import type { RefusedRow } from "../model/row.ts";
-import type { MetricType, Sample } from "../model/sample.ts";
-import { grown } from "../vector/text.ts";
+import type { Sample } from "../model/sample.ts";
 import { type ByteSource, byteSource, TextTable } from "../vector/text-table.ts";
 import { hashWord } from "../vector/xxhash.ts";
-import { EntryClock, EntryTally, type EntryTerms } from "./admission-policy.ts";
+import { EntryTally, type EntryTerms, TimeAdmission } from "./admission-policy.ts";
 import { type EncodedBatch, writeBatch } from "./batch.ts";
-import { Scratch } from "./batch-builder.ts";
-import { SeriesGate } from "./series-admission.ts";
+import { ScratchBytes } from "./scratch-bytes.ts";
+import { SeriesAdmission } from "./series-admission.ts";
+import { SeriesRanges } from "./series-ranges.ts";
 
 const daySeconds = 86_400;
-
-/** Where the parts of one series lie in the bytes that a SampleDraft reads; filled anew for each. */
-export class SeriesRanges implements LabelRanges {
-  nameFrom = 0;
-  nameTo = 0;
-  type: MetricType = "unknown";
-  unitFrom = 0;
-  unitTo = 0;
-  /** Labels of the series; the arrays are longer. */
-  count = 0;
-  keyFrom = new Uint32Array(64);
-  keyTo = new Uint32Array(64);
-  from = new Uint32Array(64);
-  to = new Uint32Array(64);
-
-  /** Makes this a series without name, unit and labels. */
-  clear(): void {
-    this.nameFrom = 0;
-    this.nameTo = 0;
-    this.type = "unknown";
-    this.unitFrom = 0;
-    this.unitTo = 0;
-    this.count = 0;
-  }
-
-  /** Of two labels with one key the later one counts; one with an empty value is as good as none. */
-  addLabel(keyFrom: number, keyTo: number, from: number, to: number): void {
-    const place = this.count++;
-    if (place === this.keyFrom.length) this.#grow(place * 2);
-    this.keyFrom[place] = keyFrom;
-    this.keyTo[place] = keyTo;
-    this.from[place] = from;
-    this.to[place] = to;
-  }
-
-  #grow(length: number): void {
-    this.keyFrom = grown(this.keyFrom, length);
-    this.keyTo = grown(this.keyTo, length);
-    this.from = grown(this.from, length);
-    this.to = grown(this.to, length);
-  }
-}
 
 export interface SampleDraftOptions extends EntryTerms {
   /** Series that the store has; without it none is refused for being one too many. */
@@ -86,10 +44,10 @@ export class SampleDraft {
   #seriesOfAlias = new Int32Array(64);
   readonly #days = new Map<number, SampleColumns>();
   readonly #census: SeriesCensus | undefined;
-  readonly #clock: EntryClock;
-  readonly #gate: SeriesGate;
+  readonly #clock: TimeAdmission;
+  readonly #gate: SeriesAdmission;
   readonly #identity = new IdentityWriter();
-  readonly #scratch = new Scratch();
+  readonly #scratch = new ScratchBytes();
   readonly #scratchSeries = new SeriesRanges();
   #source: ByteSource = byteSource(new Uint8Array(0));
   #newest: { day: number; samples: SampleColumns } | undefined;
@@ -98,8 +56,8 @@ export class SampleDraft {
   constructor({ census, ...terms }: SampleDraftOptions) {
     this.#census = census;
     this.tally = new EntryTally(terms);
-    this.#clock = new EntryClock(terms, this.tally);
-    this.#gate = new SeriesGate(terms, new SeriesRanges());
+    this.#clock = new TimeAdmission(terms, this.tally);
+    this.#gate = new SeriesAdmission(terms, new SeriesRanges());
   }
 
   /** Samples taken up to now. */
@@ -177,12 +135,12 @@ export class SampleDraft {
 
   finish(): EncodedBatch {
     const arrivalMax = Math.max(0, this.#rows - 1);
-    const images = [...this.#days].flatMap(([day, samples]) =>
-      buildMetricChunks({ table: this.#table, samples, arrivalMin: 0, arrivalMax }, { sealed: false }).map(
-        (image) => ({ day, image }),
+    const parts = [...this.#days].flatMap(([day, samples]) =>
+      encodeSampleChunks({ table: this.#table, samples, arrivalMin: 0, arrivalMax }, { sealed: false }).map(
+        (chunk) => ({ day, chunk }),
       ),
     );
-    return { signal: "metrics", bytes: writeBatch(images), rows: this.#rows };
+    return { signal: "metrics", bytes: writeBatch(parts), rows: this.#rows };
   }
 
   #addSeries(given: SeriesRanges, givenSource: ByteSource): number {

@@ -3,8 +3,8 @@
 import { IdentityWriter } from "../metrics/series-identity.ts";
 import { type ByteSource, TextTable } from "../vector/text-table.ts";
 import type { EntryTerms } from "./admission-policy.ts";
-import { Excluder } from "./exclusion.ts";
-import type { SeriesRanges } from "./sample-batch-builder.ts";
+import { ExclusionFilter } from "./exclusion.ts";
+import type { SeriesRanges } from "./series-ranges.ts";
 
 interface Stamp {
   key: Buffer;
@@ -19,9 +19,9 @@ interface Identity {
   length: number;
 }
 
-export class SeriesGate {
+export class SeriesAdmission {
   readonly #stamps: readonly Stamp[];
-  readonly #excluder: Excluder | undefined;
+  readonly #excluder: ExclusionFilter | undefined;
   /** Fields of the excluder that are labels. */
   readonly #labels: { key: Buffer; place: number }[] = [];
   #namePlace = -1;
@@ -40,7 +40,7 @@ export class SeriesGate {
       sentKey: Buffer.from(`attributes.${key}`, "utf8"),
     }));
     if (exclusions.length === 0) return;
-    this.#excluder = new Excluder(exclusions);
+    this.#excluder = new ExclusionFilter(exclusions);
     for (const [place, field] of this.#excluder.fields.entries()) {
       if (field.kind === "name") this.#namePlace = place;
       if (field.kind === "attribute") this.#labels.push({ key: Buffer.from(field.key, "utf8"), place });

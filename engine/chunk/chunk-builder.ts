@@ -1,11 +1,11 @@
 /** Rows on their way to a chunk: columns that grow, then are put in order of time. */
 
 import type { AttributeVector } from "../column/encoding.ts";
-import { gatherText, grown, TextDraft, type TextVector } from "../vector/text.ts";
+import { gatherText, growArray, TextBuilder, type TextVector } from "../vector/text.ts";
 import { byteSource, TextTable } from "../vector/text-table.ts";
 
 /** One attribute over the rows so far: rows that have it, ascending, and the code of each one's value. */
-export class AttributeDraft {
+export class AttributeBuilder {
   readonly values = new TextTable();
   /** Rows that have it; the arrays are longer. */
   count = 0;
@@ -49,13 +49,13 @@ export class AttributeDraft {
   reserve(rows: number): void {
     const length = this.count + rows;
     if (length <= this.rows.length) return;
-    this.rows = grown(this.rows, Math.max(length, this.rows.length * 2));
-    this.codes = grown(this.codes, this.rows.length);
+    this.rows = growArray(this.rows, Math.max(length, this.rows.length * 2));
+    this.codes = growArray(this.codes, this.rows.length);
   }
 }
 
 /** Numbers that grow row by row. */
-class NumberDraft {
+class NumberBuilder {
   length = 0;
   #numbers = new Float64Array(64);
 
@@ -87,26 +87,26 @@ class NumberDraft {
   }
 }
 
-export interface ChunkDraft {
+export interface ChunkBuilder {
   rows: number;
   /** Columns of attributes that an earlier use of the draft left, empty, by their keys. */
-  spare: Map<string, AttributeDraft>;
+  spare: Map<string, AttributeBuilder>;
   /** Nanoseconds since the start of the partition's day. */
-  timeNs: NumberDraft;
-  arrival: NumberDraft;
-  level: AttributeDraft;
-  message: TextDraft;
-  attributes: Map<string, AttributeDraft>;
+  timeNs: NumberBuilder;
+  arrival: NumberBuilder;
+  level: AttributeBuilder;
+  message: TextBuilder;
+  attributes: Map<string, AttributeBuilder>;
 }
 
-export function emptyDraft(): ChunkDraft {
+export function createChunkBuilder(): ChunkBuilder {
   return {
     rows: 0,
     spare: new Map(),
-    timeNs: new NumberDraft(),
-    arrival: new NumberDraft(),
-    level: new AttributeDraft(),
-    message: new TextDraft(),
+    timeNs: new NumberBuilder(),
+    arrival: new NumberBuilder(),
+    level: new AttributeBuilder(),
+    message: new TextBuilder(),
     attributes: new Map(),
   };
 }
@@ -116,7 +116,7 @@ const spareBytesMax = 8 * 1024 * 1024;
 const spareColumnsMax = 256;
 
 /** Empties a draft whose rows are encoded; false where it takes up too much to be kept for other rows. */
-export function clearDraft(draft: ChunkDraft): boolean {
+export function clearChunkBuilder(draft: ChunkBuilder): boolean {
   const { spare, attributes } = draft;
   let byteLength = draft.message.roomBytes + draft.level.byteLength;
   for (const [key, attribute] of attributes) {
@@ -134,17 +134,17 @@ export function clearDraft(draft: ChunkDraft): boolean {
   return true;
 }
 
-export function attributeOf(draft: ChunkDraft, key: string): AttributeDraft {
+export function attributeBuilder(draft: ChunkBuilder, key: string): AttributeBuilder {
   let attribute = draft.attributes.get(key);
   if (attribute === undefined) {
-    attribute = draft.spare.get(key) ?? new AttributeDraft();
+    attribute = draft.spare.get(key) ?? new AttributeBuilder();
     draft.attributes.set(key, attribute);
   }
   return attribute;
 }
 
 /** Places of the rows in order of time, ties by arrival; undefined where they stand in order already. */
-export function timeOrder(timeNs: Float64Array, arrival: Float64Array): Uint32Array | undefined {
+export function sortByTime(timeNs: Float64Array, arrival: Float64Array): Uint32Array | undefined {
   let sorted = true;
   for (let row = 1; row < timeNs.length && sorted; row++) {
     const difference = timeNs[row]! - timeNs[row - 1]! || arrival[row]! - arrival[row - 1]!;
@@ -157,8 +157,8 @@ export function timeOrder(timeNs: Float64Array, arrival: Float64Array): Uint32Ar
 }
 
 /** The attribute over all rows, put in order; codes of rows that lack it are -1. */
-export function denseAttribute(
-  attribute: AttributeDraft,
+export function toDenseAttribute(
+  attribute: AttributeBuilder,
   rows: number,
   placeOf: Uint32Array | undefined,
 ): AttributeVector {
@@ -169,7 +169,11 @@ export function denseAttribute(
   return { values: attribute.values.texts(), hashes: attribute.values.hashes(), codes };
 }
 
-function scatterCodes(attribute: AttributeDraft, codes: Int32Array, placeOf: Uint32Array | undefined): void {
+function scatterCodes(
+  attribute: AttributeBuilder,
+  codes: Int32Array,
+  placeOf: Uint32Array | undefined,
+): void {
   if (attribute.count < codes.length) codes.fill(-1);
   for (let i = 0; i < attribute.count; i++) {
     const row = attribute.rows[i]!;

@@ -1,20 +1,25 @@
 /** Chunks back to a draft: `draftOf(build(rows)) = rows`. */
 
 import { type Column, columnText, isValid } from "../column/column.ts";
-import { parseRest } from "../column/overflow-attributes.ts";
+import { parseOverflow } from "../column/overflow-attributes.ts";
 import { Failure } from "../failure.ts";
 import { plainColumns } from "../kernels/heap.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
-import { plainBytes, TextDraft, type TextVector, textCount } from "../vector/text.ts";
+import { plainBytes, TextBuilder, type TextVector, textCount } from "../vector/text.ts";
 import { byteSource } from "../vector/text-table.ts";
-import { type AttributeDraft, attributeOf, type ChunkDraft, emptyDraft } from "./chunk-builder.ts";
+import {
+  type AttributeBuilder,
+  attributeBuilder,
+  type ChunkBuilder,
+  createChunkBuilder,
+} from "./chunk-builder.ts";
 import type { ChunkSource } from "./chunk-header.ts";
 import { ChunkColumns, ChunkView } from "./chunk-view.ts";
 
 /** All rows of some chunks of one partition as a draft, in the order of the chunks. */
-export function draftOf(sources: readonly ChunkSource[]): ChunkDraft {
-  const draft = emptyDraft();
+export function decodeChunks(sources: readonly ChunkSource[]): ChunkBuilder {
+  const draft = createChunkBuilder();
   const rows = sources.reduce((sum, { header }) => sum + header.rows, 0);
   draft.timeNs.reserve(rows);
   draft.arrival.reserve(rows);
@@ -34,7 +39,7 @@ function presentRows(sources: readonly ChunkSource[]): Map<string, number> {
   return rows;
 }
 
-function appendChunk(draft: ChunkDraft, source: ChunkSource, present: ReadonlyMap<string, number>): void {
+function appendChunk(draft: ChunkBuilder, source: ChunkSource, present: ReadonlyMap<string, number>): void {
   const base = draft.rows;
   const view = new ChunkView(new ChunkColumns(source, 0), plainColumns);
   draft.timeNs.append(view.timeNs);
@@ -43,22 +48,22 @@ function appendChunk(draft: ChunkDraft, source: ChunkSource, present: ReadonlyMa
   for (const { role, key } of source.header.columns) {
     if (role === "level") appendAttribute(draft.level, view.column({ kind: "level" }), base);
     else if (role === "attribute") {
-      const attribute = attributeOf(draft, key);
+      const attribute = attributeBuilder(draft, key);
       attribute.reserve(present.get(key)! - attribute.count);
       appendAttribute(attribute, view.column({ kind: "attribute", key }), base);
-    } else if (role === "rest") appendRest(draft, view.rest, base);
+    } else if (role === "rest") appendRest(draft, view.overflow, base);
   }
   draft.rows += source.header.rows;
 }
 
-function appendMessages(draft: ChunkDraft, column: Column): void {
+function appendMessages(draft: ChunkBuilder, column: Column): void {
   if (column.kind === "text") draft.message.append(column.text);
   else if (column.kind === "message") {
     for (let row = 0; row < column.rows; row++) draft.message.pushBytes(column.messages.messageAt(row));
   } else throw new Failure("damage", "column: messages are not text");
 }
 
-function appendAttribute(attribute: AttributeDraft, column: Column, base: number): void {
+function appendAttribute(attribute: AttributeBuilder, column: Column, base: number): void {
   switch (column.kind) {
     case "dictionary":
       appendCodes(attribute, column.codes, codesIn(attribute, column.values), base);
@@ -81,7 +86,7 @@ function appendAttribute(attribute: AttributeDraft, column: Column, base: number
 }
 
 function appendConstant(
-  attribute: AttributeDraft,
+  attribute: AttributeBuilder,
   { rows, value, valid }: Extract<Column, { kind: "constant" }>,
   base: number,
 ): void {
@@ -93,11 +98,11 @@ function appendConstant(
 
 /** As `columnText` prints them, all in one buffer. */
 function appendNumbers(
-  attribute: AttributeDraft,
+  attribute: AttributeBuilder,
   { rows, values, valid }: Extract<Column, { kind: "number" }>,
   base: number,
 ): void {
-  const texts = new TextDraft();
+  const texts = new TextBuilder();
   for (let row = 0; row < rows; row++) {
     if (isValid(valid, row)) texts.pushNumber(values[row]!);
     else texts.push("");
@@ -106,7 +111,7 @@ function appendNumbers(
 }
 
 /** The attribute's codes of some texts. */
-function codesIn({ values }: AttributeDraft, texts: TextVector): Uint32Array {
+function codesIn({ values }: AttributeBuilder, texts: TextVector): Uint32Array {
   const source = byteSource(texts.bytes);
   const codes = new Uint32Array(textCount(texts));
   for (let i = 0; i < codes.length; i++) {
@@ -116,7 +121,7 @@ function codesIn({ values }: AttributeDraft, texts: TextVector): Uint32Array {
 }
 
 /** `codeOf` turns a column's codes into the attribute's; the code behind its last one says that the row has none. */
-function appendCodes(attribute: AttributeDraft, codes: Codes, codeOf: Uint32Array, base: number): void {
+function appendCodes(attribute: AttributeBuilder, codes: Codes, codeOf: Uint32Array, base: number): void {
   attribute.reserve(codes.length);
   for (let row = 0; row < codes.length; row++) {
     const code = codes[row]!;
@@ -124,7 +129,12 @@ function appendCodes(attribute: AttributeDraft, codes: Codes, codeOf: Uint32Arra
   }
 }
 
-function appendTexts(attribute: AttributeDraft, texts: TextVector, valid: Bitmap | null, base: number): void {
+function appendTexts(
+  attribute: AttributeBuilder,
+  texts: TextVector,
+  valid: Bitmap | null,
+  base: number,
+): void {
   const source = byteSource(texts.bytes);
   const { offsets } = texts;
   attribute.reserve(textCount(texts));
@@ -141,10 +151,10 @@ function hexText({ rows, width, bytes }: Extract<Column, { kind: "hex" }>): Text
   return { offsets, bytes: plainBytes(Buffer.from(text, "latin1")) };
 }
 
-function appendRest(draft: ChunkDraft, column: Column, base: number): void {
+function appendRest(draft: ChunkBuilder, column: Column, base: number): void {
   for (let row = 0; row < column.rows; row++) {
     const pairs = columnText(column, row);
     if (pairs === undefined) continue;
-    for (const [key, value] of parseRest(pairs)) attributeOf(draft, key).pushText(base + row, value);
+    for (const [key, value] of parseOverflow(pairs)) attributeBuilder(draft, key).pushText(base + row, value);
   }
 }

@@ -1,4 +1,4 @@
-/** From drafts to chunk images. */
+/** From drafts to chunk chunks. */
 
 import {
   type AttributeVector,
@@ -15,38 +15,38 @@ import {
   headerValueBytesMax,
   headerValuesMax,
 } from "../limits.ts";
-import { buildMembership } from "../vector/membership-filter.ts";
+import { buildMembershipFilter } from "../vector/membership-filter.ts";
 import { integerIn, mayBeginDecimal, parseDecimal } from "../vector/number.ts";
 import { gatherText, type TextVector, textAt, textCount } from "../vector/text.ts";
 import {
-  AttributeDraft,
-  type ChunkDraft,
-  denseAttribute,
+  AttributeBuilder,
+  type ChunkBuilder,
   invertOrder,
   reorderNumbers,
   reorderText,
-  timeOrder,
+  sortByTime,
+  toDenseAttribute,
 } from "./chunk-builder.ts";
-import { type ChunkHeader, type ChunkImage, type ColumnHeader, valueStatistics } from "./chunk-header.ts";
+import { type ChunkHeader, type ColumnHeader, type EncodedChunk, valueStatistics } from "./chunk-header.ts";
 
-export interface BuildOptions {
+export interface EncodeOptions {
   /** For disk: with templates and membership filters, which take time to build and pay on disk only. */
   sealed: boolean;
 }
 
 /** Chunks of at most chunkRowsMax rows and chunkMessageBytesMax bytes of messages, in order of time. */
-export function buildChunks(draft: ChunkDraft, options: BuildOptions): ChunkImage[] {
-  const sorted = sortDraft(draft);
-  const images: ChunkImage[] = [];
+export function encodeChunks(draft: ChunkBuilder, options: EncodeOptions): EncodedChunk[] {
+  const sorted = sortRows(draft);
+  const chunks: EncodedChunk[] = [];
   for (let from = 0; from < draft.rows; ) {
     const to = cutAfter(sorted.message, from, draft.rows);
-    images.push(buildChunk(sorted, from, to, options));
+    chunks.push(encodeChunk(sorted, from, to, options));
     from = to;
   }
-  return images;
+  return chunks;
 }
 
-interface SortedDraft {
+interface SortedRows {
   timeNs: Float64Array;
   arrival: Float64Array;
   message: TextVector;
@@ -56,10 +56,10 @@ interface SortedDraft {
   rest: AttributeVector | undefined;
 }
 
-function sortDraft(draft: ChunkDraft): SortedDraft {
+function sortRows(draft: ChunkBuilder): SortedRows {
   const timeNs = draft.timeNs.finish();
   const arrival = draft.arrival.finish();
-  const order = timeOrder(timeNs, arrival);
+  const order = sortByTime(timeNs, arrival);
   const places = order === undefined ? undefined : invertOrder(order);
   const byRows = [...draft.attributes].sort(([, a], [, b]) => b.count - a.count);
   const columns = byRows.slice(0, attributeColumnsMax);
@@ -68,14 +68,14 @@ function sortDraft(draft: ChunkDraft): SortedDraft {
     timeNs: reorderNumbers(timeNs, order),
     arrival: reorderNumbers(arrival, order),
     message: reorderText(draft.message.finish(), order),
-    level: denseAttribute(draft.level, draft.rows, places),
-    attributes: columns.map(([key, attribute]) => [key, denseAttribute(attribute, draft.rows, places)]),
-    rest: rest.length === 0 ? undefined : denseAttribute(restAttribute(rest), draft.rows, places),
+    level: toDenseAttribute(draft.level, draft.rows, places),
+    attributes: columns.map(([key, attribute]) => [key, toDenseAttribute(attribute, draft.rows, places)]),
+    rest: rest.length === 0 ? undefined : toDenseAttribute(toOverflowAttribute(rest), draft.rows, places),
   };
 }
 
 /** Attributes of a chunk that has too many as one. */
-export function restAttribute(rest: [string, AttributeDraft][]): AttributeDraft {
+export function toOverflowAttribute(rest: [string, AttributeBuilder][]): AttributeBuilder {
   const pairsOf = new Map<number, string[]>();
   for (const [key, { count, rows, codes, values }] of rest) {
     const texts = values.texts();
@@ -85,7 +85,7 @@ export function restAttribute(rest: [string, AttributeDraft][]): AttributeDraft 
       pairsOf.set(rows[i]!, pairs);
     }
   }
-  const merged = new AttributeDraft();
+  const merged = new AttributeBuilder();
   for (const [row, pairs] of pairsOf) merged.pushText(row, JSON.stringify(pairs));
   return merged;
 }
@@ -99,9 +99,9 @@ function cutAfter(message: TextVector, from: number, rows: number): number {
   return to;
 }
 
-function buildChunk(sorted: SortedDraft, from: number, to: number, options: BuildOptions): ChunkImage {
-  const image: ChunkImage = { header: emptyHeader(sorted, from, to), payloads: [], filters: [] };
-  const add = columnsOf(image);
+function encodeChunk(sorted: SortedRows, from: number, to: number, options: EncodeOptions): EncodedChunk {
+  const chunk: EncodedChunk = { header: emptyHeader(sorted, from, to), payloads: [], filters: [] };
+  const add = encodeColumns(chunk);
   const rows = to - from;
   add(columnHeader("time", "", rows), encodeDelta(sorted.timeNs.subarray(from, to), 0), undefined);
   add(columnHeader("arrival", "", rows), encodeDelta(sorted.arrival.subarray(from, to), 1), undefined);
@@ -115,18 +115,18 @@ function buildChunk(sorted: SortedDraft, from: number, to: number, options: Buil
   if (sorted.rest !== undefined) {
     addAttribute(add, columnHeader("rest", "", 0), sliceAttribute(sorted.rest, from, to), { sealed: false });
   }
-  return image;
+  return chunk;
 }
 
-/** Adds columns to an image. */
-export function columnsOf(image: ChunkImage): AddColumn {
+/** Adds columns to an chunk. */
+export function encodeColumns(chunk: EncodedChunk): AddColumn {
   return (column, encoded, filter) => {
     column.encoding = encoded.encoding;
     column.payloadBytes = encoded.payload.byteLength;
     column.filterBytes = filter?.byteLength ?? 0;
-    image.header.columns.push(column);
-    image.payloads.push(encoded.payload);
-    image.filters.push(filter);
+    chunk.header.columns.push(column);
+    chunk.payloads.push(encoded.payload);
+    chunk.filters.push(filter);
   };
 }
 
@@ -140,7 +140,7 @@ function addMessage(
   add: AddColumn,
   text: TextVector,
   attributes: readonly (readonly [string, AttributeVector])[],
-  options: BuildOptions,
+  options: EncodeOptions,
 ): void {
   const rows = textCount(text);
   if (!options.sealed) {
@@ -161,7 +161,7 @@ export function addAttribute(
   add: AddColumn,
   column: ColumnHeader,
   vector: AttributeVector,
-  options: BuildOptions,
+  options: EncodeOptions,
 ): void {
   if (textCount(vector.values) === 0) return;
   const caps = { values: headerValuesMax, bytes: headerValueBytesMax };
@@ -171,7 +171,7 @@ export function addAttribute(
   // Where the header lists every value, it tells as much.
   const isSearched = column.role === "attribute" || column.role === "name";
   const filtered = options.sealed && isSearched && !("values" in statistics);
-  const filter = filtered ? buildMembership(vector.hashes) : undefined;
+  const filter = filtered ? buildMembershipFilter(vector.hashes) : undefined;
   add(Object.assign(column, statistics, numberBounds(vector.values)), encoded, filter);
 }
 
@@ -190,7 +190,7 @@ function numberBounds(values: TextVector): { min?: number; max?: number } {
   return Number.isFinite(min) && Number.isFinite(max) ? { min, max } : {};
 }
 
-function emptyHeader(sorted: SortedDraft, from: number, to: number): ChunkHeader {
+function emptyHeader(sorted: SortedRows, from: number, to: number): ChunkHeader {
   let arrivalMin = Number.POSITIVE_INFINITY;
   let arrivalMax = 0;
   for (const arrival of sorted.arrival.subarray(from, to)) {

@@ -59,13 +59,13 @@ export interface ChunkHeader {
 }
 
 /** A chunk as it is built: payloads and filters stand in the order of the header's columns. */
-export interface ChunkImage {
+export interface EncodedChunk {
   header: ChunkHeader;
   payloads: Uint8Array[];
   filters: (Uint8Array | undefined)[];
 }
 
-/** Something that columns can be read from: an image in memory, or a chunk in a partition. */
+/** Something that columns can be read from: an chunk in memory, or a chunk in a partition. */
 export interface ChunkSource {
   readonly header: ChunkHeader;
   /** Added to every value of the arrival column. */
@@ -98,7 +98,7 @@ export interface ListedKeys {
   isWhole: boolean;
 }
 
-export function listedKeys(header: ChunkHeader): ListedKeys {
+export function listAttributeKeys(header: ChunkHeader): ListedKeys {
   const keys = header.columns.flatMap((column) => (column.role === "attribute" ? [column.key] : []));
   return { keys, isWhole: !header.columns.some(({ role }) => role === "rest") };
 }
@@ -122,35 +122,38 @@ export function valueStatistics(
 }
 
 /**
- * An image as one run of bytes, which is also what the journal holds:
+ * An chunk as one run of bytes, which is also what the journal holds:
  * u32 magic "SVCI", u32 length of the header's JSON, the JSON, then each column's payload and filter,
  * every part padded to 8 bytes.
  */
-const imageMagic = 0x49435653;
+const partMagic = 0x49435653;
 
-export interface ImageText {
-  image: ChunkImage;
+export interface SerializedPart {
+  chunk: EncodedChunk;
   /** The header's JSON. */
   json: Buffer;
   byteLength: number;
 }
 
-export function imageText(image: ChunkImage): ImageText {
-  const parts = [...image.payloads, ...image.filters.filter((filter) => filter !== undefined)];
-  const json = Buffer.from(JSON.stringify(image.header), "utf8");
-  const byteLength = parts.reduce((sum, part) => sum + align8(part.byteLength), 8 + align8(json.byteLength));
-  return { image, json, byteLength };
+export function serializePart(chunk: EncodedChunk): SerializedPart {
+  const values = [...chunk.payloads, ...chunk.filters.filter((filter) => filter !== undefined)];
+  const json = Buffer.from(JSON.stringify(chunk.header), "utf8");
+  const byteLength = values.reduce(
+    (sum, value) => sum + align8(value.byteLength),
+    8 + align8(json.byteLength),
+  );
+  return { chunk, json, byteLength };
 }
 
-/** Writes an image at `offset`, a multiple of 8; returns the offset behind it. */
-export function writeImage({ image, json }: ImageText, target: Uint8Array, offset: number): number {
+/** Writes an chunk at `offset`, a multiple of 8; returns the offset behind it. */
+export function writePart({ chunk, json }: SerializedPart, target: Uint8Array, offset: number): number {
   const view = new DataView(target.buffer, target.byteOffset, target.byteLength);
-  view.setUint32(offset, imageMagic, true);
+  view.setUint32(offset, partMagic, true);
   view.setUint32(offset + 4, json.byteLength, true);
   target.set(json, offset + 8);
   let at = offset + 8 + align8(json.byteLength);
-  for (const [i, payload] of image.payloads.entries()) {
-    for (const part of [payload, image.filters[i]]) {
+  for (const [i, payload] of chunk.payloads.entries()) {
+    for (const part of [payload, chunk.filters[i]]) {
       if (part === undefined) continue;
       target.set(part, at);
       at += align8(part.byteLength);
@@ -159,10 +162,10 @@ export function writeImage({ image, json }: ImageText, target: Uint8Array, offse
   return at;
 }
 
-/** Opens an image in place. Throws Failure "damage" where the bytes are none. */
-export function openImage(bytes: Uint8Array, arrivalBase: number): ChunkSource {
+/** Opens an chunk in place. Throws Failure "damage" where the bytes are none. */
+export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.byteLength < 8 || view.getUint32(0, true) !== imageMagic) {
+  if (bytes.byteLength < 8 || view.getUint32(0, true) !== partMagic) {
     throw new Failure("damage", "batch: no chunk stands where one should");
   }
   const jsonBytes = view.getUint32(4, true);

@@ -8,7 +8,7 @@ import type { ChunkView } from "./chunk-view.ts";
 export type ChunkRef = { signal: Signal; day: number } & (
   | { kind: "sealed"; dir: string; entry: ChunkEntry }
   | {
-      kind: "image";
+      kind: "part";
       id: number;
       rows: number;
       bytes: Uint8Array;
@@ -19,24 +19,30 @@ export type ChunkRef = { signal: Signal; day: number } & (
       arrivalMax: number;
     }
 );
+
 /** A sealed chunk that could not be read. */
 export interface DamagedChunk extends DamageReport {
   signal: Signal;
   day: number;
   chunk: number;
 }
-export interface ImageRef {
+
+export interface PartBytes {
   bytes: Uint8Array;
   arrivalBase: number;
 }
-export type SealedRef = Extract<ChunkRef, { kind: "sealed" }>;
+
+export type SealedChunkRef = Extract<ChunkRef, { kind: "sealed" }>;
+
 /** Tells a chunk from others of its folder. */
-export function nameOf({ id, checksum }: SealedRef["entry"]): string {
+export function chunkVersion({ id, checksum }: SealedChunkRef["entry"]): string {
   return `${id}/${checksum}`;
 }
-export type OpenView = (ref: ChunkRef) => ChunkView;
+
+export type OpenChunkView = (ref: ChunkRef) => ChunkView;
+
 /** The report of a sealed chunk that cannot be read; every other error is thrown on. */
-export function damageOf(ref: ChunkRef, error: unknown): DamagedChunk {
+export function toDamagedChunk(ref: ChunkRef, error: unknown): DamagedChunk {
   if (ref.kind !== "sealed" || !(error instanceof Failure) || error.kind !== "damage") throw error;
   return {
     signal: ref.signal,
@@ -46,8 +52,14 @@ export function damageOf(ref: ChunkRef, error: unknown): DamagedChunk {
     problem: error.message,
   };
 }
+
 /** Arrival numbers of a chunk's rows: the first and the last. */
-export function arrivalsOf(ref: ChunkRef): { min: number; max: number } {
+export function arrivalRange(ref: ChunkRef): { min: number; max: number } {
   const { arrivalMin, arrivalMax } = ref.kind === "sealed" ? ref.entry : ref;
   return { min: arrivalMin, max: arrivalMax };
+}
+
+/** Rows of a chunk and its bytes as stored. */
+export function chunkSize(ref: ChunkRef): { rows: number; bytes: number } {
+  return ref.kind === "sealed" ? ref.entry : { rows: ref.rows, bytes: ref.bytes.byteLength };
 }

@@ -3,16 +3,16 @@
 import { type Column, columnBytes, columnText, hasValue } from "../column/column.ts";
 import { asDictionary, isDictionary } from "../column/dictionary.ts";
 import { decodeColumn, decodeDelta, decodeGroup, decodeMessage, decodeSamples } from "../column/encoding.ts";
-import { parseRest } from "../column/overflow-attributes.ts";
+import { parseOverflow } from "../column/overflow-attributes.ts";
+import { templateIds } from "../column/template-id-column.ts";
 import { Failure } from "../failure.ts";
 import type { ColumnHeap, Held } from "../kernels/heap.ts";
 import type { Field } from "../plan/filter.ts";
 import type { MessageColumn } from "../template/message-column.ts";
-import { templateIds } from "../template/template-id.ts";
-import type { RunFilter } from "../template/token-filter.ts";
+import type { TokenFilter } from "../template/token-filter.ts";
 import {
   letterWidths,
-  longRunsIn,
+  readTokenFilter,
   type VariableGroup,
   variableGroups,
 } from "../template/variable-columns.ts";
@@ -124,7 +124,7 @@ export class ChunkView {
   }
 
   /** The pairs of rare keys, as text; see rest.ts. */
-  get rest(): Column {
+  get overflow(): Column {
     return this.#column(findColumn(this.header, "rest"));
   }
 
@@ -156,13 +156,13 @@ export class ChunkView {
   }
 
   /** Which long runs of digits a group of variables holds, if that is known. */
-  longRuns(group: number): RunFilter | undefined {
+  tokenFilter(group: number): TokenFilter | undefined {
     const filter = this.#variablesFilter(group);
-    return filter === undefined ? undefined : longRunsIn(filter, group, this.heap.kernels);
+    return filter === undefined ? undefined : readTokenFilter(filter, group, this.heap.kernels);
   }
 
   /** Which runs of letters a group of variables holds, if that is known. */
-  letters(group: number): Uint8Array | undefined {
+  ngramFilter(group: number): Uint8Array | undefined {
     return letterWidths[group] === undefined ? undefined : this.#variablesFilter(group);
   }
 
@@ -181,7 +181,7 @@ export class ChunkView {
       if (!hasValue(column, row)) continue;
       if (role === "attribute") onAttribute(key, columnBytes(column, row));
       else {
-        for (const [name, value] of parseRest(columnText(column, row)!))
+        for (const [name, value] of parseOverflow(columnText(column, row)!))
           onAttribute(name, Buffer.from(value, "utf8"));
       }
     }
@@ -189,13 +189,13 @@ export class ChunkView {
 
   /** One key's values out of the column that holds the rare keys together. */
   #restColumn(key: string): Column {
-    const { rest } = this;
-    if (rest.kind === "absent") return rest;
+    const { overflow } = this;
+    if (overflow.kind === "absent") return overflow;
     const values = new Map<number, string>();
     for (let row = 0; row < this.rows; row++) {
-      const text = columnText(rest, row);
+      const text = columnText(overflow, row);
       if (text === undefined || !text.includes(JSON.stringify(key))) continue;
-      for (const [name, value] of parseRest(text)) if (name === key) values.set(row, value);
+      for (const [name, value] of parseOverflow(text)) if (name === key) values.set(row, value);
     }
     return sparseColumn(values, this.rows, this.heap);
   }

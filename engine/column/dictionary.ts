@@ -82,11 +82,11 @@ function distinct<Key>(
   const valueCount = codeOf.size;
   if (valid !== null) for (let row = 0; row < rows; row++) if (!hasBit(valid, row)) wide[row] = valueCount;
   const values = textVector(Array.from(codeOf.keys(), textOf));
-  return { kind: "dictionary", rows, values, valueCount, codes: narrowed(wide, valueCount + 1, heap) };
+  return { kind: "dictionary", rows, values, valueCount, codes: narrowCodes(wide, valueCount + 1, heap) };
 }
 
 /** Codes below `cardinality` in as few bytes as they need, on a heap. */
-export function narrowed(codes: Uint32Array, cardinality: number, heap: Heap): Codes {
+export function narrowCodes(codes: Uint32Array, cardinality: number, heap: Heap): Codes {
   const narrow = codesBelow(cardinality, codes.length, heap);
   narrow.set(codes);
   return narrow;

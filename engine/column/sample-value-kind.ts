@@ -1,5 +1,5 @@
 /** Finds for each series of a block the kind of values that takes the fewest bytes. */
-import { wordsOf } from "../metrics/sample-columns.ts";
+import { toWords } from "../vector/float-words.ts";
 
 /** Part of the format. */
 export const ValueKind = {
@@ -55,7 +55,7 @@ interface Like {
   values: Float64Array;
 }
 
-export function describe(values: Float64Array, offsets: Uint32Array): DescribedValues[] {
+export function describeValues(values: Float64Array, offsets: Uint32Array): DescribedValues[] {
   const all: DescribedValues[] = [];
   const likes: Like[] = [];
   for (let series = 0; series + 1 < offsets.length; series++) {
@@ -73,7 +73,7 @@ export function describe(values: Float64Array, offsets: Uint32Array): DescribedV
 
 function constant(own: Float64Array): DescribedValues | undefined {
   if (own.length === 0) return { kind: ValueKind.raw, numbers: [], words: [] };
-  const words = wordsOf(own);
+  const words = toWords(own);
   for (let i = 2; i < words.length; i += 2) {
     if (words[i] !== words[0] || words[i + 1] !== words[1]) return undefined;
   }
@@ -230,8 +230,8 @@ function mayHaveRatio(own: Float64Array, other: Float64Array): boolean {
 /** Zigzagged numbers of floating-point numbers between each value and the multiple; undefined where they are too many. */
 function stepsFrom(own: Float64Array, other: Float64Array, factor: number): Float64Array | undefined {
   const products = other.map((value) => value * factor);
-  const a = wordsOf(own);
-  const b = wordsOf(products);
+  const a = toWords(own);
+  const b = toWords(products);
   const steps = new Float64Array(own.length);
   for (let i = 0; i < steps.length; i++) {
     if (Number.isNaN(products[i]!)) return undefined;

@@ -1,10 +1,10 @@
 /** How the values of some series become bytes, and back bit for bit. FORMAT.md draws it. */
 import { Failure } from "../failure.ts";
 import { bytesOf, float64Of, type Payload, uint32Of } from "../files/payload.ts";
-import { splitPlanes } from "../kernels/byte-stream-split.ts";
+import { splitByteStreams } from "../kernels/byte-stream-split.ts";
 import type { Heap } from "../kernels/heap.ts";
-import { wordsOf } from "../metrics/sample-columns.ts";
-import { describe, ValueKind } from "./sample-value-kind.ts";
+import { toWords } from "../vector/float-words.ts";
+import { describeValues, ValueKind } from "./sample-value-kind.ts";
 
 /** Bytes of a whole number; 2^53 needs seven. */
 const planesMax = 7;
@@ -32,7 +32,7 @@ export function encodeValues(values: Float64Array, offsets: Uint32Array): Omit<P
     dictionaries: [],
     planes: Array.from({ length: planesMax }, () => []),
   };
-  for (const [i, described] of describe(values, offsets).entries()) {
+  for (const [i, described] of describeValues(values, offsets).entries()) {
     const { kind, numbers, words, wholes, dictionary } = described;
     gathered.kinds[i] = kind;
     gathered.numbers.push(...numbers);
@@ -67,7 +67,7 @@ function addPlanes(planes: Uint8Array[][], wholes: Float64Array): number {
 
 function valuePlanes(parts: readonly Float64Array[]): Uint8Array {
   const bytes = Buffer.concat(parts.map(bytesOf));
-  return splitPlanes(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength), 8);
+  return splitByteStreams(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength), 8);
 }
 
 /** The values of all series of a block. Throws Failure "damage". */
@@ -102,7 +102,7 @@ class ValueReader {
   constructor({ buffers }: Payload, values: Float64Array) {
     if (buffers.length !== 6 + planesMax) throw new Failure("damage", "values: buffers are missing");
     this.#values = values;
-    this.#words = wordsOf(values);
+    this.#words = toWords(values);
     this.#kinds = buffers[0]!;
     this.#widths = buffers[1]!;
     this.#numbers = float64Of(buffers[2]!);
@@ -175,7 +175,7 @@ class ValueReader {
     this.#join(this.#dictionaries, this.#dictionaryAt, size, dictionary, 0);
     this.#dictionaryAt += size;
     this.#wholes(series, from, to);
-    const bits = wordsOf(dictionary);
+    const bits = toWords(dictionary);
     const words = this.#words;
     const values = this.#values;
     for (let i = from; i < to; i++) {
@@ -218,7 +218,7 @@ class ValueReader {
   #join(planes: Uint8Array, at: number, count: number, target: Float64Array, from: number): void {
     const all = planes.byteLength / 8;
     if (at + count > all) throw new Failure("damage", "values: cut short");
-    const words = wordsOf(target);
+    const words = toWords(target);
     for (let half = 0; half < 2; half++) {
       const [a, b, c, d] = [0, 1, 2, 3].map((plane) => (half * 4 + plane) * all + at) as [
         number,

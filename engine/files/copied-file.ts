@@ -7,7 +7,7 @@ export interface Versioned {
   version: number;
 }
 
-export interface CopiesRead<T> {
+export interface CopiedFileRead<T> {
   /** Undefined where there is no whole copy. */
   value: T | undefined;
   /** Copies that are not whole. */
@@ -19,7 +19,7 @@ export async function writeCopies(paths: readonly string[], value: Versioned): P
   for (const path of paths) await writeChecked(path, value);
 }
 
-export async function readCopies<T extends Versioned>(paths: readonly string[]): Promise<CopiesRead<T>> {
+export async function readCopies<T extends Versioned>(paths: readonly string[]): Promise<CopiedFileRead<T>> {
   const damaged: string[] = [];
   let newest: T | undefined;
   for (const path of paths) {

@@ -13,7 +13,7 @@ const spareBytes = 64 * 2 ** 20;
  * Fills a new folder in place of one that is empty or not there, for its owner alone. Where `fill` throws, nothing is left; what a
  * process left that was killed is removed by the next attempt. Throws Failure "folder".
  */
-export async function fillFolder<T>(dir: string, fill: (draft: string) => Promise<T>): Promise<T> {
+export async function fillStagedFolder<T>(dir: string, fill: (draft: string) => Promise<T>): Promise<T> {
   const target = resolve(dir);
   checkFree(target);
   const draft = `${target}.partial`;
@@ -41,7 +41,7 @@ export async function fillFolder<T>(dir: string, fill: (draft: string) => Promis
 }
 
 /** Throws Failure "disk-full" unless so many bytes fit beside a folder. */
-export async function checkRoom(dir: string, bytes: number): Promise<void> {
+export async function checkFreeSpace(dir: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(dir);
   const free = bavail * bsize;
   if (free >= bytes + spareBytes) return;

@@ -25,7 +25,7 @@ export interface FilterScope {
 export const passAll: BlockFilter = () => undefined;
 export const passNone: BlockFilter = (block) => void block.selection.fill(0);
 
-export function allOf(filters: BlockFilter[], { kernels }: ColumnHeap): BlockFilter {
+export function matchAll(filters: BlockFilter[], { kernels }: ColumnHeap): BlockFilter {
   return (block) => {
     for (const filter of filters) {
       if (!kernels.anyBit(block.selection)) return;
@@ -34,7 +34,7 @@ export function allOf(filters: BlockFilter[], { kernels }: ColumnHeap): BlockFil
   };
 }
 
-export function anyOf(filters: BlockFilter[], { kernels, scratch }: ColumnHeap): BlockFilter {
+export function matchAny(filters: BlockFilter[], { kernels, scratch }: ColumnHeap): BlockFilter {
   return (block) => {
     const result = scratch.uint8(block.selection.length);
     for (const filter of filters) {
@@ -48,7 +48,7 @@ export function anyOf(filters: BlockFilter[], { kernels, scratch }: ColumnHeap):
   };
 }
 
-export function negationOf(filter: BlockFilter, { kernels, scratch }: ColumnHeap): BlockFilter {
+export function matchNot(filter: BlockFilter, { kernels, scratch }: ColumnHeap): BlockFilter {
   return (block) => {
     const selection = scratch.place(block.selection);
     filter({ ...block, selection });
@@ -57,7 +57,7 @@ export function negationOf(filter: BlockFilter, { kernels, scratch }: ColumnHeap
 }
 
 /** Keeps the rows of a block that `find` finds, which may leave bits beyond the selection set. */
-export function keepFound(
+export function keepFoundRows(
   { kernels, scratch }: ColumnHeap,
   find: (from: number, rows: number, found: Bitmap) => void,
 ): BlockFilter {

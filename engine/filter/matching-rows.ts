@@ -3,7 +3,7 @@
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { blockRows } from "../limits.ts";
 import type { Filter } from "../plan/filter.ts";
-import type { Pause } from "../plan/query-control.ts";
+import type { YieldThread } from "../plan/query-control.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import type { Checkpoint } from "./block-filter.ts";
 import { compileFilter, isVectorised, selectRows } from "./selection.ts";
@@ -14,7 +14,7 @@ export async function matchingRows(
   view: ChunkView,
   { from, to }: { from: number; to: number },
   checkpoint: Checkpoint,
-  pause: Pause,
+  pause: YieldThread,
 ): Promise<Bitmap> {
   const first = from & ~7;
   const selection = selectRows(view.heap, first, from, to);

@@ -4,21 +4,21 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Column, TemplateColumn } from "../column/column.ts";
 import type { ColumnHeap } from "../kernels/heap.ts";
 import type { Filter } from "../plan/filter.ts";
-import { withTemplates } from "../template/text-search.ts";
+import { addTemplateRows } from "../template/text-search.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import {
-  allOf,
   type Block,
   type BlockFilter,
   type Checkpoint,
   type FilterScope,
+  matchAll,
   passAll,
   passNone,
 } from "./block-filter.ts";
 import { searchMessages } from "./message-search.ts";
 import { MessageMatcher, type PatternFilter, planPattern } from "./pattern-search.ts";
 import { type LeafFilter, valueTest } from "./predicate.ts";
-import { eachRow, eachValue } from "./row-filter.ts";
+import { filterRows, filterValues } from "./row-filter.ts";
 
 /** Where at most one row in so many is left, those are read at once: to look for another text in the whole chunk takes longer. */
 const fewRows = 16;
@@ -35,13 +35,13 @@ export function patternFilter(filter: PatternFilter, column: Column, scope: Patt
   const { needs, proves, exact } = planPattern(filter);
   const { heap } = scope.view;
   const { kernels, scratch } = heap;
-  if (exact) return allOf(needs.map(scope.compile), heap);
+  if (exact) return matchAll(needs.map(scope.compile), heap);
   const matcher = column.kind === "message" ? MessageMatcher.of(filter, column) : undefined;
   const [first, ...more] = needs;
   const rest = more.map(scope.compile);
   const proven = scope.compile(proves);
   const matching =
-    matcher === undefined ? scope.byValue() : eachRow((row) => matcher.matches(row), scope.checkpoint);
+    matcher === undefined ? scope.byValue() : filterRows((row) => matcher.matches(row), scope.checkpoint);
   const matchOpen: BlockFilter = (block) => {
     for (const need of [...rest, undefined]) {
       const open = kernels.countBits(block.selection);
@@ -64,7 +64,7 @@ export function patternFilter(filter: PatternFilter, column: Column, scope: Patt
   };
 }
 
-interface PatternParts {
+interface PatternNeeds {
   matcher: MessageMatcher;
   /** Row by row. */
   matching: BlockFilter;
@@ -75,7 +75,7 @@ interface PatternParts {
 /** A pattern whose matches hold a text: of most templates that do, one look tells whether all of their rows match. */
 function templateFilter(
   text: Filter,
-  { matcher, matching, matchOpen }: PatternParts,
+  { matcher, matching, matchOpen }: PatternNeeds,
   { view, checkpoint }: FilterScope,
 ): BlockFilter {
   const { kernels, scratch } = view.heap;
@@ -137,11 +137,11 @@ export function messageFilter(
   column: TemplateColumn,
   { view, checkpoint }: FilterScope,
 ): BlockFilter {
-  const rowByRow = eachValue(column, valueTest(filter), checkpoint);
+  const rowByRow = filterValues(column, valueTest(filter), checkpoint);
   const search = searchOnce(view, checkpoint, () => {
     const found = searchMessages(filter, column.messages, view);
     if (typeof found === "string") return found;
-    return { rows: withTemplates(column.messages, found, view.heap) };
+    return { rows: addTemplateRows(column.messages, found, view.heap) };
   });
   return (block) => {
     const found = search(block);

@@ -3,7 +3,7 @@
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Filter } from "../plan/filter.ts";
 import type { MessageColumn } from "../template/message-column.ts";
-import { type Holding, messagesHolding, type TextNeedle, textNeedle } from "../template/text-search.ts";
+import { findMessages, type MessageMatches, type TextNeedle, textNeedle } from "../template/text-search.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
 
 /** What a filter looks for in templates: "unsettled" where they cannot decide and rows are to be looked at. */
@@ -13,7 +13,7 @@ type Wanted = TextNeedle | "every" | "none" | "unsettled";
 const wanted = new WeakMap<Filter, Wanted>();
 
 /** What a filter looks for in templates; of one that is no text "unsettled". */
-export function wantedBy(filter: Filter): Wanted {
+export function toTextNeedle(filter: Filter): Wanted {
   let known = wanted.get(filter);
   if (known === undefined) {
     known = filter.kind === "contains" ? wantedText(filter.text, filter.ignoreCase) : "unsettled";
@@ -35,19 +35,20 @@ export function searchMessages(
   filter: Filter,
   messages: MessageColumn,
   view: ChunkView,
-): Holding | "every" | "none" | "unsettled" {
-  const needle = wantedBy(filter);
+): MessageMatches | "every" | "none" | "unsettled" {
+  const needle = toTextNeedle(filter);
   if (typeof needle === "string") return needle;
   const { kernels, scratch } = view.heap;
-  return messagesHolding(messages, needle, {
+  return findMessages(messages, needle, {
     kernels,
     scratch,
-    letters: (group) => view.letters(group),
-    longRuns: (group) => view.longRuns(group),
+    ngrams: (group) => view.ngramFilter(group),
+    tokens: (group) => view.tokenFilter(group),
   });
 }
+
 /** A filter for a text in messages. */
-export type TextFilter = Extract<Filter, { kind: "contains" | "matches" }>;
-export function isMessageText(filter: Filter): filter is TextFilter {
+export type MessageTextFilter = Extract<Filter, { kind: "contains" | "matches" }>;
+export function isMessageTextFilter(filter: Filter): filter is MessageTextFilter {
   return (filter.kind === "contains" || filter.kind === "matches") && filter.field.kind === "message";
 }

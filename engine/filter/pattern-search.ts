@@ -4,14 +4,14 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { columnText, type TemplateColumn } from "../column/column.ts";
 import type { Field, Filter } from "../plan/filter.ts";
 import {
-  type PatternMachine,
-  patternMachine,
-  templateVerdict,
-  type Verdict,
+  type AutomatonResult,
+  buildAutomaton,
+  matchTemplate,
+  type PatternAutomaton,
 } from "../regexp/pattern-automaton.ts";
-import { type Requirement, requirementOf } from "../regexp/required-texts.ts";
+import { type Requirement, requiredTexts } from "../regexp/required-texts.ts";
 import type { MessageColumn } from "../template/message-column.ts";
-import { type Holding, withTemplates } from "../template/text-search.ts";
+import { addTemplateRows, type MessageMatches } from "../template/text-search.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import { searchMessages } from "./message-search.ts";
 import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
@@ -35,7 +35,7 @@ const plans = new WeakMap<PatternFilter, PatternPlan>();
 export function planPattern(filter: PatternFilter): PatternPlan {
   const known = plans.get(filter);
   if (known !== undefined) return known;
-  const { needs, proves, exact } = requirementOf(filter.pattern, filter);
+  const { needs, proves, exact } = requiredTexts(filter.pattern, filter);
   const parts = needs.kind === "and" ? needs.of.toSorted((a, b) => textBytes(b) - textBytes(a)) : [needs];
   const plan = {
     needs: parts.map((part) => asFilter(part, filter.field)),
@@ -72,11 +72,11 @@ export interface SettledRows {
 /** Matches one pattern with the messages of one chunk; most templates settle all of their rows. */
 export class MessageMatcher {
   readonly #column: TemplateColumn;
-  readonly #machine: PatternMachine;
+  readonly #machine: PatternAutomaton;
   readonly #test: ValueTest;
-  readonly #verdicts: (Verdict | undefined)[];
+  readonly #verdicts: (AutomatonResult | undefined)[];
 
-  private constructor(column: TemplateColumn, machine: PatternMachine, test: ValueTest) {
+  private constructor(column: TemplateColumn, machine: PatternAutomaton, test: ValueTest) {
     this.#column = column;
     this.#machine = machine;
     this.#test = test;
@@ -85,7 +85,7 @@ export class MessageMatcher {
 
   /** Undefined for a pattern that no machine reads. */
   static of(filter: PatternFilter, column: TemplateColumn): MessageMatcher | undefined {
-    const machine = patternMachine(filter.pattern, filter);
+    const machine = buildAutomaton(filter.pattern, filter);
     return machine && new MessageMatcher(column, machine, valueTest(filter));
   }
 
@@ -99,7 +99,10 @@ export class MessageMatcher {
   }
 
   /** Of the messages that hold a text; where that cannot be told, as `searchMessages` says it. */
-  settle(text: Filter, view: ChunkView): SettledRows | Exclude<ReturnType<typeof searchMessages>, Holding> {
+  settle(
+    text: Filter,
+    view: ChunkView,
+  ): SettledRows | Exclude<ReturnType<typeof searchMessages>, MessageMatches> {
     const { messages } = this.#column;
     const holding = searchMessages(text, messages, view);
     if (typeof holding === "string") return holding;
@@ -113,26 +116,26 @@ export class MessageMatcher {
       else if (verdict === "some") open[template] = 1;
     }
     return {
-      matching: withTemplates(messages, { templates: matching, rows: undefined }, view.heap),
-      open: withTemplates(messages, { templates: open, rows }, view.heap),
+      matching: addTemplateRows(messages, { templates: matching, rows: undefined }, view.heap),
+      open: addTemplateRows(messages, { templates: open, rows }, view.heap),
     };
   }
 
-  #verdictOn(template: number): Verdict {
+  #verdictOn(template: number): AutomatonResult {
     const verdict = this.#verdicts[template] ?? verdictOn(this.#column.messages, template, this.#machine);
     this.#verdicts[template] = verdict;
     return verdict;
   }
 }
 
-function verdictOn(messages: MessageColumn, template: number, machine: PatternMachine): Verdict {
+function verdictOn(messages: MessageColumn, template: number, machine: PatternAutomaton): AutomatonResult {
   const { offsets, bytes } = messages.templates;
   const text = bytes.subarray(offsets[template], offsets[template + 1]);
-  return templateVerdict(machine, text, messages.classes, messages.slotBase[template]);
+  return matchTemplate(machine, text, messages.classes, messages.slotBase[template]);
 }
 
 /** The verdict on one message, read in pieces where they lie. */
-function readMessage(messages: MessageColumn, row: number, machine: PatternMachine): Verdict {
+function readMessage(messages: MessageColumn, row: number, machine: PatternAutomaton): AutomatonResult {
   let state = machine.start;
   messages.eachPiece(row, (bytes, from, to) => {
     state = machine.afterText(state, bytes, from, to);

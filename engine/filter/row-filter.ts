@@ -8,7 +8,7 @@ import type { ValueTest } from "./predicate.ts";
 /** Rows tested between two looks at the clock. */
 const checkEvery = 1024;
 
-export function eachRow(passes: (row: number) => boolean, checkpoint?: Checkpoint): BlockFilter {
+export function filterRows(passes: (row: number) => boolean, checkpoint?: Checkpoint): BlockFilter {
   return ({ from, rows, selection }) => {
     let tested = 0;
     for (let i = 0; i < rows; i++) {
@@ -24,6 +24,6 @@ export function eachRow(passes: (row: number) => boolean, checkpoint?: Checkpoin
   };
 }
 
-export function eachValue(column: Column, test: ValueTest, checkpoint: Checkpoint): BlockFilter {
-  return eachRow((row) => test(columnText(column, row)), checkpoint);
+export function filterValues(column: Column, test: ValueTest, checkpoint: Checkpoint): BlockFilter {
+  return filterRows((row) => test(columnText(column, row)), checkpoint);
 }

@@ -7,7 +7,7 @@ import { applyExtractor, compileExtractor } from "../extract/extractor.ts";
 import type { Field, Filter, Step } from "../plan/filter.ts";
 import { templateIdOf } from "../template/template-id.ts";
 import { rowTest } from "./predicate.ts";
-import { timeText } from "./selection.ts";
+import { formatTime } from "./selection.ts";
 
 /** A row on its way through the steps. */
 export interface RowState {
@@ -56,6 +56,7 @@ export function fieldText(row: RowState, field: Field): string | undefined {
       return row.attributes.get(field.key);
   }
 }
+
 /** Leading filters look at whole columns; from the first extraction on, rows are taken one by one. */
 export function splitSteps(steps: readonly Step[]): { filters: Filter[]; rest: Step[] } {
   const first = steps.findIndex((step) => step.kind === "extract");
@@ -63,10 +64,11 @@ export function splitSteps(steps: readonly Step[]): { filters: Filter[]; rest: S
   const filters = leading.flatMap((step) => (step.kind === "filter" ? [step.filter] : []));
   return { filters, rest: first < 0 ? [] : steps.slice(first) };
 }
-export function rowState(view: ChunkView, row: number) {
+
+export function readRowState(view: ChunkView, row: number) {
   const stored = new Map(view.attributes(row));
   return {
-    time: timeText(view.day, view.timeNs[row]!),
+    time: formatTime(view.day, view.timeNs[row]!),
     level: columnText(view.column({ kind: "level" }), row) ?? "",
     message: columnText(view.column({ kind: "message" }), row) ?? "",
     stored,

@@ -7,19 +7,19 @@ import { timeMs } from "../model/day.ts";
 import type { CompareOp, Filter } from "../plan/filter.ts";
 import { type Bitmap, clearBit } from "../vector/bitmap.ts";
 import {
-  allOf,
-  anyOf,
   type BlockFilter,
   type Checkpoint,
   type FilterScope,
-  keepFound,
-  negationOf,
+  keepFoundRows,
+  matchAll,
+  matchAny,
+  matchNot,
   passAll,
   passNone,
 } from "./block-filter.ts";
 import { messageFilter, patternFilter } from "./message-filter.ts";
 import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
-import { eachRow, eachValue } from "./row-filter.ts";
+import { filterRows, filterValues } from "./row-filter.ts";
 import { compileTextFilter } from "./text-filter.ts";
 
 /** Whether a filter runs on kernels alone, so that a whole chunk costs no more than a part of it. */
@@ -58,17 +58,17 @@ function compile(filter: Filter, scope: FilterScope): BlockFilter {
     case "never":
       return passNone;
     case "and":
-      return allOf(
+      return matchAll(
         filter.of.map((part) => compile(part, scope)),
         scope.view.heap,
       );
     case "or":
-      return anyOf(
+      return matchAny(
         filter.of.map((part) => compile(part, scope)),
         scope.view.heap,
       );
     case "not":
-      return negationOf(compile(filter.of, scope), scope.view.heap);
+      return matchNot(compile(filter.of, scope), scope.view.heap);
     default:
       return compileLeaf(filter, scope);
   }
@@ -102,7 +102,7 @@ function compileValues(filter: LeafFilter, column: Column, scope: FilterScope): 
     case "message":
       return messageFilter(filter, column, scope);
     case "text":
-      return compileTextFilter(filter, column, scope) ?? eachValue(column, valueTest(filter), checkpoint);
+      return compileTextFilter(filter, column, scope) ?? filterValues(column, valueTest(filter), checkpoint);
     case "number":
       if (filter.kind !== "compares") break;
       return numberFilter(column, filter.op, filter.number, view.heap);
@@ -112,7 +112,7 @@ function compileValues(filter: LeafFilter, column: Column, scope: FilterScope): 
     case "constant":
       return constantFilter(column, valueTest(filter), view.heap);
   }
-  return eachValue(column, valueTest(filter), checkpoint);
+  return filterValues(column, valueTest(filter), checkpoint);
 }
 
 function dictionaryFilter(column: DictionaryColumn, test: ValueTest, heap: ColumnHeap): BlockFilter {
@@ -121,14 +121,14 @@ function dictionaryFilter(column: DictionaryColumn, test: ValueTest, heap: Colum
   if (first < 0) return passNone;
   if (!passes.includes(0)) return passAll;
   if (passes.indexOf(1, first + 1) < 0) return codeFilter(column, first, heap);
-  return keepFound(heap, (from, rows, found) => {
+  return keepFoundRows(heap, (from, rows, found) => {
     heap.kernels.codesInTable(column.codes.subarray(from, from + rows), passes, found);
   });
 }
 
 function codeFilter({ codes }: DictionaryColumn, code: number | undefined, heap: ColumnHeap): BlockFilter {
   if (code === undefined) return passNone;
-  return keepFound(heap, (from, rows, found) => {
+  return keepFoundRows(heap, (from, rows, found) => {
     heap.kernels.equalCodes(codes.subarray(from, from + rows), code, found);
   });
 }
@@ -177,7 +177,7 @@ function numberFilter(
     lowOpen: op === ">",
     highOpen: op === "<",
   };
-  return keepFound(heap, (from, rows, found) => {
+  return keepFoundRows(heap, (from, rows, found) => {
     const bits = valid?.subarray(from >> 3, (from >> 3) + found.length) ?? null;
     heap.kernels.numbersInRange(values.subarray(from, from + rows), range, bits, found);
   });
@@ -191,7 +191,7 @@ function idFilter(
 ): BlockFilter {
   if (value.length !== width * 2 || !/^[0-9a-f]+$/.test(value)) return passNone;
   const id = Buffer.from(value, "hex");
-  return keepFound(heap, (from, rows, found) => {
+  return keepFoundRows(heap, (from, rows, found) => {
     heap.kernels.equalIds(bytes.subarray(from * width, (from + rows) * width), id, found);
     if (valid !== null) heap.kernels.and(found, valid.subarray(from >> 3, (from >> 3) + found.length));
   });
@@ -201,9 +201,9 @@ function idFilter(
 function timeFilter(filter: LeafFilter, view: ChunkView): BlockFilter {
   const test = valueTest(filter);
   const { timeNs, day } = view;
-  return eachRow((row) => test(timeText(day, timeNs[row]!)));
+  return filterRows((row) => test(formatTime(day, timeNs[row]!)));
 }
 
-export function timeText(day: number, timeNs: number): string {
+export function formatTime(day: number, timeNs: number): string {
   return String(timeMs(day, timeNs));
 }

@@ -9,7 +9,7 @@ import { FrameKind, openFrame, writeFrame } from "../files/frame.ts";
 import { keysMax } from "../limits.ts";
 import { keyFilePattern } from "./journal-reader.ts";
 
-export interface TakenKey {
+export interface UsedKey {
   rows: number;
   untilMs: number;
 }
@@ -18,10 +18,10 @@ export interface TakenKey {
 const entryBytes = 48;
 const fileKey = Buffer.from("keys", "latin1");
 
-export class KeyRing {
+export class IdempotencyKeys {
   readonly #dir: string;
   /** In order of insertion, so that the oldest is forgotten first. */
-  readonly #taken = new Map<string, TakenKey>();
+  readonly #taken = new Map<string, UsedKey>();
   readonly #files = new Map<string, number>();
 
   constructor(dir: string) {
@@ -32,12 +32,12 @@ export class KeyRing {
     return this.#taken.size;
   }
 
-  find(keyHash: string, nowMs: number): TakenKey | undefined {
+  find(keyHash: string, nowMs: number): UsedKey | undefined {
     const taken = this.#taken.get(keyHash);
     return taken !== undefined && taken.untilMs > nowMs ? taken : undefined;
   }
 
-  add(keyHash: string, taken: TakenKey): void {
+  add(keyHash: string, taken: UsedKey): void {
     this.#taken.delete(keyHash);
     this.#taken.set(keyHash, taken);
     if (this.#taken.size > keysMax) {

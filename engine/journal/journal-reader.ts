@@ -6,7 +6,7 @@ import { journalSegmentBytes } from "../limits.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { type JournalRecord, recordHeaderBytes, scanSegment } from "./journal-record.ts";
 import { readSegmentList } from "./segment-list.ts";
-import { type Closing, readClosing } from "./shutdown-record.ts";
+import { readShutdownRecord, type ShutdownRecord } from "./shutdown-record.ts";
 
 export const segmentPattern = /^\d{12}\.log$/;
 export const keyFilePattern = /^\d{12}\.keys$/;
@@ -41,7 +41,7 @@ export async function scanJournal(dir: string, onRecord: OnRecord): Promise<Jour
   await checkList(dir, scan);
   let seqSeen = 0;
   for (const name of scan.segments) seqSeen = readSegment(dir, name, seqSeen, scan, onRecord);
-  checkClosing(await readClosing(dir), scan);
+  checkClosing(await readShutdownRecord(dir), scan);
   return scan;
 }
 
@@ -125,7 +125,7 @@ function readSegment(
   return seqMax;
 }
 
-function checkClosing(closing: Closing | undefined | "damaged", scan: JournalScan): void {
+function checkClosing(closing: ShutdownRecord | undefined | "damaged", scan: JournalScan): void {
   if (closing === "damaged")
     note(scan, "closed", "the checksum does not match; the last stop cannot be checked");
   if (typeof closing !== "object") return;

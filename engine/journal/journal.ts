@@ -11,7 +11,7 @@ import { makeFolder, syncFolder } from "../files/folder.ts";
 import { align8 } from "../files/payload.ts";
 import { journalQueueBytesMax, journalSegmentBytes } from "../limits.ts";
 import type { Signal } from "../model/signal.ts";
-import { KeyRing } from "./idempotency-keys.ts";
+import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { scanJournal } from "./journal-reader.ts";
 import {
   type JournalRecord,
@@ -21,7 +21,7 @@ import {
   writeRecordHeader,
 } from "./journal-record.ts";
 import { SegmentList } from "./segment-list.ts";
-import { removeClosing, writeClosing } from "./shutdown-record.ts";
+import { removeShutdownRecord, writeShutdownRecord } from "./shutdown-record.ts";
 
 /** What one append brings. */
 interface JournalBatch {
@@ -65,7 +65,7 @@ export interface JournalOptions {
 }
 
 export class Journal {
-  readonly keys: KeyRing;
+  readonly keys: IdempotencyKeys;
   readonly #options: JournalOptions;
   #segments: Segment[] = [];
   #list!: SegmentList;
@@ -84,7 +84,7 @@ export class Journal {
 
   private constructor(options: JournalOptions) {
     this.#options = options;
-    this.keys = new KeyRing(options.dir);
+    this.keys = new IdempotencyKeys(options.dir);
   }
 
   /** Opens a journal and publishes what it holds. `seqMin` and `arrivalMin`: the least numbers still free. */
@@ -170,7 +170,7 @@ export class Journal {
     await this.#file?.close();
     // On a full disk the next start takes this stop for a crash, which loses nothing.
     await unlessFull(
-      writeClosing(this.#options.dir, { seqNext: this.#seqNext, arrivalNext: this.#arrivalNext }),
+      writeShutdownRecord(this.#options.dir, { seqNext: this.#seqNext, arrivalNext: this.#arrivalNext }),
     );
   }
 
@@ -204,7 +204,7 @@ export class Journal {
     this.#list = new SegmentList(dir, scan.listVersion);
     // On a full disk searches go on; the first append that finds room opens the segment.
     await unlessFull(this.#openSegment(journalSegmentBytes));
-    await removeClosing(dir);
+    await removeShutdownRecord(dir);
   }
 
   async #flush(): Promise<void> {

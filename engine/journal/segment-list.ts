@@ -1,6 +1,6 @@
 /** Which segments and key files the journal has: one that is named here and is not there was lost. */
 import { join } from "node:path";
-import { type CopiesRead, readCopies, writeCopies } from "../files/copied-file.ts";
+import { type CopiedFileRead, readCopies, writeCopies } from "../files/copied-file.ts";
 
 export interface JournalFiles {
   version: number;
@@ -9,7 +9,7 @@ export interface JournalFiles {
   keys: string[];
 }
 
-export function readSegmentList(dir: string): Promise<CopiesRead<JournalFiles>> {
+export function readSegmentList(dir: string): Promise<CopiedFileRead<JournalFiles>> {
   return readCopies<JournalFiles>(pathsIn(dir));
 }
 

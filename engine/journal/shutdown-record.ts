@@ -4,20 +4,20 @@ import { join } from "node:path";
 import { readChecked, writeChecked } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
 
-export interface Closing {
+export interface ShutdownRecord {
   seqNext: number;
   arrivalNext: number;
 }
 
-export function writeClosing(dir: string, closing: Closing): Promise<void> {
+export function writeShutdownRecord(dir: string, closing: ShutdownRecord): Promise<void> {
   return writeChecked(join(dir, "closed"), closing);
 }
 
-export function readClosing(dir: string): Promise<Closing | undefined | "damaged"> {
-  return readChecked<Closing>(join(dir, "closed"));
+export function readShutdownRecord(dir: string): Promise<ShutdownRecord | undefined | "damaged"> {
+  return readChecked<ShutdownRecord>(join(dir, "closed"));
 }
 
-export async function removeClosing(dir: string): Promise<void> {
+export async function removeShutdownRecord(dir: string): Promise<void> {
   await rm(join(dir, "closed"), { force: true });
   await syncFolder(dir);
 }

@@ -6,7 +6,7 @@ import { Failure } from "../failure.ts";
 import type { Heap } from "./heap.ts";
 
 /** Non-negative whole numbers below 2^53, in as few planes as the largest needs (0 where all are 0). */
-export function writePlanes(values: Float64Array): { width: number; bytes: Uint8Array } {
+export function writeSplitBytes(values: Float64Array): { width: number; bytes: Uint8Array } {
   let largest = 0;
   for (const value of values) if (value > largest) largest = value;
   let width = 0;
@@ -25,7 +25,7 @@ export function writePlanes(values: Float64Array): { width: number; bytes: Uint8
 }
 
 /** Adds to each value what its planes say. Throws Failure "damage" where they are not as many as the values. */
-export function readPlanes(bytes: Uint8Array, width: number, values: Float64Array): void {
+export function readSplitBytes(bytes: Uint8Array, width: number, values: Float64Array): void {
   const count = values.length;
   if (bytes.byteLength !== count * width) throw new Failure("damage", "column: numbers cut short");
   let factor = 1;
@@ -36,7 +36,7 @@ export function readPlanes(bytes: Uint8Array, width: number, values: Float64Arra
 }
 
 /** Planes of numbers of `width` bytes that lie one after the other. */
-export function splitPlanes(bytes: Uint8Array, width: number): Uint8Array {
+export function splitByteStreams(bytes: Uint8Array, width: number): Uint8Array {
   if (width === 1) return bytes;
   const planes = new Uint8Array(bytes.byteLength);
   const count = bytes.byteLength / width;
@@ -46,7 +46,7 @@ export function splitPlanes(bytes: Uint8Array, width: number): Uint8Array {
 }
 
 /** The numbers again, on a heap. */
-export function joinPlanes(planes: Uint8Array, width: number, heap: Heap): Uint8Array {
+export function joinByteStreams(planes: Uint8Array, width: number, heap: Heap): Uint8Array {
   if (width === 1) return heap.place(planes);
   const bytes = heap.uint8(planes.byteLength);
   const count = planes.byteLength / width;

@@ -10,7 +10,7 @@ import { openKernels } from "./wasm-kernels.ts";
 
 /** Memory of one column, or the scratch of one lease. */
 class Holding implements Held {
-  readonly #memory: ColumnMemory;
+  readonly #memory: ColumnCache;
   readonly #blocks: Block[] = [];
   /** Called when the memory is taken back. */
   readonly onDrop: () => unknown;
@@ -20,7 +20,7 @@ class Holding implements Held {
   /** By `performance.now`. */
   usedMs = 0;
 
-  constructor(memory: ColumnMemory, onDrop: () => unknown) {
+  constructor(memory: ColumnCache, onDrop: () => unknown) {
     this.#memory = memory;
     this.onDrop = onDrop;
   }
@@ -70,11 +70,11 @@ class Holding implements Held {
 /** One piece of work's hold on the columns that it touches. */
 export class Lease implements ColumnHeap {
   readonly kernels: Kernels<ArrayBufferLike>;
-  readonly #memory: ColumnMemory;
+  readonly #memory: ColumnCache;
   readonly #scratch: Holding;
   readonly #touched = new Set<Holding>();
 
-  constructor(memory: ColumnMemory) {
+  constructor(memory: ColumnCache) {
     this.#memory = memory;
     this.kernels = memory.kernels;
     this.#scratch = new Holding(memory, () => undefined);
@@ -120,14 +120,14 @@ const recentMs = 60_000;
 /** Where there was no room, there is none for so long. */
 const fullMs = 1_000;
 
-export interface ColumnMemoryOptions {
+export interface ColumnCacheOptions {
   /** Budget, at most 4 GiB. */
   bytesMax: number;
   /** Whether `hasRoom` tells of none where something would go that was used lately; else it always tells of some. */
   keepsRecent: boolean;
 }
 
-export class ColumnMemory {
+export class ColumnCache {
   /** For vectors on this heap alone. */
   readonly kernels: Kernels<ArrayBufferLike>;
   readonly #arena: Arena;
@@ -136,7 +136,7 @@ export class ColumnMemory {
   readonly #holdings = new Set<Holding>();
   #fullUntilMs = 0;
 
-  constructor({ bytesMax, keepsRecent }: ColumnMemoryOptions) {
+  constructor({ bytesMax, keepsRecent }: ColumnCacheOptions) {
     this.#arena = new Arena({ bytesMax });
     this.#keepsRecent = keepsRecent;
     this.kernels = openKernels(this.#arena);

@@ -2,7 +2,7 @@
 import { hasBit, intersect, isEmptyBitmap, setBit, subtract, unite } from "../vector/bitmap.ts";
 import { foldedByte } from "../vector/case-folding.ts";
 import { mayContainIn } from "../vector/membership-filter.ts";
-import { between } from "../vector/quantile-sketch.ts";
+import { interpolate } from "../vector/quantile-sketch.ts";
 import type { Bits, Kernels, NumberRange, Text } from "./contract.ts";
 import type { Needle } from "./needle.ts";
 
@@ -240,7 +240,7 @@ function interpolated(values: Float64Array, low: number, to: number, share: numb
   if (share === 0) return values[low]!;
   let upper = Number.POSITIVE_INFINITY;
   for (let at = low + 1; at < to; at++) if (values[at]! < upper) upper = values[at]!;
-  return between(values[low]!, upper, share);
+  return interpolate(values[low]!, upper, share);
 }
 
 /** Rows of numbers this short are sorted by insertion. */

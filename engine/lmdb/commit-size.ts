@@ -40,7 +40,7 @@ export function commitPagesMax(meta: Meta, changes: readonly KeyChange[], pageBy
 }
 
 /** The end of a data file that one environment writes. Where it is known in memory, a damaged record of it can do no harm. */
-export class CommitRoom {
+export class CommitSize {
   readonly #fd: number;
   readonly #pageBytes: number;
   /** Behind the last page of the newest commit, and behind the room of the next one. */

@@ -14,10 +14,10 @@ import {
   type LeafNode,
   type Meta,
   metaBytes,
+  Page,
   pageHeaderBytes,
   readMeta,
   readPageBytes,
-  TreePage,
   type ValuePlace,
 } from "./page.ts";
 
@@ -26,18 +26,18 @@ const overtakenMsMax = 10_000;
 /** 1 MiB of pages on the way to keys, for each open file. */
 const cachedPagesMax = 256;
 
-export class TreeFile {
+export class DataFile {
   readonly file: string;
   readonly pageBytes: number;
   readonly #fd: number;
   /** The whole file, where it was asked for and could be read. */
-  readonly #image: Buffer | undefined;
+  readonly #bytes: Buffer | undefined;
   /** From the first meta record to the end of the second, as last read and as read for `#newest`. */
   readonly #metas: Buffer;
   readonly #metasBefore: Buffer;
   #newest: Meta | undefined;
   /** Pages of that snapshot. */
-  readonly #pages = new Map<number, TreePage>();
+  readonly #pages = new Map<number, Page>();
 
   /**
    * `inMemory`: the file is read at once and stays as it was then. Throws Failure "damage" where the file is missing or too short to be
@@ -55,7 +55,7 @@ export class TreeFile {
     }
     this.#metas = Buffer.alloc(this.pageBytes + metaBytes);
     this.#metasBefore = Buffer.alloc(this.pageBytes + metaBytes);
-    if (inMemory) this.#image = this.#readAll();
+    if (inMemory) this.#bytes = this.#readAll();
   }
 
   close(): void {
@@ -64,7 +64,7 @@ export class TreeFile {
 
   /** Length of the file in bytes. */
   size(): number {
-    return this.#image?.length ?? fstatSync(this.#fd).size;
+    return this.#bytes?.length ?? fstatSync(this.#fd).size;
   }
 
   /** Undefined where a part of it cannot be read: other parts may be. */
@@ -147,7 +147,7 @@ export class TreeFile {
     return node.key.equals(key) ? node : undefined;
   }
 
-  #cachedPage(meta: Meta, number: number, leaf: boolean): TreePage {
+  #cachedPage(meta: Meta, number: number, leaf: boolean): Page {
     const known = this.#pages.get(number);
     if (known?.leaf === leaf && meta === this.#newest) return known;
     const page = this.readPage(meta, number, leaf);
@@ -156,10 +156,10 @@ export class TreeFile {
     return page;
   }
 
-  readPage(meta: Meta, number: number, leaf: boolean): TreePage {
+  readPage(meta: Meta, number: number, leaf: boolean): Page {
     if (number < 2 || number > meta.lastPage) throw damage(`page ${number}`, "there is no such page");
     const bytes = this.read({ offset: number * this.pageBytes, length: this.pageBytes });
-    return new TreePage(bytes, number, leaf, meta.snapshot);
+    return new Page(bytes, number, leaf, meta.snapshot);
   }
 
   /** Throws Failure "damage" unless the pages of a value begin with the header that LMDB trusts when it frees them. */
@@ -175,8 +175,8 @@ export class TreeFile {
     if (length > this.pageBytes && offset + length > this.size()) {
       throw damage(`byte ${offset}`, `the file ends within the ${length} bytes from there`);
     }
-    if (this.#image !== undefined && offset + length <= this.#image.length) {
-      return this.#image.subarray(offset, offset + length);
+    if (this.#bytes !== undefined && offset + length <= this.#bytes.length) {
+      return this.#bytes.subarray(offset, offset + length);
     }
     const bytes = Buffer.allocUnsafeSlow(length);
     let done = 0;

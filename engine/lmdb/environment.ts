@@ -23,8 +23,8 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { RootDatabase, RootDatabaseOptions } from "lmdb";
 import { diskFullMessage, Failure } from "../failure.ts";
-import { CommitRoom, commitPagesMax, type KeyChange } from "./commit-size.ts";
-import { TreeFile } from "./data-file.ts";
+import { CommitSize, commitPagesMax, type KeyChange } from "./commit-size.ts";
+import { DataFile } from "./data-file.ts";
 import { emptyDataFile, keyBytesMax, type Meta } from "./page.ts";
 import { auditPageTree, readEntries } from "./page-audit.ts";
 
@@ -122,12 +122,12 @@ export async function fillEnvironment(
 }
 
 class ReadEnvironment implements Environment {
-  protected readonly file: TreeFile;
+  protected readonly file: DataFile;
   readonly dir: string;
 
   constructor(dir: string) {
     this.dir = dir;
-    this.file = new TreeFile(join(dir, "data.mdb"));
+    this.file = new DataFile(join(dir, "data.mdb"));
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -167,7 +167,7 @@ type Database = RootDatabase<Uint8Array, Uint8Array>;
 class WriteEnvironment extends ReadEnvironment {
   /** Absent after a failed commit, of which LMDB does not say what state it left. */
   #database: Database | undefined;
-  readonly #room: CommitRoom;
+  readonly #room: CommitSize;
   #fileBytes: number;
   /** The write that was asked for last; it resolves whatever became of it. */
   #last: Promise<unknown> = Promise.resolve();
@@ -177,7 +177,7 @@ class WriteEnvironment extends ReadEnvironment {
     super(dir);
     try {
       auditBefore(dir);
-      this.#room = new CommitRoom(this.file.file, this.file.snapshot(), this.file.pageBytes);
+      this.#room = new CommitSize(this.file.file, this.file.snapshot(), this.file.pageBytes);
     } catch (error) {
       this.file.close();
       throw error;

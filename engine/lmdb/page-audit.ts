@@ -4,16 +4,16 @@
  * not the values that have pages of their own, so a partition of gigabytes costs a few megabytes of reading.
  */
 import { Failure } from "../failure.ts";
-import { TreeFile } from "./data-file.ts";
+import { DataFile } from "./data-file.ts";
 import {
   type BranchNode,
   damage,
   keyBytesMax,
   type LeafNode,
   type Meta,
+  Page,
   readU64,
   type Tree,
-  TreePage,
   type ValuePlace,
 } from "./page.ts";
 
@@ -39,9 +39,9 @@ const gapBytesMax = 64 * 1024;
 
 /** Reads the page trees of `file` (a `data.mdb`), also while another thread or process commits to it. */
 export function auditPageTree(file: string): PageTreeReport {
-  let tree: TreeFile | undefined;
+  let tree: DataFile | undefined;
   try {
-    tree = new TreeFile(file);
+    tree = new DataFile(file);
     return auditTree(tree);
   } catch (error) {
     return unreadable(error);
@@ -51,7 +51,7 @@ export function auditPageTree(file: string): PageTreeReport {
 }
 
 /** The same of a file that is open. */
-export function auditTree(tree: TreeFile): PageTreeReport {
+export function auditTree(tree: DataFile): PageTreeReport {
   try {
     return auditOpen(tree);
   } catch (error) {
@@ -66,7 +66,7 @@ export function unreadable(error: unknown): PageTreeReport {
 }
 
 /** All entries of the main tree in the order of keys. Throws Failure "damage" at the first unsound page. */
-export function readEntries(file: TreeFile): TreeEntry[] {
+export function readEntries(file: DataFile): TreeEntry[] {
   return file.consistently((meta) => {
     const walk = new Walk(file, meta);
     const entries = walk.tree(meta.main, byteOrder);
@@ -76,7 +76,7 @@ export function readEntries(file: TreeFile): TreeEntry[] {
 }
 
 /** What a walk found unsound may be a commit's doing; it counts where the snapshot still stands, and is thrown there. */
-class Unsound extends Error {
+class UnsoundTree extends Error {
   readonly report: PageTreeReport;
 
   constructor(report: PageTreeReport) {
@@ -85,15 +85,15 @@ class Unsound extends Error {
   }
 }
 
-function auditOpen(file: TreeFile): PageTreeReport {
+function auditOpen(file: DataFile): PageTreeReport {
   try {
     return file.consistently((meta) => {
       const report = new Walk(file, meta).audit();
-      if (!report.ok) throw new Unsound(report);
+      if (!report.ok) throw new UnsoundTree(report);
       return report;
     });
   } catch (error) {
-    if (error instanceof Unsound) return error.report;
+    if (error instanceof UnsoundTree) return error.report;
     throw error;
   }
 }
@@ -118,13 +118,13 @@ function numberOrder(a: Buffer, b: Buffer): number {
 
 class Walk {
   readonly problems: string[] = [];
-  readonly #file: TreeFile;
+  readonly #file: DataFile;
   readonly #meta: Meta;
   readonly #filePages: number;
   readonly #used: Uint8Array;
   #freeBeyondFile = 0;
 
-  constructor(file: TreeFile, meta: Meta) {
+  constructor(file: DataFile, meta: Meta) {
     this.#file = file;
     this.#meta = meta;
     this.#filePages = Math.floor(file.size() / file.pageBytes);
@@ -152,7 +152,7 @@ class Walk {
       const below: Child[] = [];
       for (const { child, bytes } of this.#readPages(level)) {
         this.#attempt(() => {
-          const page = new TreePage(bytes, child.page, depth === tree.depth, this.#meta.snapshot);
+          const page = new Page(bytes, child.page, depth === tree.depth, this.#meta.snapshot);
           page.checkTiling();
           if (page.leaf) {
             found.leafPages++;
@@ -173,7 +173,7 @@ class Walk {
     return found.entries;
   }
 
-  #leaf(page: TreePage, child: Child, order: KeyOrder, entries: LeafNode[]): number {
+  #leaf(page: Page, child: Child, order: KeyOrder, entries: LeafNode[]): number {
     let valuePages = 0;
     let last = child.low;
     const from = entries.length;
@@ -196,7 +196,7 @@ class Walk {
     return valuePages;
   }
 
-  #branch(page: TreePage, child: Child, order: KeyOrder, below: Child[]): void {
+  #branch(page: Page, child: Child, order: KeyOrder, below: Child[]): void {
     if (page.nodes < 2) throw damage(`page ${page.number}`, "a branch with fewer than two children");
     const nodes: BranchNode[] = [];
     for (let i = 0; i < page.nodes; i++) nodes.push(page.branchNode(i));
@@ -217,7 +217,7 @@ class Walk {
     return child.high === undefined || order(key, child.high) < 0;
   }
 
-  #checkKey(page: TreePage, key: Buffer, order: KeyOrder): void {
+  #checkKey(page: Page, key: Buffer, order: KeyOrder): void {
     const right =
       order === numberOrder
         ? key.length === 8

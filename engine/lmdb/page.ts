@@ -164,7 +164,7 @@ function readTree(bytes: Buffer, at: number, where: string): Tree {
 }
 
 /** A page of a tree, its header and pointers checked; nodes are decoded one by one. */
-export class TreePage {
+export class Page {
   readonly number: number;
   readonly leaf: boolean;
   readonly nodes: number;

@@ -1,8 +1,8 @@
 /** Chunks of a partition to fewer, larger ones: what joining, sealing and merging have in common, signal by signal. */
 
-import { draftOf } from "../chunk/chunk-decoder.ts";
-import { type BuildOptions, buildChunks } from "../chunk/chunk-encoder.ts";
-import type { ChunkImage, ChunkSource } from "../chunk/chunk-header.ts";
+import { decodeChunks } from "../chunk/chunk-decoder.ts";
+import { type EncodeOptions, encodeChunks } from "../chunk/chunk-encoder.ts";
+import type { ChunkSource, EncodedChunk } from "../chunk/chunk-header.ts";
 import { chunkRowsMax, chunkSamplesMax } from "../limits.ts";
 import { compactSamples } from "../metrics/compact-samples.ts";
 import type { Signal } from "../model/signal.ts";
@@ -11,13 +11,13 @@ import { type PackedChunk, packChunk } from "../partition/chunk-store.ts";
 /** What background work does with the chunks of a signal. */
 interface Compaction {
   /** All rows of some chunks of one partition, in images of at most a chunk's caps. Pure. */
-  compact: (sources: readonly ChunkSource[], options: BuildOptions) => ChunkImage[];
+  compact: (sources: readonly ChunkSource[], options: EncodeOptions) => EncodedChunk[];
   chunkRowsMax: number;
   zstdLevel: number;
 }
 
 const ofRows: Compaction = {
-  compact: (sources, options) => buildChunks(draftOf(sources), options),
+  compact: (sources, options) => encodeChunks(decodeChunks(sources), options),
   chunkRowsMax,
   // Fast to write and close to what higher levels reach on columns that are encoded already.
   zstdLevel: 3,
@@ -47,13 +47,13 @@ export function chunkRowsOf(signal: Signal): number {
 export function compact(
   signal: Signal,
   sources: readonly ChunkSource[],
-  options: BuildOptions,
-): ChunkImage[] {
+  options: EncodeOptions,
+): EncodedChunk[] {
   return compactions[signal].compact(sources, options);
 }
 
 /** The same, packed for disk. */
-export function compactPacked(signal: Signal, sources: readonly ChunkSource[]): PackedChunk[] {
+export function compactAndPack(signal: Signal, sources: readonly ChunkSource[]): PackedChunk[] {
   const { zstdLevel } = compactions[signal];
-  return compact(signal, sources, { sealed: true }).map((image) => packChunk(image, zstdLevel));
+  return compact(signal, sources, { sealed: true }).map((chunk) => packChunk(chunk, zstdLevel));
 }

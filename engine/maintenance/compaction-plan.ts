@@ -1,43 +1,45 @@
 /** Which chunks of a partition become one: pure choices of background work. */
 
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
-import { mergeChunksMin, mergeShare, smallImageRows, smallImagesMax } from "../limits.ts";
-import { byArrival } from "../metrics/sample-chunk-decoder.ts";
+import { mergeChunksMin, mergeShare, smallPartRows, smallPartsMax } from "../limits.ts";
+import { compareArrivals } from "../metrics/sample-chunk-decoder.ts";
 import type { Signal } from "../model/signal.ts";
-import type { ImageEntry } from "../partition/catalog.ts";
+import type { MemtablePart } from "../partition/catalog.ts";
 import { chunkRowsOf } from "./compact-parts.ts";
 
-/** Small images, once there are so many that joining them pays. */
-export function imagesToJoin(signal: Signal, images: readonly ImageEntry[]): ImageEntry[] | undefined {
-  const isSmall = ({ rows }: ImageEntry) => rows < smallImageRows;
+/** Small parts, once there are so many that joining them pays. */
+export function partsToCompact(signal: Signal, parts: readonly MemtablePart[]): MemtablePart[] | undefined {
+  const isSmall = ({ rows }: MemtablePart) => rows < smallPartRows;
   if (signal !== "metrics") {
-    const small = images.filter(isSmall);
-    return small.length < smallImagesMax ? undefined : small;
+    const small = parts.filter(isSmall);
+    return small.length < smallPartsMax ? undefined : small;
   }
-  return runs(images.toSorted(byArrival), isSmall).find((run) => run.length >= smallImagesMax);
+  return runs(parts.toSorted(compareArrivals), isSmall).find((run) => run.length >= smallPartsMax);
 }
 
-/** The images in order of arrival, in parts of at most a chunk's rows where images are smaller. */
-export function partsToSeal(signal: Signal, images: readonly ImageEntry[]): ImageEntry[][] {
-  const parts: ImageEntry[][] = [];
+/** The parts in order of arrival, in groups of at most a chunk's rows where parts are smaller. */
+export function chunksToSeal(signal: Signal, parts: readonly MemtablePart[]): MemtablePart[][] {
+  const groups: MemtablePart[][] = [];
   let rows = 0;
-  for (const image of images.toSorted((a, b) => a.arrivalMin - b.arrivalMin)) {
-    if (parts.length === 0 || rows + image.rows > chunkRowsOf(signal)) {
-      parts.push([]);
+  for (const part of parts.toSorted((a, b) => a.arrivalMin - b.arrivalMin)) {
+    if (groups.length === 0 || rows + part.rows > chunkRowsOf(signal)) {
+      groups.push([]);
       rows = 0;
     }
-    parts.at(-1)!.push(image);
-    rows += image.rows;
+    groups.at(-1)!.push(part);
+    rows += part.rows;
   }
-  return parts;
+  return groups;
 }
 
 /** Whether the last part can wait: it would make a small chunk, and what is before it also came before it. */
-export function isLastSpared(signal: Signal, parts: readonly ImageEntry[][]): boolean {
-  const last = parts.at(-1);
-  if (last === undefined || parts.length < 2) return false;
+export function isLastChunkDeferred(signal: Signal, groups: readonly MemtablePart[][]): boolean {
+  const last = groups.at(-1);
+  if (last === undefined || groups.length < 2) return false;
   const arrivalMin = last[0]!.arrivalMin;
-  const isApart = parts.slice(0, -1).every((part) => part.every(({ arrivalMax }) => arrivalMax < arrivalMin));
+  const isApart = groups
+    .slice(0, -1)
+    .every((part) => part.every(({ arrivalMax }) => arrivalMax < arrivalMin));
   return isApart && last.reduce((sum, { rows }) => sum + rows, 0) < chunkRowsOf(signal) / 2;
 }
 
@@ -46,7 +48,7 @@ export function chunksToMerge(signal: Signal, chunks: readonly ChunkEntry[]): Ch
   const isSmall = ({ rows }: ChunkEntry) => rows < chunkRowsOf(signal) * mergeShare;
   // Which of two samples came last is known of whole chunks alone: no other chunk may have come between those that are merged.
   const candidates =
-    signal === "metrics" ? runs(chunks.toSorted(byArrival), isSmall) : [chunks.filter(isSmall)];
+    signal === "metrics" ? runs(chunks.toSorted(compareArrivals), isSmall) : [chunks.filter(isSmall)];
   for (const small of candidates) {
     if (small.length < mergeChunksMin) continue;
     const chosen: ChunkEntry[] = [];

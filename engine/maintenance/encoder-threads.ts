@@ -1,28 +1,30 @@
 /** The threads that make chunks of images: the keeper, and others where there is more to do than it alone can. */
+
 import { availableParallelism } from "node:os";
-import type { ImageRef } from "../chunk/chunk-ref.ts";
+import type { PartBytes } from "../chunk/chunk-ref.ts";
 import type { Signal } from "../model/signal.ts";
 import type { PackedChunk } from "../partition/chunk-store.ts";
-import { Shard } from "../threads/worker-thread.ts";
+import { WorkerThread } from "../threads/worker-thread.ts";
+import type { MaintenanceTask } from "./maintenance-task.ts";
 
 /** Beside the keeper: queries and readers of rows want the other cores. */
 const othersMax = Math.floor(availableParallelism() / 2);
 
-export class Packers {
-  readonly #keeper: Shard;
+export class EncoderThreads {
+  readonly #keeper: WorkerThread<MaintenanceTask>;
   /** Made when first needed. */
-  readonly #others: Shard[] = [];
+  readonly #others: WorkerThread<MaintenanceTask>[] = [];
 
-  constructor(keeper: Shard) {
+  constructor(keeper: WorkerThread<MaintenanceTask>) {
     this.#keeper = keeper;
   }
 
   /** Each part becomes one chunk, or several where it passes a chunk's caps. */
-  async pack(signal: Signal, parts: readonly (readonly ImageRef[])[]): Promise<PackedChunk[]> {
-    const threads = this.#threads(parts.length);
-    const packed = parts.map((part, i) => {
-      const images = part.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
-      return threads[i % threads.length]!.run<PackedChunk[]>({ kind: "pack", signal, images });
+  async encode(signal: Signal, groups: readonly (readonly PartBytes[])[]): Promise<PackedChunk[]> {
+    const threads = this.#threads(groups.length);
+    const packed = groups.map((group, i) => {
+      const parts = group.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
+      return threads[i % threads.length]!.run<PackedChunk[]>({ kind: "encode-parts", signal, parts });
     });
     // None goes on working when the first failure is told.
     await Promise.allSettled(packed);
@@ -33,10 +35,10 @@ export class Packers {
     await Promise.all(this.#others.map((shard) => shard.close()));
   }
 
-  #threads(most: number): Shard[] {
+  #threads(most: number): WorkerThread<MaintenanceTask>[] {
     const others = Math.min(most - 1, othersMax);
     while (this.#others.length < others) {
-      this.#others.push(new Shard({ concurrent: false, columnCacheBytes: 0 }));
+      this.#others.push(new WorkerThread<MaintenanceTask>({ concurrent: false, columnCacheBytes: 0 }));
     }
     return [this.#keeper, ...this.#others.slice(0, others)];
   }

@@ -1,5 +1,5 @@
 /**
- * Background work: joins small images, seals images into chunks, merges small chunks, applies retention. Decides on the
+ * Background work: joins small parts, seals parts into chunks, merges small chunks, applies retention. Decides on the
  * store's thread, works on the keeper's, one task at a time.
  */
 
@@ -7,26 +7,33 @@ import type { DamagedChunk } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
 import type { Journal } from "../journal/journal.ts";
 import { unsealedAgeMsMax, unsealedBytesMax } from "../limits.ts";
-import type { Catalog, ImageEntry, Partition } from "../partition/catalog.ts";
+import type { Catalog, MemtablePart, Partition } from "../partition/catalog.ts";
 import type { Manifest } from "../partition/manifest.ts";
-import type { Shard } from "../threads/worker-thread.ts";
+import type { WorkerThread } from "../threads/worker-thread.ts";
 import { chunkRowsOf } from "./compact-parts.ts";
-import { chunksToMerge, imagesToJoin, isLastSpared, partsToSeal } from "./compaction-plan.ts";
-import type { Packers } from "./encoder-threads.ts";
-import type { InspectAnswer, MergeAnswer, MergeTask, SealTask, SweepTask } from "./maintenance-task.ts";
+import { chunksToMerge, chunksToSeal, isLastChunkDeferred, partsToCompact } from "./compaction-plan.ts";
+import type { EncoderThreads } from "./encoder-threads.ts";
+import type {
+  CollectGarbageTask,
+  InspectAnswer,
+  MaintenanceTask,
+  MergeAnswer,
+  MergeTask,
+  SealTask,
+} from "./maintenance-task.ts";
 import { planRetention, type RetentionOptions } from "./retention.ts";
 
-export interface UpkeepOptions {
+export interface MaintenanceOptions {
   catalog: Catalog;
   journal: Journal;
-  keeper: Shard;
-  packers: Packers;
+  worker: WorkerThread<MaintenanceTask>;
+  encoders: EncoderThreads;
   retention: RetentionOptions;
   /** Resolves once every query that may read what is now superseded has ended. */
   queriesEnded: () => Promise<void>;
   /** Makes scan threads let go of a partition. */
   forget: (dir: string) => Promise<void>;
-  setAside: (chunk: DamagedChunk) => void;
+  quarantine: (chunk: DamagedChunk) => void;
   reportDamage: (where: string, problem: string) => void;
   log: (level: "info" | "warn" | "error", message: string) => void;
   now: () => number;
@@ -37,8 +44,8 @@ const tickMs = 1_000;
 const paceSecondsMin = 0.1;
 const retryMs = 5_000;
 
-export class Upkeep {
-  readonly #options: UpkeepOptions;
+export class MaintenanceScheduler {
+  readonly #options: MaintenanceOptions;
   readonly #timer: NodeJS.Timeout;
   #work: Promise<void> = Promise.resolve();
   #isBusy = false;
@@ -50,14 +57,14 @@ export class Upkeep {
   /** Nothing is merged or removed: what is stored now is being copied. */
   #isHeld = false;
 
-  constructor(options: UpkeepOptions) {
+  constructor(options: MaintenanceOptions) {
     this.#options = options;
     this.#timer = setInterval(() => this.nudge(), tickMs);
     this.#timer.unref();
   }
 
   get unsealedBytes(): number {
-    return this.#options.catalog.images().reduce((sum, image) => sum + image.bytes.byteLength, 0);
+    return this.#options.catalog.parts().reduce((sum, part) => sum + part.bytes.byteLength, 0);
   }
 
   /** Looks whether there is work, unless some is under way. */
@@ -151,25 +158,34 @@ export class Upkeep {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Runs a task on a partition; where that finds its tree or manifest damaged, it is mended and the task run again. */
-  async #keep<T>(partition: Partition, task: SealTask | MergeTask | SweepTask): Promise<T> {
-    const { keeper } = this.#options;
+  /**
+   * Runs a task on a partition. Where the worker finds the partition's tree or manifest damaged, the partition is repaired, the task is
+   * made anew and run again.
+   */
+  async #runRepairing<T>(
+    partition: Partition,
+    makeTask: () => Promise<SealTask | MergeTask | CollectGarbageTask>,
+  ): Promise<T> {
+    const run = async () => {
+      const task = await makeTask();
+      return this.#options.worker.run<T>(task, task.kind === "seal" ? task.chunks : undefined);
+    };
     try {
-      return await keeper.run<T>(task);
+      return await run();
     } catch (error) {
       if (!(error instanceof Failure) || error.kind !== "damage") throw error;
       await this.#mend(partition, error.message);
-      return keeper.run<T>(task);
+      return run();
     }
   }
 
   async #mend(partition: Partition, cause: string): Promise<void> {
-    const { keeper, forget, reportDamage } = this.#options;
+    const { worker, forget, reportDamage } = this.#options;
     const { dir, day } = partition;
-    const { manifest, damage } = await keeper.run<InspectAnswer>({ kind: "mend", dir, day });
+    const { manifest, damage } = await worker.run<InspectAnswer>({ kind: "repair", dir, day });
     reportDamage(dir, cause);
     for (const { where, problem } of damage) reportDamage(where, problem);
-    partition.manifest = withoutSetAside(manifest, partition.manifest);
+    partition.manifest = withoutQuarantined(manifest, partition.manifest);
     await forget(dir);
   }
 
@@ -182,86 +198,98 @@ export class Upkeep {
     );
   }
 
-  #isDue({ signal, images }: Partition): boolean {
-    const rows = images.reduce((sum, image) => sum + image.rows, 0);
-    const oldestMs = images.reduce(
-      (least, image) => Math.min(least, image.appendedMs),
+  #isDue({ signal, parts }: Partition): boolean {
+    const rows = parts.reduce((sum, part) => sum + part.rows, 0);
+    const oldestMs = parts.reduce(
+      (least, part) => Math.min(least, part.appendedMs),
       Number.POSITIVE_INFINITY,
     );
     return (
       rows >= chunkRowsOf(signal) ||
       this.#options.now() - oldestMs > unsealedAgeMsMax ||
-      (images.length > 0 && this.unsealedBytes > unsealedBytesMax)
+      (parts.length > 0 && this.unsealedBytes > unsealedBytesMax)
     );
   }
 
-  /** Whether its rows come so fast that they fill a chunk within a second: what is joined before that is built twice. */
-  #isSoonDue({ signal, images }: Partition): boolean {
-    const rows = images.reduce((sum, image) => sum + image.rows, 0);
-    const oldestMs = images.reduce((least, image) => Math.min(least, image.appendedMs), this.#options.now());
+  /** Whether its rows come so fast that they fill a chunk within a second: what is compacted before that is built twice. */
+  #isSoonDue({ signal, parts }: Partition): boolean {
+    const rows = parts.reduce((sum, part) => sum + part.rows, 0);
+    const oldestMs = parts.reduce((least, part) => Math.min(least, part.appendedMs), this.#options.now());
     const seconds = Math.max(paceSecondsMin, (this.#options.now() - oldestMs) / 1000);
     return rows * (1 + 1 / seconds) >= chunkRowsOf(signal);
   }
 
-  /** Seals the images of a partition; with `onlyWhole`, those that fill whole chunks, if any do. */
+  /** Seals the parts of a partition; with `onlyWhole`, those that fill whole chunks, if any do. */
   async #seal(partition: Partition, { onlyWhole }: { onlyWhole: boolean }): Promise<void> {
-    const { catalog, journal, packers } = this.#options;
-    const parts = partsToSeal(partition.signal, partition.images);
-    if (onlyWhole && isLastSpared(partition.signal, parts)) parts.pop();
-    const sealed = parts.flat();
+    const { catalog, journal, encoders } = this.#options;
+    const groups = chunksToSeal(partition.signal, partition.parts);
+    if (onlyWhole && isLastChunkDeferred(partition.signal, groups)) groups.pop();
+    const sealed = groups.flat();
     if (sealed.length === 0) return;
-    const chunks = await packers.pack(partition.signal, parts);
     const { dir, day } = partition;
-    const arrivalSealed = sealed.reduce((most, image) => Math.max(most, image.arrivalMax), 0);
-    const manifest = await this.#keep<Manifest>(partition, { kind: "seal", dir, day, chunks, arrivalSealed });
-    partition.manifest = withoutSetAside(manifest, partition.manifest);
-    partition.images = partition.images.filter((image) => !sealed.includes(image));
+    const arrivalSealed = sealed.reduce((most, part) => Math.max(most, part.arrivalMax), 0);
+    const manifest = await this.#runRepairing<Manifest>(partition, async () => {
+      const chunks = await encoders.encode(partition.signal, groups);
+      return { kind: "seal", dir, day, chunks, arrivalSealed };
+    });
+    partition.manifest = withoutQuarantined(manifest, partition.manifest);
+    partition.parts = partition.parts.filter((part) => !sealed.includes(part));
     const unsealed = catalog
-      .images()
-      .reduce((least, image) => Math.min(least, image.arrivalMin), journal.arrivalMax + 1);
+      .parts()
+      .reduce((least, part) => Math.min(least, part.arrivalMin), journal.arrivalMax + 1);
     await journal.retire(unsealed - 1);
   }
 
   async #join(partition: Partition): Promise<void> {
-    const { keeper, catalog } = this.#options;
+    const { worker, catalog } = this.#options;
     const { signal } = partition;
-    const small = imagesToJoin(signal, partition.images);
+    const small = partsToCompact(signal, partition.parts);
     if (small === undefined || this.#isSoonDue(partition)) return;
-    const images = small.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
-    const joined = await keeper.run<Uint8Array[]>({ kind: "join", signal, images });
+    const parts = small.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
+    const compacted = await worker.run<Uint8Array[]>({ kind: "compact-parts", signal, parts });
     const appendedMs = small.reduce(
-      (least, image) => Math.min(least, image.appendedMs),
+      (least, part) => Math.min(least, part.appendedMs),
       Number.POSITIVE_INFINITY,
     );
-    const entries: ImageEntry[] = joined.map((bytes) =>
-      catalog.imageEntry(partition.day, bytes, 0, appendedMs),
+    const entries: MemtablePart[] = compacted.map((bytes) =>
+      catalog.createPart(partition.day, bytes, 0, appendedMs),
     );
-    partition.images = [...partition.images.filter((image) => !small.includes(image)), ...entries];
+    partition.parts = [...partition.parts.filter((part) => !small.includes(part)), ...entries];
   }
 
   async #merge(partition: Partition): Promise<void> {
     if (this.#isHeld) return;
-    const { queriesEnded, setAside } = this.#options;
+    const { queriesEnded, quarantine } = this.#options;
     const chunks = chunksToMerge(partition.signal, partition.manifest.chunks);
     if (chunks === undefined) return;
     const { signal, dir, day } = partition;
-    const task = { kind: "merge", signal, dir, day, chunks } as const;
-    const { manifest, merged, damaged } = await this.#keep<MergeAnswer>(partition, task);
-    partition.manifest = withoutSetAside(manifest, partition.manifest);
-    for (const chunk of damaged) setAside(chunk);
+    const task = async () => ({ kind: "merge", signal, dir, day, chunks }) as const;
+    const { manifest, merged, damaged } = await this.#runRepairing<MergeAnswer>(partition, task);
+    partition.manifest = withoutQuarantined(manifest, partition.manifest);
+    for (const chunk of damaged) quarantine(chunk);
     await queriesEnded();
-    await this.#keep<Manifest>(partition, { kind: "sweep", dir, day, chunks: merged });
+    await this.#sweep(partition, merged);
+  }
+
+  async #sweep(partition: Partition, chunks: number[]): Promise<void> {
+    const { dir, day } = partition;
+    await this.#runRepairing<Manifest>(partition, async () => ({
+      kind: "collect-garbage",
+      dir,
+      day,
+      chunks,
+    }));
   }
 
   async #retain(): Promise<void> {
-    const { keeper, catalog, retention, now, log, queriesEnded, forget } = this.#options;
+    const { worker, catalog, retention, now, log, queriesEnded, forget } = this.#options;
     if (this.#isHeld || (retention.ageMs === undefined && retention.bytes === undefined)) return;
     const plan = planRetention(catalog.partitions(), retention, now());
     for (const partition of plan.partitions) {
       catalog.remove(partition);
       await queriesEnded();
       await forget(partition.dir);
-      await keeper.run<void>({ kind: "drop", dir: partition.dir });
+      await worker.run<void>({ kind: "drop", dir: partition.dir });
       log("info", `retention removed ${partition.dir}`);
     }
     for (const { partition, ids } of plan.chunks) await this.#removeChunks(partition, ids);
@@ -269,17 +297,16 @@ export class Upkeep {
 
   async #removeChunks(partition: Partition, ids: number[]): Promise<void> {
     const { log, queriesEnded } = this.#options;
-    const { dir, day } = partition;
     const chunks = partition.manifest.chunks.filter(({ id }) => !ids.includes(id));
     partition.manifest = { ...partition.manifest, chunks };
     await queriesEnded();
-    await this.#keep<Manifest>(partition, { kind: "sweep", dir, day, chunks: ids });
-    log("info", `retention removed the ${ids.length} oldest chunks of ${dir}`);
+    await this.#sweep(partition, ids);
+    log("info", `retention removed the ${ids.length} oldest chunks of ${partition.dir}`);
   }
 }
 
 /** A chunk that was set aside in memory stays so, though the manifest on disk still names it. */
-function withoutSetAside(next: Manifest, current: Manifest): Manifest {
+function withoutQuarantined(next: Manifest, current: Manifest): Manifest {
   const known = new Set(current.chunks.map(({ id }) => id));
   const chunks = next.chunks.filter(({ id }) => known.has(id) || id >= current.chunkNext);
   return { ...next, chunks };

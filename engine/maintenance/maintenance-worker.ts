@@ -4,14 +4,14 @@ import { rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import {
-  type ChunkImage,
   type ChunkSource,
-  imageText,
-  openImage,
-  writeImage,
+  type EncodedChunk,
+  openPart,
+  serializePart,
+  writePart,
 } from "../chunk/chunk-header.ts";
-import type { DamagedChunk, ImageRef } from "../chunk/chunk-ref.ts";
-import { damageOf } from "../chunk/chunk-ref.ts";
+import type { DamagedChunk, PartBytes } from "../chunk/chunk-ref.ts";
+import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { Failure, unlessFull } from "../failure.ts";
 import { makeFolder, syncFolder } from "../files/folder.ts";
 import { type Environment, openEnvironment } from "../lmdb/environment.ts";
@@ -25,27 +25,27 @@ import {
   withKeysOf,
   writeManifest,
 } from "../partition/manifest.ts";
-import { rebuildPartition, withLosses } from "../partition/repair.ts";
-import { compact, compactPacked } from "./compact-parts.ts";
+import { repairPartition, withoutLostChunks } from "../partition/repair.ts";
+import { compact, compactAndPack } from "./compact-parts.ts";
 import type {
+  CollectGarbageTask,
+  CompactPartsTask,
+  EncodePartsTask,
   InspectAnswer,
   InspectTask,
-  JoinTask,
   MergeAnswer,
   MergeTask,
-  PackTask,
   SealTask,
-  SweepTask,
 } from "./maintenance-task.ts";
 
-/** One image, in shared memory, with absolute arrival numbers; more only where the rows pass a chunk's caps. */
-export function joinImages(task: JoinTask): Uint8Array[] {
-  return compact(task.signal, openAll(task.images), { sealed: false }).map(sharedImage);
+/** One part, in shared memory, with absolute arrival numbers; more only where the rows pass a chunk's caps. */
+export function compactParts(task: CompactPartsTask): Uint8Array[] {
+  return compact(task.signal, openAll(task.parts), { sealed: false }).map(toSharedPart);
 }
 
 /** Images of one day as chunks that only lack their numbers. Pure: any number of threads can do it at a time. */
-export function packImages(task: PackTask): PackedChunk[] {
-  return compactPacked(task.signal, openAll(task.images));
+export function encodeParts(task: EncodePartsTask): PackedChunk[] {
+  return compactAndPack(task.signal, openAll(task.parts));
 }
 
 /** Sealing the same rows again, as after a failure between the manifest's two copies, adds nothing. */
@@ -85,11 +85,11 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
         merged.add(entry.id);
         return [source];
       } catch (error) {
-        damaged.push(damageOf(ref, error));
+        damaged.push(toDamagedChunk(ref, error));
         return [];
       }
     });
-    packed = compactPacked(task.signal, sources);
+    packed = compactAndPack(task.signal, sources);
   } finally {
     await environment.close();
   }
@@ -100,7 +100,7 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
 }
 
 /** Drops chunks from the manifest if they are in it still, then removes their values. */
-export async function sweepChunks(task: SweepTask): Promise<Manifest> {
+export async function collectGarbage(task: CollectGarbageTask): Promise<Manifest> {
   const manifest = await existingManifest(task.dir);
   const swept = new Set(task.chunks);
   const chunks = manifest.chunks.filter((entry) => !swept.has(entry.id));
@@ -120,10 +120,10 @@ export async function sweepChunks(task: SweepTask): Promise<Manifest> {
 }
 
 /** Rebuilds a partition that work found damaged. */
-export async function mendPartition(task: InspectTask): Promise<InspectAnswer> {
+export async function repairFoundDamage(task: InspectTask): Promise<InspectAnswer> {
   const damage: DamageReport[] = [];
   const report = (problem: string) => damage.push({ where: task.dir, problem });
-  return { manifest: await rebuildPartition(task.dir, task.day, report), damage };
+  return { manifest: await repairPartition(task.dir, task.day, report), damage };
 }
 
 /**
@@ -145,7 +145,7 @@ export async function inspectPartition(task: InspectTask): Promise<InspectAnswer
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== "damage") throw error;
     report(error.message);
-    return { manifest: await rebuildPartition(task.dir, task.day, report), damage };
+    return { manifest: await repairPartition(task.dir, task.day, report), damage };
   }
 }
 
@@ -161,7 +161,7 @@ async function withoutData(task: InspectTask, report: (problem: string) => void)
     if (!(error instanceof Failure)) throw error;
     losses.push("data.mdb is missing, and no copy of the manifest is whole");
   }
-  const next = { ...withLosses(manifest, losses), chunks: [] };
+  const next = { ...withoutLostChunks(manifest, losses), chunks: [] };
   if (losses.length > 0) await writeManifest(task.dir, { ...next, version: next.version + 1 });
   next.losses?.forEach(report);
   return next;
@@ -253,14 +253,14 @@ function dataFileIn(dir: string): string {
   return join(dir, "data.mdb");
 }
 
-function openAll(images: readonly ImageRef[]): ChunkSource[] {
-  return images.map(({ bytes, arrivalBase }) => openImage(bytes, arrivalBase));
+function openAll(parts: readonly PartBytes[]): ChunkSource[] {
+  return parts.map(({ bytes, arrivalBase }) => openPart(bytes, arrivalBase));
 }
 
-function sharedImage(image: ChunkImage): Uint8Array {
-  const text = imageText(image);
+function toSharedPart(chunk: EncodedChunk): Uint8Array {
+  const text = serializePart(chunk);
   const bytes = new Uint8Array(new SharedArrayBuffer(text.byteLength));
-  writeImage(text, bytes, 0);
+  writePart(text, bytes, 0);
   return bytes;
 }
 
@@ -279,7 +279,7 @@ const droppedSuffix = ".dropped";
 /** Folders that a crash left behind: half removed, or half rebuilt. */
 const leftOver = /\.(?:dropped|rebuilt)$/;
 
-export async function removeLeftOvers(dir: string): Promise<void> {
+export async function removeLeftovers(dir: string): Promise<void> {
   const names = existsSync(dir) ? readdirSync(dir).filter((name) => leftOver.test(name)) : [];
   for (const name of names) await rm(join(dir, name), { recursive: true, force: true });
 }

@@ -1,16 +1,16 @@
 /** Chunks of metrics to fewer, larger ones. */
-import type { BuildOptions } from "../chunk/chunk-encoder.ts";
-import type { ChunkImage, ChunkSource } from "../chunk/chunk-header.ts";
-import { byArrival, metricDraftOf } from "./sample-chunk-decoder.ts";
-import { buildMetricChunks } from "./sample-chunk-encoder.ts";
+import type { EncodeOptions } from "../chunk/chunk-encoder.ts";
+import type { ChunkSource, EncodedChunk } from "../chunk/chunk-header.ts";
+import { compareArrivals, decodeSampleChunks } from "./sample-chunk-decoder.ts";
+import { encodeSampleChunks } from "./sample-chunk-encoder.ts";
 
 /** Of samples of one series at one time that stays which came last, whatever the order of the chunks. */
-export function compactSamples(sources: readonly ChunkSource[], options: BuildOptions): ChunkImage[] {
+export function compactSamples(sources: readonly ChunkSource[], options: EncodeOptions): EncodedChunk[] {
   const inOrder = sources
     .map((source) => ({ source, ...arrivalsOf(source) }))
-    .sort(byArrival)
+    .sort(compareArrivals)
     .map(({ source }) => source);
-  return buildMetricChunks(metricDraftOf(inOrder), options);
+  return encodeSampleChunks(decodeSampleChunks(inOrder), options);
 }
 
 function arrivalsOf({ header, arrivalBase }: ChunkSource): { arrivalMin: number; arrivalMax: number } {

@@ -4,14 +4,14 @@ import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnBytes, hasValue } from "../column/column.ts";
 import { plainColumns } from "../kernels/heap.ts";
 import type { MetricType } from "../model/sample.ts";
-import type { MetricDraft } from "./sample-chunk-encoder.ts";
+import type { SampleChunkBuilder } from "./sample-chunk-encoder.ts";
 import { SampleColumns } from "./sample-columns.ts";
 import { IdentityWriter } from "./series-identity.ts";
 import { SeriesTable } from "./series-table.ts";
 import { SeriesView } from "./series-view.ts";
 
 /** Whether what came with the first chunk came before what came with the second; of equal samples the later one counts. */
-export function byArrival(
+export function compareArrivals(
   a: { arrivalMin: number; arrivalMax: number },
   b: { arrivalMin: number; arrivalMax: number },
 ): number {
@@ -19,8 +19,8 @@ export function byArrival(
 }
 
 /** All samples of some chunks of one day, which stand in order of arrival. */
-export function metricDraftOf(sources: readonly ChunkSource[]): MetricDraft {
-  const draft: MetricDraft = {
+export function decodeSampleChunks(sources: readonly ChunkSource[]): SampleChunkBuilder {
+  const draft: SampleChunkBuilder = {
     table: new SeriesTable(),
     samples: new SampleColumns(),
     arrivalMin: Number.POSITIVE_INFINITY,
@@ -32,7 +32,7 @@ export function metricDraftOf(sources: readonly ChunkSource[]): MetricDraft {
   return draft;
 }
 
-function appendChunk(draft: MetricDraft, source: ChunkSource): void {
+function appendChunk(draft: SampleChunkBuilder, source: ChunkSource): void {
   const { header, arrivalBase } = source;
   draft.arrivalMin = Math.min(draft.arrivalMin, header.arrivalMin + arrivalBase);
   draft.arrivalMax = Math.max(draft.arrivalMax, header.arrivalMax + arrivalBase);
@@ -52,7 +52,7 @@ function identities(chunk: SeriesView): (series: number) => IdentityWriter {
   const { view } = chunk;
   const names = view.described("name");
   const columns = labelColumns(chunk);
-  const hasRest = view.rest.kind !== "absent";
+  const hasRest = view.overflow.kind !== "absent";
   return (series) => {
     writer.clear();
     pushBytes(writer, columnBytes(names, series));

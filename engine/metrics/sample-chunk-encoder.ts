@@ -3,9 +3,9 @@
  * of its first time; for each sample a value. Series that were sampled at the same times share these.
  */
 
-import { AttributeDraft, denseAttribute } from "../chunk/chunk-builder.ts";
-import { addAttribute, columnHeader, columnsOf, restAttribute } from "../chunk/chunk-encoder.ts";
-import type { ChunkImage } from "../chunk/chunk-header.ts";
+import { AttributeBuilder, toDenseAttribute } from "../chunk/chunk-builder.ts";
+import { addAttribute, columnHeader, encodeColumns, toOverflowAttribute } from "../chunk/chunk-encoder.ts";
+import type { EncodedChunk } from "../chunk/chunk-header.ts";
 import { encodeBytes, encodeDelta, encodeSamples } from "../column/encoding.ts";
 import { bytesOf } from "../files/payload.ts";
 import { attributeColumnsMax, chunkSamplesMax, valueBlockSamples } from "../limits.ts";
@@ -17,7 +17,7 @@ import { eachText } from "./series-identity.ts";
 import type { SeriesTable } from "./series-table.ts";
 
 /** Samples of one day with their series, and the arrival numbers that they cover. */
-export interface MetricDraft {
+export interface SampleChunkBuilder {
   table: SeriesTable;
   samples: SampleColumns;
   arrivalMin: number;
@@ -25,7 +25,7 @@ export interface MetricDraft {
 }
 
 /** `sealed`: for disk, with series in the order of their identities; else in the order in which they came. */
-export function buildMetricChunks(draft: MetricDraft, options: { sealed: boolean }): ChunkImage[] {
+export function encodeSampleChunks(draft: SampleChunkBuilder, options: { sealed: boolean }): EncodedChunk[] {
   const { table, samples } = draft;
   if (samples.length === 0) return [];
   const order = seriesWithSamples(table, samples);
@@ -74,7 +74,11 @@ function cuts(sorted: SortedSamples): SortedSamples[] {
   return parts;
 }
 
-function buildChunk(draft: MetricDraft, sorted: SortedSamples, options: { sealed: boolean }): ChunkImage {
+function buildChunk(
+  draft: SampleChunkBuilder,
+  sorted: SortedSamples,
+  options: { sealed: boolean },
+): EncodedChunk {
   const { series, offsets, timeNs, values } = sorted;
   const { arrivalMin, arrivalMax } = draft;
   let timeNsMin = Number.POSITIVE_INFINITY;
@@ -84,24 +88,24 @@ function buildChunk(draft: MetricDraft, sorted: SortedSamples, options: { sealed
     if (time > timeNsMax) timeNsMax = time;
   }
   const rows = values.length;
-  const image: ChunkImage = {
+  const chunk: EncodedChunk = {
     header: { rows, series: series.length, timeNsMin, timeNsMax, arrivalMin, arrivalMax, columns: [] },
     payloads: [],
     filters: [],
   };
-  const add = columnsOf(image);
+  const add = encodeColumns(chunk);
   const clocks = shareTimes(sorted);
   add(columnHeader("time", "", rows), encodeDelta(clocks.timeNs, commonStep(clocks.timeNs)), undefined);
   add(columnHeader("clock", "", series.length), encodeSteps(clocks.places), undefined);
   add(columnHeader("samples", "", series.length), encodeSteps(Float64Array.from(offsets)), undefined);
-  const names = addSeries(image, draft.table, series, options);
+  const names = addSeries(chunk, draft.table, series, options);
   for (const [from, to] of valueBlocks(offsets, names)) {
     const block = values.subarray(offsets[from], offsets[to]);
     const places = offsets.slice(from, to + 1).map((offset) => offset - offsets[from]!);
     const encoded = encodeSamples(block, places, { packed: options.sealed });
     add(columnHeader("value", String(from), block.length), encoded, undefined);
   }
-  return image;
+  return chunk;
 }
 
 /**
@@ -169,24 +173,24 @@ function commonStep(values: Float64Array): number {
 
 /** Columns of the series: fingerprint, name, type, unit, and an attribute for each label. Returns a number for each one's name. */
 function addSeries(
-  image: ChunkImage,
+  chunk: EncodedChunk,
   table: SeriesTable,
   series: Uint32Array,
   options: { sealed: boolean },
 ): Uint32Array {
-  const add = columnsOf(image);
+  const add = encodeColumns(chunk);
   const { offsets, bytes } = table.identities.texts();
   const source = byteSource(bytes);
   const fingerprints = new Uint32Array(series.length * 2);
-  const name = new AttributeDraft();
-  const labels = new LabelDrafts();
+  const name = new AttributeBuilder();
+  const labels = new LabelBuilders();
   for (let i = 0; i < series.length; i++) {
     const from = offsets[series[i]!]!;
     const to = offsets[series[i]! + 1]!;
     const { high, low } = hashWord(bytes, from, to);
     fingerprints[i * 2] = low;
     fingerprints[i * 2 + 1] = high;
-    let label: AttributeDraft;
+    let label: AttributeBuilder;
     eachText(bytes, from, to, (index, textFrom, textTo) => {
       if (index === 0) name.push(i, name.values.codeOf(source, textFrom, textTo));
       else if (index % 2 === 1) label = labels.draftOf(source, textFrom, textTo);
@@ -198,43 +202,43 @@ function addSeries(
   const addColumn = (
     role: "name" | "type" | "unit" | "attribute" | "rest",
     key: string,
-    draft: AttributeDraft,
-  ) => addAttribute(add, columnHeader(role, key, 0), denseAttribute(draft, rows, undefined), options);
+    draft: AttributeBuilder,
+  ) => addAttribute(add, columnHeader(role, key, 0), toDenseAttribute(draft, rows, undefined), options);
   addColumn("name", "", name);
   addColumn("type", "", declaredTypes(table, series));
   addColumn("unit", "", declaredUnits(table, series));
   const byCount = labels.list().sort(([, a], [, b]) => b.count - a.count);
   for (const [key, draft] of byCount.slice(0, attributeColumnsMax)) addColumn("attribute", key, draft);
   const rest = byCount.slice(attributeColumnsMax);
-  if (rest.length > 0) addColumn("rest", "", restAttribute(rest));
+  if (rest.length > 0) addColumn("rest", "", toOverflowAttribute(rest));
   return name.codes;
 }
 
 /** Labels by key, which are found without a string for each. */
-class LabelDrafts {
+class LabelBuilders {
   readonly #keys = new TextTable();
-  readonly #drafts: AttributeDraft[] = [];
+  readonly #drafts: AttributeBuilder[] = [];
 
-  draftOf(source: ReturnType<typeof byteSource>, from: number, to: number): AttributeDraft {
+  draftOf(source: ReturnType<typeof byteSource>, from: number, to: number): AttributeBuilder {
     const key = this.#keys.codeOf(source, from, to);
-    this.#drafts[key] ??= new AttributeDraft();
+    this.#drafts[key] ??= new AttributeBuilder();
     return this.#drafts[key];
   }
 
-  list(): [key: string, AttributeDraft][] {
+  list(): [key: string, AttributeBuilder][] {
     return this.#drafts.map((draft, key) => [this.#keys.textOf(key), draft]);
   }
 }
 
-function declaredTypes(table: SeriesTable, series: Uint32Array): AttributeDraft {
-  const draft = new AttributeDraft();
+function declaredTypes(table: SeriesTable, series: Uint32Array): AttributeBuilder {
+  const draft = new AttributeBuilder();
   for (let i = 0; i < series.length; i++) draft.pushText(i, table.typeOf(series[i]!));
   return draft;
 }
 
 /** A series without a unit has no entry. */
-function declaredUnits(table: SeriesTable, series: Uint32Array): AttributeDraft {
-  const draft = new AttributeDraft();
+function declaredUnits(table: SeriesTable, series: Uint32Array): AttributeBuilder {
+  const draft = new AttributeBuilder();
   const units = table.units.texts();
   const source = byteSource(units.bytes);
   for (let i = 0; i < series.length; i++) {

@@ -1,5 +1,6 @@
 /** Samples in columns that grow, then are put in order of series and time. */
-import { grown } from "../vector/text.ts";
+import { toWords } from "../vector/float-words.ts";
+import { growArray } from "../vector/text.ts";
 
 /** Samples in the order in which they came. Values are moved as bits: a NaN keeps its payload. */
 export class SampleColumns {
@@ -28,7 +29,7 @@ export class SampleColumns {
     const length = this.length + count;
     if (length <= this.series.length) return;
     const room = Math.max(length, this.series.length * 2);
-    this.series = grown(this.series, room);
+    this.series = growArray(this.series, room);
     this.timeNs = extended(this.timeNs, room);
     this.values = extended(this.values, room);
   }
@@ -82,8 +83,8 @@ function withoutTwins(
     timeNs: new Float64Array(rows.length),
     values: new Float64Array(rows.length),
   };
-  const from = wordsOf(values);
-  const to = wordsOf(sorted.values);
+  const from = toWords(values);
+  const to = toWords(sorted.values);
   let at = 0;
   for (let place = 0; place < order.length; place++) {
     const first = at;
@@ -98,11 +99,6 @@ function withoutTwins(
     sorted.offsets[place + 1] = at;
   }
   return { ...sorted, timeNs: sorted.timeNs.subarray(0, at), values: sorted.values.subarray(0, at) };
-}
-
-/** The low and the high half of each value's bits. */
-export function wordsOf(values: Float64Array): Uint32Array {
-  return new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
 }
 
 function extended(array: Float64Array, length: number): Float64Array<ArrayBuffer> {

@@ -6,11 +6,11 @@
 /** What crosses threads. */
 export interface CensusTables {
   seriesMax: number;
-  today: CensusDay;
-  yesterday: CensusDay;
+  today: ActiveSeriesDay;
+  yesterday: ActiveSeriesDay;
 }
 
-interface CensusDay {
+interface ActiveSeriesDay {
   /** Days since the epoch. */
   day: number;
   /** Fingerprints, 0 where a slot is free: open addressing, at most half full. Shared memory. */
@@ -55,7 +55,7 @@ export class SeriesCensus {
 }
 
 /** The tables of the store, which change at midnight (UTC). */
-export class CensusKeeper {
+export class ActiveSeriesCounter {
   #tables: CensusTables;
 
   constructor(seriesMax: number, nowMs: number) {
@@ -74,7 +74,7 @@ export class CensusKeeper {
   }
 }
 
-function emptyDay(day: number, seriesMax: number): CensusDay {
+function emptyDay(day: number, seriesMax: number): ActiveSeriesDay {
   // Each table may come to hold all of them, and more while a batch is under way on each thread.
   const length = 2 ** Math.ceil(Math.log2(Math.max(64, seriesMax * 2 + 64)));
   return {
@@ -90,7 +90,7 @@ function fingerprintOf(high: number, low: number): bigint {
   return fingerprint === 0n ? 1n : fingerprint;
 }
 
-function isIn({ slots }: CensusDay, fingerprint: bigint): boolean {
+function isIn({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
   const mask = slots.length - 1;
   for (let slot = firstSlot(fingerprint, mask); ; slot = (slot + 1) & mask) {
     const found = Atomics.load(slots, slot);
@@ -100,7 +100,7 @@ function isIn({ slots }: CensusDay, fingerprint: bigint): boolean {
 }
 
 /** Whether it was not there. */
-function insert({ slots }: CensusDay, fingerprint: bigint): boolean {
+function insert({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
   const mask = slots.length - 1;
   for (let slot = firstSlot(fingerprint, mask); ; slot = (slot + 1) & mask) {
     const found = Atomics.compareExchange(slots, slot, 0n, fingerprint);

@@ -1,7 +1,7 @@
 /** Series on their way to a chunk, numbered in the order in which they first came. */
 
 import type { MetricType } from "../model/sample.ts";
-import { grown } from "../vector/text.ts";
+import { growArray } from "../vector/text.ts";
 import { type ByteSource, byteSource, TextTable } from "../vector/text-table.ts";
 
 /** Numbers of the types: part of no format, for in chunks the type is a text. */
@@ -43,6 +43,6 @@ export class SeriesTable {
     const larger = new Uint8Array(this.#types.length * 2);
     larger.set(this.#types);
     this.#types = larger;
-    this.#unitOf = grown(this.#unitOf, larger.length);
+    this.#unitOf = growArray(this.#unitOf, larger.length);
   }
 }

@@ -11,7 +11,7 @@ interface Entry {
   timeMs: number;
 }
 
-export class ArrivalTimes {
+export class OldestArrivals {
   /** Of each signal, in the order of arrival; times ascend too, since an entry goes where a later one is as old. */
   readonly #entries = new Map<Signal, Entry[]>();
 

@@ -1,18 +1,18 @@
-/** What the store holds at this moment: partitions, their chunks, and the images that are not sealed yet. */
+/** What the store holds at this moment: partitions, their chunks, and the parts that are not sealed yet. */
 import { join } from "node:path";
-import { isShared, openBatch, sharedCopy } from "../batch/batch.ts";
+import { copyToSharedMemory, isInSharedMemory, openBatch } from "../batch/batch.ts";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
-import { type ListedKeys, listedKeys, openImage } from "../chunk/chunk-header.ts";
+import { type ListedKeys, listAttributeKeys, openPart } from "../chunk/chunk-header.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { JournalRecord } from "../journal/journal-record.ts";
 import { dayName } from "../model/day.ts";
 import { rangeInDay } from "../model/day-range.ts";
 import type { Signal } from "../model/signal.ts";
-import { ArrivalTimes } from "./arrival-times.ts";
+import { OldestArrivals } from "./arrival-times.ts";
 import { emptyManifest, type Manifest } from "./manifest.ts";
 
 /** A chunk in memory, of rows that the journal holds. */
-export interface ImageEntry {
+export interface MemtablePart {
   id: number;
   day: number;
   rows: number;
@@ -33,15 +33,15 @@ export interface Partition {
   day: number;
   dir: string;
   manifest: Manifest;
-  images: ImageEntry[];
+  parts: MemtablePart[];
 }
 
 export class Catalog {
   /** By signal and day. */
   readonly #partitions = new Map<string, Partition>();
   readonly #dir: string;
-  readonly #arrivalTimes = new ArrivalTimes();
-  #imageNext = 1;
+  readonly #arrivalTimes = new OldestArrivals();
+  #partNext = 1;
 
   /** `dir`: the data folder. */
   constructor(dir: string) {
@@ -59,7 +59,7 @@ export class Catalog {
     const name = partitionName(signal, day);
     let partition = this.#partitions.get(name);
     if (partition === undefined) {
-      partition = { signal, day, dir: join(this.#dir, name), manifest: emptyManifest(day), images: [] };
+      partition = { signal, day, dir: join(this.#dir, name), manifest: emptyManifest(day), parts: [] };
       this.#partitions.set(name, partition);
     }
     return partition;
@@ -69,21 +69,21 @@ export class Catalog {
     this.#partitions.delete(partitionName(signal, day));
   }
 
-  /** Adds a batch's images, except those whose rows are in sealed chunks already, as after a restart. */
+  /** Adds a batch's parts, except those whose rows are in sealed chunks already, as after a restart. */
   publish(record: JournalRecord): void {
-    const frame = isShared(record.frame) ? record.frame : sharedCopy(record.frame);
+    const frame = isInSharedMemory(record.frame) ? record.frame : copyToSharedMemory(record.frame);
     for (const { day, bytes } of openBatch(frame)) {
-      const entry = this.imageEntry(day, bytes, record.arrivalBase, record.appendedMs);
+      const entry = this.createPart(day, bytes, record.arrivalBase, record.appendedMs);
       const partition = this.partition(record.signal, day);
-      if (entry.arrivalMin > partition.manifest.arrivalSealed) partition.images.push(entry);
+      if (entry.arrivalMin > partition.manifest.arrivalSealed) partition.parts.push(entry);
       this.#arrivalTimes.note(record.signal, entry.arrivalMax, day, entry.timeNsMin);
     }
   }
 
-  imageEntry(day: number, bytes: Uint8Array, arrivalBase: number, appendedMs: number): ImageEntry {
-    const { header } = openImage(bytes, arrivalBase);
+  createPart(day: number, bytes: Uint8Array, arrivalBase: number, appendedMs: number): MemtablePart {
+    const { header } = openPart(bytes, arrivalBase);
     return {
-      id: this.#imageNext++,
+      id: this.#partNext++,
       day,
       rows: header.rows,
       timeNsMin: header.timeNsMin,
@@ -92,7 +92,7 @@ export class Catalog {
       arrivalMax: header.arrivalMax + arrivalBase,
       arrivalBase,
       bytes,
-      attributeKeys: listedKeys(header),
+      attributeKeys: listAttributeKeys(header),
       appendedMs,
     };
   }
@@ -113,12 +113,10 @@ export class Catalog {
       for (const entry of partition.manifest.chunks.filter(overlaps)) {
         refs.push({ ref: { kind: "sealed", signal, day, dir, entry }, timeNsMax: entry.timeNsMax });
       }
-      for (const { id, rows, bytes, timeNsMin, timeNsMax, ...arrivals } of partition.images.filter(
-        overlaps,
-      )) {
+      for (const { id, rows, bytes, timeNsMin, timeNsMax, ...arrivals } of partition.parts.filter(overlaps)) {
         const { arrivalBase, arrivalMin, arrivalMax } = arrivals;
-        const image = { id, rows, bytes, timeNsMin, timeNsMax, arrivalBase, arrivalMin, arrivalMax };
-        refs.push({ ref: { kind: "image", signal, day, ...image }, timeNsMax });
+        const part = { id, rows, bytes, timeNsMin, timeNsMax, arrivalBase, arrivalMin, arrivalMax };
+        refs.push({ ref: { kind: "part", signal, day, ...part }, timeNsMax });
       }
     }
     refs.sort((a, b) => b.ref.day - a.ref.day || b.timeNsMax - a.timeNsMax);
@@ -126,7 +124,7 @@ export class Catalog {
   }
 
   /** Takes a chunk that cannot be read out of every later search; returns its entry if it was still there. */
-  setAside(signal: Signal, day: number, chunk: number): ChunkEntry | undefined {
+  quarantine(signal: Signal, day: number, chunk: number): ChunkEntry | undefined {
     const partition = this.#partitions.get(partitionName(signal, day));
     const entry = partition?.manifest.chunks.find(({ id }) => id === chunk);
     if (partition === undefined || entry === undefined) return undefined;
@@ -135,20 +133,20 @@ export class Catalog {
     return entry;
   }
 
-  images(): ImageEntry[] {
-    return this.partitions().flatMap((partition) => partition.images);
+  parts(): MemtablePart[] {
+    return this.partitions().flatMap((partition) => partition.parts);
   }
 
   /** Attribute keys of a signal's rows in a range of time, as far as the manifests list them. */
   attributeKeys(signal: Signal, fromNs: bigint, toNs: bigint): ListedKeys {
     const keys = new Set<string>();
     let isWhole = true;
-    for (const { day, manifest, images } of this.partitions(signal)) {
+    for (const { day, manifest, parts } of this.partitions(signal)) {
       const range = rangeInDay(fromNs, toNs, day);
       if (range.from >= range.to) continue;
       for (const key of manifest.attributeKeys) keys.add(key);
       isWhole &&= manifest.moreKeys !== true;
-      for (const { attributeKeys } of images) {
+      for (const { attributeKeys } of parts) {
         for (const key of attributeKeys.keys) keys.add(key);
         isWhole &&= attributeKeys.isWhole;
       }

@@ -5,7 +5,7 @@
  */
 
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
-import { type ChunkHeader, type ChunkImage, type ChunkSource, parseHeader } from "../chunk/chunk-header.ts";
+import { type ChunkHeader, type ChunkSource, type EncodedChunk, parseHeader } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import {
   closeFrame,
@@ -46,7 +46,7 @@ export interface PackedChunk {
 }
 
 /** Most of the work of sealing; pure. */
-export function packChunk({ header, payloads, filters }: ChunkImage, zstdLevel: number): PackedChunk {
+export function packChunk({ header, payloads, filters }: EncodedChunk, zstdLevel: number): PackedChunk {
   const columns = payloads.map((payload, i) => {
     const filter = filters[i];
     return {

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
-import { type ChunkHeader, listedKeys } from "../chunk/chunk-header.ts";
+import { type ChunkHeader, listAttributeKeys } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { readCopies, writeCopies } from "../files/copied-file.ts";
 import { manifestKeysMax } from "../limits.ts";
@@ -34,7 +34,7 @@ export function withKeysOf(manifest: Manifest, headers: readonly ChunkHeader[]):
   const keys = new Set(manifest.attributeKeys);
   let isCut = manifest.moreKeys === true;
   for (const header of headers) {
-    const listed = listedKeys(header);
+    const listed = listAttributeKeys(header);
     isCut ||= !listed.isWhole;
     for (const key of listed.keys) {
       if (keys.size < manifestKeysMax) keys.add(key);

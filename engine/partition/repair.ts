@@ -16,7 +16,7 @@ import { emptyManifest, type Manifest, readManifest, withKeysOf, writeManifest }
 /**
  * Reports what is lost, and notes it in the manifest; the damaged file stays beside the new one as `data.mdb.damaged`.
  */
-export async function rebuildPartition(
+export async function repairPartition(
   dir: string,
   day: number,
   report: (problem: string) => void,
@@ -53,13 +53,13 @@ export async function rebuildPartition(
   const version = known.manifest.version + 1;
   const headersFound = found.map(({ header }) => header);
   const whole = known.isWhole ? known.manifest : withKeysOf(known.manifest, headersFound);
-  const manifest = { ...withLosses(whole, losses), version, arrivalSealed, chunkNext, chunks };
+  const manifest = { ...withoutLostChunks(whole, losses), version, arrivalSealed, chunkNext, chunks };
   await replaceData(dir, rebuilt);
   await writeManifest(dir, manifest);
   return manifest;
 }
 
-export function withLosses(manifest: Manifest, losses: readonly string[]): Manifest {
+export function withoutLostChunks(manifest: Manifest, losses: readonly string[]): Manifest {
   return losses.length === 0 ? manifest : { ...manifest, losses: [...(manifest.losses ?? []), ...losses] };
 }
 

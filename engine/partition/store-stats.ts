@@ -30,8 +30,8 @@ export function countStored(catalog: Catalog): Pick<StoreStats, "signals"> & Sig
 
 function statsOf(partitions: readonly Partition[]): SignalStats {
   const chunks = partitions.flatMap(({ manifest }) => manifest.chunks);
-  const images = partitions.flatMap((partition) => partition.images);
-  const unsealedRows = images.reduce((sum, { rows }) => sum + rows, 0);
+  const parts = partitions.flatMap((partition) => partition.parts);
+  const unsealedRows = parts.reduce((sum, { rows }) => sum + rows, 0);
   return {
     rows: chunks.reduce((sum, { rows }) => sum + rows, unsealedRows),
     unsealedRows,

@@ -2,7 +2,7 @@
 import { Failure } from "../failure.ts";
 
 /** Throws Failure "cancelled" or "deadline". */
-export function checkControl(control: Control): void {
+export function checkControl(control: QueryControl): void {
   if (Atomics.load(control.cancel, 0) !== 0) throw new Failure("cancelled", "the query was cancelled");
   if (Date.now() > control.deadlineAtMs) {
     throw new Failure("deadline", "the query took longer than its deadline; a shorter time range is faster");
@@ -10,7 +10,7 @@ export function checkControl(control: Control): void {
 }
 
 /** Throws Failure "limit". */
-export function checkCaps(control: Control, used: { memoryBytes: number; scannedRows: number }): void {
+export function checkCaps(control: QueryControl, used: { memoryBytes: number; scannedRows: number }): void {
   if (used.memoryBytes > control.memoryBytesMax) {
     throw new Failure(
       "limit",
@@ -21,8 +21,9 @@ export function checkCaps(control: Control, used: { memoryBytes: number; scanned
     throw new Failure("limit", `the query would scan more than ${control.scannedRowsMax} rows`);
   }
 }
+
 /** How a query ends early. */
-export interface Control {
+export interface QueryControl {
   /** Int32 in shared memory: not zero once the query is cancelled. */
   cancel: Int32Array;
   /** Milliseconds since the epoch. */
@@ -30,5 +31,6 @@ export interface Control {
   memoryBytesMax: number;
   scannedRowsMax: number;
 }
+
 /** Lets other queries of the thread run, where a scan has had its turn. */
-export type Pause = () => Promise<void>;
+export type YieldThread = () => Promise<void>;

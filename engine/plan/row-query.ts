@@ -11,6 +11,7 @@ export interface ArrivedSelection {
   /** The first so many; 0 counts them. */
   rowsMax: number;
 }
+
 export interface RowQuery {
   signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
@@ -23,6 +24,7 @@ export interface RowQuery {
   /** Only rows behind this place, which a page before ended with. */
   after?: RowPosition;
 }
+
 export interface SearchResult {
   /** Newest first, ties in the order of arrival. */
   rows: FoundRow[];
@@ -30,6 +32,7 @@ export interface SearchResult {
   more: boolean;
   scanned: Scanned;
 }
+
 export interface ScanQuery {
   signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
@@ -38,6 +41,7 @@ export interface ScanQuery {
   toNs: bigint;
   steps: Step[];
 }
+
 export interface ArrivedQuery {
   signal: RowSignal;
   /** Arrival numbers, exclusive. */
@@ -46,6 +50,7 @@ export interface ArrivedQuery {
   through: number;
   selections: readonly ArrivedSelection[];
 }
+
 export interface FieldsQuery {
   signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
@@ -54,6 +59,7 @@ export interface FieldsQuery {
   toNs: bigint;
   steps: Step[];
 }
+
 /** Rows that match, and those of them that bear a field. */
 export interface FieldCounts {
   rows: number;

@@ -49,6 +49,7 @@ export const increaseAgeNsMax = 3_600_000_000_000;
 export function isOfEachSeries({ groupBy, aggregate: { op } }: SampleQuery): boolean {
   return !Array.isArray(groupBy) && groupBy.without.length === 0 && op !== "quantile" && op !== "distinct";
 }
+
 /** One metric as its series declare it. */
 export interface MetricName {
   name: string;
@@ -56,6 +57,7 @@ export interface MetricName {
   unit: string;
   series: number;
 }
+
 export interface SeriesLabelsQuery {
   /** Undefined: of every metric. */
   name?: string;
@@ -70,6 +72,7 @@ export interface SeriesLabelsQuery {
   /** The most, 1 or more: those of the most series come first. */
   limit: number;
 }
+
 /** A key, or a text of a label, and the series that bear it. */
 export interface SeriesCount {
   text: string;

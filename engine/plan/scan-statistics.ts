@@ -1,7 +1,4 @@
 /** What a scan looked at, and what it could leave. */
-import type { ChunkHeader } from "../chunk/chunk-header.ts";
-import type { ChunkRef } from "../chunk/chunk-ref.ts";
-
 export interface Scanned {
   rows: number;
   /** Of columns that had to be read and decoded; 0 where all of them were at hand. */
@@ -13,20 +10,28 @@ export interface Scanned {
   bytesSkipped: number;
 }
 
+/** Sizes of a column as its header gives them. */
+interface StoredColumn {
+  storedBytes?: number;
+  payloadBytes: number;
+}
+
 export function nothingScanned(): Scanned {
   return { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0, rowsSkipped: 0, bytesSkipped: 0 };
 }
 
 /** Counts a chunk that its header settled. */
-export function noteSkipped(scanned: Scanned, { rows, columns }: ChunkHeader): void {
+export function countSkippedChunk(
+  scanned: Scanned,
+  { rows, columns }: { rows: number; columns: readonly StoredColumn[] },
+): void {
   scanned.chunksSkipped++;
   scanned.rowsSkipped += rows;
   for (const { storedBytes, payloadBytes } of columns) scanned.bytesSkipped += storedBytes ?? payloadBytes;
 }
 
 /** Counts a chunk that was not even opened. */
-export function noteUnread(scanned: Scanned, ref: ChunkRef): void {
-  const { rows, bytes } = ref.kind === "sealed" ? ref.entry : { rows: ref.rows, bytes: ref.bytes.byteLength };
+export function countUnreadChunk(scanned: Scanned, { rows, bytes }: { rows: number; bytes: number }): void {
   scanned.chunksSkipped++;
   scanned.rowsSkipped += rows;
   scanned.bytesSkipped += bytes;

@@ -31,7 +31,7 @@ const classesMax = 256;
 const runeMax = 0x10ffff;
 
 /** Undefined where there are too many symbols. */
-export function alphabetOf(classes: readonly Ranges[]): Alphabet | undefined {
+export function buildAlphabet(classes: readonly Ranges[]): Alphabet | undefined {
   if (classes.length > classesMax) return undefined;
   const bounds = boundsOf(classes);
   const marked = classes.map((ranges) => markRuns(ranges, bounds));

@@ -18,7 +18,7 @@ const wordLengthMax = 256;
 export const emptyWord: Words = { of: [[]], sure: true, strays: [] };
 
 /** Undefined where they are more than `most`, too long, or without number. */
-export function wordsOf(tree: Tree, most: number): Words | undefined {
+export function enumerateWords(tree: Tree, most: number): Words | undefined {
   switch (tree.kind) {
     case "class":
       return wordsOfClass(tree.ranges, most);
@@ -27,7 +27,7 @@ export function wordsOf(tree: Tree, most: number): Words | undefined {
     case "alternate":
       return gather(tree.of, most, { of: [], sure: true, strays: [] }, union);
     case "optional": {
-      const words = wordsOf(tree.of, most);
+      const words = enumerateWords(tree.of, most);
       return words && union(words, emptyWord, most);
     }
     case "look":
@@ -42,7 +42,7 @@ type Join = (left: Words, right: Words, most: number) => Words | undefined;
 function gather(trees: readonly Tree[], most: number, first: Words, join: Join): Words | undefined {
   let all: Words | undefined = first;
   for (const tree of trees) {
-    const words = wordsOf(tree, most);
+    const words = enumerateWords(tree, most);
     all = words && join(all, words, most);
     if (all === undefined) return undefined;
   }

@@ -19,7 +19,7 @@ export interface Nfa {
 }
 
 /** Undefined where the pattern is not understood or has more states than `statesMax`. */
-export function nfaOf(tree: Tree, statesMax: number): Nfa | undefined {
+export function buildNfa(tree: Tree, statesMax: number): Nfa | undefined {
   const builder = new Builder(statesMax);
   const start = builder.build(tree, builder.add({ kind: "match" }));
   return builder.failed ? undefined : { edges: builder.edges, start, classes: [...builder.classes.values()] };

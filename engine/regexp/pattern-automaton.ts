@@ -5,15 +5,15 @@
 
 import { CharClass } from "../template/slot-encoding.ts";
 import { slotByte } from "../template/tokenizer.ts";
-import { Recent } from "../vector/recent-cache.ts";
-import { type Alphabet, alphabetOf } from "./alphabet.ts";
+import { RecentCache } from "../vector/recent-cache.ts";
+import { type Alphabet, buildAlphabet } from "./alphabet.ts";
 import { Dfa, dead, matched, unknownState } from "./dfa.ts";
-import { nfaOf } from "./nfa.ts";
+import { buildNfa } from "./nfa.ts";
 import type { PatternOptions } from "./pattern.ts";
-import { searchTree } from "./syntax-tree.ts";
+import { buildSearchTree } from "./syntax-tree.ts";
 
 /** Whether the pattern matches all of the texts in question, none of them, or it is open. */
-export type Verdict = "all" | "none" | "some";
+export type AutomatonResult = "all" | "none" | "some";
 
 /** States of a pattern beyond which it is not taken apart. */
 const nfaStatesMax = 2_000;
@@ -32,7 +32,7 @@ const open = 2;
 const anyClass =
   CharClass.digit | CharClass.lowerHex | CharClass.lower | CharClass.upper | CharClass.mark | CharClass.other;
 
-export class PatternMachine {
+export class PatternAutomaton {
   /** The state before a text. */
   readonly start: number;
   readonly #dfa: Dfa;
@@ -90,7 +90,7 @@ export class PatternMachine {
   }
 
   /** What holds of all texts that lead to the state and end there. */
-  verdict(state: number): Verdict {
+  verdict(state: number): AutomatonResult {
     const end = state <= open ? state : this.#nextOf(state, this.#alphabet.size);
     return end === none ? "none" : end === all ? "all" : "some";
   }
@@ -179,16 +179,16 @@ function runeAt(bytes: Uint8Array, at: number, to: number): number {
 const notUtf8 = (0xfffd << 3) | 1;
 
 /** Machines keep what they built so far, so a scan of many chunks builds it once. */
-const machines = new Recent<PatternMachine | undefined>(16);
+const machines = new RecentCache<PatternAutomaton | undefined>(16);
 
 /**
  * The machine of a pattern; undefined for one that is too large to be taken apart. Throws Failure "input" where it is not RE2.
  */
-export function patternMachine(pattern: string, { whole }: PatternOptions): PatternMachine | undefined {
+export function buildAutomaton(pattern: string, { whole }: PatternOptions): PatternAutomaton | undefined {
   return machines.get(`${whole}:${pattern}`, () => {
-    const nfa = nfaOf(searchTree(pattern, whole), nfaStatesMax);
-    const alphabet = nfa && alphabetOf(nfa.classes);
-    return alphabet && new PatternMachine(new Dfa(nfa, alphabet, whole), alphabet);
+    const nfa = buildNfa(buildSearchTree(pattern, whole), nfaStatesMax);
+    const alphabet = nfa && buildAlphabet(nfa.classes);
+    return alphabet && new PatternAutomaton(new Dfa(nfa, alphabet, whole), alphabet);
   });
 }
 
@@ -196,12 +196,12 @@ export function patternMachine(pattern: string, { whole }: PatternOptions): Patt
  * Whether a pattern matches all messages of a template, none, or it depends on the variables. `classes` holds for each slot of
  * the template, from `slot` on, the classes of characters in its values; without it they can be any.
  */
-export function templateVerdict(
-  machine: PatternMachine,
+export function matchTemplate(
+  machine: PatternAutomaton,
   template: Uint8Array,
   classes?: Uint8Array,
   slot = 0,
-): Verdict {
+): AutomatonResult {
   const classesOf = (number: number) => classes?.[slot + number] ?? anyClass;
   let state = machine.start;
   // A message that holds the byte of slots is one variable as a whole, be it a token or not.

@@ -1,7 +1,7 @@
 /** Regular expressions in RE2 syntax: linear time in the text, whatever the pattern. The one importer of re2js. */
 import { RE2JS, RE2Set } from "re2js";
 import { Failure } from "../failure.ts";
-import { Recent } from "../vector/recent-cache.ts";
+import { RecentCache } from "../vector/recent-cache.ts";
 
 export interface TextPattern {
   /** Tests a text, or its UTF-8 bytes. */
@@ -82,7 +82,7 @@ function syntaxNode(regexp: Regexp, known: Map<Regexp, SyntaxNode>): SyntaxNode 
 }
 
 /** Compiled patterns keep the automaton that they built so far, so a scan of many chunks builds it once. */
-const compiledPatterns = new Recent<RE2JS>(64);
+const compiledPatterns = new RecentCache<RE2JS>(64);
 
 function compile(pattern: string): RE2JS {
   return compiledPatterns.get(pattern, () => refusing(pattern, () => RE2JS.compile(pattern)));

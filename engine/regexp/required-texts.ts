@@ -4,15 +4,23 @@
  * RE2's FilteredRE2, with whole texts in the place of trigrams.
  */
 
-import { Recent } from "../vector/recent-cache.ts";
-import { emptyWord, product, type Word, type Words, wordsOf } from "./literal-words.ts";
+import { RecentCache } from "../vector/recent-cache.ts";
+import { emptyWord, enumerateWords, product, type Word, type Words } from "./literal-words.ts";
 import type { PatternOptions } from "./pattern.ts";
-import { allOf, always, anyOf, never, type Requirement, shortestLength, textCount } from "./requirement.ts";
-import { searchTree, type Tree } from "./syntax-tree.ts";
+import {
+  always,
+  never,
+  type Requirement,
+  requireAll,
+  requireAny,
+  shortestLength,
+  textCount,
+} from "./requirement.ts";
+import { buildSearchTree, type Tree } from "./syntax-tree.ts";
 
 export type { Requirement };
 
-export interface Prefilter {
+export interface RequiredTexts {
   /** Every text that the pattern matches satisfies this. */
   needs: Requirement;
   /** Every text that satisfies this is matched. */
@@ -32,15 +40,15 @@ const spellingsMax = 4;
 /** Parts of one "and": each further one costs a search and excludes little. */
 const partsMax = 3;
 
-const prefilters = new Recent<Prefilter>(64);
+const prefilters = new RecentCache<RequiredTexts>(64);
 
 /** What texts must hold so that the pattern can match them. Throws Failure "input" where it is not RE2. */
-export function requirementOf(pattern: string, { whole }: PatternOptions): Prefilter {
-  return prefilters.get(`${whole}:${pattern}`, () => prefilterOf(pattern, whole));
+export function requiredTexts(pattern: string, { whole }: PatternOptions): RequiredTexts {
+  return prefilters.get(`${whole}:${pattern}`, () => deriveRequiredTexts(pattern, whole));
 }
 
-function prefilterOf(pattern: string, whole: boolean): Prefilter {
-  const tree = searchTree(pattern, whole);
+function deriveRequiredTexts(pattern: string, whole: boolean): RequiredTexts {
+  const tree = buildSearchTree(pattern, whole);
   const needs = needsOf(tree);
   if (needs.kind === "never") return { needs, proves: never, exact: true };
   if (whole) return { needs, proves: never, exact: false };
@@ -53,7 +61,7 @@ function prefilterOf(pattern: string, whole: boolean): Prefilter {
  * at what stands around. Throws Failure "input" where it is not RE2.
  */
 export function isLocal(pattern: string): boolean {
-  return !looksAround(searchTree(pattern, false));
+  return !looksAround(buildSearchTree(pattern, false));
 }
 
 function looksAround(tree: Tree): boolean {
@@ -72,7 +80,7 @@ function looksAround(tree: Tree): boolean {
 }
 
 function needsOf(tree: Tree): Requirement {
-  const words = wordsOf(tree, wordsMax);
+  const words = enumerateWords(tree, wordsMax);
   if (words !== undefined) return needsOfWords(words);
   switch (tree.kind) {
     case "concat":
@@ -88,9 +96,9 @@ function needsOf(tree: Tree): Requirement {
 
 function needsOfAlternate(branches: readonly Tree[]): Requirement {
   const needs = branches.map(needsOf);
-  const all = anyOf(needs);
+  const all = requireAny(needs);
   if (textCount(all) <= textsMax) return all;
-  const fewer = anyOf(needs.map(bestPart));
+  const fewer = requireAny(needs.map(bestPart));
   return textCount(fewer) <= textsMax ? fewer : always;
 }
 
@@ -113,7 +121,7 @@ function needsOfConcat(parts: readonly Tree[]): Requirement {
     run = emptyWord;
   };
   for (const part of parts.flatMap(unrolled)) {
-    const words = part.kind === "gap" ? undefined : wordsOf(part, wordsMax);
+    const words = part.kind === "gap" ? undefined : enumerateWords(part, wordsMax);
     const longer = words && !isVague(words) ? product(run, words, wordsMax) : undefined;
     if (longer !== undefined) {
       run = longer;
@@ -132,7 +140,7 @@ type Part = Tree | { kind: "gap" };
 /** `x+` begins with x and ends with x; what stands between is not known. */
 function unrolled(tree: Tree): Part[] {
   if (tree.kind === "concat") return tree.of.flatMap(unrolled);
-  if (tree.kind !== "plus" || wordsOf(tree.of, wordsMax) === undefined) return [tree];
+  if (tree.kind !== "plus" || enumerateWords(tree.of, wordsMax) === undefined) return [tree];
   return [tree.of, { kind: "gap" }, tree.of];
 }
 
@@ -143,31 +151,31 @@ function isVague(words: Words): boolean {
 
 /** The most selective of several requirements. */
 function fewOf(needs: readonly Requirement[]): Requirement {
-  const all = allOf(needs);
+  const all = requireAll(needs);
   if (all.kind !== "and") return all;
   const best = byWorth(all.of);
   const worthwhile = best.filter((part, i) => i === 0 || (i < partsMax && shortestLength(part) > 1));
-  while (worthwhile.length > 1 && textCount(allOf(worthwhile)) > textsMax) worthwhile.pop();
-  return allOf(worthwhile);
+  while (worthwhile.length > 1 && textCount(requireAll(worthwhile)) > textsMax) worthwhile.pop();
+  return requireAll(worthwhile);
 }
 
 function needsOfWords(words: Words): Requirement {
   const strays = words.strays.map((rune) => textOf(String.fromCodePoint(rune), false));
-  return anyOf([...spelt(words.of).map((word) => requirementOfWord(word).needs), ...strays]);
+  return requireAny([...spelt(words.of).map((word) => requirementOfWord(word).needs), ...strays]);
 }
 
 /** What proves a match anywhere in a text, and whether that is also needed. */
-function proofOf(tree: Tree): Pick<Prefilter, "proves" | "exact"> {
-  const words = wordsOf(tree, proofWordsMax);
+function proofOf(tree: Tree): Pick<RequiredTexts, "proves" | "exact"> {
+  const words = enumerateWords(tree, proofWordsMax);
   if (words !== undefined) {
     if (!words.sure) return { proves: never, exact: false };
     const all = spelt(words.of).map(requirementOfWord);
     const sure = all.filter(({ exact }) => exact).map(({ needs }) => needs);
-    return { proves: anyOf(sure), exact: sure.length === all.length && words.strays.length === 0 };
+    return { proves: requireAny(sure), exact: sure.length === all.length && words.strays.length === 0 };
   }
   if (tree.kind !== "alternate") return { proves: never, exact: false };
   const branches = tree.of.map(proofOf);
-  const proves = anyOf(branches.map((branch) => branch.proves));
+  const proves = requireAny(branches.map((branch) => branch.proves));
   if (textCount(proves) > textsMax) return { proves: never, exact: false };
   return { proves, exact: branches.every(({ exact }) => exact) };
 }

@@ -11,11 +11,11 @@ export type Requirement =
 export const always: Requirement = { kind: "always" };
 export const never: Requirement = { kind: "never" };
 
-export function anyOf(requirements: readonly Requirement[]): Requirement {
+export function requireAny(requirements: readonly Requirement[]): Requirement {
   return join("or", requirements);
 }
 
-export function allOf(requirements: readonly Requirement[]): Requirement {
+export function requireAll(requirements: readonly Requirement[]): Requirement {
   return join("and", requirements);
 }
 

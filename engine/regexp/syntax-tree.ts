@@ -31,7 +31,7 @@ function treeOf(pattern: string): Tree {
  * The tree whose match anywhere in a text proves a match of the pattern, and the other way round; of a pattern that is to
  * match the whole text, the tree as it is.
  */
-export function searchTree(pattern: string, whole: boolean): Tree {
+export function buildSearchTree(pattern: string, whole: boolean): Tree {
   const tree = treeOf(pattern);
   return whole ? tree : trim(tree, true, true);
 }

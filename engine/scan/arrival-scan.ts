@@ -1,22 +1,22 @@
 /** Matching rows of some chunks in the order of their arrival, on one thread, for several selections at once. */
 
-import type { ChunkRef, DamagedChunk, OpenView } from "../chunk/chunk-ref.ts";
-import { arrivalsOf, damageOf } from "../chunk/chunk-ref.ts";
+import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
+import { arrivalRange, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { judge } from "../filter/chunk-pruning.ts";
-import { compileRowSteps, type RowSteps, rowState, splitSteps } from "../filter/row-steps.ts";
+import { matchFromStatistics } from "../filter/chunk-pruning.ts";
+import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts";
 import { arrivedBytesLeast, arrivedBytesMax, blockRows } from "../limits.ts";
 import { endOfTimeNs, rangeInDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
-import { type Control, checkCaps, checkControl, type Pause } from "../plan/query-control.ts";
+import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
 import type { ArrivedSelection } from "../plan/row-query.ts";
-import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { FirstArrived } from "./first-arrived.ts";
 import type { FoundRows } from "./found-rows.ts";
-import { gather } from "./found-rows.ts";
+import { gatherRows } from "./found-rows.ts";
 
 /** The rows of some chunks that arrived in a range, for several selections: each chunk is opened once for all of them. */
 export interface ArrivedTask {
@@ -27,10 +27,10 @@ export interface ArrivedTask {
   after: number;
   through: number;
   selections: readonly ArrivedSelection[];
-  control: Control;
+  control: QueryControl;
 }
 
-export interface ArrivedRows {
+export interface ArrivedRowsPart {
   rows: FoundRows;
   /** Matching rows up to `through`: as many as there are in `rows`, unless these are only counted. */
   count: number;
@@ -40,13 +40,13 @@ export interface ArrivedRows {
 
 export interface ArrivedAnswer {
   /** Of each selection. */
-  found: ArrivedRows[];
+  found: ArrivedRowsPart[];
   scanned: Scanned;
   damaged: DamagedChunk[];
 }
 
 /** A selection as it is read: what is compiled once for all chunks, and what was found so far. */
-interface Reading {
+interface SelectionScan {
   fromNs: bigint;
   filter: Filter;
   rest: RowSteps | undefined;
@@ -56,13 +56,17 @@ interface Reading {
 }
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function arrivedRows(task: ArrivedTask, open: OpenView, pause: Pause): Promise<ArrivedAnswer> {
+export async function scanArrivals(
+  task: ArrivedTask,
+  open: OpenChunkView,
+  pause: YieldThread,
+): Promise<ArrivedAnswer> {
   const scanned: Scanned = nothingScanned();
   const damaged: DamagedChunk[] = [];
   const readings = task.selections.map((selection) => readingOf(task, selection));
   for (const ref of task.chunks) {
     for (const reading of readings) {
-      if (!reading.first.admits(arrivalsOf(ref).min)) continue;
+      if (!reading.first.admits(arrivalRange(ref).min)) continue;
       await pause();
       checkControl(task.control);
       let view: ChunkView | undefined;
@@ -70,7 +74,7 @@ export async function arrivedRows(task: ArrivedTask, open: OpenView, pause: Paus
         view = open(ref);
         readChunk({ task, ref, view, reading, scanned });
       } catch (error) {
-        damaged.push(damageOf(ref, error));
+        damaged.push(toDamagedChunk(ref, error));
         break;
       } finally {
         view?.close();
@@ -81,7 +85,7 @@ export async function arrivedRows(task: ArrivedTask, open: OpenView, pause: Paus
   return { found, scanned, damaged };
 }
 
-function readingOf(task: ArrivedTask, { fromNs, steps, rowsMax }: ArrivedSelection): Reading {
+function readingOf(task: ArrivedTask, { fromNs, steps, rowsMax }: ArrivedSelection): SelectionScan {
   const { filters, rest } = splitSteps(steps);
   const filter: Filter = { kind: "and", of: filters };
   const isWhole = isVectorised(filter) && rest.length === 0;
@@ -94,19 +98,19 @@ function readingOf(task: ArrivedTask, { fromNs, steps, rowsMax }: ArrivedSelecti
   };
 }
 
-interface ChunkReading {
+interface ChunkSelectionScan {
   task: ArrivedTask;
   ref: ChunkRef;
   view: ChunkView;
-  reading: Reading;
+  reading: SelectionScan;
   scanned: Scanned;
 }
 
-function readChunk({ task, ref, view, reading, scanned }: ChunkReading): void {
+function readChunk({ task, ref, view, reading, scanned }: ChunkSelectionScan): void {
   const { filter, first, rest, rowsAtATime } = reading;
   const { from: leastNs } = rangeInDay(reading.fromNs, endOfTimeNs, view.day);
-  if (view.header.timeNsMax < leastNs || judge(filter, view) === "none") {
-    noteSkipped(scanned, view.header);
+  if (view.header.timeNsMax < leastNs || matchFromStatistics(filter, view) === "none") {
+    countSkippedChunk(scanned, view.header);
     return;
   }
   scanned.chunks++;
@@ -147,13 +151,13 @@ function offer(
   row: number,
   ref: ChunkRef,
   view: ChunkView,
-  { first, rest }: Pick<Reading, "first" | "rest">,
+  { first, rest }: Pick<SelectionScan, "first" | "rest">,
 ): void {
   const arrival = view.arrival[row]!;
   if (!first.admits(arrival)) return;
   let attributes: Map<string, string> | undefined;
   if (rest !== undefined) {
-    const state = rowState(view, row);
+    const state = readRowState(view, row);
     if (!rest(state)) return;
     attributes = state.attributes;
   }
@@ -163,13 +167,13 @@ function offer(
 function gathered(
   task: ArrivedTask,
   first: FirstArrived,
-  open: OpenView,
+  open: OpenChunkView,
   damaged: DamagedChunk[],
-): ArrivedRows {
+): ArrivedRowsPart {
   const { rows: candidates, count, through } = first.finish();
   const share = Math.max(arrivedBytesMax / task.selections.length, arrivedBytesLeast);
   const bytesMax = Math.min(share, task.control.memoryBytesMax);
-  const rows = gather(candidates, open, damaged, (bytes) => bytes >= bytesMax);
+  const rows = gatherRows(candidates, open, damaged, (bytes) => bytes >= bytesMax);
   const isCut = rows.arrival.length < candidates.length;
   return {
     rows,

@@ -1,17 +1,17 @@
 /** The matching rows of one chunk as buffers in Arrow's layout. */
 
-import type { ChunkRef, OpenView } from "../chunk/chunk-ref.ts";
+import type { ChunkRef, OpenChunkView } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { judge } from "../filter/chunk-pruning.ts";
-import { compileRowSteps, rowState, splitSteps } from "../filter/row-steps.ts";
+import { matchFromStatistics } from "../filter/chunk-pruning.ts";
+import { compileRowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, selectRows } from "../filter/selection.ts";
 import { dayStartNs } from "../model/day.ts";
 import { rangeInDay } from "../model/day-range.ts";
 import type { Step } from "../plan/filter.ts";
-import { type Control, checkCaps, checkControl } from "../plan/query-control.ts";
+import { checkCaps, checkControl, type QueryControl } from "../plan/query-control.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
-import { TextDraft, type TextVector } from "../vector/text.ts";
+import { TextBuilder, type TextVector } from "../vector/text.ts";
 
 /** The matching rows of one chunk, in order of time, for `scan`. */
 export interface ReadTask {
@@ -20,7 +20,7 @@ export interface ReadTask {
   fromNs: bigint;
   toNs: bigint;
   steps: Step[];
-  control: Control;
+  control: QueryControl;
 }
 
 /** Buffers in Arrow's layout. */
@@ -35,7 +35,7 @@ export interface ReadAnswer {
   values: TextVector;
 }
 
-export function readChunk(task: ReadTask, open: OpenView): ReadAnswer {
+export function readChunk(task: ReadTask, open: OpenChunkView): ReadAnswer {
   const view = open(task.chunk);
   try {
     return readView(task, view);
@@ -45,14 +45,14 @@ export function readChunk(task: ReadTask, open: OpenView): ReadAnswer {
 }
 
 function readView(task: ReadTask, view: ChunkView): ReadAnswer {
-  const draft = { times: [] as bigint[], level: new TextDraft(), message: new TextDraft(), pairs: [0] };
-  const keys = new TextDraft();
-  const values = new TextDraft();
+  const draft = { times: [] as bigint[], level: new TextBuilder(), message: new TextBuilder(), pairs: [0] };
+  const keys = new TextBuilder();
+  const values = new TextBuilder();
   const { filters, rest } = splitSteps(task.steps);
   const passes = compileRowSteps(rest);
   const start = dayStartNs(view.day);
   for (const row of matchingRows(task, view, filters)) {
-    const state = rowState(view, row);
+    const state = readRowState(view, row);
     if (!passes(state)) continue;
     draft.times.push(start + BigInt(view.timeNs[row]!));
     draft.level.push(state.level);
@@ -85,7 +85,7 @@ function matchingRows(
   filters: ReturnType<typeof splitSteps>["filters"],
 ): number[] {
   const filter = { kind: "and", of: filters } as const;
-  if (judge(filter, view) === "none") return [];
+  if (matchFromStatistics(filter, view) === "none") return [];
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
   const from = lowerBound(view.timeNs, range.from);
   const to = lowerBound(view.timeNs, range.to);

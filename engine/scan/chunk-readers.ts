@@ -1,21 +1,21 @@
 /** What one thread keeps open between queries: partitions, and chunks with their decoded columns. */
-import { type ChunkSource, openImage } from "../chunk/chunk-header.ts";
+import { type ChunkSource, openPart } from "../chunk/chunk-header.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
-import type { ColumnMemory } from "../kernels/column-cache.ts";
-import { openChunksMax, openImagesMax, openPartitionsMax } from "../limits.ts";
+import type { ColumnCache } from "../kernels/column-cache.ts";
+import { openChunksMax, openPartitionsMax, openPartsMax } from "../limits.ts";
 import { type Environment, openEnvironment } from "../lmdb/environment.ts";
 import { openChunk } from "../partition/chunk-store.ts";
 
-export class Readers {
-  readonly #memory: ColumnMemory;
+export class ChunkReaders {
+  readonly #memory: ColumnCache;
   /** Maps are in order of last use. */
   readonly #environments = new Map<string, Environment>();
   readonly #chunks = new Map<string, ChunkColumns>();
   /** Chunks in memory: they keep their rows alive, also after those were sealed. */
-  readonly #images = new Map<string, ChunkColumns>();
+  readonly #parts = new Map<string, ChunkColumns>();
 
-  constructor(memory: ColumnMemory) {
+  constructor(memory: ColumnCache) {
     this.#memory = memory;
   }
 
@@ -24,7 +24,7 @@ export class Readers {
     const [known, name, most] =
       ref.kind === "sealed"
         ? [this.#chunks, `${ref.dir}/${ref.entry.id}/${ref.entry.checksum}`, openChunksMax]
-        : [this.#images, String(ref.id), openImagesMax];
+        : [this.#parts, String(ref.id), openPartsMax];
     const chunk = known.get(name) ?? new ChunkColumns(this.#source(ref), ref.day);
     known.delete(name);
     known.set(name, chunk);
@@ -45,7 +45,7 @@ export class Readers {
     for (const environment of this.#environments.values()) environment.close();
     this.#environments.clear();
     this.#chunks.clear();
-    this.#images.clear();
+    this.#parts.clear();
   }
 
   environment(dir: string): Environment {
@@ -66,7 +66,7 @@ export class Readers {
   }
 
   #source(ref: ChunkRef): ChunkSource {
-    if (ref.kind === "image") return openImage(ref.bytes, ref.arrivalBase);
+    if (ref.kind === "part") return openPart(ref.bytes, ref.arrivalBase);
     // Columns are read later, when the environment may have been closed for others: ask for it each time.
     const environment = { get: (key: Uint8Array) => this.environment(ref.dir).get(key) };
     return openChunk(environment, ref.entry, ref.dir);

@@ -1,33 +1,33 @@
 /** How many rows bear each field, on one thread: from headers where they tell, else from the columns. */
 
 import { findColumn } from "../chunk/chunk-header.ts";
-import type { ChunkRef, DamagedChunk, OpenView } from "../chunk/chunk-ref.ts";
-import { damageOf } from "../chunk/chunk-ref.ts";
+import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
+import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnText, hasValue } from "../column/column.ts";
-import { parseRest } from "../column/overflow-attributes.ts";
-import { judge } from "../filter/chunk-pruning.ts";
+import { parseOverflow } from "../column/overflow-attributes.ts";
+import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { matchingRows } from "../filter/matching-rows.ts";
-import { compileRowSteps, type RowSteps, rowState, splitSteps } from "../filter/row-steps.ts";
+import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { blockRows, countedKeysMax } from "../limits.ts";
 import { rangeInDay } from "../model/day-range.ts";
 import type { Filter, Step } from "../plan/filter.ts";
-import { type Control, checkCaps, checkControl, type Pause } from "../plan/query-control.ts";
-import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
+import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
 
 /** How many of the matching rows of some chunks bear each field. */
-export interface FieldsTask {
+export interface FieldCountTask {
   kind: "fields";
   chunks: ChunkRef[];
   fromNs: bigint;
   toNs: bigint;
   steps: Step[];
-  control: Control;
+  control: QueryControl;
 }
 
-export interface FieldsAnswer {
+export interface FieldCountAnswer {
   rows: number;
   /** Rows with a level that is not empty. */
   levels: number;
@@ -41,13 +41,13 @@ export interface FieldsAnswer {
 }
 
 interface Counting {
-  task: FieldsTask;
-  pause: Pause;
+  task: FieldCountTask;
+  pause: YieldThread;
   filter: Filter;
   /** Steps from the first extraction on, if there is one. */
   rest: RowSteps | undefined;
   keys: Map<string, number>;
-  answer: FieldsAnswer;
+  answer: FieldCountAnswer;
 }
 
 /** Rows [from, from + 8 × selection.length) of a chunk, of which a bit tells whether they count. */
@@ -59,11 +59,11 @@ interface Counted {
 
 /** With `left`, chunks that their headers do not settle are put there and not counted. */
 export async function countFields(
-  task: FieldsTask,
-  open: OpenView,
-  pause: Pause,
+  task: FieldCountTask,
+  open: OpenChunkView,
+  pause: YieldThread,
   left?: ChunkRef[],
-): Promise<FieldsAnswer> {
+): Promise<FieldCountAnswer> {
   const { filters, rest } = splitSteps(task.steps);
   const scanned = nothingScanned();
   const damaged: DamagedChunk[] = [];
@@ -81,12 +81,12 @@ export async function countFields(
     let view: ChunkView | undefined;
     try {
       view = open(ref);
-      if (isSettled(counting, view)) noteSkipped(scanned, view.header);
+      if (isSettled(counting, view)) countSkippedChunk(scanned, view.header);
       else if (left !== undefined) left.push(ref);
       else await countChunk(counting, view);
     } catch (error) {
       // The store sets the chunk aside and asks again, so what was counted of it is in no answer.
-      damaged.push(damageOf(ref, error));
+      damaged.push(toDamagedChunk(ref, error));
     } finally {
       view?.close();
     }
@@ -99,7 +99,7 @@ function isSettled(counting: Counting, view: ChunkView): boolean {
   const { task, filter, rest, answer } = counting;
   const { header, rows } = view;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
-  const verdict = judge(filter, view);
+  const verdict = matchFromStatistics(filter, view);
   if (header.timeNsMax < range.from || header.timeNsMin >= range.to || verdict === "none") return true;
   const isWhole = header.timeNsMin >= range.from && header.timeNsMax < range.to;
   const level = header.columns[findColumn(header, "level")];
@@ -159,7 +159,7 @@ async function countStates(
       checkControl(task.control);
       await pause();
     }
-    const state = rowState(view, row);
+    const state = readRowState(view, row);
     if (!passes(state)) continue;
     answer.rows++;
     if (state.level !== "") answer.levels++;
@@ -178,7 +178,7 @@ async function countColumns(counting: Counting, view: ChunkView, counted: Counte
         : presentRows(view.column({ kind: "attribute", key }), counted);
       addKey(counting, key, count);
     } else if (role === "level") answer.levels += levelRows(view.column({ kind: "level" }), counted);
-    else if (role === "rest") countRest(counting, view.rest, counted);
+    else if (role === "rest") countRest(counting, view.overflow, counted);
     checkControl(task.control);
     await pause();
   }
@@ -201,7 +201,7 @@ function levelRows(column: Column, counted: Counted): number {
 function countRest(counting: Counting, column: Column, counted: Counted): void {
   for (const row of rowsOf(counted)) {
     const text = columnText(column, row);
-    if (text !== undefined) for (const [key] of parseRest(text)) addKey(counting, key, 1);
+    if (text !== undefined) for (const [key] of parseOverflow(text)) addKey(counting, key, 1);
   }
 }
 

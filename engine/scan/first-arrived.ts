@@ -1,10 +1,10 @@
 /** The matching rows that arrived first, at most so many, or only their number. */
-import type { Candidate } from "./newest-rows.ts";
+import type { CandidateRow } from "./newest-rows.ts";
 
 export class FirstArrived {
   readonly #rowsMax: number;
   #through: number;
-  #rows: Candidate[] = [];
+  #rows: CandidateRow[] = [];
   #counted = 0;
 
   /** @param rowsMax 0 counts the rows @param through the last arrival number that is asked for */
@@ -18,7 +18,7 @@ export class FirstArrived {
     return arrival <= this.#through;
   }
 
-  add(candidate: Candidate): void {
+  add(candidate: CandidateRow): void {
     if (this.#rowsMax === 0) {
       this.#counted++;
       return;
@@ -29,7 +29,7 @@ export class FirstArrived {
   }
 
   /** `through`: every matching row that arrived up to here is among them. */
-  finish(): { rows: Candidate[]; count: number; through: number } {
+  finish(): { rows: CandidateRow[]; count: number; through: number } {
     this.#cut();
     const rows = this.#rows;
     return { rows, count: this.#rowsMax === 0 ? this.#counted : rows.length, through: this.#through };

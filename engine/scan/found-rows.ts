@@ -1,10 +1,10 @@
-import { type ChunkRef, type DamagedChunk, damageOf, type OpenView } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, type DamagedChunk, type OpenChunkView, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { columnBytes } from "../column/column.ts";
 import { dayStartNs } from "../model/day.ts";
 import type { FoundRow } from "../model/row.ts";
-import { TextDraft, type TextVector, textsAt } from "../vector/text.ts";
-import type { Candidate } from "./newest-rows.ts";
+import { TextBuilder, type TextVector, textsAt } from "../vector/text.ts";
+import type { CandidateRow } from "./newest-rows.ts";
 
 /** Rows column by column, as they cross threads. */
 export interface FoundRows {
@@ -16,7 +16,8 @@ export interface FoundRows {
   /** First text of each row, and the number of texts. */
   firstText: Uint32Array;
 }
-function gatherTexts(texts: TextDraft, { row, attributes }: Candidate, view: ChunkView): void {
+
+function gatherTexts(texts: TextBuilder, { row, attributes }: CandidateRow, view: ChunkView): void {
   texts.pushBytes(columnBytes(view.column({ kind: "level" }), row));
   texts.pushBytes(columnBytes(view.column({ kind: "message" }), row));
   if (attributes === undefined) {
@@ -33,13 +34,13 @@ function gatherTexts(texts: TextDraft, { row, attributes }: Candidate, view: Chu
 }
 
 /** The rows, up to the one with which their bytes are enough for `isFull`. */
-export function gather(
-  candidates: readonly Candidate[],
-  open: OpenView,
+export function gatherRows(
+  candidates: readonly CandidateRow[],
+  open: OpenChunkView,
   damaged: DamagedChunk[],
   isFull: (bytes: number) => boolean,
 ): FoundRows {
-  const texts = new TextDraft();
+  const texts = new TextBuilder();
   const firstText = [0];
   let opened: { ref: ChunkRef; view: ChunkView } | undefined;
   try {
@@ -54,7 +55,7 @@ export function gather(
         gatherTexts(texts, candidate, opened.view);
       } catch (error) {
         // The store sets the chunk aside and asks again, so a row short here is in no answer.
-        damaged.push(damageOf(ref, error));
+        damaged.push(toDamagedChunk(ref, error));
       }
       firstText.push(texts.rows);
       if (isFull(texts.byteLength)) break;
@@ -72,7 +73,7 @@ export function gather(
   };
 }
 
-export function foundRow(rows: FoundRows, i: number): FoundRow {
+export function decodeFoundRow(rows: FoundRows, i: number): FoundRow {
   const texts = textsAt(rows.texts, rows.firstText[i]!, rows.firstText[i + 1]!);
   const attributes: Record<string, string> = Object.create(null);
   for (let at = 2; at < texts.length; at += 2) attributes[texts[at]!] = texts[at + 1]!;

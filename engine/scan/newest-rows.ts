@@ -1,7 +1,7 @@
 /** The newest rows found so far, at most `limit`: newest first, ties in the order of arrival. */
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 
-export interface Candidate {
+export interface CandidateRow {
   day: number;
   timeNs: number;
   arrival: number;
@@ -13,8 +13,8 @@ export interface Candidate {
 
 export class NewestRows {
   readonly #limit: number;
-  #rows: Candidate[] = [];
-  #worst: Candidate | undefined;
+  #rows: CandidateRow[] = [];
+  #worst: CandidateRow | undefined;
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -26,25 +26,25 @@ export class NewestRows {
     return worst === undefined || day > worst.day || (day === worst.day && timeNs >= worst.timeNs);
   }
 
-  add(candidate: Candidate): void {
+  add(candidate: CandidateRow): void {
     this.#rows.push(candidate);
     // The first full set gives a bound at once; later ones are cut when enough has gathered to pay for a sort.
     if (this.#rows.length === this.#limit || this.#rows.length >= this.#limit * 2 + 64) this.#cut();
   }
 
-  finish(): Candidate[] {
+  finish(): CandidateRow[] {
     this.#cut();
     return this.#rows;
   }
 
   #cut(): void {
-    this.#rows.sort(compareCandidates);
+    this.#rows.sort(compareNewestFirst);
     this.#rows.length = Math.min(this.#rows.length, this.#limit);
     this.#worst = this.#rows.length === this.#limit ? this.#rows.at(-1) : undefined;
   }
 }
 
-export function compareCandidates(
+export function compareNewestFirst(
   a: { day: number; timeNs: number; arrival: number },
   b: { day: number; timeNs: number; arrival: number },
 ): number {

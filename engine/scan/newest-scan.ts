@@ -1,24 +1,24 @@
 /** The newest matching rows of some chunks, on one thread. */
 
-import { type ChunkRef, type DamagedChunk, damageOf, type OpenView } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, type DamagedChunk, type OpenChunkView, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { BlockFilter } from "../filter/block-filter.ts";
-import { openParts } from "../filter/chunk-pruning.ts";
-import { compileRowSteps, type RowSteps, rowState, splitSteps } from "../filter/row-steps.ts";
+import { residualFilters } from "../filter/chunk-pruning.ts";
+import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts";
 import { blockRows, resultBytesMax } from "../limits.ts";
 import { timeInDay } from "../model/day.ts";
 import { rangeInDay } from "../model/day-range.ts";
 import type { RowPosition } from "../model/row.ts";
 import type { Filter, Step } from "../plan/filter.ts";
-import { type Control, checkCaps, checkControl, type Pause } from "../plan/query-control.ts";
-import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
-import { noTextRows, settleChunk, type TextRows } from "../summary/header-counts.ts";
+import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
+import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import { type CountTextRows, countFromHeader, unknownTextRows } from "../summary/header-counts.ts";
 import type { Settling } from "../summary/metadata-answers.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
-import { type FoundRows, gather } from "./found-rows.ts";
+import { type FoundRows, gatherRows } from "./found-rows.ts";
 import { NewestRows } from "./newest-rows.ts";
 
 export interface SearchTask {
@@ -30,7 +30,7 @@ export interface SearchTask {
   after: RowPosition | undefined;
   steps: Step[];
   limit: number;
-  control: Control;
+  control: QueryControl;
 }
 
 export interface SearchAnswer {
@@ -40,10 +40,10 @@ export interface SearchAnswer {
 }
 
 /** With `settling`, chunks in which matching rows are possible are left there and not searched. */
-export async function searchChunks(
+export async function scanNewest(
   task: SearchTask,
-  open: OpenView,
-  pause: Pause,
+  open: OpenChunkView,
+  pause: YieldThread,
   settling?: Settling,
 ): Promise<SearchAnswer> {
   const newest = new NewestRows(task.limit);
@@ -57,13 +57,13 @@ export async function searchChunks(
       view = open(ref);
       await searchChunk({ task, ref, view, newest, scanned, pause, settling });
     } catch (error) {
-      damaged.push(damageOf(ref, error));
+      damaged.push(toDamagedChunk(ref, error));
     } finally {
       view?.close();
     }
   }
   const isFull = (bytes: number) => checkRowBytes(task, bytes);
-  return { rows: gather(newest.finish(), open, damaged, isFull), scanned, damaged };
+  return { rows: gatherRows(newest.finish(), open, damaged, isFull), scanned, damaged };
 }
 
 interface ChunkSearch {
@@ -72,7 +72,7 @@ interface ChunkSearch {
   view: ChunkView;
   newest: NewestRows;
   scanned: Scanned;
-  pause: Pause;
+  pause: YieldThread;
   settling: Settling | undefined;
 }
 
@@ -92,11 +92,11 @@ async function searchChunk({
   const open =
     outside || !newest.admits(day, header.timeNsMax)
       ? undefined
-      : openParts({ kind: "and", of: filters }, view);
+      : residualFilters({ kind: "and", of: filters }, view);
   const textRows =
-    open === undefined || settling === undefined ? noTextRows : settling.textRows(open, ref, view);
+    open === undefined || settling === undefined ? unknownTextRows : settling.textRows(open, ref, view);
   if (open === undefined || textRows === undefined) {
-    noteSkipped(scanned, view.header);
+    countSkippedChunk(scanned, view.header);
     return;
   }
   if (settling !== undefined) {
@@ -130,8 +130,8 @@ async function searchChunk({
 }
 
 /** How many rows of a chunk pass, 0 where that is not known. */
-function passingRows(open: readonly Filter[], view: ChunkView, textRows: TextRows): number {
-  const settled = settleChunk(open, [], view, textRows);
+function passingRows(open: readonly Filter[], view: ChunkView, textRows: CountTextRows): number {
+  const settled = countFromHeader(open, [], view, textRows);
   return settled?.counts.reduce((sum, [, rows]) => sum + rows, 0) ?? 0;
 }
 
@@ -168,7 +168,7 @@ function searchBlock(view: ChunkView, { from, rowFrom, rowTo }: BlockRows, searc
     if (!isBehind(row)) continue;
     let attributes: Map<string, string> | undefined;
     if (rest !== undefined) {
-      const state = rowState(view, row);
+      const state = readRowState(view, row);
       if (!rest(state)) continue;
       attributes = state.attributes;
     }

@@ -1,26 +1,26 @@
 /** Aggregations over the scan threads: their parts become one answer. */
 import { setImmediate } from "node:timers/promises";
-import type { AggregateAnswer } from "../aggregate/aggregate-scan.ts";
+import type { AggregateAnswer } from "../aggregate/aggregate-task.ts";
 import { BucketGrid } from "../aggregate/bucket-runs.ts";
 import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
 import { PointStates } from "../aggregate/point-states.ts";
 import { PointTable } from "../aggregate/point-table.ts";
-import { sharedBuckets } from "../aggregate/shared-buckets.ts";
+import { findSharedBuckets } from "../aggregate/shared-buckets.ts";
 import { Failure } from "../failure.ts";
 import type { Aggregated, AggregateQuery } from "../plan/aggregation.ts";
-import type { Control } from "../plan/query-control.ts";
+import type { QueryControl } from "../plan/query-control.ts";
 import { checkCaps } from "../plan/query-control.ts";
 import type { TextVector } from "../vector/text.ts";
-import { askShards, type Dispatch, scannedBy } from "./scatter-gather.ts";
+import { type ScatterContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
 
 /** Groups joined before other work of the thread has its turn: a few milliseconds. */
 const groupsATurn = 16_384;
 const bucketNsMin = 1_000_000n;
 
-export async function dispatchAggregate(
-  dispatch: Dispatch,
+export async function queryAggregate(
+  dispatch: ScatterContext,
   query: AggregateQuery,
-  control: Control,
+  control: QueryControl,
 ): Promise<Aggregated> {
   const { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked = false } = query;
   if (bucketNs !== undefined && bucketNs < bucketNsMin) {
@@ -30,12 +30,12 @@ export async function dispatchAggregate(
     if (aggregate.op !== "quantile" || (aggregate.q >= 0 && aggregate.q <= 1)) continue;
     throw new Failure("input", `q of a quantile must lie between 0 and 1, got ${aggregate.q}`);
   }
-  const answers = await askShards<AggregateAnswer>(dispatch, query, control, (chunks) => {
-    const shared = sharedBuckets(chunks, new BucketGrid(fromNs, bucketNs));
+  const answers = await scatterGather<AggregateAnswer>(dispatch, query, control, (chunks) => {
+    const shared = findSharedBuckets(chunks, new BucketGrid(fromNs, bucketNs));
     const asked = { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked };
     return { kind: "aggregate", chunks, ...asked, shared, control };
   });
-  const scanned = scannedBy(answers);
+  const scanned = sumScanStatistics(answers);
   return { ...(await joinAnswers(query, answers, control)), scanned };
 }
 
@@ -43,7 +43,7 @@ export async function dispatchAggregate(
 async function joinAnswers(
   { groupBy, aggregates, isRanked }: AggregateQuery,
   answers: readonly AggregateAnswer[],
-  control: Control,
+  control: QueryControl,
 ): Promise<Pick<Aggregated, "groups" | "labels" | "points">> {
   const groups = new GroupTable(groupBy.length, groupCaps(control, isRanked));
   const table = new PointTable();

@@ -1,12 +1,12 @@
 /** Rows in the order of their arrival: who reads what, and how the parts become one answer. */
 
-import { arrivalsOf } from "../chunk/chunk-ref.ts";
+import { arrivalRange } from "../chunk/chunk-ref.ts";
 import { endOfTimeNs } from "../model/day-range.ts";
-import type { Control } from "../plan/query-control.ts";
+import type { QueryControl } from "../plan/query-control.ts";
 import type { ArrivedQuery } from "../plan/row-query.ts";
-import type { ArrivedAnswer, ArrivedRows } from "../scan/arrival-scan.ts";
+import type { ArrivedAnswer, ArrivedRowsPart } from "../scan/arrival-scan.ts";
 import { RowList } from "./row-list.ts";
-import { askThreads, type Dispatch, untilSound } from "./scatter-gather.ts";
+import { askScanThreads, retryWithoutDamaged, type ScatterContext } from "./scatter-gather.ts";
 
 /** What one selection found. */
 export interface Arrived {
@@ -18,20 +18,20 @@ export interface Arrived {
   through: number;
 }
 
-export async function dispatchArrived(
-  dispatch: Dispatch,
+export async function queryArrivals(
+  dispatch: ScatterContext,
   { signal, after, through, selections }: ArrivedQuery,
-  control: Control,
+  control: QueryControl,
 ): Promise<Arrived[]> {
   const fromNs = selections.reduce((least, { fromNs }) => (fromNs < least ? fromNs : least), endOfTimeNs);
-  const answers = await untilSound<ArrivedAnswer>(dispatch, () => {
+  const answers = await retryWithoutDamaged<ArrivedAnswer>(dispatch, () => {
     const chunks = dispatch.catalog.chunksIn(signal, fromNs, endOfTimeNs).filter((ref) => {
-      const { min, max } = arrivalsOf(ref);
+      const { min, max } = arrivalRange(ref);
       return max > after && min <= through;
     });
-    chunks.sort((a, b) => arrivalsOf(a).min - arrivalsOf(b).min);
+    chunks.sort((a, b) => arrivalRange(a).min - arrivalRange(b).min);
     const whole = { kind: "arrived", chunks, after, through, selections, control } as const;
-    return askThreads(dispatch.shards, whole, control);
+    return askScanThreads(dispatch.threads, whole, control);
   });
   return selections.map(({ rowsMax }, i) => {
     const parts = answers.map(({ found }) => found[i]!);
@@ -40,7 +40,7 @@ export async function dispatchArrived(
 }
 
 /** Parts are told only as far as each of them goes. */
-function joined(parts: readonly ArrivedRows[], rowsMax: number, asked: number): Arrived {
+function joined(parts: readonly ArrivedRowsPart[], rowsMax: number, asked: number): Arrived {
   const through = parts.reduce((least, part) => Math.min(least, part.through), asked);
   if (rowsMax === 0) {
     return { rows: new RowList([]), count: parts.reduce((sum, { count }) => sum + count, 0), through };

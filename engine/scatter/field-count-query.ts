@@ -1,17 +1,17 @@
 /** Counts of fields over the scan threads: their parts become one answer. */
 
-import type { Control } from "../plan/query-control.ts";
+import type { QueryControl } from "../plan/query-control.ts";
 import type { FieldCounts, FieldsQuery } from "../plan/row-query.ts";
-import type { FieldsAnswer } from "../scan/field-count-scan.ts";
-import { askShards, type Dispatch, scannedBy } from "./scatter-gather.ts";
+import type { FieldCountAnswer } from "../scan/field-count-scan.ts";
+import { type ScatterContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
 
-export async function dispatchFields(
-  dispatch: Dispatch,
+export async function queryFieldCounts(
+  dispatch: ScatterContext,
   query: FieldsQuery,
-  control: Control,
+  control: QueryControl,
 ): Promise<FieldCounts> {
   const { fromNs, toNs, steps } = query;
-  const answers = await askShards<FieldsAnswer>(dispatch, query, control, (chunks) => {
+  const answers = await scatterGather<FieldCountAnswer>(dispatch, query, control, (chunks) => {
     return { kind: "fields", chunks, fromNs, toNs, steps, control };
   });
   const attributes = new Map<string, number>();
@@ -23,6 +23,6 @@ export async function dispatchFields(
     levels: answers.reduce((sum, { levels }) => sum + levels, 0),
     attributes,
     isWhole: answers.every(({ isWhole }) => isWhole),
-    scanned: scannedBy(answers),
+    scanned: sumScanStatistics(answers),
   };
 }

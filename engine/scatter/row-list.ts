@@ -2,7 +2,7 @@
 
 import type { FoundRow } from "../model/row.ts";
 import type { FoundRows } from "../scan/found-rows.ts";
-import { foundRow } from "../scan/found-rows.ts";
+import { decodeFoundRow } from "../scan/found-rows.ts";
 
 /** One row among those of a thread. */
 export interface RowPlace {
@@ -24,7 +24,7 @@ export class RowList {
 
   at(index: number): FoundRow {
     const { rows, i } = this.#places[index]!;
-    return foundRow(rows, i);
+    return decodeFoundRow(rows, i);
   }
 
   /** Bytes of a row's texts. */

@@ -1,26 +1,26 @@
 /** Searches for the newest rows over the scan threads. */
 
-import type { ChunkRef } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, chunkSize } from "../chunk/chunk-ref.ts";
 import { rangeInDay } from "../model/day-range.ts";
-import type { Control } from "../plan/query-control.ts";
+import type { QueryControl } from "../plan/query-control.ts";
 import type { RowQuery, SearchResult } from "../plan/row-query.ts";
-import { noteUnread } from "../plan/scan-statistics.ts";
-import { foundRow } from "../scan/found-rows.ts";
-import { compareCandidates } from "../scan/newest-rows.ts";
+import { countUnreadChunk } from "../plan/scan-statistics.ts";
+import { decodeFoundRow } from "../scan/found-rows.ts";
+import { compareNewestFirst } from "../scan/newest-rows.ts";
 import type { SearchAnswer, SearchTask } from "../scan/newest-scan.ts";
 import type { Settling } from "../summary/metadata-answers.ts";
-import { askShards, askThreads, type Dispatch, scannedBy } from "./scatter-gather.ts";
+import { askScanThreads, type ScatterContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
 
-export async function dispatchSearch(
-  dispatch: Dispatch,
+export async function queryNewestRows(
+  dispatch: ScatterContext,
   query: RowQuery,
-  control: Control,
+  control: QueryControl,
 ): Promise<SearchResult> {
   const { signal, fromNs, after, steps } = query;
   const toNs = after !== undefined && after.timeNs < query.toNs ? after.timeNs + 1n : query.toNs;
   // One row more than asked for tells whether there is a next page.
   const limit = query.limit + 1;
-  const answers = await askShards<SearchAnswer>(
+  const answers = await scatterGather<SearchAnswer>(
     dispatch,
     { signal, fromNs, toNs },
     control,
@@ -35,26 +35,26 @@ const surplus = 2;
 
 /** Where the newest chunk seems to hold all rows that are asked for, one thread finds them: mostly no other chunk has newer ones. */
 async function askNewest(
-  { shards }: Dispatch,
+  { threads }: ScatterContext,
   whole: SearchTask,
   settling: Settling | undefined,
 ): Promise<SearchAnswer[]> {
   const { chunks, control } = whole;
   const [newest] = chunks;
   if (newest === undefined || rowsExpected(newest, whole, settling) < whole.limit * surplus)
-    return askThreads<SearchAnswer>(shards, whole, control);
-  const first = await askThreads<SearchAnswer>(shards, { ...whole, chunks: [newest] }, control);
+    return askScanThreads<SearchAnswer>(threads, whole, control);
+  const first = await askScanThreads<SearchAnswer>(threads, { ...whole, chunks: [newest] }, control);
   const [{ rows, scanned, damaged }] = first as [SearchAnswer];
   if (damaged.length > 0) return first;
   const last = rows.timeNs.length - 1;
   const isFull = rows.timeNs.length === whole.limit;
   const others = chunks.slice(1).filter((ref) => {
     if (!isFull || mayReach(ref, rows.day[last]!, rows.timeNs[last]!)) return true;
-    noteUnread(scanned, ref);
+    countUnreadChunk(scanned, chunkSize(ref));
     return false;
   });
   if (others.length === 0) return first;
-  return [...first, ...(await askThreads<SearchAnswer>(shards, { ...whole, chunks: others }, control))];
+  return [...first, ...(await askScanThreads<SearchAnswer>(threads, { ...whole, chunks: others }, control))];
 }
 
 /** About how many rows the newest chunk that is left has for a search; 0 where that is not known. */
@@ -82,7 +82,7 @@ function mergeAnswers(answers: readonly SearchAnswer[], limit: number): SearchRe
       i,
     })),
   );
-  places.sort(compareCandidates);
-  const rows = places.slice(0, limit).map(({ rows, i }) => foundRow(rows, i));
-  return { rows, more: places.length > limit, scanned: scannedBy(answers) };
+  places.sort(compareNewestFirst);
+  const rows = places.slice(0, limit).map(({ rows, i }) => decodeFoundRow(rows, i));
+  return { rows, more: places.length > limit, scanned: sumScanStatistics(answers) };
 }

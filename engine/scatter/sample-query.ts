@@ -9,7 +9,7 @@ import type { CensusTables } from "../metrics/series-census.ts";
 import { dayStartNs } from "../model/day.ts";
 import type { MetricType } from "../model/sample.ts";
 import type { Points } from "../plan/aggregation.ts";
-import type { Control } from "../plan/query-control.ts";
+import type { QueryControl } from "../plan/query-control.ts";
 import {
   increaseAgeNsMax,
   type MetricName,
@@ -19,23 +19,23 @@ import {
   type SeriesCount,
   type SeriesLabelsQuery,
 } from "../plan/sample-query.ts";
-import type { OwnPointsPart } from "../series/own-points.ts";
-import type { SampleAnswer, SampleTask } from "../series/sample-scan.ts";
+import type { SingleSeriesPart } from "../series/own-points.ts";
+import type { SampleAnswer, SampleTask } from "../series/sample-task.ts";
 import type { SeriesAnswer, SeriesTask } from "../series/series-labels.ts";
-import { type GatheredPoints, pointValues, SeriesPoints } from "../series/series-points.ts";
-import type { Share } from "../series/series-selection.ts";
+import { pointValues, SeriesPoints, type SeriesPointsPart } from "../series/series-points.ts";
+import type { SeriesShare } from "../series/series-selection.ts";
 import { checkLabel, labelFilter } from "../series/series-selection.ts";
 import type { TextVector } from "../vector/text.ts";
-import { TextDraft, textAt, textCount } from "../vector/text.ts";
-import { type Dispatch, runWithin, scannedBy } from "./scatter-gather.ts";
+import { TextBuilder, textAt, textCount } from "../vector/text.ts";
+import { runWithin, type ScatterContext, sumScanStatistics } from "./scatter-gather.ts";
 
 const bucketNsMin = 1_000_000n;
 
 /** Throws Failure "input". */
-export async function dispatchSamples(
-  dispatch: Dispatch,
+export async function querySamples(
+  dispatch: ScatterContext,
   query: SampleQuery,
-  control: Control,
+  control: QueryControl,
 ): Promise<SamplesAggregated> {
   checkQuery(query);
   const { fromNs, toNs, groupBy, aggregate } = query;
@@ -53,17 +53,17 @@ export async function dispatchSamples(
   );
   const answered =
     own.length > 0 ? ownPoints(own, caps) : gatheredPoints({ groupBy, aggregate }, answers, caps);
-  return { ...answered, kinds, scanned: scannedBy(answers) };
+  return { ...answered, kinds, scanned: sumScanStatistics(answers) };
 }
 
 type Answered = Pick<SamplesAggregated, "groups" | "labels" | "points">;
 
 /** Each series is a group, and each is one thread's alone. */
 function ownPoints(
-  answers: readonly (Pick<SampleAnswer, "groups" | "labels"> & { part: OwnPointsPart })[],
+  answers: readonly (Pick<SampleAnswer, "groups" | "labels"> & { part: SingleSeriesPart })[],
   caps: GroupCaps,
 ): Answered {
-  const labels = new TextDraft();
+  const labels = new TextBuilder();
   const count = answers.reduce((sum, { part }) => sum + part.groups.length, 0);
   checkPoints(count);
   const groups = new Uint32Array(count);
@@ -107,7 +107,7 @@ function gatheredPoints(
 
 /** The points of one thread; `groupOf` turns its numbers of groups into those of the answer. */
 interface PointsPart {
-  points: GatheredPoints;
+  points: SeriesPointsPart;
   groupOf: Uint32Array;
   texts: TextVector;
 }
@@ -142,10 +142,10 @@ function joined(aggregate: SampleAggregate, parts: readonly PointsPart[], caps: 
   };
 }
 
-export async function dispatchMetricNames(
-  dispatch: Dispatch,
+export async function queryMetricNames(
+  dispatch: ScatterContext,
   range: { fromNs: bigint; toNs: bigint },
-  control: Control,
+  control: QueryControl,
 ): Promise<MetricName[]> {
   const counts = await countBy(dispatch, { ...range, name: undefined, steps: [], by: "metric" }, control);
   return counts
@@ -157,10 +157,10 @@ export async function dispatchMetricNames(
 }
 
 /** Throws Failure "input". */
-export async function dispatchSeriesLabels(
-  dispatch: Dispatch,
+export async function querySeriesLabels(
+  dispatch: ScatterContext,
   query: SeriesLabelsQuery,
-  control: Control,
+  control: QueryControl,
 ): Promise<SeriesCount[]> {
   const { name, fromNs, toNs, steps, key, limit } = query;
   labelFilter(steps);
@@ -171,9 +171,9 @@ export async function dispatchSeriesLabels(
 
 /** Those of the most series first. */
 async function countBy(
-  dispatch: Dispatch,
+  dispatch: ScatterContext,
   query: Pick<SeriesTask, "name" | "fromNs" | "toNs" | "steps" | "by">,
-  control: Control,
+  control: QueryControl,
 ): Promise<SeriesCount[]> {
   const answers = await askAll<SeriesAnswer>(dispatch, query, control, (chunks, share) => {
     return { ...query, kind: "series", chunks, share, control };
@@ -206,29 +206,29 @@ function checkQuery({ bucketNs, groupBy, steps, aggregate }: SampleQuery): void 
  * is set aside and the rest is asked again.
  */
 async function askAll<Answer extends { damaged: DamagedChunk[] }>(
-  dispatch: Dispatch,
+  dispatch: ScatterContext,
   range: { fromNs: bigint; toNs: bigint },
-  control: Control,
-  taskOf: (chunks: ChunkRef[], share: Share) => SampleTask | SeriesTask,
+  control: QueryControl,
+  taskOf: (chunks: ChunkRef[], share: SeriesShare) => SampleTask | SeriesTask,
 ): Promise<Answer[]> {
   for (;;) {
     const chunks = dispatch.catalog.chunksIn("metrics", range.fromNs, range.toNs);
     const answers = chunks.length === 0 ? [] : await askOnce<Answer>(dispatch, chunks, control, taskOf);
     const damaged = answers.flatMap((answer) => answer.damaged);
     if (damaged.length === 0) return answers;
-    for (const chunk of damaged) dispatch.setAside(chunk);
+    for (const chunk of damaged) dispatch.quarantine(chunk);
   }
 }
 
 async function askOnce<Answer>(
-  { shards, caller }: Dispatch,
+  { threads, queryThread }: ScatterContext,
   chunks: ChunkRef[],
-  control: Control,
-  taskOf: (chunks: ChunkRef[], share: Share) => SampleTask | SeriesTask,
+  control: QueryControl,
+  taskOf: (chunks: ChunkRef[], share: SeriesShare) => SampleTask | SeriesTask,
 ): Promise<Answer[]> {
-  if (isSmall(chunks)) return [(await caller.run(taskOf(chunks, { worker: 0, workers: 1 }))) as Answer];
-  const workers = shards.length;
-  const tasks = shards.map((shard, worker) => {
+  if (isSmall(chunks)) return [(await queryThread.run(taskOf(chunks, { worker: 0, workers: 1 }))) as Answer];
+  const workers = threads.length;
+  const tasks = threads.map((shard, worker) => {
     return runWithin<Answer>(shard, taskOf(chunks, { worker, workers }), control);
   });
   try {
@@ -275,9 +275,12 @@ function numbersIn(
 }
 
 /** Counts the series that have samples of today or yesterday as active. */
-export async function dispatchCensus({ catalog, shards }: Dispatch, tables: CensusTables): Promise<void> {
+export async function countStoredSeries(
+  { catalog, threads }: ScatterContext,
+  tables: CensusTables,
+): Promise<void> {
   const [fromNs, toNs] = [dayStartNs(tables.yesterday.day), dayStartNs(tables.today.day + 1)];
   for (const chunk of catalog.chunksIn("metrics", fromNs, toNs)) {
-    await shards[0]!.run<void>({ kind: "census", chunk, tables });
+    await threads[0]!.run<void>({ kind: "census", chunk, tables });
   }
 }

@@ -6,7 +6,7 @@ import { increaseAgeNsMax, type SampleAggregate } from "../plan/sample-query.ts"
 export type FoldKind = "average" | "least" | "greatest" | "each" | "presence" | "increase" | "delta";
 
 /** How a series of a kind is read for an aggregate. */
-export function foldOf(type: "gauge" | "counter" | "delta", { op }: SampleAggregate): FoldKind {
+export function chooseFold(type: "gauge" | "counter" | "delta", { op }: SampleAggregate): FoldKind {
   if (op === "distinct") return "presence";
   if (type === "counter") return "increase";
   if (type === "delta") return "delta";

@@ -3,7 +3,7 @@ import { lowerBound } from "../vector/binary-search.ts";
 import type { SampleRun } from "./folds.ts";
 
 /** Samples of a series within a range of a day's time. */
-export function runIn(
+export function sliceByTime(
   timeNs: Float64Array,
   values: Float64Array,
   range: { from: number; to: number },
@@ -15,7 +15,7 @@ export function runIn(
 }
 
 /** Runs in order of arrival as runs in order of time, none of which overlaps; of samples at one time the last to arrive stays. */
-export function inOrderOfTime(runs: readonly SampleRun[]): SampleRun[] {
+export function mergeByTime(runs: readonly SampleRun[]): SampleRun[] {
   const arrived = runs.filter(({ from, to }) => from < to);
   if (arrived.length < 2) return arrived;
   const placeOf = new Map(arrived.map((run, place) => [run, place]));

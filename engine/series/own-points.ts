@@ -3,13 +3,13 @@ import { checkPoints } from "../aggregate/point-table.ts";
 import type { SampleAggregate } from "../plan/sample-query.ts";
 
 /** As they cross threads: points of one group stand in order of time. */
-export interface OwnPointsPart {
+export interface SingleSeriesPart {
   groups: Uint32Array;
   buckets: Float64Array;
   values: Float64Array;
 }
 
-export class OwnPoints {
+export class SingleSeriesPoints {
   readonly #op: SampleAggregate["op"];
   #count = 0;
   #groups = new Uint32Array(1024);
@@ -33,7 +33,7 @@ export class OwnPoints {
     this.#values[at] = this.#ofOne(value);
   }
 
-  finish(): OwnPointsPart {
+  finish(): SingleSeriesPart {
     const count = this.#count;
     return {
       groups: this.#groups.slice(0, count),

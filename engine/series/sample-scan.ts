@@ -1,53 +1,28 @@
 /** Aggregates over the samples of some series, on one thread: all chunks that hold samples of them, day by day. */
 
 import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
-import type { ChunkRef, DamagedChunk, OpenView } from "../chunk/chunk-ref.ts";
-import { damageOf } from "../chunk/chunk-ref.ts";
+import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
+import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { type Column, columnBytes } from "../column/column.ts";
-import { judge } from "../filter/chunk-pruning.ts";
+import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { sliceSamplesMax } from "../limits.ts";
-import { byArrival } from "../metrics/sample-chunk-decoder.ts";
+import { compareArrivals } from "../metrics/sample-chunk-decoder.ts";
 import { SeriesView } from "../metrics/series-view.ts";
 import { type DayRange, rangeInDay } from "../model/day-range.ts";
 import { isCounterName } from "../model/sample.ts";
 import type { Field, Filter } from "../plan/filter.ts";
-import type { Control, Pause } from "../plan/query-control.ts";
+import type { YieldThread } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
-import {
-  increaseAgeNsMax,
-  isOfEachSeries,
-  type SampleQuery,
-  type SeriesKinds,
-} from "../plan/sample-query.ts";
-import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import { increaseAgeNsMax, isOfEachSeries, type SeriesKinds } from "../plan/sample-query.ts";
+import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
 import { gatherText, type TextVector, textVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
-import { DayBuckets, type FoldKind, foldOf, SeriesFolds } from "./folds.ts";
-import { inOrderOfTime, runIn } from "./overlap.ts";
-import { OwnPoints, type OwnPointsPart } from "./own-points.ts";
-import { type GatheredPoints, SeriesPoints } from "./series-points.ts";
-import { eachSeries, labelFilter, maySelect, type Share } from "./series-selection.ts";
-
-/** Aggregates over the samples of some series. */
-export interface SampleTask extends SampleQuery {
-  kind: "samples";
-  /** All that may hold samples of the range, or of the time before it in which counters are looked up. */
-  chunks: ChunkRef[];
-  share: Share;
-  control: Control;
-}
-
-/** Groups, and texts that are counted, are numbered within this answer. */
-export interface SampleAnswer {
-  groups: number;
-  labels: TextVector;
-  /** Groups of different threads are different ones where points are of each series. */
-  points: { kind: "gathered"; part: GatheredPoints } | { kind: "own"; part: OwnPointsPart };
-  texts: TextVector;
-  kinds: SeriesKinds;
-  scanned: Scanned;
-  damaged: DamagedChunk[];
-}
+import { chooseFold, DayBuckets, type FoldKind, SeriesFolds } from "./folds.ts";
+import { mergeByTime, sliceByTime } from "./overlap.ts";
+import { type SingleSeriesPart, SingleSeriesPoints } from "./own-points.ts";
+import type { SampleAnswer, SampleTask } from "./sample-task.ts";
+import { SeriesPoints } from "./series-points.ts";
+import { eachSeries, labelFilter, maySelect } from "./series-selection.ts";
 
 /** Series taken between two looks at the clock. */
 const checkEvery = 64;
@@ -65,17 +40,17 @@ interface ChunkPart {
   places: number[];
 }
 
-interface Evaluation {
+interface SampleAggregation {
   task: SampleTask;
-  open: OpenView;
-  pause: Pause;
+  open: OpenChunkView;
+  pause: YieldThread;
   filter: Filter;
   series: FingerprintTable;
   /** Of each series its group and what it declares. */
   groupOf: number[];
   typeOf: string[];
   groups: GroupTable;
-  points: SeriesPoints | OwnPoints;
+  points: SeriesPoints | SingleSeriesPoints;
   /** Texts of the label whose different ones are counted, and of each series the number of its own, -1 for the empty one. */
   texts: GroupTable;
   textOf: number[];
@@ -85,12 +60,12 @@ interface Evaluation {
 
 export async function aggregateSamples(
   task: SampleTask,
-  open: OpenView,
-  pause: Pause,
+  open: OpenChunkView,
+  pause: YieldThread,
 ): Promise<SampleAnswer> {
   const { groupBy, control, aggregate } = task;
   const caps = groupCaps(control);
-  const evaluation: Evaluation = {
+  const evaluation: SampleAggregation = {
     task,
     open,
     pause,
@@ -99,7 +74,7 @@ export async function aggregateSamples(
     groupOf: [],
     typeOf: [],
     groups: new GroupTable(Array.isArray(groupBy) ? groupBy.length : 1, caps),
-    points: isOfEachSeries(task) ? new OwnPoints(aggregate) : new SeriesPoints(aggregate),
+    points: isOfEachSeries(task) ? new SingleSeriesPoints(aggregate) : new SeriesPoints(aggregate),
     texts: new GroupTable(1, caps),
     textOf: [],
     scanned: nothingScanned(),
@@ -116,8 +91,11 @@ export async function aggregateSamples(
   return { ...groupsAndPoints(evaluation), texts: texts.finish(), kinds, scanned, damaged };
 }
 
-function groupsAndPoints({ groups, points }: Evaluation): Pick<SampleAnswer, "groups" | "labels" | "points"> {
-  if (points instanceof OwnPoints) {
+function groupsAndPoints({
+  groups,
+  points,
+}: SampleAggregation): Pick<SampleAnswer, "groups" | "labels" | "points"> {
+  if (points instanceof SingleSeriesPoints) {
     const part = points.finish();
     const { count, labels } = withPoints(groups, part);
     return { groups: count, labels, points: { kind: "own", part } };
@@ -130,7 +108,7 @@ function groupsAndPoints({ groups, points }: Evaluation): Pick<SampleAnswer, "gr
 }
 
 /** Without the groups that have no points, as series have that have samples but none in the range. */
-function withPoints(groups: GroupTable, part: OwnPointsPart): { count: number; labels: TextVector } {
+function withPoints(groups: GroupTable, part: SingleSeriesPart): { count: number; labels: TextVector } {
   const labels = groups.finish();
   const has = new Uint8Array(groups.count);
   for (const group of part.groups) has[group] = 1;
@@ -143,7 +121,7 @@ function withPoints(groups: GroupTable, part: OwnPointsPart): { count: number; l
 }
 
 /** Chunks with series of the query, in order of arrival; so what a series declares last holds. */
-async function selectParts(evaluation: Evaluation): Promise<ChunkPart[]> {
+async function selectParts(evaluation: SampleAggregation): Promise<ChunkPart[]> {
   const { task, pause, open, scanned, damaged } = evaluation;
   const parts: ChunkPart[] = [];
   for (const ref of inOrderOfArrival(task.chunks)) {
@@ -156,27 +134,27 @@ async function selectParts(evaluation: Evaluation): Promise<ChunkPart[]> {
           ? selectPart(evaluation, ref, new SeriesView(view))
           : undefined;
         scanned.bytes += view.readBytes;
-        if (part === undefined) noteSkipped(scanned, view.header);
+        if (part === undefined) countSkippedChunk(scanned, view.header);
         else parts.push(part);
       } finally {
         view.close();
       }
     } catch (error) {
-      damaged.push(damageOf(ref, error));
+      damaged.push(toDamagedChunk(ref, error));
     }
   }
   return parts;
 }
 
 function inOrderOfArrival(chunks: readonly ChunkRef[]): ChunkRef[] {
-  return chunks.toSorted((a, b) => a.day - b.day || byArrival(arrivalsOf(a), arrivalsOf(b)));
+  return chunks.toSorted((a, b) => a.day - b.day || compareArrivals(arrivalsOf(a), arrivalsOf(b)));
 }
 
 function arrivalsOf(ref: ChunkRef): { arrivalMin: number; arrivalMax: number } {
   return ref.kind === "sealed" ? ref.entry : ref;
 }
 
-function selectPart(evaluation: Evaluation, ref: ChunkRef, chunk: SeriesView): ChunkPart | undefined {
+function selectPart(evaluation: SampleAggregation, ref: ChunkRef, chunk: SeriesView): ChunkPart | undefined {
   const { task, series, filter } = evaluation;
   const { header } = chunk.view;
   const part: ChunkPart = {
@@ -213,7 +191,7 @@ function labelColumn(chunk: SeriesView, key: string): Column {
   return chunk.view.column({ kind: "attribute", key });
 }
 
-function textNumber({ texts }: Evaluation, column: Column, place: number): number {
+function textNumber({ texts }: SampleAggregation, column: Column, place: number): number {
   const bytes = columnBytes(column, place);
   if (bytes.byteLength === 0) return -1;
   texts.stage(bytes, 0, bytes.byteLength);
@@ -221,10 +199,13 @@ function textNumber({ texts }: Evaluation, column: Column, place: number): numbe
 }
 
 /** The number of the group that a series of the chunk belongs to. */
-function groupStager(evaluation: Evaluation, chunk: SeriesView): (place: number, index: number) => number {
+function groupStager(
+  evaluation: SampleAggregation,
+  chunk: SeriesView,
+): (place: number, index: number) => number {
   const { task, groups, points } = evaluation;
   const { groupBy } = task;
-  if (points instanceof OwnPoints) {
+  if (points instanceof SingleSeriesPoints) {
     const textsOf = labelStager(evaluation, chunk);
     return (place, index) => {
       textsOf(place, index);
@@ -252,10 +233,10 @@ function groupStager(evaluation: Evaluation, chunk: SeriesView): (place: number,
 
 /** Stages all labels of a series. Those of all series of the thread are kept with the chunk, as they cost more than their samples. */
 function labelStager(
-  { task, filter, groups }: Evaluation,
+  { task, filter, groups }: SampleAggregation,
   chunk: SeriesView,
 ): (place: number, index: number) => void {
-  if (judge(filter, chunk.view) !== "all")
+  if (matchFromStatistics(filter, chunk.view) !== "all")
     return (place) => groups.stageText(labelsJson(chunk.labels(place)));
   const { name, share, control } = task;
   const { offsets, bytes } = chunk.view.texts(`labels ${share.worker}/${share.workers} ${name}`, () => {
@@ -273,15 +254,18 @@ function labelsJson(labels: [key: string, value: string][]): string {
   return JSON.stringify(labels.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function foldsOf({ task, groupOf, typeOf, textOf, points }: Evaluation, kinds: SeriesKinds): SeriesFolds {
+function foldsOf(
+  { task, groupOf, typeOf, textOf, points }: SampleAggregation,
+  kinds: SeriesKinds,
+): SeriesFolds {
   const isDistinct = task.aggregate.op === "distinct";
   const foldKinds = typeOf.map((declared): FoldKind => {
     const type = readAs(declared, task);
     kinds.gauge ||= declared === "gauge" || type === "gauge";
     kinds.counter ||= declared !== "gauge" && type !== "gauge";
-    return foldOf(type, task.aggregate);
+    return chooseFold(type, task.aggregate);
   });
-  if (points instanceof OwnPoints) {
+  if (points instanceof SingleSeriesPoints) {
     return new SeriesFolds(foldKinds, (series, bucket, value) => points.add(groupOf[series]!, bucket, value));
   }
   return new SeriesFolds(foldKinds, (series, bucket, value) => {
@@ -304,7 +288,7 @@ function byDay(parts: readonly ChunkPart[]): [day: number, parts: ChunkPart[]][]
 
 /** In slices of time, so that the columns of a day need not fit into memory at once. */
 async function readDay(
-  evaluation: Evaluation,
+  evaluation: SampleAggregation,
   folds: SeriesFolds,
   day: number,
   parts: readonly ChunkPart[],
@@ -366,7 +350,7 @@ function placesOf(parts: readonly ChunkPart[], series: number): Places {
 }
 
 async function readSlice(
-  evaluation: Evaluation,
+  evaluation: SampleAggregation,
   folds: SeriesFolds,
   parts: readonly ChunkPart[],
   slice: DayRange,
@@ -386,9 +370,9 @@ async function readSlice(
         chunk = chunks[i]!;
         const from = folds.looksBack(number) ? slice.from : Math.max(slice.from, countedFrom);
         const view = opened[chunk]!;
-        runs.push(runIn(view.timesOf(places[i]!), view.valuesOf(places[i]!), { from, to: slice.to }));
+        runs.push(sliceByTime(view.timesOf(places[i]!), view.valuesOf(places[i]!), { from, to: slice.to }));
       }
-      for (const run of inOrderOfTime(runs)) {
+      for (const run of mergeByTime(runs)) {
         folds.add(number, run);
         scanned.rows += run.to - run.from;
       }
@@ -396,7 +380,7 @@ async function readSlice(
     }
     checkMemory(evaluation, folds, opened);
   } catch (error) {
-    damaged.push(damageOf(parts[chunk]!.ref, error));
+    damaged.push(toDamagedChunk(parts[chunk]!.ref, error));
   } finally {
     for (const { view } of opened) {
       scanned.bytes += view.readBytes;
@@ -407,7 +391,7 @@ async function readSlice(
 }
 
 function checkMemory(
-  { task, points, groups, scanned }: Evaluation,
+  { task, points, groups, scanned }: SampleAggregation,
   folds: SeriesFolds,
   opened: readonly SeriesView[],
 ): void {

@@ -1,21 +1,21 @@
 /** Which series there are: metrics, keys of labels and their texts, counted over the series that fall to one thread. */
 
 import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
-import type { ChunkRef, DamagedChunk, OpenView } from "../chunk/chunk-ref.ts";
-import { damageOf } from "../chunk/chunk-ref.ts";
+import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
+import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { columnBytes, hasValue } from "../column/column.ts";
 import { Failure } from "../failure.ts";
 import { type CensusTables, SeriesCensus } from "../metrics/series-census.ts";
 import { SeriesView } from "../metrics/series-view.ts";
 import { rangeInDay } from "../model/day-range.ts";
 import type { Filter, Step } from "../plan/filter.ts";
-import type { Control, Pause } from "../plan/query-control.ts";
+import type { QueryControl, YieldThread } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
-import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
 import type { TextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
-import { runIn } from "./overlap.ts";
-import { eachSeries, labelFilter, maySelect, type Share } from "./series-selection.ts";
+import { sliceByTime } from "./overlap.ts";
+import { eachSeries, labelFilter, maySelect, type SeriesShare } from "./series-selection.ts";
 
 /** Counts series that have samples in a range. */
 export interface SeriesTask {
@@ -28,8 +28,8 @@ export interface SeriesTask {
   steps: Step[];
   /** Each metric (name, type, unit), each key of a label, or each text of one label. */
   by: "metric" | "key" | { label: string };
-  share: Share;
-  control: Control;
+  share: SeriesShare;
+  control: QueryControl;
 }
 
 export interface SeriesAnswer {
@@ -57,7 +57,11 @@ interface Counting {
   scanned: Scanned;
 }
 
-export async function countSeries(task: SeriesTask, open: OpenView, pause: Pause): Promise<SeriesAnswer> {
+export async function countSeries(
+  task: SeriesTask,
+  open: OpenChunkView,
+  pause: YieldThread,
+): Promise<SeriesAnswer> {
   const { control } = task;
   const counting: Counting = {
     task,
@@ -74,7 +78,7 @@ export async function countSeries(task: SeriesTask, open: OpenView, pause: Pause
     try {
       countChunk(counting, ref, open);
     } catch (error) {
-      damaged.push(damageOf(ref, error));
+      damaged.push(toDamagedChunk(ref, error));
     }
   }
   const { texts, counts, scanned } = counting;
@@ -82,12 +86,12 @@ export async function countSeries(task: SeriesTask, open: OpenView, pause: Pause
 }
 
 /** Chunks come newest first: what a series declares last is what it is counted under. */
-function countChunk(counting: Counting, ref: ChunkRef, open: OpenView): void {
+function countChunk(counting: Counting, ref: ChunkRef, open: OpenChunkView): void {
   const { task, filter, seen, scanned, texts } = counting;
   const view = open(ref);
   try {
     if (!maySelect(view, task.name, filter)) {
-      noteSkipped(scanned, view.header);
+      countSkippedChunk(scanned, view.header);
       return;
     }
     const chunk = new SeriesView(view);
@@ -113,7 +117,7 @@ function countChunk(counting: Counting, ref: ChunkRef, open: OpenView): void {
 
 function hasSamples(chunk: SeriesView, place: number, range: { from: number; to: number }): boolean {
   const times = chunk.timesOf(place);
-  const { from, to } = runIn(times, times, range);
+  const { from, to } = sliceByTime(times, times, range);
   return from < to;
 }
 
@@ -151,7 +155,7 @@ function textStager({ task, texts, counts }: Counting, chunk: SeriesView): (plac
 /** The keys of a series' labels. */
 function keyReader(chunk: SeriesView): (place: number) => string[] {
   const { view } = chunk;
-  if (view.rest.kind !== "absent") return (place) => chunk.labels(place).map(([key]) => key);
+  if (view.overflow.kind !== "absent") return (place) => chunk.labels(place).map(([key]) => key);
   const columns = view.header.columns.flatMap(({ role, key }) =>
     role === "attribute" ? [{ key, column: view.column({ kind: "attribute", key }) }] : [],
   );
@@ -159,7 +163,7 @@ function keyReader(chunk: SeriesView): (place: number) => string[] {
 }
 
 /** Notes the series of a chunk as active; a chunk that cannot be read is left to the queries. */
-export function noteSeries({ chunk, tables }: CensusTask, open: OpenView): void {
+export function countActiveSeries({ chunk, tables }: CensusTask, open: OpenChunkView): void {
   const census = new SeriesCensus(tables);
   try {
     const view = open(chunk);

@@ -4,7 +4,7 @@ import { Quantiles, type QuantilesPart } from "../aggregate/quantiles.ts";
 import type { SampleAggregate } from "../plan/sample-query.ts";
 
 /** As it crosses threads. */
-export interface GatheredPoints {
+export interface SeriesPointsPart {
   groups: Uint32Array;
   buckets: Float64Array;
   /** Values that each point was made of. */
@@ -68,7 +68,7 @@ export class SeriesPoints {
   }
 
   /** Adds what another thread gathered. `groupOf` and `textOf` turn its numbers into those of this table. */
-  addAll(other: GatheredPoints, groupOf: Uint32Array, textOf: Uint32Array): void {
+  addAll(other: SeriesPointsPart, groupOf: Uint32Array, textOf: Uint32Array): void {
     const places = new Uint32Array(other.groups.length);
     for (let i = 0; i < places.length; i++) {
       places[i] = this.place(groupOf[other.groups[i]!]!, other.buckets[i]!);
@@ -85,7 +85,7 @@ export class SeriesPoints {
     }
   }
 
-  gathered(): GatheredPoints {
+  gathered(): SeriesPointsPart {
     const { count } = this.#places;
     const { groups: textPoints, buckets: texts } = this.#texts.finish();
     return {
@@ -177,7 +177,7 @@ function everyPlace(points: number): Uint32Array {
 }
 
 /** The values of the points. */
-export function pointValues(aggregate: SampleAggregate, gathered: GatheredPoints): Float64Array {
+export function pointValues(aggregate: SampleAggregate, gathered: SeriesPointsPart): Float64Array {
   const { counts, firsts, seconds, quantiles } = gathered;
   switch (aggregate.op) {
     case "count":

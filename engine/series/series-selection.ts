@@ -3,17 +3,17 @@
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
-import { judge } from "../filter/chunk-pruning.ts";
+import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { compileFilter, selectRows } from "../filter/selection.ts";
 import { type SeriesView, seriesNamed } from "../metrics/series-view.ts";
 import type { Field, Filter, Step } from "../plan/filter.ts";
-import type { Control } from "../plan/query-control.ts";
+import type { QueryControl } from "../plan/query-control.ts";
 import { checkControl } from "../plan/query-control.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import { hashText, mayContain } from "../vector/membership-filter.ts";
 
 /** Which of the threads a task is for: it takes the series whose fingerprints fall to it, of all chunks. */
-export interface Share {
+export interface SeriesShare {
   worker: number;
   workers: number;
 }
@@ -43,7 +43,7 @@ function checkFields(filter: Filter): void {
 
 /** Whether a chunk may have series of the metric that pass, as far as its header tells. */
 export function maySelect(view: ChunkView, name: string | undefined, filter: Filter): boolean {
-  return (name === undefined || mayHaveName(view, name)) && judge(filter, view) !== "none";
+  return (name === undefined || mayHaveName(view, name)) && matchFromStatistics(filter, view) !== "none";
 }
 
 function mayHaveName(view: ChunkView, name: string): boolean {
@@ -61,12 +61,13 @@ export function eachSeries(
     filter,
     share,
     control,
-  }: { name: string | undefined; filter: Filter; share: Share; control: Control },
+  }: { name: string | undefined; filter: Filter; share: SeriesShare; control: QueryControl },
   onSeries: (series: number) => void,
 ): void {
   const { view, series, fingerprints } = chunk;
   const isNamed = name === undefined ? () => true : seriesNamed(view.described("name"), name);
-  const selection = judge(filter, view) === "all" ? undefined : selectRows(view.heap, 0, 0, series);
+  const selection =
+    matchFromStatistics(filter, view) === "all" ? undefined : selectRows(view.heap, 0, 0, series);
   if (selection !== undefined) {
     compileFilter(filter, view, () => checkControl(control))({ from: 0, rows: series, selection });
   }

@@ -6,7 +6,7 @@ import { closeSync, existsSync, openSync, readSync, renameSync, rmSync } from "n
 import { join } from "node:path";
 import { syncFolder } from "../files/folder.ts";
 import { frameChecksum, frameIsWhole } from "../files/frame.ts";
-import { TreeFile } from "../lmdb/data-file.ts";
+import { DataFile } from "../lmdb/data-file.ts";
 import { fillEnvironment } from "../lmdb/environment.ts";
 import { auditTree, type TreeEntry, unreadable } from "../lmdb/page-audit.ts";
 import { salvageFrames } from "../lmdb/salvage.ts";
@@ -15,8 +15,8 @@ import {
   encodeRecord,
   encodeSummary,
   nameOfKey,
+  type StateSummary,
   type StoredRecord,
-  type Summary,
   summaryName,
 } from "./state-record.ts";
 
@@ -35,7 +35,7 @@ export interface StateCopy {
   /** Names of which the trees led to a value that is not whole. */
   damaged: Set<string>;
   /** What its newest summary says it should hold. */
-  summary: Summary | undefined;
+  summary: StateSummary | undefined;
   problems: string[];
 }
 
@@ -92,10 +92,10 @@ function holdSameBytes(...paths: [string, string]): boolean {
 
 /** Takes what the trees lead to; says whether they are sound. */
 function readTree(copy: StateCopy, path: string, like: StateCopy | undefined): boolean {
-  let tree: TreeFile;
+  let tree: DataFile;
   try {
     // One read for all: entries are small and many.
-    tree = new TreeFile(path, { inMemory: true });
+    tree = new DataFile(path, { inMemory: true });
   } catch (error) {
     copy.problems.push(...unreadable(error).problems);
     return false;
@@ -112,7 +112,7 @@ function readTree(copy: StateCopy, path: string, like: StateCopy | undefined): b
 
 function readReached(
   copy: StateCopy,
-  tree: TreeFile,
+  tree: DataFile,
   entries: readonly TreeEntry[],
   like: ReadonlyMap<string, StoredRecord> | undefined,
 ): void {
@@ -147,7 +147,7 @@ function take(copy: StateCopy, record: StoredRecord | undefined): string | undef
 function judge(copy: StateCopy): void {
   const summary = copy.records.get(summaryName);
   copy.records.delete(summaryName);
-  copy.summary = summary?.value as Summary | undefined;
+  copy.summary = summary?.value as StateSummary | undefined;
   for (const name of copy.damaged) copy.problems.push(`the value of ${shown(name)} is not whole`);
   if (copy.problems.length > 0) return;
   const { records, checksums } = summarize(copy.records);
@@ -159,7 +159,7 @@ function judge(copy: StateCopy): void {
   if (!copy.sound) copy.problems.push("it does not hold what its last commit left");
 }
 
-export function summarize(records: ReadonlyMap<string, StoredRecord>): Summary {
+export function summarize(records: ReadonlyMap<string, StoredRecord>): StateSummary {
   let checksums = 0;
   for (const { checksum } of records.values()) checksums += checksum;
   return { records: records.size, checksums };

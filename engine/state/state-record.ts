@@ -23,7 +23,7 @@ export interface StoredRecord extends StateRecord {
 }
 
 /** What a copy of the state should hold; written with every commit, under the table "". */
-export interface Summary {
+export interface StateSummary {
   records: number;
   /** Sum of the checksums of all records. */
   checksums: number;
@@ -122,7 +122,7 @@ class DecodedRecord implements StoredRecord {
   }
 }
 
-export function encodeSummary(summary: Summary, commit: number): EncodedRecord {
+export function encodeSummary(summary: StateSummary, commit: number): EncodedRecord {
   const value = { records: summary.records, checksums: summary.checksums };
   return encodeRecord({ table: "", id: summaryId, commit, status: "value", value });
 }

@@ -23,8 +23,8 @@ import {
   newRecord,
   recordKey,
   recordName,
+  type StateSummary,
   type StoredRecord,
-  type Summary,
   summaryName,
 } from "./state-record.ts";
 import { StateWriter } from "./state-writer.ts";
@@ -130,7 +130,7 @@ class MirroredState implements StoredState {
   /** Of tables that were listed since they last changed. */
   readonly #lists = new Map<string, readonly StateEntry[]>();
   readonly #writer: StateWriter;
-  #summary: Summary;
+  #summary: StateSummary;
   #commit: number;
   #waiting: PendingWrite[] = [];
   /** The commit under way, and those that follow it at once. */
@@ -248,7 +248,7 @@ class MirroredState implements StoredState {
     }
   }
 
-  #summaryWith(changed: ReadonlyMap<string, StoredRecord>): Summary {
+  #summaryWith(changed: ReadonlyMap<string, StoredRecord>): StateSummary {
     const summary = { ...this.#summary };
     for (const [name, record] of changed) {
       const before = this.#records.get(name);

@@ -3,35 +3,35 @@
  * the days are many, whatever the number of their chunks.
  */
 
-import type { SealedRef } from "../chunk/chunk-ref.ts";
+import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Field } from "../plan/filter.ts";
-import { noteSkipped, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
-import { fieldName, valueCounts } from "./header-counts.ts";
+import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import { fieldKey, listedValueCounts } from "./header-counts.ts";
 
 /** Opens a chunk once other work of the thread has had its turn. */
-export type OpenInTurn = (ref: SealedRef) => Promise<ChunkView>;
+export type OpenInTurn = (ref: SealedChunkRef) => Promise<ChunkView>;
 
 /** The rows of each text of the field; undefined stands for the rows that lack it. */
-export interface DayCounts {
+export interface DayValueCounts {
   counts: ReadonlyMap<string | undefined, number>;
   scanned: Scanned;
 }
 
-interface Digest {
+interface DaySummary {
   /** Checksums of the chunks that are added up, by their numbers. */
   chunks: ReadonlyMap<number, number>;
   /** Undefined where some header does not list the texts, or they are too many. */
-  found: DayCounts | undefined;
+  found: DayValueCounts | undefined;
 }
 
 /** Days and fields of which sums are kept. */
 const digestsMax = 256;
 const textsMax = 1_024;
 
-export class Digests {
+export class DaySummaries {
   /** By folder and field, in order of last use. */
-  readonly #digests = new Map<string, Digest>();
+  readonly #digests = new Map<string, DaySummary>();
 
   /**
    * Of all rows of these chunks of one folder; undefined where their headers do not tell, and where they are only a part of those that
@@ -39,14 +39,14 @@ export class Digests {
    */
   async of(
     field: Field | undefined,
-    refs: readonly SealedRef[],
+    refs: readonly SealedChunkRef[],
     open: OpenInTurn,
-  ): Promise<DayCounts | undefined> {
-    const key = `${refs[0]!.dir} ${field === undefined ? "" : fieldName(field)}`;
+  ): Promise<DayValueCounts | undefined> {
+    const key = `${refs[0]!.dir} ${field === undefined ? "" : fieldKey(field)}`;
     const known = this.#digests.get(key);
     const others = known === undefined ? refs.length : othersAmong(refs, known.chunks);
     if (others === 0 && known!.chunks.size > refs.length) return undefined;
-    const digest = others === 0 ? known! : await digestOf(field, refs, open);
+    const digest = others === 0 ? known! : await summarizeDay(field, refs, open);
     this.#digests.delete(key);
     this.#digests.set(key, digest);
     const [oldest] = this.#digests.size > digestsMax ? this.#digests.keys() : [];
@@ -56,27 +56,27 @@ export class Digests {
 }
 
 /** How many are not among the chunks. */
-function othersAmong(refs: readonly SealedRef[], chunks: ReadonlyMap<number, number>): number {
+function othersAmong(refs: readonly SealedChunkRef[], chunks: ReadonlyMap<number, number>): number {
   let others = 0;
   for (const { entry } of refs) if (chunks.get(entry.id) !== entry.checksum) others++;
   return others;
 }
 
-async function digestOf(
+async function summarizeDay(
   field: Field | undefined,
-  refs: readonly SealedRef[],
+  refs: readonly SealedChunkRef[],
   open: OpenInTurn,
-): Promise<Digest> {
+): Promise<DaySummary> {
   const chunks = new Map(refs.map(({ entry }) => [entry.id, entry.checksum]));
   const counts = new Map<string | undefined, number>();
   const scanned = nothingScanned();
   for (const ref of refs) {
     const view = await open(ref);
     try {
-      const listed = field === undefined ? [[undefined, view.rows] as const] : valueCounts(field, view);
+      const listed = field === undefined ? [[undefined, view.rows] as const] : listedValueCounts(field, view);
       if (listed === undefined) return { chunks, found: undefined };
       for (const [text, rows] of listed) counts.set(text, (counts.get(text) ?? 0) + rows);
-      noteSkipped(scanned, view.header);
+      countSkippedChunk(scanned, view.header);
     } finally {
       view.close();
     }

@@ -1,26 +1,31 @@
 /** The templates of a day's chunks with the rows of each: what counts the messages that hold a text without a look at them. */
 
-import { type TextFilter, wantedBy } from "../filter/message-search.ts";
+import { type MessageTextFilter, toTextNeedle } from "../filter/message-search.ts";
 import { planPattern } from "../filter/pattern-search.ts";
 import type { Filter } from "../plan/filter.ts";
 import {
-  type PatternMachine,
-  patternMachine,
-  templateVerdict,
-  type Verdict,
+  type AutomatonResult,
+  buildAutomaton,
+  matchTemplate,
+  type PatternAutomaton,
 } from "../regexp/pattern-automaton.ts";
-import { type Holders, holdersOf, meeting, type Way } from "../template/candidate-templates.ts";
+import {
+  type CandidateTemplates,
+  findCandidateTemplates,
+  groupsThatMayMatch,
+  type VariableOccurrence,
+} from "../template/candidate-templates.ts";
 import { entryBytes, listBytes, TemplateTable } from "../template/template-table.ts";
-import type { RunFilter } from "../template/token-filter.ts";
+import type { TokenFilter } from "../template/token-filter.ts";
 import { groupOf } from "../template/variable-columns.ts";
 import { byteSource } from "../vector/text-table.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
 /** Whether templates can tell how many messages pass: not of text that stands in variables alone. */
-export function mayTell(filter: TextFilter): boolean {
+export function canAnswerFromTemplates(filter: MessageTextFilter): boolean {
   const texts = filter.kind === "contains" ? [filter] : planPattern(filter).needs;
   return texts.some((text) => {
-    const needle = wantedBy(text);
+    const needle = toTextNeedle(text);
     return typeof needle !== "string" && needle.shapes.length > 0;
   });
 }
@@ -31,7 +36,7 @@ interface KnownChunk {
   /** Groups of variables that it has, a bit each. */
   groups: number;
   /** Of each group the bits of its runs of letters. */
-  letters: (Uint8Array | undefined)[];
+  ngrams: (Uint8Array | undefined)[];
 }
 
 /** What the templates tell of a filter, by the numbers of chunks. */
@@ -48,7 +53,7 @@ interface Found {
 type Find = () => Found | undefined;
 
 interface ChunkWay {
-  way: Way;
+  way: VariableOccurrence;
   /** Undefined where any chunk may have such a place. */
   places: () => readonly ChunkPlaces[] | undefined;
 }
@@ -74,9 +79,9 @@ export class DayTemplates {
   /** Undefined for a chunk of which nothing is told. */
   readonly #chunks = new Map<string, KnownChunk | undefined>();
   #chunkCount = 0;
-  #lettersBytes = 0;
+  #ngramBytes = 0;
   /** Of the filters of queries that run; each has its own. */
-  #finds = new WeakMap<TextFilter, readonly Find[]>();
+  #finds = new WeakMap<MessageTextFilter, readonly Find[]>();
 
   /** Bytes that it takes up, about. */
   get byteLength(): number {
@@ -84,7 +89,7 @@ export class DayTemplates {
       this.#table.byteLength +
       this.#rows.length * listBytes +
       this.#rowsCount * 2 * entryBytes +
-      this.#lettersBytes
+      this.#ngramBytes
     );
   }
 
@@ -109,7 +114,7 @@ export class DayTemplates {
     this.#chunks.set(chunk, undefined);
   }
 
-  async add({ chunk, keys, rows, letters }: ListedTemplates, pause: () => Promise<void>): Promise<void> {
+  async add({ chunk, keys, rows, ngrams }: ListedTemplates, pause: () => Promise<void>): Promise<void> {
     const number = this.#chunkCount++;
     const source = byteSource(keys.bytes);
     let groups = 0;
@@ -121,16 +126,16 @@ export class DayTemplates {
       for (const classes of this.#table.textOf(template).classes) groups |= 1 << groupOf(classes);
     }
     this.#rowsCount += rows.length;
-    for (const bits of letters) this.#lettersBytes += bits?.byteLength ?? 0;
-    this.#chunks.set(chunk, { number, groups, letters });
+    for (const bits of ngrams) this.#ngramBytes += bits?.byteLength ?? 0;
+    this.#chunks.set(chunk, { number, groups, ngrams });
     this.#finds = new WeakMap();
   }
 
-  /** How many rows of a chunk pass; undefined where its templates do not tell. `longRuns`: of each of the chunk's groups of variables. */
+  /** How many rows of a chunk pass; undefined where its templates do not tell. `tokens`: of each of the chunk's groups of variables. */
   rowsOf(
-    filter: TextFilter,
+    filter: MessageTextFilter,
     chunk: string,
-    longRuns: (group: number) => RunFilter | undefined,
+    tokens: (group: number) => TokenFilter | undefined,
   ): number | undefined {
     const known = this.#chunks.get(chunk);
     if (known === undefined) return undefined;
@@ -141,20 +146,20 @@ export class DayTemplates {
     }
     for (const find of finds) {
       const found = find();
-      if (found !== undefined && !isOpen(found, known, longRuns)) return found.rows[known.number];
+      if (found !== undefined && !isOpen(found, known, tokens)) return found.rows[known.number];
     }
     return undefined;
   }
 
   /** Of a pattern one for each text that matches must hold: what one leaves open, another may not. */
-  #findsFor(filter: TextFilter): Find[] {
+  #findsFor(filter: MessageTextFilter): Find[] {
     if (filter.kind === "contains") return [this.#findFor(filter, () => "all")];
     const { needs, exact } = planPattern(filter);
     if (exact && needs.length === 1) return [this.#findFor(needs[0]!, () => "all")];
-    const machine = patternMachine(filter.pattern, filter);
+    const machine = buildAutomaton(filter.pattern, filter);
     if (machine === undefined) return [];
-    const verdicts = new Map<number, Verdict>();
-    const verdictOn = (template: number): Verdict => {
+    const verdicts = new Map<number, AutomatonResult>();
+    const verdictOn = (template: number): AutomatonResult => {
       const verdict =
         verdicts.get(template) ?? (verdicts.size < matchedMax ? this.#verdictOn(template, machine) : "some");
       verdicts.set(template, verdict);
@@ -164,17 +169,20 @@ export class DayTemplates {
   }
 
   /** `verdictOn`: whether messages that hold the text pass, template by template. */
-  #findFor(text: Filter, verdictOn: (template: number) => Verdict): Find {
+  #findFor(text: Filter, verdictOn: (template: number) => AutomatonResult): Find {
     return once(() => {
-      const needle = wantedBy(text);
-      const holders = typeof needle === "string" ? undefined : holdersOf(this.#table, needle);
+      const needle = toTextNeedle(text);
+      const holders = typeof needle === "string" ? undefined : findCandidateTemplates(this.#table, needle);
       return holders === undefined || holders.whole.length > holdersMax
         ? undefined
         : this.#rowsPassing(verdictOn, holders);
     });
   }
 
-  #rowsPassing(verdictOn: (template: number) => Verdict, { whole, ways }: Holders): Found {
+  #rowsPassing(
+    verdictOn: (template: number) => AutomatonResult,
+    { whole, occurrences }: CandidateTemplates,
+  ): Found {
     const settled = new Set(whole);
     const rows = new Float64Array(this.#chunkCount);
     const open = new Uint8Array(rows.length);
@@ -185,16 +193,16 @@ export class DayTemplates {
     }
     // What holds the text anyway does so whatever its variables.
     const isOpen = (template: number) => !settled.has(template) && verdictOn(template) !== "none";
-    return { rows, open, ways: ways.map((way) => this.#chunkWay(way, isOpen)) };
+    return { rows, open, ways: occurrences.map((way) => this.#chunkWay(way, isOpen)) };
   }
 
-  #verdictOn(template: number, machine: PatternMachine): Verdict {
+  #verdictOn(template: number, machine: PatternAutomaton): AutomatonResult {
     const { bytes, from, to, classes } = this.#table.textOf(template);
-    return templateVerdict(machine, bytes.subarray(from, to), classes);
+    return matchTemplate(machine, bytes.subarray(from, to), classes);
   }
 
   /** `isOpen`: whether messages of a template depend on the way. */
-  #chunkWay(way: Way, isOpen: (template: number) => boolean): ChunkWay {
+  #chunkWay(way: VariableOccurrence, isOpen: (template: number) => boolean): ChunkWay {
     const places = once(() => {
       return way.places()?.map(({ groups, templates }) => {
         const chunks = new Uint8Array(this.#chunkCount);
@@ -219,13 +227,13 @@ export class DayTemplates {
 /** Whether a chunk may have passing rows that are not counted. */
 function isOpen(
   { open, ways }: Found,
-  { number, groups: present, letters }: KnownChunk,
-  longRuns: (group: number) => RunFilter | undefined,
+  { number, groups: present, ngrams }: KnownChunk,
+  tokens: (group: number) => TokenFilter | undefined,
 ): boolean {
   if (open[number] === 1) return true;
-  const filters = { letters: (group: number) => letters[group], longRuns };
+  const filters = { ngrams: (group: number) => ngrams[group], tokens };
   return ways.some(({ way, places }) => {
-    const meets = meeting(way, present, filters);
+    const meets = groupsThatMayMatch(way, present, filters);
     if (meets === undefined) return false;
     const found = places();
     return (

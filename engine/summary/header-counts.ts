@@ -2,7 +2,7 @@
 
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { isMessageText, type TextFilter } from "../filter/message-search.ts";
+import { isMessageTextFilter, type MessageTextFilter } from "../filter/message-search.ts";
 import { rowTest } from "../filter/predicate.ts";
 import type { Value } from "../plan/aggregation.ts";
 import type { Field, Filter } from "../plan/filter.ts";
@@ -16,12 +16,12 @@ export interface NumberBounds {
 }
 
 /** How many of a chunk's rows pass; undefined where that is not known, and never 0. */
-export type TextRows = (filter: TextFilter) => number | undefined;
+export type CountTextRows = (filter: MessageTextFilter) => number | undefined;
 
-export const noTextRows: TextRows = () => undefined;
+export const unknownTextRows: CountTextRows = () => undefined;
 
 /** The groups of a chunk: one for each text of the one field that differs between its rows. */
-export interface SettledChunk {
+export interface ChunkCounts {
   /** The texts whose rows pass. */
   counts: readonly ValueCount[];
   /** Labels in the order of `groupBy`; undefined: the text that is counted. */
@@ -33,35 +33,35 @@ export interface SettledChunk {
  * `groupBy` differs between the chunk's rows, and where what it leaves open of the filter (`openParts`) looks at that field alone
  * (or, where none differs, at one other), or for one text in messages; `textRows` tells how many rows pass that.
  */
-export function settleChunk(
+export function countFromHeader(
   open: readonly Filter[],
   groupBy: readonly Field[],
   view: ChunkView,
-  textRows: TextRows,
-): SettledChunk | undefined {
-  const counts = groupBy.map((field) => valueCounts(field, view));
+  textRows: CountTextRows,
+): ChunkCounts | undefined {
+  const counts = groupBy.map((field) => listedValueCounts(field, view));
   const differing = groupBy.filter((_, i) => counts[i]?.length !== 1);
   const [field, ...more] = distinctFields([...differing, ...open.flatMap(fieldsOf)]);
   if (more.length > 0) return undefined;
   const [text] = open;
-  if (open.length === 1 && differing.length === 0 && isMessageText(text!)) {
+  if (open.length === 1 && differing.length === 0 && isMessageTextFilter(text!)) {
     const rows = textRows(text);
-    const labels = groupBy.map((each, i) => labelText(each, counts[i]![0]![0]));
+    const labels = groupBy.map((each, i) => toLabel(each, counts[i]![0]![0]));
     return rows === undefined ? undefined : { counts: [[undefined, rows]], labels };
   }
   const split: ValueCount[] | undefined =
-    field === undefined ? [[undefined, view.rows]] : valueCounts(field, view);
+    field === undefined ? [[undefined, view.rows]] : listedValueCounts(field, view);
   if (split === undefined) return undefined;
   const passes = rowTest<string | undefined>({ kind: "and", of: [...open] }, (text) => text);
   const labels = groupBy.map((each, i): string | undefined => {
-    const isSplit = field !== undefined && fieldName(each) === fieldName(field);
-    return isSplit ? undefined : labelText(each, counts[i]![0]![0]);
+    const isSplit = field !== undefined && fieldKey(each) === fieldKey(field);
+    return isSplit ? undefined : toLabel(each, counts[i]![0]![0]);
   });
   return { counts: open.length === 0 ? split : split.filter(([text]) => passes(text)), labels };
 }
 
 /** Least and greatest number of a field of all rows, "none" where no row has one; undefined where the header does not tell. */
-export function settledBounds({ field, path }: Value, view: ChunkView): NumberBounds | "none" | undefined {
+export function boundsFromHeader({ field, path }: Value, view: ChunkView): NumberBounds | "none" | undefined {
   if (path !== undefined || field.kind !== "attribute") return undefined;
   const column = view.header.columns[findColumn(view.header, "attribute", field.key)];
   if (column === undefined) return findColumn(view.header, "rest") >= 0 ? undefined : "none";
@@ -70,13 +70,13 @@ export function settledBounds({ field, path }: Value, view: ChunkView): NumberBo
 }
 
 /** The text of a field as a label: a field that a row lacks has the empty text, a level is in lower case. */
-export function labelText(field: Field, text: string | undefined): string {
+export function toLabel(field: Field, text: string | undefined): string {
   if (text === undefined) return "";
   return field.kind === "level" ? text.toLowerCase() : text;
 }
 
 /** Every text of a field with its rows, where the header lists them. */
-export function valueCounts(field: Field, view: ChunkView): ValueCount[] | undefined {
+export function listedValueCounts(field: Field, view: ChunkView): ValueCount[] | undefined {
   if (field.kind === "time" || field.kind === "template") return undefined;
   const index = findColumn(view.header, field.kind, field.kind === "attribute" ? field.key : "");
   const column = view.header.columns[index];
@@ -104,10 +104,10 @@ function fieldsOf(filter: Filter): Field[] {
 }
 
 function distinctFields(fields: readonly Field[]): Field[] {
-  return [...new Map(fields.map((field) => [fieldName(field), field])).values()];
+  return [...new Map(fields.map((field) => [fieldKey(field), field])).values()];
 }
 
 /** Tells fields apart. */
-export function fieldName(field: Field): string {
+export function fieldKey(field: Field): string {
   return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
 }

@@ -1,20 +1,20 @@
 /** The templates of sealed chunks with the rows of each, on the thread that keeps the chunks' columns. */
 
-import type { ChunkRef, OpenView } from "../chunk/chunk-ref.ts";
-import { nameOf } from "../chunk/chunk-ref.ts";
+import type { ChunkRef, OpenChunkView } from "../chunk/chunk-ref.ts";
+import { chunkVersion } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
-import type { Control, Pause } from "../plan/query-control.ts";
+import type { QueryControl, YieldThread } from "../plan/query-control.ts";
 import { checkControl } from "../plan/query-control.ts";
-import { LetterRuns } from "../template/ngram-filter.ts";
+import { NgramFilterBuilder } from "../template/ngram-filter.ts";
 import { letterWidths } from "../template/variable-columns.ts";
-import { TextDraft, type TextVector } from "../vector/text.ts";
+import { TextBuilder, type TextVector } from "../vector/text.ts";
 
 /** Lists the templates of sealed chunks. */
 export interface TemplatesTask {
   kind: "templates";
   chunks: ChunkRef[];
-  control: Control;
+  control: QueryControl;
 }
 
 /** The templates of a chunk's messages. */
@@ -27,14 +27,14 @@ export interface ListedTemplates {
   /** Of each template its rows. */
   rows: Uint32Array;
   /** Of each group of variables the bits of its runs of letters, where it has them. */
-  letters: (Uint8Array | undefined)[];
+  ngrams: (Uint8Array | undefined)[];
 }
 
 /** Chunks whose messages are no templates, or are damaged, are left out. Throws Failure "deadline", "cancelled", "limit". */
 export async function listTemplates(
   task: TemplatesTask,
-  open: OpenView,
-  pause: Pause,
+  open: OpenChunkView,
+  pause: YieldThread,
 ): Promise<ListedTemplates[]> {
   const listed: ListedTemplates[] = [];
   for (const ref of task.chunks) {
@@ -45,7 +45,8 @@ export async function listTemplates(
     try {
       view = open(ref);
       const templates = templatesIn(view);
-      if (templates !== undefined) listed.push({ dir: ref.dir, chunk: nameOf(ref.entry), ...templates });
+      if (templates !== undefined)
+        listed.push({ dir: ref.dir, chunk: chunkVersion(ref.entry), ...templates });
     } catch (error) {
       // The query that reads the chunk tells of its damage.
       if (!(error instanceof Failure) || error.kind !== "damage") throw error;
@@ -56,11 +57,11 @@ export async function listTemplates(
   return listed;
 }
 
-function templatesIn(view: ChunkView): Pick<ListedTemplates, "keys" | "rows" | "letters"> | undefined {
+function templatesIn(view: ChunkView): Pick<ListedTemplates, "keys" | "rows" | "ngrams"> | undefined {
   const column = view.column({ kind: "message" });
   if (column.kind !== "message") return undefined;
   const { templates, templateCount, slotBase, classes } = column.messages;
-  const keys = new TextDraft();
+  const keys = new TextBuilder();
   const rows = new Uint32Array(templateCount);
   for (let template = 0; template < templateCount; template++) {
     const text = templates.bytes.subarray(templates.offsets[template], templates.offsets[template + 1]);
@@ -68,9 +69,9 @@ function templatesIn(view: ChunkView): Pick<ListedTemplates, "keys" | "rows" | "
     keys.pushBytes(Buffer.concat([text, slots]));
     rows[template] = column.messages.rowCount(template);
   }
-  const letters = letterWidths.map((width, group) => {
-    const filter = width === undefined ? undefined : view.letters(group);
-    return filter?.slice(0, LetterRuns.byteLength(width!));
+  const ngrams = letterWidths.map((width, group) => {
+    const filter = width === undefined ? undefined : view.ngramFilter(group);
+    return filter?.slice(0, NgramFilterBuilder.byteLength(width!));
   });
-  return { keys: keys.finishExact(), rows, letters };
+  return { keys: keys.finishExact(), rows, ngrams };
 }

@@ -3,17 +3,17 @@
  * asked for a text in messages.
  */
 
-import { nameOf, type SealedRef } from "../chunk/chunk-ref.ts";
+import { chunkVersion, type SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
-import type { TextFilter } from "../filter/message-search.ts";
+import type { MessageTextFilter } from "../filter/message-search.ts";
 import { DayTemplates } from "./day-templates.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
 /** Where templates are learnt from. */
 export interface TemplateSource {
   /** Lists the templates of chunks; those that have none, or are damaged, are left out. */
-  list: (refs: SealedRef[]) => Promise<ListedTemplates[]>;
+  list: (refs: SealedChunkRef[]) => Promise<ListedTemplates[]>;
   /** The chunks that a folder has now, by `nameOf`. */
   chunksIn: (dir: string) => ReadonlySet<string>;
 }
@@ -30,7 +30,7 @@ interface Day {
   usedMs: number;
 }
 
-export class TemplateDigests {
+export class TemplateSummaries {
   readonly #bytesMax: number;
   /** By folder. */
   readonly #days = new Map<string, Day>();
@@ -45,20 +45,20 @@ export class TemplateDigests {
   }
 
   /** Whether more would be told of a chunk if its templates were learnt. */
-  lacks(ref: SealedRef): boolean {
+  lacks(ref: SealedChunkRef): boolean {
     return !this.#knows(ref) && this.#learning === undefined && performance.now() >= this.#fullUntilMs;
   }
 
   /** How many rows of a chunk pass; undefined where that is not known. */
-  rowsOf(filter: TextFilter, { dir, entry }: SealedRef, view: ChunkView): number | undefined {
+  rowsOf(filter: MessageTextFilter, { dir, entry }: SealedChunkRef, view: ChunkView): number | undefined {
     const day = this.#days.get(dir);
     if (day === undefined) return undefined;
     day.usedMs = performance.now();
-    return day.templates.rowsOf(filter, nameOf(entry), (group) => view.longRuns(group));
+    return day.templates.rowsOf(filter, chunkVersion(entry), (group) => view.tokenFilter(group));
   }
 
   /** Takes in the templates of chunks, as far as there is room, unless it is at that already. */
-  learn(refs: readonly SealedRef[], source: TemplateSource, pause: () => Promise<void>): Promise<void> {
+  learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: () => Promise<void>): Promise<void> {
     this.#learning ??= this.#learn(refs, source, pause).finally(() => (this.#learning = undefined));
     return this.#learning;
   }
@@ -76,12 +76,12 @@ export class TemplateDigests {
     this.#days.delete(dir);
   }
 
-  #knows({ dir, entry }: SealedRef): boolean {
-    return this.#days.get(dir)?.templates.has(nameOf(entry)) === true;
+  #knows({ dir, entry }: SealedChunkRef): boolean {
+    return this.#days.get(dir)?.templates.has(chunkVersion(entry)) === true;
   }
 
   async #learn(
-    refs: readonly SealedRef[],
+    refs: readonly SealedChunkRef[],
     source: TemplateSource,
     pause: () => Promise<void>,
   ): Promise<void> {
@@ -99,7 +99,7 @@ export class TemplateDigests {
       }
       for (const ref of some) {
         if (this.#isEnding) return;
-        const own = listed.find(({ dir, chunk }) => dir === ref.dir && chunk === nameOf(ref.entry));
+        const own = listed.find(({ dir, chunk }) => dir === ref.dir && chunk === chunkVersion(ref.entry));
         if (!(await this.#add(ref, own, source, pause))) return;
       }
     }
@@ -107,7 +107,7 @@ export class TemplateDigests {
 
   /** False where the day was full of chunks that are gone: it is to be learnt anew. */
   async #add(
-    { dir, entry }: SealedRef,
+    { dir, entry }: SealedChunkRef,
     listed: ListedTemplates | undefined,
     { chunksIn }: TemplateSource,
     pause: () => Promise<void>,
@@ -124,7 +124,7 @@ export class TemplateDigests {
       return false;
     }
     // A day whose messages hardly repeat would take the room of all others.
-    templates.leave(nameOf(entry));
+    templates.leave(chunkVersion(entry));
     return true;
   }
 

@@ -1,19 +1,25 @@
 /** Which templates of a table hold a text, and what is left to the variables of others. */
 
 import type { TemplateTable } from "./template-table.ts";
-import { type GroupFilters, mayHold, type NeedleShape, type Part, type TextNeedle } from "./text-search.ts";
+import {
+  type GroupFilters,
+  mayContainNeedle,
+  type NeedleShape,
+  type TextNeedle,
+  type VariableNeedle,
+} from "./text-search.ts";
 import { groupOf, variableGroups } from "./variable-columns.ts";
 
-export interface Holders {
+export interface CandidateTemplates {
   /** Templates all of whose messages hold the text. */
   whole: readonly number[];
   /** How messages of other templates can hold it. */
-  ways: readonly Way[];
+  occurrences: readonly VariableOccurrence[];
 }
 
 /** Variables that stand together in a template and meet a condition each. */
-export interface Way {
-  conditions: readonly Part[];
+export interface VariableOccurrence {
+  conditions: readonly VariableNeedle[];
   /** Where they can stand; undefined where that may be in any template. Not worked out before it is asked for. */
   places: () => readonly Places[] | undefined;
 }
@@ -25,13 +31,16 @@ interface Places {
 }
 
 /** Undefined where the text has no word that templates are found by, as variables have: those with a digit. */
-export function holdersOf(table: TemplateTable, needle: TextNeedle): Holders | undefined {
+export function findCandidateTemplates(
+  table: TemplateTable,
+  needle: TextNeedle,
+): CandidateTemplates | undefined {
   if (needle.shapes.length === 0) return undefined;
   let whole: readonly number[] = [];
-  const ways: Way[] = [];
+  const occurrences: VariableOccurrence[] = [];
   for (const shape of needle.shapes) {
     if (shape.conditions.length > 0) {
-      ways.push({ conditions: shape.conditions, places: () => placesOf(table, shape) });
+      occurrences.push({ conditions: shape.conditions, places: () => placesOf(table, shape) });
       continue;
     }
     // There is one such shape at most.
@@ -40,8 +49,11 @@ export function holdersOf(table: TemplateTable, needle: TextNeedle): Holders | u
     whole = found;
   }
   const conditions = [needle.whole];
-  ways.push({ conditions, places: () => (needle.isWord ? undefined : lonePlaces(table, needle.whole)) });
-  return { whole, ways };
+  occurrences.push({
+    conditions,
+    places: () => (needle.isWord ? undefined : lonePlaces(table, needle.whole)),
+  });
+  return { whole, occurrences };
 }
 
 function placesOf(table: TemplateTable, { needle, conditions }: NeedleShape): Places[] | undefined {
@@ -62,7 +74,7 @@ function placesOf(table: TemplateTable, { needle, conditions }: NeedleShape): Pl
 }
 
 /** Variables that are whole messages, which may have separators in them. */
-function lonePlaces(table: TemplateTable, part: Part): Places[] {
+function lonePlaces(table: TemplateTable, part: VariableNeedle): Places[] {
   return table.lone.flatMap((template) => {
     const [classes] = table.textOf(template).classes;
     return fits(part, classes!) ? [{ groups: [groupOf(classes!)], templates: [template] }] : [];
@@ -70,13 +82,13 @@ function lonePlaces(table: TemplateTable, part: Part): Places[] {
 }
 
 /** Whether a slot of some classes can hold a text. */
-function fits({ classes }: Part, slot: number): boolean {
+function fits({ classes }: VariableNeedle, slot: number): boolean {
   return (classes & ~slot) === 0;
 }
 
 /** Of each condition the groups of a chunk, a bit each, that may meet it; undefined where one is met by none. `present`: the groups that there are. */
-export function meeting(
-  { conditions }: Way,
+export function groupsThatMayMatch(
+  { conditions }: VariableOccurrence,
   present: number,
   filters: GroupFilters,
 ): readonly number[] | undefined {
@@ -84,7 +96,7 @@ export function meeting(
   for (const condition of conditions) {
     let groups = 0;
     for (let group = 0; group < variableGroups.length; group++)
-      if (((present >> group) & 1) === 1 && mayHold(group, condition, filters)) groups |= 1 << group;
+      if (((present >> group) & 1) === 1 && mayContainNeedle(group, condition, filters)) groups |= 1 << group;
     if (groups === 0) return undefined;
     meets.push(groups);
   }

@@ -2,15 +2,15 @@
 
 import { Failure } from "../failure.ts";
 import { bytesOf, type Payload, uint32Of } from "../files/payload.ts";
-import { joinPlanes, splitPlanes } from "../kernels/byte-stream-split.ts";
+import { joinByteStreams, splitByteStreams } from "../kernels/byte-stream-split.ts";
 import type { Heap } from "../kernels/heap.ts";
 import { lastAtMost } from "../vector/binary-search.ts";
 import type { Codes } from "../vector/codes.ts";
 import { codesOfWidth } from "../vector/codes.ts";
 import type { TextVector } from "../vector/text.ts";
-import { LetterRuns, RunWidth } from "./ngram-filter.ts";
+import { NgramFilterBuilder, RunWidth } from "./ngram-filter.ts";
 import type { SlotValues } from "./slot-encoding.ts";
-import { type SplitMessages, slotByte, splitMessages } from "./tokenizer.ts";
+import { slotByte, type TokenizedMessages, tokenizeMessages } from "./tokenizer.ts";
 import {
   type EncodedGroup,
   eachRow,
@@ -184,12 +184,12 @@ export function encodeMessages(
   text: TextVector,
   repeatables: readonly Repeatable[],
 ): EncodedMessages | undefined {
-  const split = splitMessages(text);
+  const split = tokenizeMessages(text);
   const { templates, rows } = split;
   if (templates.length * rowsATemplateMin > rows) return undefined;
   const order = groupOrder(split.codes, templates.length);
-  const known = new LetterRuns(RunWidth.words);
-  const held = new LetterRuns(RunWidth.messages);
+  const known = new NgramFilterBuilder(RunWidth.words);
+  const held = new NgramFilterBuilder(RunWidth.messages);
   for (const template of templates) {
     known.add(template, 0, template.length);
     held.add(template, 0, template.length);
@@ -213,7 +213,7 @@ export function encodeMessages(
   const buffers = [
     bytesOf(offsets),
     Buffer.concat(templates),
-    splitPlanes(bytesOf(codes), codes.BYTES_PER_ELEMENT),
+    splitByteStreams(bytesOf(codes), codes.BYTES_PER_ELEMENT),
     Uint8Array.from(kinds),
     Uint8Array.from(classes),
   ];
@@ -228,7 +228,7 @@ export function encodeMessages(
 export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   const { buffers, width } = payload;
   const [offsets, bytes, codeBytes, kinds, classes] = buffers.map((buffer, i) =>
-    i === 2 ? joinPlanes(buffer, width, heap) : heap.place(buffer),
+    i === 2 ? joinByteStreams(buffer, width, heap) : heap.place(buffer),
   );
   if (
     classes === undefined ||
@@ -265,7 +265,7 @@ const values: SlotValues = {
   count: 0,
 };
 
-function slotValues(split: SplitMessages, rows: Uint32Array, slot: number): SlotValues {
+function slotValues(split: TokenizedMessages, rows: Uint32Array, slot: number): SlotValues {
   if (values.starts.length < rows.length) {
     values.starts = new Uint32Array(rows.length * 2);
     values.ends = new Uint32Array(rows.length * 2);

@@ -6,7 +6,7 @@
 import { byteClass, slotByte } from "./tokenizer.ts";
 
 /** What one variable must be. */
-export interface Condition {
+export interface VariableCondition {
   how: "starts" | "ends" | "equals";
   text: Uint8Array;
 }
@@ -14,11 +14,11 @@ export interface Condition {
 /** A piece of a template's text, and what its slots must hold, in order. */
 export interface Shape {
   text: Uint8Array;
-  conditions: Condition[];
+  conditions: VariableCondition[];
 }
 
 /** Shapes of a needle that is not empty; of one without a separator only the static one, as it may also lie within one variable. */
-export function shapesOf(needle: Uint8Array): Shape[] {
+export function enumerateShapes(needle: Uint8Array): Shape[] {
   const tokens = tokensOf(needle);
   const [first] = tokens;
   if (first !== undefined && first.from === 0 && first.to === needle.length) {

@@ -37,7 +37,7 @@ function eachRun(
   }
 }
 
-export class LetterRuns {
+export class NgramFilterBuilder {
   readonly bits: Uint8Array;
   readonly #width: number;
   /** The runs whose bits are set: mostly few. */
@@ -51,7 +51,7 @@ export class LetterRuns {
   /** @param width letters of a run */
   constructor(width: number) {
     this.#width = width;
-    this.bits = new Uint8Array(LetterRuns.byteLength(width));
+    this.bits = new Uint8Array(NgramFilterBuilder.byteLength(width));
   }
 
   /** Of the bits of all runs of `width` letters. */
@@ -68,12 +68,12 @@ export class LetterRuns {
     eachRun(this.#width, bytes, from, to, this.#note);
   }
 
-  addAll(other: LetterRuns): void {
+  addAll(other: NgramFilterBuilder): void {
     for (const run of other.#runs) this.#note(run);
   }
 
   /** How many of the runs are not among the others. */
-  unknownTo(others: LetterRuns): number {
+  unknownTo(others: NgramFilterBuilder): number {
     let unknown = 0;
     for (const run of this.#runs) if (!others.#has(run)) unknown++;
     return unknown;
@@ -101,13 +101,13 @@ export class LetterRuns {
 }
 
 /** The runs of a needle, for `mayHoldRuns`. */
-export function letterRunsOf(needle: Uint8Array, width: number): number[] {
+export function ngramsOf(needle: Uint8Array, width: number): number[] {
   const found = new Set<number>();
   eachRun(width, needle, 0, needle.byteLength, (run) => found.add(run));
   return [...found];
 }
 
 /** False where texts with those runs (the bits of a LetterRuns) cannot hold a needle with these. */
-export function mayHoldRuns(bits: Uint8Array, wanted: readonly number[]): boolean {
+export function mayContainNgrams(bits: Uint8Array, wanted: readonly number[]): boolean {
   return wanted.every((run) => (bits[run >> 3]! & (1 << (run & 7))) !== 0);
 }

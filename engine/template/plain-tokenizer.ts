@@ -11,7 +11,7 @@ export const byteClass = Uint8Array.from({ length: 256 }, (_, byte) => {
 });
 
 /** Rows split into a template and variables each. */
-export interface Split {
+export interface TokenizedText {
   /** The template of each row. */
   codes: Uint32Array;
   /** The first row of each template; templates are numbered in the order in which they first occur. */
@@ -22,7 +22,7 @@ export interface Split {
   varEnd: Uint32Array;
 }
 
-export function plainSplit({ bytes, offsets }: TextVector): Split {
+export function tokenizePlain({ bytes, offsets }: TextVector): TokenizedText {
   const rows = offsets.length - 1;
   const codes = new Uint32Array(rows);
   const varBase = new Uint32Array(rows + 1);

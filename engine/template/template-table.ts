@@ -2,7 +2,7 @@
 import { lastAtMost } from "../vector/binary-search.ts";
 import { foldedByte } from "../vector/case-folding.ts";
 import { type ByteSource, byteSource, TextTable } from "../vector/text-table.ts";
-import { isLoneSlot, standsAt } from "./text-search.ts";
+import { equalsAt, isLoneSlot } from "./text-search.ts";
 import { byteClass, slotByte } from "./tokenizer.ts";
 
 /** A run of a text's token characters; at the text's beginning and end the word that it stands for may be longer. */
@@ -177,6 +177,6 @@ function spaced(bytes: Uint8Array, from: number, to: number): ByteSource {
 
 /** The first place of a text in bytes[from, to), or -1. */
 function placeOf(bytes: Uint8Array, from: number, to: number, text: Uint8Array, ignoreCase: boolean): number {
-  for (let at = from; at + text.length <= to; at++) if (standsAt(bytes, at, text, ignoreCase)) return at;
+  for (let at = from; at + text.length <= to; at++) if (equalsAt(bytes, at, text, ignoreCase)) return at;
   return -1;
 }

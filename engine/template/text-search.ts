@@ -7,10 +7,10 @@ import { lastAtMost } from "../vector/binary-search.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import { foldedByte } from "../vector/case-folding.ts";
 import type { MessageColumn } from "./message-column.ts";
-import { type Condition, isWord, shapesOf } from "./needle-shape.ts";
-import { letterRunsOf, mayHoldRuns } from "./ngram-filter.ts";
+import { enumerateShapes, isWord, type VariableCondition } from "./needle-shape.ts";
+import { mayContainNgrams, ngramsOf } from "./ngram-filter.ts";
 import { CharClass, classesOf } from "./slot-encoding.ts";
-import { blockTexts, type LongRun, longRunsOf, type RunFilter } from "./token-filter.ts";
+import { blockTexts, type LongToken, longTokensOf, type TokenFilter } from "./token-filter.ts";
 import { slotByte } from "./tokenizer.ts";
 import {
   eachRow,
@@ -24,9 +24,9 @@ import {
 /** What tells of a chunk's groups of variables what they cannot hold. */
 export interface GroupFilters {
   /** Bits of the runs of letters in a group, where it has them. */
-  letters: (group: number) => Uint8Array | undefined;
+  ngrams: (group: number) => Uint8Array | undefined;
   /** The filter of a group for long runs of digits, where it has one. */
-  longRuns: (group: number) => RunFilter | undefined;
+  tokens: (group: number) => TokenFilter | undefined;
 }
 
 /** What a search works with: vectors on the scratch heap live as long as the view. */
@@ -39,64 +39,64 @@ export interface SearchTools extends GroupFilters {
 export interface TextNeedle {
   ignoreCase: boolean;
   isWord: boolean;
-  whole: Part;
+  whole: VariableNeedle;
   shapes: readonly NeedleShape[];
 }
 
 /** A text to look for among templates, and what the variables in it must meet, in order. */
 export interface NeedleShape {
   needle: Needle;
-  conditions: readonly (Condition & Part)[];
+  conditions: readonly (VariableCondition & VariableNeedle)[];
 }
 
 /** What a text asks of the variable that is to hold it. */
-export interface Part {
+export interface VariableNeedle {
   needle: Needle;
   /** Classes of characters that a slot must have. */
   classes: number;
   /** Classes that the slot's group must allow: of letters whose case is ignored, either case would do. */
   groupClasses: number;
   /** Runs as each group's filter has them. */
-  letterRuns: readonly (readonly number[])[];
-  longRuns: LongRun;
+  ngrams: readonly (readonly number[])[];
+  token: LongToken;
 }
 
 /** `bytes`: UTF-8, not empty; in lower case and ASCII where case is ignored. */
 export function textNeedle(bytes: Uint8Array, ignoreCase: boolean): TextNeedle {
-  const shapes = shapesOf(bytes).map(({ text, conditions }) => ({
+  const shapes = enumerateShapes(bytes).map(({ text, conditions }) => ({
     needle: needleOf(text, ignoreCase),
     conditions: conditions.map((condition) => ({ ...condition, ...partOf(condition.text, ignoreCase) })),
   }));
   return { ignoreCase, isWord: isWord(bytes), whole: partOf(bytes, ignoreCase), shapes };
 }
 
-function partOf(bytes: Uint8Array, ignoreCase: boolean): Part {
+function partOf(bytes: Uint8Array, ignoreCase: boolean): VariableNeedle {
   const groupClasses = classesOf(bytes, 0, bytes.length);
   const sure = CharClass.digit | CharClass.mark;
   return {
     needle: needleOf(bytes, ignoreCase),
     classes: ignoreCase ? groupClasses & sure : groupClasses,
     groupClasses,
-    letterRuns: letterWidths.map((width) => (width === undefined ? [] : letterRunsOf(bytes, width))),
-    longRuns: longRunsOf(bytes).flat(),
+    ngrams: letterWidths.map((width) => (width === undefined ? [] : ngramsOf(bytes, width))),
+    token: longTokensOf(bytes).flat(),
   };
 }
 
 /** Whether a group's variables can hold a text. */
-export function mayHold(group: number, part: Part, filters: GroupFilters): boolean {
-  if (!mayHoldLetters(group, part, filters)) return false;
-  return part.longRuns.length === 0 || filters.longRuns(group)?.mayHold(part.longRuns) !== false;
+export function mayContainNeedle(group: number, part: VariableNeedle, filters: GroupFilters): boolean {
+  if (!mayContainNeedleNgrams(group, part, filters)) return false;
+  return part.token.length === 0 || filters.tokens(group)?.mayHold(part.token) !== false;
 }
 
-function mayHoldLetters(
+function mayContainNeedleNgrams(
   group: number,
-  { groupClasses: needed, letterRuns }: Part,
+  { groupClasses: classes, ngrams }: VariableNeedle,
   filters: GroupFilters,
 ): boolean {
-  if ((needed & ~groupClasses[group]!) !== 0) return false;
-  const runs = letterRuns[group]!;
-  const letters = runs.length > 0 ? filters.letters(group) : undefined;
-  return letters === undefined || mayHoldRuns(letters, runs);
+  if ((classes & ~groupClasses[group]!) !== 0) return false;
+  const needed = ngrams[group]!;
+  const filter = needed.length > 0 ? filters.ngrams(group) : undefined;
+  return filter === undefined || mayContainNgrams(filter, needed);
 }
 
 /** Whether a text is a message of one variable as a whole, which may have separators in it. */
@@ -108,21 +108,21 @@ export function isLoneSlot(bytes: Uint8Array, from: number, to: number): boolean
 const fewRows = 16;
 
 /** The messages that hold a needle. */
-export interface Holding {
+export interface MessageMatches {
   /** 1 for each template whose rows all hold it. */
   templates: Uint8Array;
   /** Rows of other templates, a bit a row on the scratch heap; undefined where there are none. */
   rows: Bitmap | undefined;
 }
 
-export function messagesHolding(column: MessageColumn, needle: TextNeedle, tools: SearchTools): Holding {
+export function findMessages(column: MessageColumn, needle: TextNeedle, tools: SearchTools): MessageMatches {
   return new MessageSearch(column, needle, tools).holding();
 }
 
 /** Adds the rows of the templates that are marked with 1 to others, a bit a row on the scratch heap; undefined where there are none. */
-export function withTemplates(
+export function addTemplateRows(
   column: MessageColumn,
-  { templates, rows: others }: Holding,
+  { templates, rows: others }: MessageMatches,
   { kernels, scratch }: Pick<SearchTools, "kernels" | "scratch">,
 ): Bitmap | undefined {
   let rows = 0;
@@ -144,7 +144,7 @@ export function withTemplates(
 }
 
 /** A condition, the groups whose variables can meet it, and those of them that were searched for its text. */
-type Asked = Condition & Part & { groups: number; searched: number };
+type Asked = VariableCondition & VariableNeedle & { groups: number; searched: number };
 
 class MessageSearch {
   readonly #column: MessageColumn;
@@ -161,7 +161,7 @@ class MessageSearch {
     this.#whole = new Uint8Array(column.templateCount);
   }
 
-  holding(): Holding {
+  holding(): MessageMatches {
     // Static shapes come first, so that templates which they settle are settled for the others.
     for (const { needle, conditions } of this.#needle.shapes) {
       const asked = conditions.map((condition) => ({
@@ -210,7 +210,7 @@ class MessageSearch {
       for (let i = 0; i < slots.length; i++) {
         const slot = slots[i]!;
         const at = this.#column.slotPlaces[slot]! - within;
-        if (at < 0 || !standsAt(bytes, at, shape, ignoreCase)) continue;
+        if (at < 0 || !equalsAt(bytes, at, shape, ignoreCase)) continue;
         const template = this.#column.templateOfSlot(slot);
         if (
           this.#whole[template] === 1 ||
@@ -255,15 +255,20 @@ class MessageSearch {
   }
 
   /** The groups, a bit each, whose variables can hold a text. */
-  #groupsFor(part: Part): number {
+  #groupsFor(part: VariableNeedle): number {
     let groups = 0;
     for (const [group, slots] of this.#column.slotsOf.entries())
-      if (slots.length > 0 && mayHold(group, part, this.#tools)) groups |= 1 << group;
+      if (slots.length > 0 && mayContainNeedle(group, part, this.#tools)) groups |= 1 << group;
     return groups;
   }
 
   /** 1 for each rank that is open still and whose value meets the condition. */
-  #ranksMeeting(slot: number, condition: Condition, rows: number, open: Uint8Array | undefined): Uint8Array {
+  #ranksMeeting(
+    slot: number,
+    condition: VariableCondition,
+    rows: number,
+    open: Uint8Array | undefined,
+  ): Uint8Array {
     const { text, first, codesAt, codes } = this.#column.group(groupOf(this.#column.classes[slot]!));
     const place = this.#column.placeOf[slot]!;
     const base = first[place]!;
@@ -294,9 +299,9 @@ class MessageSearch {
   #markVariables(): void {
     const { whole } = this.#needle;
     for (const [group, slots] of this.#column.slotsOf.entries()) {
-      if (slots.length === 0 || !mayHoldLetters(group, whole, this.#tools)) continue;
-      const { longRuns } = whole;
-      const blocks = longRuns.length > 0 ? this.#tools.longRuns(group)?.blocksHolding(longRuns) : undefined;
+      if (slots.length === 0 || !mayContainNeedleNgrams(group, whole, this.#tools)) continue;
+      const { token } = whole;
+      const blocks = token.length > 0 ? this.#tools.tokens(group)?.blocksHolding(token) : undefined;
       if (blocks?.length === 0) continue;
       const variables = this.#column.group(group);
       const texts = variables.text.offsets.length - 1;
@@ -380,16 +385,16 @@ function meets(
   bytes: Uint8Array,
   from: number,
   to: number,
-  { how, text }: Condition,
+  { how, text }: VariableCondition,
   ignoreCase: boolean,
 ): boolean {
   const { length } = text;
   if (to - from < length || (how === "equals" && to - from !== length)) return false;
-  return standsAt(bytes, how === "ends" ? to - length : from, text, ignoreCase);
+  return equalsAt(bytes, how === "ends" ? to - length : from, text, ignoreCase);
 }
 
 /** Whether a text stands at a place; with `ignoreCase` it is in lower case. */
-export function standsAt(bytes: Uint8Array, at: number, text: Uint8Array, ignoreCase: boolean): boolean {
+export function equalsAt(bytes: Uint8Array, at: number, text: Uint8Array, ignoreCase: boolean): boolean {
   if (ignoreCase) {
     for (let i = 0; i < text.length; i++) if (foldedByte[bytes[at + i]!] !== text[i]) return false;
     return true;

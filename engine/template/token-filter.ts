@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import type { Kernels } from "../kernels/contract.ts";
-import { buildMembership } from "../vector/membership-filter.ts";
+import { buildMembershipFilter } from "../vector/membership-filter.ts";
 
 /** Texts in a block. */
 export const blockTexts = 16_384;
@@ -25,12 +25,12 @@ const digitOf = Uint8Array.from({ length: 256 }, (_, byte) => {
 });
 
 /** A run that is long enough, ready to be looked for: hashes of pieces that stand in every text with the run. */
-export type LongRun = readonly number[];
+export type LongToken = readonly number[];
 
 /** The long runs of a needle that can lie in variables alone: those with a digit. */
-export function longRunsOf(needle: Uint8Array): LongRun[] {
-  const runs: LongRun[] = [];
-  eachRun(needle, 0, needle.length, (from, to, isDecimal, hasDecimal) => {
+export function longTokensOf(needle: Uint8Array): LongToken[] {
+  const runs: LongToken[] = [];
+  eachLongToken(needle, 0, needle.length, (from, to, isDecimal, hasDecimal) => {
     if (!hasDecimal) return;
     const pieces = new Set<number>();
     addPieces(needle, from, to, isDecimal, pieces);
@@ -40,7 +40,7 @@ export function longRunsOf(needle: Uint8Array): LongRun[] {
 }
 
 /** Calls with each run of hexadecimal digits that can be long enough, and with each run of decimal digits in one that has letters. */
-function eachRun(
+function eachLongToken(
   bytes: Uint8Array,
   from: number,
   to: number,
@@ -138,7 +138,7 @@ function hashOf(piece: number): number {
 const bitsAPiece = 16;
 
 /** Notes the runs of texts, one text after the other. */
-export class LongRunsWriter {
+export class TokenFilterBuilder {
   #texts = 0;
   readonly #pieces = new PieceList();
   readonly #blocks: Uint8Array[] = [];
@@ -180,13 +180,13 @@ export class LongRunsWriter {
   }
 
   #endBlock(): void {
-    this.#blocks.push(buildMembership(this.#pieces.take(), bitsAPiece));
+    this.#blocks.push(buildMembershipFilter(this.#pieces.take(), bitsAPiece));
   }
 
   #note(bytes: Uint8Array, from: number, to: number): void {
     if (to - from < decimalRun) return;
     this.#bytes = bytes;
-    eachRun(bytes, from, to, this.#addRun);
+    eachLongToken(bytes, from, to, this.#addRun);
   }
 }
 
@@ -221,11 +221,11 @@ class PieceList {
 }
 
 /** What a LongRunsWriter wrote. */
-export class RunFilter {
+export class TokenFilter {
   readonly #bytes: Uint8Array;
   readonly #kernels: Kernels<ArrayBufferLike>;
   /** What was asked last, as a query asks several times, and the answer. */
-  #asked: LongRun | undefined;
+  #asked: LongToken | undefined;
   #blocks: readonly number[] = [];
 
   /** `bytes`: where the kernels work, at a multiple of four bytes of their buffer. */
@@ -235,12 +235,12 @@ export class RunFilter {
   }
 
   /** Whether some block of texts can hold a run, or all of several whose pieces these are. */
-  mayHold(pieces: LongRun): boolean {
+  mayHold(pieces: LongToken): boolean {
     return this.blocksHolding(pieces).length > 0;
   }
 
   /** The blocks of texts that can hold them, ascending. */
-  blocksHolding(pieces: LongRun): readonly number[] {
+  blocksHolding(pieces: LongToken): readonly number[] {
     assert(pieces.length > 0, "long runs: nothing is looked for");
     const asked = this.#asked;
     const isAsked = asked?.length === pieces.length && pieces.every((piece, i) => piece === asked[i]);
@@ -255,7 +255,7 @@ export class RunFilter {
   }
 
   /** The first block at or after `from` whose filter may hold all pieces, or -1. */
-  #next(pieces: LongRun, from: number): number {
+  #next(pieces: LongToken, from: number): number {
     let block = from;
     for (let agreed = 0, i = 0; agreed < pieces.length; i = (i + 1) % pieces.length) {
       const found = this.#kernels.findFilter(this.#bytes, pieces[i]!, block);

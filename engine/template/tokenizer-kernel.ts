@@ -3,7 +3,7 @@
 import { Arena, type Block } from "../kernels/arena.ts";
 import { instantiateKernels } from "../kernels/webassembly.ts";
 import type { TextVector } from "../vector/text.ts";
-import type { Split } from "./plain-tokenizer.ts";
+import type { TokenizedText } from "./plain-tokenizer.ts";
 
 interface Exports {
   setSplitTarget(codes: number, base: number, starts: number, ends: number): void;
@@ -17,7 +17,7 @@ const memoryBytesMax = 1024 * 1024 * 1024;
 /** Bytes of text for each variable that there is room for at first; logs have about fifteen. */
 const bytesAVariable = 8;
 
-export class SplitKernel {
+export class TokenizerKernel {
   readonly #arena = new Arena({ bytesMax: memoryBytesMax });
   readonly #exports = instantiateKernels<Exports>(this.#arena.memory);
   #blocks: Block[] = [];
@@ -28,7 +28,7 @@ export class SplitKernel {
   }
 
   /** Undefined where there is no memory for it. */
-  split(text: TextVector): Split | undefined {
+  split(text: TextVector): TokenizedText | undefined {
     const rows = text.offsets.length - 1;
     const byteLength = text.offsets[rows]! - text.offsets[0]!;
     const few = Math.ceil(byteLength / bytesAVariable) + rows * 2;
@@ -45,7 +45,7 @@ export class SplitKernel {
   }
 
   /** Undefined where there are more variables than that. */
-  #attempt(text: TextVector, variablesMax: number): Split | undefined {
+  #attempt(text: TextVector, variablesMax: number): TokenizedText | undefined {
     for (const block of this.#blocks) this.#arena.free(block);
     this.#blocks = [];
     const rows = text.offsets.length - 1;

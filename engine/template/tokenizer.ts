@@ -6,12 +6,12 @@
  */
 
 import { type TextVector, textCount } from "../vector/text.ts";
-import { plainSplit, type Split, templateText } from "./plain-tokenizer.ts";
-import { SplitKernel } from "./tokenizer-kernel.ts";
+import { type TokenizedText, templateText, tokenizePlain } from "./plain-tokenizer.ts";
+import { TokenizerKernel } from "./tokenizer-kernel.ts";
 
 export { byteClass, slotByte } from "./plain-tokenizer.ts";
 
-export interface SplitMessages extends Omit<Split, "firstRows"> {
+export interface TokenizedMessages extends Omit<TokenizedText, "firstRows"> {
   rows: number;
   /** Texts of the templates, in the order in which they first occur. */
   templates: Uint8Array[];
@@ -24,23 +24,27 @@ const kernelRowsMin = 64;
 /** A kernel that some unusual messages made larger than this is given up. */
 const kernelBytesKept = 192 * 1024 * 1024;
 /** One a thread, made when first needed. */
-let kernel: SplitKernel | undefined;
+let kernel: TokenizerKernel | undefined;
 
-export function splitMessages(text: TextVector): SplitMessages {
+export function tokenizeMessages(text: TextVector): TokenizedMessages {
   const { firstRows, ...split } = splitText(text);
   const templates = Array.from(firstRows, (row) => templateOf(text, split, row));
   return { ...split, rows: textCount(text), templates, bytes: text.bytes };
 }
 
-function splitText(text: TextVector): Split {
-  if (textCount(text) < kernelRowsMin) return plainSplit(text);
-  kernel ??= new SplitKernel();
-  const split = kernel.split(text) ?? plainSplit(text);
+function splitText(text: TextVector): TokenizedText {
+  if (textCount(text) < kernelRowsMin) return tokenizePlain(text);
+  kernel ??= new TokenizerKernel();
+  const split = kernel.split(text) ?? tokenizePlain(text);
   if (kernel.byteLength > kernelBytesKept) kernel = undefined;
   return split;
 }
 
-function templateOf({ bytes, offsets }: TextVector, split: Omit<Split, "firstRows">, row: number): Buffer {
+function templateOf(
+  { bytes, offsets }: TextVector,
+  split: Omit<TokenizedText, "firstRows">,
+  row: number,
+): Buffer {
   const variables: number[] = [];
   for (let i = split.varBase[row]!; i < split.varBase[row + 1]!; i++) {
     variables.push(split.varStart[i]!, split.varEnd[i]!);

@@ -7,11 +7,11 @@ import { align8, bytesOf, type Payload, uint32Of } from "../files/payload.ts";
 import type { Kernels } from "../kernels/contract.ts";
 import type { Heap } from "../kernels/heap.ts";
 import type { TextVector } from "../vector/text.ts";
-import { LetterRuns, RunWidth } from "./ngram-filter.ts";
+import { NgramFilterBuilder, RunWidth } from "./ngram-filter.ts";
 import { CharClass, classesOf, encodeSlot, SlotKind, type SlotValues } from "./slot-encoding.ts";
 import { ByteSink, TextSink } from "./slot-sink.ts";
 import { cutShort, decodeDigits, decodeHex, decodeInteger, SlotSource, TextTarget } from "./slot-source.ts";
-import { LongRunsWriter, RunFilter } from "./token-filter.ts";
+import { TokenFilter, TokenFilterBuilder } from "./token-filter.ts";
 
 /** Part of the format: the names stand in chunk headers. */
 export const variableGroups = ["digits", "hex", "word", "random"] as const;
@@ -51,8 +51,8 @@ export interface Repeatable {
 
 /** Writes the slots of one group, in order. */
 class GroupWriter {
-  readonly letters: LetterRuns | undefined;
-  readonly #longRuns = new LongRunsWriter();
+  readonly letters: NgramFilterBuilder | undefined;
+  readonly #longRuns = new TokenFilterBuilder();
   readonly #sinks = { data: new ByteSink(), texts: new TextSink() };
   readonly #keys: string[] = [];
   /** Texts, their bytes, and codes of dictionaries, as decoding makes them. */
@@ -61,7 +61,7 @@ class GroupWriter {
 
   constructor(group: number) {
     const width = letterWidths[group];
-    this.letters = width === undefined ? undefined : new LetterRuns(width);
+    this.letters = width === undefined ? undefined : new NgramFilterBuilder(width);
   }
 
   add(values: SlotValues, classes: number, rows: Uint32Array, repeatables: readonly Repeatable[]): number {
@@ -164,12 +164,12 @@ const randomShare = 4;
 /** Writes slots to the groups that they belong to. */
 export class VariableWriter {
   readonly #groups = variableGroups.map((_, group) => new GroupWriter(group));
-  readonly #runs = new LetterRuns(RunWidth.words);
-  readonly #known: LetterRuns;
-  readonly #held: LetterRuns;
+  readonly #runs = new NgramFilterBuilder(RunWidth.words);
+  readonly #known: NgramFilterBuilder;
+  readonly #held: NgramFilterBuilder;
 
   /** `known`: runs of letters that the templates hold, as people write them; `held`: where those of the values are noted too. */
-  constructor(known: LetterRuns, held: LetterRuns) {
+  constructor(known: NgramFilterBuilder, held: NgramFilterBuilder) {
     this.#known = known;
     this.#held = held;
   }
@@ -216,20 +216,20 @@ export interface EncodedGroup {
 }
 
 /** Of filters that were read before: every search for a number asks all of them. */
-const runFilters = new WeakMap<Uint8Array, RunFilter>();
+const runFilters = new WeakMap<Uint8Array, TokenFilter>();
 
 /** Long runs of a group's texts, out of its filter; undefined where an earlier build wrote it. */
-export function longRunsIn(
+export function readTokenFilter(
   filter: Uint8Array,
   group: number,
   kernels: Kernels<ArrayBufferLike>,
-): RunFilter | undefined {
+): TokenFilter | undefined {
   const known = runFilters.get(filter);
   if (known !== undefined) return known;
   const width = letterWidths[group];
-  const from = width === undefined ? 0 : align8(LetterRuns.byteLength(width));
+  const from = width === undefined ? 0 : align8(NgramFilterBuilder.byteLength(width));
   if (filter.byteLength <= from) return undefined;
-  const runs = new RunFilter(filter.subarray(from), kernels);
+  const runs = new TokenFilter(filter.subarray(from), kernels);
   runFilters.set(filter, runs);
   return runs;
 }

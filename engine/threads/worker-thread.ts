@@ -6,7 +6,6 @@
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { Tinypool } from "tinypool";
 import { Failure, type FailureKind } from "../failure.ts";
-import type { WorkerTask } from "../worker/worker.ts";
 
 /** Errors cross threads as data: structured clone would drop their kind. */
 export type WorkerAnswer<T> =
@@ -21,13 +20,19 @@ export interface ThreadOptions {
   columnCacheBytes: number;
 }
 
-/** A task on its way to the thread, and the answer on its way back. */
-interface Asked {
-  id: number;
-  task: WorkerTask;
+/** What a thread is asked to do, as plain data: `kind` says which function does it. */
+interface Task {
+  kind: string;
 }
 
-interface Answered {
+/** A task on its way to the thread. */
+interface TaskMessage {
+  id: number;
+  task: Task;
+}
+
+/** The answer on its way back, under the id of its task. */
+interface AnswerMessage {
   id: number;
   answer: WorkerAnswer<unknown>;
 }
@@ -37,18 +42,26 @@ export function threadOptions(): ThreadOptions {
   return Tinypool.workerData as ThreadOptions;
 }
 
-/** On a worker thread: answers the tasks that come through a port. Buffers of the part of an answer are moved, not copied. */
-export function answerTasks(
+/**
+ * On a worker thread: answers the tasks that come through a port. The buffers of `transferred`, a part of the answer, change threads
+ * without a copy: this thread must not use them any more.
+ */
+export function serveTasks<T extends Task>(
   port: MessagePort,
-  answer: (task: WorkerTask) => Promise<{ answer: WorkerAnswer<unknown>; moved?: object | undefined }>,
+  answer: (task: T) => Promise<{ answer: WorkerAnswer<unknown>; transferred?: object | undefined }>,
 ): void {
-  port.on("message", async ({ id, task }: Asked) => {
-    const { moved, ...answered } = await answer(task);
-    port.postMessage({ id, ...answered }, moved === undefined ? [] : [...new Set(buffersIn(moved))]);
+  port.on("message", async ({ id, task }: TaskMessage) => {
+    const { transferred, ...answered } = await answer(task as T);
+    port.postMessage({ id, ...answered }, transferList(transferred));
   });
 }
 
-/** Of all typed arrays in plain data. */
+/** Every buffer of a part of a message once; buffers in shared memory need no transfer. */
+function transferList(part: object | undefined): ArrayBuffer[] {
+  return part === undefined ? [] : [...new Set(buffersIn(part))];
+}
+
+/** The buffers of all typed arrays in plain data. */
 function buffersIn(part: object): ArrayBuffer[] {
   if (ArrayBuffer.isView(part)) return part.buffer instanceof ArrayBuffer ? [part.buffer] : [];
   return Object.values(part).flatMap((each) =>
@@ -62,7 +75,7 @@ interface Waiting {
 }
 
 /** A thread that runs, and who waits for it. */
-class Thread {
+class RunningThread {
   readonly #pool: Tinypool;
   readonly #port: MessagePort;
   readonly #waiting = new Map<number, Waiting>();
@@ -86,7 +99,7 @@ class Thread {
     // Of a thread that cannot load its module, one or the other tells why.
     this.#pool.on("error", (error: unknown) => void this.end(error));
     this.#pool.run(port2, { transferList: [port2] }).catch((error: unknown) => this.end(error));
-    port1.on("message", ({ id, answer }: Answered) => {
+    port1.on("message", ({ id, answer }: AnswerMessage) => {
       this.#settled(id)?.resolve(answer);
     });
     port1.on("messageerror", (error: unknown) => void this.end(error));
@@ -95,10 +108,10 @@ class Thread {
     port1.unref();
   }
 
-  ask(task: WorkerTask): Promise<WorkerAnswer<unknown>> {
+  ask(task: Task, transferred?: object): Promise<WorkerAnswer<unknown>> {
     return new Promise((resolve, reject) => {
       const id = this.#idNext++;
-      this.#port.postMessage({ id, task } satisfies Asked);
+      this.#port.postMessage({ id, task } satisfies TaskMessage, transferList(transferred));
       if (this.#waiting.size === 0) this.#port.ref();
       this.#waiting.set(id, { resolve, reject });
     });
@@ -129,11 +142,12 @@ class Thread {
   }
 }
 
-export class Shard {
+/** One worker thread that does tasks of some kinds, and is started again where it ended. */
+export class WorkerThread<T extends Task> {
   readonly #concurrent: boolean;
   readonly #options: ThreadOptions;
   /** Undefined after one could not be started: the next task tries again. */
-  #thread: Thread | undefined;
+  #thread: RunningThread | undefined;
   /** The task before, where tasks follow one another; it resolves whatever became of it. */
   #before: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -145,9 +159,13 @@ export class Shard {
     this.#thread = this.#start();
   }
 
-  /** Throws the Failure that the task ended with; "overload" where its thread ended, or could not be started. */
-  async run<T>(task: WorkerTask): Promise<T> {
-    const answer = (await (this.#concurrent ? this.#ask(task) : this.#inTurn(task))) as WorkerAnswer<T>;
+  /**
+   * Throws the Failure that the task ended with; "overload" where its thread ended, or could not be started. The buffers of
+   * `transferred`, a part of the task, change threads without a copy: the caller must not use them any more.
+   */
+  async run<Answer>(task: T, transferred?: object): Promise<Answer> {
+    const asked = this.#concurrent ? this.#ask(task, transferred) : this.#askInTurn(task, transferred);
+    const answer = (await asked) as WorkerAnswer<Answer>;
     if (answer.ok) return answer.value;
     if (answer.kind === "bug") throw new Error(`worker: ${answer.message}`);
     throw new Failure(answer.kind, answer.message);
@@ -166,20 +184,20 @@ export class Shard {
     await this.#thread?.end("the store is closed");
   }
 
-  async #ask(task: WorkerTask): Promise<WorkerAnswer<unknown>> {
+  async #ask(task: T, transferred?: object): Promise<WorkerAnswer<unknown>> {
     if (this.#closed) throw new Failure("folder", "the store is closed");
     this.#thread ??= this.#start();
-    return this.#thread.ask(task);
+    return this.#thread.ask(task, transferred);
   }
 
-  #inTurn(task: WorkerTask): Promise<WorkerAnswer<unknown>> {
-    const asked = this.#before.then(() => this.#ask(task));
+  #askInTurn(task: T, transferred?: object): Promise<WorkerAnswer<unknown>> {
+    const asked = this.#before.then(() => this.#ask(task, transferred));
     this.#before = asked.catch(() => undefined);
     return asked;
   }
 
-  #start(): Thread {
-    const thread: Thread = new Thread(this.#options, () => {
+  #start(): RunningThread {
+    const thread: RunningThread = new RunningThread(this.#options, () => {
       if (this.#thread === thread) this.#thread = undefined;
     });
     return thread;

@@ -1,6 +1,7 @@
 import { uint32Of } from "../files/payload.ts";
 
 export type Codes = Uint8Array | Uint16Array | Uint32Array;
+
 /** Codes of 1, 2 or 4 bytes that lie on these. */
 export function codesOfWidth(bytes: Uint8Array, width: number): Codes {
   if (width === 1) return bytes;

@@ -3,7 +3,7 @@
  * points that come together, as those of one bucket do, stay in the processor's cache, which one large table would not.
  */
 
-import { grown } from "./text.ts";
+import { growArray } from "./text.ts";
 
 /** Tables in the order of their points: `capacities` hashes long, low and high half one after the other, 0 where nothing is. */
 export interface HashSetsPart {
@@ -35,9 +35,9 @@ export class HashSets {
   reserve(points: number): void {
     if (points <= this.#points) return;
     this.#points = Math.max(points, this.#points * 2);
-    this.#starts = grown(this.#starts, this.#points);
-    this.#capacities = grown(this.#capacities, this.#points);
-    this.#sizes = grown(this.#sizes, this.#points);
+    this.#starts = growArray(this.#starts, this.#points);
+    this.#capacities = growArray(this.#capacities, this.#points);
+    this.#sizes = growArray(this.#sizes, this.#points);
   }
 
   /** Returns how many hashes the point has then. */

@@ -19,7 +19,7 @@ const salts = Uint32Array.of(
 );
 
 /** `bits`: a value. */
-export function buildMembership(hashes: Uint32Array, bits = bitsAValue): Uint8Array {
+export function buildMembershipFilter(hashes: Uint32Array, bits = bitsAValue): Uint8Array {
   const blocks = Math.max(1, Math.ceil((hashes.length * bits) / (blockBytes * 8)));
   const words = new Uint32Array(blocks * 8);
   for (const hash of hashes) {

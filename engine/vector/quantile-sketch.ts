@@ -95,13 +95,13 @@ export function sketchQuantiles({ keys, counts }: SketchPart, q: number, points:
       for (let behind = counts[at]!; behind <= wanted; behind += counts[++at]!);
       return numberIn(keys[at]! - point * binsOfPoint);
     });
-    values[point] = between(low!, high!, rank - Math.floor(rank));
+    values[point] = interpolate(low!, high!, rank - Math.floor(rank));
   }
   return values;
 }
 
 /** Linear interpolation, also where a bound is infinite. */
-export function between(low: number, high: number, share: number): number {
+export function interpolate(low: number, high: number, share: number): number {
   return share === 0 || low === high ? low : low + (high - low) * share;
 }
 

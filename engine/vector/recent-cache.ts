@@ -1,5 +1,5 @@
 /** Values made from texts, kept for the next time; all are dropped once they are too many. */
-export class Recent<V> {
+export class RecentCache<V> {
   readonly #values = new Map<string, V>();
   readonly #valuesMax: number;
 

@@ -1,6 +1,6 @@
 /** Distinct texts and their codes, found by their bytes: no string is made for a value that was seen before. */
 import { hashBytes } from "./membership-filter.ts";
-import { decodeText, grown, plainBytes, type TextVector } from "./text.ts";
+import { decodeText, growArray, plainBytes, type TextVector } from "./text.ts";
 
 /** Bytes, and a view of the same bytes for code that reads words of them. */
 export interface ByteSource {
@@ -128,8 +128,8 @@ export class TextTable {
   }
 
   #growCodes(): void {
-    this.#offsets = grown(this.#offsets, this.#hashes.length * 2 + 1);
-    this.#hashes = grown(this.#hashes, this.#hashes.length * 2);
+    this.#offsets = growArray(this.#offsets, this.#hashes.length * 2 + 1);
+    this.#hashes = growArray(this.#hashes, this.#hashes.length * 2);
   }
 
   #growSlots(): void {

@@ -39,7 +39,7 @@ export function textCount(vector: TextVector): number {
 }
 
 /** Text that grows row by row. */
-export class TextDraft {
+export class TextBuilder {
   rows = 0;
   // Small at first: a batch may have rows of thousands of days.
   #offsets = new Uint32Array(64);
@@ -122,7 +122,7 @@ export class TextDraft {
     const shift = this.#byteLength - from;
     this.#byteLength += to - from;
     if (this.rows + rows >= this.#offsets.length) {
-      this.#offsets = grown(this.#offsets, Math.max(this.#offsets.length * 2, this.rows + rows + 1));
+      this.#offsets = growArray(this.#offsets, Math.max(this.#offsets.length * 2, this.rows + rows + 1));
     }
     for (let row = 1; row <= rows; row++) this.#offsets[this.rows + row] = vector.offsets[row]! + shift;
     this.rows += rows;
@@ -143,7 +143,7 @@ export class TextDraft {
 
   #endRow(): void {
     this.rows++;
-    if (this.rows >= this.#offsets.length) this.#offsets = grown(this.#offsets, this.#offsets.length * 2);
+    if (this.rows >= this.#offsets.length) this.#offsets = growArray(this.#offsets, this.#offsets.length * 2);
     this.#offsets[this.rows] = this.#byteLength;
   }
 
@@ -156,7 +156,7 @@ export class TextDraft {
 }
 
 export function textVector(values: readonly string[]): TextVector {
-  const draft = new TextDraft();
+  const draft = new TextBuilder();
   for (const value of values) draft.push(value);
   return draft.finish();
 }
@@ -185,7 +185,7 @@ export function plainBytes(bytes: Uint8Array): Uint8Array {
 }
 
 /** A larger copy, zeros behind what there was. */
-export function grown(array: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
+export function growArray(array: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
   const larger = new Uint32Array(length);
   larger.set(array);
   return larger;

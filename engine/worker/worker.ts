@@ -1,45 +1,46 @@
 /** A worker thread of the store: answers tasks of protocol.ts. */
 import type { MessagePort } from "node:worker_threads";
-import type { AggregateAnswer } from "../aggregate/aggregate-scan.ts";
-import { type LiftTask, liftChunk, liftFile, liftRecords } from "../backup/backup-reader.ts";
-import { diskFullMessage, Failure, isDiskFull } from "../failure.ts";
-import type { KeeperTask } from "../maintenance/maintenance-task.ts";
+import type { AggregateAnswer } from "../aggregate/aggregate-task.ts";
 import {
+  type BackupReadTask,
+  readChunkFrames,
+  readFilePrefix,
+  readWholeRecords,
+} from "../backup/backup-reader.ts";
+import { diskFullMessage, Failure, isDiskFull } from "../failure.ts";
+import type { MaintenanceTask } from "../maintenance/maintenance-task.ts";
+import {
+  collectGarbage,
+  compactParts,
   dropPartition,
+  encodeParts,
   inspectPartition,
-  joinImages,
-  mendPartition,
   mergeChunks,
-  packImages,
+  repairFoundDamage,
   sealChunks,
-  sweepChunks,
 } from "../maintenance/maintenance-worker.ts";
+import type { PackedChunk } from "../partition/chunk-store.ts";
 import type { ArrivedAnswer } from "../scan/arrival-scan.ts";
-import type { SampleAnswer } from "../series/sample-scan.ts";
+import type { SampleAnswer } from "../series/sample-task.ts";
 import type { ListedTemplates } from "../summary/template-listing.ts";
-import type { WorkerAnswer } from "../threads/worker-thread.ts";
-import { answerTasks, threadOptions } from "../threads/worker-thread.ts";
-import { Scans, type ScanTask } from "./scan-executor.ts";
+import { serveTasks, threadOptions, type WorkerAnswer } from "../threads/worker-thread.ts";
+import { ScanExecutor, type ScanThreadTask } from "./scan-executor.ts";
 
-/** Lets go of a partition whose folder is about to be removed. */
-export interface ForgetTask {
-  kind: "forget";
-  dir: string;
-}
+type WorkerTask = ScanThreadTask | MaintenanceTask | BackupReadTask;
 
-export type WorkerTask = ScanTask | ForgetTask | KeeperTask | LiftTask;
-
-const scans = new Scans({ bytesMax: threadOptions().columnCacheBytes, keepsRecent: false });
+const scans = new ScanExecutor({ bytesMax: threadOptions().columnCacheBytes, keepsRecent: false });
 
 /** What tinypool runs on the thread. */
 export default function serve(port: MessagePort): void {
-  answerTasks(port, run);
+  serveTasks(port, run);
 }
 
-async function run(task: WorkerTask): Promise<{ answer: WorkerAnswer<unknown>; moved?: object | undefined }> {
+async function run(
+  task: WorkerTask,
+): Promise<{ answer: WorkerAnswer<unknown>; transferred?: object | undefined }> {
   try {
     const value = await answer(task);
-    return { answer: { ok: true, value }, moved: movedPart(task, value) };
+    return { answer: { ok: true, value }, transferred: transferredPart(task, value) };
   } catch (error) {
     return { answer: refusal(error) };
   }
@@ -52,11 +53,12 @@ function refusal(error: unknown): WorkerAnswer<never> {
   return { ok: false, kind: "bug", message };
 }
 
-/** What of an answer changes threads: it is this thread's alone, and may be large. */
-function movedPart({ kind }: WorkerTask, value: unknown): object | undefined {
+/** The part of an answer whose buffers are transferred: this thread alone has them, and they may be large. */
+function transferredPart({ kind }: WorkerTask, value: unknown): object | undefined {
   if (value instanceof Uint8Array) return value;
   if (kind === "aggregate") return (value as AggregateAnswer).states;
   if (kind === "templates") return value as ListedTemplates[];
+  if (kind === "encode-parts") return value as PackedChunk[];
   if (kind === "arrived") return (value as ArrivedAnswer).found;
   return kind === "samples" ? (value as SampleAnswer).points.part : undefined;
 }
@@ -75,26 +77,26 @@ function answer(task: WorkerTask): unknown {
       return scans.run(task);
     case "forget":
       return scans.forget(task.dir);
-    case "lift-chunk":
-      return liftChunk(task, scans.readers);
-    case "lift-file":
-      return liftFile(task);
-    case "lift-records":
-      return liftRecords(task);
-    case "join":
-      return joinImages(task);
-    case "pack":
-      return packImages(task);
+    case "backup-chunk":
+      return readChunkFrames(task, scans.readers);
+    case "backup-file":
+      return readFilePrefix(task);
+    case "backup-records":
+      return readWholeRecords(task);
+    case "compact-parts":
+      return compactParts(task);
+    case "encode-parts":
+      return encodeParts(task);
     case "seal":
       return sealChunks(task);
     case "merge":
       return mergeChunks(task);
-    case "sweep":
-      return sweepChunks(task);
+    case "collect-garbage":
+      return collectGarbage(task);
     case "inspect":
       return inspectPartition(task);
-    case "mend":
-      return mendPartition(task);
+    case "repair":
+      return repairFoundDamage(task);
     case "drop":
       return dropPartition(task.dir);
   }

@@ -1,12 +1,12 @@
 /** The oldest of the rows that arrived behind a place, against all that arrived. */
 import { expect, test } from "vitest";
-import { ArrivalTimes } from "../../engine/partition/arrival-times.ts";
+import { OldestArrivals } from "../../engine/partition/arrival-times.ts";
 import { Random } from "../../fixtures/random.ts";
 import { seed } from "./kernelcases.ts";
 
 test(`the oldest row behind any arrival is never younger than it was, and mostly exact (SVC_SEED=${seed})`, () => {
   const random = new Random(seed, 3);
-  const times = new ArrivalTimes();
+  const times = new OldestArrivals();
   const all: { arrival: number; timeMs: number }[] = [];
   const day = 20_000;
   for (let arrival = 1; arrival <= 20_000; arrival++) {

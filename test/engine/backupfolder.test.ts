@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { type BackupItem, piecesOf } from "../../engine/backup/backup-stream.ts";
+import { type BackupItem, toPieces } from "../../engine/backup/backup-stream.ts";
 import { writeBackup } from "../../engine/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-backup-"));
@@ -22,11 +22,11 @@ test("what comes broken, or does not fit the disk, leaves nothing", async () => 
   const broken: [AsyncIterable<Uint8Array>, RegExp][] = [
     [of(), /ended before it was whole/],
     [of([Buffer.from("<html>not at all</html>")]), /no backup of svc/],
-    [of(piecesOf(start)), /ended before it was whole/],
-    [of(piecesOf(start), piecesOf(journal), piecesOf(state)), /ended before it was whole/],
-    [of(piecesOf(start), piecesOf(state)), /out of order/],
-    [of(piecesOf(start), piecesOf(journal), piecesOf(state), piecesOf(escaping)), /names "\.\.\/escaped"/],
-    [of(piecesOf({ ...start, bytesTotal: 2 ** 52 })), /GB free and .* GB are needed/],
+    [of(toPieces(start)), /ended before it was whole/],
+    [of(toPieces(start), toPieces(journal), toPieces(state)), /ended before it was whole/],
+    [of(toPieces(start), toPieces(state)), /out of order/],
+    [of(toPieces(start), toPieces(journal), toPieces(state), toPieces(escaping)), /names "\.\.\/escaped"/],
+    [of(toPieces({ ...start, bytesTotal: 2 ** 52 })), /GB free and .* GB are needed/],
   ];
   for (const [pieces, problem] of broken) {
     await expect(writeBackup(pieces, dir, () => undefined)).rejects.toThrow(problem);

@@ -1,6 +1,6 @@
 /** What a thread keeps between queries. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ColumnMemory } from "../../engine/kernels/column-cache.ts";
+import { ColumnCache } from "../../engine/kernels/column-cache.ts";
 
 const mebibyte = 2 ** 20;
 const bytesMax = 8 * mebibyte;
@@ -9,7 +9,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
 /** Holdings of a mebibyte each, with their numbers in the order in which they were taken back. */
-function filled(memory: ColumnMemory, count: number): { dropped: number[]; touch: (i: number) => void } {
+function filled(memory: ColumnCache, count: number): { dropped: number[]; touch: (i: number) => void } {
   const dropped: number[] = [];
   const held = Array.from({ length: count }, (_, i) => {
     const lease = memory.lease();
@@ -27,7 +27,7 @@ function filled(memory: ColumnMemory, count: number): { dropped: number[]; touch
 }
 
 test("memory that keeps what was used lately has no room for more, until that is a while ago", () => {
-  const memory = new ColumnMemory({ bytesMax, keepsRecent: true });
+  const memory = new ColumnCache({ bytesMax, keepsRecent: true });
   expect(memory.hasRoom(mebibyte)).toBe(true);
   const { dropped, touch } = filled(memory, 7);
   expect(memory.hasRoom(2 * mebibyte)).toBe(false);
@@ -43,7 +43,7 @@ test("memory that keeps what was used lately has no room for more, until that is
 });
 
 test("other memory always has room: the least recently used goes, unless work still holds it", () => {
-  const memory = new ColumnMemory({ bytesMax, keepsRecent: false });
+  const memory = new ColumnCache({ bytesMax, keepsRecent: false });
   const { dropped, touch } = filled(memory, 7);
   touch(0);
   expect(memory.hasRoom(7 * mebibyte)).toBe(true);

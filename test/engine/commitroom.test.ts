@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commitPagesMax } from "../../engine/lmdb/commit-size.ts";
-import { TreeFile } from "../../engine/lmdb/data-file.ts";
+import { DataFile } from "../../engine/lmdb/data-file.ts";
 import { openEnvironment } from "../../engine/lmdb/environment.ts";
 import { Random } from "../../fixtures/random.ts";
 import { seed } from "./kernelcases.ts";
@@ -29,7 +29,7 @@ test(`${transactions} commits append no more pages than there is room for (SVC_S
   const dir = mkdtempSync(join(tmpdir(), "svc-commitroom-"));
   const data = join(dir, "data.mdb");
   let environment = openEnvironment(dir, { readOnly: false });
-  const tree = new TreeFile(data);
+  const tree = new DataFile(data);
   const endBytes = () => (tree.snapshot().lastPage + 1) * tree.pageBytes;
   for (let i = 0; i < transactions; i++) {
     const changes = randomChanges(random);

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bucketBounds } from "../../engine/kernels/bucket-bounds.ts";
-import { buildMembership, mayContain } from "../../engine/vector/membership-filter.ts";
+import { buildMembershipFilter, mayContain } from "../../engine/vector/membership-filter.ts";
 import { Random } from "../../fixtures/random.ts";
 import {
   bitAt,
@@ -144,7 +144,7 @@ describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, g
         Array.from({ length: random.below(300) }, hash),
       );
       const filters = held.map((hashes) =>
-        buildMembership(Uint32Array.from(hashes), random.pick([4, 12, 16])),
+        buildMembershipFilter(Uint32Array.from(hashes), random.pick([4, 12, 16])),
       );
       const ends = filters.map((_, i) =>
         filters.slice(0, i + 1).reduce((sum, one) => sum + one.byteLength, 0),

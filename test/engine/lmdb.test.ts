@@ -24,7 +24,7 @@ import { type EnvironmentTask, generationsKept, writeGeneration } from "./enviro
 import { anyShape, buildEnvironment } from "./randomenvironment.ts";
 
 const engine = join(import.meta.dirname, "../../engine");
-const prelude = `import { openEnvironment } from ${JSON.stringify(join(engine, "lmdb.ts"))};`;
+const prelude = `import { openEnvironment } from ${JSON.stringify(join(engine, "lmdb/environment.ts"))};`;
 
 let dir: string;
 beforeAll(() => {

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { emptyDraft } from "../../engine/chunk/chunk-builder.ts";
-import { buildChunks } from "../../engine/chunk/chunk-encoder.ts";
-import { imageText, openImage, writeImage } from "../../engine/chunk/chunk-header.ts";
+import { createChunkBuilder } from "../../engine/chunk/chunk-builder.ts";
+import { encodeChunks } from "../../engine/chunk/chunk-encoder.ts";
+import { openPart, serializePart, writePart } from "../../engine/chunk/chunk-header.ts";
 import { ChunkColumns, ChunkView } from "../../engine/chunk/chunk-view.ts";
 import { type LogRow, openStore, type Store } from "../../engine/index.ts";
 import { plainColumns } from "../../engine/kernels/heap.ts";
@@ -20,18 +20,18 @@ const dayNs = 86_400_000_000_000n;
 
 /** The messages as a sealed chunk, written and opened again. */
 function sealedView(messages: readonly Uint8Array[]): ChunkView {
-  const draft = emptyDraft();
+  const draft = createChunkBuilder();
   for (const bytes of messages) {
     draft.timeNs.push(draft.rows);
     draft.arrival.push(draft.rows);
     draft.message.pushBytes(bytes);
     draft.rows++;
   }
-  const [image] = buildChunks(draft, { sealed: true });
-  const written = imageText(image!);
+  const [image] = encodeChunks(draft, { sealed: true });
+  const written = serializePart(image!);
   const bytes = new Uint8Array(written.byteLength);
-  writeImage(written, bytes, 0);
-  return new ChunkView(new ChunkColumns(openImage(bytes, 0), 0), plainColumns);
+  writePart(written, bytes, 0);
+  return new ChunkView(new ChunkColumns(openPart(bytes, 0), 0), plainColumns);
 }
 
 describe(`templates (SVC_SEED=${seed})`, () => {

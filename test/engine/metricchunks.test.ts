@@ -4,18 +4,18 @@ import { describe, expect, test } from "vitest";
 import { openBatch } from "../../engine/batch/batch.ts";
 import { SampleDraft } from "../../engine/batch/sample-batch-builder.ts";
 import {
-  type ChunkImage,
   type ChunkSource,
-  imageText,
-  openImage,
-  writeImage,
+  type EncodedChunk,
+  openPart,
+  serializePart,
+  writePart,
 } from "../../engine/chunk/chunk-header.ts";
 import { ChunkColumns, ChunkView } from "../../engine/chunk/chunk-view.ts";
 import { decodeValues, encodeValues } from "../../engine/column/sample-values.ts";
 import { plainColumns, plainHeap } from "../../engine/kernels/heap.ts";
 import { compactSamples } from "../../engine/metrics/compact-samples.ts";
-import { metricDraftOf } from "../../engine/metrics/sample-chunk-decoder.ts";
-import { buildMetricChunks } from "../../engine/metrics/sample-chunk-encoder.ts";
+import { decodeSampleChunks } from "../../engine/metrics/sample-chunk-decoder.ts";
+import { encodeSampleChunks } from "../../engine/metrics/sample-chunk-encoder.ts";
 import { SeriesView } from "../../engine/metrics/series-view.ts";
 import type { Sample } from "../../engine/model/sample.ts";
 
@@ -133,7 +133,7 @@ const someSample: fc.Arbitrary<Sample> = fc.record({
 function batchSources(samples: readonly Sample[], arrivalBase: number): ChunkSource[] {
   const draft = new SampleDraft({ nowMs });
   for (const sample of samples) expect(draft.addSample(sample)).toBeUndefined();
-  return openBatch(draft.finish().bytes).map(({ bytes }) => openImage(bytes, arrivalBase));
+  return openBatch(draft.finish().bytes).map(({ bytes }) => openPart(bytes, arrivalBase));
 }
 
 /** Every series with its samples, as one text; types and units apart, for they are of the series as a whole. */
@@ -170,11 +170,11 @@ function expected(samples: readonly Sample[]): string[] {
   });
 }
 
-function imageSource(image: ChunkImage): ChunkSource {
-  const text = imageText(image);
+function imageSource(image: EncodedChunk): ChunkSource {
+  const text = serializePart(image);
   const bytes = new Uint8Array(text.byteLength);
-  writeImage(text, bytes, 0);
-  return openImage(bytes, 0);
+  writePart(text, bytes, 0);
+  return openPart(bytes, 0);
 }
 
 describe("chunks of metrics", () => {
@@ -198,7 +198,9 @@ describe("chunks of metrics", () => {
             arrivalBase += samples.length;
             return opened;
           });
-          const atOnce = buildMetricChunks(metricDraftOf(batchSources(batches.flat(), 1)), { sealed: true });
+          const atOnce = encodeSampleChunks(decodeSampleChunks(batchSources(batches.flat(), 1)), {
+            sealed: true,
+          });
           const joined = compactSamples(sources.slice(0, 2), { sealed: false }).map(imageSource);
           const merged = compactSamples([...sources.slice(2), ...joined], { sealed: true });
           expect(contents(merged.map(imageSource))).toEqual(contents(atOnce.map(imageSource)));

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { compilePattern } from "../../engine/regexp/pattern.ts";
 import {
-  type PatternMachine,
-  patternMachine,
-  templateVerdict,
+  buildAutomaton,
+  matchTemplate,
+  type PatternAutomaton,
 } from "../../engine/regexp/pattern-automaton.ts";
 import { classesOf } from "../../engine/template/slot-encoding.ts";
 import { Random } from "../../fixtures/random.ts";
@@ -40,7 +40,7 @@ describe(`machines of random patterns (SVC_SEED=${seed})`, () => {
         const template = randomTemplate(bytesOf(nearby(random, draw()), random));
         const messages = Array.from({ length: instancesEach }, () => instance(template, random));
         const classes = random.below(2) === 0 ? undefined : slotClasses(messages);
-        const verdict = templateVerdict(machine, template.bytes, classes);
+        const verdict = matchTemplate(machine, template.bytes, classes);
         for (const { bytes } of messages) {
           const matches = test(bytes);
           if (verdict === "some" || (verdict === "all") === matches) continue;
@@ -63,7 +63,7 @@ describe(`machines of random patterns (SVC_SEED=${seed})`, () => {
       "^[\\x{fffd}é]*$",
       "[\\x{d800}-\\x{dfff}]",
     ]) {
-      const machine = patternMachine(pattern, { whole: false })!;
+      const machine = buildAutomaton(pattern, { whole: false })!;
       for (const hex of texts) {
         const bytes = Buffer.from(hex, "hex");
         const matches = compilePattern(pattern, { whole: false }).test(bytes);
@@ -75,7 +75,7 @@ describe(`machines of random patterns (SVC_SEED=${seed})`, () => {
 
   test("give up where a pattern has too many states, and are not wrong then", () => {
     const pattern = "(a|b)*a(a|b){14}x";
-    const machine = patternMachine(pattern, { whole: false })!;
+    const machine = buildAutomaton(pattern, { whole: false })!;
     const { test } = compilePattern(pattern, { whole: false });
     const random = new Random(seed);
     const found = Array.from({ length: 200 }, () => {
@@ -86,7 +86,7 @@ describe(`machines of random patterns (SVC_SEED=${seed})`, () => {
       return verdict;
     });
     expect(found).toContain("some");
-    expect(patternMachine("x{1000}y{1000}z{500}", { whole: false })).toBeUndefined();
+    expect(buildAutomaton("x{1000}y{1000}z{500}", { whole: false })).toBeUndefined();
   });
 });
 
@@ -125,20 +125,20 @@ describe("the verdict on a template", () => {
     [" ", "a<*>", "none", undefined],
   ])("of %s on %s is %s, with classes %s", (pattern, shown, verdict, classes) => {
     const template = Buffer.from(shown.replaceAll("<*>", "\xff"), "latin1");
-    const machine = patternMachine(pattern, { whole: false })!;
+    const machine = buildAutomaton(pattern, { whole: false })!;
     const stamps = classes === undefined ? undefined : Uint8Array.of(0, classes, classes);
-    expect(templateVerdict(machine, template, stamps, 1)).toBe(verdict);
+    expect(matchTemplate(machine, template, stamps, 1)).toBe(verdict);
   });
 });
 
 function eachPattern(
   whole: boolean,
-  check: (machine: PatternMachine, pattern: string, random: Random, draw: () => string) => void,
+  check: (machine: PatternAutomaton, pattern: string, random: Random, draw: () => string) => void,
 ): void {
   for (let number = 0; number < patterns; number++) {
     const random = new Random(seed, number);
     const { pattern, draw } = randomPattern(random);
-    check(patternMachine(pattern, { whole })!, pattern, random, draw);
+    check(buildAutomaton(pattern, { whole })!, pattern, random, draw);
   }
 }
 

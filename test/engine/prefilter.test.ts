@@ -1,7 +1,7 @@
 /** What a pattern is said to require, against RE2 itself. */
 import { describe, expect, test } from "vitest";
 import { compilePattern } from "../../engine/regexp/pattern.ts";
-import { isLocal, type Requirement, requirementOf } from "../../engine/regexp/required-texts.ts";
+import { isLocal, type Requirement, requiredTexts } from "../../engine/regexp/required-texts.ts";
 import { Random } from "../../fixtures/random.ts";
 import { bytesOf, nearby, randomPattern } from "./regexpcases.ts";
 
@@ -15,7 +15,7 @@ describe(`requirements of random patterns (SVC_SEED=${seed})`, () => {
     (whole) => {
       let settled = 0;
       eachPattern((pattern, texts, random) => {
-        const { needs, proves, exact } = requirementOf(pattern, { whole });
+        const { needs, proves, exact } = requiredTexts(pattern, { whole });
         const { test } = compilePattern(pattern, { whole });
         for (const text of texts) {
           const bytes = bytesOf(text, random);
@@ -71,19 +71,19 @@ describe("a requirement", () => {
     ["[^\\x00-\\x{10FFFF}]", "never", true],
     ["ab.{0,1000}bc", '"ab" and "bc"', false],
   ])("of %s", (pattern, wanted, exact) => {
-    const found = requirementOf(pattern, { whole: false });
+    const found = requiredTexts(pattern, { whole: false });
     expect(written(found.needs)).toBe(wanted);
     expect(found.exact).toBe(exact);
   });
 
   test("of a long list of words or a deep pattern stays small", () => {
     const words = Array.from({ length: 40 }, (_, i) => `${i}word`);
-    expect(requirementOf(words.join("|"), { whole: false }).exact).toBe(true);
+    expect(requiredTexts(words.join("|"), { whole: false }).exact).toBe(true);
     // Without a common beginning that RE2 would take out.
     const many = Array.from({ length: 500 }, (_, i) => `${String.fromCodePoint(0x4e00 + i)}x.*y`);
-    expect(requirementOf(many.join("|"), { whole: false }).needs).toEqual({ kind: "always" });
+    expect(requiredTexts(many.join("|"), { whole: false }).needs).toEqual({ kind: "always" });
     const deep = `${"(".repeat(300)}a${")*b".repeat(300)}`;
-    expect(requirementOf(deep, { whole: true }).needs).toEqual({
+    expect(requiredTexts(deep, { whole: true }).needs).toEqual({
       kind: "text",
       text: "b",
       ignoreCase: false,
@@ -91,7 +91,7 @@ describe("a requirement", () => {
   });
 
   test("is refused for what is not RE2", () => {
-    expect(() => requirementOf("a(", { whole: false })).toThrow(/not RE2 syntax/);
+    expect(() => requiredTexts("a(", { whole: false })).toThrow(/not RE2 syntax/);
   });
 });
 

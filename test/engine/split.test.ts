@@ -1,9 +1,9 @@
 /** The tokeniser in WebAssembly against its plain twin, and both against the definition. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { plainSplit } from "../../engine/template/plain-tokenizer.ts";
-import { splitMessages } from "../../engine/template/tokenizer.ts";
-import { SplitKernel } from "../../engine/template/tokenizer-kernel.ts";
+import { tokenizePlain } from "../../engine/template/plain-tokenizer.ts";
+import { tokenizeMessages } from "../../engine/template/tokenizer.ts";
+import { TokenizerKernel } from "../../engine/template/tokenizer-kernel.ts";
 import type { TextVector } from "../../engine/vector/text.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -43,13 +43,13 @@ const messages = fc
   );
 
 describe(`splitting messages (SVC_SEED=${seed})`, () => {
-  const kernel = new SplitKernel();
+  const kernel = new TokenizerKernel();
 
   test("the kernel gives what its plain twin gives", () => {
     fc.assert(
       fc.property(messages, fc.nat({ max: 20 }), (list, before) => {
         const text = vectorOf(list, before);
-        expect(kernel.split(text)).toEqual(plainSplit(text));
+        expect(kernel.split(text)).toEqual(tokenizePlain(text));
       }),
       { seed, numRuns: 2_000 },
     );
@@ -60,13 +60,13 @@ describe(`splitting messages (SVC_SEED=${seed})`, () => {
       Array.from({ length: 100 }, (_, i) => Buffer.from("1 ".repeat(i * 7))),
       0,
     );
-    expect(kernel.split(text)).toEqual(plainSplit(text));
+    expect(kernel.split(text)).toEqual(tokenizePlain(text));
   });
 
   test("templates and variables give the messages again, and follow the definition", () => {
     fc.assert(
       fc.property(messages, (list) => {
-        const { templates, codes, varBase, varStart, varEnd, bytes } = splitMessages(vectorOf(list, 0));
+        const { templates, codes, varBase, varStart, varEnd, bytes } = tokenizeMessages(vectorOf(list, 0));
         expect(new Set(templates.map((template) => Buffer.from(template).toString("latin1"))).size).toBe(
           templates.length,
         );

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Failure } from "../../engine/failure.ts";
-import { TreeFile } from "../../engine/lmdb/data-file.ts";
+import { DataFile } from "../../engine/lmdb/data-file.ts";
 import { type Json, openState, type State, type StateChange } from "../../engine/state/state.ts";
 import { scaled } from "../durability/campaign.ts";
 import { anyDamage, damageFile, type FileDamage } from "./randomenvironment.ts";
@@ -117,7 +117,7 @@ describe("the state", () => {
     await Promise.all(
       Array.from({ length: 500 }, (_, i) => state.write([{ table: "alerts", id: String(i), value: i }])),
     );
-    const file = new TreeFile(join(path, "a", "data.mdb"));
+    const file = new DataFile(join(path, "a", "data.mdb"));
     expect(file.snapshot().snapshot).toBeLessThan(10);
     file.close();
     expect(state.list("alerts").length).toBe(500);

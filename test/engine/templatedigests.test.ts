@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { SealedRef } from "../../engine/chunk/chunk-ref.ts";
-import { nameOf } from "../../engine/chunk/chunk-ref.ts";
+import type { SealedChunkRef } from "../../engine/chunk/chunk-ref.ts";
+import { chunkVersion } from "../../engine/chunk/chunk-ref.ts";
 import type { ChunkView } from "../../engine/chunk/chunk-view.ts";
 import { type Filter, type LogRow, openStore, type Store } from "../../engine/index.ts";
-import { TemplateDigests, type TemplateSource } from "../../engine/summary/template-summaries.ts";
+import { type TemplateSource, TemplateSummaries } from "../../engine/summary/template-summaries.ts";
 import { textVector } from "../../engine/vector/text.ts";
 import { generateRows, profiles } from "../../fixtures/logs.ts";
 import { countNeedles, type Needle, type NeedleKind, NeedleSurvey } from "../../fixtures/needles.ts";
@@ -135,7 +135,7 @@ describe("room for templates", () => {
       day,
       dir: `day ${day}`,
       entry: { id, checksum: 7 },
-    }) as unknown as SealedRef;
+    }) as unknown as SealedChunkRef;
   let asked: string[];
 
   beforeEach(() => {
@@ -146,15 +146,15 @@ describe("room for templates", () => {
     refs.map(({ dir, entry }) => {
       asked.push(`${dir}: ${entry.id}`);
       const rows = new Uint32Array(templates).fill(1);
-      const letters = [undefined, undefined, new Uint8Array(20_000)];
-      return { dir, chunk: nameOf(entry), keys, rows, letters };
+      const ngrams = [undefined, undefined, new Uint8Array(20_000)];
+      return { dir, chunk: chunkVersion(entry), keys, rows, ngrams };
     });
 
   test("days that do not fit together do not push each other out", async () => {
-    const digests = new TemplateDigests(4 * 1024 * 1024);
+    const digests = new TemplateSummaries(4 * 1024 * 1024);
     const refs = Array.from({ length: 20 }, (_, day) => [refOf(day, 1), refOf(day, 2)]).flat();
     const chunksIn = (dir: string) =>
-      new Set(refs.filter((ref) => ref.dir === dir).map(({ entry }) => nameOf(entry)));
+      new Set(refs.filter((ref) => ref.dir === dir).map(({ entry }) => chunkVersion(entry)));
     for (let round = 0; round < 5; round++) {
       const lacking = refs.filter((ref) => digests.lacks(ref));
       if (lacking.length > 0) await digests.learn(lacking, { list, chunksIn }, pause);
@@ -166,7 +166,7 @@ describe("room for templates", () => {
   });
 
   test("chunks that were merged away leave their room to those that came", async () => {
-    const digests = new TemplateDigests(4 * 1024 * 1024);
+    const digests = new TemplateSummaries(4 * 1024 * 1024);
     const filter = {
       kind: "contains",
       field: { kind: "message" },
@@ -177,7 +177,7 @@ describe("room for templates", () => {
     const told: (number | undefined)[] = [];
     for (let id = 1; id <= 300; id++) {
       const ref = refOf(0, id);
-      const chunksIn = () => new Set([id - 1, id].map((one) => nameOf(refOf(0, one).entry)));
+      const chunksIn = () => new Set([id - 1, id].map((one) => chunkVersion(refOf(0, one).entry)));
       for (let tries = 0; tries < 2 && digests.lacks(ref); tries++)
         await digests.learn([ref], { list, chunksIn }, pause);
       told.push(digests.rowsOf(filter, ref, view));
@@ -186,7 +186,7 @@ describe("room for templates", () => {
   });
 
   test("nothing is learnt once it is to end", async () => {
-    const digests = new TemplateDigests(4 * 1024 * 1024);
+    const digests = new TemplateSummaries(4 * 1024 * 1024);
     const refs = Array.from({ length: 100 }, (_, i) => refOf(0, i));
     const learning = digests.learn(refs, { list, chunksIn: () => new Set() }, pause);
     await digests.endLearning();

@@ -1,0 +1,34 @@
+/** The template ids of a column of messages, as a column. */
+import type { Heap } from "../kernels/heap.ts";
+import { tokenizeMessages } from "../template/tokenizer.ts";
+import type { Codes } from "../vector/codes.ts";
+import { type TextVector, textVector } from "../vector/text.ts";
+import { hash64 } from "../vector/xxhash.ts";
+import type { Column } from "./column.ts";
+import { narrowCodes } from "./dictionary.ts";
+
+/**
+ * The template ids of a column of messages, as a dictionary on a heap, with the messages' own codes; messages that are stored as
+ * plain text are split for it.
+ */
+export function templateIds(messages: Column, heap: Heap): Column {
+  const { rows } = messages;
+  if (messages.kind === "message") {
+    const { templates, codes } = messages.messages;
+    return idColumn(rows, idsOf(templates), codes);
+  }
+  if (messages.kind !== "text") throw new Error("column: messages are text or templates");
+  const { templates, codes } = tokenizeMessages(messages.text);
+  const ids = templates.map((template) => hash64(template, 0, template.byteLength));
+  return idColumn(rows, ids, narrowCodes(codes, ids.length + 1, heap));
+}
+
+function idColumn(rows: number, ids: readonly string[], codes: Codes): Column {
+  return { kind: "dictionary", rows, values: textVector(ids), valueCount: ids.length, codes };
+}
+
+function idsOf({ offsets, bytes }: TextVector): string[] {
+  return Array.from({ length: offsets.length - 1 }, (_, code) =>
+    hash64(bytes, offsets[code]!, offsets[code + 1]!),
+  );
+}
