@@ -16,7 +16,7 @@ import type { Random } from "../../fixtures/random.ts";
 import { dayMs, keyOf, nowMs, rowsOf, signalOf } from "./batches.ts";
 import { scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import { readContents } from "./contents.ts";
-import { countsOf, samplesOf } from "./samplebatches.ts";
+import { countsOf, samplesOf } from "./sample-batches.ts";
 
 const quiet = { nowMs, onProgress: () => undefined };
 const writers = 2;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runDamageCampaign } from "../engine/damagecampaign.ts";
+import { runDamageCampaign } from "../engine/lmdb/damage-campaign.ts";
 import { report, scaled, seed, temporaryFolder } from "./campaign.ts";
 
 /** Random environments, and damaged copies of each. */

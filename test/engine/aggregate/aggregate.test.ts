@@ -1,0 +1,117 @@
+/** Aggregations against a naive loop: random rows in every state, random filters, groups, buckets and ranges. */
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import {
+  type Aggregated,
+  type AggregateQuery,
+  type Field,
+  type LogRow,
+  type Store,
+  textAt,
+} from "../../../engine/index.ts";
+import { fieldText, runSteps } from "../../query/naive.ts";
+import { arbitraryField, arbitrarySteps } from "../arbitrary.ts";
+import {
+  arbitraryRange,
+  type Dataset,
+  type FilledStore,
+  fillStore,
+  printBigInt,
+  sample,
+  seed,
+} from "../datasets.ts";
+import { arbitraryAggregation, type Expected, expectedAggregate, expectPoints } from "./aggregations.ts";
+
+const datasets = 40;
+const queriesEach = 40;
+const secondNs = 1_000_000_000n;
+/** From a millisecond to more than all time, fractions of a day that do not divide it among them. */
+const widths = [
+  1_000_000n,
+  secondNs,
+  60n * secondNs,
+  3_600n * secondNs,
+  7_001n * secondNs,
+  86_400n * secondNs,
+].concat([100_000n * secondNs, 10n ** 18n, 10n ** 30n]);
+
+let filled: FilledStore;
+let store: Store;
+let sets: Dataset[];
+
+describe(`random aggregations over random rows (SVC_SEED=${seed})`, () => {
+  beforeAll(async () => {
+    filled = await fillStore(datasets, 32 * 2 ** 20);
+    ({ store, sets } = filled);
+  }, 120_000);
+
+  afterAll(() => filled.close());
+
+  test(`${datasets * queriesEach} aggregations are what a loop over the rows gives`, async () => {
+    for (const [number, set] of sets.entries()) {
+      for (const query of sample(arbitraryQuery(set), queriesEach, 13_000 + number)) {
+        const found = await store.aggregate(query);
+        const context = `dataset ${number} (${set.state}): ${JSON.stringify(query, printBigInt)}`;
+        expectPoints(pointsOf(query, found), naivePoints(set, query), context);
+      }
+    }
+  }, 300_000);
+});
+
+function arbitraryQuery(set: Dataset): fc.Arbitrary<AggregateQuery> {
+  const groupBy = fc.oneof(
+    fc.array(arbitraryField, { maxLength: 3 }),
+    fc.constantFrom<Field[]>([], [{ kind: "level" }], [{ kind: "attribute", key: "service.name" }]),
+  );
+  const aggregates = fc.oneof(
+    fc.constantFrom<AggregateQuery["aggregates"]>(
+      [{ op: "count" }],
+      [{ op: "first" }, { op: "count" }, { op: "last" }],
+    ),
+    fc.array(arbitraryAggregation, { minLength: 1, maxLength: 5 }),
+  );
+  const width = fc.option(fc.constantFrom(...widths), { nil: undefined });
+  return fc
+    .tuple(arbitraryRange(set), arbitrarySteps(set.rows), groupBy, width, aggregates)
+    .map(([range, steps, fields, bucketNs, ops]) => ({
+      signal: "logs",
+      ...range,
+      steps,
+      groupBy: fields,
+      ...(bucketNs === undefined ? {} : { bucketNs }),
+      aggregates: ops,
+    }));
+}
+
+/** Each point as text: its group and bucket. */
+function pointsOf({ groupBy }: AggregateQuery, { labels, points }: Aggregated): Map<string, number[]> {
+  return new Map(
+    Array.from(points.groups, (group, i): [string, number[]] => {
+      const texts = groupBy.map((_, field) => textAt(labels, group * groupBy.length + field));
+      return [JSON.stringify([texts, points.buckets[i]]), points.values.map((each) => each[i]!)];
+    }),
+  );
+}
+
+function naivePoints(set: Dataset, query: AggregateQuery): Map<string, Expected[]> {
+  const { fromNs, toNs, bucketNs } = query;
+  const within = set.rows.filter(({ timeNs }) => timeNs >= fromNs && timeNs < toNs);
+  // Steps run over each row alone, so that its stored form stays beside it.
+  const points = new Map<string, LogRow[]>();
+  for (const row of within.flatMap((each) => runSteps(query.steps, [each]))) {
+    const labels = query.groupBy.map((field) => textOf(field, row) ?? "");
+    const bucket = bucketNs === undefined ? 0n : row.timeNs / bucketNs - fromNs / bucketNs;
+    const point = JSON.stringify([labels, Number(bucket)]);
+    points.set(point, [...(points.get(point) ?? []), row]);
+  }
+  return new Map(
+    Array.from(points, ([point, rows]) => [
+      point,
+      query.aggregates.map((aggregate) => expectedAggregate(aggregate, rows, textOf)),
+    ]),
+  );
+}
+
+function textOf(field: Field, row: LogRow): string | undefined {
+  return fieldText(field, row, new Map(Object.entries(row.attributes)));
+}

@@ -1,0 +1,147 @@
+/** Random aggregates, and what a loop over rows gives for them. */
+import fc from "fast-check";
+import { expect } from "vitest";
+import type { Aggregation, Field, LogRow, Value } from "../../../engine/index.ts";
+import { arbitraryField } from "../arbitrary.ts";
+
+const path = fc.constantFrom<NonNullable<Value["path"]>>(
+  [],
+  ["code"],
+  ["user", "tags", 0],
+  ["user", "id"],
+  ["user", "tags", "0"],
+  ["user", "tags", "length"],
+  ["__proto__"],
+  [0],
+);
+const value: fc.Arbitrary<Value> = fc.oneof(
+  { weight: 4, arbitrary: arbitraryField.map((field) => ({ field })) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.oneof(fc.constant<Field>({ kind: "message" }), arbitraryField), path)
+      .map(([field, steps]) => ({ field, path: steps })),
+  },
+);
+
+export const arbitraryAggregation: fc.Arbitrary<Aggregation> = fc.oneof(
+  fc.constantFrom<Aggregation>({ op: "count" }, { op: "first" }, { op: "last" }),
+  fc.record({ op: fc.constantFrom("sum", "avg", "min", "max", "stddev" as const), of: value }),
+  fc.record({
+    op: fc.constant("quantile" as const),
+    of: value,
+    q: fc.oneof(fc.constantFrom(0, 0.5, 0.95, 1), fc.double({ min: 0, max: 1, noNaN: true })),
+  }),
+  fc.record({ op: fc.constant("distinct" as const), of: arbitraryField }),
+) as fc.Arbitrary<Aggregation>;
+
+type TextOf<Row> = (field: Field, row: Row) => string | undefined;
+
+/** One aggregate of rows that are one point, one or more. */
+export function naiveAggregate<Row extends Pick<LogRow, "timeNs">>(
+  aggregate: Aggregation,
+  rows: readonly Row[],
+  textOf: TextOf<Row>,
+): number {
+  const times = rows.map(({ timeNs }) => Number(timeNs / 1_000_000n));
+  switch (aggregate.op) {
+    case "count":
+      return rows.length;
+    case "first":
+      return times.reduce((a, b) => Math.min(a, b));
+    case "last":
+      return times.reduce((a, b) => Math.max(a, b));
+    case "distinct":
+      return new Set(rows.map((row) => textOf(aggregate.of, row) ?? "").filter((text) => text !== "")).size;
+    default: {
+      const numbers = numbersOf(aggregate.of, rows, textOf);
+      return numbers.length === 0 ? Number.NaN : naiveNumber(aggregate, numbers);
+    }
+  }
+}
+
+/** What an aggregate has to be, and how far from it rounding may take it. */
+export interface Expected {
+  value: number;
+  tolerance: number;
+}
+
+export function expectedAggregate<Row extends Pick<LogRow, "timeNs">>(
+  aggregate: Aggregation,
+  rows: readonly Row[],
+  textOf: TextOf<Row>,
+): Expected {
+  const value = naiveAggregate(aggregate, rows, textOf);
+  const tolerance = Math.abs(value) * 1e-9;
+  if (aggregate.op !== "stddev") return { value, tolerance };
+  // A deviation is no more exact than the mean that it is taken from: a last place of the greatest number for each that is added.
+  const numbers = numbersOf(aggregate.of, rows, textOf);
+  const greatest = numbers.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
+  return { value, tolerance: tolerance + greatest * numbers.length * Number.EPSILON };
+}
+
+function numbersOf<Row>({ field, path: steps }: Value, rows: readonly Row[], textOf: TextOf<Row>): number[] {
+  return rows.flatMap((row) => numberOf(textOf(field, row), steps));
+}
+
+function naiveNumber(
+  aggregate: Exclude<Aggregation, { op: "count" | "first" | "last" | "distinct" }>,
+  numbers: readonly number[],
+): number {
+  const sum = numbers.reduce((a, b) => a + b, 0);
+  const mean = sum / numbers.length;
+  switch (aggregate.op) {
+    case "sum":
+      return sum;
+    case "avg":
+      return mean;
+    case "min":
+      return numbers.reduce((a, b) => Math.min(a, b));
+    case "max":
+      return numbers.reduce((a, b) => Math.max(a, b));
+    case "stddev":
+      return Math.sqrt(
+        numbers.reduce((squares, number) => squares + (number - mean) ** 2, 0) / numbers.length,
+      );
+    case "quantile": {
+      const sorted = numbers.toSorted((a, b) => a - b);
+      const rank = aggregate.q * (numbers.length - 1);
+      const low = sorted[Math.floor(rank)]!;
+      const high = sorted[Math.ceil(rank)]!;
+      return low === high ? low : low + (high - low) * (rank - Math.floor(rank));
+    }
+  }
+}
+
+function numberOf(text: string | undefined, path: Value["path"]): number[] {
+  if (text === undefined) return [];
+  if (path === undefined) return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text) ? [Number(text)] : [];
+  let at: unknown;
+  try {
+    at = JSON.parse(text);
+  } catch {
+    return [];
+  }
+  for (const step of path) {
+    if (Array.isArray(at)) at = typeof step === "number" ? at[step] : undefined;
+    else if (typeof at !== "object" || at === null || typeof step !== "string") at = undefined;
+    else at = new Map<string, unknown>(Object.entries(at)).get(step);
+  }
+  return typeof at === "number" ? [at] : [];
+}
+
+/** Sums may be rounded otherwise than in the order of rows. */
+export function expectPoints(
+  found: ReadonlyMap<string, number[]>,
+  wanted: ReadonlyMap<string, Expected[]>,
+  context: string,
+): void {
+  expect([...found.keys()].sort(), context).toEqual([...wanted.keys()].sort());
+  for (const [point, values] of wanted) {
+    for (const [i, { value, tolerance }] of values.entries()) {
+      const got = found.get(point)![i]!;
+      const isClose = Object.is(got, value) || got === value || Math.abs(got - value) <= tolerance;
+      expect(isClose, `${context}: ${point}: aggregate ${i} is ${got}, not ${value}`).toBe(true);
+    }
+  }
+}

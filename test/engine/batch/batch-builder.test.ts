@@ -1,0 +1,144 @@
+/** Rows that come as bytes, and rows that come out of order. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  BatchDraft,
+  encodeBatch,
+  type LogRow,
+  openStore,
+  RowRanges,
+  type Store,
+} from "../../../engine/index.ts";
+import { arbitraryRow } from "../arbitrary.ts";
+
+const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+const dayNs = 86_400_000_000_000n;
+const nowMs = 2_000_000_000_000;
+
+/** The row's parts one behind the other in one run of bytes. */
+function rangesOf(draft: BatchDraft, row: LogRow): RowRanges {
+  const parts: Buffer[] = [];
+  let end = 3;
+  const put = (text: string): [number, number] => {
+    parts.push(Buffer.from(text));
+    const from = end;
+    end += parts.at(-1)!.length;
+    return [from, end];
+  };
+  const ranges = new RowRanges();
+  ranges.seconds = Number(row.timeNs / 1_000_000_000n);
+  ranges.nanos = Number(row.timeNs % 1_000_000_000n);
+  [ranges.messageFrom, ranges.messageTo] = put(row.message);
+  [ranges.levelFrom, ranges.levelTo] = put(row.level);
+  const places = Object.entries(row.attributes).map(([key, value]) => [put(key), put(value)] as const);
+  draft.read(Buffer.concat([Buffer.from("···").subarray(0, 3), ...parts]));
+  for (const [key, value] of places) {
+    const number = draft.addKey(...key);
+    expect(draft.findKey(...key)).toBe(number);
+    ranges.addAttribute(number, ...value);
+  }
+  return ranges;
+}
+
+describe(`batches (SVC_SEED=${seed})`, () => {
+  test("rows as bytes make the batch that the same rows as objects make", () => {
+    fc.assert(
+      fc.property(fc.array(arbitraryRow(19_000n * dayNs, 3n * dayNs), { maxLength: 60 }), (rows) => {
+        const draft = new BatchDraft("logs", { nowMs });
+        for (const row of rows) expect(draft.add(rangesOf(draft, row))).toBeUndefined();
+        const { refused, ...batch } = encodeBatch("logs", rows, { nowMs });
+        expect(refused).toEqual([]);
+        const made = draft.finish();
+        expect(made.rows).toBe(batch.rows);
+        expect(Buffer.from(made.bytes).equals(Buffer.from(batch.bytes))).toBe(true);
+      }),
+      { seed, numRuns: 200 },
+    );
+  });
+
+  test("a row that cannot be stored is refused with the reason, the next is taken", () => {
+    const draft = new BatchDraft("logs", { nowMs });
+    const row = (text: Partial<LogRow>): LogRow => ({
+      timeNs: 1n,
+      level: "",
+      message: "",
+      attributes: {},
+      ...text,
+    });
+    const tooMany = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`k${i}`, ""]));
+    expect(draft.add(rangesOf(draft, row({ message: "x".repeat(2 ** 21 + 1) })))).toMatch(
+      /^the message is longer/,
+    );
+    expect(draft.add(rangesOf(draft, row({ level: "x".repeat(257) })))).toMatch(/^log_level is longer/);
+    expect(draft.add(rangesOf(draft, row({ attributes: tooMany })))).toBe("more than 1000 attributes");
+    expect(draft.add(rangesOf(draft, row({ timeNs: BigInt(nowMs) * 1_000_000n + dayNs + 1n })))).toMatch(
+      /more than a day ahead/,
+    );
+    expect(draft.add(rangesOf(draft, row({ timeNs: BigInt(nowMs) * 1_000_000n + dayNs })))).toBeUndefined();
+    expect(draft.finish().rows).toBe(1);
+  });
+});
+
+describe(`rows that come out of order (SVC_SEED=${seed})`, () => {
+  let dir: string;
+  let store: Store;
+
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), "svc-order-"));
+    store = await openStore({ dir, threads: 1 });
+  });
+
+  afterAll(async () => {
+    await store.close();
+    rmSync(dir, { recursive: true });
+  });
+
+  test("come back in order, whole, in memory and sealed", async () => {
+    const start = 19_000n * dayNs;
+    const shapes = [
+      (n: number) => `took ${n} ms`,
+      (n: number) => `GET /cart/${(n * 7919).toString(16).padStart(8, "0")} ${n % 2 === 0 ? 200 : 404}`,
+      (n: number) => `10.0.${n % 256}.${n % 97}:${n * 31} closed at 2026-01-0${(n % 9) + 1}`,
+      (n: number) => `user u${n}x${n * n} says é${n}`,
+    ];
+    const rows = fc
+      .sample(
+        fc.array(fc.tuple(fc.nat({ max: 5_000 }), fc.nat({ max: 10_000 }), fc.nat({ max: 3 })), {
+          minLength: 2_000,
+          maxLength: 2_000,
+        }),
+        { seed, numRuns: 1 },
+      )[0]!
+      .map(([at, n, shape]) => ({
+        timeNs: start + BigInt(at) * 1_000_000n,
+        level: n % 3 === 0 ? "info" : "Warn",
+        message: shapes[shape]!(n),
+        attributes: {
+          number: String(n),
+          id: (n * 104_729).toString(16).padStart(16, "0"),
+          note: `n-${n % 50}`,
+        },
+      }));
+    const expected = rows
+      .map((row, i) => ({ row, i }))
+      .sort((a, b) => Number(b.row.timeNs - a.row.timeNs) || a.i - b.i)
+      .map(({ row }) => row);
+    for (let at = 0; at < rows.length; at += 500) await store.append("logs", rows.slice(at, at + 500));
+    const found = async () => {
+      const result = await store.search({
+        signal: "logs",
+        fromNs: start,
+        toNs: start + dayNs,
+        steps: [],
+        limit: rows.length,
+      });
+      return result.rows.map(({ arrival: _, ...row }) => ({ ...row, attributes: { ...row.attributes } }));
+    };
+    expect(await found()).toEqual(expected);
+    await store.seal();
+    expect(await found()).toEqual(expected);
+  });
+});

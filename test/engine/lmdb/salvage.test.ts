@@ -1,0 +1,152 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FrameKind, frameChecksum, writeFrame } from "../../../engine/files/frame.ts";
+import { openEnvironment } from "../../../engine/lmdb/environment.ts";
+import { auditPageTree } from "../../../engine/lmdb/page-audit.ts";
+import { rebuildEnvironment, salvageFrames } from "../../../engine/lmdb/salvage.ts";
+import { scaled } from "../../durability/campaign.ts";
+import { anyDamage, anyShape, buildEnvironment, copyEnvironment, damageFile } from "./random-environment.ts";
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "svc-salvage-"));
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+
+function fresh(name: string): string {
+  const path = join(dir, name);
+  rmSync(path, { recursive: true, force: true });
+  return path;
+}
+
+function frame(key: string, bytes: number, fill = 7): Buffer {
+  return writeFrame(FrameKind.column, Buffer.from(key), Buffer.alloc(bytes, fill));
+}
+
+/** Copies, since each frame's bytes last until the next. */
+function salvaged(file: string): { offset: number; frame: Buffer }[] {
+  return Array.from(salvageFrames(file), ({ offset, frame }) => ({ offset, frame: Buffer.from(frame) }));
+}
+
+describe("frames in a file", () => {
+  test("are found wherever they stand, across windows and longer than one", () => {
+    const mebibyte = 2 ** 20;
+    const parts = [
+      Buffer.alloc(13, "S"),
+      frame("first", 10),
+      Buffer.from("SVCSVCF"),
+      Buffer.alloc(4 * mebibyte - 200, 1),
+      frame("on the edge of a window", 1_000),
+      frame("longer than a window", 9 * mebibyte),
+      frame("right behind it", 0),
+      Buffer.alloc(3 * mebibyte, 2),
+      frame("last", 5),
+    ];
+    const file = join(dir, "parts");
+    writeFileSync(file, Buffer.concat(parts));
+    const found = salvaged(file);
+    const expected = [1, 4, 5, 6, 8].map((i) => {
+      return { offset: Buffer.concat(parts.slice(0, i)).length, frame: parts[i]! };
+    });
+    expect(found.map((part) => part.offset)).toEqual(expected.map((part) => part.offset));
+    for (const [i, part] of found.entries()) expect(part.frame.equals(expected[i]!.frame)).toBe(true);
+  });
+
+  test("are found at any distance from the edges of windows", () => {
+    const window = 4 * 2 ** 20;
+    fc.assert(
+      fc.property(fc.integer({ min: -80, max: 8 }), fc.nat(300), (shift, bytes) => {
+        const file = join(dir, "edge");
+        const before = Buffer.alloc(window + shift, 3);
+        writeFileSync(file, Buffer.concat([before, frame("k", bytes), Buffer.alloc(50)]));
+        expect(salvaged(file).map((part) => part.offset)).toEqual([window + shift]);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test("that are damaged or cut off are passed over, and what lies behind them is found", () => {
+    const bytes = Buffer.concat([frame("a", 5_000), frame("b", 5_000), frame("c", 5_000)]);
+    const length = bytes.length / 3;
+    bytes[length + 200]! ^= 4;
+    const file = join(dir, "cut");
+    writeFileSync(file, bytes.subarray(0, bytes.length - 1));
+    expect(salvaged(file).map((part) => part.offset)).toEqual([0]);
+    writeFileSync(file, bytes);
+    expect(salvaged(file).map((part) => part.offset)).toEqual([0, 2 * length]);
+    expect(salvaged(join(dir, "no such file"))).toEqual([]);
+  });
+
+  test("of a stored value are not mistaken for values", () => {
+    const inner = frame("inner", 100);
+    const file = join(dir, "nested");
+    writeFileSync(file, writeFrame(FrameKind.column, Buffer.from("outer"), Buffer.concat([inner, inner])));
+    expect(salvaged(file).map((part) => part.offset)).toEqual([0]);
+  });
+});
+
+describe("a damaged environment", () => {
+  test("yields every frame that the damage did not touch, and is made anew of them", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anyShape,
+        fc.array(anyDamage, { minLength: 1, maxLength: 4 }),
+        async (shape, damages) => {
+          const whole = fresh("whole");
+          const held = await buildEnvironment(whole, shape);
+          const places = auditPageTree(join(whole, "data.mdb")).entries;
+          const damaged = fresh("damaged");
+          const { bytes, end } = damageFile(copyEnvironment(whole, damaged), damages);
+          const isTouched = ({ offset, length }: { offset: number; length: number }) =>
+            offset + length > end || bytes.some((at) => at >= offset && at < offset + length);
+          const touched = new Set(
+            places.filter(isTouched).map(({ key }) => Buffer.from(key).toString("hex")),
+          );
+          const wanted = new Map([...held].map(([key, bytes]) => [key, frameChecksum(bytes)]));
+
+          const { restored, missing } = await rebuildEnvironment(damaged, fresh("rebuilt"), wanted);
+
+          // A frame that an earlier snapshot left elsewhere in the file may stand in for a damaged one.
+          for (const key of missing) expect(touched.has(key)).toBe(true);
+          expect(restored + missing.length).toBe(held.size);
+          const rebuilt = openEnvironment(join(dir, "rebuilt"), { readOnly: true });
+          expect(rebuilt.keys().length).toBe(restored);
+          for (const [key, bytes] of held) {
+            const got = rebuilt.get(Buffer.from(key, "hex"));
+            expect(got === undefined ? missing.includes(key) : bytes.equals(got)).toBe(true);
+          }
+          await rebuilt.close();
+          expect(auditPageTree(join(dir, "rebuilt", "data.mdb")).problems).toEqual([]);
+        },
+      ),
+      { numRuns: scaled(60, 2_000) },
+    );
+  });
+
+  test("gives the version that is wanted, not an older one that is still in the file", async () => {
+    const path = fresh("versions");
+    const environment = openEnvironment(path, { readOnly: false });
+    const versions = [1, 2, 3].map((fill) => frame("key", 6_000, fill));
+    for (const version of versions) await environment.write((to) => to.put(Buffer.from("key"), version));
+    await environment.write((to) => to.remove(Buffer.from("key")));
+    await environment.close();
+    for (const version of versions.slice(1)) {
+      const wanted = new Map([[Buffer.from("key").toString("hex"), frameChecksum(version)]]);
+      const result = await rebuildEnvironment(path, join(dir, "version"), wanted);
+      expect(result).toEqual({ restored: 1, missing: [] });
+      const rebuilt = openEnvironment(join(dir, "version"), { readOnly: true });
+      expect(rebuilt.get(Buffer.from("key"))).toEqual(version);
+      await rebuilt.close();
+    }
+  });
+
+  test("without a file leaves everything missing", async () => {
+    mkdirSync(fresh("nothing"));
+    const result = await rebuildEnvironment(join(dir, "nothing"), fresh("empty"), new Map([["00", 1]]));
+    expect(result).toEqual({ restored: 0, missing: ["00"] });
+    expect(readFileSync(join(dir, "empty", "data.mdb")).length).toBe(8_192);
+  });
+});

@@ -1,0 +1,215 @@
+/** Laws of chunks of metrics: what goes in comes out bit for bit, and merging is building at once. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { openBatch } from "../../../engine/batch/batch.ts";
+import { SampleDraft } from "../../../engine/batch/sample-batch-builder.ts";
+import {
+  type ChunkSource,
+  type EncodedChunk,
+  openPart,
+  serializePart,
+  writePart,
+} from "../../../engine/chunk/chunk-header.ts";
+import { ChunkColumns, ChunkView } from "../../../engine/chunk/chunk-view.ts";
+import { decodeValues, encodeValues } from "../../../engine/column/sample-values.ts";
+import { plainColumns, plainHeap } from "../../../engine/kernels/heap.ts";
+import { compactSamples } from "../../../engine/metrics/compact-samples.ts";
+import { decodeSampleChunks } from "../../../engine/metrics/sample-chunk-decoder.ts";
+import { encodeSampleChunks } from "../../../engine/metrics/sample-chunk-encoder.ts";
+import { SeriesView } from "../../../engine/metrics/series-view.ts";
+import type { Sample } from "../../../engine/model/sample.ts";
+
+const seed = Number(process.env.SVC_SEED ?? Date.now() % 2 ** 31);
+const options = { seed, numRuns: 100 };
+const title = (name: string) => `${name} (SVC_SEED=${seed})`;
+const nowMs = Date.parse("2026-11-20T12:00:00Z");
+const dayStart = BigInt(Date.parse("2026-11-20")) * 1_000_000n;
+
+function bitsOf(values: Float64Array): bigint[] {
+  return [...new BigUint64Array(values.slice().buffer)];
+}
+
+const anyBits = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map((bits) => ({ bits }));
+const special = fc.constantFrom(
+  0x8000000000000000n,
+  0x7ff0000000000000n,
+  0xfff0000000000000n,
+  0x7ff8000000000000n,
+  0x7ff0000000000002n,
+  0xfff8000000000123n,
+  1n,
+  0n,
+);
+/** Lists of bits of values that exercise every kind. */
+const someValues = fc.oneof(
+  fc.array(
+    anyBits.map(({ bits }) => bits),
+    { maxLength: 40 },
+  ),
+  fc.array(special, { maxLength: 60 }),
+  fc
+    .tuple(
+      fc.constantFrom(1, 10, 1000, 256, 30),
+      fc.array(fc.integer({ min: -1e9, max: 1e9 }), { maxLength: 60 }),
+    )
+    .map(([divisor, wholes]) => [
+      ...new BigUint64Array(Float64Array.from(wholes, (w) => w / divisor).buffer),
+    ]),
+  fc
+    .tuple(fc.double(), fc.double(), fc.array(fc.boolean(), { maxLength: 80 }))
+    .map(([a, b, picks]) => [
+      ...new BigUint64Array(Float64Array.from(picks, (pick) => (pick ? a : b)).buffer),
+    ]),
+  fc
+    .array(fc.nat(2 ** 50), { maxLength: 30 })
+    .map((steps) => [...new BigUint64Array(Float64Array.from(running(steps)).buffer)]),
+);
+
+function running(steps: readonly number[]): number[] {
+  let sum = 0;
+  return steps.map((step) => (sum += step));
+}
+
+describe("values of samples", () => {
+  test(title("decode(encode(x)) = x, bit for bit"), { timeout: 60_000 }, () => {
+    fc.assert(
+      fc.property(fc.array(someValues, { maxLength: 8 }), (series) => {
+        const values = new Float64Array(BigUint64Array.from(series.flat()).buffer);
+        const offsets = new Uint32Array(series.length + 1);
+        for (const [i, list] of series.entries()) offsets[i + 1] = offsets[i]! + list.length;
+        const payload = { ...encodeValues(values, offsets), encoding: 10 };
+        expect(bitsOf(decodeValues(payload, offsets, plainHeap))).toEqual(series.flat());
+      }),
+      options,
+    );
+  });
+
+  test(title("series that are about multiples of others come back bit for bit, and small"), {
+    timeout: 60_000,
+  }, () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ noNaN: true, noDefaultInfinity: true, min: 1e-3, max: 1e6 }), {
+          minLength: 40,
+          maxLength: 60,
+        }),
+        fc.constantFrom(0.2, 20, 1 / 3, 1e-9, -4),
+        (base, factor) => {
+          const like = base.map((value, i) => value * factor * (i % 3 === 0 ? 1 + Number.EPSILON : 1));
+          const values = Float64Array.from([...base, ...like]);
+          const offsets = Uint32Array.of(0, base.length, base.length * 2);
+          const encoded = encodeValues(values, offsets);
+          const payload = { ...encoded, encoding: 10 };
+          expect(bitsOf(decodeValues(payload, offsets, plainHeap))).toEqual(bitsOf(values));
+          const bytes = encoded.buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0);
+          expect(bytes).toBeLessThan(base.length * 10 + 64);
+        },
+      ),
+      { ...options, numRuns: 50 },
+    );
+  });
+});
+
+const someSample: fc.Arbitrary<Sample> = fc.record({
+  timeNs: fc
+    .oneof(
+      fc.nat(20).map((t) => t * 1_000_000_000),
+      fc.nat(86_399_999_999),
+    )
+    .map((t) => dayStart + BigInt(t)),
+  name: fc.constantFrom("a", "b_total", "ü", "a_total"),
+  type: fc.constantFrom("gauge", "counter", "delta", "unknown"),
+  unit: fc.constantFrom("", "s", "By"),
+  labels: fc.dictionary(
+    fc.constantFrom("pod", "node", "é", "__proto__x", "le"),
+    fc.constantFrom("", "x", "y", "ß"),
+    {
+      maxKeys: 3,
+    },
+  ),
+  value: fc.oneof(fc.double(), fc.integer({ min: 0, max: 5 }), fc.constantFrom(Number.NaN, -0, Infinity)),
+});
+
+function batchSources(samples: readonly Sample[], arrivalBase: number): ChunkSource[] {
+  const draft = new SampleDraft({ nowMs });
+  for (const sample of samples) expect(draft.addSample(sample)).toBeUndefined();
+  return openBatch(draft.finish().bytes).map(({ bytes }) => openPart(bytes, arrivalBase));
+}
+
+/** Every series with its samples, as one text; types and units apart, for they are of the series as a whole. */
+function contents(sources: readonly ChunkSource[]): string[] {
+  return sources.flatMap((source) => {
+    const chunk = new SeriesView(new ChunkView(new ChunkColumns(source, 0), plainColumns));
+    return Array.from({ length: chunk.series }, (_, series) => {
+      const labels = chunk.labels(series).sort();
+      const samples = [...chunk.timesOf(series)].map((time, i) => [
+        time,
+        String(bitsOf(chunk.valuesOf(series))[i]),
+      ]);
+      return JSON.stringify([chunk.name(series), chunk.type(series), chunk.unit(series), labels, samples]);
+    });
+  });
+}
+
+function expected(samples: readonly Sample[]): string[] {
+  const known = new Map<string, { sample: Sample; type: string; unit: string; at: Map<number, string> }>();
+  for (const sample of samples) {
+    const labels = Object.entries(sample.labels)
+      .filter(([, value]) => value !== "")
+      .sort();
+    const key = JSON.stringify([sample.name, labels]);
+    const series = known.get(key) ?? { sample, type: "unknown", unit: "", at: new Map() };
+    known.set(key, series);
+    if (sample.type !== "unknown") series.type = sample.type;
+    if (sample.unit !== "") series.unit = sample.unit;
+    series.at.set(Number(sample.timeNs - dayStart), String(bitsOf(Float64Array.of(sample.value))[0]));
+  }
+  return [...known].map(([key, { type, unit, at }]) => {
+    const [name, labels] = JSON.parse(key) as [string, string[][]];
+    return JSON.stringify([name, type, unit, labels, [...at].sort(([a], [b]) => a - b)]);
+  });
+}
+
+function imageSource(image: EncodedChunk): ChunkSource {
+  const text = serializePart(image);
+  const bytes = new Uint8Array(text.byteLength);
+  writePart(text, bytes, 0);
+  return openPart(bytes, 0);
+}
+
+describe("chunks of metrics", () => {
+  test(title("hold what was appended, the last of equal times"), { timeout: 60_000 }, () => {
+    fc.assert(
+      fc.property(fc.array(someSample, { maxLength: 60 }), (samples) => {
+        expect(contents(batchSources(samples, 0)).sort()).toEqual(expected(samples).sort());
+      }),
+      options,
+    );
+  });
+
+  test(title("merge(chunks) = build(all samples)"), { timeout: 60_000 }, () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(someSample, { maxLength: 30 }), { minLength: 1, maxLength: 5 }),
+        (batches) => {
+          let arrivalBase = 1;
+          const sources = batches.flatMap((samples) => {
+            const opened = batchSources(samples, arrivalBase);
+            arrivalBase += samples.length;
+            return opened;
+          });
+          const atOnce = encodeSampleChunks(decodeSampleChunks(batchSources(batches.flat(), 1)), {
+            sealed: true,
+          });
+          const joined = compactSamples(sources.slice(0, 2), { sealed: false }).map(imageSource);
+          const merged = compactSamples([...sources.slice(2), ...joined], { sealed: true });
+          expect(contents(merged.map(imageSource))).toEqual(contents(atOnce.map(imageSource)));
+          expect(contents(merged.map(imageSource)).sort()).toEqual(expected(batches.flat()).sort());
+          const again = compactSamples(merged.map(imageSource), { sealed: true });
+          expect(again.map(({ payloads }) => payloads)).toEqual(merged.map(({ payloads }) => payloads));
+        },
+      ),
+      options,
+    );
+  });
+});

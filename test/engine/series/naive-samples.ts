@@ -1,0 +1,141 @@
+/** Aggregates of samples by the plainest loops: the truth that the store is held to. */
+import type { Sample, SampleQuery } from "../../../engine/index.ts";
+
+interface NaiveSeries {
+  labels: Record<string, string>;
+  type: string;
+  /** Ascending in time. */
+  samples: { timeNs: bigint; value: number }[];
+}
+
+const hourNs = 3_600_000_000_000n;
+
+/** Series by name and labels, whatever the order of arrival: of equal times the last to arrive. */
+function seriesOf(samples: readonly Sample[], name: string): NaiveSeries[] {
+  const all = new Map<string, NaiveSeries & { at: Map<bigint, number> }>();
+  for (const sample of samples) {
+    if (sample.name !== name) continue;
+    const labels = Object.fromEntries(Object.entries(sample.labels).filter(([, value]) => value !== ""));
+    const key = JSON.stringify(Object.entries(labels).sort());
+    const series = all.get(key) ?? { labels, type: "unknown", samples: [], at: new Map() };
+    all.set(key, series);
+    if (sample.type !== "unknown") series.type = sample.type;
+    series.at.set(sample.timeNs, sample.value);
+  }
+  return [...all.values()].map(({ labels, type, at }) => ({
+    labels,
+    type,
+    samples: [...at]
+      .filter(([, value]) => !Number.isNaN(value))
+      .map(([timeNs, value]) => ({ timeNs, value }))
+      .sort((a, b) => (a.timeNs < b.timeNs ? -1 : 1)),
+  }));
+}
+
+function kindOf({ type }: NaiveSeries, query: SampleQuery): "gauge" | "counter" | "delta" {
+  if (type === "delta") return "delta";
+  if (query.of === "increase" || type === "counter") return "counter";
+  if (type === "unknown" && /_(total|bucket)$/.test(query.name)) return "counter";
+  return "gauge";
+}
+
+/** Of each bucket of a series its samples, and its increases. */
+function bucketsOf(
+  series: NaiveSeries,
+  query: SampleQuery,
+): Map<number, { values: number[]; increases: number[] }> {
+  const { fromNs, toNs, bucketNs } = query;
+  const kind = kindOf(series, query);
+  const buckets = new Map<number, { values: number[]; increases: number[] }>();
+  for (const [i, { timeNs, value }] of series.samples.entries()) {
+    if (timeNs < fromNs || timeNs >= toNs) continue;
+    const bucket = bucketNs === undefined ? 0 : Number(timeNs / bucketNs - fromNs / bucketNs);
+    const held = buckets.get(bucket) ?? { values: [], increases: [] };
+    buckets.set(bucket, held);
+    held.values.push(value);
+    const before = series.samples[i - 1];
+    if (kind === "delta") held.increases.push(value);
+    else if (kind === "counter" && before !== undefined && timeNs - before.timeNs <= hourNs) {
+      held.increases.push(value < before.value ? value : value - before.value);
+    }
+  }
+  return buckets;
+}
+
+const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+
+/** The values that a series brings to an aggregate in a bucket. */
+function broughtBy(
+  series: NaiveSeries,
+  query: SampleQuery,
+  held: { values: number[]; increases: number[] },
+): number[] {
+  const { op } = query.aggregate;
+  if (op === "distinct") return [0];
+  if (kindOf(series, query) !== "gauge") return held.increases.length === 0 ? [] : [sum(held.increases)];
+  if (op === "min" || op === "max" || op === "quantile") return held.values;
+  return [sum(held.values) / held.values.length];
+}
+
+function reduced(query: SampleQuery, values: readonly number[], texts: ReadonlySet<string>): number {
+  const { aggregate } = query;
+  const average = sum(values) / values.length;
+  switch (aggregate.op) {
+    case "count":
+      return values.length;
+    case "sum":
+      return sum(values);
+    case "avg":
+      return average;
+    case "min":
+      return Math.min(...values);
+    case "max":
+      return Math.max(...values);
+    case "stddev":
+      return Math.sqrt(sum(values.map((value) => (value - average) ** 2)) / values.length);
+    case "distinct":
+      return texts.size;
+    case "quantile": {
+      const sorted = values.toSorted((a, b) => a - b);
+      const rank = aggregate.q * (sorted.length - 1);
+      const [below, above] = [sorted[Math.floor(rank)]!, sorted[Math.ceil(rank)]!];
+      if (values.some(Number.isNaN)) return Number.NaN;
+      return below === above ? below : below + (above - below) * (rank - Math.floor(rank));
+    }
+  }
+}
+
+/** `passes` stands for the query's steps. Points by labels and bucket. */
+export function naiveAggregate(
+  samples: readonly Sample[],
+  query: SampleQuery,
+  passes: (labels: Readonly<Record<string, string>>) => boolean,
+): Map<string, number> {
+  const { groupBy, aggregate } = query;
+  const points = new Map<string, { values: number[]; texts: Set<string> }>();
+  for (const series of seriesOf(samples, query.name)) {
+    const { labels } = series;
+    if (!passes(labels)) continue;
+    const group = Array.isArray(groupBy)
+      ? groupBy.map((field) => (field.kind === "attribute" ? (labels[field.key] ?? "") : ""))
+      : [
+          JSON.stringify(
+            Object.entries(labels)
+              .filter(([key]) => !groupBy.without.includes(key))
+              .sort(),
+          ),
+        ];
+    for (const [bucket, held] of bucketsOf(series, query)) {
+      const brought = broughtBy(series, query, held);
+      if (brought.length === 0) continue;
+      const key = JSON.stringify([group, bucket]);
+      const point = points.get(key) ?? { values: [], texts: new Set() };
+      points.set(key, point);
+      // Of a gauge's samples only averages are one a series.
+      point.values.push(...brought);
+      const text = aggregate.op === "distinct" ? (labels[aggregate.label] ?? "") : "";
+      if (text !== "") point.texts.add(text);
+    }
+  }
+  return new Map([...points].map(([key, { values, texts }]) => [key, reduced(query, values, texts)]));
+}

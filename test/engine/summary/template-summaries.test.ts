@@ -1,0 +1,208 @@
+/** Messages that hold a text, counted by the templates of sealed chunks while more of these come and are merged. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { SealedChunkRef } from "../../../engine/chunk/chunk-ref.ts";
+import { chunkVersion } from "../../../engine/chunk/chunk-ref.ts";
+import type { ChunkView } from "../../../engine/chunk/chunk-view.ts";
+import { type Filter, type LogRow, openStore, type Store } from "../../../engine/index.ts";
+import { type TemplateSource, TemplateSummaries } from "../../../engine/summary/template-summaries.ts";
+import { textVector } from "../../../engine/vector/text.ts";
+import { generateRows, profiles } from "../../../fixtures/logs.ts";
+import { countNeedles, type Needle, type NeedleKind, NeedleSurvey } from "../../../fixtures/needles.ts";
+import { runSteps } from "../../query/naive.ts";
+import { seed } from "../datasets.ts";
+import { arbitraryFilter, makeRows } from "../message-rows.ts";
+
+const days = 8;
+const chunksADay = 10;
+const filtersEach = 60;
+const dayNs = 86_400_000_000_000n;
+const dir = mkdtempSync(join(tmpdir(), "svc-templates-"));
+let store: Store;
+
+beforeAll(async () => {
+  store = await openStore({ dir, threads: 2 });
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(dir, { recursive: true });
+});
+
+interface Counted {
+  rows: number;
+  /** Rows that had to be looked at. */
+  scanned: number;
+}
+
+async function count(filter: Filter, fromNs: bigint, toNs: bigint): Promise<Counted> {
+  const { points, scanned } = await store.aggregate({
+    ...{ signal: "logs", fromNs, toNs, groupBy: [], aggregates: [{ op: "count" }] },
+    steps: [{ kind: "filter", filter }],
+  });
+  return { rows: points.values[0]?.[0] ?? 0, scanned: scanned.rows };
+}
+
+/** Asks until templates settle the answer, or it is clear that they do not: they are learnt behind the first query. */
+async function learn(filter: Filter, fromNs: bigint): Promise<void> {
+  for (let tries = 0; tries < 20; tries++) {
+    const { scanned } = await count(filter, fromNs, fromNs + dayNs);
+    if (scanned === 0) return;
+    await sleep(5);
+  }
+}
+
+test(`odd texts are counted as a loop over the rows does (SVC_SEED=${seed})`, async () => {
+  const sets = Array.from({ length: days }, (_, number) => makeRows(number, seed));
+  const stored: LogRow[][] = sets.map(() => []);
+  let asked = 0;
+  for (let part = 0; part < chunksADay; part++) {
+    for (const [number, rows] of sets.entries()) {
+      const own = rows.filter((_, i) => i % chunksADay === part);
+      stored[number]!.push(...own);
+      await store.append("logs", own);
+    }
+    await store.seal();
+    if (part % 3 !== 0) continue;
+    for (const [number, rows] of stored.entries()) {
+      const fromNs = BigInt(number + 1) * dayNs;
+      const filters = fc.sample(arbitraryFilter(sets[number]!), {
+        seed: seed + number + part * 1_000,
+        numRuns: filtersEach,
+      });
+      await learn(filters.find(({ kind }) => kind === "contains")!, fromNs);
+      for (const filter of filters) {
+        // Some ranges cut chunks.
+        const from = asked++ % 3 === 0 ? fromNs + BigInt(asked % 200) : fromNs;
+        const within = rows.filter(({ timeNs }) => timeNs >= from);
+        const wanted = runSteps([{ kind: "filter", filter }], within).length;
+        const found = await count(filter, from, fromNs + dayNs);
+        expect(found.rows, JSON.stringify(filter)).toBe(wanted);
+      }
+    }
+  }
+}, 120_000);
+
+test.each(profiles)(
+  `words, phrases and patterns of %s are counted without a look at its rows (SVC_SEED=${seed})`,
+  async (profile) => {
+    const startMs = Date.UTC(2024, 3, 1 + profiles.indexOf(profile));
+    const rows = [...generateRows({ profile, seed, rows: 30_000, startMs })];
+    for (let from = 0; from < rows.length; from += 10_000) {
+      await store.append("logs", rows.slice(from, from + 10_000));
+      await store.seal();
+    }
+    const survey = new NeedleSurvey();
+    for (const row of rows) survey.see(row);
+    const needles = needleKinds.flatMap((kind) => survey.needles(kind).slice(0, 25));
+    const wanted = countNeedles(rows, needles);
+    const fromNs = BigInt(startMs) * 1_000_000n;
+    const toNs = fromNs + dayNs;
+    await learn(filterFor(survey.needles("phrase")[0]!), fromNs);
+    const settled = new Map<NeedleKind, number>();
+    for (const [i, needle] of needles.entries()) {
+      const found = await count(filterFor(needle), fromNs, toNs);
+      expect([needle, found.rows]).toEqual([needle, wanted[i]]);
+      if (wanted[i]! > 0 && found.scanned === 0)
+        settled.set(needle.kind, (settled.get(needle.kind) ?? 0) + 1);
+      // Of other days nothing is found, and the newest rows are found whichever way they are asked for.
+      const limit = 3;
+      const newest = await store.search({
+        ...{ signal: "logs", fromNs, toNs, limit },
+        steps: [{ kind: "filter", filter: filterFor(needle) }],
+      });
+      expect(newest.rows).toHaveLength(Math.min(limit, wanted[i]!));
+    }
+    for (const kind of ["common", "phrase", "regex", "ignoreCase"] as const)
+      expect([kind, settled.get(kind) ?? 0]).toEqual([kind, expect.toSatisfy((many: number) => many >= 5)]);
+  },
+  120_000,
+);
+
+describe("room for templates", () => {
+  const templates = 500;
+  const keys = textVector(
+    Array.from({ length: templates }, (_, i) => `template ${"abcdefghij"[i % 10]}${"x".repeat(i)}`),
+  );
+  const pause = async () => undefined;
+  const refOf = (day: number, id: number) =>
+    ({
+      kind: "sealed",
+      signal: "logs",
+      day,
+      dir: `day ${day}`,
+      entry: { id, checksum: 7 },
+    }) as unknown as SealedChunkRef;
+  let asked: string[];
+
+  beforeEach(() => {
+    asked = [];
+  });
+
+  const list: TemplateSource["list"] = async (refs) =>
+    refs.map(({ dir, entry }) => {
+      asked.push(`${dir}: ${entry.id}`);
+      const rows = new Uint32Array(templates).fill(1);
+      const ngrams = [undefined, undefined, new Uint8Array(20_000)];
+      return { dir, chunk: chunkVersion(entry), keys, rows, ngrams };
+    });
+
+  test("days that do not fit together do not push each other out", async () => {
+    const digests = new TemplateSummaries(4 * 1024 * 1024);
+    const refs = Array.from({ length: 20 }, (_, day) => [refOf(day, 1), refOf(day, 2)]).flat();
+    const chunksIn = (dir: string) =>
+      new Set(refs.filter((ref) => ref.dir === dir).map(({ entry }) => chunkVersion(entry)));
+    for (let round = 0; round < 5; round++) {
+      const lacking = refs.filter((ref) => digests.lacks(ref));
+      if (lacking.length > 0) await digests.learn(lacking, { list, chunksIn }, pause);
+    }
+    expect(new Set(asked).size).toBe(asked.length);
+    expect(asked.length).toBeGreaterThan(4);
+    expect(asked.length).toBeLessThan(refs.length);
+    expect(refs.map((ref) => digests.lacks(ref))).not.toContain(true);
+  });
+
+  test("chunks that were merged away leave their room to those that came", async () => {
+    const digests = new TemplateSummaries(4 * 1024 * 1024);
+    const filter = {
+      kind: "contains",
+      field: { kind: "message" },
+      text: "template a",
+      ignoreCase: false,
+    } as const;
+    const view = { longRuns: () => undefined } as unknown as ChunkView;
+    const told: (number | undefined)[] = [];
+    for (let id = 1; id <= 300; id++) {
+      const ref = refOf(0, id);
+      const chunksIn = () => new Set([id - 1, id].map((one) => chunkVersion(refOf(0, one).entry)));
+      for (let tries = 0; tries < 2 && digests.lacks(ref); tries++)
+        await digests.learn([ref], { list, chunksIn }, pause);
+      told.push(digests.rowsOf(filter, ref, view));
+    }
+    expect(told).toEqual(told.map(() => templates / 10));
+  });
+
+  test("nothing is learnt once it is to end", async () => {
+    const digests = new TemplateSummaries(4 * 1024 * 1024);
+    const refs = Array.from({ length: 100 }, (_, i) => refOf(0, i));
+    const learning = digests.learn(refs, { list, chunksIn: () => new Set() }, pause);
+    await digests.endLearning();
+    await learning;
+    expect(asked.length).toBeLessThan(refs.length);
+    expect(digests.lacks(refs.at(-1)!)).toBe(true);
+  });
+});
+
+const needleKinds: readonly NeedleKind[] = [
+  ...(["absent", "rare", "seldom", "common", "substring", "ignoreCase"] as const),
+  ...(["phrase", "regex", "number", "id"] as const),
+];
+
+function filterFor({ kind, text }: Needle): Filter {
+  const field = { kind: "message" } as const;
+  if (kind === "regex") return { kind: "matches", field, pattern: text, whole: false };
+  return { kind: "contains", field, text, ignoreCase: kind === "ignoreCase" };
+}

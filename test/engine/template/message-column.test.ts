@@ -1,0 +1,112 @@
+/** Messages stored as templates and variables: exact for any bytes, and searched as a naive loop would. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createChunkBuilder } from "../../../engine/chunk/chunk-builder.ts";
+import { encodeChunks } from "../../../engine/chunk/chunk-encoder.ts";
+import { openPart, serializePart, writePart } from "../../../engine/chunk/chunk-header.ts";
+import { ChunkColumns, ChunkView } from "../../../engine/chunk/chunk-view.ts";
+import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
+import { plainColumns } from "../../../engine/kernels/heap.ts";
+import { runSteps } from "../../query/naive.ts";
+import { arbitraryFilter, makeRows } from "../message-rows.ts";
+
+const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+const datasets = 12;
+const searchesEach = 200;
+const dayNs = 86_400_000_000_000n;
+
+/** The messages as a sealed chunk, written and opened again. */
+function sealedView(messages: readonly Uint8Array[]): ChunkView {
+  const draft = createChunkBuilder();
+  for (const bytes of messages) {
+    draft.timeNs.push(draft.rows);
+    draft.arrival.push(draft.rows);
+    draft.message.pushBytes(bytes);
+    draft.rows++;
+  }
+  const [image] = encodeChunks(draft, { sealed: true });
+  const written = serializePart(image!);
+  const bytes = new Uint8Array(written.byteLength);
+  writePart(written, bytes, 0);
+  return new ChunkView(new ChunkColumns(openPart(bytes, 0), 0), plainColumns);
+}
+
+describe(`templates (SVC_SEED=${seed})`, () => {
+  test("any bytes come back as they were", () => {
+    const piece = fc.oneof(
+      fc.uint8Array({ maxLength: 6 }),
+      fc
+        .constantFrom("a1", " ", "=", "\0", "error", "0x7f", "é1", "12", "007", "1.5.2", "ff00", "-", "--1--")
+        .map(bytesOf),
+      fc.constant(Uint8Array.of(0xff)),
+    );
+    const message = fc.array(piece, { maxLength: 5 }).map((pieces) => Buffer.concat(pieces));
+    const column = fc
+      .array(message, { minLength: 1, maxLength: 4 })
+      .chain((distinct) =>
+        fc
+          .array(fc.nat({ max: distinct.length - 1 }), { minLength: 4 * distinct.length, maxLength: 120 })
+          .map((picks) => picks.map((i) => distinct[i]!)),
+      );
+    fc.assert(
+      fc.property(column, (messages) => {
+        const view = sealedView(messages);
+        const column = view.column({ kind: "message" });
+        if (column.kind !== "message") throw new Error("the messages were not stored as templates");
+        for (const [row, bytes] of messages.entries())
+          expect(Buffer.from(column.messages.messageAt(row))).toEqual(Buffer.from(bytes));
+      }),
+      { seed, numRuns: 1_000 },
+    );
+  });
+
+  describe("searched in the store", () => {
+    let dir: string;
+    let store: Store;
+    let sets: LogRow[][];
+
+    beforeAll(async () => {
+      dir = mkdtempSync(join(tmpdir(), "svc-messages-"));
+      store = await openStore({ dir, threads: 1 });
+      sets = Array.from({ length: datasets }, (_, number) => makeRows(number, seed));
+      for (const rows of sets) await store.append("logs", rows);
+      await store.seal();
+    }, 60_000);
+
+    afterAll(async () => {
+      await store.close();
+      rmSync(dir, { recursive: true });
+    });
+
+    test(`${datasets * searchesEach} searches for text agree with the naive loop, across template and variable`, async () => {
+      for (const [number, rows] of sets.entries()) {
+        for (const filter of fc.sample(arbitraryFilter(rows), {
+          seed: seed + number,
+          numRuns: searchesEach,
+        })) {
+          const steps = [{ kind: "filter", filter }] as const;
+          const fromNs = BigInt(number + 1) * dayNs;
+          const found = await store.search({
+            signal: "logs",
+            fromNs,
+            toNs: fromNs + dayNs,
+            steps: [...steps],
+            limit: 10_000,
+          });
+          const wanted = runSteps([...steps], rows).reverse();
+          expect(
+            found.rows.map(({ message }) => message),
+            JSON.stringify(filter),
+          ).toEqual(wanted.map(({ message }) => message));
+        }
+      }
+    }, 300_000);
+  });
+});
+
+function bytesOf(text: string): Uint8Array {
+  return Buffer.from(text, "utf8");
+}

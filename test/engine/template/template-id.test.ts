@@ -1,0 +1,52 @@
+/** Template ids: known hashes, and a second implementation over random messages. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { templateIdOf, templateTextOf } from "../../../engine/index.ts";
+import { hash64 } from "../../../engine/vector/xxhash.ts";
+import { hash64 as naiveHash, templateId, templateText } from "../../query/templates.ts";
+
+const bytesOf = (text: string) => Buffer.from(text, "utf8");
+
+describe("xxHash64", () => {
+  test.each([
+    ["", "ef46db3751d8e999"],
+    ["a", "d24ec4f1a98c6e5b"],
+    ["abc", "44bc2cf5ad770999"],
+    ["Nobody inspects the spammish repetition", "fbcea83c8a378bf1"],
+  ])("of %j", (text, hash) => {
+    expect(hash64(bytesOf(text), 0, Buffer.byteLength(text))).toBe(hash);
+  });
+
+  test("of random bytes, at any place of a larger buffer, is what the specification gives", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 150 }), fc.nat({ max: 9 }), (bytes, before) => {
+        const all = Uint8Array.from([...new Array(before).fill(7), ...bytes, 9]);
+        const hash = naiveHash(bytes).toString(16).padStart(16, "0");
+        expect(hash64(all, before, before + bytes.length)).toBe(hash);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("a template", () => {
+  test.each([
+    ["", "", "ef46db3751d8e999"],
+    ["GET /cart 200 in 12ms", "GET /cart <*> in <*>", "cea5d810124c15d9"],
+    ["a<*>b", "a<*>b", templateId("a<*>b")],
+    ["é1 x", "<*> x", templateId("2 x")],
+  ])("of %j is %j", (message, text, id) => {
+    expect([templateTextOf(message), templateIdOf(message)]).toEqual([text, id]);
+  });
+
+  test("has the id and the text that the document says", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 60 }), (message) => {
+        const stored = message.toWellFormed();
+        expect(templateIdOf(stored)).toBe(templateId(stored));
+        expect(templateTextOf(stored)).toBe(templateText(stored));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,94 @@
+/** The tokeniser in WebAssembly against its plain twin, and both against the definition. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { tokenizePlain } from "../../../engine/template/plain-tokenizer.ts";
+import { tokenizeMessages } from "../../../engine/template/tokenizer.ts";
+import { TokenizerKernel } from "../../../engine/template/tokenizer-kernel.ts";
+import type { TextVector } from "../../../engine/vector/text.ts";
+
+const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+
+function vectorOf(messages: readonly Uint8Array[], before: number): TextVector {
+  const offsets = new Uint32Array(messages.length + 1).fill(before);
+  for (const [i, message] of messages.entries()) offsets[i + 1] = offsets[i]! + message.length;
+  // What lies around the messages must not matter.
+  return {
+    offsets,
+    bytes: new Uint8Array(Buffer.concat([Buffer.alloc(before, "7"), ...messages, Buffer.alloc(9, 0xff)])),
+  };
+}
+
+const letters = "ab Z9-_.:/[]0é\u00ff";
+const piece = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .string({ unit: fc.constantFrom(...letters), maxLength: 12 })
+      .map((text) => Buffer.from(text)),
+  },
+  { weight: 3, arbitrary: fc.nat().map((n) => Buffer.from(`took ${n} ms `)) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .constantFrom(" ", "x", "7")
+      .chain((letter) => fc.nat({ max: 140 }).map((n) => Buffer.alloc(n, letter))),
+  },
+  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 6 }).map((bytes) => Buffer.from(bytes)) },
+);
+const message = fc.array(piece, { maxLength: 5 }).map((pieces) => Buffer.concat(pieces));
+const messages = fc
+  .array(message, { minLength: 1, maxLength: 20 })
+  .chain((distinct) =>
+    fc.array(fc.constantFrom(...distinct), { maxLength: 90 }).map((more) => [...distinct, ...more]),
+  );
+
+describe(`splitting messages (SVC_SEED=${seed})`, () => {
+  const kernel = new TokenizerKernel();
+
+  test("the kernel gives what its plain twin gives", () => {
+    fc.assert(
+      fc.property(messages, fc.nat({ max: 20 }), (list, before) => {
+        const text = vectorOf(list, before);
+        expect(kernel.split(text)).toEqual(tokenizePlain(text));
+      }),
+      { seed, numRuns: 2_000 },
+    );
+  });
+
+  test("where every other byte is a variable too", () => {
+    const text = vectorOf(
+      Array.from({ length: 100 }, (_, i) => Buffer.from("1 ".repeat(i * 7))),
+      0,
+    );
+    expect(kernel.split(text)).toEqual(tokenizePlain(text));
+  });
+
+  test("templates and variables give the messages again, and follow the definition", () => {
+    fc.assert(
+      fc.property(messages, (list) => {
+        const { templates, codes, varBase, varStart, varEnd, bytes } = tokenizeMessages(vectorOf(list, 0));
+        expect(new Set(templates.map((template) => Buffer.from(template).toString("latin1"))).size).toBe(
+          templates.length,
+        );
+        for (const [row, expected] of list.entries()) {
+          const values: string[] = [];
+          for (let i = varBase[row]!; i < varBase[row + 1]!; i++) {
+            values.push(Buffer.from(bytes.subarray(varStart[i], varEnd[i])).toString("latin1"));
+          }
+          const latin = expected.toString("latin1");
+          expect(values).toEqual(
+            latin.includes("\xff")
+              ? [latin]
+              : (latin.match(tokens) ?? []).filter((token) => /\d/.test(token)),
+          );
+          let next = 0;
+          const template = Buffer.from(templates[codes[row]!]!).toString("latin1");
+          expect(template.replaceAll("\xff", () => values[next++]!)).toBe(latin);
+        }
+      }),
+      { seed, numRuns: 500 },
+    );
+  });
+});
+
+const tokens = /[A-Za-z0-9_.\-\x80-\xff]+/g;
