@@ -2,11 +2,9 @@
 
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
-import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnText, hasValue } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
-import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { matchingRows } from "../filter/matching-rows.ts";
 import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { blockRows, countedKeysMax } from "../limits.ts";
@@ -14,6 +12,13 @@ import { rangeInDay } from "../model/day-range.ts";
 import type { Filter, Step } from "../plan/filter.ts";
 import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
 import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import {
+  answerFrom,
+  type ChunkScan,
+  type ChunkSource,
+  eachChunk,
+  type OpenChunk,
+} from "../summary/answer-source.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
 
@@ -40,12 +45,12 @@ export interface FieldCountAnswer {
   damaged: DamagedChunk[];
 }
 
-interface Counting {
+/** A count on one thread. */
+interface FieldCount extends ChunkScan {
   task: FieldCountTask;
-  pause: YieldThread;
-  filter: Filter;
   /** Steps from the first extraction on, if there is one. */
-  rest: RowSteps | undefined;
+  extraction: RowSteps | undefined;
+  /** Rows that have each attribute key. */
   keys: Map<string, number>;
   answer: FieldCountAnswer;
 }
@@ -57,77 +62,87 @@ interface Counted {
   rows: number;
 }
 
-/** With `left`, chunks that their headers do not settle are put there and not counted. */
+/** Counts the fields of all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function countFields(
   task: FieldCountTask,
   open: OpenChunkView,
-  pause: YieldThread,
-  left?: ChunkRef[],
+  yieldThread: YieldThread,
 ): Promise<FieldCountAnswer> {
+  const count = createFieldCount(task, open, yieldThread);
+  await answerFrom([eachChunk(count, [fromHeader(count), fromColumns(count)])], task.chunks);
+  return finishFieldCount(count);
+}
+
+/** Counts the fields of chunks whose headers list them; `residual` are the chunks that must be read. Throws as `countFields`. */
+export async function countFieldsFromHeaders(
+  task: FieldCountTask,
+  open: OpenChunkView,
+  yieldThread: YieldThread,
+): Promise<{ answer: FieldCountAnswer; residual: readonly ChunkRef[] }> {
+  const count = createFieldCount(task, open, yieldThread);
+  const residual = await answerFrom([eachChunk(count, [fromHeader(count)])], task.chunks);
+  return { answer: finishFieldCount(count), residual };
+}
+
+function createFieldCount(task: FieldCountTask, open: OpenChunkView, yieldThread: YieldThread): FieldCount {
+  const { fromNs, toNs, control } = task;
   const { filters, rest } = splitSteps(task.steps);
   const scanned = nothingScanned();
   const damaged: DamagedChunk[] = [];
-  const counting: Counting = {
-    task,
-    pause,
+  return {
+    ...{ task, fromNs, toNs, control, open, yieldThread, scanned, damaged },
     filter: { kind: "and", of: filters },
-    rest: rest.length === 0 ? undefined : compileRowSteps(rest),
+    extraction: rest.length === 0 ? undefined : compileRowSteps(rest),
     keys: new Map(),
     answer: { rows: 0, levels: 0, keys: [], counts: [], isWhole: true, scanned, damaged },
   };
-  for (const ref of task.chunks) {
-    await pause();
-    checkControl(task.control);
-    let view: ChunkView | undefined;
-    try {
-      view = open(ref);
-      if (isSettled(counting, view)) countSkippedChunk(scanned, view.header);
-      else if (left !== undefined) left.push(ref);
-      else await countChunk(counting, view);
-    } catch (error) {
-      // The store sets the chunk aside and asks again, so what was counted of it is in no answer.
-      damaged.push(toDamagedChunk(ref, error));
-    } finally {
-      view?.close();
-    }
-  }
-  return { ...counting.answer, keys: [...counting.keys.keys()], counts: [...counting.keys.values()] };
 }
 
-/** Whether a chunk's header tells enough; then it is counted. Keys that share a column have no header of their own. */
-function isSettled(counting: Counting, view: ChunkView): boolean {
-  const { task, filter, rest, answer } = counting;
-  const { header, rows } = view;
-  const range = rangeInDay(task.fromNs, task.toNs, view.day);
-  const verdict = matchFromStatistics(filter, view);
-  if (header.timeNsMax < range.from || header.timeNsMin >= range.to || verdict === "none") return true;
-  const isWhole = header.timeNsMin >= range.from && header.timeNsMax < range.to;
-  const level = header.columns[findColumn(header, "level")];
-  const levelless = level?.values === undefined ? undefined : countOf(level.values, "");
-  if (!isWhole || verdict !== "all" || rest !== undefined || levelless === undefined) return false;
-  if (findColumn(header, "rest") >= 0) return false;
-  answer.rows += rows;
-  answer.levels += rows - levelless;
-  for (const { role, key, present } of header.columns)
-    if (role === "attribute") addKey(counting, key, present);
-  return true;
+function finishFieldCount({ answer, keys }: FieldCount): FieldCountAnswer {
+  return { ...answer, keys: [...keys.keys()], counts: [...keys.values()] };
+}
+
+/** Counts a chunk from its header, where all rows pass and every key has a column of its own. */
+function fromHeader(count: FieldCount): ChunkSource {
+  return ({ view, residual }) => {
+    const { task, extraction, answer } = count;
+    const { header, rows } = view;
+    const range = rangeInDay(task.fromNs, task.toNs, view.day);
+    const isWhole = header.timeNsMin >= range.from && header.timeNsMax < range.to;
+    const level = header.columns[findColumn(header, "level")];
+    const levelless = level?.values === undefined ? undefined : countOf(level.values, "");
+    if (!isWhole || residual.length > 0 || extraction !== undefined || levelless === undefined) return false;
+    if (findColumn(header, "rest") >= 0) return false;
+    answer.rows += rows;
+    answer.levels += rows - levelless;
+    for (const { role, key, present } of header.columns)
+      if (role === "attribute") addKey(count, key, present);
+    countSkippedChunk(count.scanned, header);
+    return true;
+  };
+}
+
+function fromColumns(count: FieldCount): ChunkSource {
+  return async (chunk) => {
+    await countChunk(count, chunk);
+    return true;
+  };
 }
 
 function countOf(values: readonly [string, number][], text: string): number {
   return values.find(([value]) => value === text)?.[1] ?? 0;
 }
 
-async function countChunk(counting: Counting, view: ChunkView): Promise<void> {
-  const { task, rest, answer } = counting;
-  const { scanned } = answer;
+async function countChunk(count: FieldCount, { view, residual }: OpenChunk): Promise<void> {
+  const { task, extraction, scanned } = count;
   scanned.chunks++;
   const range = rangeInDay(task.fromNs, task.toNs, view.day);
   const from = lowerBound(view.timeNs, range.from);
   const to = lowerBound(view.timeNs, range.to);
   if (from < to) {
-    const counted = await selectedRows(counting, view, from, to);
-    if (rest !== undefined) await countStates(counting, view, counted, rest);
-    else if (counted.rows > 0) await countColumns(counting, view, counted);
+    const counted = await selectedRows(count, view, residual, { from, to });
+    if (extraction !== undefined) await countExtracted(count, view, counted, extraction);
+    else if (counted.rows > 0) await countColumns(count, view, counted);
   }
   scanned.rows += to - from;
   scanned.bytes += view.readBytes;
@@ -135,52 +150,53 @@ async function countChunk(counting: Counting, view: ChunkView): Promise<void> {
 }
 
 async function selectedRows(
-  { task, filter, pause }: Counting,
+  { task, yieldThread }: FieldCount,
   view: ChunkView,
-  rowFrom: number,
-  rowTo: number,
+  residual: readonly Filter[],
+  range: { from: number; to: number },
 ): Promise<Counted> {
   const checkpoint = () => checkControl(task.control);
-  const selection = await matchingRows(filter, view, { from: rowFrom, to: rowTo }, checkpoint, pause);
-  return { from: rowFrom & ~7, selection, rows: view.heap.kernels.countBits(selection) };
+  const filter: Filter = { kind: "and", of: [...residual] };
+  const selection = await matchingRows(filter, view, range, checkpoint, yieldThread);
+  return { from: range.from & ~7, selection, rows: view.heap.kernels.countBits(selection) };
 }
 
-/** Row by row through the steps, for what is extracted differs from row to row. */
-async function countStates(
-  counting: Counting,
+/** Takes rows one by one through the steps, since extracted attributes differ from row to row. */
+async function countExtracted(
+  count: FieldCount,
   view: ChunkView,
   counted: Counted,
   passes: RowSteps,
 ): Promise<void> {
-  const { task, pause, answer } = counting;
-  let looked = 0;
+  const { task, yieldThread, answer } = count;
+  let taken = 0;
   for (const row of rowsOf(counted)) {
-    if (++looked % blockRows === 0) {
+    if (++taken % blockRows === 0) {
       checkControl(task.control);
-      await pause();
+      await yieldThread();
     }
     const state = readRowState(view, row);
     if (!passes(state)) continue;
     answer.rows++;
     if (state.level !== "") answer.levels++;
-    for (const key of state.attributes.keys()) addKey(counting, key, 1);
+    for (const key of state.attributes.keys()) addKey(count, key, 1);
   }
 }
 
-async function countColumns(counting: Counting, view: ChunkView, counted: Counted): Promise<void> {
-  const { task, pause, answer } = counting;
+async function countColumns(count: FieldCount, view: ChunkView, counted: Counted): Promise<void> {
+  const { task, yieldThread, answer } = count;
   answer.rows += counted.rows;
   for (const { role, key, present } of view.header.columns) {
     if (role === "attribute") {
-      const isEverywhere = present === view.rows;
-      const count = isEverywhere
+      const isInEveryRow = present === view.rows;
+      const rows = isInEveryRow
         ? counted.rows
         : presentRows(view.column({ kind: "attribute", key }), counted);
-      addKey(counting, key, count);
+      addKey(count, key, rows);
     } else if (role === "level") answer.levels += levelRows(view.column({ kind: "level" }), counted);
-    else if (role === "rest") countRest(counting, view.overflow, counted);
+    else if (role === "rest") countOverflow(count, view.overflow, counted);
     checkControl(task.control);
-    await pause();
+    await yieldThread();
   }
 }
 
@@ -198,14 +214,14 @@ function levelRows(column: Column, counted: Counted): number {
 }
 
 /** The rarest keys of a chunk that has very many share a column. */
-function countRest(counting: Counting, column: Column, counted: Counted): void {
+function countOverflow(count: FieldCount, column: Column, counted: Counted): void {
   for (const row of rowsOf(counted)) {
     const text = columnText(column, row);
-    if (text !== undefined) for (const [key] of parseOverflow(text)) addKey(counting, key, 1);
+    if (text !== undefined) for (const [key] of parseOverflow(text)) addKey(count, key, 1);
   }
 }
 
-function addKey({ keys, answer }: Counting, key: string, rows: number): void {
+function addKey({ keys, answer }: FieldCount, key: string, rows: number): void {
   const known = keys.get(key);
   if (known === undefined && (rows === 0 || keys.size >= countedKeysMax)) {
     if (rows > 0) answer.isWhole = false;

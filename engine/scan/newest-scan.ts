@@ -1,10 +1,9 @@
 /** The newest matching rows of some chunks, on one thread. */
 
-import { type ChunkRef, type DamagedChunk, type OpenChunkView, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { BlockFilter } from "../filter/block-filter.ts";
-import { residualFilters } from "../filter/chunk-pruning.ts";
 import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts";
 import { blockRows, resultBytesMax } from "../limits.ts";
@@ -14,8 +13,15 @@ import type { RowPosition } from "../model/row.ts";
 import type { Filter, Step } from "../plan/filter.ts";
 import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
 import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
-import { type CountTextRows, countFromHeader, unknownTextRows } from "../summary/header-counts.ts";
-import type { Settling } from "../summary/metadata-answers.ts";
+import {
+  answerFrom,
+  type ChunkScan,
+  type ChunkSource,
+  eachChunk,
+  type OpenChunk,
+} from "../summary/answer-source.ts";
+import { type CountTextRows, countFromHeader } from "../summary/header-counts.ts";
+import type { CountTexts } from "../summary/template-counts.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import { type FoundRows, gatherRows } from "./found-rows.ts";
@@ -39,82 +45,99 @@ export interface SearchAnswer {
   damaged: DamagedChunk[];
 }
 
-/** With `settling`, chunks in which matching rows are possible are left there and not searched. */
+/** Finds the newest matching rows of all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function scanNewest(
   task: SearchTask,
   open: OpenChunkView,
-  pause: YieldThread,
-  settling?: Settling,
+  yieldThread: YieldThread,
 ): Promise<SearchAnswer> {
-  const newest = new NewestRows(task.limit);
-  const scanned: Scanned = nothingScanned();
-  const damaged: DamagedChunk[] = [];
-  for (const ref of task.chunks) {
-    await pause();
-    checkControl(task.control);
-    let view: ChunkView | undefined;
-    try {
-      view = open(ref);
-      await searchChunk({ task, ref, view, newest, scanned, pause, settling });
-    } catch (error) {
-      damaged.push(toDamagedChunk(ref, error));
-    } finally {
-      view?.close();
+  const search = createSearch(task, open, yieldThread);
+  await answerFrom([eachChunk(search, [fromColumns(search)])], task.chunks);
+  return finishSearch(search);
+}
+
+/** What the query thread knows of a search before any column is read. */
+export interface PrunedSearch {
+  /** Without rows: it says what was skipped and what is damaged. */
+  answer: SearchAnswer;
+  /** Chunks that may hold matching rows. */
+  residual: readonly ChunkRef[];
+  /** Rows of the first residual chunk that pass the filters, whatever their time; 0 where that is not known. */
+  rowsInFirst: number;
+}
+
+/** Leaves out chunks without matching rows; `countTexts` counts the rows that hold a text. Throws as `scanNewest`. */
+export async function pruneSearch(
+  task: SearchTask,
+  open: OpenChunkView,
+  yieldThread: YieldThread,
+  countTexts: CountTexts,
+): Promise<PrunedSearch> {
+  const search = createSearch(task, open, yieldThread);
+  let rowsInFirst: number | undefined;
+  const fromTemplates: ChunkSource = ({ ref, view, residual }) => {
+    const textRows = countTexts(residual, ref, view);
+    if (textRows === undefined) {
+      countSkippedChunk(search.scanned, view.header);
+      return true;
     }
-  }
+    rowsInFirst ??= search.extraction.length === 0 ? passingRows(residual, view, textRows) : 0;
+    return false;
+  };
+  const residual = await answerFrom([eachChunk(search, [fromTemplates])], task.chunks);
+  return { answer: finishSearch(search), residual, rowsInFirst: rowsInFirst ?? 0 };
+}
+
+/** A search on one thread. */
+interface NewestSearch extends ChunkScan {
+  task: SearchTask;
+  newest: NewestRows;
+  /** Steps from the first extraction on. */
+  extraction: readonly Step[];
+}
+
+function createSearch(task: SearchTask, open: OpenChunkView, yieldThread: YieldThread): NewestSearch {
+  const { fromNs, toNs, control } = task;
+  const { filters, rest } = splitSteps(task.steps);
+  const newest = new NewestRows(task.limit);
+  return {
+    ...{ task, fromNs, toNs, control, open, yieldThread, newest },
+    filter: { kind: "and", of: filters },
+    extraction: rest,
+    isNeeded: ({ day, header }) => newest.admits(day, header.timeNsMax),
+    scanned: nothingScanned(),
+    damaged: [],
+  };
+}
+
+function finishSearch({ task, newest, open, scanned, damaged }: NewestSearch): SearchAnswer {
   const isFull = (bytes: number) => checkRowBytes(task, bytes);
   return { rows: gatherRows(newest.finish(), open, damaged, isFull), scanned, damaged };
 }
 
-interface ChunkSearch {
-  task: SearchTask;
-  ref: ChunkRef;
-  view: ChunkView;
-  newest: NewestRows;
-  scanned: Scanned;
-  pause: YieldThread;
-  settling: Settling | undefined;
+function fromColumns(search: NewestSearch): ChunkSource {
+  return async (chunk) => {
+    await searchChunk(search, chunk);
+    return true;
+  };
 }
 
-async function searchChunk({
-  task,
-  ref,
-  view,
-  newest,
-  scanned,
-  pause,
-  settling,
-}: ChunkSearch): Promise<void> {
-  const { header, day } = view;
-  const { filters, rest } = splitSteps(task.steps);
+async function searchChunk(
+  { task, newest, extraction, scanned, yieldThread }: NewestSearch,
+  { ref, view, residual }: OpenChunk,
+): Promise<void> {
+  const { day } = view;
   const range = rangeInDay(task.fromNs, task.toNs, day);
-  const outside = header.timeNsMax < range.from || header.timeNsMin >= range.to;
-  const open =
-    outside || !newest.admits(day, header.timeNsMax)
-      ? undefined
-      : residualFilters({ kind: "and", of: filters }, view);
-  const textRows =
-    open === undefined || settling === undefined ? unknownTextRows : settling.textRows(open, ref, view);
-  if (open === undefined || textRows === undefined) {
-    countSkippedChunk(scanned, view.header);
-    return;
-  }
-  if (settling !== undefined) {
-    if (settling.left.length === 0 && rest.length === 0)
-      settling.rowsOfFirst = passingRows(open, view, textRows);
-    settling.left.push(ref);
-    return;
-  }
   scanned.chunks++;
-  const filter: Filter = { kind: "and", of: open };
-  const search = {
+  const filter: Filter = { kind: "and", of: [...residual] };
+  const search: BlockSearch = {
     ref,
     newest,
     isBehind: behind(task, view),
     filter: compileFilter(filter, view, () => checkControl(task.control)),
-    rest: rest.length === 0 ? undefined : compileRowSteps(rest),
+    extract: extraction.length === 0 ? undefined : compileRowSteps([...extraction]),
   };
-  const rowsAtATime = isVectorised(filter) && rest.length === 0 ? view.rows : blockRows;
+  const rowsAtATime = isVectorised(filter) && extraction.length === 0 ? view.rows : blockRows;
   const rowFrom = lowerBound(view.timeNs, range.from);
   let rowTo = lowerBound(view.timeNs, range.to);
   while (rowTo > rowFrom && newest.admits(day, view.timeNs[rowTo - 1]!)) {
@@ -124,15 +147,15 @@ async function searchChunk({
     scanned.rows += rowTo - from;
     checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
     rowTo = from;
-    await pause();
+    await yieldThread();
   }
   scanned.bytes += view.readBytes;
 }
 
-/** How many rows of a chunk pass, 0 where that is not known. */
-function passingRows(open: readonly Filter[], view: ChunkView, textRows: CountTextRows): number {
-  const settled = countFromHeader(open, [], view, textRows);
-  return settled?.counts.reduce((sum, [, rows]) => sum + rows, 0) ?? 0;
+/** How many rows of a chunk pass the residual filters; 0 where that is not known. */
+function passingRows(residual: readonly Filter[], view: ChunkView, textRows: CountTextRows): number {
+  const counted = countFromHeader(residual, [], view, textRows);
+  return counted?.counts.reduce((sum, [, rows]) => sum + rows, 0) ?? 0;
 }
 
 interface BlockSearch {
@@ -140,7 +163,7 @@ interface BlockSearch {
   newest: NewestRows;
   isBehind: (row: number) => boolean;
   filter: BlockFilter;
-  rest: RowSteps | undefined;
+  extract: RowSteps | undefined;
 }
 
 /** Rows [rowFrom, rowTo), in a block that begins at `from`. */
@@ -151,7 +174,7 @@ interface BlockRows {
 }
 
 function searchBlock(view: ChunkView, { from, rowFrom, rowTo }: BlockRows, search: BlockSearch): void {
-  const { ref, newest, isBehind, filter, rest } = search;
+  const { ref, newest, isBehind, filter, extract } = search;
   const rows = rowTo - from;
   const selection = selectRows(view.heap, from, rowFrom, rowTo);
   filter({ from, rows, selection });
@@ -167,9 +190,9 @@ function searchBlock(view: ChunkView, { from, rowFrom, rowTo }: BlockRows, searc
     if (!newest.admits(view.day, timeNs)) return;
     if (!isBehind(row)) continue;
     let attributes: Map<string, string> | undefined;
-    if (rest !== undefined) {
+    if (extract !== undefined) {
       const state = readRowState(view, row);
-      if (!rest(state)) continue;
+      if (!extract(state)) continue;
       attributes = state.attributes;
     }
     newest.add({ day: view.day, timeNs, arrival: view.arrival[row]!, ref, row, attributes });

@@ -19,19 +19,20 @@ export interface Arrived {
 }
 
 export async function queryArrivals(
-  dispatch: ScatterContext,
+  context: ScatterContext,
   { signal, after, through, selections }: ArrivedQuery,
   control: QueryControl,
 ): Promise<Arrived[]> {
   const fromNs = selections.reduce((least, { fromNs }) => (fromNs < least ? fromNs : least), endOfTimeNs);
-  const answers = await retryWithoutDamaged<ArrivedAnswer>(dispatch, () => {
-    const chunks = dispatch.catalog.chunksIn(signal, fromNs, endOfTimeNs).filter((ref) => {
+  const range = { signal, fromNs, toNs: endOfTimeNs };
+  const answers = await retryWithoutDamaged<ArrivedAnswer>(context, range, (inRange) => {
+    const chunks = inRange.filter((ref) => {
       const { min, max } = arrivalRange(ref);
       return max > after && min <= through;
     });
     chunks.sort((a, b) => arrivalRange(a).min - arrivalRange(b).min);
-    const whole = { kind: "arrived", chunks, after, through, selections, control } as const;
-    return askScanThreads(dispatch.threads, whole, control);
+    const task = { kind: "arrived", chunks, after, through, selections, control } as const;
+    return askScanThreads(context.threads, task, control);
   });
   return selections.map(({ rowsMax }, i) => {
     const parts = answers.map(({ found }) => found[i]!);

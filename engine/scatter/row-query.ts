@@ -8,11 +8,11 @@ import { countUnreadChunk } from "../plan/scan-statistics.ts";
 import { decodeFoundRow } from "../scan/found-rows.ts";
 import { compareNewestFirst } from "../scan/newest-rows.ts";
 import type { SearchAnswer, SearchTask } from "../scan/newest-scan.ts";
-import type { Settling } from "../summary/metadata-answers.ts";
+import type { MetadataAnswer } from "../worker/scan-executor.ts";
 import { askScanThreads, type ScatterContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
 
 export async function queryNewestRows(
-  dispatch: ScatterContext,
+  context: ScatterContext,
   query: RowQuery,
   control: QueryControl,
 ): Promise<SearchResult> {
@@ -21,11 +21,11 @@ export async function queryNewestRows(
   // One row more than asked for tells whether there is a next page.
   const limit = query.limit + 1;
   const answers = await scatterGather<SearchAnswer>(
-    dispatch,
+    context,
     { signal, fromNs, toNs },
     control,
     (chunks) => ({ kind: "search", chunks, fromNs, toNs, after, steps, limit, control }),
-    (whole, settling) => askNewest(dispatch, whole as SearchTask, settling),
+    (residual, metadata) => askNewest(context, residual as SearchTask, metadata),
   );
   return mergeAnswers(answers, query.limit);
 }
@@ -37,11 +37,11 @@ const surplus = 2;
 async function askNewest(
   { threads }: ScatterContext,
   whole: SearchTask,
-  settling: Settling | undefined,
+  metadata: MetadataAnswer | undefined,
 ): Promise<SearchAnswer[]> {
   const { chunks, control } = whole;
   const [newest] = chunks;
-  if (newest === undefined || rowsExpected(newest, whole, settling) < whole.limit * surplus)
+  if (newest === undefined || rowsExpected(newest, whole, metadata) < whole.limit * surplus)
     return askScanThreads<SearchAnswer>(threads, whole, control);
   const first = await askScanThreads<SearchAnswer>(threads, { ...whole, chunks: [newest] }, control);
   const [{ rows, scanned, damaged }] = first as [SearchAnswer];
@@ -58,9 +58,9 @@ async function askNewest(
 }
 
 /** About how many rows the newest chunk that is left has for a search; 0 where that is not known. */
-function rowsExpected(ref: ChunkRef, { fromNs, toNs, steps }: SearchTask, settling?: Settling): number {
+function rowsExpected(ref: ChunkRef, { fromNs, toNs, steps }: SearchTask, metadata?: MetadataAnswer): number {
   const { rows, timeNsMin, timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
-  const passing = settling?.rowsOfFirst ?? (steps.length === 0 ? rows : 0);
+  const passing = metadata?.rowsInFirst ?? (steps.length === 0 ? rows : 0);
   const range = rangeInDay(fromNs, toNs, ref.day);
   const within = Math.min(timeNsMax + 1, range.to) - Math.max(timeNsMin, range.from);
   return (passing * within) / (timeNsMax + 1 - timeNsMin);

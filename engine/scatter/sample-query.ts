@@ -2,9 +2,9 @@
 
 import { checkGroups, type GroupCaps, GroupTable, groupCaps } from "../aggregate/group-table.ts";
 import { checkPoints } from "../aggregate/point-table.ts";
-import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
-import { callerRowsMax, pointsMax } from "../limits.ts";
+import { pointsMax } from "../limits.ts";
 import type { CensusTables } from "../metrics/series-census.ts";
 import { dayStartNs } from "../model/day.ts";
 import type { MetricType } from "../model/sample.ts";
@@ -27,20 +27,26 @@ import type { SeriesShare } from "../series/series-selection.ts";
 import { checkLabel, labelFilter } from "../series/series-selection.ts";
 import type { TextVector } from "../vector/text.ts";
 import { TextBuilder, textAt, textCount } from "../vector/text.ts";
-import { runWithin, type ScatterContext, sumScanStatistics } from "./scatter-gather.ts";
+import {
+  isSmall,
+  retryWithoutDamaged,
+  runTasks,
+  type ScatterContext,
+  sumScanStatistics,
+} from "./scatter-gather.ts";
 
 const bucketNsMin = 1_000_000n;
 
 /** Throws Failure "input". */
 export async function querySamples(
-  dispatch: ScatterContext,
+  context: ScatterContext,
   query: SampleQuery,
   control: QueryControl,
 ): Promise<SamplesAggregated> {
   checkQuery(query);
   const { fromNs, toNs, groupBy, aggregate } = query;
   const range = { fromNs: fromNs - BigInt(increaseAgeNsMax), toNs };
-  const answers = await askAll<SampleAnswer>(dispatch, range, control, (chunks, share) => {
+  const answers = await askEachShare<SampleAnswer>(context, range, control, (chunks, share) => {
     return { ...query, kind: "samples", chunks, share, control };
   });
   const kinds = {
@@ -143,11 +149,11 @@ function joined(aggregate: SampleAggregate, parts: readonly PointsPart[], caps: 
 }
 
 export async function queryMetricNames(
-  dispatch: ScatterContext,
+  context: ScatterContext,
   range: { fromNs: bigint; toNs: bigint },
   control: QueryControl,
 ): Promise<MetricName[]> {
-  const counts = await countBy(dispatch, { ...range, name: undefined, steps: [], by: "metric" }, control);
+  const counts = await countBy(context, { ...range, name: undefined, steps: [], by: "metric" }, control);
   return counts
     .map(({ text, series }) => {
       const [name, type, unit] = JSON.parse(text) as [string, MetricType, string];
@@ -158,24 +164,24 @@ export async function queryMetricNames(
 
 /** Throws Failure "input". */
 export async function querySeriesLabels(
-  dispatch: ScatterContext,
+  context: ScatterContext,
   query: SeriesLabelsQuery,
   control: QueryControl,
 ): Promise<SeriesCount[]> {
   const { name, fromNs, toNs, steps, key, limit } = query;
   labelFilter(steps);
   const by = key === undefined ? "key" : { label: key };
-  const counts = await countBy(dispatch, { name, fromNs, toNs, steps, by }, control);
+  const counts = await countBy(context, { name, fromNs, toNs, steps, by }, control);
   return counts.slice(0, limit);
 }
 
 /** Those of the most series first. */
 async function countBy(
-  dispatch: ScatterContext,
+  context: ScatterContext,
   query: Pick<SeriesTask, "name" | "fromNs" | "toNs" | "steps" | "by">,
   control: QueryControl,
 ): Promise<SeriesCount[]> {
-  const answers = await askAll<SeriesAnswer>(dispatch, query, control, (chunks, share) => {
+  const answers = await askEachShare<SeriesAnswer>(context, query, control, (chunks, share) => {
     return { ...query, kind: "series", chunks, share, control };
   });
   const counts = new Map<string, number>();
@@ -201,54 +207,21 @@ function checkQuery({ bucketNs, groupBy, steps, aggregate }: SampleQuery): void 
   labelFilter(steps);
 }
 
-/**
- * The answers of the threads, each to the task for its share of the series. Rounds until no chunk turns out damaged: each such chunk
- * is set aside and the rest is asked again.
- */
-async function askAll<Answer extends { damaged: DamagedChunk[] }>(
-  dispatch: ScatterContext,
+/** Asks every thread for its share of the series, each over all chunks of the range. */
+function askEachShare<Answer extends SampleAnswer | SeriesAnswer>(
+  context: ScatterContext,
   range: { fromNs: bigint; toNs: bigint },
   control: QueryControl,
   taskOf: (chunks: ChunkRef[], share: SeriesShare) => SampleTask | SeriesTask,
 ): Promise<Answer[]> {
-  for (;;) {
-    const chunks = dispatch.catalog.chunksIn("metrics", range.fromNs, range.toNs);
-    const answers = chunks.length === 0 ? [] : await askOnce<Answer>(dispatch, chunks, control, taskOf);
-    const damaged = answers.flatMap((answer) => answer.damaged);
-    if (damaged.length === 0) return answers;
-    for (const chunk of damaged) dispatch.quarantine(chunk);
-  }
-}
-
-async function askOnce<Answer>(
-  { threads, queryThread }: ScatterContext,
-  chunks: ChunkRef[],
-  control: QueryControl,
-  taskOf: (chunks: ChunkRef[], share: SeriesShare) => SampleTask | SeriesTask,
-): Promise<Answer[]> {
-  if (isSmall(chunks)) return [(await queryThread.run(taskOf(chunks, { worker: 0, workers: 1 }))) as Answer];
-  const workers = threads.length;
-  const tasks = threads.map((shard, worker) => {
-    return runWithin<Answer>(shard, taskOf(chunks, { worker, workers }), control);
+  const { threads, queryThread } = context;
+  return retryWithoutDamaged<Answer>(context, { signal: "metrics", ...range }, async (chunks) => {
+    if (isSmall(chunks))
+      return [(await queryThread.run(taskOf(chunks, { worker: 0, workers: 1 }))) as Answer];
+    const workers = threads.length;
+    const tasks = threads.map((thread, worker) => ({ thread, task: taskOf(chunks, { worker, workers }) }));
+    return runTasks<Answer>(tasks, control);
   });
-  try {
-    return await Promise.all(tasks);
-  } catch (error) {
-    // The other parts have nobody to answer to.
-    Atomics.store(control.cancel, 0, 1);
-    await Promise.allSettled(tasks);
-    throw error;
-  }
-}
-
-/** Few samples, all in memory. */
-function isSmall(chunks: readonly ChunkRef[]): boolean {
-  let rows = 0;
-  for (const ref of chunks) {
-    if (ref.kind === "sealed") return false;
-    rows += ref.rows;
-  }
-  return rows <= callerRowsMax;
 }
 
 /** Which groups have points: series may have samples, but none in the range. */

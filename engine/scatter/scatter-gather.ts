@@ -1,7 +1,6 @@
-/** Queries over the scan threads: who reads what, and how the parts become one answer. */
+/** Scatter and gather: which thread reads which chunks, and how a query is run, retried, cancelled and ended. */
 
-import type { ChunkRef, DamagedChunk, SealedChunkRef } from "../chunk/chunk-ref.ts";
-import { chunkVersion } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, chunkVersion, type DamagedChunk, type SealedChunkRef } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
 import { isVectorised } from "../filter/selection.ts";
 import {
@@ -13,43 +12,56 @@ import {
 } from "../limits.ts";
 import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
+import type { Step } from "../plan/filter.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import { addScanned, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
 import type { ArrivedTask } from "../scan/arrival-scan.ts";
-import type { Settling } from "../summary/metadata-answers.ts";
 import type { ListedTemplates, TemplatesTask } from "../summary/template-listing.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
-import type { RowTask, ScanExecutor, ScanThreadTask } from "../worker/scan-executor.ts";
+import type {
+  MetadataAnswer,
+  RowTask,
+  ScanExecutor,
+  ScanTask,
+  ScanThreadTask,
+} from "../worker/scan-executor.ts";
 
+/** Bounds of one query. One that goes beyond them ends with Failure "deadline", "limit" or "cancelled". */
 export interface QueryLimits {
-  /** From now; 30 s by default. */
+  /** Counted from the call; 30 s by default. */
   deadlineMs?: number;
   /** For each scan thread; 1 GiB by default. */
   memoryBytes?: number;
   /** For each scan thread; no cap by default. */
   scannedRows?: number;
+  /** Cancels the query. */
   abort?: AbortSignal;
 }
 
 /** A thread that scans chunks and keeps their columns. */
 type ScanThread = WorkerThread<ScanThreadTask>;
 
+/** What a query needs of the store. */
 export interface ScatterContext {
   catalog: Catalog;
+  /** The scan threads. */
   threads: readonly ScanThread[];
-  /** Scans on the calling thread. */
+  /** Scans on the query thread, where the call came in. */
   queryThread: ScanExecutor;
   quarantine: (chunk: DamagedChunk) => void;
-  /** Sees to work that nobody waits for. */
+  /** Takes over work that no query waits for; its failure is logged. */
   runInBackground: (work: Promise<void>) => void;
 }
 
-/** A query that is under way: what its tasks carry, and its end. */
+/** A query that is under way. */
 export interface RunningQuery {
+  /** Goes with every task of the query. */
   control: QueryControl;
+  /** To be called when the query has ended. */
   end: () => void;
 }
 
+/** Starts the clock of a query. */
 export function startControl(limits: QueryLimits): RunningQuery {
   const cancel = new Int32Array(new SharedArrayBuffer(4));
   const onAbort = () => void Atomics.store(cancel, 0, 1);
@@ -66,9 +78,10 @@ export function startControl(limits: QueryLimits): RunningQuery {
   };
 }
 
-/** The part of each thread's answer that tells what could not be read. */
+/** What the answers of all threads have in common. */
 interface ThreadAnswer {
   scanned: Scanned;
+  /** Chunks that the thread could not read. */
   damaged: DamagedChunk[];
 }
 
@@ -79,56 +92,51 @@ interface SignalRange {
   toNs: bigint;
 }
 
+/** Asks the scan threads about the residual chunks; `metadata` is what the query thread found, where it was asked. */
+export type AskResidual<Answer> = (residual: RowTask, metadata?: MetadataAnswer) => Promise<Answer[]>;
+
 /**
- * The answers of the threads, each to the task for its chunks; `taskOf` makes the one for all. Rounds until no chunk turns out damaged: each such chunk is set aside
- * and the rest is asked again.
+ * Answers a task over the chunks of a range: from the query thread alone where the rows are few and in memory, else from metadata, and
+ * from the scan threads for what is left. `taskOf` makes the task for some chunks.
  */
 export async function scatterGather<Answer extends ThreadAnswer>(
-  dispatch: ScatterContext,
+  context: ScatterContext,
   range: SignalRange,
   control: QueryControl,
   taskOf: (chunks: ChunkRef[]) => RowTask,
-  askLeft: AskLeft<Answer> = (whole) => askScanThreads(dispatch.threads, whole, control),
+  askResidual: AskResidual<Answer> = (residual) => askScanThreads(context.threads, residual, control),
 ): Promise<Answer[]> {
-  return retryWithoutDamaged(dispatch, () => askOnce(dispatch, range, taskOf, askLeft));
+  return retryWithoutDamaged(context, range, async (chunks) => {
+    const task = taskOf(chunks);
+    if (isSmall(chunks) && task.steps.every(isCheap)) {
+      return [(await context.queryThread.run(task)) as Answer];
+    }
+    if (!isWorthMetadata(task)) return askResidual(task);
+    const metadata = await context.queryThread.answerFromMetadata(task);
+    const answers = await askResidual({ ...task, chunks: [...metadata.residual] }, metadata);
+    // A search may have read only the newest of the unlisted chunks, so their columns are not at hand.
+    if (metadata.unlisted.size > 0 && task.kind === "aggregate")
+      context.runInBackground(learnTemplates(context, [...metadata.unlisted]));
+    return [metadata.answer as ThreadAnswer as Answer, ...answers];
+  });
 }
 
-/** Asks the threads about what the calling thread left; `settling` tells what it knows, where it had a look. */
-export type AskLeft<Answer> = (whole: RowTask, settling?: Settling) => Promise<Answer[]>;
-
-/** Asks until no chunk turns out damaged: those that do are set aside. */
-export async function retryWithoutDamaged<Answer extends ThreadAnswer>(
-  { quarantine }: ScatterContext,
-  ask: () => Promise<Answer[]>,
+/** Asks about the chunks of a range until none of them turns out damaged: damaged chunks are quarantined before the next round. */
+export async function retryWithoutDamaged<Answer extends Pick<ThreadAnswer, "damaged">>(
+  { catalog, quarantine }: ScatterContext,
+  { signal, fromNs, toNs }: SignalRange,
+  ask: (chunks: ChunkRef[]) => Promise<Answer[]>,
 ): Promise<Answer[]> {
   for (;;) {
-    const answers = await ask();
+    const chunks = catalog.chunksIn(signal, fromNs, toNs);
+    const answers = chunks.length === 0 ? [] : await ask(chunks);
     const damaged = answers.flatMap((answer) => answer.damaged);
     if (damaged.length === 0) return answers;
     for (const chunk of damaged) quarantine(chunk);
   }
 }
 
-async function askOnce<Answer>(
-  dispatch: ScatterContext,
-  { signal, fromNs, toNs }: SignalRange,
-  taskOf: (chunks: ChunkRef[]) => RowTask,
-  askLeft: AskLeft<Answer>,
-): Promise<Answer[]> {
-  const { catalog, queryThread } = dispatch;
-  const whole = taskOf(catalog.chunksIn(signal, fromNs, toNs));
-  if (whole.chunks.length === 0) return [];
-  if (isSmall(whole)) return [(await queryThread.run(whole)) as Answer];
-  if (!maySettle(whole)) return askLeft(whole);
-  const { answer, settling } = await queryThread.settle(whole);
-  const answers = await askLeft({ ...whole, chunks: settling.left }, settling);
-  // A search may have read only the newest of them.
-  if (settling.unknown.size > 0 && whole.kind === "aggregate")
-    dispatch.runInBackground(learnTemplates(dispatch, [...settling.unknown]));
-  return [answer as Answer, ...answers];
-}
-
-/** The threads list the templates of chunks; after the query, since they keep the columns that it has read. */
+/** Lists templates on the scan threads, after the query: they have its columns in their caches. */
 function learnTemplates(
   { catalog, queryThread, threads }: ScatterContext,
   refs: readonly SealedChunkRef[],
@@ -146,40 +154,53 @@ function learnTemplates(
   });
 }
 
-/** Each thread is asked about its chunks of a task; where one fails, the others are cancelled. */
-export async function askScanThreads<Answer>(
-  shards: readonly ScanThread[],
-  whole: RowTask | ArrivedTask | TemplatesTask,
+/** Asks each scan thread about its own chunks of a task. */
+export function askScanThreads<Answer>(
+  threads: readonly ScanThread[],
+  task: RowTask | ArrivedTask | TemplatesTask,
   control: QueryControl,
 ): Promise<Answer[]> {
-  const lists: ChunkRef[][] = shards.map(() => []);
-  for (const ref of whole.chunks) lists[threadOfChunk(ref, shards.length)]!.push(ref);
+  const lists: ChunkRef[][] = threads.map(() => []);
+  for (const ref of task.chunks) lists[threadOfChunk(ref, threads.length)]!.push(ref);
   const tasks = lists.flatMap((chunks, i) => {
-    return chunks.length === 0 ? [] : [runWithin<Answer>(shards[i]!, { ...whole, chunks }, control)];
+    return chunks.length === 0 ? [] : [{ thread: threads[i]!, task: { ...task, chunks } }];
   });
+  return runTasks(tasks, control);
+}
+
+/** Runs tasks at the same time, each on its thread; where one fails, the others are cancelled. */
+export async function runTasks<Answer>(
+  tasks: readonly { thread: ScanThread; task: ScanTask }[],
+  control: QueryControl,
+): Promise<Answer[]> {
+  const answers = tasks.map(({ thread, task }) => runWithin<Answer>(thread, task, control));
   try {
-    return await Promise.all(tasks);
+    return await Promise.all(answers);
   } catch (error) {
-    // The other parts have nobody to answer to.
+    // Nobody will read the other answers.
     Atomics.store(control.cancel, 0, 1);
-    await Promise.allSettled(tasks);
+    await Promise.allSettled(answers);
     throw error;
   }
 }
 
-/** Few rows, all in memory, and nothing that takes long on one of them. */
-function isSmall({ chunks, steps }: RowTask): boolean {
+/** Whether chunks are few rows, all in memory: then waking another thread takes longer than the scan. */
+export function isSmall(chunks: readonly ChunkRef[]): boolean {
   let rows = 0;
   for (const ref of chunks) {
     if (ref.kind === "sealed") return false;
     rows += ref.rows;
   }
-  if (rows > callerRowsMax) return false;
-  return steps.every((step) => step.kind === "filter" && isVectorised(step.filter));
+  return rows <= callerRowsMax;
 }
 
-/** What tells without a column is worth a look on the calling thread: to wake another takes longer. */
-function maySettle({ kind, chunks, steps }: RowTask): boolean {
+/** Whether a step takes no long time on any row. */
+function isCheap(step: Step): boolean {
+  return step.kind === "filter" && isVectorised(step.filter);
+}
+
+/** Whether the query thread tries to answer without columns: it takes less time than waking a scan thread. */
+function isWorthMetadata({ kind, chunks, steps }: RowTask): boolean {
   return chunks.length <= callerChunksMax && (kind !== "search" || steps.length > 0);
 }
 

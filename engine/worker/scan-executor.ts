@@ -1,27 +1,33 @@
 /** Scans on one thread: chunks that it keeps open, and their columns. */
 import { setImmediate } from "node:timers/promises";
-import { aggregateChunks } from "../aggregate/aggregate-scan.ts";
-import type { AggregateTask } from "../aggregate/aggregate-task.ts";
-import type { OpenChunkView, SealedChunkRef } from "../chunk/chunk-ref.ts";
+import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-scan.ts";
+import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
+import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
 import { ColumnCache, type ColumnCacheOptions } from "../kernels/column-cache.ts";
 import { callerTemplatesShare } from "../limits.ts";
 import { checkControl, type YieldThread } from "../plan/query-control.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
 import { type ReadTask, readChunk } from "../scan/chunk-read.ts";
 import { ChunkReaders } from "../scan/chunk-readers.ts";
-import { countFields, type FieldCountTask } from "../scan/field-count-scan.ts";
-import { type SearchTask, scanNewest } from "../scan/newest-scan.ts";
+import {
+  countFields,
+  countFieldsFromHeaders,
+  type FieldCountAnswer,
+  type FieldCountTask,
+} from "../scan/field-count-scan.ts";
+import { pruneSearch, type SearchAnswer, type SearchTask, scanNewest } from "../scan/newest-scan.ts";
 import { aggregateSamples } from "../series/sample-scan.ts";
 import type { SampleTask } from "../series/sample-task.ts";
 import { type CensusTask, countActiveSeries, countSeries, type SeriesTask } from "../series/series-labels.ts";
 import { DaySummaries } from "../summary/day-summaries.ts";
-import { Settling } from "../summary/metadata-answers.ts";
+import { TemplateCounts } from "../summary/template-counts.ts";
 import { listTemplates, type TemplatesTask } from "../summary/template-listing.ts";
 import { type TemplateSource, TemplateSummaries } from "../summary/template-summaries.ts";
 
-/** Tasks that each thread does for its chunks. */
+/** Tasks that each thread does for its own chunks; the query thread tries them first without reading columns. */
 export type RowTask = SearchTask | AggregateTask | FieldCountTask;
 
+/** Queries on one thread. */
 export type ScanTask =
   | RowTask
   | ArrivedTask
@@ -40,12 +46,24 @@ interface ForgetTask {
 /** Everything that a scan thread does. */
 export type ScanThreadTask = ScanTask | ForgetTask;
 
+/** What the query thread answers without columns. */
+export interface MetadataAnswer {
+  answer: AggregateAnswer | SearchAnswer | FieldCountAnswer;
+  /** Chunks that must be read. */
+  residual: readonly ChunkRef[];
+  /** Of a search: rows of the first residual chunk that pass the filters; 0 where that is not known. */
+  rowsInFirst: number;
+  /** Chunks whose templates would answer a filter of the query if they were listed. */
+  unlisted: ReadonlySet<SealedChunkRef>;
+}
+
 /** Milliseconds of work after which a scan lets the thread's other work run. */
 const turnMs = 4;
 
+/** Carries out scans on one thread, with the chunks and columns that the thread keeps. */
 export class ScanExecutor {
   readonly readers: ChunkReaders;
-  readonly #digests = new DaySummaries();
+  readonly #summaries = new DaySummaries();
   readonly #templates: TemplateSummaries;
 
   constructor(options: ColumnCacheOptions) {
@@ -61,29 +79,45 @@ export class ScanExecutor {
         checkControl(task.control);
         return readChunk(task, open);
       case "arrived":
-        return scanArrivals(task, open, givingWay());
+        return scanArrivals(task, open, yieldWhenDue());
       case "samples":
-        return aggregateSamples(task, open, givingWay());
+        return aggregateSamples(task, open, yieldWhenDue());
       case "series":
-        return countSeries(task, open, givingWay());
+        return countSeries(task, open, yieldWhenDue());
       case "census":
         return countActiveSeries(task, open);
       case "templates":
-        return listTemplates(task, open, givingWay());
-      default:
-        return shared(task, open);
+        return listTemplates(task, open, yieldWhenDue());
+      case "search":
+        return scanNewest(task, open, yieldWhenDue());
+      case "aggregate":
+        return aggregateChunks(task, open, yieldWhenDue());
+      case "fields":
+        return countFields(task, open, yieldWhenDue());
     }
   }
 
-  /** What is known without a column settles; what is left is for the threads that keep the columns. */
-  async settle(task: RowTask): Promise<{ answer: unknown; settling: Settling }> {
-    const settling = new Settling(this.#digests, this.#templates);
-    return { answer: await shared(task, this.readers.open.bind(this.readers), settling), settling };
+  /** Answers what needs no column, from what this thread has in memory. Throws as `run`. */
+  async answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
+    const open = this.readers.open.bind(this.readers);
+    const summaries = this.#summaries;
+    const { countTexts, unlisted } = new TemplateCounts(this.#templates);
+    const unknown = { rowsInFirst: 0, unlisted };
+    switch (task.kind) {
+      case "search":
+        return { unlisted, ...(await pruneSearch(task, open, yieldWhenDue(), countTexts)) };
+      case "aggregate": {
+        const sources = { summaries, countTexts };
+        return { ...unknown, ...(await aggregateFromMetadata(task, open, yieldWhenDue(), sources)) };
+      }
+      case "fields":
+        return { ...unknown, ...(await countFieldsFromHeaders(task, open, yieldWhenDue())) };
+    }
   }
 
-  /** Takes in the templates of chunks, so that more is known the next time. */
+  /** Lists the templates of chunks, so that the next query can be answered from them. */
   learn(refs: readonly SealedChunkRef[], source: TemplateSource): Promise<void> {
-    return this.#templates.learn(refs, source, givingWay());
+    return this.#templates.learn(refs, source, yieldWhenDue());
   }
 
   endLearning(): Promise<void> {
@@ -97,18 +131,7 @@ export class ScanExecutor {
   }
 }
 
-function shared(task: RowTask, open: OpenChunkView, settling?: Settling): Promise<unknown> {
-  switch (task.kind) {
-    case "search":
-      return scanNewest(task, open, givingWay(), settling);
-    case "aggregate":
-      return aggregateChunks(task, open, givingWay(), settling);
-    case "fields":
-      return countFields(task, open, givingWay(), settling?.left);
-  }
-}
-
-function givingWay(): YieldThread {
+function yieldWhenDue(): YieldThread {
   let since = performance.now();
   return async () => {
     if (performance.now() - since < turnMs) return;

@@ -1,0 +1,139 @@
+/** Aggregates that need no column: from summaries of whole days, from chunk headers, and from templates. */
+import { type ChunkRef, type SealedChunkRef, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import { rangeInDay } from "../model/day-range.ts";
+import type { Aggregation } from "../plan/aggregation.ts";
+import type { Field } from "../plan/filter.ts";
+import { checkControl } from "../plan/query-control.ts";
+import { addScanned, countSkippedChunk } from "../plan/scan-statistics.ts";
+import type { AnswerSource, ChunkSource, OpenChunk } from "../summary/answer-source.ts";
+import type { DaySummaries, DayValueCounts, OpenInTurn } from "../summary/day-summaries.ts";
+import { boundsFromHeader, type CountTextRows, countFromHeader, toLabel } from "../summary/header-counts.ts";
+import type { CountTexts } from "../summary/template-counts.ts";
+import type { AggregateTask } from "./aggregate-task.ts";
+import type { AggregationState } from "./aggregation-state.ts";
+import type { BucketGrid } from "./bucket-runs.ts";
+import { fieldsReadBy } from "./point-states.ts";
+
+/** Aggregations that a chunk's header has the numbers for. */
+const headerOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "min", "max"]);
+
+/** Counts days by one field from their summaries, where the query has no filter and a day's rows fall into one bucket. */
+export function fromDaySummaries(state: AggregationState, summaries: DaySummaries): AnswerSource {
+  const { task } = state;
+  const isCountByOneField =
+    task.steps.length === 0 && task.groupBy.length <= 1 && task.aggregates.every(({ op }) => op === "count");
+  return async (chunks) => {
+    if (!isCountByOneField) return chunks;
+    const residual: ChunkRef[] = [];
+    const days = new Map<string, SealedChunkRef[]>();
+    for (const ref of chunks) {
+      if (ref.kind !== "sealed") residual.push(ref);
+      else if (!days.get(ref.dir)?.push(ref)) days.set(ref.dir, [ref]);
+    }
+    for (const refs of days.values()) if (!(await addDay(state, summaries, refs))) residual.push(...refs);
+    return residual;
+  };
+}
+
+/** Adds all rows of some chunks of one day to the answer; false where their summary does not give their counts. */
+async function addDay(
+  state: AggregationState,
+  summaries: DaySummaries,
+  refs: readonly SealedChunkRef[],
+): Promise<boolean> {
+  const { task, open, grid, groups, points, states, scanned } = state;
+  const [field] = task.groupBy;
+  const bucket = commonBucket(task, grid, refs);
+  if (bucket === undefined) return false;
+  const openInTurn: OpenInTurn = async (ref) => {
+    await state.yieldThread();
+    checkControl(task.control);
+    return open(ref);
+  };
+  const found = await summaryUnlessDamaged(summaries, field, refs, openInTurn);
+  if (found === undefined) return false;
+  for (const [text, rows] of found.counts) {
+    if (field !== undefined) groups.stageText(toLabel(field, text));
+    states.addCount(points.place(groups.numberOfStaged(), bucket), rows);
+  }
+  addScanned(scanned, found.scanned);
+  return true;
+}
+
+/** The bucket of all rows of some chunks of a day; undefined where they have several, or some lie outside the query's range. */
+function commonBucket(
+  { fromNs, toNs }: AggregateTask,
+  grid: BucketGrid,
+  refs: readonly SealedChunkRef[],
+): number | undefined {
+  const [{ day }] = refs as [SealedChunkRef, ...SealedChunkRef[]];
+  const range = rangeInDay(fromNs, toNs, day);
+  let least = Number.POSITIVE_INFINITY;
+  let greatest = Number.NEGATIVE_INFINITY;
+  for (const { entry } of refs) {
+    least = Math.min(least, entry.timeNsMin);
+    greatest = Math.max(greatest, entry.timeNsMax);
+  }
+  if (least < range.from || greatest >= range.to) return undefined;
+  const bucket = grid.bucketOf(day, least);
+  return bucket === grid.bucketOf(day, greatest) ? bucket : undefined;
+}
+
+/** Undefined where a chunk is damaged: the next source opens the chunks one by one and reports which. */
+async function summaryUnlessDamaged(
+  summaries: DaySummaries,
+  field: Field | undefined,
+  refs: readonly SealedChunkRef[],
+  open: OpenInTurn,
+): Promise<DayValueCounts | undefined> {
+  try {
+    return await summaries.of(field, refs, open);
+  } catch (error) {
+    // Errors that are no damage are thrown on.
+    toDamagedChunk(refs[0]!, error);
+    return undefined;
+  }
+}
+
+/** Aggregates a chunk from its header alone, where that is exact; `countTexts` counts the rows that hold a text. */
+export function fromHeader(state: AggregationState, countTexts: CountTexts): ChunkSource {
+  return (chunk) => {
+    const textRows = countTexts(chunk.residual, chunk.ref, chunk.view);
+    // No row passes where `textRows` is undefined.
+    const isAnswered = textRows === undefined || addFromHeader(state, chunk, textRows);
+    if (isAnswered) countSkippedChunk(state.scanned, chunk.view.header);
+    return isAnswered;
+  };
+}
+
+/** False where the header does not give the chunk's part of the answer; nothing is added then. */
+function addFromHeader(
+  { task, grid, extraction, groups, points, states }: AggregationState,
+  { view, residual }: OpenChunk,
+  textRows: CountTextRows,
+): boolean {
+  const { timeNsMin, timeNsMax } = view.header;
+  const range = rangeInDay(task.fromNs, task.toNs, view.day);
+  if (extraction !== undefined || task.aggregates.some(({ op }) => !headerOps.has(op))) return false;
+  if (timeNsMin < range.from || timeNsMax >= range.to) return false;
+  const bucket = grid.bucketOf(view.day, timeNsMin);
+  if (bucket !== grid.bucketOf(view.day, timeNsMax)) return false;
+  const { values } = fieldsReadBy(task.aggregates);
+  const bounds = values.map((value) => boundsFromHeader(value, view));
+  if (bounds.includes(undefined)) return false;
+  const counted = countFromHeader(residual, task.groupBy, view, textRows);
+  if (counted === undefined) return false;
+  // The header's bounds are those of all rows, so all rows must pass.
+  if (values.length > 0 && counted.counts[0]?.[1] !== view.rows) return false;
+  for (const [text, rows] of counted.counts) {
+    for (let i = 0; i < task.groupBy.length; i++) {
+      groups.stageText(counted.labels[i] ?? toLabel(task.groupBy[i]!, text));
+    }
+    const place = points.place(groups.numberOfStaged(), bucket);
+    states.addCount(place, rows);
+    for (const [i, each] of bounds.entries()) {
+      if (each !== undefined && each !== "none") states.addBounds(values[i]!, place, each);
+    }
+  }
+  return true;
+}

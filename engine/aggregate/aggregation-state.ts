@@ -1,0 +1,53 @@
+/** What one thread gathers for an aggregation. */
+import type { OpenChunkView } from "../chunk/chunk-ref.ts";
+import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
+import type { YieldThread } from "../plan/query-control.ts";
+import { nothingScanned } from "../plan/scan-statistics.ts";
+import type { ChunkScan } from "../summary/answer-source.ts";
+import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
+import { BucketGrid } from "./bucket-runs.ts";
+import { GroupTable, groupCaps } from "./group-table.ts";
+import { PointStates } from "./point-states.ts";
+import { PointTable } from "./point-table.ts";
+
+export interface AggregationState extends ChunkScan {
+  task: AggregateTask;
+  grid: BucketGrid;
+  /** Steps from the first extraction on, if there is one. */
+  extraction: RowSteps | undefined;
+  groups: GroupTable;
+  points: PointTable;
+  states: PointStates;
+}
+
+export function createAggregationState(
+  task: AggregateTask,
+  open: OpenChunkView,
+  yieldThread: YieldThread,
+): AggregationState {
+  const { fromNs, toNs, control } = task;
+  const { filters, rest } = splitSteps(task.steps);
+  return {
+    ...{ task, fromNs, toNs, control, open, yieldThread },
+    grid: new BucketGrid(fromNs, task.bucketNs),
+    filter: { kind: "and", of: filters },
+    extraction: rest.length === 0 ? undefined : compileRowSteps(rest),
+    groups: new GroupTable(task.groupBy.length, groupCaps(control, task.isRanked)),
+    points: new PointTable(),
+    states: new PointStates(task.aggregates),
+    scanned: nothingScanned(),
+    damaged: [],
+  };
+}
+
+export function finishAggregation(state: AggregationState): AggregateAnswer {
+  const { groups, points, states, scanned, damaged } = state;
+  return {
+    groups: groups.count,
+    labels: groups.finish(),
+    points: points.finish(),
+    states: states.finish(points.count),
+    scanned,
+    damaged,
+  };
+}

@@ -1,0 +1,46 @@
+/** Counts of messages that hold a text, from the templates that the query thread knows: one query's view of them. */
+import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
+import type { ChunkView } from "../chunk/chunk-view.ts";
+import { isMessageTextFilter, type MessageTextFilter } from "../filter/message-search.ts";
+import type { Filter } from "../plan/filter.ts";
+import { canAnswerFromTemplates } from "./day-templates.ts";
+import { type CountTextRows, unknownTextRows } from "./header-counts.ts";
+import type { TemplateSummaries } from "./template-summaries.ts";
+
+/** How many rows of a chunk pass each of the filters that is a text in messages; undefined where no row passes one of them. */
+export type CountTexts = (
+  filters: readonly Filter[],
+  ref: ChunkRef,
+  view: ChunkView,
+) => CountTextRows | undefined;
+
+/** For a thread that knows no templates: nothing is known of any text. */
+export const unknownTexts: CountTexts = () => unknownTextRows;
+
+export class TemplateCounts {
+  /** Chunks whose templates are not known yet, and would answer a filter of the query. */
+  readonly unlisted = new Set<SealedChunkRef>();
+  readonly #templates: TemplateSummaries;
+
+  constructor(templates: TemplateSummaries) {
+    this.#templates = templates;
+  }
+
+  readonly countTexts: CountTexts = (filters, ref, view) => {
+    const known = new Map<Filter, number>();
+    for (const filter of filters) {
+      const rows = isMessageTextFilter(filter) ? this.#rowsOf(filter, ref, view) : undefined;
+      if (rows === 0) return undefined;
+      if (rows !== undefined) known.set(filter, rows);
+    }
+    return (filter) => known.get(filter);
+  };
+
+  #rowsOf(filter: MessageTextFilter, ref: ChunkRef, view: ChunkView): number | undefined {
+    if (ref.kind !== "sealed") return undefined;
+    const rows = this.#templates.rowsOf(filter, ref, view);
+    if (rows === undefined && canAnswerFromTemplates(filter) && this.#templates.lacks(ref))
+      this.unlisted.add(ref);
+    return rows;
+  }
+}
