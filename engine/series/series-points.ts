@@ -126,7 +126,9 @@ export class SeriesPoints {
         const distance = first - own;
         const share = count / (before + count);
         this.#firsts[place] = own + distance * share;
-        this.#seconds[place] = this.#seconds[place]! + second + distance * distance * before * share;
+        // `first - first` is NaN for an infinity, which has no distance from any mean.
+        this.#seconds[place] =
+          this.#seconds[place]! + second + (first - first) + distance * distance * before * share;
         break;
       }
     }
