@@ -1,8 +1,7 @@
-/** The store: appends rows, searches them, keeps them. */
+/** The store: takes batches of rows and samples, answers queries, and runs maintenance in the background. */
 
-import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { type Backup, openBackup } from "./backup/backup.ts";
 import type { EncodedBatch } from "./batch/batch.ts";
 import { encodeBatch } from "./batch/batch-builder.ts";
@@ -13,17 +12,18 @@ import { Failure } from "./failure.ts";
 import { checkFormat } from "./files/format-version.ts";
 import { lockFolder } from "./files/lock.ts";
 import { Journal } from "./journal/journal.ts";
+import { KeyedAppends } from "./journal/keyed-appends.ts";
 import { defaultSeriesMax, keyAgeMs, unsealedBytesStop } from "./limits.ts";
 import { EncoderThreads } from "./maintenance/encoder-threads.ts";
 import { MaintenanceScheduler } from "./maintenance/maintenance-scheduler.ts";
 import type { MaintenanceTask } from "./maintenance/maintenance-task.ts";
 import { recoverPartitions } from "./maintenance/recovery.ts";
 import { ActiveSeriesCounter, type CensusTables, SeriesCensus } from "./metrics/series-census.ts";
-import type { DamageReport } from "./model/damage-report.ts";
 import type { LogRow, RefusedRow } from "./model/row.ts";
 import type { Sample } from "./model/sample.ts";
 import type { RowSignal, Signal } from "./model/signal.ts";
 import { Catalog } from "./partition/catalog.ts";
+import { DamageLog } from "./partition/damage-log.ts";
 import { countStored, type StoreStats } from "./partition/store-stats.ts";
 import type { Aggregated, AggregateQuery } from "./plan/aggregation.ts";
 import type { QueryControl } from "./plan/query-control.ts";
@@ -48,6 +48,7 @@ import type { RecordBatch } from "./scatter/arrow.ts";
 import { readChunks } from "./scatter/chunk-read-query.ts";
 import { queryFieldCounts } from "./scatter/field-count-query.ts";
 import { queryNewestRows } from "./scatter/row-query.ts";
+import { RunningQueries } from "./scatter/running-queries.ts";
 import {
   countStoredSeries,
   queryMetricNames,
@@ -66,9 +67,7 @@ import {
 import { WorkerThread } from "./threads/worker-thread.ts";
 import { ScanExecutor, type ScanThreadTask } from "./worker/scan-executor.ts";
 
-/** Damage reports kept for `stats`; all of them are logged. */
-const damageMax = 1_000;
-/** How long an append waits for room before it is refused. */
+/** Time that an append waits for memory before it is refused. Chosen, not measured. */
 const roomWaitMs = 10_000;
 
 /** Opens the store in a folder, creating it. Throws Failure "folder". */
@@ -90,17 +89,17 @@ export class Store {
   readonly #catalog: Catalog;
   readonly #scanThreads: WorkerThread<ScanThreadTask>[];
   readonly #queryThread: ScanExecutor;
-  /** It decodes columns on its own heap. */
+  /** Decodes columns outside of any cache. */
   readonly #maintenanceThread = new WorkerThread<MaintenanceTask>({ concurrent: false, columnCacheBytes: 0 });
   readonly #encoders = new EncoderThreads(this.#maintenanceThread);
-  readonly #damage: DamageReport[] = [];
-  readonly #running = new Set<Promise<unknown>>();
-  readonly #pendingKeys = new Map<string, Promise<AppendResult>>();
+  readonly #damage: DamageLog;
+  readonly #running = new RunningQueries();
   readonly #arrivalListeners = new Set<() => void>();
   readonly #census: ActiveSeriesCounter;
   #journal!: Journal;
+  #keyedAppends!: KeyedAppends;
   #maintenance!: MaintenanceScheduler;
-  /** The last one, closed or not. */
+  /** The last backup, open or closed. */
   #backup: Backup | undefined;
   #isClosed = false;
 
@@ -108,6 +107,7 @@ export class Store {
     this.#options = options;
     this.#unlock = unlock;
     this.#catalog = new Catalog(options.dir);
+    this.#damage = new DamageLog(options.dir, (message) => this.#log("error", message));
     this.#census = new ActiveSeriesCounter(options.seriesMax ?? defaultSeriesMax, this.#now());
     const threads = options.threads ?? availableParallelism();
     const { thread: columnCacheBytes, caller } = cacheShares(options.columnCacheBytes, threads);
@@ -142,71 +142,61 @@ export class Store {
   /** Resolves once the batch is on disk and found by searches. Throws Failure "input", "overload", "disk-full". */
   async appendEncoded(batch: EncodedBatch, options: AppendOptions = {}): Promise<AppendResult> {
     this.#assertOpen();
-    if (options.key === undefined) return this.#appendBatch(batch, undefined, 0);
-    const keyHash = createHash("sha256").update(options.key).digest("hex");
-    const pending = this.#pendingKeys.get(keyHash);
-    if (pending !== undefined) return { ...(await pending), duplicate: true };
-    const taken = this.#journal.keys.find(keyHash, this.#now());
-    if (taken !== undefined) return { rows: taken.rows, duplicate: true };
-    const appended = this.#appendBatch(batch, keyHash, this.#now() + (options.keyAgeMs ?? keyAgeMs));
-    this.#pendingKeys.set(keyHash, appended);
-    try {
-      return await appended;
-    } finally {
-      this.#pendingKeys.delete(keyHash);
-    }
+    const { key, keyAgeMs: ageMs = keyAgeMs } = options;
+    if (key === undefined) return { ...(await this.#appendBatch(batch)), duplicate: false };
+    return this.#keyedAppends.append(key, ageMs, (stored) => this.#appendBatch(batch, stored));
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   search(query: RowQuery, limits: QueryLimits = {}): Promise<SearchResult> {
-    return this.#ask(limits, (dispatch, control) => queryNewestRows(dispatch, query, control));
+    return this.#ask(limits, (context, control) => queryNewestRows(context, query, control));
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregate(query: AggregateQuery, limits: QueryLimits = {}): Promise<Aggregated> {
-    return this.#ask(limits, (dispatch, control) => queryAggregate(dispatch, query, control));
+    return this.#ask(limits, (context, control) => queryAggregate(context, query, control));
   }
 
   /** Rows in the order of their arrival, of several selections. Throws Failure "input", "deadline", "cancelled", "limit". */
   arrived(query: ArrivedQuery, limits: QueryLimits = {}): Promise<Arrived[]> {
-    return this.#ask(limits, (dispatch, control) => queryArrivals(dispatch, query, control));
+    return this.#ask(limits, (context, control) => queryArrivals(context, query, control));
   }
 
-  /** Arrival number of the newest row that is on disk and found by searches, of whatever signal. */
+  /** Arrival number of the newest row of any signal that is on disk and found by searches. */
   get arrivalMax(): number {
     return this.#journal.arrivalMax;
   }
 
   /**
-   * Time, in Unix milliseconds, of the oldest of a signal's rows that arrived behind an arrival number; undefined where none did. Rarely
-   * it is too small. Known of rows that arrived since the store was opened.
+   * Time of the oldest row of a signal that arrived after an arrival number, in Unix milliseconds; undefined where none did. It may be too
+   * small, seldom is, and covers rows that arrived since the store was opened.
    */
   oldestArrivedMs(signal: Signal, arrival: number): number | undefined {
     return this.#catalog.oldestMs(signal, arrival);
   }
 
-  /** Calls `listener` each time that rows have arrived, until the function that it gives is called. */
+  /** Calls `listener` each time that rows have arrived. Returns a function that ends this. */
   onArrival(listener: () => void): () => void {
     this.#arrivalListeners.add(listener);
     return () => void this.#arrivalListeners.delete(listener);
   }
 
-  /** How many of the matching rows bear each field. Throws Failure "input", "deadline", "cancelled", "limit". */
+  /** Counts the matching rows that have each field. Throws Failure "input", "deadline", "cancelled", "limit". */
   countFields(query: FieldsQuery, limits: QueryLimits = {}): Promise<FieldCounts> {
-    return this.#ask(limits, (dispatch, control) => queryFieldCounts(dispatch, query, control));
+    return this.#ask(limits, (context, control) => queryFieldCounts(context, query, control));
   }
 
   /**
-   * Matching rows as Arrow record batches: timestamp (ns), log_level, message, attributes (map of text to text). Each
-   * batch is in order of time; batches come in the order of the chunks they were read from, oldest first.
+   * Matching rows as Arrow record batches: timestamp (ns), log_level, message, attributes (map of text to text). Rows are in order of time
+   * within a batch; each batch is one chunk, oldest chunk first.
    */
   async *scan(query: ScanQuery, limits: QueryLimits = {}): AsyncGenerator<RecordBatch, void, undefined> {
     this.#assertOpen();
     const { control, end } = startControl(limits);
     let finish!: () => void;
-    void this.#track(new Promise<void>((resolve) => (finish = resolve)));
+    void this.#running.track(new Promise<void>((resolve) => (finish = resolve)));
     try {
-      yield* readChunks(this.#dispatch(), query, control);
+      yield* readChunks(this.#scatterContext(), query, control);
     } finally {
       end();
       finish();
@@ -225,25 +215,25 @@ export class Store {
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregateSamples(query: SampleQuery, limits: QueryLimits = {}): Promise<SamplesAggregated> {
-    return this.#ask(limits, (dispatch, control) => querySamples(dispatch, query, control));
+    return this.#ask(limits, (context, control) => querySamples(context, query, control));
   }
 
-  /** Metrics that have samples in a range: a name stands more than once where its series differ in type or unit. */
+  /** Metrics that have samples in a range. A name is listed more than once where its series differ in type or unit. */
   metricNames(fromNs: bigint, toNs: bigint, limits: QueryLimits = {}): Promise<MetricName[]> {
-    return this.#ask(limits, (dispatch, control) => queryMetricNames(dispatch, { fromNs, toNs }, control));
+    return this.#ask(limits, (context, control) => queryMetricNames(context, { fromNs, toNs }, control));
   }
 
-  /** Keys of labels, or the texts of one, with the series that bear them. Throws as `aggregateSamples`. */
+  /** Keys of labels, or the values of one label, with the number of series that have them. Throws as `aggregateSamples`. */
   seriesLabels(query: SeriesLabelsQuery, limits: QueryLimits = {}): Promise<SeriesCount[]> {
-    return this.#ask(limits, (dispatch, control) => querySeriesLabels(dispatch, query, control));
+    return this.#ask(limits, (context, control) => querySeriesLabels(context, query, control));
   }
 
-  /** The count of active series, for whoever encodes samples: `new SeriesCensus(tables)` on any thread. */
+  /** Tables in shared memory that count active series; whoever encodes samples, on any thread, wraps them in `new SeriesCensus(tables)`. */
   seriesCensus(): CensusTables {
     return this.#census.tables(this.#now());
   }
 
-  /** Keys that rows of the days in a range bear; `isWhole` is false where there are more of them than the store lists. */
+  /** Attribute keys of the rows of the days in a range; `isWhole` is false where there are more keys than the store lists. */
   attributeKeys(signal: RowSignal, fromNs: bigint, toNs: bigint): ListedKeys {
     return this.#catalog.attributeKeys(signal, fromNs, toNs);
   }
@@ -253,7 +243,7 @@ export class Store {
       ...countStored(this.#catalog),
       unsealedBytes: this.#maintenance.unsealedBytes,
       journalBytes: this.#journal.bytes,
-      damage: [...this.#damage],
+      damage: this.#damage.reports,
       refusing: this.#journal.refusing ?? (this.#isFull() ? this.#maintenance.failure?.message : undefined),
     };
   }
@@ -291,7 +281,7 @@ export class Store {
 
   async #recover(): Promise<void> {
     const { dir } = this.#options;
-    const reportDamage = (where: string, problem: string) => this.#reportDamage(where, problem);
+    const reportDamage = this.#damage.report;
     const arrivalMax = await recoverPartitions(dir, this.#catalog, this.#maintenanceThread, reportDamage);
     this.#journal = await Journal.open(
       {
@@ -302,7 +292,8 @@ export class Store {
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
     );
-    await countStoredSeries(this.#dispatch(), this.seriesCensus());
+    this.#keyedAppends = new KeyedAppends(this.#journal.keys, () => this.#now());
+    await countStoredSeries(this.#scatterContext(), this.seriesCensus());
     this.#maintenance = this.#startMaintenance();
     this.#maintenance.nudge();
   }
@@ -321,27 +312,25 @@ export class Store {
         await Promise.all(this.#scanThreads.map((shard) => shard.run<void>({ kind: "forget", dir })));
       },
       quarantine: (chunk) => this.#quarantine(chunk),
-      reportDamage: (where, problem) => this.#reportDamage(where, problem),
+      reportDamage: this.#damage.report,
       log: (level, message) => this.#log(level, message),
       now: () => this.#now(),
     });
   }
 
   async #appendBatch(
-    batch: EncodedBatch,
-    keyHash: string | undefined,
-    keyUntilMs: number,
-  ): Promise<AppendResult> {
-    if (batch.rows === 0 && keyHash === undefined) return { rows: 0, duplicate: false };
+    { signal, bytes: frame, rows }: EncodedBatch,
+    { keyHash, keyUntilMs }: { keyHash?: string; keyUntilMs: number } = { keyUntilMs: 0 },
+  ): Promise<{ rows: number }> {
+    if (rows === 0 && keyHash === undefined) return { rows: 0 };
     await this.#room();
-    const { signal, bytes: frame, rows } = batch;
     const record = await this.#journal.append({ signal, frame, rows, keyHash, keyUntilMs });
     this.#maintenance.nudge();
     for (const listener of this.#arrivalListeners) listener();
-    return { rows: record.rows, duplicate: false };
+    return { rows: record.rows };
   }
 
-  /** Waits while more rows are in memory than may be; memory stays flat when rows come faster than they are sealed. */
+  /** Waits while the memtable is full, so that memory stays flat when rows come faster than they are sealed. */
   async #room(): Promise<void> {
     const waitUntil = this.#now() + roomWaitMs;
     while (this.#isFull()) {
@@ -358,14 +347,14 @@ export class Store {
 
   #ask<T>(
     limits: QueryLimits,
-    run: (dispatch: ScatterContext, control: QueryControl) => Promise<T>,
+    run: (context: ScatterContext, control: QueryControl) => Promise<T>,
   ): Promise<T> {
     this.#assertOpen();
     const { control, end } = startControl(limits);
-    return this.#track(run(this.#dispatch(), control).finally(end));
+    return this.#running.track(run(this.#scatterContext(), control).finally(end));
   }
 
-  #dispatch(): ScatterContext {
+  #scatterContext(): ScatterContext {
     const quarantine = (chunk: DamagedChunk) => this.#quarantine(chunk);
     const runInBackground = (work: Promise<void>) => {
       work.catch((error) => this.#log("error", `templates: ${error.message}`));
@@ -382,26 +371,12 @@ export class Store {
   #quarantine(chunk: DamagedChunk): void {
     const entry = this.#catalog.quarantine(chunk.signal, chunk.day, chunk.chunk);
     if (entry !== undefined)
-      this.#reportDamage(chunk.where, `${chunk.problem}; its ${entry.rows} rows are set aside`);
+      this.#damage.report(chunk.where, `${chunk.problem}; its ${entry.rows} rows are set aside`);
   }
 
-  #reportDamage(where: string, problem: string): void {
-    const report = { where: where.startsWith("/") ? relative(this.#options.dir, where) : where, problem };
-    if (this.#damage.length < damageMax) this.#damage.push(report);
-    this.#log("error", `damage: ${report.where}: ${problem}`);
-  }
-
-  /** Keeps a query on the list of those that a sweep must wait for. */
-  #track<T>(query: Promise<T>): Promise<T> {
-    this.#running.add(query);
-    const forget = () => void this.#running.delete(query);
-    query.then(forget, forget);
-    return query;
-  }
-
-  /** Queries that run now have ended, and what they left in the background. */
+  /** Resolves when the queries that run now have ended, and a listing of templates that one of them started. */
   async #queriesEnded(): Promise<void> {
-    await Promise.allSettled([...this.#running]);
+    await this.#running.ended();
     await this.#queryThread.endLearning();
   }
 

@@ -1,4 +1,4 @@
-/** Matching rows of some chunks in the order of their arrival, on one thread, for several selections at once. */
+/** Finds matching rows in the order of their arrival, on one thread, for several selections (the readers of a live tail) at once. */
 
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
 import { arrivalRange, toDamagedChunk } from "../chunk/chunk-ref.ts";
@@ -18,44 +18,46 @@ import { FirstArrived } from "./first-arrived.ts";
 import type { FoundRows } from "./found-rows.ts";
 import { gatherRows } from "./found-rows.ts";
 
-/** The rows of some chunks that arrived in a range, for several selections: each chunk is opened once for all of them. */
+/** Asks for the rows that arrived in a range, for several selections; each chunk is opened once for all of them. */
 export interface ArrivedTask {
   kind: "arrived";
-  /** In the order of the first arrival in them. */
+  /** Ordered by their least arrival number. */
   chunks: ChunkRef[];
-  /** Arrival numbers, exclusive and inclusive. */
+  /** Arrival number, exclusive. */
   after: number;
+  /** Arrival number, inclusive. */
   through: number;
   selections: readonly ArrivedSelection[];
   control: QueryControl;
 }
 
+/** What one thread found for one selection. */
 export interface ArrivedRowsPart {
   rows: FoundRows;
-  /** Matching rows up to `through`: as many as there are in `rows`, unless these are only counted. */
+  /** Matching rows up to `through`: the length of `rows`, unless the selection only counts. */
   count: number;
-  /** Every matching row that arrived up to here is in the answer. */
+  /** Arrival number up to which the answer holds every matching row. */
   through: number;
 }
 
 export interface ArrivedAnswer {
-  /** Of each selection. */
+  /** One entry for each selection. */
   found: ArrivedRowsPart[];
   scanned: Scanned;
   damaged: DamagedChunk[];
 }
 
-/** A selection as it is read: what is compiled once for all chunks, and what was found so far. */
+/** One selection during the scan: its compiled filters, and what was found so far. */
 interface SelectionScan {
   fromNs: bigint;
   filter: Filter;
   rest: RowSteps | undefined;
-  /** Rows of a chunk that are looked at between two looks at the clock. */
+  /** Rows of a chunk that are filtered between two checks of the deadline. */
   rowsAtATime: number;
   first: FirstArrived;
 }
 
-/** Throws Failure "input", "deadline", "cancelled", "limit". */
+/** Scans the chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function scanArrivals(
   task: ArrivedTask,
   open: OpenChunkView,
@@ -132,7 +134,7 @@ function readChunk({ task, ref, view, reading, scanned }: ChunkSelectionScan): v
   scanned.bytes += view.readBytes;
 }
 
-/** Clears the bits of rows that arrived outside of what is asked for; false where none is left. */
+/** Clears the bits of rows that arrived outside the range of the task; false where no bit is left. */
 function keepArrived(
   selection: Uint8Array,
   { arrival, heap }: ChunkView,

@@ -1,4 +1,4 @@
-/** The matching rows of one chunk as buffers in Arrow's layout. */
+/** Reads the matching rows of one chunk into buffers of Arrow's layout. */
 
 import type { ChunkRef, OpenChunkView } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
@@ -13,7 +13,7 @@ import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
 
-/** The matching rows of one chunk, in order of time, for `scan`. */
+/** Asks for the matching rows of one chunk, in order of time. */
 export interface ReadTask {
   kind: "read";
   chunk: ChunkRef;
@@ -23,13 +23,13 @@ export interface ReadTask {
   control: QueryControl;
 }
 
-/** Buffers in Arrow's layout. */
+/** The rows, in buffers of Arrow's layout. */
 export interface ReadAnswer {
   rows: number;
   timeNs: BigInt64Array;
   level: TextVector;
   message: TextVector;
-  /** Offsets (rows + 1) into the pairs of all rows. */
+  /** Offsets (rows + 1) of each row's attributes in `keys` and `values`. */
   pairOffsets: Int32Array;
   keys: TextVector;
   values: TextVector;

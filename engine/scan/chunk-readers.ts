@@ -1,4 +1,4 @@
-/** What one thread keeps open between queries: partitions, and chunks with their decoded columns. */
+/** Keeps partitions and chunks open between the queries of one thread. */
 import { type ChunkSource, openPart } from "../chunk/chunk-header.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
@@ -9,17 +9,17 @@ import { openChunk } from "../partition/chunk-store.ts";
 
 export class ChunkReaders {
   readonly #memory: ColumnCache;
-  /** Maps are in order of last use. */
+  /** By folder. This map and the next two are in order of last use. */
   readonly #environments = new Map<string, Environment>();
   readonly #chunks = new Map<string, ChunkColumns>();
-  /** Chunks in memory: they keep their rows alive, also after those were sealed. */
+  /** Memtable parts by their id. A part held here keeps its memory after it was sealed. */
   readonly #parts = new Map<string, ChunkColumns>();
 
   constructor(memory: ColumnCache) {
     this.#memory = memory;
   }
 
-  /** The view's columns stay until it is closed. Throws Failure "damage". */
+  /** Opens a chunk; its columns stay in memory until the view is closed. Throws Failure "damage". */
   open(ref: ChunkRef): ChunkView {
     const [known, name, most] =
       ref.kind === "sealed"
@@ -33,7 +33,7 @@ export class ChunkReaders {
     return new ChunkView(chunk, this.#memory.lease());
   }
 
-  /** Closes a partition whose folder is about to go. */
+  /** Closes a partition whose folder is about to be removed. */
   forget(dir: string): void {
     this.#environments.get(dir)?.close();
     this.#environments.delete(dir);
@@ -67,7 +67,7 @@ export class ChunkReaders {
 
   #source(ref: ChunkRef): ChunkSource {
     if (ref.kind === "part") return openPart(ref.bytes, ref.arrivalBase);
-    // Columns are read later, when the environment may have been closed for others: ask for it each time.
+    // Columns are read later, when the environment may have been closed to make room: it is looked up for each read.
     const environment = { get: (key: Uint8Array) => this.environment(ref.dir).get(key) };
     return openChunk(environment, ref.entry, ref.dir);
   }

@@ -1,4 +1,4 @@
-/** How many rows bear each field, on one thread: from headers where they tell, else from the columns. */
+/** Counts how many rows have each field, on one thread: from chunk headers where they list it, else from the columns. */
 
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
@@ -22,7 +22,7 @@ import {
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
 
-/** How many of the matching rows of some chunks bear each field. */
+/** Asks how many of the matching rows of some chunks have each field. */
 export interface FieldCountTask {
   kind: "fields";
   chunks: ChunkRef[];
@@ -36,8 +36,9 @@ export interface FieldCountAnswer {
   rows: number;
   /** Rows with a level that is not empty. */
   levels: number;
-  /** Attribute keys, and of each the rows that have it. */
+  /** Attribute keys. */
   keys: string[];
+  /** For each key the rows that have it. */
   counts: number[];
   /** False where there were more keys than are counted. */
   isWhole: boolean;
@@ -55,7 +56,7 @@ interface FieldCount extends ChunkScan {
   answer: FieldCountAnswer;
 }
 
-/** Rows [from, from + 8 × selection.length) of a chunk, of which a bit tells whether they count. */
+/** Matching rows of a chunk: bit i of `selection` stands for row `from` + i. */
 interface Counted {
   from: number;
   selection: Uint8Array;
@@ -213,7 +214,7 @@ function levelRows(column: Column, counted: Counted): number {
   return count;
 }
 
-/** The rarest keys of a chunk that has very many share a column. */
+/** Counts the keys in the overflow column, which the rarest keys of a chunk share. */
 function countOverflow(count: FieldCount, column: Column, counted: Counted): void {
   for (const row of rowsOf(counted)) {
     const text = columnText(column, row);

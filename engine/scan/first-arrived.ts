@@ -1,4 +1,4 @@
-/** The matching rows that arrived first, at most so many, or only their number. */
+/** Collects the matching rows that arrived first, up to a limit, or only counts them. */
 import type { CandidateRow } from "./newest-rows.ts";
 
 export class FirstArrived {
@@ -7,13 +7,13 @@ export class FirstArrived {
   #rows: CandidateRow[] = [];
   #counted = 0;
 
-  /** @param rowsMax 0 counts the rows @param through the last arrival number that is asked for */
+  /** `rowsMax`: 0 counts the rows. `through`: the last arrival number that is asked for. */
   constructor(rowsMax: number, through: number) {
     this.#rowsMax = rowsMax;
     this.#through = through;
   }
 
-  /** Whether a row, or a chunk that begins with it, could still be among the first. */
+  /** Whether a row of that arrival number could still be among the first. */
   admits(arrival: number): boolean {
     return arrival <= this.#through;
   }
@@ -24,11 +24,11 @@ export class FirstArrived {
       return;
     }
     this.#rows.push(candidate);
-    // The first full set gives a bound at once; later ones are cut when enough has gathered to pay for a sort.
+    // The first full set is sorted at once, for its bound; later ones when there are enough rows to pay for a sort.
     if (this.#rows.length === this.#rowsMax || this.#rows.length >= this.#rowsMax * 2 + 64) this.#cut();
   }
 
-  /** `through`: every matching row that arrived up to here is among them. */
+  /** `through`: the arrival number up to which no matching row is missing. */
   finish(): { rows: CandidateRow[]; count: number; through: number } {
     this.#cut();
     const rows = this.#rows;

@@ -6,14 +6,14 @@ import type { FoundRow } from "../model/row.ts";
 import { TextBuilder, type TextVector, textsAt } from "../vector/text.ts";
 import type { CandidateRow } from "./newest-rows.ts";
 
-/** Rows column by column, as they cross threads. */
+/** Found rows on their way from a scan thread to the query thread: one array for each part of a row. */
 export interface FoundRows {
   day: Float64Array;
   timeNs: Float64Array;
   arrival: Float64Array;
-  /** For each row level, message, key, value, key, value … */
+  /** For each row: level, message, then key, value, key, value … */
   texts: TextVector;
-  /** First text of each row, and the number of texts. */
+  /** The index of each row's first text, and at the end the number of all texts. */
   firstText: Uint32Array;
 }
 
@@ -33,7 +33,7 @@ function gatherTexts(texts: TextBuilder, { row, attributes }: CandidateRow, view
   }
 }
 
-/** The rows, up to the one with which their bytes are enough for `isFull`. */
+/** Reads the texts of candidate rows, up to the row with which `isFull` holds for the bytes so far. */
 export function gatherRows(
   candidates: readonly CandidateRow[],
   open: OpenChunkView,
@@ -54,7 +54,7 @@ export function gatherRows(
         }
         gatherTexts(texts, candidate, opened.view);
       } catch (error) {
-        // The store sets the chunk aside and asks again, so a row short here is in no answer.
+        // The store quarantines the chunk and asks again, so an answer that lacks this row is not used.
         damaged.push(toDamagedChunk(ref, error));
       }
       firstText.push(texts.rows);
@@ -73,6 +73,7 @@ export function gatherRows(
   };
 }
 
+/** Row `i` as an object. */
 export function decodeFoundRow(rows: FoundRows, i: number): FoundRow {
   const texts = textsAt(rows.texts, rows.firstText[i]!, rows.firstText[i + 1]!);
   const attributes: Record<string, string> = Object.create(null);

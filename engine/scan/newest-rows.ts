@@ -1,13 +1,14 @@
-/** The newest rows found so far, at most `limit`: newest first, ties in the order of arrival. */
+/** Collects the newest rows, up to a limit: newest first, equal times in the order of arrival. */
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 
+/** A row that may be among the newest, not read yet. */
 export interface CandidateRow {
   day: number;
   timeNs: number;
   arrival: number;
   ref: ChunkRef;
   row: number;
-  /** Attributes with what stages extracted; undefined where they are the stored ones. */
+  /** Stored and extracted attributes; undefined where nothing was extracted. */
   attributes: Map<string, string> | undefined;
 }
 
@@ -20,7 +21,7 @@ export class NewestRows {
     this.#limit = limit;
   }
 
-  /** Whether a row of that time could still be among the newest. */
+  /** Whether a row of that time could still be among the newest. `timeNs`: since the start of the day. */
   admits(day: number, timeNs: number): boolean {
     const worst = this.#worst;
     return worst === undefined || day > worst.day || (day === worst.day && timeNs >= worst.timeNs);
@@ -28,7 +29,7 @@ export class NewestRows {
 
   add(candidate: CandidateRow): void {
     this.#rows.push(candidate);
-    // The first full set gives a bound at once; later ones are cut when enough has gathered to pay for a sort.
+    // The first full set is sorted at once, for its bound; later ones when there are enough rows to pay for a sort.
     if (this.#rows.length === this.#limit || this.#rows.length >= this.#limit * 2 + 64) this.#cut();
   }
 
@@ -44,6 +45,7 @@ export class NewestRows {
   }
 }
 
+/** Orders rows newest first, equal times in the order of arrival. */
 export function compareNewestFirst(
   a: { day: number; timeNs: number; arrival: number },
   b: { day: number; timeNs: number; arrival: number },

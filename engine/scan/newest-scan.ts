@@ -1,4 +1,4 @@
-/** The newest matching rows of some chunks, on one thread. */
+/** Finds the newest matching rows of some chunks, on one thread. */
 
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
@@ -27,6 +27,7 @@ import { hasBit } from "../vector/bitmap.ts";
 import { type FoundRows, gatherRows } from "./found-rows.ts";
 import { NewestRows } from "./newest-rows.ts";
 
+/** Asks for the newest matching rows of some chunks. */
 export interface SearchTask {
   kind: "search";
   /** Newest first. */
@@ -179,7 +180,7 @@ function searchBlock(view: ChunkView, { from, rowFrom, rowTo }: BlockRows, searc
   const selection = selectRows(view.heap, from, rowFrom, rowTo);
   filter({ from, rows, selection });
   for (let i = rows - 1; i >= 0; i--) {
-    // Most rows of most blocks fail: eight are passed over at a time.
+    // Most rows of most blocks fail: eight are skipped at a time.
     if (selection[i >> 3] === 0) {
       i &= ~7;
       continue;
@@ -199,7 +200,7 @@ function searchBlock(view: ChunkView, { from, rowFrom, rowTo }: BlockRows, searc
   }
 }
 
-/** Whether a row comes behind the place where the page before ended. */
+/** Tests whether a row of the chunk comes after the last row of the page before. */
 function behind(task: SearchTask, view: ChunkView): (row: number) => boolean {
   const { after } = task;
   if (after === undefined) return () => true;
@@ -210,7 +211,7 @@ function behind(task: SearchTask, view: ChunkView): (row: number) => boolean {
   };
 }
 
-/** Throws Failure "limit" where the rows together are larger than the query may hold. */
+/** Throws Failure "limit" where the rows found take more bytes than the query may hold. */
 function checkRowBytes(task: SearchTask, bytes: number): false {
   const bytesMax = Math.min(resultBytesMax, task.control.memoryBytesMax);
   if (bytes <= bytesMax) return false;

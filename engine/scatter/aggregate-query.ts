@@ -1,4 +1,4 @@
-/** Aggregations over the scan threads: their parts become one answer. */
+/** Aggregates rows over all scan threads and merges their partial states. */
 import { setImmediate } from "node:timers/promises";
 import type { AggregateAnswer } from "../aggregate/aggregate-task.ts";
 import { BucketGrid } from "../aggregate/bucket-runs.ts";
@@ -13,12 +13,14 @@ import { checkCaps } from "../plan/query-control.ts";
 import type { TextVector } from "../vector/text.ts";
 import { type ScatterContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
 
-/** Groups joined before other work of the thread has its turn: a few milliseconds. */
+/** Groups merged before other work of the thread may run: a few milliseconds. */
 const groupsATurn = 16_384;
+/** Width of the narrowest bucket. */
 const bucketNsMin = 1_000_000n;
 
+/** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryAggregate(
-  dispatch: ScatterContext,
+  context: ScatterContext,
   query: AggregateQuery,
   control: QueryControl,
 ): Promise<Aggregated> {
@@ -30,17 +32,17 @@ export async function queryAggregate(
     if (aggregate.op !== "quantile" || (aggregate.q >= 0 && aggregate.q <= 1)) continue;
     throw new Failure("input", `q of a quantile must lie between 0 and 1, got ${aggregate.q}`);
   }
-  const answers = await scatterGather<AggregateAnswer>(dispatch, query, control, (chunks) => {
+  const answers = await scatterGather<AggregateAnswer>(context, query, control, (chunks) => {
     const shared = findSharedBuckets(chunks, new BucketGrid(fromNs, bucketNs));
     const asked = { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked };
     return { kind: "aggregate", chunks, ...asked, shared, control };
   });
   const scanned = sumScanStatistics(answers);
-  return { ...(await joinAnswers(query, answers, control)), scanned };
+  return { ...(await mergeAnswers(query, answers, control)), scanned };
 }
 
-/** The same groups have other numbers in other answers. */
-async function joinAnswers(
+/** Merges the threads' answers. Each thread numbers the groups by itself, so groups are found again by their labels. */
+async function mergeAnswers(
   { groupBy, aggregates, isRanked }: AggregateQuery,
   answers: readonly AggregateAnswer[],
   control: QueryControl,
@@ -52,7 +54,7 @@ async function joinAnswers(
     const numberOf = new Uint32Array(answer.groups);
     for (let group = 0; group < numberOf.length; group++) {
       if (group % groupsATurn === groupsATurn - 1) await setImmediate();
-      numberOf[group] = joinedGroup(groups, answer.labels, group * groupBy.length, groupBy.length);
+      numberOf[group] = findGroup(groups, answer.labels, group * groupBy.length, groupBy.length);
     }
     const { points } = answer;
     const places = new Uint32Array(points.groups.length);
@@ -67,12 +69,7 @@ async function joinAnswers(
   return { groups: groups.count, labels: groups.finish(), points };
 }
 
-function joinedGroup(
-  groups: GroupTable,
-  { offsets, bytes }: TextVector,
-  from: number,
-  fields: number,
-): number {
+function findGroup(groups: GroupTable, { offsets, bytes }: TextVector, from: number, fields: number): number {
   for (let label = from; label < from + fields; label++) {
     groups.stage(bytes, offsets[label]!, offsets[label + 1]!);
   }

@@ -1,4 +1,4 @@
-/** Rows in the order of their arrival: who reads what, and how the parts become one answer. */
+/** Finds rows in the order of their arrival over all scan threads. */
 
 import { arrivalRange } from "../chunk/chunk-ref.ts";
 import { endOfTimeNs } from "../model/day-range.ts";
@@ -8,16 +8,17 @@ import type { ArrivedAnswer, ArrivedRowsPart } from "../scan/arrival-scan.ts";
 import { RowList } from "./row-list.ts";
 import { askScanThreads, retryWithoutDamaged, type ScatterContext } from "./scatter-gather.ts";
 
-/** What one selection found. */
+/** What was found for one selection. */
 export interface Arrived {
-  /** In the order of arrival, from the first on; none where they are only counted. */
+  /** The first rows, in the order of arrival; none where the selection only counts. */
   rows: RowList;
   /** Matching rows up to `through`. */
   count: number;
-  /** Every matching row that arrived up to here is told: less than asked for where there are more rows than one answer has. */
+  /** Arrival number up to which no matching row is missing; less than asked for where there are more rows than fit into one answer. */
   through: number;
 }
 
+/** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryArrivals(
   context: ScatterContext,
   { signal, after, through, selections }: ArrivedQuery,
@@ -36,21 +37,21 @@ export async function queryArrivals(
   });
   return selections.map(({ rowsMax }, i) => {
     const parts = answers.map(({ found }) => found[i]!);
-    return joined(parts, rowsMax, through);
+    return mergeParts(parts, rowsMax, through);
   });
 }
 
-/** Parts are told only as far as each of them goes. */
-function joined(parts: readonly ArrivedRowsPart[], rowsMax: number, asked: number): Arrived {
+/** Merges the threads' parts, up to the arrival number that all of them reached. */
+function mergeParts(parts: readonly ArrivedRowsPart[], rowsMax: number, asked: number): Arrived {
   const through = parts.reduce((least, part) => Math.min(least, part.through), asked);
   if (rowsMax === 0) {
     return { rows: new RowList([]), count: parts.reduce((sum, { count }) => sum + count, 0), through };
   }
-  const told = parts
+  const found = parts
     .flatMap(({ rows }) => Array.from(rows.arrival, (arrival, i) => ({ arrival, rows, i })))
     .filter(({ arrival }) => arrival <= through)
     .sort((a, b) => a.arrival - b.arrival);
-  const rows = new RowList(told.slice(0, rowsMax));
-  const last = told.length > rowsMax ? rows.arrivalAt(rowsMax - 1) : through;
+  const rows = new RowList(found.slice(0, rowsMax));
+  const last = found.length > rowsMax ? rows.arrivalAt(rowsMax - 1) : through;
   return { rows, count: rows.length, through: last };
 }

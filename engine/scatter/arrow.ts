@@ -1,4 +1,4 @@
-/** Results as Arrow record batches. The one importer of apache-arrow. */
+/** Rows as Arrow record batches. The only importer of apache-arrow. */
 import { Field, Map_, makeData, RecordBatch, Schema, Struct, TimestampNanosecond, Utf8 } from "apache-arrow";
 import type { ReadAnswer } from "../scan/chunk-read.ts";
 import type { TextVector } from "../vector/text.ts";

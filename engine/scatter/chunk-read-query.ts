@@ -1,4 +1,4 @@
-/** Reads whole chunks, one after the other, for `scan`. */
+/** Reads the matching rows chunk by chunk, oldest chunk first, as Arrow record batches. */
 
 import type { QueryControl } from "../plan/query-control.ts";
 import type { ScanQuery } from "../plan/row-query.ts";
@@ -12,9 +12,9 @@ export async function* readChunks(
   control: QueryControl,
 ): AsyncGenerator<RecordBatch, void, undefined> {
   for (const chunk of catalog.chunksIn(signal, fromNs, toNs).reverse()) {
-    const shard = threads[threadOfChunk(chunk, threads.length)]!;
+    const thread = threads[threadOfChunk(chunk, threads.length)]!;
     const task = { kind: "read", chunk, fromNs, toNs, steps, control } as const;
-    const answer = await runWithin<ReadAnswer>(shard, task, control);
+    const answer = await runWithin<ReadAnswer>(thread, task, control);
     if (answer.rows > 0) yield recordBatch(answer);
   }
 }

@@ -1,17 +1,18 @@
-/** Counts of fields over the scan threads: their parts become one answer. */
+/** Counts the rows that have each field over all scan threads. */
 
 import type { QueryControl } from "../plan/query-control.ts";
 import type { FieldCounts, FieldsQuery } from "../plan/row-query.ts";
 import type { FieldCountAnswer } from "../scan/field-count-scan.ts";
 import { type ScatterContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
 
+/** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryFieldCounts(
-  dispatch: ScatterContext,
+  context: ScatterContext,
   query: FieldsQuery,
   control: QueryControl,
 ): Promise<FieldCounts> {
   const { fromNs, toNs, steps } = query;
-  const answers = await scatterGather<FieldCountAnswer>(dispatch, query, control, (chunks) => {
+  const answers = await scatterGather<FieldCountAnswer>(context, query, control, (chunks) => {
     return { kind: "fields", chunks, fromNs, toNs, steps, control };
   });
   const attributes = new Map<string, number>();

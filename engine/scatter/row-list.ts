@@ -1,16 +1,17 @@
-/** Rows as they came from the scan threads: each is decoded only when it is asked for. */
+/** A list of rows as they came from the scan threads; a row is decoded when it is read. */
 
 import type { FoundRow } from "../model/row.ts";
 import type { FoundRows } from "../scan/found-rows.ts";
 import { decodeFoundRow } from "../scan/found-rows.ts";
 
-/** One row among those of a thread. */
+/** Where a row stands among the rows of one thread. */
 export interface RowPlace {
   arrival: number;
   rows: FoundRows;
   i: number;
 }
 
+/** Rows in the order of their arrival. `length`, `at(i)` and iteration are as of an array; each row is decoded when it is read. */
 export class RowList {
   readonly #places: readonly RowPlace[];
 
@@ -27,13 +28,14 @@ export class RowList {
     return decodeFoundRow(rows, i);
   }
 
-  /** Bytes of a row's texts. */
+  /** Bytes of UTF-8 of all texts of a row. */
   bytesAt(index: number): number {
     const { rows, i } = this.#places[index]!;
     const { texts, firstText } = rows;
     return texts.offsets[firstText[i + 1]!]! - texts.offsets[firstText[i]!]!;
   }
 
+  /** Arrival number of a row. */
   arrivalAt(index: number): number {
     return this.#places[index]!.arrival;
   }

@@ -1,4 +1,4 @@
-/** Searches for the newest rows over the scan threads. */
+/** Finds the newest rows over all scan threads. */
 
 import { type ChunkRef, chunkSize } from "../chunk/chunk-ref.ts";
 import { rangeInDay } from "../model/day-range.ts";
@@ -11,6 +11,7 @@ import type { SearchAnswer, SearchTask } from "../scan/newest-scan.ts";
 import type { MetadataAnswer } from "../worker/scan-executor.ts";
 import { askScanThreads, type ScatterContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
 
+/** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryNewestRows(
   context: ScatterContext,
   query: RowQuery,
@@ -30,34 +31,34 @@ export async function queryNewestRows(
   return mergeAnswers(answers, query.limit);
 }
 
-/** A chunk that seems to hold so many times the rows asked for is asked alone at first. */
+/** The newest chunk is asked alone first where it seems to hold this many times the rows asked for. Chosen, not measured. */
 const surplus = 2;
 
-/** Where the newest chunk seems to hold all rows that are asked for, one thread finds them: mostly no other chunk has newer ones. */
+/** Asks the thread of the newest chunk first where that chunk seems to hold all rows asked for: other chunks seldom have newer ones. */
 async function askNewest(
   { threads }: ScatterContext,
-  whole: SearchTask,
+  task: SearchTask,
   metadata: MetadataAnswer | undefined,
 ): Promise<SearchAnswer[]> {
-  const { chunks, control } = whole;
+  const { chunks, control } = task;
   const [newest] = chunks;
-  if (newest === undefined || rowsExpected(newest, whole, metadata) < whole.limit * surplus)
-    return askScanThreads<SearchAnswer>(threads, whole, control);
-  const first = await askScanThreads<SearchAnswer>(threads, { ...whole, chunks: [newest] }, control);
+  if (newest === undefined || rowsExpected(newest, task, metadata) < task.limit * surplus)
+    return askScanThreads<SearchAnswer>(threads, task, control);
+  const first = await askScanThreads<SearchAnswer>(threads, { ...task, chunks: [newest] }, control);
   const [{ rows, scanned, damaged }] = first as [SearchAnswer];
   if (damaged.length > 0) return first;
   const last = rows.timeNs.length - 1;
-  const isFull = rows.timeNs.length === whole.limit;
+  const isFull = rows.timeNs.length === task.limit;
   const others = chunks.slice(1).filter((ref) => {
     if (!isFull || mayReach(ref, rows.day[last]!, rows.timeNs[last]!)) return true;
     countUnreadChunk(scanned, chunkSize(ref));
     return false;
   });
   if (others.length === 0) return first;
-  return [...first, ...(await askScanThreads<SearchAnswer>(threads, { ...whole, chunks: others }, control))];
+  return [...first, ...(await askScanThreads<SearchAnswer>(threads, { ...task, chunks: others }, control))];
 }
 
-/** About how many rows the newest chunk that is left has for a search; 0 where that is not known. */
+/** An estimate of the matching rows in the newest residual chunk; 0 where it is not known. */
 function rowsExpected(ref: ChunkRef, { fromNs, toNs, steps }: SearchTask, metadata?: MetadataAnswer): number {
   const { rows, timeNsMin, timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
   const passing = metadata?.rowsInFirst ?? (steps.length === 0 ? rows : 0);
@@ -66,7 +67,7 @@ function rowsExpected(ref: ChunkRef, { fromNs, toNs, steps }: SearchTask, metada
   return (passing * within) / (timeNsMax + 1 - timeNsMin);
 }
 
-/** Whether a chunk may have rows as new as a time of a day. */
+/** Whether a chunk may have rows at or after a time. `timeNs`: since the start of the day. */
 function mayReach(ref: ChunkRef, day: number, timeNs: number): boolean {
   const { timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
   return ref.day > day || (ref.day === day && timeNsMax >= timeNs);

@@ -1,4 +1,4 @@
-/** Queries of samples over the scan threads: each takes a share of the series, so that it sees them whole and in order of time. */
+/** Queries samples over all scan threads. Each thread takes a share of the series, so that it sees their samples whole and in order of time. */
 
 import { checkGroups, type GroupCaps, GroupTable, groupCaps } from "../aggregate/group-table.ts";
 import { checkPoints } from "../aggregate/point-table.ts";
@@ -58,14 +58,14 @@ export async function querySamples(
     points.kind === "own" ? [{ ...rest, part: points.part }] : [],
   );
   const answered =
-    own.length > 0 ? ownPoints(own, caps) : gatheredPoints({ groupBy, aggregate }, answers, caps);
+    own.length > 0 ? concatSingleSeries(own, caps) : mergeSeriesPoints({ groupBy, aggregate }, answers, caps);
   return { ...answered, kinds, scanned: sumScanStatistics(answers) };
 }
 
 type Answered = Pick<SamplesAggregated, "groups" | "labels" | "points">;
 
-/** Each series is a group, and each is one thread's alone. */
-function ownPoints(
+/** Concatenates answers in which each series is a group of its own, and so of one thread alone. */
+function concatSingleSeries(
   answers: readonly (Pick<SampleAnswer, "groups" | "labels"> & { part: SingleSeriesPart })[],
   caps: GroupCaps,
 ): Answered {
@@ -88,7 +88,7 @@ function ownPoints(
   return { groups: labels.rows, labels: labels.finish(), points: { groups, buckets, values: [values] } };
 }
 
-function gatheredPoints(
+function mergeSeriesPoints(
   { groupBy, aggregate }: Pick<SampleQuery, "groupBy" | "aggregate">,
   answers: readonly SampleAnswer[],
   caps: GroupCaps,
@@ -100,26 +100,26 @@ function gatheredPoints(
     if (points.kind !== "gathered") return [];
     const isWanted = groupsWithPoints(points.part.groups, count);
     groupsOfAnswers += isWanted.reduce((sum, wanted) => sum + wanted, 0);
-    return [{ points: points.part, groupOf: numbersIn(groups, labels, fields, isWanted), texts }];
+    return [{ points: points.part, groupOf: numberLists(groups, labels, fields, isWanted), texts }];
   });
   const count = parts.reduce((sum, { points }) => sum + points.groups.length, 0);
   const isApart = groups.count === groupsOfAnswers && count <= pointsMax;
   return {
     groups: groups.count,
     labels: groups.finish(),
-    points: isApart ? sideBySide(aggregate, parts) : joined(aggregate, parts, caps),
+    points: isApart ? concatPoints(aggregate, parts) : mergePoints(aggregate, parts, caps),
   };
 }
 
-/** The points of one thread; `groupOf` turns its numbers of groups into those of the answer. */
+/** The points of one thread. `groupOf` maps its group numbers to those of the answer. */
 interface PointsPart {
   points: SeriesPointsPart;
   groupOf: Uint32Array;
   texts: TextVector;
 }
 
-/** No group has points of two threads, as where each series is a group. */
-function sideBySide(aggregate: SampleAggregate, parts: readonly PointsPart[]): Points {
+/** Concatenates points where no group has points of two threads. */
+function concatPoints(aggregate: SampleAggregate, parts: readonly PointsPart[]): Points {
   const count = parts.reduce((sum, { points }) => sum + points.groups.length, 0);
   const groups = new Uint32Array(count);
   const buckets = new Float64Array(count);
@@ -134,11 +134,11 @@ function sideBySide(aggregate: SampleAggregate, parts: readonly PointsPart[]): P
   return { groups, buckets, values: [values] };
 }
 
-function joined(aggregate: SampleAggregate, parts: readonly PointsPart[], caps: GroupCaps): Points {
+function mergePoints(aggregate: SampleAggregate, parts: readonly PointsPart[], caps: GroupCaps): Points {
   const texts = new GroupTable(1, caps);
   const table = new SeriesPoints(aggregate);
   for (const { points, groupOf, texts: own } of parts) {
-    table.addAll(points, groupOf, numbersIn(texts, own, 1, new Uint8Array(textCount(own)).fill(1)));
+    table.addAll(points, groupOf, numberLists(texts, own, 1, new Uint8Array(textCount(own)).fill(1)));
   }
   const gathered = table.gathered();
   return {
@@ -175,7 +175,7 @@ export async function querySeriesLabels(
   return counts.slice(0, limit);
 }
 
-/** Those of the most series first. */
+/** Counts series over all threads, sorted by the number of series, greatest first. */
 async function countBy(
   context: ScatterContext,
   query: Pick<SeriesTask, "name" | "fromNs" | "toNs" | "steps" | "by">,
@@ -224,15 +224,15 @@ function askEachShare<Answer extends SampleAnswer | SeriesAnswer>(
   });
 }
 
-/** Which groups have points: series may have samples, but none in the range. */
+/** 1 for each group that has points: a series may have samples, but none in the range. */
 function groupsWithPoints(groups: Uint32Array, count: number): Uint8Array {
   const has = new Uint8Array(count);
   for (const group of groups) has[group] = 1;
   return has;
 }
 
-/** The same lists of texts have other numbers in other answers. Lists that are not wanted get none. */
-function numbersIn(
+/** Numbers one thread's label lists in the table of the answer, by their texts. Lists with `isWanted` 0 are not added. */
+function numberLists(
   table: GroupTable,
   { offsets, bytes }: TextVector,
   fields: number,
@@ -247,7 +247,7 @@ function numbersIn(
   });
 }
 
-/** Counts the series that have samples of today or yesterday as active. */
+/** Marks the stored series that have samples of today or yesterday as active. */
 export async function countStoredSeries(
   { catalog, threads }: ScatterContext,
   tables: CensusTables,

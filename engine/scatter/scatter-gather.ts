@@ -204,37 +204,37 @@ function isWorthMetadata({ kind, chunks, steps }: RowTask): boolean {
   return chunks.length <= callerChunksMax && (kind !== "search" || steps.length > 0);
 }
 
-/** A chunk always goes to the same thread, which keeps its columns. */
+/** The thread of a chunk is always the same, so that its columns are cached once. */
 export function threadOfChunk(ref: ChunkRef, shards: number): number {
   return (ref.kind === "sealed" ? ref.day + ref.entry.id : ref.id) % shards;
 }
 
-/** Runs a task; a thread that does not answer though its deadline is past is replaced. */
+/** Runs a task on a thread; where no answer comes in time after the deadline, the thread is ended and replaced. */
 export async function runWithin<T>(
-  shard: ScanThread,
+  thread: ScanThread,
   task: ScanThreadTask,
   control: QueryControl,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const hung = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     const wait = control.deadlineAtMs - Date.now() + deadlineGraceMs;
     timer = setTimeout(() => {
       reject(new Failure("deadline", "the query did not stop at its deadline and was ended"));
-      void shard.replace();
+      void thread.replace();
     }, wait);
     timer.unref();
   });
-  const answer = shard.run<T>(task);
+  const answer = thread.run<T>(task);
   try {
-    return await Promise.race([answer, hung]);
+    return await Promise.race([answer, timeout]);
   } finally {
     clearTimeout(timer);
-    // Where the thread was replaced, its answer is a rejection that nobody waits for.
+    // The answer of a replaced thread is a rejection that nobody else handles.
     answer.catch(() => undefined);
   }
 }
 
-/** What all threads scanned together. */
+/** Adds up what all threads scanned. */
 export function sumScanStatistics(answers: readonly ThreadAnswer[]): Scanned {
   const scanned: Scanned = nothingScanned();
   for (const answer of answers) addScanned(scanned, answer.scanned);

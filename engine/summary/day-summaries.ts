@@ -1,6 +1,6 @@
 /**
- * Rows by one field of all chunks of a day, as the chunks' headers list them, added up once: a count over days then takes as long as
- * the days are many, whatever the number of their chunks.
+ * Counts by one field over all chunks of a day, added up once from the chunk headers. A count over whole days then takes time in
+ * proportion to the days, whatever the number of their chunks.
  */
 
 import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
@@ -9,33 +9,35 @@ import type { Field } from "../plan/filter.ts";
 import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
 import { fieldKey, listedValueCounts } from "./header-counts.ts";
 
-/** Opens a chunk once other work of the thread has had its turn. */
+/** Opens a chunk after letting other work of the thread run. */
 export type OpenInTurn = (ref: SealedChunkRef) => Promise<ChunkView>;
 
-/** The rows of each text of the field; undefined stands for the rows that lack it. */
+/** The counts of a day, and what was skipped to get them. */
 export interface DayValueCounts {
+  /** Rows by the text of the field; `undefined` stands for the rows that lack it. */
   counts: ReadonlyMap<string | undefined, number>;
   scanned: Scanned;
 }
 
 interface DaySummary {
-  /** Checksums of the chunks that are added up, by their numbers. */
+  /** The chunks that were added up: their checksums by their ids. */
   chunks: ReadonlyMap<number, number>;
-  /** Undefined where some header does not list the texts, or they are too many. */
+  /** Undefined where some header does not list the texts, or where there are too many of them. */
   found: DayValueCounts | undefined;
 }
 
-/** Days and fields of which sums are kept. */
+/** Summaries kept, one for each day and field. Chosen, not measured. */
 const digestsMax = 256;
+/** Distinct texts in one summary. Chosen, not measured. */
 const textsMax = 1_024;
 
 export class DaySummaries {
-  /** By folder and field, in order of last use. */
+  /** By the partition's folder and the field, in order of last use. */
   readonly #digests = new Map<string, DaySummary>();
 
   /**
-   * Of all rows of these chunks of one folder; undefined where their headers do not tell, and where they are only a part of those that
-   * are added up. Throws Failure "damage".
+   * The counts of all rows of some chunks of one partition. Undefined where their headers do not list the texts, and where they are only
+   * a part of the chunks of a summary that is there. Throws Failure "damage".
    */
   async of(
     field: Field | undefined,
@@ -55,7 +57,7 @@ export class DaySummaries {
   }
 }
 
-/** How many are not among the chunks. */
+/** How many of the chunks are not part of a summary. */
 function othersAmong(refs: readonly SealedChunkRef[], chunks: ReadonlyMap<number, number>): number {
   let others = 0;
   for (const { entry } of refs) if (chunks.get(entry.id) !== entry.checksum) others++;

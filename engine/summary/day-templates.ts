@@ -1,4 +1,4 @@
-/** The templates of a day's chunks with the rows of each: what counts the messages that hold a text without a look at them. */
+/** The templates of a day's chunks with the rows of each: they count the messages that hold a text without reading a column. */
 
 import { type MessageTextFilter, toTextNeedle } from "../filter/message-search.ts";
 import { planPattern } from "../filter/pattern-search.ts";
@@ -21,7 +21,7 @@ import { groupOf } from "../template/variable-columns.ts";
 import { byteSource } from "../vector/text-table.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
-/** Whether templates can tell how many messages pass: not of text that stands in variables alone. */
+/** Whether templates can count the messages that pass. They cannot where the text may stand in variables alone. */
 export function canAnswerFromTemplates(filter: MessageTextFilter): boolean {
   const texts = filter.kind === "contains" ? [filter] : planPattern(filter).needs;
   return texts.some((text) => {
@@ -32,58 +32,63 @@ export function canAnswerFromTemplates(filter: MessageTextFilter): boolean {
 
 /** A chunk whose templates are known. */
 interface KnownChunk {
+  /** Its index among the chunks of the day. */
   number: number;
-  /** Groups of variables that it has, a bit each. */
+  /** The groups of variables that it has, one bit each. */
   groups: number;
-  /** Of each group the bits of its runs of letters. */
+  /** For each group the bits of its n-gram filter. */
   ngrams: (Uint8Array | undefined)[];
 }
 
-/** What the templates tell of a filter, by the numbers of chunks. */
-interface Found {
-  /** Rows that pass whatever their variables. */
+/** The count for one text, indexed by `KnownChunk.number`. */
+interface TextCount {
+  /** Rows that pass by the static text of their templates. */
   rows: Float64Array;
-  /** 1 where rows may pass that are not counted. */
-  open: Uint8Array;
-  /** The same, where a chunk's variables can stand in that way. */
-  ways: readonly ChunkWay[];
+  /** 1 where more rows may pass: the count is not exact. */
+  isResidual: Uint8Array;
+  /** Ways in which variables may hold the text: where a chunk's filters do not exclude all of them, its count is not exact. */
+  occurrences: readonly ChunkOccurrence[];
 }
 
-/** Undefined where nothing is told. */
-type Find = () => Found | undefined;
+/** Counts a text when first called; undefined where its candidates are too many. */
+type CountText = () => TextCount | undefined;
 
-interface ChunkWay {
-  way: VariableOccurrence;
-  /** Undefined where any chunk may have such a place. */
+/** An occurrence in variables, and the chunks that have templates for it. */
+interface ChunkOccurrence {
+  occurrence: VariableOccurrence;
+  /** Undefined where any chunk may have it. */
   places: () => readonly ChunkPlaces[] | undefined;
 }
 
-/** `chunks`: 1 where a chunk has messages with such a place. */
+/** Chunks with templates whose variables of these groups stand in the right places. */
 interface ChunkPlaces {
   groups: readonly number[];
+  /** 1 for each such chunk, by its number. */
   chunks: Uint8Array;
 }
 
-/** More templates that hold a text are not looked through on the calling thread, */
-const holdersMax = 65_536;
-/** nor matched with a pattern. */
+/** Above this many templates that hold a text, the query thread leaves the chunks to the scan threads. */
+const candidatesMax = 65_536;
+/** Templates that the query thread matches with one pattern; beyond them their messages count as undecided. */
 const matchedMax = 8_192;
-/** Templates taken in before other work of the thread has its turn, if that is due. */
+/** Templates added before other work of the thread may run. */
 const templatesATurn = 256;
+
+type MatchTemplate = (template: number) => AutomatonResult;
 
 export class DayTemplates {
   readonly #table = new TemplateTable();
-  /** Of each template a chunk's number and its rows there, one after the other. */
+  /** For each template: a chunk's number, the template's rows in that chunk, the next chunk's number … */
   readonly #rows: number[][] = [];
   #rowsCount = 0;
-  /** Undefined for a chunk of which nothing is told. */
+  /** By chunk version; undefined for a chunk whose templates are not kept. */
   readonly #chunks = new Map<string, KnownChunk | undefined>();
   #chunkCount = 0;
   #ngramBytes = 0;
-  /** Of the filters of queries that run; each has its own. */
-  #finds = new WeakMap<MessageTextFilter, readonly Find[]>();
+  /** What was counted for the filters of running queries; each query has filter objects of its own. */
+  #counts = new WeakMap<MessageTextFilter, readonly CountText[]>();
 
-  /** Bytes that it takes up, about. */
+  /** Memory, estimated. */
   get byteLength(): number {
     return (
       this.#table.byteLength +
@@ -97,20 +102,20 @@ export class DayTemplates {
     return this.#chunks.has(chunk);
   }
 
-  /** Whether most of the chunks that it tells of are not among these. */
+  /** Whether most of the known chunks are no longer among `chunks`. */
   isMostlyGone(chunks: ReadonlySet<string>): boolean {
     let known = 0;
     let gone = 0;
-    for (const [chunk, told] of this.#chunks) {
-      if (told === undefined) continue;
+    for (const [chunk, templates] of this.#chunks) {
+      if (templates === undefined) continue;
       known++;
       if (!chunks.has(chunk)) gone++;
     }
     return gone * 2 > known;
   }
 
-  /** Of this chunk nothing will be told. */
-  leave(chunk: string): void {
+  /** Notes that the templates of a chunk are not kept. */
+  skip(chunk: string): void {
     this.#chunks.set(chunk, undefined);
   }
 
@@ -128,10 +133,10 @@ export class DayTemplates {
     this.#rowsCount += rows.length;
     for (const bits of ngrams) this.#ngramBytes += bits?.byteLength ?? 0;
     this.#chunks.set(chunk, { number, groups, ngrams });
-    this.#finds = new WeakMap();
+    this.#counts = new WeakMap();
   }
 
-  /** How many rows of a chunk pass; undefined where its templates do not tell. `tokens`: of each of the chunk's groups of variables. */
+  /** The rows of a chunk that pass; undefined where its templates do not decide it. `tokens`: the token filter of a group of the chunk's variables. */
   rowsOf(
     filter: MessageTextFilter,
     chunk: string,
@@ -139,78 +144,75 @@ export class DayTemplates {
   ): number | undefined {
     const known = this.#chunks.get(chunk);
     if (known === undefined) return undefined;
-    let finds = this.#finds.get(filter);
-    if (finds === undefined) {
-      finds = this.#findsFor(filter);
-      this.#finds.set(filter, finds);
+    let counts = this.#counts.get(filter);
+    if (counts === undefined) {
+      counts = this.#countsFor(filter);
+      this.#counts.set(filter, counts);
     }
-    for (const find of finds) {
-      const found = find();
-      if (found !== undefined && !isOpen(found, known, tokens)) return found.rows[known.number];
+    for (const count of counts) {
+      const found = count();
+      if (found !== undefined && isExact(found, known, tokens)) return found.rows[known.number];
     }
     return undefined;
   }
 
-  /** Of a pattern one for each text that matches must hold: what one leaves open, another may not. */
-  #findsFor(filter: MessageTextFilter): Find[] {
-    if (filter.kind === "contains") return [this.#findFor(filter, () => "all")];
+  /** For a pattern one count for each text that every match must contain: where one is not exact, another may be. */
+  #countsFor(filter: MessageTextFilter): CountText[] {
+    if (filter.kind === "contains") return [this.#countFor(filter, () => "all")];
     const { needs, exact } = planPattern(filter);
-    if (exact && needs.length === 1) return [this.#findFor(needs[0]!, () => "all")];
-    const machine = buildAutomaton(filter.pattern, filter);
-    if (machine === undefined) return [];
-    const verdicts = new Map<number, AutomatonResult>();
-    const verdictOn = (template: number): AutomatonResult => {
-      const verdict =
-        verdicts.get(template) ?? (verdicts.size < matchedMax ? this.#verdictOn(template, machine) : "some");
-      verdicts.set(template, verdict);
-      return verdict;
+    if (exact && needs.length === 1) return [this.#countFor(needs[0]!, () => "all")];
+    const automaton = buildAutomaton(filter.pattern, filter);
+    if (automaton === undefined) return [];
+    const results = new Map<number, AutomatonResult>();
+    const match: MatchTemplate = (template) => {
+      const result =
+        results.get(template) ?? (results.size < matchedMax ? this.#match(template, automaton) : "some");
+      results.set(template, result);
+      return result;
     };
-    return needs.map((need) => this.#findFor(need, verdictOn));
+    return needs.map((need) => this.#countFor(need, match));
   }
 
-  /** `verdictOn`: whether messages that hold the text pass, template by template. */
-  #findFor(text: Filter, verdictOn: (template: number) => AutomatonResult): Find {
+  /** `match`: which messages of a template pass, among those that hold the text. */
+  #countFor(text: Filter, match: MatchTemplate): CountText {
     return once(() => {
       const needle = toTextNeedle(text);
-      const holders = typeof needle === "string" ? undefined : findCandidateTemplates(this.#table, needle);
-      return holders === undefined || holders.whole.length > holdersMax
+      const candidates = typeof needle === "string" ? undefined : findCandidateTemplates(this.#table, needle);
+      return candidates === undefined || candidates.whole.length > candidatesMax
         ? undefined
-        : this.#rowsPassing(verdictOn, holders);
+        : this.#countRows(match, candidates);
     });
   }
 
-  #rowsPassing(
-    verdictOn: (template: number) => AutomatonResult,
-    { whole, occurrences }: CandidateTemplates,
-  ): Found {
-    const settled = new Set(whole);
+  #countRows(match: MatchTemplate, { whole, occurrences }: CandidateTemplates): TextCount {
+    const holding = new Set(whole);
     const rows = new Float64Array(this.#chunkCount);
-    const open = new Uint8Array(rows.length);
-    for (const template of settled) {
-      const verdict = verdictOn(template);
-      if (verdict === "all") this.#addRows(template, rows);
-      else if (verdict === "some") this.#markChunks(template, open);
+    const isResidual = new Uint8Array(rows.length);
+    for (const template of holding) {
+      const result = match(template);
+      if (result === "all") this.#addRows(template, rows);
+      else if (result === "some") this.#markChunks(template, isResidual);
     }
-    // What holds the text anyway does so whatever its variables.
-    const isOpen = (template: number) => !settled.has(template) && verdictOn(template) !== "none";
-    return { rows, open, ways: occurrences.map((way) => this.#chunkWay(way, isOpen)) };
+    // A template whose static text holds the needle was counted above, whatever its variables hold.
+    const isUndecided = (template: number) => !holding.has(template) && match(template) !== "none";
+    return { rows, isResidual, occurrences: occurrences.map((each) => this.#locate(each, isUndecided)) };
   }
 
-  #verdictOn(template: number, machine: PatternAutomaton): AutomatonResult {
+  #match(template: number, automaton: PatternAutomaton): AutomatonResult {
     const { bytes, from, to, classes } = this.#table.textOf(template);
-    return matchTemplate(machine, bytes.subarray(from, to), classes);
+    return matchTemplate(automaton, bytes.subarray(from, to), classes);
   }
 
-  /** `isOpen`: whether messages of a template depend on the way. */
-  #chunkWay(way: VariableOccurrence, isOpen: (template: number) => boolean): ChunkWay {
+  /** Finds the chunks with templates for an occurrence. `isUndecided`: whether a template's messages pass only by such an occurrence. */
+  #locate(occurrence: VariableOccurrence, isUndecided: (template: number) => boolean): ChunkOccurrence {
     const places = once(() => {
-      return way.places()?.map(({ groups, templates }) => {
+      return occurrence.places()?.map(({ groups, templates }) => {
         const chunks = new Uint8Array(this.#chunkCount);
-        for (const template of templates) if (isOpen(template)) this.#markChunks(template, chunks);
+        for (const template of templates) if (isUndecided(template)) this.#markChunks(template, chunks);
         return { groups, chunks };
       });
     });
-    return { way, places };
+    return { occurrence, places };
   }
 
   #addRows(template: number, rows: Float64Array): void {
@@ -224,22 +226,22 @@ export class DayTemplates {
   }
 }
 
-/** Whether a chunk may have passing rows that are not counted. */
-function isOpen(
-  { open, ways }: Found,
+/** Whether the count holds every passing row of a chunk: its variables cannot hold the text in any way that would add rows. */
+function isExact(
+  { isResidual, occurrences }: TextCount,
   { number, groups: present, ngrams }: KnownChunk,
   tokens: (group: number) => TokenFilter | undefined,
 ): boolean {
-  if (open[number] === 1) return true;
+  if (isResidual[number] === 1) return false;
   const filters = { ngrams: (group: number) => ngrams[group], tokens };
-  return ways.some(({ way, places }) => {
-    const meets = groupsThatMayMatch(way, present, filters);
-    if (meets === undefined) return false;
+  return !occurrences.some(({ occurrence, places }) => {
+    const matching = groupsThatMayMatch(occurrence, present, filters);
+    if (matching === undefined) return false;
     const found = places();
     return (
       found === undefined ||
       found.some(({ groups, chunks }) => {
-        return chunks[number] === 1 && groups.every((group, i) => ((meets[i]! >> group) & 1) === 1);
+        return chunks[number] === 1 && groups.every((group, i) => ((matching[i]! >> group) & 1) === 1);
       })
     );
   });

@@ -1,4 +1,4 @@
-/** Counts that a chunk's header gives exactly, without a look at any column. */
+/** Counts and bounds that a chunk's header gives exactly, without reading a column. */
 
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
@@ -7,44 +7,45 @@ import { rowTest } from "../filter/predicate.ts";
 import type { Value } from "../plan/aggregation.ts";
 import type { Field, Filter } from "../plan/filter.ts";
 
-/** Rows of a chunk with one text of a field; undefined stands for the rows that lack it. */
+/** The rows of a chunk with one text of a field; `undefined` stands for the rows that lack the field. */
 type ValueCount = readonly [text: string | undefined, rows: number];
 
+/** Least and greatest number of a column. */
 export interface NumberBounds {
   min: number;
   max: number;
 }
 
-/** How many of a chunk's rows pass; undefined where that is not known, and never 0. */
+/** The rows of a chunk that pass a filter on the message text; undefined where that is not known. Never 0: such a chunk is skipped. */
 export type CountTextRows = (filter: MessageTextFilter) => number | undefined;
 
 export const unknownTextRows: CountTextRows = () => undefined;
 
-/** The groups of a chunk: one for each text of the one field that differs between its rows. */
+/** The groups of a chunk: one for each text of the only field that differs between its rows. */
 export interface ChunkCounts {
   /** The texts whose rows pass. */
   counts: readonly ValueCount[];
-  /** Labels in the order of `groupBy`; undefined: the text that is counted. */
+  /** Labels in the order of `groupBy`; undefined stands for the text of the count. */
   labels: (string | undefined)[];
 }
 
 /**
- * The groups of all rows of a chunk that pass; undefined where the header does not tell. It tells where at most one field of
- * `groupBy` differs between the chunk's rows, and where what it leaves open of the filter (`openParts`) looks at that field alone
- * (or, where none differs, at one other), or for one text in messages; `textRows` tells how many rows pass that.
+ * Groups and counts of the rows of a chunk that pass the residual filters; undefined where the header does not give them. It does
+ * where at most one field of `groupBy` differs between the chunk's rows, and the residual filters read that field alone. Where no
+ * field differs, they may read one other field, or be a single search for a text in messages, which `textRows` counts.
  */
 export function countFromHeader(
-  open: readonly Filter[],
+  residual: readonly Filter[],
   groupBy: readonly Field[],
   view: ChunkView,
   textRows: CountTextRows,
 ): ChunkCounts | undefined {
   const counts = groupBy.map((field) => listedValueCounts(field, view));
   const differing = groupBy.filter((_, i) => counts[i]?.length !== 1);
-  const [field, ...more] = distinctFields([...differing, ...open.flatMap(fieldsOf)]);
+  const [field, ...more] = distinctFields([...differing, ...residual.flatMap(fieldsOf)]);
   if (more.length > 0) return undefined;
-  const [text] = open;
-  if (open.length === 1 && differing.length === 0 && isMessageTextFilter(text!)) {
+  const [text] = residual;
+  if (residual.length === 1 && differing.length === 0 && isMessageTextFilter(text!)) {
     const rows = textRows(text);
     const labels = groupBy.map((each, i) => toLabel(each, counts[i]![0]![0]));
     return rows === undefined ? undefined : { counts: [[undefined, rows]], labels };
@@ -52,15 +53,15 @@ export function countFromHeader(
   const split: ValueCount[] | undefined =
     field === undefined ? [[undefined, view.rows]] : listedValueCounts(field, view);
   if (split === undefined) return undefined;
-  const passes = rowTest<string | undefined>({ kind: "and", of: [...open] }, (text) => text);
+  const passes = rowTest<string | undefined>({ kind: "and", of: [...residual] }, (text) => text);
   const labels = groupBy.map((each, i): string | undefined => {
     const isSplit = field !== undefined && fieldKey(each) === fieldKey(field);
     return isSplit ? undefined : toLabel(each, counts[i]![0]![0]);
   });
-  return { counts: open.length === 0 ? split : split.filter(([text]) => passes(text)), labels };
+  return { counts: residual.length === 0 ? split : split.filter(([text]) => passes(text)), labels };
 }
 
-/** Least and greatest number of a field of all rows, "none" where no row has one; undefined where the header does not tell. */
+/** Bounds of a field over all rows; "none" where no row has a number; undefined where the header does not give them. */
 export function boundsFromHeader({ field, path }: Value, view: ChunkView): NumberBounds | "none" | undefined {
   if (path !== undefined || field.kind !== "attribute") return undefined;
   const column = view.header.columns[findColumn(view.header, "attribute", field.key)];
@@ -69,13 +70,13 @@ export function boundsFromHeader({ field, path }: Value, view: ChunkView): Numbe
   return min === undefined || max === undefined ? undefined : { min, max };
 }
 
-/** The text of a field as a label: a field that a row lacks has the empty text, a level is in lower case. */
+/** The text of a field as a label: empty where the row lacks the field; levels in lower case. */
 export function toLabel(field: Field, text: string | undefined): string {
   if (text === undefined) return "";
   return field.kind === "level" ? text.toLowerCase() : text;
 }
 
-/** Every text of a field with its rows, where the header lists them. */
+/** Every text of a field with its rows; undefined where the header does not list them. */
 export function listedValueCounts(field: Field, view: ChunkView): ValueCount[] | undefined {
   if (field.kind === "time" || field.kind === "template") return undefined;
   const index = findColumn(view.header, field.kind, field.kind === "attribute" ? field.key : "");
@@ -107,7 +108,7 @@ function distinctFields(fields: readonly Field[]): Field[] {
   return [...new Map(fields.map((field) => [fieldKey(field), field])).values()];
 }
 
-/** Tells fields apart. */
+/** A key under which a field is found in maps. */
 export function fieldKey(field: Field): string {
   return field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
 }

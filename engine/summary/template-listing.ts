@@ -1,4 +1,4 @@
-/** The templates of sealed chunks with the rows of each, on the thread that keeps the chunks' columns. */
+/** Lists the templates of sealed chunks with the rows of each, on the thread that has the chunks' columns in its cache. */
 
 import type { ChunkRef, OpenChunkView } from "../chunk/chunk-ref.ts";
 import { chunkVersion } from "../chunk/chunk-ref.ts";
@@ -10,7 +10,7 @@ import { NgramFilterBuilder } from "../template/ngram-filter.ts";
 import { letterWidths } from "../template/variable-columns.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
 
-/** Lists the templates of sealed chunks. */
+/** Asks for the templates of sealed chunks. */
 export interface TemplatesTask {
   kind: "templates";
   chunks: ChunkRef[];
@@ -20,17 +20,17 @@ export interface TemplatesTask {
 /** The templates of a chunk's messages. */
 export interface ListedTemplates {
   dir: string;
-  /** Tells it from others of the folder. */
+  /** The chunk's version, from `chunkVersion`. */
   chunk: string;
-  /** Of each template the text and, behind it, the classes of its slots. */
+  /** For each template its text, followed by the character classes of its slots. */
   keys: TextVector;
-  /** Of each template its rows. */
+  /** For each template its rows. */
   rows: Uint32Array;
-  /** Of each group of variables the bits of its runs of letters, where it has them. */
+  /** For each group of variables the bits of its n-gram filter, where it has one. */
   ngrams: (Uint8Array | undefined)[];
 }
 
-/** Chunks whose messages are no templates, or are damaged, are left out. Throws Failure "deadline", "cancelled", "limit". */
+/** Leaves out chunks that are damaged or whose messages are not stored as templates. Throws Failure "deadline", "cancelled", "limit". */
 export async function listTemplates(
   task: TemplatesTask,
   open: OpenChunkView,
@@ -48,7 +48,7 @@ export async function listTemplates(
       if (templates !== undefined)
         listed.push({ dir: ref.dir, chunk: chunkVersion(ref.entry), ...templates });
     } catch (error) {
-      // The query that reads the chunk tells of its damage.
+      // The query that reads the chunk reports its damage.
       if (!(error instanceof Failure) || error.kind !== "damage") throw error;
     } finally {
       view?.close();

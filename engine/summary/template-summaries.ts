@@ -1,6 +1,6 @@
 /**
- * Templates of sealed chunks, day by day: the calling thread counts messages by them. The scan threads list them, once a query has
- * asked for a text in messages.
+ * Keeps the templates of sealed chunks, day by day, so that the query thread counts messages without their columns. The scan threads
+ * list a day's templates in the background, after the first query that searched its messages for a text.
  */
 
 import { chunkVersion, type SealedChunkRef } from "../chunk/chunk-ref.ts";
@@ -10,46 +10,47 @@ import type { MessageTextFilter } from "../filter/message-search.ts";
 import { DayTemplates } from "./day-templates.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
-/** Where templates are learnt from. */
+/** Lists templates on the scan threads, and knows which chunks there are. */
 export interface TemplateSource {
-  /** Lists the templates of chunks; those that have none, or are damaged, are left out. */
+  /** Leaves out chunks that have no templates or are damaged. */
   list: (refs: SealedChunkRef[]) => Promise<ListedTemplates[]>;
-  /** The chunks that a folder has now, by `nameOf`. */
+  /** The versions of the chunks that a partition has now (`chunkVersion`). */
   chunksIn: (dir: string) => ReadonlySet<string>;
 }
 
-/** Chunks whose templates are asked for at a time: some hundred kilobytes each. */
+/** Chunks whose templates are listed at a time: some hundred kilobytes each. */
 const chunksAtATime = 8;
 
-/** A day that was asked so lately is not let go of for another: else days would push each other out again and again. */
+/** A day used within this time is not evicted for another day: two days that do not fit together would evict each other all the time. */
 const recentMs = 60_000;
 
+/** What is known of one day. */
 interface Day {
   templates: DayTemplates;
-  /** By `performance.now`. */
+  /** Last use, by `performance.now`. */
   usedMs: number;
 }
 
 export class TemplateSummaries {
   readonly #bytesMax: number;
-  /** By folder. */
+  /** By the partition's folder. */
   readonly #days = new Map<string, Day>();
   #learning: Promise<void> | undefined;
   #isEnding = false;
-  /** Nothing more is learnt until then: there is no room, or chunks could not be read. */
+  /** Nothing is listed before this time: there was no room, or chunks could not be read. */
   #fullUntilMs = 0;
 
-  /** `bytesMax`: of all days together, about. */
+  /** `bytesMax`: an estimate for all days together. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** Whether more would be told of a chunk if its templates were learnt. */
+  /** Whether listing the templates of a chunk would help, and is possible now. */
   lacks(ref: SealedChunkRef): boolean {
     return !this.#knows(ref) && this.#learning === undefined && performance.now() >= this.#fullUntilMs;
   }
 
-  /** How many rows of a chunk pass; undefined where that is not known. */
+  /** The rows of a chunk that pass the filter; undefined where that is not known. */
   rowsOf(filter: MessageTextFilter, { dir, entry }: SealedChunkRef, view: ChunkView): number | undefined {
     const day = this.#days.get(dir);
     if (day === undefined) return undefined;
@@ -57,21 +58,21 @@ export class TemplateSummaries {
     return day.templates.rowsOf(filter, chunkVersion(entry), (group) => view.tokenFilter(group));
   }
 
-  /** Takes in the templates of chunks, as far as there is room, unless it is at that already. */
+  /** Lists the templates of chunks, as far as there is room; joins a listing that is under way. */
   learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: () => Promise<void>): Promise<void> {
     this.#learning ??= this.#learn(refs, source, pause).finally(() => (this.#learning = undefined));
     return this.#learning;
   }
 
-  /** Leaves off learning; nothing of a chunk is asked behind it until the next query wants more. */
+  /** Ends a listing that is under way; after that no chunk is read until a query starts the next one. */
   async endLearning(): Promise<void> {
     this.#isEnding = true;
-    // Who learns hears of what failed.
+    // Whoever started the listing reports its failure.
     await this.#learning?.catch(() => undefined);
     this.#isEnding = false;
   }
 
-  /** Forgets a day whose folder is about to go. */
+  /** Drops a day whose folder is about to be removed. */
   forget(dir: string): void {
     this.#days.delete(dir);
   }
@@ -85,7 +86,7 @@ export class TemplateSummaries {
     source: TemplateSource,
     pause: () => Promise<void>,
   ): Promise<void> {
-    // Others may have been learnt since they were found lacking.
+    // Another listing may have added some of them since.
     const lacking = refs.filter((ref) => !this.#knows(ref));
     for (let from = 0; from < lacking.length && !this.#isEnding && this.#hasRoom(); from += chunksAtATime) {
       const some = lacking.slice(from, from + chunksAtATime);
@@ -105,7 +106,7 @@ export class TemplateSummaries {
     }
   }
 
-  /** False where the day was full of chunks that are gone: it is to be learnt anew. */
+  /** Adds the templates of one chunk; false where the day was dropped because most of its chunks have been merged away. */
   async #add(
     { dir, entry }: SealedChunkRef,
     listed: ListedTemplates | undefined,
@@ -123,12 +124,12 @@ export class TemplateSummaries {
       this.#days.delete(dir);
       return false;
     }
-    // A day whose messages hardly repeat would take the room of all others.
-    templates.leave(chunkVersion(entry));
+    // A day may take half of the room: one whose messages hardly repeat would evict all others.
+    templates.skip(chunkVersion(entry));
     return true;
   }
 
-  /** Makes room at the cost of days that were not asked of late. */
+  /** Evicts days that were not used lately until the rest fits; false where it does not. */
   #hasRoom(): boolean {
     const nowMs = performance.now();
     const byUse = [...this.#days].sort(([, a], [, b]) => a.usedMs - b.usedMs);

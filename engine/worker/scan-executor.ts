@@ -1,4 +1,4 @@
-/** Scans on one thread: chunks that it keeps open, and their columns. */
+/** Carries out scan tasks on one thread: a scan thread, or the query thread for what is small or needs no column. */
 import { setImmediate } from "node:timers/promises";
 import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-scan.ts";
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
@@ -37,13 +37,13 @@ export type ScanTask =
   | CensusTask
   | TemplatesTask;
 
-/** Lets go of a partition whose folder is about to be removed. */
+/** Closes a partition whose folder is about to be removed. */
 interface ForgetTask {
   kind: "forget";
   dir: string;
 }
 
-/** Everything that a scan thread does. */
+/** Every task of a scan thread. */
 export type ScanThreadTask = ScanTask | ForgetTask;
 
 /** What the query thread answers without columns. */
@@ -57,7 +57,7 @@ export interface MetadataAnswer {
   unlisted: ReadonlySet<SealedChunkRef>;
 }
 
-/** Milliseconds of work after which a scan lets the thread's other work run. */
+/** Milliseconds of work after which a scan lets other work of its thread run. */
 const turnMs = 4;
 
 /** Carries out scans on one thread, with the chunks and columns that the thread keeps. */
@@ -71,7 +71,7 @@ export class ScanExecutor {
     this.#templates = new TemplateSummaries(options.bytesMax * callerTemplatesShare);
   }
 
-  /** Throws Failure "input", "deadline", "cancelled", "limit". */
+  /** Carries out a task, reading columns where it must. Throws Failure "input", "deadline", "cancelled", "limit". */
   async run(task: ScanTask): Promise<unknown> {
     const open = this.readers.open.bind(this.readers);
     switch (task.kind) {
@@ -120,17 +120,19 @@ export class ScanExecutor {
     return this.#templates.learn(refs, source, yieldWhenDue());
   }
 
+  /** Ends a listing of templates that is under way. */
   endLearning(): Promise<void> {
     return this.#templates.endLearning();
   }
 
-  /** Lets go of a partition whose folder is about to be removed. */
+  /** Closes a partition whose folder is about to be removed. */
   forget(dir: string): void {
     this.readers.forget(dir);
     this.#templates.forget(dir);
   }
 }
 
+/** Lets other work of the thread run where the scan has worked for `turnMs`. */
 function yieldWhenDue(): YieldThread {
   let since = performance.now();
   return async () => {

@@ -1,0 +1,42 @@
+/** Appends under idempotency keys: a key that was used before, or is being used now, adds nothing. */
+import { createHash } from "node:crypto";
+import type { IdempotencyKeys } from "./idempotency-keys.ts";
+
+/** A key as the journal stores it. */
+interface StoredKey {
+  /** SHA-256 of the key, hexadecimal. */
+  keyHash: string;
+  /** Unix milliseconds. */
+  keyUntilMs: number;
+}
+
+export class KeyedAppends {
+  readonly #keys: IdempotencyKeys;
+  readonly #now: () => number;
+  readonly #pending = new Map<string, Promise<{ rows: number }>>();
+
+  constructor(keys: IdempotencyKeys, now: () => number) {
+    this.#keys = keys;
+    this.#now = now;
+  }
+
+  /** Calls `write` where the key is new; else resolves with the rows of the first append, once they are on disk. */
+  async append(
+    key: string,
+    ageMs: number,
+    write: (key: StoredKey) => Promise<{ rows: number }>,
+  ): Promise<{ rows: number; duplicate: boolean }> {
+    const keyHash = createHash("sha256").update(key).digest("hex");
+    const pending = this.#pending.get(keyHash);
+    if (pending !== undefined) return { ...(await pending), duplicate: true };
+    const used = this.#keys.find(keyHash, this.#now());
+    if (used !== undefined) return { rows: used.rows, duplicate: true };
+    const written = write({ keyHash, keyUntilMs: this.#now() + ageMs });
+    this.#pending.set(keyHash, written);
+    try {
+      return { ...(await written), duplicate: false };
+    } finally {
+      this.#pending.delete(keyHash);
+    }
+  }
+}
