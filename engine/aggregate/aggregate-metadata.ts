@@ -5,7 +5,7 @@ import type { Aggregation } from "../plan/aggregation.ts";
 import type { Field } from "../plan/filter.ts";
 import { checkControl } from "../plan/query-control.ts";
 import { addScanned, countSkippedChunk } from "../plan/scan-statistics.ts";
-import type { AnswerSource, ChunkSource, OpenChunk } from "../summary/answer-source.ts";
+import type { AnswerSource, ChunkAnswerSource, OpenChunk } from "../summary/answer-source.ts";
 import type { DaySummaries, DayValueCounts, OpenInTurn } from "../summary/day-summaries.ts";
 import { boundsFromHeader, type CountTextRows, countFromHeader, toLabel } from "../summary/header-counts.ts";
 import type { CountTexts } from "../summary/template-counts.ts";
@@ -96,7 +96,7 @@ async function summaryUnlessDamaged(
 }
 
 /** Aggregates a chunk from its header alone, where that is exact; `countTexts` counts the rows that hold a text. */
-export function fromHeader(state: AggregationState, countTexts: CountTexts): ChunkSource {
+export function fromHeader(state: AggregationState, countTexts: CountTexts): ChunkAnswerSource {
   return (chunk) => {
     const textRows = countTexts(chunk.residual, chunk.ref, chunk.view);
     // No row passes where `textRows` is undefined.

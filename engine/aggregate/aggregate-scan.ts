@@ -9,7 +9,7 @@ import { denseCellsMax } from "../limits.ts";
 import { rangeInDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl, type YieldThread } from "../plan/query-control.ts";
-import { answerFrom, type ChunkSource, eachChunk, type OpenChunk } from "../summary/answer-source.ts";
+import { answerFrom, type ChunkAnswerSource, eachChunk, type OpenChunk } from "../summary/answer-source.ts";
 import type { DaySummaries } from "../summary/day-summaries.ts";
 import { toLabel } from "../summary/header-counts.ts";
 import { type CountTexts, unknownTexts } from "../summary/template-counts.ts";
@@ -58,7 +58,7 @@ export async function aggregateFromMetadata(
   return { answer: finishAggregation(state), residual };
 }
 
-function fromColumns(state: AggregationState): ChunkSource {
+function fromColumns(state: AggregationState): ChunkAnswerSource {
   return async (chunk) => {
     await aggregateChunk(state, chunk);
     return true;

@@ -14,8 +14,8 @@ import { checkCaps, checkControl, type QueryControl, type YieldThread } from "..
 import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
 import {
   answerFrom,
+  type ChunkAnswerSource,
   type ChunkScan,
-  type ChunkSource,
   eachChunk,
   type OpenChunk,
 } from "../summary/answer-source.ts";
@@ -104,7 +104,7 @@ function finishFieldCount({ answer, keys }: FieldCount): FieldCountAnswer {
 }
 
 /** Counts a chunk from its header, where all rows pass and every key has a column of its own. */
-function fromHeader(count: FieldCount): ChunkSource {
+function fromHeader(count: FieldCount): ChunkAnswerSource {
   return ({ view, residual }) => {
     const { task, extraction, answer } = count;
     const { header, rows } = view;
@@ -123,7 +123,7 @@ function fromHeader(count: FieldCount): ChunkSource {
   };
 }
 
-function fromColumns(count: FieldCount): ChunkSource {
+function fromColumns(count: FieldCount): ChunkAnswerSource {
   return async (chunk) => {
     await countChunk(count, chunk);
     return true;

@@ -15,8 +15,8 @@ import { checkCaps, checkControl, type QueryControl, type YieldThread } from "..
 import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
 import {
   answerFrom,
+  type ChunkAnswerSource,
   type ChunkScan,
-  type ChunkSource,
   eachChunk,
   type OpenChunk,
 } from "../summary/answer-source.ts";
@@ -76,7 +76,7 @@ export async function pruneSearch(
 ): Promise<PrunedSearch> {
   const search = createSearch(task, open, yieldThread);
   let rowsInFirst: number | undefined;
-  const fromTemplates: ChunkSource = ({ ref, view, residual }) => {
+  const fromTemplates: ChunkAnswerSource = ({ ref, view, residual }) => {
     const textRows = countTexts(residual, ref, view);
     if (textRows === undefined) {
       countSkippedChunk(search.scanned, view.header);
@@ -116,7 +116,7 @@ function finishSearch({ task, newest, open, scanned, damaged }: NewestSearch): S
   return { rows: gatherRows(newest.finish(), open, damaged, isFull), scanned, damaged };
 }
 
-function fromColumns(search: NewestSearch): ChunkSource {
+function fromColumns(search: NewestSearch): ChunkAnswerSource {
   return async (chunk) => {
     await searchChunk(search, chunk);
     return true;

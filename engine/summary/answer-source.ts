@@ -25,7 +25,7 @@ export interface OpenChunk {
 }
 
 /** Adds one chunk to the answer; false leaves it to the next source. */
-export type ChunkSource = (chunk: OpenChunk) => boolean | Promise<boolean>;
+export type ChunkAnswerSource = (chunk: OpenChunk) => boolean | Promise<boolean>;
 
 /** What all sources of one query on one thread share. */
 export interface ChunkScan {
@@ -56,7 +56,7 @@ export async function answerFrom(
 }
 
 /** Opens the chunks one by one, skips those that cannot hold matching rows, and asks `sources` in turn for each of the others. */
-export function eachChunk(scan: ChunkScan, sources: readonly ChunkSource[]): AnswerSource {
+export function eachChunk(scan: ChunkScan, sources: readonly ChunkAnswerSource[]): AnswerSource {
   return async (chunks) => {
     const residual: ChunkRef[] = [];
     for (const ref of chunks) {
@@ -81,7 +81,7 @@ async function isAnswered(
   scan: ChunkScan,
   ref: ChunkRef,
   view: ChunkView,
-  sources: readonly ChunkSource[],
+  sources: readonly ChunkAnswerSource[],
 ): Promise<boolean> {
   const residual = undecidedFilters(scan, view);
   if (residual === undefined) {
