@@ -58,20 +58,20 @@ export class TimeAdmission {
   constructor(terms: EntryTerms, tally: EntryTally) {
     const { nowMs, aheadMsMax: ahead = defaultAheadMs, behindMsMax: behind, skewMs } = terms;
     this.#tally = tally;
-    this.#min = behind === undefined ? { seconds: 0, nanos: 0 } : instantOf(Math.max(0, nowMs - behind));
-    this.#max = instantOf(nowMs + Math.min(ahead, clockMsMax));
+    this.#min = behind === undefined ? { seconds: 0, nanos: 0 } : toInstant(Math.max(0, nowMs - behind));
+    this.#max = toInstant(nowMs + Math.min(ahead, clockMsMax));
     const isBound = behind !== undefined && nowMs > behind;
     this.#tooLow = isBound
-      ? `the time is more than ${ageText(behind)} behind the server's clock`
+      ? `the time is more than ${formatAge(behind)} behind the server's clock`
       : "the time is before 1970-01-01, the earliest that can be stored";
-    this.#tooHigh = `the time is more than ${ageText(ahead)} ahead of the server's clock`;
+    this.#tooHigh = `the time is more than ${formatAge(ahead)} ahead of the server's clock`;
     if (skewMs === undefined) return;
-    this.#skewMin = instantOf(nowMs - skewMs);
-    this.#skewMax = instantOf(nowMs + skewMs);
+    this.#skewMin = toInstant(nowMs - skewMs);
+    this.#skewMax = toInstant(nowMs + skewMs);
   }
 
   /** Why a row of that time cannot be stored, or undefined. */
-  refusal(seconds: number, nanos: number): string | undefined {
+  findRefusal(seconds: number, nanos: number): string | undefined {
     if (isBefore(seconds, nanos, this.#min)) {
       this.#tally.refusedBehind++;
       return this.#tooLow;
@@ -82,7 +82,7 @@ export class TimeAdmission {
   }
 
   /** Counts a row that was taken. */
-  note(seconds: number, nanos: number): void {
+  countSkew(seconds: number, nanos: number): void {
     if (this.#skewMin === undefined || this.#skewMax === undefined) return;
     if (isBefore(seconds, nanos, this.#skewMin)) this.#tally.skewedBehind++;
     else if (isAfter(seconds, nanos, this.#skewMax)) this.#tally.skewedAhead++;
@@ -91,7 +91,7 @@ export class TimeAdmission {
 
 const defaultAheadMs = Number(futureNsMax / 1_000_000n);
 
-function instantOf(ms: number): Instant {
+function toInstant(ms: number): Instant {
   const whole = Math.trunc(ms);
   const seconds = Math.floor(whole / 1000);
   return { seconds, nanos: (whole - seconds * 1000) * 1e6 };
@@ -114,7 +114,7 @@ const units: readonly [ms: number, name: string, one: string][] = [
 ];
 
 /** In the largest unit that gives a whole number. */
-function ageText(ms: number): string {
+function formatAge(ms: number): string {
   const [unit, name, one] = units.find(([each]) => ms % each === 0) ?? units.at(-1)!;
   return ms === unit ? one : `${ms / unit} ${name}`;
 }

@@ -2,10 +2,10 @@
 
 import {
   type AttributeBuilder,
-  attributeBuilder,
   type ChunkBuilder,
   clearChunkBuilder,
   createChunkBuilder,
+  getAttributeBuilder,
 } from "../chunk/chunk-builder.ts";
 import { encodeChunks } from "../chunk/chunk-encoder.ts";
 import {
@@ -26,14 +26,14 @@ import { RowRanges } from "./row-ranges.ts";
 import { ScratchBytes } from "./scratch-bytes.ts";
 
 /** A draft whose rows were encoded on this thread: its columns have the room that the next batch needs, most likely. */
-let spareDraft: ChunkBuilder | undefined;
+let spareBuilder: ChunkBuilder | undefined;
 
 const daySeconds = 86_400;
 
 /** Rows of one day, with the column of each key that the batch has numbered. */
 interface DayRows {
   day: number;
-  draft: ChunkBuilder;
+  builder: ChunkBuilder;
   columns: (AttributeBuilder | undefined)[];
   /** Where each row has what it is stamped with. */
   stamps: readonly { column: AttributeBuilder; code: number }[];
@@ -142,11 +142,11 @@ export class BatchDraft {
   }
 
   finish(): EncodedBatch {
-    const parts = [...this.#days.values()].flatMap(({ day, draft }) =>
-      encodeChunks(draft, { sealed: false }).map((chunk) => ({ day, chunk })),
+    const parts = [...this.#days.values()].flatMap(({ day, builder }) =>
+      encodeChunks(builder, { sealed: false }).map((chunk) => ({ day, chunk })),
     );
     const bytes = writeBatch(parts);
-    for (const { draft } of this.#days.values()) if (clearChunkBuilder(draft)) spareDraft = draft;
+    for (const { builder } of this.#days.values()) if (clearChunkBuilder(builder)) spareBuilder = builder;
     this.#days.clear();
     return { signal: this.#signal, bytes, rows: this.#rows };
   }
@@ -161,41 +161,41 @@ export class BatchDraft {
   }
 
   #add(row: RowRanges, source: ByteSource, gate: RowAdmission): string | undefined {
-    gate.clearStamped(row, source.bytes);
+    gate.renameStamped(row, source.bytes);
     const reason = this.#refusal(row);
     if (reason !== undefined) return reason;
     const uncutBytes = row.messageTo - row.messageFrom;
     this.#cut(row, source.bytes);
-    const excluded = gate.exclusionOf(row, source);
+    const excluded = gate.findExclusion(row, source);
     if (excluded >= 0) {
       this.tally.excluded[excluded]!++;
       return undefined;
     }
-    this.#clock.note(row.seconds, row.nanos);
+    this.#clock.countSkew(row.seconds, row.nanos);
     const day = Math.floor(row.seconds / daySeconds);
-    const { draft, columns, stamps } = this.#dayDraft(day);
-    draft.timeNs.push((row.seconds - day * daySeconds) * 1e9 + row.nanos);
-    draft.arrival.push(this.#rows++);
-    draft.level.push(draft.rows, draft.level.values.codeOf(source, row.levelFrom, row.levelTo));
-    draft.message.pushRange(source.bytes, row.messageFrom, row.messageTo);
+    const { builder, columns, stamps } = this.#dayDraft(day);
+    builder.timeNs.push((row.seconds - day * daySeconds) * 1e9 + row.nanos);
+    builder.arrival.push(this.#rows++);
+    builder.level.push(builder.rows, builder.level.values.codeOf(source, row.levelFrom, row.levelTo));
+    builder.message.pushRange(source.bytes, row.messageFrom, row.messageTo);
     const ownAttributes = row.sharedBy === 0 ? row.attributes : row.sharedFrom;
     for (let i = 0; i < ownAttributes; i++) {
       const key = row.keys[i]!;
-      const column = columns[key] ?? this.#newColumn(draft, columns, key);
-      column.push(draft.rows, column.values.codeOf(source, row.from[i]!, row.to[i]!));
+      const column = columns[key] ?? this.#newColumn(builder, columns, key);
+      column.push(builder.rows, column.values.codeOf(source, row.from[i]!, row.to[i]!));
     }
     for (let i = ownAttributes; i < row.attributes; i++) {
       const key = row.keys[i]!;
-      const column = columns[key] ?? this.#newColumn(draft, columns, key);
-      if (column.sharedBy !== row.sharedBy) {
+      const column = columns[key] ?? this.#newColumn(builder, columns, key);
+      if (column.sharedSet !== row.sharedBy) {
         column.sharedCode = column.values.codeOf(source, row.from[i]!, row.to[i]!);
-        column.sharedBy = row.sharedBy;
+        column.sharedSet = row.sharedBy;
       }
-      column.push(draft.rows, column.sharedCode);
+      column.push(builder.rows, column.sharedCode);
     }
-    for (const { column, code } of stamps) column.push(draft.rows, code);
-    if (row.messageTo - row.messageFrom < uncutBytes) this.#markCut(draft, uncutBytes);
-    draft.rows++;
+    for (const { column, code } of stamps) column.push(builder.rows, code);
+    if (row.messageTo - row.messageFrom < uncutBytes) this.#markCut(builder, uncutBytes);
+    builder.rows++;
     return undefined;
   }
 
@@ -203,9 +203,9 @@ export class BatchDraft {
     if (this.#newest?.day === day) return this.#newest;
     let found = this.#days.get(day);
     if (found === undefined) {
-      const draft = spareDraft ?? createChunkBuilder();
-      spareDraft = undefined;
-      found = { day, draft, columns: [], stamps: this.#stampsIn(draft) };
+      const builder = spareBuilder ?? createChunkBuilder();
+      spareBuilder = undefined;
+      found = { day, builder, columns: [], stamps: this.#stampsIn(builder) };
       this.#days.set(day, found);
     }
     this.#newest = found;
@@ -213,14 +213,14 @@ export class BatchDraft {
   }
 
   #newColumn(draft: ChunkBuilder, columns: DayRows["columns"], key: number): AttributeBuilder {
-    const column = attributeBuilder(draft, this.#keys.textOf(key));
+    const column = getAttributeBuilder(draft, this.#keys.textOf(key));
     columns[key] = column;
     return column;
   }
 
   #stampsIn(draft: ChunkBuilder): DayRows["stamps"] {
     return Object.entries(this.#terms.stamps ?? {}).map(([key, text]) => {
-      const column = attributeBuilder(draft, key);
+      const column = getAttributeBuilder(draft, key);
       const source = byteSource(Buffer.from(text, "utf8"));
       return { column, code: column.values.codeOf(source, 0, source.bytes.length) };
     });
@@ -228,7 +228,7 @@ export class BatchDraft {
 
   /** Why a row cannot be stored, or undefined. */
   #refusal(row: RowRanges): string | undefined {
-    const reason = this.#clock.refusal(row.seconds, row.nanos);
+    const reason = this.#clock.findRefusal(row.seconds, row.nanos);
     if (reason !== undefined) return reason;
     if (row.levelTo - row.levelFrom > levelBytesMax) return `log_level is longer than ${levelBytesMax} bytes`;
     for (let i = 0; i < row.attributes; i++) {
@@ -281,7 +281,7 @@ export class BatchDraft {
 
   #markCut(draft: ChunkBuilder, uncutBytes: number): void {
     this.tally.cut++;
-    attributeBuilder(draft, this.#cutMark!).pushText(draft.rows, String(uncutBytes));
+    getAttributeBuilder(draft, this.#cutMark!).pushText(draft.rows, String(uncutBytes));
   }
 }
 

@@ -24,19 +24,19 @@ interface FieldTexts {
   /** Undefined where texts hardly ever repeat. */
   values: TextTable | undefined;
   /** At `code * tests.length + test`; 0 where it was not asked yet. */
-  verdicts: Verdict[];
+  cachedMatches: CachedMatch[];
   /** Of the row at hand, which has none where the serial number is another's. */
-  serial: number;
+  rowSerial: number;
   from: number;
   to: number;
   code: number;
   text: string | undefined;
 }
 
-const Verdict = { unknown: 0, no: 1, yes: 2 } as const;
-type Verdict = (typeof Verdict)[keyof typeof Verdict];
+const CachedMatch = { unknown: 0, no: 1, yes: 2 } as const;
+type CachedMatch = (typeof CachedMatch)[keyof typeof CachedMatch];
 
-interface Asked {
+interface FieldTest {
   texts: FieldTexts;
   test: number;
 }
@@ -44,12 +44,12 @@ interface Asked {
 /** Takes the places of a row's texts field by field, then decides. */
 export class ExclusionFilter {
   readonly #fields: FieldTexts[] = [];
-  readonly #exclusions: readonly (readonly Asked[])[];
+  readonly #exclusions: readonly (readonly FieldTest[])[];
   #serial = 0;
 
   constructor(exclusions: readonly Exclusion[]) {
     this.#exclusions = exclusions.map(({ tests }) =>
-      tests.map((test) => this.#askedOf(test)).sort((a, b) => cost(a) - cost(b)),
+      tests.map((test) => this.#askedOf(test)).sort((a, b) => costOf(a) - costOf(b)),
     );
   }
 
@@ -58,14 +58,14 @@ export class ExclusionFilter {
     return this.#fields.map(({ field }) => field);
   }
 
-  begin(): void {
+  beginRow(): void {
     this.#serial++;
   }
 
   /** The row has this text; of two in one field the later one counts. */
-  set(place: number, from: number, to: number): void {
+  setText(place: number, from: number, to: number): void {
     const texts = this.#fields[place]!;
-    texts.serial = this.#serial;
+    texts.rowSerial = this.#serial;
     texts.from = from;
     texts.to = to;
     texts.code = -1;
@@ -73,41 +73,43 @@ export class ExclusionFilter {
   }
 
   /** The place of the first exclusion that holds for the row, whose texts lie in `source`; -1 for none. */
-  decide(source: ByteSource): number {
+  findExclusion(source: ByteSource): number {
     for (let i = 0; i < this.#exclusions.length; i++) {
       if (this.#holds(this.#exclusions[i]!, source)) return i;
     }
     return -1;
   }
 
-  #holds(exclusion: readonly Asked[], source: ByteSource): boolean {
+  #holds(exclusion: readonly FieldTest[], source: ByteSource): boolean {
     for (const { texts, test } of exclusion) {
-      if (texts.serial !== this.#serial || !this.#matches(texts, test, source)) return false;
+      if (texts.rowSerial !== this.#serial || !this.#matches(texts, test, source)) return false;
     }
     return true;
   }
 
   #matches(texts: FieldTexts, test: number, source: ByteSource): boolean {
-    const { values, verdicts, tests, from, to } = texts;
+    const { values, cachedMatches, tests, from, to } = texts;
     if (values === undefined) {
       texts.text ??= source.bytes.toString("utf8", from, to);
       return tests[test]!(texts.text);
     }
-    if (texts.code < 0) texts.code = codeOf(texts, values, source);
+    if (texts.code < 0) texts.code = addText(texts, values, source);
     const at = texts.code * tests.length + test;
-    if (verdicts[at] === Verdict.unknown) {
-      verdicts[at] = tests[test]!(source.bytes.toString("utf8", from, to)) ? Verdict.yes : Verdict.no;
+    if (cachedMatches[at] === CachedMatch.unknown) {
+      cachedMatches[at] = tests[test]!(source.bytes.toString("utf8", from, to))
+        ? CachedMatch.yes
+        : CachedMatch.no;
     }
-    return verdicts[at] === Verdict.yes;
+    return cachedMatches[at] === CachedMatch.yes;
   }
 
-  #askedOf({ field, matches }: TextTest): Asked {
-    let texts = this.#fields.find((each) => isSame(each.field, field));
+  #askedOf({ field, matches }: TextTest): FieldTest {
+    let texts = this.#fields.find((each) => isSameField(each.field, field));
     if (texts === undefined) {
       const values = field.kind === "message" ? undefined : new TextTable();
       texts = {
-        ...{ field, tests: [], values, verdicts: [] },
-        ...{ serial: 0, from: 0, to: 0, code: -1, text: undefined },
+        ...{ field, tests: [], values, cachedMatches: [] },
+        ...{ rowSerial: 0, from: 0, to: 0, code: -1, text: undefined },
       };
       this.#fields.push(texts);
     }
@@ -115,18 +117,22 @@ export class ExclusionFilter {
   }
 }
 
-function codeOf({ verdicts, tests, from, to }: FieldTexts, values: TextTable, source: ByteSource): number {
+function addText(
+  { cachedMatches, tests, from, to }: FieldTexts,
+  values: TextTable,
+  source: ByteSource,
+): number {
   const { size } = values;
   const code = values.codeOf(source, from, to);
-  if (values.size > size) for (let i = 0; i < tests.length; i++) verdicts.push(Verdict.unknown);
+  if (values.size > size) for (let i = 0; i < tests.length; i++) cachedMatches.push(CachedMatch.unknown);
   return code;
 }
 
 /** What is asked of each row anew comes last. */
-function cost({ texts }: Asked): number {
+function costOf({ texts }: FieldTest): number {
   return texts.values === undefined ? 1 : 0;
 }
 
-function isSame(a: TextField, b: TextField): boolean {
+function isSameField(a: TextField, b: TextField): boolean {
   return a.kind === "attribute" ? b.kind === "attribute" && a.key === b.key : a.kind === b.kind;
 }

@@ -35,7 +35,7 @@ export class RowAdmission {
   }
 
   /** Makes way for the stamps: what the row brought under their keys gets another name, unless it says the same. */
-  clearStamped(row: RowRanges, bytes: Buffer): void {
+  renameStamped(row: RowRanges, bytes: Buffer): void {
     if (this.#stamps.size === 0) return;
     for (let i = row.attributes - 1; i >= 0; i--) {
       const stamp = this.#stamps.get(row.keys[i]!);
@@ -47,17 +47,17 @@ export class RowAdmission {
   }
 
   /** The place of the first exclusion that holds for the row, or -1. */
-  exclusionOf(row: RowRanges, source: ByteSource): number {
+  findExclusion(row: RowRanges, source: ByteSource): number {
     const excluder = this.#excluder;
     if (excluder === undefined) return -1;
-    excluder.begin();
-    if (this.#levelPlace >= 0) excluder.set(this.#levelPlace, row.levelFrom, row.levelTo);
-    if (this.#messagePlace >= 0) excluder.set(this.#messagePlace, row.messageFrom, row.messageTo);
+    excluder.beginRow();
+    if (this.#levelPlace >= 0) excluder.setText(this.#levelPlace, row.levelFrom, row.levelTo);
+    if (this.#messagePlace >= 0) excluder.setText(this.#messagePlace, row.messageFrom, row.messageTo);
     for (let i = 0; i < row.attributes; i++) {
       const place = this.#placeOfKey[row.keys[i]!];
-      if (place !== undefined) excluder.set(place, row.from[i]!, row.to[i]!);
+      if (place !== undefined) excluder.setText(place, row.from[i]!, row.to[i]!);
     }
-    return excluder.decide(source);
+    return excluder.findExclusion(source);
   }
 }
 

@@ -95,13 +95,13 @@ export class SampleDraft {
   add(series: number, seconds: number, nanos: number, value: number): string | undefined {
     const reason = series < 0 ? this.#reasons[-2 - series]! : undefined;
     if (typeof reason === "string") return reason;
-    const refusal = this.#clock.refusal(seconds, nanos);
+    const refusal = this.#clock.findRefusal(seconds, nanos);
     if (refusal !== undefined) return refusal;
     if (reason !== undefined) {
       this.tally.excluded[reason]!++;
       return undefined;
     }
-    this.#clock.note(seconds, nanos);
+    this.#clock.countSkew(seconds, nanos);
     const day = Math.floor(seconds / daySeconds);
     this.#dayOf(day).push(series, (seconds - day * daySeconds) * 1e9 + nanos, value);
     this.#rows++;
@@ -144,7 +144,7 @@ export class SampleDraft {
   }
 
   #addSeries(given: SeriesRanges, givenSource: ByteSource): number {
-    const { series, source } = this.#gate.stamped(given, givenSource);
+    const { series, source } = this.#gate.addStamps(given, givenSource);
     const order = orderLabels(source, series);
     const identity = this.#identity;
     identity.clear();
@@ -157,7 +157,7 @@ export class SampleDraft {
     const reason =
       this.#unitRefusal(series) ?? (known < 0 ? this.#newRefusal(series, source, order) : undefined);
     if (reason !== undefined) return this.#refusedNumber(reason);
-    const number = known < 0 ? this.#table.numberOf(identity.source, 0, identity.length) : known;
+    const number = known < 0 ? this.#table.addSeries(identity.source, 0, identity.length) : known;
     this.#table.declare(number, series.type, source, series.unitFrom, series.unitTo);
     return number;
   }
@@ -180,7 +180,7 @@ export class SampleDraft {
     const reason = this.#refusal(series, source, order);
     if (reason !== undefined) return reason;
     const { source: identity, length } = this.#identity;
-    const excluded = this.#gate.exclusionOf(series, source, order, { identity, length });
+    const excluded = this.#gate.findExclusion(series, source, order, { identity, length });
     if (excluded >= 0) return excluded;
     const { high, low } = hashWord(identity.bytes, 0, length);
     return this.#census?.admit(high, low);

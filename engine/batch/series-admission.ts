@@ -52,7 +52,7 @@ export class SeriesAdmission {
   }
 
   /** The series with its stamps, valid until the next call; another text that it brought under their keys gets another name. */
-  stamped(given: SeriesRanges, source: ByteSource): { series: SeriesRanges; source: ByteSource } {
+  addStamps(given: SeriesRanges, source: ByteSource): { series: SeriesRanges; source: ByteSource } {
     if (this.#stamps.length === 0) return { series: given, source };
     const series = this.#series;
     series.clear();
@@ -68,7 +68,7 @@ export class SeriesAdmission {
   }
 
   /** The place of the first exclusion that holds for the series, or -1. `order` lists the labels that count. */
-  exclusionOf(
+  findExclusion(
     series: SeriesRanges,
     source: ByteSource,
     order: readonly number[],
@@ -78,13 +78,13 @@ export class SeriesAdmission {
     if (excluder === undefined) return -1;
     const known = this.#excluded.find(identity, 0, length);
     if (known >= 0) return this.#exclusionOf[known]!;
-    excluder.begin();
-    if (this.#namePlace >= 0) excluder.set(this.#namePlace, series.nameFrom, series.nameTo);
+    excluder.beginRow();
+    if (this.#namePlace >= 0) excluder.setText(this.#namePlace, series.nameFrom, series.nameTo);
     for (const { key, place } of this.#labels) {
-      const label = order.find((each) => isKey(series, each, source.bytes, key));
-      if (label !== undefined) excluder.set(place, series.from[label]!, series.to[label]!);
+      const label = order.find((each) => hasLabelKey(series, each, source.bytes, key));
+      if (label !== undefined) excluder.setText(place, series.from[label]!, series.to[label]!);
     }
-    const found = excluder.decide(source);
+    const found = excluder.findExclusion(source);
     if (found >= 0) this.#exclusionOf[this.#excluded.codeOf(identity, 0, length)] = found;
     return found;
   }
@@ -92,13 +92,14 @@ export class SeriesAdmission {
   #copyLabel(given: SeriesRanges, bytes: Buffer, label: number): void {
     const from = given.from[label]!;
     const to = given.to[label]!;
-    const stamp = this.#stamps.find(({ key }) => isKey(given, label, bytes, key));
+    const stamp = this.#stamps.find(({ key }) => hasLabelKey(given, label, bytes, key));
     if (stamp === undefined) {
       this.#addLabel(bytes.subarray(given.keyFrom[label]!, given.keyTo[label]!), bytes, from, to);
       return;
     }
     if (from === to || stamp.text.compare(bytes, from, to) === 0) return;
-    for (let other = 0; other < given.count; other++) if (isKey(given, other, bytes, stamp.sentKey)) return;
+    for (let other = 0; other < given.count; other++)
+      if (hasLabelKey(given, other, bytes, stamp.sentKey)) return;
     this.#addLabel(stamp.sentKey, bytes, from, to);
   }
 
@@ -116,7 +117,7 @@ export class SeriesAdmission {
   }
 }
 
-function isKey(series: SeriesRanges, label: number, bytes: Buffer, key: Buffer): boolean {
+function hasLabelKey(series: SeriesRanges, label: number, bytes: Buffer, key: Buffer): boolean {
   const from = series.keyFrom[label]!;
   const to = series.keyTo[label]!;
   return to - from === key.length && key.compare(bytes, from, to) === 0;

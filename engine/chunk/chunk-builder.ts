@@ -13,13 +13,13 @@ export class AttributeBuilder {
   codes = new Uint32Array(8);
   /** The code of the value that the rows of a set have in common, and the number of the set (0: none yet). */
   sharedCode = 0;
-  sharedBy = 0;
+  sharedSet = 0;
 
   /** Forgets all values, and keeps the room that they took. */
   clear(): void {
     this.values.clear();
     this.count = 0;
-    this.sharedBy = 0;
+    this.sharedSet = 0;
   }
 
   /** Bytes that it takes up. */
@@ -90,7 +90,7 @@ class NumberBuilder {
 export interface ChunkBuilder {
   rows: number;
   /** Columns of attributes that an earlier use of the draft left, empty, by their keys. */
-  spare: Map<string, AttributeBuilder>;
+  spareAttributes: Map<string, AttributeBuilder>;
   /** Nanoseconds since the start of the partition's day. */
   timeNs: NumberBuilder;
   arrival: NumberBuilder;
@@ -102,7 +102,7 @@ export interface ChunkBuilder {
 export function createChunkBuilder(): ChunkBuilder {
   return {
     rows: 0,
-    spare: new Map(),
+    spareAttributes: new Map(),
     timeNs: new NumberBuilder(),
     arrival: new NumberBuilder(),
     level: new AttributeBuilder(),
@@ -113,18 +113,18 @@ export function createChunkBuilder(): ChunkBuilder {
 
 /** Drafts that take up more are not kept, nor columns beyond so many. */
 const spareBytesMax = 8 * 1024 * 1024;
-const spareColumnsMax = 256;
+const spareAttributesMax = 256;
 
 /** Empties a draft whose rows are encoded; false where it takes up too much to be kept for other rows. */
 export function clearChunkBuilder(draft: ChunkBuilder): boolean {
-  const { spare, attributes } = draft;
+  const { spareAttributes, attributes } = draft;
   let byteLength = draft.message.roomBytes + draft.level.byteLength;
   for (const [key, attribute] of attributes) {
     attribute.clear();
-    spare.set(key, attribute);
+    spareAttributes.set(key, attribute);
   }
-  for (const attribute of spare.values()) byteLength += attribute.byteLength;
-  if (byteLength > spareBytesMax || spare.size > spareColumnsMax) return false;
+  for (const attribute of spareAttributes.values()) byteLength += attribute.byteLength;
+  if (byteLength > spareBytesMax || spareAttributes.size > spareAttributesMax) return false;
   attributes.clear();
   draft.rows = 0;
   draft.timeNs.clear();
@@ -134,10 +134,10 @@ export function clearChunkBuilder(draft: ChunkBuilder): boolean {
   return true;
 }
 
-export function attributeBuilder(draft: ChunkBuilder, key: string): AttributeBuilder {
+export function getAttributeBuilder(draft: ChunkBuilder, key: string): AttributeBuilder {
   let attribute = draft.attributes.get(key);
   if (attribute === undefined) {
-    attribute = draft.spare.get(key) ?? new AttributeBuilder();
+    attribute = draft.spareAttributes.get(key) ?? new AttributeBuilder();
     draft.attributes.set(key, attribute);
   }
   return attribute;

@@ -10,9 +10,9 @@ import { plainBytes, TextBuilder, type TextVector, textCount } from "../vector/t
 import { byteSource } from "../vector/text-table.ts";
 import {
   type AttributeBuilder,
-  attributeBuilder,
   type ChunkBuilder,
   createChunkBuilder,
+  getAttributeBuilder,
 } from "./chunk-builder.ts";
 import type { ChunkSource } from "./chunk-header.ts";
 import { ChunkColumns, ChunkView } from "./chunk-view.ts";
@@ -23,13 +23,13 @@ export function decodeChunks(sources: readonly ChunkSource[]): ChunkBuilder {
   const rows = sources.reduce((sum, { header }) => sum + header.rows, 0);
   draft.timeNs.reserve(rows);
   draft.arrival.reserve(rows);
-  const present = presentRows(sources);
+  const present = countPresentRows(sources);
   for (const source of sources) appendChunk(draft, source, present);
   return draft;
 }
 
 /** Rows that have each attribute that has a column of its own. */
-function presentRows(sources: readonly ChunkSource[]): Map<string, number> {
+function countPresentRows(sources: readonly ChunkSource[]): Map<string, number> {
   const rows = new Map<string, number>();
   for (const { header } of sources) {
     for (const { role, key, present } of header.columns) {
@@ -48,10 +48,10 @@ function appendChunk(draft: ChunkBuilder, source: ChunkSource, present: Readonly
   for (const { role, key } of source.header.columns) {
     if (role === "level") appendAttribute(draft.level, view.column({ kind: "level" }), base);
     else if (role === "attribute") {
-      const attribute = attributeBuilder(draft, key);
+      const attribute = getAttributeBuilder(draft, key);
       attribute.reserve(present.get(key)! - attribute.count);
       appendAttribute(attribute, view.column({ kind: "attribute", key }), base);
-    } else if (role === "rest") appendRest(draft, view.overflow, base);
+    } else if (role === "rest") appendOverflow(draft, view.overflow, base);
   }
   draft.rows += source.header.rows;
 }
@@ -66,13 +66,13 @@ function appendMessages(draft: ChunkBuilder, column: Column): void {
 function appendAttribute(attribute: AttributeBuilder, column: Column, base: number): void {
   switch (column.kind) {
     case "dictionary":
-      appendCodes(attribute, column.codes, codesIn(attribute, column.values), base);
+      appendCodes(attribute, column.codes, addTexts(attribute, column.values), base);
       break;
     case "text":
       appendTexts(attribute, column.text, column.valid, base);
       break;
     case "hex":
-      appendTexts(attribute, hexText(column), column.valid, base);
+      appendTexts(attribute, toHexText(column), column.valid, base);
       break;
     case "constant":
       appendConstant(attribute, column, base);
@@ -111,7 +111,7 @@ function appendNumbers(
 }
 
 /** The attribute's codes of some texts. */
-function codesIn({ values }: AttributeBuilder, texts: TextVector): Uint32Array {
+function addTexts({ values }: AttributeBuilder, texts: TextVector): Uint32Array {
   const source = byteSource(texts.bytes);
   const codes = new Uint32Array(textCount(texts));
   for (let i = 0; i < codes.length; i++) {
@@ -144,17 +144,18 @@ function appendTexts(
   }
 }
 
-function hexText({ rows, width, bytes }: Extract<Column, { kind: "hex" }>): TextVector {
+function toHexText({ rows, width, bytes }: Extract<Column, { kind: "hex" }>): TextVector {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
   const offsets = new Uint32Array(rows + 1);
   for (let row = 0; row <= rows; row++) offsets[row] = row * width * 2;
   return { offsets, bytes: plainBytes(Buffer.from(text, "latin1")) };
 }
 
-function appendRest(draft: ChunkBuilder, column: Column, base: number): void {
+function appendOverflow(draft: ChunkBuilder, column: Column, base: number): void {
   for (let row = 0; row < column.rows; row++) {
     const pairs = columnText(column, row);
     if (pairs === undefined) continue;
-    for (const [key, value] of parseOverflow(pairs)) attributeBuilder(draft, key).pushText(base + row, value);
+    for (const [key, value] of parseOverflow(pairs))
+      getAttributeBuilder(draft, key).pushText(base + row, value);
   }
 }

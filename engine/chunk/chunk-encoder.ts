@@ -27,7 +27,7 @@ import {
   sortByTime,
   toDenseAttribute,
 } from "./chunk-builder.ts";
-import { type ChunkHeader, type ColumnHeader, type EncodedChunk, valueStatistics } from "./chunk-header.ts";
+import { type ChunkHeader, type ColumnHeader, countValues, type EncodedChunk } from "./chunk-header.ts";
 
 export interface EncodeOptions {
   /** For disk: with templates and membership filters, which take time to build and pay on disk only. */
@@ -39,7 +39,7 @@ export function encodeChunks(draft: ChunkBuilder, options: EncodeOptions): Encod
   const sorted = sortRows(draft);
   const chunks: EncodedChunk[] = [];
   for (let from = 0; from < draft.rows; ) {
-    const to = cutAfter(sorted.message, from, draft.rows);
+    const to = findChunkEnd(sorted.message, from, draft.rows);
     chunks.push(encodeChunk(sorted, from, to, options));
     from = to;
   }
@@ -53,7 +53,7 @@ interface SortedRows {
   level: AttributeVector;
   attributes: [key: string, AttributeVector][];
   /** Attributes beyond attributeColumnsMax, as JSON text of [key, value, key, value …] for each row that has any. */
-  rest: AttributeVector | undefined;
+  overflow: AttributeVector | undefined;
 }
 
 function sortRows(draft: ChunkBuilder): SortedRows {
@@ -70,7 +70,7 @@ function sortRows(draft: ChunkBuilder): SortedRows {
     message: reorderText(draft.message.finish(), order),
     level: toDenseAttribute(draft.level, draft.rows, places),
     attributes: columns.map(([key, attribute]) => [key, toDenseAttribute(attribute, draft.rows, places)]),
-    rest: rest.length === 0 ? undefined : toDenseAttribute(toOverflowAttribute(rest), draft.rows, places),
+    overflow: rest.length === 0 ? undefined : toDenseAttribute(toOverflowAttribute(rest), draft.rows, places),
   };
 }
 
@@ -90,7 +90,7 @@ export function toOverflowAttribute(rest: [string, AttributeBuilder][]): Attribu
   return merged;
 }
 
-function cutAfter(message: TextVector, from: number, rows: number): number {
+function findChunkEnd(message: TextVector, from: number, rows: number): number {
   let to = Math.min(rows, from + chunkRowsMax);
   const bytesAt = message.offsets[from]!;
   while (to > from + 1 && message.offsets[to]! - bytesAt > chunkMessageBytesMax) {
@@ -100,26 +100,28 @@ function cutAfter(message: TextVector, from: number, rows: number): number {
 }
 
 function encodeChunk(sorted: SortedRows, from: number, to: number, options: EncodeOptions): EncodedChunk {
-  const chunk: EncodedChunk = { header: emptyHeader(sorted, from, to), payloads: [], filters: [] };
-  const add = encodeColumns(chunk);
+  const chunk: EncodedChunk = { header: makeChunkHeader(sorted, from, to), payloads: [], filters: [] };
+  const add = makeColumnAppender(chunk);
   const rows = to - from;
-  add(columnHeader("time", "", rows), encodeDelta(sorted.timeNs.subarray(from, to), 0), undefined);
-  add(columnHeader("arrival", "", rows), encodeDelta(sorted.arrival.subarray(from, to), 1), undefined);
+  add(makeColumnHeader("time", "", rows), encodeDelta(sorted.timeNs.subarray(from, to), 0), undefined);
+  add(makeColumnHeader("arrival", "", rows), encodeDelta(sorted.arrival.subarray(from, to), 1), undefined);
   const attributes = sorted.attributes.map(
     ([key, vector]) => [key, sliceAttribute(vector, from, to)] as const,
   );
   addMessage(add, sliceText(sorted.message, from, to), attributes, options);
-  addAttribute(add, columnHeader("level", "", 0), sliceAttribute(sorted.level, from, to), options);
+  addAttribute(add, makeColumnHeader("level", "", 0), sliceAttribute(sorted.level, from, to), options);
   for (const [key, vector] of attributes)
-    addAttribute(add, columnHeader("attribute", key, 0), vector, options);
-  if (sorted.rest !== undefined) {
-    addAttribute(add, columnHeader("rest", "", 0), sliceAttribute(sorted.rest, from, to), { sealed: false });
+    addAttribute(add, makeColumnHeader("attribute", key, 0), vector, options);
+  if (sorted.overflow !== undefined) {
+    addAttribute(add, makeColumnHeader("rest", "", 0), sliceAttribute(sorted.overflow, from, to), {
+      sealed: false,
+    });
   }
   return chunk;
 }
 
 /** Adds columns to an chunk. */
-export function encodeColumns(chunk: EncodedChunk): AddColumn {
+export function makeColumnAppender(chunk: EncodedChunk): AppendColumn {
   return (column, encoded, filter) => {
     column.encoding = encoded.encoding;
     column.payloadBytes = encoded.payload.byteLength;
@@ -130,21 +132,21 @@ export function encodeColumns(chunk: EncodedChunk): AddColumn {
   };
 }
 
-export type AddColumn = (
+export type AppendColumn = (
   column: ColumnHeader,
   encoded: EncodedColumn,
   filter: Uint8Array | undefined,
 ) => void;
 
 function addMessage(
-  add: AddColumn,
+  add: AppendColumn,
   text: TextVector,
   attributes: readonly (readonly [string, AttributeVector])[],
   options: EncodeOptions,
 ): void {
   const rows = textCount(text);
   if (!options.sealed) {
-    add(columnHeader("message", "", rows), encodeText(text), undefined);
+    add(makeColumnHeader("message", "", rows), encodeText(text), undefined);
     return;
   }
   // What a header lists is small already; ids are what costs twice.
@@ -152,30 +154,29 @@ function addMessage(
     textCount(values) > headerValuesMax ? [{ key, values, codes }] : [],
   );
   const { message, filter, variables } = encodeMessage(text, repeatables);
-  add(columnHeader("message", "", rows), message, filter);
-  for (const group of variables) add(columnHeader("variables", group.group, rows), group, group.filter);
+  add(makeColumnHeader("message", "", rows), message, filter);
+  for (const group of variables) add(makeColumnHeader("variables", group.group, rows), group, group.filter);
 }
 
 /** A column that no row of the chunk has is left out. */
 export function addAttribute(
-  add: AddColumn,
+  add: AppendColumn,
   column: ColumnHeader,
   vector: AttributeVector,
   options: EncodeOptions,
 ): void {
   if (textCount(vector.values) === 0) return;
   const caps = { values: headerValuesMax, bytes: headerValueBytesMax };
-  const statistics =
-    column.role === "rest" ? { present: vector.codes.length } : valueStatistics(vector, caps);
+  const statistics = column.role === "rest" ? { present: vector.codes.length } : countValues(vector, caps);
   const encoded = encodeAttribute(vector);
   // Where the header lists every value, it tells as much.
   const isSearched = column.role === "attribute" || column.role === "name";
   const filtered = options.sealed && isSearched && !("values" in statistics);
   const filter = filtered ? buildMembershipFilter(vector.hashes) : undefined;
-  add(Object.assign(column, statistics, numberBounds(vector.values)), encoded, filter);
+  add(Object.assign(column, statistics, findNumberBounds(vector.values)), encoded, filter);
 }
 
-function numberBounds(values: TextVector): { min?: number; max?: number } {
+function findNumberBounds(values: TextVector): { min?: number; max?: number } {
   const { offsets, bytes } = values;
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
@@ -190,7 +191,7 @@ function numberBounds(values: TextVector): { min?: number; max?: number } {
   return Number.isFinite(min) && Number.isFinite(max) ? { min, max } : {};
 }
 
-function emptyHeader(sorted: SortedRows, from: number, to: number): ChunkHeader {
+function makeChunkHeader(sorted: SortedRows, from: number, to: number): ChunkHeader {
   let arrivalMin = Number.POSITIVE_INFINITY;
   let arrivalMax = 0;
   for (const arrival of sorted.arrival.subarray(from, to)) {
@@ -207,7 +208,7 @@ function emptyHeader(sorted: SortedRows, from: number, to: number): ChunkHeader 
   };
 }
 
-export function columnHeader(role: ColumnHeader["role"], key: string, present: number): ColumnHeader {
+export function makeColumnHeader(role: ColumnHeader["role"], key: string, present: number): ColumnHeader {
   return { role, key, encoding: "text", present, payloadBytes: 0, filterBytes: 0 };
 }
 

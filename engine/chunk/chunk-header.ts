@@ -75,11 +75,11 @@ export interface ChunkSource {
 }
 
 /** Of each header that was asked the first column of each role and key: every query asks for several, in every chunk. */
-const columnPlaces = new WeakMap<ChunkHeader, Map<ColumnRole, Map<string, number>>>();
+const columnIndexes = new WeakMap<ChunkHeader, Map<ColumnRole, Map<string, number>>>();
 
 /** -1 where there is none. */
 export function findColumn(header: ChunkHeader, role: ColumnRole, key = ""): number {
-  let places = columnPlaces.get(header);
+  let places = columnIndexes.get(header);
   if (places === undefined) {
     places = new Map();
     for (const [i, column] of header.columns.entries()) {
@@ -87,7 +87,7 @@ export function findColumn(header: ChunkHeader, role: ColumnRole, key = ""): num
       places.set(column.role, ofRole);
       if (!ofRole.has(column.key)) ofRole.set(column.key, i);
     }
-    columnPlaces.set(header, places);
+    columnIndexes.set(header, places);
   }
   return places.get(role)?.get(key) ?? -1;
 }
@@ -104,7 +104,7 @@ export function listAttributeKeys(header: ChunkHeader): ListedKeys {
 }
 
 /** Counts and bounds of an attribute's values, as far as they are worth their place in the header. */
-export function valueStatistics(
+export function countValues(
   vector: AttributeVector,
   caps: { values: number; bytes: number },
 ): Pick<ColumnHeader, "present" | "values"> {
@@ -180,10 +180,10 @@ export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
   return {
     header,
     arrivalBase,
-    payload: (i) => slice(bytes, places[i]!.payload, header.columns[i]!.payloadBytes),
+    payload: (i) => sliceColumn(bytes, places[i]!.payload, header.columns[i]!.payloadBytes),
     filter: (i) => {
       const { filterBytes } = header.columns[i]!;
-      return filterBytes === 0 ? undefined : slice(bytes, places[i]!.filter, filterBytes);
+      return filterBytes === 0 ? undefined : sliceColumn(bytes, places[i]!.filter, filterBytes);
     },
   };
 }
@@ -193,7 +193,7 @@ export function parseHeader(json: Uint8Array): ChunkHeader {
   return JSON.parse(text) as ChunkHeader;
 }
 
-function slice(bytes: Uint8Array, from: number, byteLength: number): Uint8Array {
+function sliceColumn(bytes: Uint8Array, from: number, byteLength: number): Uint8Array {
   if (from + byteLength > bytes.byteLength) throw new Failure("damage", "batch: a column passes the end");
   return bytes.subarray(from, from + byteLength);
 }

@@ -20,7 +20,7 @@ import { decodeText, type TextVector, textVector } from "../vector/text.ts";
 import { type ChunkHeader, type ChunkSource, type ColumnRole, findColumn } from "./chunk-header.ts";
 
 /** Something decoded, and its memory. */
-interface Kept<T> {
+interface CachedValue<T> {
   value: T;
   held: Held;
 }
@@ -29,12 +29,12 @@ interface Kept<T> {
 export class ChunkColumns {
   readonly source: ChunkSource;
   readonly day: number;
-  readonly columns = new Map<number, Kept<Column>>();
-  readonly numbers = new Map<number, Kept<Float64Array>>();
-  readonly groups = new Map<number, Kept<VariableGroup>>();
-  readonly filters = new Map<number, Kept<Uint8Array>>();
+  readonly columns = new Map<number, CachedValue<Column>>();
+  readonly numbers = new Map<number, CachedValue<Float64Array>>();
+  readonly groups = new Map<number, CachedValue<VariableGroup>>();
+  readonly filters = new Map<number, CachedValue<Uint8Array>>();
   /** Columns that are made of others, by the name of the field. */
-  readonly made = new Map<string, Kept<Column>>();
+  readonly derived = new Map<string, CachedValue<Column>>();
   /** Memory of all of these. */
   readonly held = new Set<Held>();
 
@@ -133,12 +133,12 @@ export class ChunkView {
     const column = this.column(field);
     if (isDictionary(column)) return column;
     const name = field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
-    return this.#keep(this.#chunk.made, name, (held) => asDictionary(column, held));
+    return this.#keep(this.#chunk.derived, name, (held) => asDictionary(column, held));
   }
 
   /** Texts that are made of columns, kept as one under a name that no field has. */
   texts(name: string, make: () => TextVector): TextVector {
-    const column = this.#keep(this.#chunk.made, name, (held): Column => {
+    const column = this.#keep(this.#chunk.derived, name, (held): Column => {
       const { offsets, bytes } = make();
       const placed = held.uint32(offsets.length);
       placed.set(offsets);
@@ -197,7 +197,7 @@ export class ChunkView {
       if (text === undefined || !text.includes(JSON.stringify(key))) continue;
       for (const [name, value] of parseOverflow(text)) if (name === key) values.set(row, value);
     }
-    return sparseColumn(values, this.rows, this.heap);
+    return buildSparseColumn(values, this.rows, this.heap);
   }
 
   #column(index: number): Column {
@@ -216,7 +216,7 @@ export class ChunkView {
   /** Messages that are stored as templates share their codes. */
   #templates(): Column {
     const messages = this.column({ kind: "message" });
-    const ids = this.#keep(this.#chunk.made, "template", (held) => templateIds(messages, held));
+    const ids = this.#keep(this.#chunk.derived, "template", (held) => templateIds(messages, held));
     if (messages.kind !== "message" || ids.kind !== "dictionary") return ids;
     return { ...ids, codes: messages.messages.codes };
   }
@@ -257,7 +257,7 @@ export class ChunkView {
   }
 
   /** What a map has under an index, made where it has nothing. */
-  #keep<K, T>(map: Map<K, Kept<T>>, index: K, make: (held: Held) => T): T {
+  #keep<K, T>(map: Map<K, CachedValue<T>>, index: K, make: (held: Held) => T): T {
     const known = map.get(index);
     if (known !== undefined) {
       this.heap.touch(known.held);
@@ -285,7 +285,7 @@ export class ChunkView {
   }
 }
 
-function sparseColumn(values: Map<number, string>, rows: number, heap: ColumnHeap): Column {
+function buildSparseColumn(values: Map<number, string>, rows: number, heap: ColumnHeap): Column {
   if (values.size === 0) return { kind: "absent", rows };
   const distinct = [...new Set(values.values())];
   const codeOf = new Map(distinct.map((value, code) => [value, code]));

@@ -16,14 +16,14 @@ interface Compaction {
   zstdLevel: number;
 }
 
-const ofRows: Compaction = {
+const rowCompaction: Compaction = {
   compact: (sources, options) => encodeChunks(decodeChunks(sources), options),
   chunkRowsMax,
   // Fast to write and close to what higher levels reach on columns that are encoded already.
   zstdLevel: 3,
 };
 
-const ofSamples: Compaction = {
+const sampleCompaction: Compaction = {
   compact: compactSamples,
   chunkRowsMax: chunkSamplesMax,
   // Samples are few bytes, so that the time does not weigh: 1.5 % smaller than level 3.
@@ -31,15 +31,15 @@ const ofSamples: Compaction = {
 };
 
 const compactions: Record<Signal, Compaction> = {
-  logs: ofRows,
-  traces: ofRows,
-  metrics: ofSamples,
-  profiles: ofRows,
-  kubernetes_resources: ofRows,
+  logs: rowCompaction,
+  traces: rowCompaction,
+  metrics: sampleCompaction,
+  profiles: rowCompaction,
+  kubernetes_resources: rowCompaction,
 };
 
 /** Rows that fill a chunk. */
-export function chunkRowsOf(signal: Signal): number {
+export function fullChunkRows(signal: Signal): number {
   return compactions[signal].chunkRowsMax;
 }
 

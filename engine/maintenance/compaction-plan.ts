@@ -5,7 +5,7 @@ import { mergeChunksMin, mergeShare, smallPartRows, smallPartsMax } from "../lim
 import { compareArrivals } from "../metrics/sample-chunk-decoder.ts";
 import type { Signal } from "../model/signal.ts";
 import type { MemtablePart } from "../partition/catalog.ts";
-import { chunkRowsOf } from "./compact-parts.ts";
+import { fullChunkRows } from "./compact-parts.ts";
 
 /** Small parts, once there are so many that joining them pays. */
 export function partsToCompact(signal: Signal, parts: readonly MemtablePart[]): MemtablePart[] | undefined {
@@ -14,7 +14,7 @@ export function partsToCompact(signal: Signal, parts: readonly MemtablePart[]): 
     const small = parts.filter(isSmall);
     return small.length < smallPartsMax ? undefined : small;
   }
-  return runs(parts.toSorted(compareArrivals), isSmall).find((run) => run.length >= smallPartsMax);
+  return passingRuns(parts.toSorted(compareArrivals), isSmall).find((run) => run.length >= smallPartsMax);
 }
 
 /** The parts in order of arrival, in groups of at most a chunk's rows where parts are smaller. */
@@ -22,7 +22,7 @@ export function chunksToSeal(signal: Signal, parts: readonly MemtablePart[]): Me
   const groups: MemtablePart[][] = [];
   let rows = 0;
   for (const part of parts.toSorted((a, b) => a.arrivalMin - b.arrivalMin)) {
-    if (groups.length === 0 || rows + part.rows > chunkRowsOf(signal)) {
+    if (groups.length === 0 || rows + part.rows > fullChunkRows(signal)) {
       groups.push([]);
       rows = 0;
     }
@@ -40,21 +40,21 @@ export function isLastChunkDeferred(signal: Signal, groups: readonly MemtablePar
   const isApart = groups
     .slice(0, -1)
     .every((part) => part.every(({ arrivalMax }) => arrivalMax < arrivalMin));
-  return isApart && last.reduce((sum, { rows }) => sum + rows, 0) < chunkRowsOf(signal) / 2;
+  return isApart && last.reduce((sum, { rows }) => sum + rows, 0) < fullChunkRows(signal) / 2;
 }
 
 /** Small chunks that together make at most one full one: neighbours in time, those of metrics in arrival. */
 export function chunksToMerge(signal: Signal, chunks: readonly ChunkEntry[]): ChunkEntry[] | undefined {
-  const isSmall = ({ rows }: ChunkEntry) => rows < chunkRowsOf(signal) * mergeShare;
+  const isSmall = ({ rows }: ChunkEntry) => rows < fullChunkRows(signal) * mergeShare;
   // Which of two samples came last is known of whole chunks alone: no other chunk may have come between those that are merged.
   const candidates =
-    signal === "metrics" ? runs(chunks.toSorted(compareArrivals), isSmall) : [chunks.filter(isSmall)];
+    signal === "metrics" ? passingRuns(chunks.toSorted(compareArrivals), isSmall) : [chunks.filter(isSmall)];
   for (const small of candidates) {
     if (small.length < mergeChunksMin) continue;
     const chosen: ChunkEntry[] = [];
     let rows = 0;
     for (const chunk of small) {
-      if (rows + chunk.rows > chunkRowsOf(signal)) break;
+      if (rows + chunk.rows > fullChunkRows(signal)) break;
       rows += chunk.rows;
       chosen.push(chunk);
     }
@@ -64,7 +64,7 @@ export function chunksToMerge(signal: Signal, chunks: readonly ChunkEntry[]): Ch
 }
 
 /** Longest runs of neighbours that all pass. */
-function runs<T>(list: readonly T[], passes: (each: T) => boolean): T[][] {
+function passingRuns<T>(list: readonly T[], passes: (each: T) => boolean): T[][] {
   const found: T[][] = [];
   let run: T[] = [];
   for (const each of list) {

@@ -10,7 +10,7 @@ import { unsealedAgeMsMax, unsealedBytesMax } from "../limits.ts";
 import type { Catalog, MemtablePart, Partition } from "../partition/catalog.ts";
 import type { Manifest } from "../partition/manifest.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
-import { chunkRowsOf } from "./compact-parts.ts";
+import { fullChunkRows } from "./compact-parts.ts";
 import { chunksToMerge, chunksToSeal, isLastChunkDeferred, partsToCompact } from "./compaction-plan.ts";
 import type { EncoderThreads } from "./encoder-threads.ts";
 import type {
@@ -41,7 +41,7 @@ export interface MaintenanceOptions {
 
 const tickMs = 1_000;
 /** What came in a shorter time tells little of how fast rows come. */
-const paceSecondsMin = 0.1;
+const rateSecondsMin = 0.1;
 const retryMs = 5_000;
 
 export class MaintenanceScheduler {
@@ -205,7 +205,7 @@ export class MaintenanceScheduler {
       Number.POSITIVE_INFINITY,
     );
     return (
-      rows >= chunkRowsOf(signal) ||
+      rows >= fullChunkRows(signal) ||
       this.#options.now() - oldestMs > unsealedAgeMsMax ||
       (parts.length > 0 && this.unsealedBytes > unsealedBytesMax)
     );
@@ -215,8 +215,8 @@ export class MaintenanceScheduler {
   #isSoonDue({ signal, parts }: Partition): boolean {
     const rows = parts.reduce((sum, part) => sum + part.rows, 0);
     const oldestMs = parts.reduce((least, part) => Math.min(least, part.appendedMs), this.#options.now());
-    const seconds = Math.max(paceSecondsMin, (this.#options.now() - oldestMs) / 1000);
-    return rows * (1 + 1 / seconds) >= chunkRowsOf(signal);
+    const seconds = Math.max(rateSecondsMin, (this.#options.now() - oldestMs) / 1000);
+    return rows * (1 + 1 / seconds) >= fullChunkRows(signal);
   }
 
   /** Seals the parts of a partition; with `onlyWhole`, those that fill whole chunks, if any do. */

@@ -19,10 +19,10 @@ import { auditPageTree } from "../lmdb/page-audit.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { chunkKeys, headerKey, openChunk, type PackedChunk, sealChunk } from "../partition/chunk-store.ts";
 import {
+  addAttributeKeys,
   emptyManifest,
   type Manifest,
   readManifest,
-  withKeysOf,
   writeManifest,
 } from "../partition/manifest.ts";
 import { repairPartition, withoutLostChunks } from "../partition/repair.ts";
@@ -40,19 +40,19 @@ import type {
 
 /** One part, in shared memory, with absolute arrival numbers; more only where the rows pass a chunk's caps. */
 export function compactParts(task: CompactPartsTask): Uint8Array[] {
-  return compact(task.signal, openAll(task.parts), { sealed: false }).map(toSharedPart);
+  return compact(task.signal, openParts(task.parts), { sealed: false }).map(toSharedPart);
 }
 
 /** Images of one day as chunks that only lack their numbers. Pure: any number of threads can do it at a time. */
 export function encodeParts(task: EncodePartsTask): PackedChunk[] {
-  return compactAndPack(task.signal, openAll(task.parts));
+  return compactAndPack(task.signal, openParts(task.parts));
 }
 
 /** Sealing the same rows again, as after a failure between the manifest's two copies, adds nothing. */
 export async function sealChunks(task: SealTask): Promise<Manifest> {
-  const manifest = existsSync(dataFileIn(task.dir))
-    ? await existingManifest(task.dir)
-    : await firstManifest(task);
+  const manifest = existsSync(dataFilePath(task.dir))
+    ? await readExistingManifest(task.dir)
+    : await readOrCreateManifest(task);
   if (task.arrivalSealed <= manifest.arrivalSealed) return manifest;
   const next = {
     ...(await addChunks(task.dir, manifest, task.chunks)),
@@ -67,7 +67,7 @@ export async function sealChunks(task: SealTask): Promise<Manifest> {
  * whole are left out and reported; the manifest goes on naming them. Chunks that it names no more were merged already.
  */
 export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
-  const manifest = await existingManifest(task.dir);
+  const manifest = await readExistingManifest(task.dir);
   const named = new Set(manifest.chunks.map(({ id }) => id));
   if (!task.chunks.every(({ id }) => named.has(id))) {
     return { manifest, merged: task.chunks.map(({ id }) => id).filter((id) => !named.has(id)), damaged: [] };
@@ -101,7 +101,7 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
 
 /** Drops chunks from the manifest if they are in it still, then removes their values. */
 export async function collectGarbage(task: CollectGarbageTask): Promise<Manifest> {
-  const manifest = await existingManifest(task.dir);
+  const manifest = await readExistingManifest(task.dir);
   const swept = new Set(task.chunks);
   const chunks = manifest.chunks.filter((entry) => !swept.has(entry.id));
   const next =
@@ -133,11 +133,12 @@ export async function repairFoundDamage(task: InspectTask): Promise<InspectAnswe
 export async function inspectPartition(task: InspectTask): Promise<InspectAnswer> {
   const damage: DamageReport[] = [];
   const report = (problem: string) => damage.push({ where: task.dir, problem });
-  if (!existsSync(dataFileIn(task.dir))) return { manifest: await withoutData(task, report), damage };
+  if (!existsSync(dataFilePath(task.dir)))
+    return { manifest: await recoverWithoutDataFile(task, report), damage };
   try {
     const { manifest, problems } = await readManifest(task.dir);
     problems.forEach(report);
-    if (manifest === undefined) throw missingManifest(task.dir);
+    if (manifest === undefined) throw missingManifestFailure(task.dir);
     manifest.losses?.forEach(report);
     if (problems.length > 0)
       await unlessFull(writeManifest(task.dir, { ...manifest, version: manifest.version + 1 }));
@@ -150,7 +151,10 @@ export async function inspectPartition(task: InspectTask): Promise<InspectAnswer
 }
 
 /** A folder whose data file is gone: whatever its manifest names is lost. */
-async function withoutData(task: InspectTask, report: (problem: string) => void): Promise<Manifest> {
+async function recoverWithoutDataFile(
+  task: InspectTask,
+  report: (problem: string) => void,
+): Promise<Manifest> {
   const losses: string[] = [];
   let manifest = emptyManifest(task.day);
   try {
@@ -169,7 +173,7 @@ async function withoutData(task: InspectTask, report: (problem: string) => void)
 
 /** Throws Failure "damage" where the tree is unsound or lacks what the manifest's chunks name. */
 async function checkTree(dir: string, manifest: Manifest): Promise<Manifest> {
-  const { ok, problems } = auditPageTree(dataFileIn(dir));
+  const { ok, problems } = auditPageTree(dataFilePath(dir));
   if (!ok) throw new Failure("damage", `${dir}: ${problems.join("; ")}`);
   const environment = openEnvironment(dir, { readOnly: true });
   let orphans: string[];
@@ -219,7 +223,7 @@ async function addChunks(dir: string, manifest: Manifest, packed: readonly Packe
   }
   const chunks: ChunkEntry[] = [...manifest.chunks, ...sealed.map(({ entry }) => entry)];
   return {
-    ...withKeysOf(
+    ...addAttributeKeys(
       manifest,
       packed.map(({ header }) => header),
     ),
@@ -229,14 +233,14 @@ async function addChunks(dir: string, manifest: Manifest, packed: readonly Packe
   };
 }
 
-async function existingManifest(dir: string): Promise<Manifest> {
+async function readExistingManifest(dir: string): Promise<Manifest> {
   const { manifest } = await readManifest(dir);
-  if (manifest === undefined) throw missingManifest(dir);
+  if (manifest === undefined) throw missingManifestFailure(dir);
   return manifest;
 }
 
 /** It is on disk before the data file: where that stands without one, the manifest was lost. */
-async function firstManifest({ dir, day }: SealTask): Promise<Manifest> {
+async function readOrCreateManifest({ dir, day }: SealTask): Promise<Manifest> {
   const { manifest } = await readManifest(dir);
   if (manifest !== undefined) return manifest;
   const first = { ...emptyManifest(day), version: 1 };
@@ -245,15 +249,15 @@ async function firstManifest({ dir, day }: SealTask): Promise<Manifest> {
   return first;
 }
 
-function missingManifest(dir: string): Failure {
+function missingManifestFailure(dir: string): Failure {
   return new Failure("damage", `${dir}: the manifest is missing`);
 }
 
-function dataFileIn(dir: string): string {
+function dataFilePath(dir: string): string {
   return join(dir, "data.mdb");
 }
 
-function openAll(parts: readonly PartBytes[]): ChunkSource[] {
+function openParts(parts: readonly PartBytes[]): ChunkSource[] {
   return parts.map(({ bytes, arrivalBase }) => openPart(bytes, arrivalBase));
 }
 
@@ -277,9 +281,9 @@ export async function dropPartition(dir: string): Promise<void> {
 
 const droppedSuffix = ".dropped";
 /** Folders that a crash left behind: half removed, or half rebuilt. */
-const leftOver = /\.(?:dropped|rebuilt)$/;
+const leftoverName = /\.(?:dropped|rebuilt)$/;
 
 export async function removeLeftovers(dir: string): Promise<void> {
-  const names = existsSync(dir) ? readdirSync(dir).filter((name) => leftOver.test(name)) : [];
+  const names = existsSync(dir) ? readdirSync(dir).filter((name) => leftoverName.test(name)) : [];
   for (const name of names) await rm(join(dir, name), { recursive: true, force: true });
 }

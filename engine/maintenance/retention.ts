@@ -10,7 +10,7 @@ export interface RetentionOptions {
   bytes: number | undefined;
 }
 
-interface ChunksOf {
+interface PartitionChunks {
   partition: Partition;
   ids: number[];
 }
@@ -19,7 +19,7 @@ export interface RetentionPlan {
   /** Partitions to remove whole. */
   partitions: Partition[];
   /** Chunks to remove from partitions of the oldest day that stays. */
-  chunks: ChunksOf[];
+  chunks: PartitionChunks[];
 }
 
 export function planRetention(
@@ -30,25 +30,25 @@ export function planRetention(
   const { ageMs, bytes } = options;
   const isPast = ({ day }: Partition) => ageMs !== undefined && (day + 1) * 86_400_000 <= nowMs - ageMs;
   const removed = stored.filter(isPast);
-  const kept = daysOf(stored.filter((partition) => !isPast(partition)));
+  const kept = groupByDay(stored.filter((partition) => !isPast(partition)));
   if (bytes === undefined) return { partitions: removed, chunks: [] };
-  let total = kept.reduce((sum, day) => sum + bytesOf(day), 0);
+  let total = kept.reduce((sum, day) => sum + sumChunkBytes(day), 0);
   while (kept.length > 1 && total > bytes) {
     const oldest = kept.shift()!;
-    total -= bytesOf(oldest);
+    total -= sumChunkBytes(oldest);
     removed.push(...oldest);
   }
-  return { partitions: removed, chunks: oldestChunks(kept[0] ?? [], total - bytes) };
+  return { partitions: removed, chunks: selectOldestChunks(kept[0] ?? [], total - bytes) };
 }
 
 /** The partitions of each day, the oldest day first. */
-function daysOf(partitions: readonly Partition[]): Partition[][] {
+function groupByDay(partitions: readonly Partition[]): Partition[][] {
   const days = Map.groupBy(partitions, ({ day }) => day);
   return [...days].sort(([a], [b]) => a - b).map(([, ofDay]) => ofDay);
 }
 
 /** Of one day's partitions the oldest chunks, whatever their signal. */
-function oldestChunks(ofDay: readonly Partition[], excess: number): ChunksOf[] {
+function selectOldestChunks(ofDay: readonly Partition[], excess: number): PartitionChunks[] {
   const chunks = ofDay.flatMap((partition) =>
     partition.manifest.chunks.map((chunk) => ({ partition, chunk })),
   );
@@ -63,7 +63,7 @@ function oldestChunks(ofDay: readonly Partition[], excess: number): ChunksOf[] {
   return Array.from(byPartition, ([partition, of]) => ({ partition, ids: of.map(({ chunk }) => chunk.id) }));
 }
 
-function bytesOf(partitions: readonly Partition[]): number {
+function sumChunkBytes(partitions: readonly Partition[]): number {
   const chunks = partitions.flatMap(({ manifest }): ChunkEntry[] => manifest.chunks);
   return chunks.reduce((sum, { bytes }) => sum + bytes, 0);
 }

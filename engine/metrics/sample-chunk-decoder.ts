@@ -37,21 +37,21 @@ function appendChunk(draft: SampleChunkBuilder, source: ChunkSource): void {
   draft.arrivalMin = Math.min(draft.arrivalMin, header.arrivalMin + arrivalBase);
   draft.arrivalMax = Math.max(draft.arrivalMax, header.arrivalMax + arrivalBase);
   const chunk = new SeriesView(new ChunkView(new ChunkColumns(source, 0), plainColumns));
-  const identityOf = identities(chunk);
+  const identityOf = makeIdentityReader(chunk);
   for (let series = 0; series < chunk.series; series++) {
     const identity = identityOf(series);
-    const number = draft.table.numberOf(identity.source, 0, identity.length);
+    const number = draft.table.addSeries(identity.source, 0, identity.length);
     draft.table.declareText(number, chunk.type(series) as MetricType, chunk.unit(series));
     draft.samples.append(number, chunk.timesOf(series), chunk.valuesOf(series));
   }
 }
 
 /** The identity of a series; the bytes are good until the next call. */
-function identities(chunk: SeriesView): (series: number) => IdentityWriter {
+function makeIdentityReader(chunk: SeriesView): (series: number) => IdentityWriter {
   const writer = new IdentityWriter();
   const { view } = chunk;
   const names = view.described("name");
-  const columns = labelColumns(chunk);
+  const columns = sortedLabelColumns(chunk);
   const hasRest = view.overflow.kind !== "absent";
   return (series) => {
     writer.clear();
@@ -74,7 +74,7 @@ function identities(chunk: SeriesView): (series: number) => IdentityWriter {
 }
 
 /** The columns of labels in the order of identities. */
-function labelColumns({ view }: SeriesView): { key: Buffer; column: Column }[] {
+function sortedLabelColumns({ view }: SeriesView): { key: Buffer; column: Column }[] {
   return view.header.columns
     .flatMap(({ role, key }) => (role === "attribute" ? [key] : []))
     .map((key) => ({ key: Buffer.from(key, "utf8"), column: view.column({ kind: "attribute", key }) }))

@@ -4,7 +4,12 @@
  */
 
 import { AttributeBuilder, toDenseAttribute } from "../chunk/chunk-builder.ts";
-import { addAttribute, columnHeader, encodeColumns, toOverflowAttribute } from "../chunk/chunk-encoder.ts";
+import {
+  addAttribute,
+  makeColumnAppender,
+  makeColumnHeader,
+  toOverflowAttribute,
+} from "../chunk/chunk-encoder.ts";
 import type { EncodedChunk } from "../chunk/chunk-header.ts";
 import { encodeBytes, encodeDelta, encodeSamples } from "../column/encoding.ts";
 import { bytesOf } from "../files/payload.ts";
@@ -13,7 +18,7 @@ import type { TextVector } from "../vector/text.ts";
 import { byteSource, TextTable } from "../vector/text-table.ts";
 import { hashWord } from "../vector/xxhash.ts";
 import { type SampleColumns, type SortedSamples, sortSamples } from "./sample-columns.ts";
-import { eachText } from "./series-identity.ts";
+import { forEachText } from "./series-identity.ts";
 import type { SeriesTable } from "./series-table.ts";
 
 /** Samples of one day with their series, and the arrival numbers that they cover. */
@@ -31,7 +36,7 @@ export function encodeSampleChunks(draft: SampleChunkBuilder, options: { sealed:
   const order = seriesWithSamples(table, samples);
   if (options.sealed) sortByIdentity(order, table.identities.texts());
   const sorted = sortSamples(samples, order);
-  return cuts(sorted).map((part) => buildChunk(draft, part, options));
+  return splitSamples(sorted).map((part) => encodeChunk(draft, part, options));
 }
 
 function seriesWithSamples(table: SeriesTable, { series, length }: SampleColumns): Uint32Array {
@@ -53,7 +58,7 @@ function sortByIdentity(order: Uint32Array, { offsets, bytes }: TextVector): voi
 }
 
 /** Parts of at most a chunk's samples; one series may lie in two of them. */
-function cuts(sorted: SortedSamples): SortedSamples[] {
+function splitSamples(sorted: SortedSamples): SortedSamples[] {
   const { series, offsets, timeNs, values } = sorted;
   if (values.length <= chunkSamplesMax) return [sorted];
   const parts: SortedSamples[] = [];
@@ -74,7 +79,7 @@ function cuts(sorted: SortedSamples): SortedSamples[] {
   return parts;
 }
 
-function buildChunk(
+function encodeChunk(
   draft: SampleChunkBuilder,
   sorted: SortedSamples,
   options: { sealed: boolean },
@@ -93,17 +98,21 @@ function buildChunk(
     payloads: [],
     filters: [],
   };
-  const add = encodeColumns(chunk);
+  const add = makeColumnAppender(chunk);
   const clocks = shareTimes(sorted);
-  add(columnHeader("time", "", rows), encodeDelta(clocks.timeNs, commonStep(clocks.timeNs)), undefined);
-  add(columnHeader("clock", "", series.length), encodeSteps(clocks.places), undefined);
-  add(columnHeader("samples", "", series.length), encodeSteps(Float64Array.from(offsets)), undefined);
-  const names = addSeries(chunk, draft.table, series, options);
-  for (const [from, to] of valueBlocks(offsets, names)) {
+  add(
+    makeColumnHeader("time", "", rows),
+    encodeDelta(clocks.timeNs, findCommonStep(clocks.timeNs)),
+    undefined,
+  );
+  add(makeColumnHeader("clock", "", series.length), encodeOffsets(clocks.places), undefined);
+  add(makeColumnHeader("samples", "", series.length), encodeOffsets(Float64Array.from(offsets)), undefined);
+  const names = addSeriesColumns(chunk, draft.table, series, options);
+  for (const [from, to] of planValueBlocks(offsets, names)) {
     const block = values.subarray(offsets[from], offsets[to]);
     const places = offsets.slice(from, to + 1).map((offset) => offset - offsets[from]!);
     const encoded = encodeSamples(block, places, { packed: options.sealed });
-    add(columnHeader("value", String(from), block.length), encoded, undefined);
+    add(makeColumnHeader("value", String(from), block.length), encoded, undefined);
   }
   return chunk;
 }
@@ -112,7 +121,7 @@ function buildChunk(
  * Ranges of series whose values are one column: whoever asks for one metric need not read all. They end with a metric where that does
  * not make them twice as long, for its series are often like each other.
  */
-function valueBlocks(offsets: Uint32Array, names: Uint32Array): [from: number, to: number][] {
+function planValueBlocks(offsets: Uint32Array, names: Uint32Array): [from: number, to: number][] {
   const blocks: [number, number][] = [];
   const series = offsets.length - 1;
   for (let from = 0; from < series; ) {
@@ -149,12 +158,12 @@ function shareTimes({ offsets, timeNs }: SortedSamples): { timeNs: Float64Array;
   return { timeNs: shared.subarray(0, length), places };
 }
 
-function encodeSteps(values: Float64Array): ReturnType<typeof encodeDelta> {
-  return encodeDelta(values, commonStep(values));
+function encodeOffsets(values: Float64Array): ReturnType<typeof encodeDelta> {
+  return encodeDelta(values, findCommonStep(values));
 }
 
 /** The commonest difference from one number to the next, as far as a few candidates tell. */
-function commonStep(values: Float64Array): number {
+function findCommonStep(values: Float64Array): number {
   const seen = new Map<number, number>();
   const every = Math.max(1, Math.floor(values.length / 1024));
   for (let i = 1; i < values.length; i += every) {
@@ -172,13 +181,13 @@ function commonStep(values: Float64Array): number {
 }
 
 /** Columns of the series: fingerprint, name, type, unit, and an attribute for each label. Returns a number for each one's name. */
-function addSeries(
+function addSeriesColumns(
   chunk: EncodedChunk,
   table: SeriesTable,
   series: Uint32Array,
   options: { sealed: boolean },
 ): Uint32Array {
-  const add = encodeColumns(chunk);
+  const add = makeColumnAppender(chunk);
   const { offsets, bytes } = table.identities.texts();
   const source = byteSource(bytes);
   const fingerprints = new Uint32Array(series.length * 2);
@@ -191,22 +200,22 @@ function addSeries(
     fingerprints[i * 2] = low;
     fingerprints[i * 2 + 1] = high;
     let label: AttributeBuilder;
-    eachText(bytes, from, to, (index, textFrom, textTo) => {
+    forEachText(bytes, from, to, (index, textFrom, textTo) => {
       if (index === 0) name.push(i, name.values.codeOf(source, textFrom, textTo));
-      else if (index % 2 === 1) label = labels.draftOf(source, textFrom, textTo);
+      else if (index % 2 === 1) label = labels.getBuilder(source, textFrom, textTo);
       else label.push(i, label.values.codeOf(source, textFrom, textTo));
     });
   }
-  add(columnHeader("fingerprint", "", series.length), encodeBytes(bytesOf(fingerprints), 8), undefined);
+  add(makeColumnHeader("fingerprint", "", series.length), encodeBytes(bytesOf(fingerprints), 8), undefined);
   const rows = series.length;
   const addColumn = (
     role: "name" | "type" | "unit" | "attribute" | "rest",
     key: string,
     draft: AttributeBuilder,
-  ) => addAttribute(add, columnHeader(role, key, 0), toDenseAttribute(draft, rows, undefined), options);
+  ) => addAttribute(add, makeColumnHeader(role, key, 0), toDenseAttribute(draft, rows, undefined), options);
   addColumn("name", "", name);
-  addColumn("type", "", declaredTypes(table, series));
-  addColumn("unit", "", declaredUnits(table, series));
+  addColumn("type", "", collectTypes(table, series));
+  addColumn("unit", "", collectUnits(table, series));
   const byCount = labels.list().sort(([, a], [, b]) => b.count - a.count);
   for (const [key, draft] of byCount.slice(0, attributeColumnsMax)) addColumn("attribute", key, draft);
   const rest = byCount.slice(attributeColumnsMax);
@@ -219,7 +228,7 @@ class LabelBuilders {
   readonly #keys = new TextTable();
   readonly #drafts: AttributeBuilder[] = [];
 
-  draftOf(source: ReturnType<typeof byteSource>, from: number, to: number): AttributeBuilder {
+  getBuilder(source: ReturnType<typeof byteSource>, from: number, to: number): AttributeBuilder {
     const key = this.#keys.codeOf(source, from, to);
     this.#drafts[key] ??= new AttributeBuilder();
     return this.#drafts[key];
@@ -230,14 +239,14 @@ class LabelBuilders {
   }
 }
 
-function declaredTypes(table: SeriesTable, series: Uint32Array): AttributeBuilder {
+function collectTypes(table: SeriesTable, series: Uint32Array): AttributeBuilder {
   const draft = new AttributeBuilder();
   for (let i = 0; i < series.length; i++) draft.pushText(i, table.typeOf(series[i]!));
   return draft;
 }
 
 /** A series without a unit has no entry. */
-function declaredUnits(table: SeriesTable, series: Uint32Array): AttributeBuilder {
+function collectUnits(table: SeriesTable, series: Uint32Array): AttributeBuilder {
   const draft = new AttributeBuilder();
   const units = table.units.texts();
   const source = byteSource(units.bytes);

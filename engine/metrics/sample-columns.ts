@@ -30,8 +30,8 @@ export class SampleColumns {
     if (length <= this.series.length) return;
     const room = Math.max(length, this.series.length * 2);
     this.series = growArray(this.series, room);
-    this.timeNs = extended(this.timeNs, room);
-    this.values = extended(this.values, room);
+    this.timeNs = growNumbers(this.timeNs, room);
+    this.values = growNumbers(this.values, room);
   }
 }
 
@@ -59,7 +59,7 @@ export function sortSamples(samples: SampleColumns, order: Uint32Array): SortedS
   for (let place = 0; place < order.length; place++) {
     sortByTime(rows.subarray(offsets[place]!, offsets[place + 1]!), samples.timeNs);
   }
-  return withoutTwins(samples, order, offsets, rows);
+  return removeDuplicates(samples, order, offsets, rows);
 }
 
 /** Rows stand in order of arrival; equal times stay so. */
@@ -71,7 +71,7 @@ function sortByTime(rows: Uint32Array, timeNs: Float64Array): void {
   }
 }
 
-function withoutTwins(
+function removeDuplicates(
   { timeNs, values }: SampleColumns,
   order: Uint32Array,
   offsets: Uint32Array,
@@ -101,7 +101,7 @@ function withoutTwins(
   return { ...sorted, timeNs: sorted.timeNs.subarray(0, at), values: sorted.values.subarray(0, at) };
 }
 
-function extended(array: Float64Array, length: number): Float64Array<ArrayBuffer> {
+function growNumbers(array: Float64Array, length: number): Float64Array<ArrayBuffer> {
   const larger = new Float64Array(length);
   larger.set(array);
   return larger;

@@ -31,16 +31,16 @@ export class SeriesCensus {
   /** Notes a series as active; returns why it cannot be, where it is one too many. */
   admit(high: number, low: number): string | undefined {
     const { today, yesterday, seriesMax } = this.#tables;
-    const fingerprint = fingerprintOf(high, low);
-    if (isIn(today, fingerprint)) return undefined;
+    const fingerprint = toFingerprint(high, low);
+    if (hasFingerprint(today, fingerprint)) return undefined;
     // A batch that was begun before midnight is as good in either table.
-    const isKnown = isIn(yesterday, fingerprint);
+    const isKnown = hasFingerprint(yesterday, fingerprint);
     if (!isKnown && Atomics.add(today.counts, 1, 1) + Atomics.load(yesterday.counts, 0) >= seriesMax) {
       Atomics.sub(today.counts, 1, 1);
       const most = seriesMax.toLocaleString("en");
       return `the series is new, and ${most} series, the most the store takes, were seen today or yesterday`;
     }
-    const added = insert(today, fingerprint);
+    const added = insertFingerprint(today, fingerprint);
     if (added) Atomics.add(today.counts, 0, 1);
     // Another thread was faster with the same series.
     else if (!isKnown) Atomics.sub(today.counts, 1, 1);
@@ -85,12 +85,12 @@ function emptyDay(day: number, seriesMax: number): ActiveSeriesDay {
 }
 
 /** 0 is kept for free slots. */
-function fingerprintOf(high: number, low: number): bigint {
+function toFingerprint(high: number, low: number): bigint {
   const fingerprint = (BigInt(high | 0) << 32n) | BigInt(low);
   return fingerprint === 0n ? 1n : fingerprint;
 }
 
-function isIn({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
+function hasFingerprint({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
   const mask = slots.length - 1;
   for (let slot = firstSlot(fingerprint, mask); ; slot = (slot + 1) & mask) {
     const found = Atomics.load(slots, slot);
@@ -100,7 +100,7 @@ function isIn({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
 }
 
 /** Whether it was not there. */
-function insert({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
+function insertFingerprint({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
   const mask = slots.length - 1;
   for (let slot = firstSlot(fingerprint, mask); ; slot = (slot + 1) & mask) {
     const found = Atomics.compareExchange(slots, slot, 0n, fingerprint);

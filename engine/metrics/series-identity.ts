@@ -64,7 +64,7 @@ export function orderLabels({ bytes }: ByteSource, labels: LabelRanges): number[
 }
 
 /** Calls back with the range of each text of an identity: the name, then key, value, key, value … */
-export function eachText(
+export function forEachText(
   bytes: Uint8Array,
   from: number,
   to: number,

@@ -14,7 +14,7 @@ export class SeriesTable {
   #unitOf = new Uint32Array(64);
 
   /** The number of the series with these bytes as identity. */
-  numberOf(source: ByteSource, from: number, to: number): number {
+  addSeries(source: ByteSource, from: number, to: number): number {
     const number = this.identities.codeOf(source, from, to);
     if (number === this.#types.length) this.#grow();
     return number;
