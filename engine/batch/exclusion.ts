@@ -1,88 +1,97 @@
-/** Rows that are not to be stored, by their texts: each distinct text of a field is asked once in a batch. */
+/**
+ * Exclusions: tests on texts of a row that keep it from being stored. Each distinct text of a field is tested once a
+ * batch.
+ */
 
 import type { ByteSource } from "../vector/text-table.ts";
 import { TextTable } from "../vector/text-table.ts";
 
-/** Where a row has the text that is asked: a metric has a name, other rows a level and a message. */
+/** The field whose text is tested. Only metrics have a name; only other rows have a level and a message. */
 export type TextField = { kind: "level" | "message" | "name" } | { kind: "attribute"; key: string };
 
+/** A test of one field. */
 export interface TextTest {
   field: TextField;
-  /** Of a text that the row has; a row without that attribute does not match. */
+  /** Called with the row's text. A row without the attribute does not match. Must always answer the same for a text. */
   matches(text: string): boolean;
 }
 
-/** Holds where every test does, so one without tests holds for each row. */
+/** Matches a row where every test does; without tests it matches every row. */
 export interface Exclusion {
   tests: readonly TextTest[];
 }
 
-/** The texts of one field. */
+/** One field: its tests, their cached results, and the text of the current row. */
 interface FieldTexts {
   field: TextField;
   tests: TextTest["matches"][];
-  /** Undefined where texts hardly ever repeat. */
+  /** Distinct texts so far. Undefined for messages, whose texts hardly ever repeat. */
   values: TextTable | undefined;
-  /** At `code * tests.length + test`; 0 where it was not asked yet. */
+  /** Result of each test on each distinct text, at `code * tests.length + test`. */
   cachedMatches: CachedMatch[];
-  /** Of the row at hand, which has none where the serial number is another's. */
+  /**
+   * Number of the row that the members below belong to. The current row has no text here where this is another number.
+   */
   rowSerial: number;
   from: number;
   to: number;
+  /** Code of the text in `values`; -1 until it is needed. */
   code: number;
+  /** The decoded text, where there are no `values`; undefined until it is needed. */
   text: string | undefined;
 }
 
 const CachedMatch = { unknown: 0, no: 1, yes: 2 } as const;
 type CachedMatch = (typeof CachedMatch)[keyof typeof CachedMatch];
 
+/** One test of an exclusion: index `test` of a field's tests. */
 interface FieldTest {
   texts: FieldTexts;
   test: number;
 }
 
-/** Takes the places of a row's texts field by field, then decides. */
+/** For each row: `beginRow`, then `setText` for the fields that it has, then `findExclusion`. */
 export class ExclusionFilter {
   readonly #fields: FieldTexts[] = [];
   readonly #exclusions: readonly (readonly FieldTest[])[];
-  #serial = 0;
+  #rowSerial = 0;
 
   constructor(exclusions: readonly Exclusion[]) {
     this.#exclusions = exclusions.map(({ tests }) =>
-      tests.map((test) => this.#askedOf(test)).sort((a, b) => costOf(a) - costOf(b)),
+      tests.map((test) => this.#addTest(test)).sort((a, b) => costOf(a) - costOf(b)),
     );
   }
 
-  /** Which are looked at; `set` names them by their places here. */
+  /** The fields that are tested; `setText` names a field by its index here. */
   get fields(): readonly TextField[] {
     return this.#fields.map(({ field }) => field);
   }
 
   beginRow(): void {
-    this.#serial++;
+    this.#rowSerial++;
   }
 
-  /** The row has this text; of two in one field the later one counts. */
-  setText(place: number, from: number, to: number): void {
-    const texts = this.#fields[place]!;
-    texts.rowSerial = this.#serial;
+  /** The row's text of a field is at [from, to) of the source. Of two texts of one field the later one counts. */
+  setText(field: number, from: number, to: number): void {
+    const texts = this.#fields[field]!;
+    texts.rowSerial = this.#rowSerial;
     texts.from = from;
     texts.to = to;
     texts.code = -1;
     texts.text = undefined;
   }
 
-  /** The place of the first exclusion that holds for the row, whose texts lie in `source`; -1 for none. */
+  /** Index of the first exclusion that matches the row, whose texts are in `source`; -1 for none. */
   findExclusion(source: ByteSource): number {
     for (let i = 0; i < this.#exclusions.length; i++) {
-      if (this.#holds(this.#exclusions[i]!, source)) return i;
+      if (this.#matchesAll(this.#exclusions[i]!, source)) return i;
     }
     return -1;
   }
 
-  #holds(exclusion: readonly FieldTest[], source: ByteSource): boolean {
+  #matchesAll(exclusion: readonly FieldTest[], source: ByteSource): boolean {
     for (const { texts, test } of exclusion) {
-      if (texts.rowSerial !== this.#serial || !this.#matches(texts, test, source)) return false;
+      if (texts.rowSerial !== this.#rowSerial || !this.#matches(texts, test, source)) return false;
     }
     return true;
   }
@@ -103,7 +112,7 @@ export class ExclusionFilter {
     return cachedMatches[at] === CachedMatch.yes;
   }
 
-  #askedOf({ field, matches }: TextTest): FieldTest {
+  #addTest({ field, matches }: TextTest): FieldTest {
     let texts = this.#fields.find((each) => isSameField(each.field, field));
     if (texts === undefined) {
       const values = field.kind === "message" ? undefined : new TextTable();
@@ -117,6 +126,7 @@ export class ExclusionFilter {
   }
 }
 
+/** The code of the field's current text; a new text gets unknown results. */
 function addText(
   { cachedMatches, tests, from, to }: FieldTexts,
   values: TextTable,
@@ -128,7 +138,7 @@ function addText(
   return code;
 }
 
-/** What is asked of each row anew comes last. */
+/** Tests whose results cannot be cached come last. */
 function costOf({ texts }: FieldTest): number {
   return texts.values === undefined ? 1 : 0;
 }
