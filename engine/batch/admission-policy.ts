@@ -42,7 +42,7 @@ export class EntryTally {
   /** Rows that were taken although their time is further off the clock than `skewMs`. */
   skewedBehind = 0;
   skewedAhead = 0;
-  /** Rows that were refused because they are too long. */
+  /** Rows that were refused because their message, or the row as a whole, is too long. */
   refusedLarge = 0;
   /** Rows whose message was truncated. */
   cut = 0;

@@ -19,7 +19,7 @@ const dayNs = 86_400_000_000_000n;
 const nowMs = 2_000_000_000_000;
 
 /** Writes the texts of a row one after the other into one buffer, which the batch reads; returns their ranges. */
-function toRanges(batchBuilder: BatchDraft, row: LogRow): RowRanges {
+function toRanges(builder: BatchDraft, row: LogRow): RowRanges {
   const texts: Buffer[] = [];
   let end = 3;
   const put = (text: string): [number, number] => {
@@ -34,10 +34,10 @@ function toRanges(batchBuilder: BatchDraft, row: LogRow): RowRanges {
   [ranges.messageFrom, ranges.messageTo] = put(row.message);
   [ranges.levelFrom, ranges.levelTo] = put(row.level);
   const attributes = Object.entries(row.attributes).map(([key, value]) => [put(key), put(value)] as const);
-  batchBuilder.read(Buffer.concat([Buffer.from("···").subarray(0, 3), ...texts]));
+  builder.read(Buffer.concat([Buffer.from("···").subarray(0, 3), ...texts]));
   for (const [key, value] of attributes) {
-    const number = batchBuilder.addKey(...key);
-    expect(batchBuilder.findKey(...key)).toBe(number);
+    const number = builder.addKey(...key);
+    expect(builder.findKey(...key)).toBe(number);
     ranges.addAttribute(number, ...value);
   }
   return ranges;
@@ -47,11 +47,11 @@ describe(`batches (SVC_SEED=${seed})`, () => {
   test("rows given as bytes make the same batch as the same rows given as objects", () => {
     fc.assert(
       fc.property(fc.array(arbitraryRow(19_000n * dayNs, 3n * dayNs), { maxLength: 60 }), (rows) => {
-        const batchBuilder = new BatchDraft("logs", { nowMs });
-        for (const row of rows) expect(batchBuilder.add(toRanges(batchBuilder, row))).toBeUndefined();
+        const builder = new BatchDraft("logs", { nowMs });
+        for (const row of rows) expect(builder.add(toRanges(builder, row))).toBeUndefined();
         const { refused, ...batch } = encodeBatch("logs", rows, { nowMs });
         expect(refused).toEqual([]);
-        const made = batchBuilder.finish();
+        const made = builder.finish();
         expect(made.rows).toBe(batch.rows);
         expect(Buffer.from(made.bytes).equals(Buffer.from(batch.bytes))).toBe(true);
       }),
@@ -60,7 +60,7 @@ describe(`batches (SVC_SEED=${seed})`, () => {
   });
 
   test("refuses a row that cannot be stored with the reason, and takes the next one", () => {
-    const batchBuilder = new BatchDraft("logs", { nowMs });
+    const builder = new BatchDraft("logs", { nowMs });
     const row = (text: Partial<LogRow>): LogRow => ({
       timeNs: 1n,
       level: "",
@@ -69,22 +69,18 @@ describe(`batches (SVC_SEED=${seed})`, () => {
       ...text,
     });
     const tooMany = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`k${i}`, ""]));
-    expect(batchBuilder.add(toRanges(batchBuilder, row({ message: "x".repeat(2 ** 21 + 1) })))).toMatch(
+    expect(builder.add(toRanges(builder, row({ message: "x".repeat(2 ** 21 + 1) })))).toMatch(
       /^the message is longer/,
     );
-    expect(batchBuilder.add(toRanges(batchBuilder, row({ level: "x".repeat(257) })))).toMatch(
-      /^log_level is longer/,
-    );
-    expect(batchBuilder.add(toRanges(batchBuilder, row({ attributes: tooMany })))).toBe(
-      "more than 1000 attributes",
+    expect(builder.add(toRanges(builder, row({ level: "x".repeat(257) })))).toMatch(/^log_level is longer/);
+    expect(builder.add(toRanges(builder, row({ attributes: tooMany })))).toBe("more than 1000 attributes");
+    expect(builder.add(toRanges(builder, row({ timeNs: BigInt(nowMs) * 1_000_000n + dayNs + 1n })))).toMatch(
+      /more than a day ahead/,
     );
     expect(
-      batchBuilder.add(toRanges(batchBuilder, row({ timeNs: BigInt(nowMs) * 1_000_000n + dayNs + 1n }))),
-    ).toMatch(/more than a day ahead/);
-    expect(
-      batchBuilder.add(toRanges(batchBuilder, row({ timeNs: BigInt(nowMs) * 1_000_000n + dayNs }))),
+      builder.add(toRanges(builder, row({ timeNs: BigInt(nowMs) * 1_000_000n + dayNs }))),
     ).toBeUndefined();
-    expect(batchBuilder.finish().rows).toBe(1);
+    expect(builder.finish().rows).toBe(1);
   });
 });
 
