@@ -3,7 +3,7 @@
  * refused or changed.
  */
 
-import { clockMsMax, futureNsMax } from "../limits.ts";
+import { clockOffsetMsMax, futureNsMax } from "../limits.ts";
 import type { Exclusion } from "./exclusion.ts";
 
 /** Which rows a batch takes. Bytes are counted as UTF-8. */
@@ -74,7 +74,7 @@ export class TimeAdmission {
     const { nowMs, aheadMsMax: ahead = defaultAheadMs, behindMsMax: behind, skewMs } = policy;
     this.#counts = counts;
     this.#min = behind === undefined ? { seconds: 0, nanos: 0 } : toInstant(Math.max(0, nowMs - behind));
-    this.#max = toInstant(nowMs + Math.min(ahead, clockMsMax));
+    this.#max = toInstant(nowMs + Math.min(ahead, clockOffsetMsMax));
     const isBound = behind !== undefined && nowMs > behind;
     this.#behindReason = isBound
       ? `the time is more than ${formatAge(behind)} behind the server's clock`
