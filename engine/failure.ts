@@ -17,7 +17,7 @@ export type FailureKind =
   /** The data folder cannot be used: another format, or another process has it open. */
   | "folder";
 
-/** An expected error whose message a person can act on. Any other error is a bug or an error of the operating system. */
+/** An expected error, whose message a person can act on. Any other error is a bug, or comes from the system. */
 export class Failure extends Error {
   readonly kind: FailureKind;
 

@@ -12,6 +12,7 @@ interface Stamp {
   sentKey: number;
 }
 
+/** The policy, prepared for one batch: keys are those that the batch has numbered. */
 export class RowAdmission {
   /** By the number of the stamped key. */
   readonly #stamps = new Map<number, Stamp>();

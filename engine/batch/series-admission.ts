@@ -20,6 +20,7 @@ interface Identity {
   length: number;
 }
 
+/** The policy, prepared for one batch. */
 export class SeriesAdmission {
   readonly #stamps: readonly Stamp[];
   readonly #exclusions: ExclusionFilter | undefined;

@@ -202,6 +202,7 @@ export function invertOrder(order: Uint32Array): Uint32Array {
   return positions;
 }
 
+/** The values in the order order[position] = row; undefined leaves them as they are. */
 export function reorderNumbers(values: Float64Array, order: Uint32Array | undefined): Float64Array {
   if (order === undefined) return values;
   const result = new Float64Array(order.length);
@@ -209,6 +210,7 @@ export function reorderNumbers(values: Float64Array, order: Uint32Array | undefi
   return result;
 }
 
+/** As `reorderNumbers`, for texts. */
 export function reorderText(text: TextVector, order: Uint32Array | undefined): TextVector {
   return order === undefined ? text : gatherText(text, order);
 }

@@ -210,6 +210,7 @@ export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
   };
 }
 
+/** Parses the JSON of a chunk header whose frame or batch was verified. */
 export function parseHeader(json: Uint8Array): ChunkHeader {
   const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
   return JSON.parse(text) as ChunkHeader;

@@ -47,6 +47,7 @@ const rateSecondsMin = 0.1;
 /** Pause after background work failed. */
 const retryMs = 5_000;
 
+/** Checks once a second, and whenever `nudge` is called, whether there is work. */
 export class MaintenanceScheduler {
   readonly #options: MaintenanceOptions;
   readonly #timer: NodeJS.Timeout;
@@ -78,7 +79,7 @@ export class MaintenanceScheduler {
     void this.#runNext(() => this.#runDueWork()).catch((error: unknown) => this.#noteFailure(error));
   }
 
-  /** Resolves after the next piece of background work. */
+  /** Resolves when the next piece of background work has ended, whether it succeeded or failed. */
   progress(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiters.push(resolve);
@@ -141,6 +142,7 @@ export class MaintenanceScheduler {
     }
   }
 
+  /** Starts no further work and waits for the work that was started. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);

@@ -74,6 +74,7 @@ interface DropTask {
   dir: string;
 }
 
+/** The manifest after the check or repair, and the damage that was found. */
 export interface InspectAnswer {
   manifest: Manifest;
   damage: DamageReport[];

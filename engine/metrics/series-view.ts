@@ -6,6 +6,9 @@ import { columnText } from "../column/column.ts";
 import { Failure } from "../failure.ts";
 import { lastAtMost } from "../vector/binary-search.ts";
 
+/**
+ * Series are numbered from 0 in the order of the chunk. Throws Failure "damage" where the chunk has no fingerprints.
+ */
 export class SeriesView {
   readonly view: ChunkView;
   /** Fingerprints of the series as 32-bit halves: low, high, low, high … */

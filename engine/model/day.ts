@@ -4,6 +4,7 @@
  */
 import { existsSync, readdirSync } from "node:fs";
 
+/** Length of a day in nanoseconds. */
 export const dayNs = 86_400_000_000_000n;
 const dayMs = 86_400_000;
 

@@ -3,6 +3,7 @@
 /** All signals. A signal's index is its number in the journal, so the order is part of the format. */
 export const signals = ["logs", "traces", "metrics", "profiles", "kubernetes_resources"] as const;
 
+/** A kind of telemetry. */
 export type Signal = (typeof signals)[number];
 
 /** Signals that are stored as rows of time, level, message and attributes. */

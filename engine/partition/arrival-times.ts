@@ -19,6 +19,7 @@ interface SuffixMinimum {
   timeMs: number;
 }
 
+/** Knows only rows that arrived since the store was opened, replayed ones included. */
 export class OldestArrivals {
   /**
    * By signal, in order of arrival. Times ascend strictly as well: a minimum is dropped when later rows are as old or

@@ -26,6 +26,7 @@ export interface Manifest {
   losses?: string[];
 }
 
+/** The manifest of a partition without chunks; version 0 was never written. */
 export function emptyManifest(day: number): Manifest {
   return { day, version: 0, arrivalSealed: 0, chunkNext: 1, chunks: [], attributeKeys: [] };
 }
@@ -45,10 +46,12 @@ export function addAttributeKeys(manifest: Manifest, headers: readonly ChunkHead
   return { ...manifest, attributeKeys: [...keys], ...(hasMore ? { moreKeys: true } : {}) };
 }
 
+/** Replaces both copies, one after the other. */
 export function writeManifest(dir: string, manifest: Manifest): Promise<void> {
   return writeCopies(manifestPaths(dir), manifest);
 }
 
+/** A manifest as it was read, and what was wrong with its copies. */
 export interface StoredManifest {
   /** Undefined where the folder has no manifest: its first seal was never finished. */
   manifest: Manifest | undefined;
