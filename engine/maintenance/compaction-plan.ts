@@ -11,20 +11,23 @@ import { fullChunkRows } from "./compact-parts.ts";
  * The small parts of a partition, once there are `smallPartsMax` of them; else undefined. For metrics, a run of
  * neighbours in order of arrival: of two samples at one time the later must win.
  */
-export function partsToCompact(signal: Signal, parts: readonly MemtablePart[]): MemtablePart[] | undefined {
+export function selectPartsToCompact(
+  signal: Signal,
+  parts: readonly MemtablePart[],
+): MemtablePart[] | undefined {
   const isSmall = ({ rows }: MemtablePart) => rows < smallPartRows;
   if (signal !== "metrics") {
     const small = parts.filter(isSmall);
     return small.length < smallPartsMax ? undefined : small;
   }
-  return passingRuns(parts.toSorted(compareArrivals), isSmall).find((run) => run.length >= smallPartsMax);
+  return findRuns(parts.toSorted(compareArrivals), isSmall).find((run) => run.length >= smallPartsMax);
 }
 
 /**
  * The parts in order of arrival, grouped for one chunk each: up to a full chunk's rows, or one part that is larger by
  * itself.
  */
-export function chunksToSeal(signal: Signal, parts: readonly MemtablePart[]): MemtablePart[][] {
+export function groupPartsToSeal(signal: Signal, parts: readonly MemtablePart[]): MemtablePart[][] {
   const groups: MemtablePart[][] = [];
   let rows = 0;
   for (const part of parts.toSorted((a, b) => a.arrivalMin - b.arrivalMin)) {
@@ -57,12 +60,12 @@ export function isLastChunkDeferred(signal: Signal, groups: readonly MemtablePar
  * in the order of the manifest, which is by time. Of metrics they are neighbours in order of arrival, without any other
  * chunk between them.
  */
-export function chunksToMerge(signal: Signal, chunks: readonly ChunkEntry[]): ChunkEntry[] | undefined {
+export function selectChunksToMerge(signal: Signal, chunks: readonly ChunkEntry[]): ChunkEntry[] | undefined {
   const isSmall = ({ rows }: ChunkEntry) => rows < fullChunkRows(signal) * mergeShare;
   // Samples have no arrival numbers of their own; which of two came last follows from their chunks. So no other chunk
   // may have arrived between chunks that are merged.
   const candidates =
-    signal === "metrics" ? passingRuns(chunks.toSorted(compareArrivals), isSmall) : [chunks.filter(isSmall)];
+    signal === "metrics" ? findRuns(chunks.toSorted(compareArrivals), isSmall) : [chunks.filter(isSmall)];
   for (const small of candidates) {
     if (small.length < mergeChunksMin) continue;
     const chosen: ChunkEntry[] = [];
@@ -78,7 +81,7 @@ export function chunksToMerge(signal: Signal, chunks: readonly ChunkEntry[]): Ch
 }
 
 /** The longest runs of neighbours that all pass. */
-function passingRuns<T>(list: readonly T[], passes: (each: T) => boolean): T[][] {
+function findRuns<T>(list: readonly T[], passes: (each: T) => boolean): T[][] {
   const found: T[][] = [];
   let run: T[] = [];
   for (const each of list) {

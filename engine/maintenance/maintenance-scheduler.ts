@@ -11,7 +11,12 @@ import type { Catalog, MemtablePart, Partition } from "../partition/catalog.ts";
 import type { Manifest } from "../partition/manifest.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
 import { fullChunkRows } from "./compact-parts.ts";
-import { chunksToMerge, chunksToSeal, isLastChunkDeferred, partsToCompact } from "./compaction-plan.ts";
+import {
+  groupPartsToSeal,
+  isLastChunkDeferred,
+  selectChunksToMerge,
+  selectPartsToCompact,
+} from "./compaction-plan.ts";
 import type { EncoderThreads } from "./encoder-threads.ts";
 import type {
   CollectGarbageTask,
@@ -195,7 +200,7 @@ export class MaintenanceScheduler {
     const { manifest, damage } = await worker.run<InspectAnswer>({ kind: "repair", dir, day });
     reportDamage(dir, cause);
     for (const { where, problem } of damage) reportDamage(where, problem);
-    partition.manifest = withoutQuarantined(manifest, partition.manifest);
+    partition.manifest = removeQuarantined(manifest, partition.manifest);
     await forget(dir);
   }
 
@@ -238,7 +243,7 @@ export class MaintenanceScheduler {
    */
   async #seal(partition: Partition, { fullChunksOnly }: { fullChunksOnly: boolean }): Promise<void> {
     const { catalog, journal, encoders } = this.#options;
-    const groups = chunksToSeal(partition.signal, partition.parts);
+    const groups = groupPartsToSeal(partition.signal, partition.parts);
     if (fullChunksOnly && isLastChunkDeferred(partition.signal, groups)) groups.pop();
     const sealed = groups.flat();
     if (sealed.length === 0) return;
@@ -248,7 +253,7 @@ export class MaintenanceScheduler {
       const chunks = await encoders.encode(partition.signal, groups);
       return { kind: "seal", dir, day, chunks, arrivalSealed };
     });
-    partition.manifest = withoutQuarantined(manifest, partition.manifest);
+    partition.manifest = removeQuarantined(manifest, partition.manifest);
     partition.parts = partition.parts.filter((part) => !sealed.includes(part));
     const unsealed = catalog
       .parts()
@@ -259,7 +264,7 @@ export class MaintenanceScheduler {
   async #compactParts(partition: Partition): Promise<void> {
     const { worker, catalog } = this.#options;
     const { signal } = partition;
-    const small = partsToCompact(signal, partition.parts);
+    const small = selectPartsToCompact(signal, partition.parts);
     if (small === undefined || this.#isSealNear(partition)) return;
     const parts = small.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
     const compacted = await worker.run<Uint8Array[]>({ kind: "compact-parts", signal, parts });
@@ -276,12 +281,12 @@ export class MaintenanceScheduler {
   async #merge(partition: Partition): Promise<void> {
     if (this.#isRemovalPaused) return;
     const { queriesEnded, quarantine } = this.#options;
-    const chunks = chunksToMerge(partition.signal, partition.manifest.chunks);
+    const chunks = selectChunksToMerge(partition.signal, partition.manifest.chunks);
     if (chunks === undefined) return;
     const { signal, dir, day } = partition;
     const task = async () => ({ kind: "merge", signal, dir, day, chunks }) as const;
     const { manifest, merged, damaged } = await this.#runRepairing<MergeAnswer>(partition, task);
-    partition.manifest = withoutQuarantined(manifest, partition.manifest);
+    partition.manifest = removeQuarantined(manifest, partition.manifest);
     for (const chunk of damaged) quarantine(chunk);
     await queriesEnded();
     await this.#collectGarbage(partition, merged);
@@ -326,7 +331,7 @@ export class MaintenanceScheduler {
  * The manifest as the worker wrote it, without chunks that are quarantined in memory: the manifest on disk still names
  * those.
  */
-function withoutQuarantined(next: Manifest, current: Manifest): Manifest {
+function removeQuarantined(next: Manifest, current: Manifest): Manifest {
   const known = new Set(current.chunks.map(({ id }) => id));
   const chunks = next.chunks.filter(({ id }) => known.has(id) || id >= current.chunkNext);
   return { ...next, chunks };

@@ -54,7 +54,7 @@ function makeIdentityReader(chunk: SeriesView): (series: number) => IdentityWrit
   const writer = new IdentityWriter();
   const { view } = chunk;
   const names = view.described("name");
-  const columns = sortedLabelColumns(chunk);
+  const columns = sortLabelColumns(chunk);
   const hasOverflow = view.overflow.kind !== "absent";
   return (series) => {
     writer.clear();
@@ -77,7 +77,7 @@ function makeIdentityReader(chunk: SeriesView): (series: number) => IdentityWrit
 }
 
 /** The columns of labels in the order in which identities have them: by the bytes of their keys. */
-function sortedLabelColumns({ view }: SeriesView): { key: Buffer; column: Column }[] {
+function sortLabelColumns({ view }: SeriesView): { key: Buffer; column: Column }[] {
   return view.header.columns
     .flatMap(({ role, key }) => (role === "attribute" ? [key] : []))
     .map((key) => ({ key: Buffer.from(key, "utf8"), column: view.column({ kind: "attribute", key }) }))

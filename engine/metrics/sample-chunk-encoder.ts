@@ -37,14 +37,14 @@ export function encodeSampleChunks(
 ): EncodedChunk[] {
   const { table, samples } = builder;
   if (samples.length === 0) return [];
-  const order = seriesWithSamples(table, samples);
+  const order = findSeriesWithSamples(table, samples);
   if (options.sealed) sortByIdentity(order, table.identities.texts());
   const sorted = sortSamples(samples, order);
   return splitSamples(sorted).map((piece) => encodeChunk(builder, piece, options));
 }
 
 /** Numbers of the series that have samples, in the order of their first ones. */
-function seriesWithSamples(table: SeriesTable, { series, length }: SampleColumns): Uint32Array {
+function findSeriesWithSamples(table: SeriesTable, { series, length }: SampleColumns): Uint32Array {
   const has = new Uint8Array(table.identities.size);
   const order = new Uint32Array(Math.min(table.identities.size, length));
   let count = 0;

@@ -33,7 +33,7 @@ export async function repairPartition(
   const known = await readKnownManifest(dir, day, reportLoss);
   const salvaged = salvageHeaders(join(dir, "data.mdb"));
   const headers = known.isIntact ? salvaged : selectReachable(dir, salvaged);
-  const found = chunksToSave(known.manifest, headers, known.isIntact, reportLoss);
+  const found = selectChunksToSave(known.manifest, headers, known.isIntact, reportLoss);
   const rebuilt = `${dir}.rebuilt`;
   await rm(rebuilt, { recursive: true, force: true });
   const wanted = new Map<string, number>();
@@ -142,7 +142,7 @@ function selectReachable(dir: string, headers: SalvagedHeader[]): SalvagedHeader
 }
 
 /** The chunks to rebuild: those of an intact manifest whose header was salvaged, else every salvaged chunk. */
-function chunksToSave(
+function selectChunksToSave(
   manifest: Manifest,
   headers: readonly SalvagedHeader[],
   isIntact: boolean,
