@@ -1,12 +1,14 @@
-/** What a caller can act on, by kind: the edge maps each kind to an answer of its own. */
+/** Failures that a caller can act on, by kind. The server maps each kind to a response of its own. */
 export type FailureKind =
   /** The request itself is wrong. */
   | "input"
-  /** A cap in limits.ts or in the caller's options was reached; the message names it. */
+  /** A cap of limits.ts or of the caller's options was reached; the message names it. */
   | "limit"
+  /** The query did not end within its deadline. */
   | "deadline"
+  /** The caller aborted the query. */
   | "cancelled"
-  /** The store cannot take more just now; try again later. */
+  /** The store cannot take more at present; try again later. */
   | "overload"
   /** The disk takes no more bytes. */
   | "disk-full"
@@ -15,6 +17,7 @@ export type FailureKind =
   /** The data folder cannot be used: another format, or another process has it open. */
   | "folder";
 
+/** An expected error, whose message a person can act on. Any other error is a bug, or comes from the system. */
 export class Failure extends Error {
   readonly kind: FailureKind;
 
@@ -25,15 +28,16 @@ export class Failure extends Error {
   }
 }
 
+/** Message of Failure "disk-full". */
 export const diskFullMessage = "the disk is full: free some space or set --retention-bytes; searches go on";
 
-/** Whether the system refused a write for want of space. */
+/** Returns whether an error of the operating system means that the disk or the quota is full. */
 export function isDiskFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ENOSPC" || code === "EDQUOT";
 }
 
-/** Waits for a write that is good to have but not needed: on a full disk it is left out. */
+/** Waits for a write that is useful but not necessary: on a full disk it is skipped without an error. */
 export async function unlessFull(write: Promise<unknown>): Promise<void> {
   try {
     await write;

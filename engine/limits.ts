@@ -1,136 +1,174 @@
-/** Every cap of the engine, each with its reason. */
+/** Every cap of the engine, with its reason. */
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 const GiB = 1024 * MiB;
 
-/** One message as stored: as long as the longest line that shippers send whole, so that a row still fits a result. */
+/** One message. As long as the longest line that log shippers send whole, so that a row still fits a result. */
 export const messageBytesMax = 2 * MiB;
-/** An attribute key is a name; longer ones are data gone astray and would weigh on every chunk header. */
+/** An attribute key. Keys are names; a longer one is misplaced data and would inflate every chunk header. */
 export const attributeKeyBytesMax = 1 * KiB;
-/** An attribute's value: room for a stack trace or a request body. */
+/** An attribute value: room for a stack trace or a request body. */
 export const attributeValueBytesMax = 256 * KiB;
 /** Attributes of one row; real rows have 5 to 60. */
 export const attributesPerRowMax = 1_000;
-/** A level is a word. */
+/** A log level, which is a word. */
 export const levelBytesMax = 256;
 
 /** Labels of one series: Prometheus has some 20 at most, resources of OpenTelemetry 60. */
 export const labelsPerSeriesMax = 128;
-/** A metric's name. */
+/** The name of a metric. */
 export const metricNameBytesMax = 1 * KiB;
-/** A unit is a word. */
+/** A unit, which is a word. */
 export const unitBytesMax = 256;
 /** Name and labels of a series together: each query and each chunk holds them in memory. */
 export const seriesBytesMax = 16 * KiB;
-/** Series that were active today or yesterday, where nothing else is asked for: some 1 KiB each in the memory of all threads. */
+/** Default cap on series that were active today or yesterday: some 1 KiB each in the memory of all threads. */
 export const defaultSeriesMax = 1_000_000;
 
-/** Attribute columns of a chunk; keys beyond it, rarest first, share one column, so that 100,000 keys cost no 100,000 values. */
+/**
+ * Attribute columns of a chunk. The rarest keys beyond it share one column of overflow attributes, so that 100,000 keys
+ * do not become 100,000 stored values.
+ */
 export const attributeColumnsMax = 512;
-/** Rows of a chunk: enough that headers and tree pages weigh nothing, few enough that one scan task is short. */
+/**
+ * Rows of a chunk: enough that headers and tree pages hardly add to its size, few enough that one scan task is short.
+ */
 export const chunkRowsMax = 131_072;
-/** Bytes of messages in a chunk, for rows that are long: bounds what one scan task must hold. */
+/** Bytes of messages in a chunk. Where rows are long, this bounds the memory of one scan task. */
 export const chunkMessageBytesMax = 64 * MiB;
-/** Samples of a chunk of metrics: a few bytes each, so more than rows of logs. */
+/** Samples of a chunk of metrics. More than rows of logs, because a sample takes a few bytes only. */
 export const chunkSamplesMax = 1_048_576;
-/** Samples of chunks that overlap in time, beyond which a query reads a day in slices: their columns take some 16 bytes each. */
+/**
+ * Samples of chunks that overlap in time. Above this a query reads a day in slices: columns take some 16 bytes a
+ * sample.
+ */
 export const sliceSamplesMax = 8 * 1_048_576;
-/** Values that a chunk's column holds at least, where it has so many: enough to pack well, few enough that one metric is read alone. */
+/**
+ * Least number of samples in one `value` column of a chunk that has so many: enough to compress well, few enough that a
+ * query for one metric reads little else.
+ */
 export const valueBlockSamples = 131_072;
-/** Distinct values whose counts stand in a chunk's header. */
+/** Distinct values of a column whose counts a chunk header lists. */
 export const headerValuesMax = 256;
-/** Bytes of such values for one column. */
+/** Bytes of such values, for one column. */
 export const headerValueBytesMax = 16 * KiB;
 
-/** Rows in memory that a query takes on the calling thread: fewer than the way to another thread and back would cost. */
+/**
+ * Rows in memory up to which the query thread scans them itself: passing a task to another thread and back costs more.
+ */
 export const callerRowsMax = 4_096;
-/** Chunks whose headers the calling thread looks at itself, some microseconds each once they are open. */
+/** Chunks up to which the query thread reads their headers itself: some microseconds each once they are open. */
 export const callerChunksMax = 256;
-/** Decoded columns of such rows, and filters of such chunks: at least so much, */
-export const callerCacheBytesMin = 64 * MiB;
-/** or so much of the memory for decoded columns. Of what does not fit the scan threads read the filters. */
-export const callerCacheShare = 1 / 16;
-/** Beside these, templates of sealed chunks: as a share of that. */
+/**
+ * Least size of the query thread's cache, which holds decoded columns of parts and filters of sealed chunks. Scan
+ * threads read the filters that do not fit.
+ */
+export const queryThreadCacheBytesMin = 64 * MiB;
+/** Size of that cache as a share of the memory for decoded columns, where this is more. */
+export const queryThreadCacheShare = 1 / 16;
+/** Memory for templates of sealed chunks on the query thread, as a share of that cache and in addition to it. */
 export const callerTemplatesShare = 1 / 4;
-/** Rows that are looked at one by one are searched in blocks of this many: other queries run between two of them. */
+/** Where a filter tests row by row, it does so in blocks of this many rows: other queries run between two blocks. */
 export const blockRows = 2_048;
 
-/** Bytes of encoded rows in memory that start a seal, whatever their number. */
+/** Bytes of parts in memory that start a seal, whatever their number of rows. */
 export const unsealedBytesMax = 64 * MiB;
-/** Bytes of encoded rows in memory at which appends wait for the seal: memory stays flat under a flood. */
+/** Bytes of parts in memory above which appends wait for the seal, so that memory stays bounded under any load. */
 export const unsealedBytesStop = 256 * MiB;
-/** A row is sealed at the latest after this time, so that the journal stays short. */
+/** A row is sealed after this time at the latest, so that the journal stays short. */
 export const unsealedAgeMsMax = 5 * 60 * 1000;
-/** In-memory chunks below this many rows are joined, sixteen at a time, so that a search does not visit hundreds. */
+/** Parts with fewer rows than this are small: `smallPartsMax` of them are compacted. */
 export const smallPartRows = 16_384;
+/** Small parts of a partition that start a compaction, so that a search does not visit hundreds of parts. */
 export const smallPartsMax = 16;
 
-/** A journal file; the tail of the journal is replayed at start, so this bounds start-up too. */
+/** A journal segment. The unsealed end of the journal is replayed at start, so this bounds start-up time too. */
 export const journalSegmentBytes = 64 * MiB;
-/** Bytes of batches that wait for the disk; beyond it appends are refused as overload. */
+/** Bytes of batches that wait for the disk. Above it appends are refused as overload. */
 export const journalQueueBytesMax = 256 * MiB;
 
-/** An idempotency key is remembered at least this long. */
+/** How long an idempotency key is remembered at least, by default. */
 export const keyAgeMs = 60 * 60 * 1000;
-/** Idempotency keys held in memory (about 100 bytes each); the oldest are forgotten first. */
+/** Idempotency keys held in memory (about 100 bytes each). Above it the oldest are forgotten. */
 export const keysMax = 1_000_000;
 
-/** Rows stamped later than this ahead of the clock are refused: they would sit on top of every search for days. */
+/**
+ * By default, rows with a time further ahead of the clock are refused: they would head every search result for days.
+ */
 export const futureNsMax = 86_400_000_000_000n;
-/** Rows are asked to be no further off the clock than this, a hundred years: what is stored has a time within a Date's range. */
-export const clockMsMax = 100 * 365 * 86_400_000;
+/**
+ * Upper bound of a configured offset ahead of the clock: a hundred years. It keeps stored times within the range of a
+ * JavaScript Date.
+ */
+export const clockOffsetMsMax = 100 * 365 * 86_400_000;
 
-/** Environments that one thread keeps mapped. */
+/** LMDB environments that one thread keeps open. */
 export const openPartitionsMax = 32;
 
-/** Chunks whose headers one scan thread keeps open, some 20 KiB each. */
+/** Sealed chunks whose headers one scan thread keeps open, some 20 KiB each. */
 export const openChunksMax = 4_096;
-/** Chunks in memory that one thread keeps open: about as many as there are before they are joined and sealed. */
+/** Parts that one thread keeps open: about as many as there are before they are compacted and sealed. */
 export const openPartsMax = 32;
-/** Decoded columns of all scan threads together, as a share of the machine's memory, where nothing else is asked for. */
+/** Default memory for decoded columns of all scan threads together, as a share of the machine's memory. */
 export const columnCacheShare = 0.25;
-/** What the column cache of one thread has at least where nothing is asked for, enough for any chunk; and at most, what 32-bit addresses reach. */
+/** Default lower bound of the column cache of one thread: enough for any chunk. */
 export const columnCacheBytesMin = 256 * MiB;
+/** Upper bound of the column cache of one thread: what 32-bit addresses reach. */
 export const columnCacheBytesMax = 4 * GiB - 64 * KiB;
 
-/** Chunks with fewer rows than this share of a full one's are merged once enough of them stand beside each other. */
+/** Chunks with fewer rows than this share of a full chunk are small: `mergeChunksMin` of them are merged. */
 export const mergeShare = 1 / 4;
+/** Small chunks of a partition that start a merge. */
 export const mergeChunksMin = 8;
 
 /** Attribute keys that a partition's manifest lists for suggestions. */
 export const manifestKeysMax = 2_000;
 
-/** Attribute keys whose rows one thread counts: nobody reads a longer list. */
+/** Attribute keys that one thread counts rows for: nobody reads a longer list. */
 export const countedKeysMax = 10_000;
 
+/** Default deadline of a query. */
 export const defaultDeadlineMs = 30_000;
+/** Default memory cap of a query on each thread. */
 export const defaultQueryMemoryBytes = 1 * GiB;
-/** Rows that one search returns: they pass through the heap of the thread that asked, several times over. */
+/** Bytes of rows that one search returns: they pass through the heap of the calling thread several times. */
 export const resultBytesMax = 64 * MiB;
-/** Rows that one thread reads in the order of arrival in one go, of all selections; and what each selection gets at least. */
+/** Bytes of rows that one thread returns for one read in order of arrival, over all selections. */
 export const arrivedBytesMax = 16 * MiB;
+/** The part of these bytes that each selection gets at least. */
 export const arrivedBytesLeast = 256 * KiB;
-/** Groups of one aggregation: each is a text or more in the heap of every thread; more than this are ids, not labels. */
+/**
+ * Groups of one aggregation: each is at least one text in the heap of every thread. Above this they are ids rather than
+ * labels.
+ */
 export const groupsMax = 100_000;
-/** Groups of one aggregation of which only the first few are wanted: they are ranked and let go of, a label and some 50 bytes each. */
+/**
+ * Groups of one aggregation of which only the first few are returned. They are ranked and dropped, and take a label and
+ * some 50 bytes each.
+ */
 export const rankedGroupsMax = 1_000_000;
-/** Labels of such groups together. */
+/** Bytes of the labels of such groups together. */
 export const rankedLabelBytesMax = 256 * MiB;
-/** Groups times buckets that have rows: 16 bytes and more each, on every thread and again where the parts are joined. */
+/**
+ * Points (group × bucket) with rows of one aggregation: 16 bytes and more each, on every thread and again where the
+ * threads' results are merged.
+ */
 export const pointsMax = 1_000_000;
-/** Cells that a chunk's counts are gathered in before only those that have rows are kept: a few bytes each, for a moment. */
+/**
+ * Points (group × bucket) of one chunk up to which counts are collected in a dense array: a few bytes each, for the
+ * time that the chunk takes. Above it only points with rows are stored.
+ */
 export const denseCellsMax = 262_144;
-/** A scan thread that does not answer this long after its deadline is replaced. */
+/** A scan thread that does not answer this long after a query's deadline is replaced. */
 export const deadlineGraceMs = 5_000;
 /**
- * Numbers that a query keeps for the quantiles of one value, 8 bytes each, which it does of points whose rows lie in several
- * chunks: up to here quantiles are exact. Beyond it the
- * numbers between which a quantile lies are known within 0.5 %, of a sketch of logarithmic bins.
+ * Numbers that a query keeps for the quantiles of one value, 8 bytes each. It keeps them for points whose rows lie in
+ * several chunks. Up to here quantiles are exact; above it a sketch of logarithmic bins gives them within 0.5 %.
  */
 export const quantileValuesMax = 4 * MiB;
 /**
- * Hashes of different texts that are kept of one point, some 24 bytes each on a thread: up to here `distinct` is exact. Beyond it a
- * HyperLogLog of 2^14 registers has a standard error of 0.81 %.
+ * Hashes of distinct texts that are kept for one point, some 24 bytes each on a thread. Up to here `distinct` is exact;
+ * above it a HyperLogLog of 2^14 registers has a standard error of 0.81 %.
  */
 export const distinctHashesMax = 65_536;

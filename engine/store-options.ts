@@ -1,56 +1,67 @@
-/** What a store is opened with and asked for. */
+/** Options and results of the store's methods. */
 import { totalmem } from "node:os";
 import {
-  callerCacheBytesMin,
-  callerCacheShare,
   columnCacheBytesMax,
   columnCacheBytesMin,
   columnCacheShare,
+  queryThreadCacheBytesMin,
+  queryThreadCacheShare,
 } from "./limits.ts";
 
+/** An event in the life of a store, for a log. */
 export interface StoreEvent {
   level: "info" | "warn" | "error";
   message: string;
 }
 
+/** How a store is opened. */
 export interface StoreOptions {
+  /** The data folder; created where it is missing. */
   dir: string;
-  /** Scan threads; one a core by default. */
+  /** Number of scan threads; one for each core by default. */
   threads?: number;
   /**
-   * Memory for decoded columns, over all scan threads: a quarter of the machine's by default. A chunk's columns that a query reads must
-   * fit a thread's share, some 50 MB for a full chunk of common logs.
+   * Bytes of memory for decoded columns, over all scan threads: a quarter of the machine's memory by default. The
+   * columns of one chunk that a query reads must fit into a thread's share: some 50 MB for a full chunk of ordinary
+   * logs.
    */
   columnCacheBytes?: number;
-  /** Days that ended longer ago than this are removed; everything is kept by default. */
+  /** Milliseconds. Days that ended longer ago are removed; by default none is. */
   retentionAgeMs?: number;
-  /** Bytes of chunks to keep; the oldest go first. */
+  /** Stored bytes of chunks to keep at most; the oldest are removed first. By default none is. */
   retentionBytes?: number;
-  /** Series of metrics that may be active, which is seen today or yesterday: 1,000,000 by default. Samples of others are refused. */
+  /**
+   * Cap on active series, which were seen today or yesterday; 1,000,000 by default. Above it samples of new series are
+   * refused.
+   */
   seriesMax?: number;
+  /** Called for each event; by default events are dropped. */
   log?: (event: StoreEvent) => void;
-  /** Milliseconds since the epoch. */
+  /** The clock, in milliseconds since the epoch; `Date.now` by default. */
   now?: () => number;
 }
 
+/** How a batch is appended. */
 export interface AppendOptions {
-  /** Idempotency key: a batch whose key was taken before, for whatever signal, adds nothing. */
+  /** Idempotency key. Where a batch with this key was taken before, of whatever signal, nothing is added. */
   key?: string;
-  /** How long the key is remembered; an hour by default. */
+  /** How long the key is remembered, in milliseconds; an hour by default. */
   keyAgeMs?: number;
 }
 
+/** The outcome of an append. */
 export interface AppendResult {
-  /** Rows that this batch, or the first one under its key, added. */
+  /** Rows that this batch added, or the first batch with the same key. */
   rows: number;
+  /** True where a batch with the same key was taken before. */
   duplicate: boolean;
 }
 
-/** Bytes of decoded columns for one scan thread, and beside these for the calling thread. */
+/** Cache sizes in bytes: `thread` for each of `threads` scan threads, and `caller` for the query thread in addition. */
 export function cacheShares(bytes: number | undefined, threads: number): { thread: number; caller: number } {
-  const all = bytes ?? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin);
+  const total = bytes ?? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin);
   return {
-    thread: Math.min(all / threads, columnCacheBytesMax),
-    caller: Math.max(callerCacheBytesMin, Math.min(all * callerCacheShare, columnCacheBytesMax)),
+    thread: Math.min(total / threads, columnCacheBytesMax),
+    caller: Math.max(queryThreadCacheBytesMin, Math.min(total * queryThreadCacheShare, columnCacheBytesMax)),
   };
 }

@@ -1,37 +1,52 @@
-/** On which terms a draft takes rows beside the engine's own caps, and what became of those that are no plain case. */
+/**
+ * The admission policy of a batch: which rows and samples it takes, beside the engine's own caps, and counts of what it
+ * refused or changed.
+ */
 
-import { clockMsMax, futureNsMax } from "../limits.ts";
+import { clockOffsetMsMax, futureNsMax } from "../limits.ts";
 import type { Exclusion } from "./exclusion.ts";
 
+/** Which rows a batch takes. Bytes are counted as UTF-8. */
 export interface EntryTerms {
-  /** The clock that times are measured by. */
+  /** The server's clock, milliseconds since the epoch; times of rows are compared with it. */
   nowMs: number;
-  /** Rows further ahead of the clock are refused; a day where nothing else is asked for. */
+  /** Rows further ahead of the clock are refused; a day by default. */
   aheadMsMax?: number | undefined;
-  /** Rows further behind the clock are refused; where nothing is asked for, those before 1970 alone. */
+  /** Rows further behind the clock are refused; by default only those before 1970. */
   behindMsMax?: number | undefined;
-  /** Rows further off the clock, either way, are counted. */
+  /** Rows further off the clock, ahead or behind, are counted as skewed; they are taken. By default none is counted. */
   skewMs?: number | undefined;
-  /** Bytes of level, message and attributes of a row together. */
+  /**
+   * Cap for level, message and attributes (keys and values) of a row together; by default only the engine's own caps
+   * hold.
+   */
   rowBytesMax?: number | undefined;
-  /** The attribute that tells how many bytes a message had that was cut; undefined refuses the row. Only logs are cut. */
+  /**
+   * Key of an attribute. Where it is given, a log message that is too long is truncated, and this attribute gets its
+   * original length in bytes. Undefined refuses such rows. Only logs are truncated.
+   */
   cutMark?: string | undefined;
-  /** What every row bears under these keys; another text that it brought there stands under `attributes.<key>`. */
+  /**
+   * Attributes (labels, for metrics) that every row gets. A different value that a row brought under such a key is kept
+   * under `attributes.<key>`.
+   */
   stamps?: Readonly<Record<string, string>> | undefined;
-  /** Rows that one of these holds for are left out, and are no refused ones. */
+  /** Rows that match one of these are dropped. They are counted as excluded, not as refused. */
   exclusions?: readonly Exclusion[] | undefined;
 }
 
-/** Rows of one draft, counted. */
+/** Counts of the rows of one batch that were refused, dropped or changed. */
 export class EntryTally {
   refusedBehind = 0;
   refusedAhead = 0;
-  /** Of those that were taken. */
+  /** Rows that were taken although their time is further off the clock than `skewMs`. */
   skewedBehind = 0;
   skewedAhead = 0;
+  /** Rows that were refused because their message, or the row as a whole, is too long. */
   refusedLarge = 0;
+  /** Rows whose message was truncated. */
   cut = 0;
-  /** By the place of the first exclusion that held. */
+  /** Dropped rows, by the index of the first exclusion that matched. */
   readonly excluded: number[];
 
   constructor({ exclusions = [] }: EntryTerms) {
@@ -45,53 +60,53 @@ interface Instant {
   nanos: number;
 }
 
-/** Which times are taken. */
+/** Decides which times are taken, and counts those that are not and those that are skewed. */
 export class TimeAdmission {
-  readonly #tally: EntryTally;
+  readonly #counts: EntryTally;
   readonly #min: Instant;
   readonly #max: Instant;
-  readonly #tooLow: string;
-  readonly #tooHigh: string;
+  readonly #behindReason: string;
+  readonly #aheadReason: string;
   readonly #skewMin: Instant | undefined;
   readonly #skewMax: Instant | undefined;
 
-  constructor(terms: EntryTerms, tally: EntryTally) {
-    const { nowMs, aheadMsMax: ahead = defaultAheadMs, behindMsMax: behind, skewMs } = terms;
-    this.#tally = tally;
-    this.#min = behind === undefined ? { seconds: 0, nanos: 0 } : instantOf(Math.max(0, nowMs - behind));
-    this.#max = instantOf(nowMs + Math.min(ahead, clockMsMax));
+  constructor(policy: EntryTerms, counts: EntryTally) {
+    const { nowMs, aheadMsMax: ahead = defaultAheadMs, behindMsMax: behind, skewMs } = policy;
+    this.#counts = counts;
+    this.#min = behind === undefined ? { seconds: 0, nanos: 0 } : toInstant(Math.max(0, nowMs - behind));
+    this.#max = toInstant(nowMs + Math.min(ahead, clockOffsetMsMax));
     const isBound = behind !== undefined && nowMs > behind;
-    this.#tooLow = isBound
-      ? `the time is more than ${ageText(behind)} behind the server's clock`
+    this.#behindReason = isBound
+      ? `the time is more than ${formatAge(behind)} behind the server's clock`
       : "the time is before 1970-01-01, the earliest that can be stored";
-    this.#tooHigh = `the time is more than ${ageText(ahead)} ahead of the server's clock`;
+    this.#aheadReason = `the time is more than ${formatAge(ahead)} ahead of the server's clock`;
     if (skewMs === undefined) return;
-    this.#skewMin = instantOf(nowMs - skewMs);
-    this.#skewMax = instantOf(nowMs + skewMs);
+    this.#skewMin = toInstant(nowMs - skewMs);
+    this.#skewMax = toInstant(nowMs + skewMs);
   }
 
-  /** Why a row of that time cannot be stored, or undefined. */
-  refusal(seconds: number, nanos: number): string | undefined {
+  /** Why a row of this time cannot be stored; undefined where it can. Counts the refusal. */
+  findRefusal(seconds: number, nanos: number): string | undefined {
     if (isBefore(seconds, nanos, this.#min)) {
-      this.#tally.refusedBehind++;
-      return this.#tooLow;
+      this.#counts.refusedBehind++;
+      return this.#behindReason;
     }
     if (!isAfter(seconds, nanos, this.#max)) return undefined;
-    this.#tally.refusedAhead++;
-    return this.#tooHigh;
+    this.#counts.refusedAhead++;
+    return this.#aheadReason;
   }
 
-  /** Counts a row that was taken. */
-  note(seconds: number, nanos: number): void {
+  /** Counts a row that was taken, where its time is skewed. */
+  countSkew(seconds: number, nanos: number): void {
     if (this.#skewMin === undefined || this.#skewMax === undefined) return;
-    if (isBefore(seconds, nanos, this.#skewMin)) this.#tally.skewedBehind++;
-    else if (isAfter(seconds, nanos, this.#skewMax)) this.#tally.skewedAhead++;
+    if (isBefore(seconds, nanos, this.#skewMin)) this.#counts.skewedBehind++;
+    else if (isAfter(seconds, nanos, this.#skewMax)) this.#counts.skewedAhead++;
   }
 }
 
 const defaultAheadMs = Number(futureNsMax / 1_000_000n);
 
-function instantOf(ms: number): Instant {
+function toInstant(ms: number): Instant {
   const whole = Math.trunc(ms);
   const seconds = Math.floor(whole / 1000);
   return { seconds, nanos: (whole - seconds * 1000) * 1e6 };
@@ -113,8 +128,8 @@ const units: readonly [ms: number, name: string, one: string][] = [
   [1, "milliseconds", "a millisecond"],
 ];
 
-/** In the largest unit that gives a whole number. */
-function ageText(ms: number): string {
+/** A duration in the largest unit that gives a whole number. */
+function formatAge(ms: number): string {
   const [unit, name, one] = units.find(([each]) => ms % each === 0) ?? units.at(-1)!;
   return ms === unit ? one : `${ms / unit} ${name}`;
 }

@@ -1,11 +1,11 @@
-/** A batch on its way: rows are added as ranges of bytes, so that a reader of any wire format makes no strings of them. */
+/** Builds a batch of rows. Rows are added as byte ranges, so that readers of wire formats create no strings. */
 
 import {
   type AttributeBuilder,
-  attributeBuilder,
   type ChunkBuilder,
   clearChunkBuilder,
   createChunkBuilder,
+  getAttributeBuilder,
 } from "../chunk/chunk-builder.ts";
 import { encodeChunks } from "../chunk/chunk-encoder.ts";
 import {
@@ -25,68 +25,76 @@ import { RowAdmission } from "./row-admission.ts";
 import { RowRanges } from "./row-ranges.ts";
 import { ScratchBytes } from "./scratch-bytes.ts";
 
-/** A draft whose rows were encoded on this thread: its columns have the room that the next batch needs, most likely. */
-let spareDraft: ChunkBuilder | undefined;
+/**
+ * An emptied builder of an earlier batch on this thread: its columns probably have the capacity that the next batch
+ * needs.
+ */
+let spareBuilder: ChunkBuilder | undefined;
 
 const daySeconds = 86_400;
 
-/** Rows of one day, with the column of each key that the batch has numbered. */
+/** The rows of one day. */
 interface DayRows {
   day: number;
-  draft: ChunkBuilder;
+  builder: ChunkBuilder;
+  /** Attribute columns by the batch's number of their key. */
   columns: (AttributeBuilder | undefined)[];
-  /** Where each row has what it is stamped with. */
+  /** Columns of the stamped attributes, and the dictionary code that every row gets there. */
   stamps: readonly { column: AttributeBuilder; code: number }[];
 }
 
 /**
- * Gathers rows and encodes them to one batch: pure computation, fit for a worker thread. What it is given as bytes must be
- * UTF-8.
+ * Collects rows and encodes them as one batch. Pure computation, fit for a worker thread. Bytes that it reads must be
+ * valid UTF-8. Byte ranges are half-open and refer to the bytes of the last `read`. Attribute keys are numbered in the
+ * order in which they are first added; numbers are valid for this batch only.
  */
 export class BatchDraft {
+  /** Rows that were refused, dropped or changed so far. */
   readonly tally: EntryTally;
   readonly #signal: RowSignal;
-  readonly #terms: EntryTerms;
-  readonly #clock: TimeAdmission;
+  readonly #policy: EntryTerms;
+  readonly #timeAdmission: TimeAdmission;
   readonly #keys = new TextTable();
   readonly #days = new Map<number, DayRows>();
-  /** Made with the first row: readers give their own keys the first numbers. */
-  #gate: RowAdmission | undefined;
+  /** Created with the first row, so that a reader can number its own keys first. */
+  #admission: RowAdmission | undefined;
   readonly #scratch = new ScratchBytes();
   readonly #scratchRow = new RowRanges();
   #source: ByteSource = byteSource(new Uint8Array(0));
+  /** The day of the newest row: the next row is most likely of the same day. */
   #newest: DayRows | undefined;
   #rows = 0;
+  /** True once a key was numbered that is too long: only then are the lengths of keys compared with the cap. */
   #hasLongKey = false;
 
-  constructor(signal: RowSignal, terms: EntryTerms) {
+  constructor(signal: RowSignal, policy: EntryTerms) {
     this.#signal = signal;
-    this.#terms = terms;
-    this.tally = new EntryTally(terms);
-    this.#clock = new TimeAdmission(terms, this.tally);
+    this.#policy = policy;
+    this.tally = new EntryTally(policy);
+    this.#timeAdmission = new TimeAdmission(policy, this.tally);
   }
 
-  /** Distinct attribute keys that were numbered up to now. */
+  /** Number of distinct attribute keys so far. */
   get keyCount(): number {
     return this.#keys.size;
   }
 
-  /** The bytes that ranges refer to from now on. */
+  /** Sets the bytes that ranges refer to from now on. */
   read(bytes: Uint8Array): void {
     this.#source = byteSource(bytes);
   }
 
-  /** The number of the attribute key that lies at [from, to), or -1 where it has none yet. */
+  /** The number of the attribute key at [from, to); -1 where it has none yet. */
   findKey(from: number, to: number): number {
     return this.#keys.find(this.#source, from, to);
   }
 
-  /** The number of the attribute key that lies at [from, to). */
+  /** The number of the attribute key at [from, to), given now where it has none yet. */
   addKey(from: number, to: number): number {
-    return this.#numberOf(this.#source, from, to);
+    return this.#numberKey(this.#source, from, to);
   }
 
-  /** Whether the attribute key that lies at [from, to) has this number. */
+  /** Returns whether the attribute key at [from, to) has this number. */
   isKey(key: number, from: number, to: number): boolean {
     return this.#keys.equals(key, this.#source, from, to);
   }
@@ -100,7 +108,7 @@ export class BatchDraft {
   /** As `addKey`, for a key that is not among the bytes. */
   addKeyText(key: string): number {
     const to = this.#scratch.write(key, 0);
-    return this.#numberOf(this.#scratch.source, 0, to);
+    return this.#numberKey(this.#scratch.source, 0, to);
   }
 
   /** The text of the key with this number. */
@@ -108,15 +116,19 @@ export class BatchDraft {
     return this.#keys.textOf(key);
   }
 
-  /** Takes a row, or returns why it cannot be stored. The ranges are changed where the draft's terms ask for it. */
+  /**
+   * Adds a row. Returns undefined where it was taken or dropped by an exclusion, else why it cannot be stored. May
+   * change the ranges: for stamped attributes, and for a truncated message.
+   */
   add(row: RowRanges): string | undefined {
-    this.#gate ??= this.#newGate();
-    return this.#add(row, this.#source, this.#gate);
+    this.#admission ??= this.#createAdmission();
+    return this.#add(row, this.#source, this.#admission);
   }
 
+  /** As `add`, for a row as an object. A lone surrogate in a text becomes U+FFFD. */
   addLogRow(row: LogRow): string | undefined {
-    // Numbers keys by way of the scratch, so before the row is written there.
-    this.#gate ??= this.#newGate();
+    // Creating it numbers keys by way of the scratch bytes, so it comes before the row is written there.
+    this.#admission ??= this.#createAdmission();
     const day = dayOf(row.timeNs);
     const timeNs = timeInDay(row.timeNs, day);
     const ranges = this.#scratchRow;
@@ -131,104 +143,109 @@ export class BatchDraft {
     at = scratch.write(row.message, at);
     ranges.messageTo = at;
     for (const key in row.attributes) {
-      // The first one too many is enough to refuse the row.
+      // One attribute above the cap is enough to refuse the row.
       if (ranges.attributes > attributesPerRowMax) break;
       const keyTo = scratch.write(key, at);
       const valueTo = scratch.write(row.attributes[key]!, keyTo);
-      ranges.addAttribute(this.#numberOf(scratch.source, at, keyTo), keyTo, valueTo);
+      ranges.addAttribute(this.#numberKey(scratch.source, at, keyTo), keyTo, valueTo);
       at = valueTo;
     }
-    return this.#add(ranges, scratch.source, this.#gate);
+    return this.#add(ranges, scratch.source, this.#admission);
   }
 
+  /**
+   * Encodes the rows, one part a day (more where they exceed a chunk's size caps). The builder must not be used
+   * afterwards.
+   */
   finish(): EncodedBatch {
-    const parts = [...this.#days.values()].flatMap(({ day, draft }) =>
-      encodeChunks(draft, { sealed: false }).map((chunk) => ({ day, chunk })),
+    const parts = [...this.#days.values()].flatMap(({ day, builder }) =>
+      encodeChunks(builder, { sealed: false }).map((chunk) => ({ day, chunk })),
     );
     const bytes = writeBatch(parts);
-    for (const { draft } of this.#days.values()) if (clearChunkBuilder(draft)) spareDraft = draft;
+    for (const { builder } of this.#days.values()) if (clearChunkBuilder(builder)) spareBuilder = builder;
     this.#days.clear();
     return { signal: this.#signal, bytes, rows: this.#rows };
   }
 
-  #numberOf(source: ByteSource, from: number, to: number): number {
+  #numberKey(source: ByteSource, from: number, to: number): number {
     if (to - from > attributeKeyBytesMax) this.#hasLongKey = true;
     return this.#keys.codeOf(source, from, to);
   }
 
-  #newGate(): RowAdmission {
-    return new RowAdmission(this.#terms, (key) => this.addKeyText(key));
+  #createAdmission(): RowAdmission {
+    return new RowAdmission(this.#policy, (key) => this.addKeyText(key));
   }
 
-  #add(row: RowRanges, source: ByteSource, gate: RowAdmission): string | undefined {
-    gate.clearStamped(row, source.bytes);
-    const reason = this.#refusal(row);
+  #add(row: RowRanges, source: ByteSource, admission: RowAdmission): string | undefined {
+    admission.renameStamped(row, source.bytes);
+    const reason = this.#findRefusal(row);
     if (reason !== undefined) return reason;
-    const uncutBytes = row.messageTo - row.messageFrom;
-    this.#cut(row, source.bytes);
-    const excluded = gate.exclusionOf(row, source);
+    const originalBytes = row.messageTo - row.messageFrom;
+    this.#truncate(row, source.bytes);
+    const excluded = admission.findExclusion(row, source);
     if (excluded >= 0) {
       this.tally.excluded[excluded]!++;
       return undefined;
     }
-    this.#clock.note(row.seconds, row.nanos);
+    this.#timeAdmission.countSkew(row.seconds, row.nanos);
     const day = Math.floor(row.seconds / daySeconds);
-    const { draft, columns, stamps } = this.#dayDraft(day);
-    draft.timeNs.push((row.seconds - day * daySeconds) * 1e9 + row.nanos);
-    draft.arrival.push(this.#rows++);
-    draft.level.push(draft.rows, draft.level.values.codeOf(source, row.levelFrom, row.levelTo));
-    draft.message.pushRange(source.bytes, row.messageFrom, row.messageTo);
+    const { builder, columns, stamps } = this.#rowsOfDay(day);
+    builder.timeNs.push((row.seconds - day * daySeconds) * 1e9 + row.nanos);
+    builder.arrival.push(this.#rows++);
+    builder.level.push(builder.rows, builder.level.values.codeOf(source, row.levelFrom, row.levelTo));
+    builder.message.pushRange(source.bytes, row.messageFrom, row.messageTo);
     const ownAttributes = row.sharedBy === 0 ? row.attributes : row.sharedFrom;
     for (let i = 0; i < ownAttributes; i++) {
       const key = row.keys[i]!;
-      const column = columns[key] ?? this.#newColumn(draft, columns, key);
-      column.push(draft.rows, column.values.codeOf(source, row.from[i]!, row.to[i]!));
+      const column = columns[key] ?? this.#addColumn(builder, columns, key);
+      column.push(builder.rows, column.values.codeOf(source, row.from[i]!, row.to[i]!));
     }
     for (let i = ownAttributes; i < row.attributes; i++) {
       const key = row.keys[i]!;
-      const column = columns[key] ?? this.#newColumn(draft, columns, key);
-      if (column.sharedBy !== row.sharedBy) {
+      const column = columns[key] ?? this.#addColumn(builder, columns, key);
+      if (column.sharedSet !== row.sharedBy) {
         column.sharedCode = column.values.codeOf(source, row.from[i]!, row.to[i]!);
-        column.sharedBy = row.sharedBy;
+        column.sharedSet = row.sharedBy;
       }
-      column.push(draft.rows, column.sharedCode);
+      column.push(builder.rows, column.sharedCode);
     }
-    for (const { column, code } of stamps) column.push(draft.rows, code);
-    if (row.messageTo - row.messageFrom < uncutBytes) this.#markCut(draft, uncutBytes);
-    draft.rows++;
+    for (const { column, code } of stamps) column.push(builder.rows, code);
+    if (row.messageTo - row.messageFrom < originalBytes) this.#recordTruncation(builder, originalBytes);
+    builder.rows++;
     return undefined;
   }
 
-  #dayDraft(day: number): DayRows {
+  /** The rows of a day, added where there are none yet. */
+  #rowsOfDay(day: number): DayRows {
     if (this.#newest?.day === day) return this.#newest;
     let found = this.#days.get(day);
     if (found === undefined) {
-      const draft = spareDraft ?? createChunkBuilder();
-      spareDraft = undefined;
-      found = { day, draft, columns: [], stamps: this.#stampsIn(draft) };
+      const builder = spareBuilder ?? createChunkBuilder();
+      spareBuilder = undefined;
+      found = { day, builder, columns: [], stamps: this.#encodeStamps(builder) };
       this.#days.set(day, found);
     }
     this.#newest = found;
     return found;
   }
 
-  #newColumn(draft: ChunkBuilder, columns: DayRows["columns"], key: number): AttributeBuilder {
-    const column = attributeBuilder(draft, this.#keys.textOf(key));
+  #addColumn(builder: ChunkBuilder, columns: DayRows["columns"], key: number): AttributeBuilder {
+    const column = getAttributeBuilder(builder, this.#keys.textOf(key));
     columns[key] = column;
     return column;
   }
 
-  #stampsIn(draft: ChunkBuilder): DayRows["stamps"] {
-    return Object.entries(this.#terms.stamps ?? {}).map(([key, text]) => {
-      const column = attributeBuilder(draft, key);
+  #encodeStamps(builder: ChunkBuilder): DayRows["stamps"] {
+    return Object.entries(this.#policy.stamps ?? {}).map(([key, text]) => {
+      const column = getAttributeBuilder(builder, key);
       const source = byteSource(Buffer.from(text, "utf8"));
       return { column, code: column.values.codeOf(source, 0, source.bytes.length) };
     });
   }
 
-  /** Why a row cannot be stored, or undefined. */
-  #refusal(row: RowRanges): string | undefined {
-    const reason = this.#clock.refusal(row.seconds, row.nanos);
+  /** Why a row cannot be stored; undefined where it can. */
+  #findRefusal(row: RowRanges): string | undefined {
+    const reason = this.#timeAdmission.findRefusal(row.seconds, row.nanos);
     if (reason !== undefined) return reason;
     if (row.levelTo - row.levelFrom > levelBytesMax) return `log_level is longer than ${levelBytesMax} bytes`;
     for (let i = 0; i < row.attributes; i++) {
@@ -241,64 +258,65 @@ export class BatchDraft {
         return `attribute "${this.#keys.textOf(key)}" is longer than ${attributeValueBytesMax} bytes`;
       }
     }
-    return this.#sizeRefusal(row);
+    return this.#findSizeRefusal(row);
   }
 
-  #sizeRefusal(row: RowRanges): string | undefined {
+  #findSizeRefusal(row: RowRanges): string | undefined {
     const messageBytes = row.messageTo - row.messageFrom;
-    const room = this.#messageRoom(row);
-    if (messageBytes <= room || (this.#cutMark !== undefined && room > 0)) return undefined;
+    const room = this.#messageBytesAllowed(row);
+    if (messageBytes <= room || (this.#truncationKey !== undefined && room > 0)) return undefined;
     this.tally.refusedLarge++;
     return messageBytes > messageBytesMax
       ? `the message is longer than ${messageBytesMax} bytes`
-      : `the row is longer than ${this.#terms.rowBytesMax} bytes`;
+      : `the row is longer than ${this.#policy.rowBytesMax} bytes`;
   }
 
-  /** Bytes that the message may have beside the rest of the row; below 0 where the rest is too long by itself. */
-  #messageRoom(row: RowRanges): number {
-    const { rowBytesMax } = this.#terms;
+  /** Bytes that the message may have beside level and attributes; negative where these are too long by themselves. */
+  #messageBytesAllowed(row: RowRanges): number {
+    const { rowBytesMax } = this.#policy;
     if (rowBytesMax === undefined) return messageBytesMax;
-    let rest = row.levelTo - row.levelFrom;
+    let otherBytes = row.levelTo - row.levelFrom;
     for (let i = 0; i < row.attributes; i++) {
-      rest += this.#keys.lengthOf(row.keys[i]!) + row.to[i]! - row.from[i]!;
+      otherBytes += this.#keys.lengthOf(row.keys[i]!) + row.to[i]! - row.from[i]!;
     }
-    return Math.min(messageBytesMax, rowBytesMax - rest);
+    return Math.min(messageBytesMax, rowBytesMax - otherBytes);
   }
 
-  get #cutMark(): string | undefined {
-    return this.#signal === "logs" ? this.#terms.cutMark : undefined;
+  /** Key of the attribute for the original length of truncated messages; undefined where none is truncated. */
+  get #truncationKey(): string | undefined {
+    return this.#signal === "logs" ? this.#policy.cutMark : undefined;
   }
 
-  /** Shortens a message for which there is no room, at the end of a character. */
-  #cut(row: RowRanges, bytes: Buffer): void {
-    if (this.#cutMark === undefined) return;
-    const room = this.#messageRoom(row);
+  /** Truncates a message that is too long, at a character boundary. */
+  #truncate(row: RowRanges, bytes: Buffer): void {
+    if (this.#truncationKey === undefined) return;
+    const room = this.#messageBytesAllowed(row);
     if (row.messageTo - row.messageFrom <= room) return;
     let to = row.messageFrom + room;
     while (to > row.messageFrom && (bytes[to]! & 0xc0) === 0x80) to--;
     row.messageTo = to;
   }
 
-  #markCut(draft: ChunkBuilder, uncutBytes: number): void {
+  #recordTruncation(builder: ChunkBuilder, originalBytes: number): void {
     this.tally.cut++;
-    attributeBuilder(draft, this.#cutMark!).pushText(draft.rows, String(uncutBytes));
+    getAttributeBuilder(builder, this.#truncationKey!).pushText(builder.rows, String(originalBytes));
   }
 }
 
 /**
- * Encodes rows to one batch: pure computation, fit for a worker thread. Rows outside the bounds of time or size are
- * refused with the reason, the rest is taken.
+ * Encodes rows as one batch. Pure computation, fit for a worker thread. Rows that cannot be stored are refused with a
+ * reason, the others are taken.
  */
 export function encodeBatch(
   signal: RowSignal,
   rows: readonly LogRow[],
-  terms: EntryTerms,
+  policy: EntryTerms,
 ): EncodedBatch & { refused: RefusedRow[] } {
-  const draft = new BatchDraft(signal, terms);
+  const batch = new BatchDraft(signal, policy);
   const refused: RefusedRow[] = [];
   for (const [index, row] of rows.entries()) {
-    const reason = draft.addLogRow(row);
+    const reason = batch.addLogRow(row);
     if (reason !== undefined) refused.push({ index, reason });
   }
-  return { ...draft.finish(), refused };
+  return { ...batch.finish(), refused };
 }

@@ -1,113 +1,124 @@
-/** Rows that are not to be stored, by their texts: each distinct text of a field is asked once in a batch. */
+/**
+ * Exclusions: tests on texts of a row that keep it from being stored. Each distinct text of a field is tested once a
+ * batch.
+ */
 
 import type { ByteSource } from "../vector/text-table.ts";
 import { TextTable } from "../vector/text-table.ts";
 
-/** Where a row has the text that is asked: a metric has a name, other rows a level and a message. */
+/** The field whose text is tested. Only metrics have a name; only other rows have a level and a message. */
 export type TextField = { kind: "level" | "message" | "name" } | { kind: "attribute"; key: string };
 
+/** A test of one field. */
 export interface TextTest {
   field: TextField;
-  /** Of a text that the row has; a row without that attribute does not match. */
+  /** Called with the row's text. A row without the attribute does not match. Must always answer the same for a text. */
   matches(text: string): boolean;
 }
 
-/** Holds where every test does, so one without tests holds for each row. */
+/** Matches a row where every test does; without tests it matches every row. */
 export interface Exclusion {
   tests: readonly TextTest[];
 }
 
-/** The texts of one field. */
+/** One field: its tests, their cached results, and the text of the current row. */
 interface FieldTexts {
   field: TextField;
   tests: TextTest["matches"][];
-  /** Undefined where texts hardly ever repeat. */
+  /** Distinct texts so far. Undefined for messages, whose texts hardly ever repeat. */
   values: TextTable | undefined;
-  /** At `code * tests.length + test`; 0 where it was not asked yet. */
-  verdicts: Verdict[];
-  /** Of the row at hand, which has none where the serial number is another's. */
-  serial: number;
+  /** Result of each test on each distinct text, at `code * tests.length + test`. */
+  cachedMatches: CachedMatch[];
+  /**
+   * Number of the row that the members below belong to. The current row has no text here where this is another number.
+   */
+  rowSerial: number;
   from: number;
   to: number;
+  /** Code of the text in `values`; -1 until it is needed. */
   code: number;
+  /** The decoded text, where there are no `values`; undefined until it is needed. */
   text: string | undefined;
 }
 
-const Verdict = { unknown: 0, no: 1, yes: 2 } as const;
-type Verdict = (typeof Verdict)[keyof typeof Verdict];
+const CachedMatch = { unknown: 0, no: 1, yes: 2 } as const;
+type CachedMatch = (typeof CachedMatch)[keyof typeof CachedMatch];
 
-interface Asked {
+/** One test of an exclusion: index `test` of a field's tests. */
+interface FieldTest {
   texts: FieldTexts;
   test: number;
 }
 
-/** Takes the places of a row's texts field by field, then decides. */
+/** For each row: `beginRow`, then `setText` for the fields that it has, then `findExclusion`. */
 export class ExclusionFilter {
   readonly #fields: FieldTexts[] = [];
-  readonly #exclusions: readonly (readonly Asked[])[];
-  #serial = 0;
+  readonly #exclusions: readonly (readonly FieldTest[])[];
+  #rowSerial = 0;
 
   constructor(exclusions: readonly Exclusion[]) {
     this.#exclusions = exclusions.map(({ tests }) =>
-      tests.map((test) => this.#askedOf(test)).sort((a, b) => cost(a) - cost(b)),
+      tests.map((test) => this.#addTest(test)).sort((a, b) => costOf(a) - costOf(b)),
     );
   }
 
-  /** Which are looked at; `set` names them by their places here. */
+  /** The fields that are tested; `setText` names a field by its index here. */
   get fields(): readonly TextField[] {
     return this.#fields.map(({ field }) => field);
   }
 
-  begin(): void {
-    this.#serial++;
+  beginRow(): void {
+    this.#rowSerial++;
   }
 
-  /** The row has this text; of two in one field the later one counts. */
-  set(place: number, from: number, to: number): void {
-    const texts = this.#fields[place]!;
-    texts.serial = this.#serial;
+  /** The row's text of a field is at [from, to) of the source. Of two texts of one field the later one counts. */
+  setText(field: number, from: number, to: number): void {
+    const texts = this.#fields[field]!;
+    texts.rowSerial = this.#rowSerial;
     texts.from = from;
     texts.to = to;
     texts.code = -1;
     texts.text = undefined;
   }
 
-  /** The place of the first exclusion that holds for the row, whose texts lie in `source`; -1 for none. */
-  decide(source: ByteSource): number {
+  /** Index of the first exclusion that matches the row, whose texts are in `source`; -1 for none. */
+  findExclusion(source: ByteSource): number {
     for (let i = 0; i < this.#exclusions.length; i++) {
-      if (this.#holds(this.#exclusions[i]!, source)) return i;
+      if (this.#matchesAll(this.#exclusions[i]!, source)) return i;
     }
     return -1;
   }
 
-  #holds(exclusion: readonly Asked[], source: ByteSource): boolean {
+  #matchesAll(exclusion: readonly FieldTest[], source: ByteSource): boolean {
     for (const { texts, test } of exclusion) {
-      if (texts.serial !== this.#serial || !this.#matches(texts, test, source)) return false;
+      if (texts.rowSerial !== this.#rowSerial || !this.#matches(texts, test, source)) return false;
     }
     return true;
   }
 
   #matches(texts: FieldTexts, test: number, source: ByteSource): boolean {
-    const { values, verdicts, tests, from, to } = texts;
+    const { values, cachedMatches, tests, from, to } = texts;
     if (values === undefined) {
       texts.text ??= source.bytes.toString("utf8", from, to);
       return tests[test]!(texts.text);
     }
-    if (texts.code < 0) texts.code = codeOf(texts, values, source);
+    if (texts.code < 0) texts.code = addText(texts, values, source);
     const at = texts.code * tests.length + test;
-    if (verdicts[at] === Verdict.unknown) {
-      verdicts[at] = tests[test]!(source.bytes.toString("utf8", from, to)) ? Verdict.yes : Verdict.no;
+    if (cachedMatches[at] === CachedMatch.unknown) {
+      cachedMatches[at] = tests[test]!(source.bytes.toString("utf8", from, to))
+        ? CachedMatch.yes
+        : CachedMatch.no;
     }
-    return verdicts[at] === Verdict.yes;
+    return cachedMatches[at] === CachedMatch.yes;
   }
 
-  #askedOf({ field, matches }: TextTest): Asked {
-    let texts = this.#fields.find((each) => isSame(each.field, field));
+  #addTest({ field, matches }: TextTest): FieldTest {
+    let texts = this.#fields.find((each) => isSameField(each.field, field));
     if (texts === undefined) {
       const values = field.kind === "message" ? undefined : new TextTable();
       texts = {
-        ...{ field, tests: [], values, verdicts: [] },
-        ...{ serial: 0, from: 0, to: 0, code: -1, text: undefined },
+        ...{ field, tests: [], values, cachedMatches: [] },
+        ...{ rowSerial: 0, from: 0, to: 0, code: -1, text: undefined },
       };
       this.#fields.push(texts);
     }
@@ -115,18 +126,23 @@ export class ExclusionFilter {
   }
 }
 
-function codeOf({ verdicts, tests, from, to }: FieldTexts, values: TextTable, source: ByteSource): number {
+/** The code of the field's current text; a new text gets unknown results. */
+function addText(
+  { cachedMatches, tests, from, to }: FieldTexts,
+  values: TextTable,
+  source: ByteSource,
+): number {
   const { size } = values;
   const code = values.codeOf(source, from, to);
-  if (values.size > size) for (let i = 0; i < tests.length; i++) verdicts.push(Verdict.unknown);
+  if (values.size > size) for (let i = 0; i < tests.length; i++) cachedMatches.push(CachedMatch.unknown);
   return code;
 }
 
-/** What is asked of each row anew comes last. */
-function cost({ texts }: Asked): number {
+/** Tests whose results cannot be cached come last. */
+function costOf({ texts }: FieldTest): number {
   return texts.values === undefined ? 1 : 0;
 }
 
-function isSame(a: TextField, b: TextField): boolean {
+function isSameField(a: TextField, b: TextField): boolean {
   return a.kind === "attribute" ? b.kind === "attribute" && a.key === b.key : a.kind === b.kind;
 }

@@ -1,41 +1,46 @@
-/** Applies the terms of entry to the attributes of rows: what they are stamped with, and what leaves them out. */
+/** Applies an admission policy to the attributes of rows: makes room for stamped attributes, and finds exclusions. */
 
 import type { ByteSource } from "../vector/text-table.ts";
 import type { EntryTerms } from "./admission-policy.ts";
 import { ExclusionFilter } from "./exclusion.ts";
 import type { RowRanges } from "./row-ranges.ts";
 
+/** The value that every row gets under a key. */
 interface Stamp {
   text: Buffer;
-  /** The key under which stands what the row brought. */
+  /** Number of the key under which a different value of the row is kept. */
   sentKey: number;
 }
 
+/** The policy, prepared for one batch: keys are those that the batch has numbered. */
 export class RowAdmission {
-  /** By the number of the key that is stamped. */
+  /** By the number of the stamped key. */
   readonly #stamps = new Map<number, Stamp>();
-  readonly #excluder: ExclusionFilter | undefined;
-  /** Fields of the excluder by the number of the attribute's key. */
-  readonly #placeOfKey: (number | undefined)[] = [];
-  #levelPlace = -1;
-  #messagePlace = -1;
+  readonly #exclusions: ExclusionFilter | undefined;
+  /** Index of the exclusion filter's field, by the number of the attribute key. */
+  readonly #fieldOfKey: (number | undefined)[] = [];
+  #levelField = -1;
+  #messageField = -1;
 
-  constructor({ stamps = {}, exclusions = [] }: EntryTerms, numberOf: (key: string) => number) {
+  constructor({ stamps = {}, exclusions = [] }: EntryTerms, numberKey: (key: string) => number) {
     for (const [key, text] of Object.entries(stamps)) {
-      const sentKey = numberOf(`attributes.${key}`);
-      this.#stamps.set(numberOf(key), { text: Buffer.from(text, "utf8"), sentKey });
+      const sentKey = numberKey(`attributes.${key}`);
+      this.#stamps.set(numberKey(key), { text: Buffer.from(text, "utf8"), sentKey });
     }
     if (exclusions.length === 0) return;
-    this.#excluder = new ExclusionFilter(exclusions);
-    for (const [place, field] of this.#excluder.fields.entries()) {
-      if (field.kind === "attribute") this.#placeOfKey[numberOf(field.key)] = place;
-      else if (field.kind === "level") this.#levelPlace = place;
-      else if (field.kind === "message") this.#messagePlace = place;
+    this.#exclusions = new ExclusionFilter(exclusions);
+    for (const [index, field] of this.#exclusions.fields.entries()) {
+      if (field.kind === "attribute") this.#fieldOfKey[numberKey(field.key)] = index;
+      else if (field.kind === "level") this.#levelField = index;
+      else if (field.kind === "message") this.#messageField = index;
     }
   }
 
-  /** Makes way for the stamps: what the row brought under their keys gets another name, unless it says the same. */
-  clearStamped(row: RowRanges, bytes: Buffer): void {
+  /**
+   * Makes room for stamped attributes. A value that the row brought under such a key is renamed; it is removed where it
+   * equals the stamp or the row has the other name already.
+   */
+  renameStamped(row: RowRanges, bytes: Buffer): void {
     if (this.#stamps.size === 0) return;
     for (let i = row.attributes - 1; i >= 0; i--) {
       const stamp = this.#stamps.get(row.keys[i]!);
@@ -46,18 +51,18 @@ export class RowAdmission {
     }
   }
 
-  /** The place of the first exclusion that holds for the row, or -1. */
-  exclusionOf(row: RowRanges, source: ByteSource): number {
-    const excluder = this.#excluder;
-    if (excluder === undefined) return -1;
-    excluder.begin();
-    if (this.#levelPlace >= 0) excluder.set(this.#levelPlace, row.levelFrom, row.levelTo);
-    if (this.#messagePlace >= 0) excluder.set(this.#messagePlace, row.messageFrom, row.messageTo);
+  /** Index of the first exclusion that matches the row, or -1. */
+  findExclusion(row: RowRanges, source: ByteSource): number {
+    const exclusions = this.#exclusions;
+    if (exclusions === undefined) return -1;
+    exclusions.beginRow();
+    if (this.#levelField >= 0) exclusions.setText(this.#levelField, row.levelFrom, row.levelTo);
+    if (this.#messageField >= 0) exclusions.setText(this.#messageField, row.messageFrom, row.messageTo);
     for (let i = 0; i < row.attributes; i++) {
-      const place = this.#placeOfKey[row.keys[i]!];
-      if (place !== undefined) excluder.set(place, row.from[i]!, row.to[i]!);
+      const field = this.#fieldOfKey[row.keys[i]!];
+      if (field !== undefined) exclusions.setText(field, row.from[i]!, row.to[i]!);
     }
-    return excluder.decide(source);
+    return exclusions.findExclusion(source);
   }
 }
 
@@ -66,20 +71,20 @@ function hasKey({ attributes, keys }: RowRanges, key: number): boolean {
   return false;
 }
 
-/** The last attribute takes its place, of the row's own or of the shared ones. */
-function removeAttribute(row: RowRanges, place: number): void {
-  let hole = place;
-  if (row.sharedBy !== 0 && place < row.sharedFrom) {
+/** Fills the gap with the last of the row's own attributes; the gap among the shared ones with the last shared one. */
+function removeAttribute(row: RowRanges, index: number): void {
+  let gap = index;
+  if (row.sharedBy !== 0 && index < row.sharedFrom) {
     row.sharedFrom--;
-    moveAttribute(row, row.sharedFrom, hole);
-    hole = row.sharedFrom;
+    moveAttribute(row, row.sharedFrom, gap);
+    gap = row.sharedFrom;
   }
   row.attributes--;
-  moveAttribute(row, row.attributes, hole);
+  moveAttribute(row, row.attributes, gap);
 }
 
-function moveAttribute({ keys, from, to }: RowRanges, place: number, hole: number): void {
-  keys[hole] = keys[place]!;
-  from[hole] = from[place]!;
-  to[hole] = to[place]!;
+function moveAttribute({ keys, from, to }: RowRanges, index: number, target: number): void {
+  keys[target] = keys[index]!;
+  from[target] = from[index]!;
+  to[target] = to[index]!;
 }

@@ -1,6 +1,9 @@
+/** A row as byte ranges. */
 import { growArray } from "../vector/text.ts";
 
-/** Where the parts of one row lie in the bytes that a BatchDraft reads; filled anew for each row. */
+/**
+ * Byte ranges of one row's texts, half-open, in the bytes that a batch reads. One object is filled anew for each row.
+ */
 export class RowRanges {
   /** Whole seconds since the epoch, and nanoseconds of the second. */
   seconds = 0;
@@ -9,14 +12,18 @@ export class RowRanges {
   levelTo = 0;
   messageFrom = 0;
   messageTo = 0;
-  /** Attributes of the row; the arrays are longer. */
+  /** Number of attributes; the arrays below are longer. */
   attributes = 0;
-  /** The last ones of the attributes, from this place on, stand in every row of a set, with one value each. */
+  /**
+   * Attributes from this index on are shared: every row of the set has them with the same values, as OTLP resources
+   * have.
+   */
   sharedFrom = 0;
-  /** Number of the set, from 1; 0 where the row is of none. */
+  /** Number of that set, from 1; 0 where the row shares no attributes. */
   sharedBy = 0;
-  /** Numbers of the keys, from BatchDraft.addKey. */
+  /** Numbers of the keys, from `addKey` of the batch. */
   keys = new Uint32Array(64);
+  /** Ranges of the values. */
   from = new Uint32Array(64);
   to = new Uint32Array(64);
 
@@ -30,15 +37,16 @@ export class RowRanges {
     this.sharedBy = 0;
   }
 
+  /** `key` is the number of the key, [from, to) the value. */
   addAttribute(key: number, from: number, to: number): void {
-    const place = this.attributes++;
-    if (place === this.keys.length) {
-      this.keys = growArray(this.keys, place * 2);
-      this.from = growArray(this.from, place * 2);
-      this.to = growArray(this.to, place * 2);
+    const index = this.attributes++;
+    if (index === this.keys.length) {
+      this.keys = growArray(this.keys, index * 2);
+      this.from = growArray(this.from, index * 2);
+      this.to = growArray(this.to, index * 2);
     }
-    this.keys[place] = key;
-    this.from[place] = from;
-    this.to[place] = to;
+    this.keys[index] = key;
+    this.from[index] = from;
+    this.to[index] = to;
   }
 }

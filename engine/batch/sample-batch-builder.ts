@@ -1,4 +1,4 @@
-/** A batch of samples on its way: series are given once as ranges of bytes, then samples by the number of their series. */
+/** Builds a batch of samples. A series is added once, as byte ranges; its samples then name it by number. */
 
 import {
   attributeKeyBytesMax,
@@ -25,57 +25,68 @@ import { SeriesRanges } from "./series-ranges.ts";
 
 const daySeconds = 86_400;
 
+/** The admission policy, and what is known about active series. */
 export interface SampleDraftOptions extends EntryTerms {
-  /** Series that the store has; without it none is refused for being one too many. */
+  /** The store's active series. Without it the cap on active series is not applied. */
   census?: SeriesCensus | undefined;
 }
 
 /**
- * Gathers samples and encodes them to one batch: pure computation but for the census, fit for a worker thread. What it is given as
- * bytes must be UTF-8.
+ * Collects samples and encodes them as one batch. Fit for a worker thread; the census in shared memory is its only side
+ * effect. Bytes that it reads must be valid UTF-8. Byte ranges are half-open and refer to the bytes of the last `read`.
  */
 export class SampleDraft {
+  /** Samples that were refused, dropped or skewed so far. */
   readonly tally: EntryTally;
   readonly #table = new SeriesTable();
-  /** Why series take no samples, or which exclusion leaves them out; such a series has the number -2 less the place of its reason. */
+  /**
+   * Why samples of some series are not stored: a text where they are refused, the index of an exclusion where they are
+   * dropped. Such a series has the number -2 - i, where i is the index of its reason here.
+   */
   readonly #reasons: (string | number)[] = [];
-  /** Bytes that stood for a series before, and its number. */
+  /** Byte sequences that named a series before, in the reader's wire format. */
   readonly #aliases = new TextTable();
+  /** For each alias the number of its series. */
   #seriesOfAlias = new Int32Array(64);
   readonly #days = new Map<number, SampleColumns>();
   readonly #census: SeriesCensus | undefined;
-  readonly #clock: TimeAdmission;
-  readonly #gate: SeriesAdmission;
+  readonly #timeAdmission: TimeAdmission;
+  readonly #seriesAdmission: SeriesAdmission;
   readonly #identity = new IdentityWriter();
   readonly #scratch = new ScratchBytes();
   readonly #scratchSeries = new SeriesRanges();
   #source: ByteSource = byteSource(new Uint8Array(0));
+  /** The day of the newest sample: the next sample is most likely of the same day. */
   #newest: { day: number; samples: SampleColumns } | undefined;
   #rows = 0;
 
-  constructor({ census, ...terms }: SampleDraftOptions) {
+  constructor({ census, ...policy }: SampleDraftOptions) {
     this.#census = census;
-    this.tally = new EntryTally(terms);
-    this.#clock = new TimeAdmission(terms, this.tally);
-    this.#gate = new SeriesAdmission(terms, new SeriesRanges());
+    this.tally = new EntryTally(policy);
+    this.#timeAdmission = new TimeAdmission(policy, this.tally);
+    this.#seriesAdmission = new SeriesAdmission(policy, new SeriesRanges());
   }
 
-  /** Samples taken up to now. */
+  /** Samples taken so far. */
   get rows(): number {
     return this.#rows;
   }
 
-  /** The bytes that ranges refer to from now on. */
+  /** Sets the bytes that ranges refer to from now on. */
   read(bytes: Uint8Array): void {
     this.#source = byteSource(bytes);
   }
 
-  /** The series that the same bytes as [from, to) stood for before, or -1: a reader need not parse them again. */
+  /**
+   * The number of the series that the same bytes as [from, to) named before, so that a reader need not parse them
+   * again; else -1.
+   */
   findAlias(from: number, to: number): number {
     const alias = this.#aliases.find(this.#source, from, to);
     return alias < 0 ? -1 : this.#seriesOfAlias[alias]!;
   }
 
+  /** Notes that the bytes at [from, to) name a series, for `findAlias`. */
   addAlias(from: number, to: number, series: number): void {
     const alias = this.#aliases.codeOf(this.#source, from, to);
     if (alias === this.#seriesOfAlias.length) {
@@ -86,28 +97,35 @@ export class SampleDraft {
     this.#seriesOfAlias[alias] = series;
   }
 
-  /** The number of a series. One that is not to be stored has a negative number: `add` says what becomes of its samples. */
+  /**
+   * Adds a series, or finds it; returns its number. A series that is not stored has a number below -1, for which `add`
+   * gives the reason.
+   */
   addSeries(series: SeriesRanges): number {
     return this.#addSeries(series, this.#source);
   }
 
-  /** Takes a sample (whole seconds since the epoch, and nanoseconds of the second), or returns why it cannot be stored. */
+  /**
+   * Adds a sample at whole seconds since the epoch and nanoseconds of the second. Returns undefined where it was taken
+   * or dropped by an exclusion, else why it cannot be stored.
+   */
   add(series: number, seconds: number, nanos: number, value: number): string | undefined {
     const reason = series < 0 ? this.#reasons[-2 - series]! : undefined;
     if (typeof reason === "string") return reason;
-    const refusal = this.#clock.refusal(seconds, nanos);
+    const refusal = this.#timeAdmission.findRefusal(seconds, nanos);
     if (refusal !== undefined) return refusal;
     if (reason !== undefined) {
       this.tally.excluded[reason]!++;
       return undefined;
     }
-    this.#clock.note(seconds, nanos);
+    this.#timeAdmission.countSkew(seconds, nanos);
     const day = Math.floor(seconds / daySeconds);
-    this.#dayOf(day).push(series, (seconds - day * daySeconds) * 1e9 + nanos, value);
+    this.#samplesOfDay(day).push(series, (seconds - day * daySeconds) * 1e9 + nanos, value);
     this.#rows++;
     return undefined;
   }
 
+  /** As `add`, for a sample as an object. */
   addSample({ timeNs, name, type, unit, labels, value }: Sample): string | undefined {
     const scratch = this.#scratch;
     const series = this.#scratchSeries;
@@ -119,7 +137,7 @@ export class SampleDraft {
     at = scratch.write(unit, at);
     series.unitTo = at;
     for (const key in labels) {
-      // The first one too many is enough to refuse the series.
+      // One label above the cap is enough to refuse the series.
       if (series.count > labelsPerSeriesMax) break;
       const keyTo = scratch.write(key, at);
       const to = scratch.write(labels[key]!, keyTo);
@@ -133,6 +151,10 @@ export class SampleDraft {
     return this.add(number, day * daySeconds + Math.floor(ns / 1e9), ns % 1e9, value);
   }
 
+  /**
+   * Encodes the samples, one part a day (more where they exceed a chunk's size cap). The builder must not be used
+   * afterwards.
+   */
   finish(): EncodedBatch {
     const arrivalMax = Math.max(0, this.#rows - 1);
     const parts = [...this.#days].flatMap(([day, samples]) =>
@@ -143,8 +165,8 @@ export class SampleDraft {
     return { signal: "metrics", bytes: writeBatch(parts), rows: this.#rows };
   }
 
-  #addSeries(given: SeriesRanges, givenSource: ByteSource): number {
-    const { series, source } = this.#gate.stamped(given, givenSource);
+  #addSeries(sent: SeriesRanges, sentSource: ByteSource): number {
+    const { series, source } = this.#seriesAdmission.addStamps(sent, sentSource);
     const order = orderLabels(source, series);
     const identity = this.#identity;
     identity.clear();
@@ -155,44 +177,52 @@ export class SampleDraft {
     }
     const known = this.#table.identities.find(identity.source, 0, identity.length);
     const reason =
-      this.#unitRefusal(series) ?? (known < 0 ? this.#newRefusal(series, source, order) : undefined);
-    if (reason !== undefined) return this.#refusedNumber(reason);
-    const number = known < 0 ? this.#table.numberOf(identity.source, 0, identity.length) : known;
+      this.#findUnitRefusal(series) ??
+      (known < 0 ? this.#findNewSeriesRefusal(series, source, order) : undefined);
+    if (reason !== undefined) return this.#toRefusalNumber(reason);
+    const number = known < 0 ? this.#table.addSeries(identity.source, 0, identity.length) : known;
     this.#table.declare(number, series.type, source, series.unitFrom, series.unitTo);
     return number;
   }
 
-  #refusedNumber(reason: string | number): number {
+  /** The negative number for series that are not stored for this reason. */
+  #toRefusalNumber(reason: string | number): number {
     const known = this.#reasons.indexOf(reason);
     return -2 - (known < 0 ? this.#reasons.push(reason) - 1 : known);
   }
 
-  #unitRefusal({ unitFrom, unitTo }: SeriesRanges): string | undefined {
+  #findUnitRefusal({ unitFrom, unitTo }: SeriesRanges): string | undefined {
     return unitTo - unitFrom > unitBytesMax ? `the unit is longer than ${unitBytesMax} bytes` : undefined;
   }
 
-  /** Why samples of a new series are not stored, or undefined. */
-  #newRefusal(
+  /**
+   * Why samples of a new series are not stored: a text, or the index of an exclusion; undefined where they are stored.
+   */
+  #findNewSeriesRefusal(
     series: SeriesRanges,
     source: ByteSource,
     order: readonly number[],
   ): string | number | undefined {
-    const reason = this.#refusal(series, source, order);
+    const reason = this.#findFormRefusal(series, source, order);
     if (reason !== undefined) return reason;
     const { source: identity, length } = this.#identity;
-    const excluded = this.#gate.exclusionOf(series, source, order, { identity, length });
+    const excluded = this.#seriesAdmission.findExclusion(series, source, order, { identity, length });
     if (excluded >= 0) return excluded;
     const { high, low } = hashWord(identity.bytes, 0, length);
     return this.#census?.admit(high, low);
   }
 
-  /** Why a series of that form cannot be stored, or undefined. */
-  #refusal(series: SeriesRanges, { bytes }: ByteSource, order: readonly number[]): string | undefined {
+  /** Why a series cannot be stored because of its name or labels; undefined where it can. */
+  #findFormRefusal(
+    series: SeriesRanges,
+    { bytes }: ByteSource,
+    order: readonly number[],
+  ): string | undefined {
     const { length } = this.#identity;
     const nameBytes = series.nameTo - series.nameFrom;
     if (nameBytes === 0) return "the metric has no name";
     if (nameBytes > metricNameBytesMax) return `the metric's name is longer than ${metricNameBytesMax} bytes`;
-    if (order.length > labelsPerSeriesMax + this.#gate.stampCount)
+    if (order.length > labelsPerSeriesMax + this.#seriesAdmission.stampCount)
       return `more than ${labelsPerSeriesMax} labels`;
     for (const label of order) {
       if (series.keyTo[label]! - series.keyFrom[label]! <= attributeKeyBytesMax) continue;
@@ -203,7 +233,8 @@ export class SampleDraft {
     return undefined;
   }
 
-  #dayOf(day: number): SampleColumns {
+  /** The samples of a day, added where there are none yet. */
+  #samplesOfDay(day: number): SampleColumns {
     if (this.#newest?.day === day) return this.#newest.samples;
     let samples = this.#days.get(day);
     if (samples === undefined) {
@@ -215,16 +246,16 @@ export class SampleDraft {
   }
 }
 
-/** Encodes samples to one batch. Those that cannot be stored are refused with the reason, the rest is taken. */
+/** Encodes samples as one batch. Samples that cannot be stored are refused with a reason, the others are taken. */
 export function encodeSampleBatch(
   samples: readonly Sample[],
   options: SampleDraftOptions,
 ): EncodedBatch & { refused: RefusedRow[] } {
-  const draft = new SampleDraft(options);
+  const batch = new SampleDraft(options);
   const refused: RefusedRow[] = [];
   for (const [index, sample] of samples.entries()) {
-    const reason = draft.addSample(sample);
+    const reason = batch.addSample(sample);
     if (reason !== undefined) refused.push({ index, reason });
   }
-  return { ...draft.finish(), refused };
+  return { ...batch.finish(), refused };
 }

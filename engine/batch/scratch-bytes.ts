@@ -1,18 +1,19 @@
+/** A growing buffer for strings that become UTF-8. */
 import { type ByteSource, byteSource } from "../vector/text-table.ts";
 
-/** Below this many UTF-16 units a loop is faster than a call of Buffer's encoder. */
-const shortLength = 48;
+/** Up to this many UTF-16 units a loop is faster than a call of Buffer's encoder. */
+const shortTextUnits = 48;
 
-/** Where the strings of a row become UTF-8, one behind the other. */
+/** Holds the strings of a row as UTF-8, one after the other. */
 export class ScratchBytes {
   source: ByteSource = byteSource(new Uint8Array(4096));
 
-  /** Writes text at a place; returns the place behind it. A lone surrogate becomes U+FFFD. */
+  /** Writes text at an offset; returns the offset after it. A lone surrogate becomes U+FFFD. */
   write(text: string, at: number): number {
     // A UTF-16 unit takes at most three bytes of UTF-8.
     if (at + text.length * 3 > this.source.bytes.length) this.#grow(at + text.length * 3);
     const { bytes } = this.source;
-    if (text.length > shortLength) return at + bytes.write(text, at, "utf8");
+    if (text.length > shortTextUnits) return at + bytes.write(text, at, "utf8");
     for (let i = 0; i < text.length; i++) {
       const unit = text.charCodeAt(i);
       if (unit > 0x7f) return at + bytes.write(text, at, "utf8");

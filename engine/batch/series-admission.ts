@@ -1,4 +1,4 @@
-/** Applies the terms of entry to series: what they are stamped with, and what leaves them out. */
+/** Applies an admission policy to series: adds stamped labels, and finds exclusions. */
 
 import { IdentityWriter } from "../metrics/series-identity.ts";
 import { type ByteSource, TextTable } from "../vector/text-table.ts";
@@ -6,32 +6,35 @@ import type { EntryTerms } from "./admission-policy.ts";
 import { ExclusionFilter } from "./exclusion.ts";
 import type { SeriesRanges } from "./series-ranges.ts";
 
+/** A label that every series gets. */
 interface Stamp {
   key: Buffer;
   text: Buffer;
-  /** The key under which stands what the series brought. */
+  /** The key under which a different value of the series is kept. */
   sentKey: Buffer;
 }
 
-/** The bytes that tell a series from others. */
+/** The bytes that identify a series; see metrics/series-identity.ts. */
 interface Identity {
   identity: ByteSource;
   length: number;
 }
 
+/** The policy, prepared for one batch. */
 export class SeriesAdmission {
   readonly #stamps: readonly Stamp[];
-  readonly #excluder: ExclusionFilter | undefined;
-  /** Fields of the excluder that are labels. */
-  readonly #labels: { key: Buffer; place: number }[] = [];
-  #namePlace = -1;
-  /** Series that were left out, and by which exclusion. */
+  readonly #exclusions: ExclusionFilter | undefined;
+  /** Labels that exclusions test; `field` is the index of the exclusion filter's field. */
+  readonly #labels: { key: Buffer; field: number }[] = [];
+  #nameField = -1;
+  /** Identities of the excluded series. */
   readonly #excluded = new TextTable();
+  /** For each excluded series, the index of its exclusion. */
   readonly #exclusionOf: number[] = [];
   readonly #series: SeriesRanges;
   readonly #bytes = new IdentityWriter();
 
-  /** `scratch` holds the series that `stamped` gives. */
+  /** `scratch` holds the series that `addStamps` returns. */
   constructor({ stamps = {}, exclusions = [] }: EntryTerms, scratch: SeriesRanges) {
     this.#series = scratch;
     this.#stamps = Object.entries(stamps).map(([key, text]) => ({
@@ -40,10 +43,11 @@ export class SeriesAdmission {
       sentKey: Buffer.from(`attributes.${key}`, "utf8"),
     }));
     if (exclusions.length === 0) return;
-    this.#excluder = new ExclusionFilter(exclusions);
-    for (const [place, field] of this.#excluder.fields.entries()) {
-      if (field.kind === "name") this.#namePlace = place;
-      if (field.kind === "attribute") this.#labels.push({ key: Buffer.from(field.key, "utf8"), place });
+    this.#exclusions = new ExclusionFilter(exclusions);
+    for (const [index, field] of this.#exclusions.fields.entries()) {
+      if (field.kind === "name") this.#nameField = index;
+      if (field.kind === "attribute")
+        this.#labels.push({ key: Buffer.from(field.key, "utf8"), field: index });
     }
   }
 
@@ -51,54 +55,59 @@ export class SeriesAdmission {
     return this.#stamps.length;
   }
 
-  /** The series with its stamps, valid until the next call; another text that it brought under their keys gets another name. */
-  stamped(given: SeriesRanges, source: ByteSource): { series: SeriesRanges; source: ByteSource } {
-    if (this.#stamps.length === 0) return { series: given, source };
+  /**
+   * The series with the stamped labels, valid until the next call. A different value that it brought under a stamped
+   * key is renamed to `attributes.<key>`, or removed where it has a label of that name already.
+   */
+  addStamps(sent: SeriesRanges, source: ByteSource): { series: SeriesRanges; source: ByteSource } {
+    if (this.#stamps.length === 0) return { series: sent, source };
     const series = this.#series;
     series.clear();
     this.#bytes.clear();
-    series.type = given.type;
+    series.type = sent.type;
     series.nameFrom = this.#bytes.length;
-    series.nameTo = this.#copy(source.bytes, given.nameFrom, given.nameTo);
+    series.nameTo = this.#copy(source.bytes, sent.nameFrom, sent.nameTo);
     series.unitFrom = this.#bytes.length;
-    series.unitTo = this.#copy(source.bytes, given.unitFrom, given.unitTo);
-    for (let label = 0; label < given.count; label++) this.#copyLabel(given, source.bytes, label);
+    series.unitTo = this.#copy(source.bytes, sent.unitFrom, sent.unitTo);
+    for (let label = 0; label < sent.count; label++) this.#copyLabel(sent, source.bytes, label);
     for (const { key, text } of this.#stamps) this.#addLabel(key, text, 0, text.length);
     return { series, source: this.#bytes.source };
   }
 
-  /** The place of the first exclusion that holds for the series, or -1. `order` lists the labels that count. */
-  exclusionOf(
+  /** Index of the first exclusion that matches the series, or -1. `order` lists the labels that count. */
+  findExclusion(
     series: SeriesRanges,
     source: ByteSource,
     order: readonly number[],
     { identity, length }: Identity,
   ): number {
-    const excluder = this.#excluder;
-    if (excluder === undefined) return -1;
+    const exclusions = this.#exclusions;
+    if (exclusions === undefined) return -1;
     const known = this.#excluded.find(identity, 0, length);
     if (known >= 0) return this.#exclusionOf[known]!;
-    excluder.begin();
-    if (this.#namePlace >= 0) excluder.set(this.#namePlace, series.nameFrom, series.nameTo);
-    for (const { key, place } of this.#labels) {
-      const label = order.find((each) => isKey(series, each, source.bytes, key));
-      if (label !== undefined) excluder.set(place, series.from[label]!, series.to[label]!);
+    exclusions.beginRow();
+    if (this.#nameField >= 0) exclusions.setText(this.#nameField, series.nameFrom, series.nameTo);
+    for (const { key, field } of this.#labels) {
+      const label = order.find((each) => hasLabelKey(series, each, source.bytes, key));
+      if (label !== undefined) exclusions.setText(field, series.from[label]!, series.to[label]!);
     }
-    const found = excluder.decide(source);
+    const found = exclusions.findExclusion(source);
     if (found >= 0) this.#exclusionOf[this.#excluded.codeOf(identity, 0, length)] = found;
     return found;
   }
 
-  #copyLabel(given: SeriesRanges, bytes: Buffer, label: number): void {
-    const from = given.from[label]!;
-    const to = given.to[label]!;
-    const stamp = this.#stamps.find(({ key }) => isKey(given, label, bytes, key));
+  /** Copies one label; see `addStamps` for what becomes of labels under a stamped key. */
+  #copyLabel(sent: SeriesRanges, bytes: Buffer, label: number): void {
+    const from = sent.from[label]!;
+    const to = sent.to[label]!;
+    const stamp = this.#stamps.find(({ key }) => hasLabelKey(sent, label, bytes, key));
     if (stamp === undefined) {
-      this.#addLabel(bytes.subarray(given.keyFrom[label]!, given.keyTo[label]!), bytes, from, to);
+      this.#addLabel(bytes.subarray(sent.keyFrom[label]!, sent.keyTo[label]!), bytes, from, to);
       return;
     }
     if (from === to || stamp.text.compare(bytes, from, to) === 0) return;
-    for (let other = 0; other < given.count; other++) if (isKey(given, other, bytes, stamp.sentKey)) return;
+    for (let other = 0; other < sent.count; other++)
+      if (hasLabelKey(sent, other, bytes, stamp.sentKey)) return;
     this.#addLabel(stamp.sentKey, bytes, from, to);
   }
 
@@ -109,14 +118,14 @@ export class SeriesAdmission {
     this.#series.addLabel(keyFrom, keyTo, valueFrom, this.#copy(bytes, from, to));
   }
 
-  /** Returns the end of the copy; a separator follows it. */
+  /** Copies a text to the scratch bytes; returns its end. A separator byte follows it. */
   #copy(bytes: Uint8Array, from: number, to: number): number {
     this.#bytes.push(bytes, from, to);
     return this.#bytes.length - 1;
   }
 }
 
-function isKey(series: SeriesRanges, label: number, bytes: Buffer, key: Buffer): boolean {
+function hasLabelKey(series: SeriesRanges, label: number, bytes: Buffer, key: Buffer): boolean {
   const from = series.keyFrom[label]!;
   const to = series.keyTo[label]!;
   return to - from === key.length && key.compare(bytes, from, to) === 0;

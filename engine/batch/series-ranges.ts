@@ -1,18 +1,23 @@
+/** A series as byte ranges. */
 import type { LabelRanges } from "../metrics/series-identity.ts";
 import type { MetricType } from "../model/sample.ts";
 import { growArray } from "../vector/text.ts";
 
-/** Where the parts of one series lie in the bytes that a SampleDraft reads; filled anew for each. */
+/**
+ * Byte ranges of one series' texts, half-open, in the bytes that a batch reads. One object is filled anew for each
+ * series.
+ */
 export class SeriesRanges implements LabelRanges {
   nameFrom = 0;
   nameTo = 0;
   type: MetricType = "unknown";
   unitFrom = 0;
   unitTo = 0;
-  /** Labels of the series; the arrays are longer. */
+  /** Number of labels; the arrays below are longer. */
   count = 0;
   keyFrom = new Uint32Array(64);
   keyTo = new Uint32Array(64);
+  /** Ranges of the values. */
   from = new Uint32Array(64);
   to = new Uint32Array(64);
 
@@ -26,14 +31,14 @@ export class SeriesRanges implements LabelRanges {
     this.count = 0;
   }
 
-  /** Of two labels with one key the later one counts; one with an empty value is as good as none. */
+  /** Of two labels with one key the later one counts. A label with an empty value counts as absent. */
   addLabel(keyFrom: number, keyTo: number, from: number, to: number): void {
-    const place = this.count++;
-    if (place === this.keyFrom.length) this.#grow(place * 2);
-    this.keyFrom[place] = keyFrom;
-    this.keyTo[place] = keyTo;
-    this.from[place] = from;
-    this.to[place] = to;
+    const index = this.count++;
+    if (index === this.keyFrom.length) this.#grow(index * 2);
+    this.keyFrom[index] = keyFrom;
+    this.keyTo[index] = keyTo;
+    this.from[index] = from;
+    this.to[index] = to;
   }
 
   #grow(length: number): void {

@@ -1,33 +1,38 @@
-/** Rows on their way to a chunk: columns that grow, then are put in order of time. */
+/** The chunk builder: collects rows into growing columns, and helpers that put the columns in order of time. */
 
 import type { AttributeVector } from "../column/encoding.ts";
 import { gatherText, growArray, TextBuilder, type TextVector } from "../vector/text.ts";
 import { byteSource, TextTable } from "../vector/text-table.ts";
 
-/** One attribute over the rows so far: rows that have it, ascending, and the code of each one's value. */
+/**
+ * The column of one attribute so far: the rows that have it, ascending, and the dictionary code of each one's value.
+ */
 export class AttributeBuilder {
   readonly values = new TextTable();
-  /** Rows that have it; the arrays are longer. */
+  /** Number of rows that have it; the arrays below are longer. */
   count = 0;
   rows = new Uint32Array(8);
   codes = new Uint32Array(8);
-  /** The code of the value that the rows of a set have in common, and the number of the set (0: none yet). */
+  /** Code of the value that all rows of the set `sharedSet` have. */
   sharedCode = 0;
-  sharedBy = 0;
+  /** Number of that set, see `RowRanges`; 0: none yet. */
+  sharedSet = 0;
 
-  /** Forgets all values, and keeps the room that they took. */
+  /** Removes all rows and values, and keeps the allocated memory. */
   clear(): void {
     this.values.clear();
     this.count = 0;
-    this.sharedBy = 0;
+    this.sharedSet = 0;
   }
 
-  /** Bytes that it takes up. */
+  /** Bytes of allocated memory. */
   get byteLength(): number {
     return this.values.byteLength + this.rows.byteLength * 2;
   }
 
-  /** A second value for the newest row takes the place of the first. */
+  /**
+   * Adds a value for a row, which is not before the newest one. A second value for the newest row replaces the first.
+   */
   push(row: number, code: number): void {
     const { count } = this;
     if (count > 0 && this.rows[count - 1] === row) {
@@ -54,7 +59,7 @@ export class AttributeBuilder {
   }
 }
 
-/** Numbers that grow row by row. */
+/** A growing column of numbers. */
 class NumberBuilder {
   length = 0;
   #numbers = new Float64Array(64);
@@ -87,12 +92,14 @@ class NumberBuilder {
   }
 }
 
+/** Rows in columns, in the order in which they were added. */
 export interface ChunkBuilder {
   rows: number;
-  /** Columns of attributes that an earlier use of the draft left, empty, by their keys. */
-  spare: Map<string, AttributeBuilder>;
+  /** Emptied attribute columns of an earlier use of this builder, by key, to be used again. */
+  spareAttributes: Map<string, AttributeBuilder>;
   /** Nanoseconds since the start of the partition's day. */
   timeNs: NumberBuilder;
+  /** Arrival numbers, or row numbers within a batch. */
   arrival: NumberBuilder;
   level: AttributeBuilder;
   message: TextBuilder;
@@ -102,7 +109,7 @@ export interface ChunkBuilder {
 export function createChunkBuilder(): ChunkBuilder {
   return {
     rows: 0,
-    spare: new Map(),
+    spareAttributes: new Map(),
     timeNs: new NumberBuilder(),
     arrival: new NumberBuilder(),
     level: new AttributeBuilder(),
@@ -111,39 +118,43 @@ export function createChunkBuilder(): ChunkBuilder {
   };
 }
 
-/** Drafts that take up more are not kept, nor columns beyond so many. */
+/** Above either cap a used builder is not kept: bytes that it occupies, and attribute columns. */
 const spareBytesMax = 8 * 1024 * 1024;
-const spareColumnsMax = 256;
+const spareAttributesMax = 256;
 
-/** Empties a draft whose rows are encoded; false where it takes up too much to be kept for other rows. */
-export function clearChunkBuilder(draft: ChunkBuilder): boolean {
-  const { spare, attributes } = draft;
-  let byteLength = draft.message.roomBytes + draft.level.byteLength;
+/**
+ * Empties a builder whose rows are encoded. Returns false where it is too large to be used again; it is then half
+ * emptied.
+ */
+export function clearChunkBuilder(builder: ChunkBuilder): boolean {
+  const { spareAttributes, attributes } = builder;
+  let byteLength = builder.message.roomBytes + builder.level.byteLength;
   for (const [key, attribute] of attributes) {
     attribute.clear();
-    spare.set(key, attribute);
+    spareAttributes.set(key, attribute);
   }
-  for (const attribute of spare.values()) byteLength += attribute.byteLength;
-  if (byteLength > spareBytesMax || spare.size > spareColumnsMax) return false;
+  for (const attribute of spareAttributes.values()) byteLength += attribute.byteLength;
+  if (byteLength > spareBytesMax || spareAttributes.size > spareAttributesMax) return false;
   attributes.clear();
-  draft.rows = 0;
-  draft.timeNs.clear();
-  draft.arrival.clear();
-  draft.level.clear();
-  draft.message.clear();
+  builder.rows = 0;
+  builder.timeNs.clear();
+  builder.arrival.clear();
+  builder.level.clear();
+  builder.message.clear();
   return true;
 }
 
-export function attributeBuilder(draft: ChunkBuilder, key: string): AttributeBuilder {
-  let attribute = draft.attributes.get(key);
+/** The column of an attribute key, added where there is none yet. */
+export function getAttributeBuilder(builder: ChunkBuilder, key: string): AttributeBuilder {
+  let attribute = builder.attributes.get(key);
   if (attribute === undefined) {
-    attribute = draft.spare.get(key) ?? new AttributeBuilder();
-    draft.attributes.set(key, attribute);
+    attribute = builder.spareAttributes.get(key) ?? new AttributeBuilder();
+    builder.attributes.set(key, attribute);
   }
   return attribute;
 }
 
-/** Places of the rows in order of time, ties by arrival; undefined where they stand in order already. */
+/** The rows in order of time, ties by arrival: order[position] = row. Undefined where they are in order already. */
 export function sortByTime(timeNs: Float64Array, arrival: Float64Array): Uint32Array | undefined {
   let sorted = true;
   for (let row = 1; row < timeNs.length && sorted; row++) {
@@ -156,45 +167,50 @@ export function sortByTime(timeNs: Float64Array, arrival: Float64Array): Uint32A
   return order.sort((a, b) => timeNs[a]! - timeNs[b]! || arrival[a]! - arrival[b]!);
 }
 
-/** The attribute over all rows, put in order; codes of rows that lack it are -1. */
+/**
+ * A code for each of `rows` rows, -1 where a row lacks the attribute. `positions[row]` is the position of a row in the
+ * result; undefined leaves the order as it is.
+ */
 export function toDenseAttribute(
   attribute: AttributeBuilder,
   rows: number,
-  placeOf: Uint32Array | undefined,
+  positions: Uint32Array | undefined,
 ): AttributeVector {
   const codes = new Int32Array(rows);
-  // Every row has it once: they stand in order.
-  if (attribute.count === rows && placeOf === undefined) codes.set(attribute.codes.subarray(0, rows));
-  else scatterCodes(attribute, codes, placeOf);
+  // Every row has one value, in order of rows.
+  if (attribute.count === rows && positions === undefined) codes.set(attribute.codes.subarray(0, rows));
+  else scatterCodes(attribute, codes, positions);
   return { values: attribute.values.texts(), hashes: attribute.values.hashes(), codes };
 }
 
 function scatterCodes(
   attribute: AttributeBuilder,
   codes: Int32Array,
-  placeOf: Uint32Array | undefined,
+  positions: Uint32Array | undefined,
 ): void {
   if (attribute.count < codes.length) codes.fill(-1);
   for (let i = 0; i < attribute.count; i++) {
     const row = attribute.rows[i]!;
-    codes[placeOf === undefined ? row : placeOf[row]!] = attribute.codes[i]!;
+    codes[positions === undefined ? row : positions[row]!] = attribute.codes[i]!;
   }
 }
 
-/** order[place] = row turned into place[row]. */
+/** Turns order[position] = row into positions[row] = position. */
 export function invertOrder(order: Uint32Array): Uint32Array {
-  const places = new Uint32Array(order.length);
-  for (let place = 0; place < order.length; place++) places[order[place]!] = place;
-  return places;
+  const positions = new Uint32Array(order.length);
+  for (let position = 0; position < order.length; position++) positions[order[position]!] = position;
+  return positions;
 }
 
+/** The values in the order order[position] = row; undefined leaves them as they are. */
 export function reorderNumbers(values: Float64Array, order: Uint32Array | undefined): Float64Array {
   if (order === undefined) return values;
   const result = new Float64Array(order.length);
-  for (let place = 0; place < order.length; place++) result[place] = values[order[place]!]!;
+  for (let position = 0; position < order.length; position++) result[position] = values[order[position]!]!;
   return result;
 }
 
+/** As `reorderNumbers`, for texts. */
 export function reorderText(text: TextVector, order: Uint32Array | undefined): TextVector {
   return order === undefined ? text : gatherText(text, order);
 }

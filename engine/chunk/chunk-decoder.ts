@@ -1,4 +1,4 @@
-/** Chunks back to a draft: `draftOf(build(rows)) = rows`. */
+/** Decodes chunks back into rows of a chunk builder: `decode(encode(rows)) = rows`. */
 
 import { type Column, columnText, isValid } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
@@ -10,26 +10,26 @@ import { plainBytes, TextBuilder, type TextVector, textCount } from "../vector/t
 import { byteSource } from "../vector/text-table.ts";
 import {
   type AttributeBuilder,
-  attributeBuilder,
   type ChunkBuilder,
   createChunkBuilder,
+  getAttributeBuilder,
 } from "./chunk-builder.ts";
 import type { ChunkSource } from "./chunk-header.ts";
 import { ChunkColumns, ChunkView } from "./chunk-view.ts";
 
-/** All rows of some chunks of one partition as a draft, in the order of the chunks. */
+/** All rows of some chunks of one partition, chunk after chunk. Arrival numbers are absolute. */
 export function decodeChunks(sources: readonly ChunkSource[]): ChunkBuilder {
-  const draft = createChunkBuilder();
+  const builder = createChunkBuilder();
   const rows = sources.reduce((sum, { header }) => sum + header.rows, 0);
-  draft.timeNs.reserve(rows);
-  draft.arrival.reserve(rows);
-  const present = presentRows(sources);
-  for (const source of sources) appendChunk(draft, source, present);
-  return draft;
+  builder.timeNs.reserve(rows);
+  builder.arrival.reserve(rows);
+  const present = countPresentRows(sources);
+  for (const source of sources) appendChunk(builder, source, present);
+  return builder;
 }
 
-/** Rows that have each attribute that has a column of its own. */
-function presentRows(sources: readonly ChunkSource[]): Map<string, number> {
+/** For each attribute with a column of its own, the number of rows that have it. */
+function countPresentRows(sources: readonly ChunkSource[]): Map<string, number> {
   const rows = new Map<string, number>();
   for (const { header } of sources) {
     for (const { role, key, present } of header.columns) {
@@ -39,40 +39,40 @@ function presentRows(sources: readonly ChunkSource[]): Map<string, number> {
   return rows;
 }
 
-function appendChunk(draft: ChunkBuilder, source: ChunkSource, present: ReadonlyMap<string, number>): void {
-  const base = draft.rows;
+function appendChunk(builder: ChunkBuilder, source: ChunkSource, present: ReadonlyMap<string, number>): void {
+  const base = builder.rows;
   const view = new ChunkView(new ChunkColumns(source, 0), plainColumns);
-  draft.timeNs.append(view.timeNs);
-  draft.arrival.append(view.arrival);
-  appendMessages(draft, view.column({ kind: "message" }));
+  builder.timeNs.append(view.timeNs);
+  builder.arrival.append(view.arrival);
+  appendMessages(builder, view.column({ kind: "message" }));
   for (const { role, key } of source.header.columns) {
-    if (role === "level") appendAttribute(draft.level, view.column({ kind: "level" }), base);
+    if (role === "level") appendAttribute(builder.level, view.column({ kind: "level" }), base);
     else if (role === "attribute") {
-      const attribute = attributeBuilder(draft, key);
+      const attribute = getAttributeBuilder(builder, key);
       attribute.reserve(present.get(key)! - attribute.count);
       appendAttribute(attribute, view.column({ kind: "attribute", key }), base);
-    } else if (role === "rest") appendRest(draft, view.overflow, base);
+    } else if (role === "rest") appendOverflow(builder, view.overflow, base);
   }
-  draft.rows += source.header.rows;
+  builder.rows += source.header.rows;
 }
 
-function appendMessages(draft: ChunkBuilder, column: Column): void {
-  if (column.kind === "text") draft.message.append(column.text);
+function appendMessages(builder: ChunkBuilder, column: Column): void {
+  if (column.kind === "text") builder.message.append(column.text);
   else if (column.kind === "message") {
-    for (let row = 0; row < column.rows; row++) draft.message.pushBytes(column.messages.messageAt(row));
+    for (let row = 0; row < column.rows; row++) builder.message.pushBytes(column.messages.messageAt(row));
   } else throw new Failure("damage", "column: messages are not text");
 }
 
 function appendAttribute(attribute: AttributeBuilder, column: Column, base: number): void {
   switch (column.kind) {
     case "dictionary":
-      appendCodes(attribute, column.codes, codesIn(attribute, column.values), base);
+      appendCodes(attribute, column.codes, addTexts(attribute, column.values), base);
       break;
     case "text":
       appendTexts(attribute, column.text, column.valid, base);
       break;
     case "hex":
-      appendTexts(attribute, hexText(column), column.valid, base);
+      appendTexts(attribute, toHexText(column), column.valid, base);
       break;
     case "constant":
       appendConstant(attribute, column, base);
@@ -96,7 +96,7 @@ function appendConstant(
   for (let row = 0; row < rows; row++) if (isValid(valid, row)) attribute.push(base + row, code);
 }
 
-/** As `columnText` prints them, all in one buffer. */
+/** Numbers become the texts that `columnText` prints. */
 function appendNumbers(
   attribute: AttributeBuilder,
   { rows, values, valid }: Extract<Column, { kind: "number" }>,
@@ -110,8 +110,8 @@ function appendNumbers(
   appendTexts(attribute, texts.finish(), valid, base);
 }
 
-/** The attribute's codes of some texts. */
-function codesIn({ values }: AttributeBuilder, texts: TextVector): Uint32Array {
+/** Adds texts to the attribute's dictionary; returns the code of each. */
+function addTexts({ values }: AttributeBuilder, texts: TextVector): Uint32Array {
   const source = byteSource(texts.bytes);
   const codes = new Uint32Array(textCount(texts));
   for (let i = 0; i < codes.length; i++) {
@@ -120,7 +120,7 @@ function codesIn({ values }: AttributeBuilder, texts: TextVector): Uint32Array {
   return codes;
 }
 
-/** `codeOf` turns a column's codes into the attribute's; the code behind its last one says that the row has none. */
+/** `codeOf[code]` is the attribute's code for a code of the column. Greater codes mean that the row has no value. */
 function appendCodes(attribute: AttributeBuilder, codes: Codes, codeOf: Uint32Array, base: number): void {
   attribute.reserve(codes.length);
   for (let row = 0; row < codes.length; row++) {
@@ -144,17 +144,19 @@ function appendTexts(
   }
 }
 
-function hexText({ rows, width, bytes }: Extract<Column, { kind: "hex" }>): TextVector {
+function toHexText({ rows, width, bytes }: Extract<Column, { kind: "hex" }>): TextVector {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
   const offsets = new Uint32Array(rows + 1);
   for (let row = 0; row <= rows; row++) offsets[row] = row * width * 2;
   return { offsets, bytes: plainBytes(Buffer.from(text, "latin1")) };
 }
 
-function appendRest(draft: ChunkBuilder, column: Column, base: number): void {
+/** Adds the attributes that have no column of their own. */
+function appendOverflow(builder: ChunkBuilder, column: Column, base: number): void {
   for (let row = 0; row < column.rows; row++) {
     const pairs = columnText(column, row);
     if (pairs === undefined) continue;
-    for (const [key, value] of parseOverflow(pairs)) attributeBuilder(draft, key).pushText(base + row, value);
+    for (const [key, value] of parseOverflow(pairs))
+      getAttributeBuilder(builder, key).pushText(base + row, value);
   }
 }

@@ -1,4 +1,4 @@
-/** From drafts to chunk chunks. */
+/** Encodes the rows of a chunk builder as chunks. */
 
 import {
   type AttributeVector,
@@ -27,57 +27,74 @@ import {
   sortByTime,
   toDenseAttribute,
 } from "./chunk-builder.ts";
-import { type ChunkHeader, type ColumnHeader, type EncodedChunk, valueStatistics } from "./chunk-header.ts";
+import { type ChunkHeader, type ColumnHeader, countValues, type EncodedChunk } from "./chunk-header.ts";
 
 export interface EncodeOptions {
-  /** For disk: with templates and membership filters, which take time to build and pay on disk only. */
+  /**
+   * True for chunks on disk: messages are stored as templates and columns get membership filters. Both take time to
+   * build and pay on disk only.
+   */
   sealed: boolean;
 }
 
-/** Chunks of at most chunkRowsMax rows and chunkMessageBytesMax bytes of messages, in order of time. */
-export function encodeChunks(draft: ChunkBuilder, options: EncodeOptions): EncodedChunk[] {
-  const sorted = sortRows(draft);
+/**
+ * Encodes rows as chunks in order of time, of at most `chunkRowsMax` rows and `chunkMessageBytesMax` bytes of messages
+ * each. A single longer message has a chunk of its own.
+ */
+export function encodeChunks(builder: ChunkBuilder, options: EncodeOptions): EncodedChunk[] {
+  const sorted = sortRows(builder);
   const chunks: EncodedChunk[] = [];
-  for (let from = 0; from < draft.rows; ) {
-    const to = cutAfter(sorted.message, from, draft.rows);
+  for (let from = 0; from < builder.rows; ) {
+    const to = findChunkEnd(sorted.message, from, builder.rows);
     chunks.push(encodeChunk(sorted, from, to, options));
     from = to;
   }
   return chunks;
 }
 
+/** All rows of a builder in order of time, ties by arrival. */
 interface SortedRows {
   timeNs: Float64Array;
   arrival: Float64Array;
   message: TextVector;
   level: AttributeVector;
   attributes: [key: string, AttributeVector][];
-  /** Attributes beyond attributeColumnsMax, as JSON text of [key, value, key, value …] for each row that has any. */
-  rest: AttributeVector | undefined;
+  /**
+   * Attributes beyond `attributeColumnsMax`: for each row that has any, the JSON text of [key, value, key, value …].
+   */
+  overflow: AttributeVector | undefined;
 }
 
-function sortRows(draft: ChunkBuilder): SortedRows {
-  const timeNs = draft.timeNs.finish();
-  const arrival = draft.arrival.finish();
+function sortRows(builder: ChunkBuilder): SortedRows {
+  const timeNs = builder.timeNs.finish();
+  const arrival = builder.arrival.finish();
   const order = sortByTime(timeNs, arrival);
-  const places = order === undefined ? undefined : invertOrder(order);
-  const byRows = [...draft.attributes].sort(([, a], [, b]) => b.count - a.count);
+  const positions = order === undefined ? undefined : invertOrder(order);
+  const byRows = [...builder.attributes].sort(([, a], [, b]) => b.count - a.count);
   const columns = byRows.slice(0, attributeColumnsMax);
-  const rest = byRows.slice(attributeColumnsMax);
+  const overflow = byRows.slice(attributeColumnsMax);
   return {
     timeNs: reorderNumbers(timeNs, order),
     arrival: reorderNumbers(arrival, order),
-    message: reorderText(draft.message.finish(), order),
-    level: toDenseAttribute(draft.level, draft.rows, places),
-    attributes: columns.map(([key, attribute]) => [key, toDenseAttribute(attribute, draft.rows, places)]),
-    rest: rest.length === 0 ? undefined : toDenseAttribute(toOverflowAttribute(rest), draft.rows, places),
+    message: reorderText(builder.message.finish(), order),
+    level: toDenseAttribute(builder.level, builder.rows, positions),
+    attributes: columns.map(([key, attribute]) => [
+      key,
+      toDenseAttribute(attribute, builder.rows, positions),
+    ]),
+    overflow:
+      overflow.length === 0
+        ? undefined
+        : toDenseAttribute(toOverflowAttribute(overflow), builder.rows, positions),
   };
 }
 
-/** Attributes of a chunk that has too many as one. */
-export function toOverflowAttribute(rest: [string, AttributeBuilder][]): AttributeBuilder {
+/**
+ * Combines attributes without a column of their own into one: for each row the JSON text of [key, value, key, value …].
+ */
+export function toOverflowAttribute(attributes: [string, AttributeBuilder][]): AttributeBuilder {
   const pairsOf = new Map<number, string[]>();
-  for (const [key, { count, rows, codes, values }] of rest) {
+  for (const [key, { count, rows, codes, values }] of attributes) {
     const texts = values.texts();
     for (let i = 0; i < count; i++) {
       const pairs = pairsOf.get(rows[i]!) ?? [];
@@ -90,7 +107,8 @@ export function toOverflowAttribute(rest: [string, AttributeBuilder][]): Attribu
   return merged;
 }
 
-function cutAfter(message: TextVector, from: number, rows: number): number {
+/** The row after the last one of a chunk that begins with row `from`. */
+function findChunkEnd(message: TextVector, from: number, rows: number): number {
   let to = Math.min(rows, from + chunkRowsMax);
   const bytesAt = message.offsets[from]!;
   while (to > from + 1 && message.offsets[to]! - bytesAt > chunkMessageBytesMax) {
@@ -100,26 +118,28 @@ function cutAfter(message: TextVector, from: number, rows: number): number {
 }
 
 function encodeChunk(sorted: SortedRows, from: number, to: number, options: EncodeOptions): EncodedChunk {
-  const chunk: EncodedChunk = { header: emptyHeader(sorted, from, to), payloads: [], filters: [] };
-  const add = encodeColumns(chunk);
+  const chunk: EncodedChunk = { header: makeChunkHeader(sorted, from, to), payloads: [], filters: [] };
+  const add = makeColumnAppender(chunk);
   const rows = to - from;
-  add(columnHeader("time", "", rows), encodeDelta(sorted.timeNs.subarray(from, to), 0), undefined);
-  add(columnHeader("arrival", "", rows), encodeDelta(sorted.arrival.subarray(from, to), 1), undefined);
+  add(makeColumnHeader("time", "", rows), encodeDelta(sorted.timeNs.subarray(from, to), 0), undefined);
+  add(makeColumnHeader("arrival", "", rows), encodeDelta(sorted.arrival.subarray(from, to), 1), undefined);
   const attributes = sorted.attributes.map(
     ([key, vector]) => [key, sliceAttribute(vector, from, to)] as const,
   );
   addMessage(add, sliceText(sorted.message, from, to), attributes, options);
-  addAttribute(add, columnHeader("level", "", 0), sliceAttribute(sorted.level, from, to), options);
+  addAttribute(add, makeColumnHeader("level", "", 0), sliceAttribute(sorted.level, from, to), options);
   for (const [key, vector] of attributes)
-    addAttribute(add, columnHeader("attribute", key, 0), vector, options);
-  if (sorted.rest !== undefined) {
-    addAttribute(add, columnHeader("rest", "", 0), sliceAttribute(sorted.rest, from, to), { sealed: false });
+    addAttribute(add, makeColumnHeader("attribute", key, 0), vector, options);
+  if (sorted.overflow !== undefined) {
+    addAttribute(add, makeColumnHeader("rest", "", 0), sliceAttribute(sorted.overflow, from, to), {
+      sealed: false,
+    });
   }
   return chunk;
 }
 
-/** Adds columns to an chunk. */
-export function encodeColumns(chunk: EncodedChunk): AddColumn {
+/** Returns a function that appends columns to a chunk and fills in what their headers say about the payload. */
+export function makeColumnAppender(chunk: EncodedChunk): AppendColumn {
   return (column, encoded, filter) => {
     column.encoding = encoded.encoding;
     column.payloadBytes = encoded.payload.byteLength;
@@ -130,52 +150,55 @@ export function encodeColumns(chunk: EncodedChunk): AddColumn {
   };
 }
 
-export type AddColumn = (
+export type AppendColumn = (
   column: ColumnHeader,
   encoded: EncodedColumn,
   filter: Uint8Array | undefined,
 ) => void;
 
 function addMessage(
-  add: AddColumn,
+  add: AppendColumn,
   text: TextVector,
   attributes: readonly (readonly [string, AttributeVector])[],
   options: EncodeOptions,
 ): void {
   const rows = textCount(text);
   if (!options.sealed) {
-    add(columnHeader("message", "", rows), encodeText(text), undefined);
+    add(makeColumnHeader("message", "", rows), encodeText(text), undefined);
     return;
   }
-  // What a header lists is small already; ids are what costs twice.
+  // A slot may refer to an attribute with the same values. That pays for ids; few distinct values are small anyway.
   const repeatables = attributes.flatMap(([key, { values, codes }]) =>
     textCount(values) > headerValuesMax ? [{ key, values, codes }] : [],
   );
   const { message, filter, variables } = encodeMessage(text, repeatables);
-  add(columnHeader("message", "", rows), message, filter);
-  for (const group of variables) add(columnHeader("variables", group.group, rows), group, group.filter);
+  add(makeColumnHeader("message", "", rows), message, filter);
+  for (const group of variables) add(makeColumnHeader("variables", group.group, rows), group, group.filter);
 }
 
-/** A column that no row of the chunk has is left out. */
+/**
+ * Appends an attribute column with its statistics and, when sealed, its membership filter. Without any value it appends
+ * nothing.
+ */
 export function addAttribute(
-  add: AddColumn,
+  add: AppendColumn,
   column: ColumnHeader,
   vector: AttributeVector,
   options: EncodeOptions,
 ): void {
   if (textCount(vector.values) === 0) return;
   const caps = { values: headerValuesMax, bytes: headerValueBytesMax };
-  const statistics =
-    column.role === "rest" ? { present: vector.codes.length } : valueStatistics(vector, caps);
+  const statistics = column.role === "rest" ? { present: vector.codes.length } : countValues(vector, caps);
   const encoded = encodeAttribute(vector);
-  // Where the header lists every value, it tells as much.
+  // Where the header lists every value, a filter would add nothing.
   const isSearched = column.role === "attribute" || column.role === "name";
   const filtered = options.sealed && isSearched && !("values" in statistics);
   const filter = filtered ? buildMembershipFilter(vector.hashes) : undefined;
-  add(Object.assign(column, statistics, numberBounds(vector.values)), encoded, filter);
+  add(Object.assign(column, statistics, findNumberBounds(vector.values)), encoded, filter);
 }
 
-function numberBounds(values: TextVector): { min?: number; max?: number } {
+/** Least and greatest value, where every value is a decimal number; else nothing. */
+function findNumberBounds(values: TextVector): { min?: number; max?: number } {
   const { offsets, bytes } = values;
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
@@ -186,11 +209,12 @@ function numberBounds(values: TextVector): { min?: number; max?: number } {
     if (number < min) min = number;
     if (number > max) max = number;
   }
-  // JSON has no infinities; a decimal text can still overflow to one.
+  // JSON has no infinities, but a long decimal text can overflow to one.
   return Number.isFinite(min) && Number.isFinite(max) ? { min, max } : {};
 }
 
-function emptyHeader(sorted: SortedRows, from: number, to: number): ChunkHeader {
+/** The header of rows [from, to), without columns. */
+function makeChunkHeader(sorted: SortedRows, from: number, to: number): ChunkHeader {
   let arrivalMin = Number.POSITIVE_INFINITY;
   let arrivalMax = 0;
   for (const arrival of sorted.arrival.subarray(from, to)) {
@@ -207,7 +231,8 @@ function emptyHeader(sorted: SortedRows, from: number, to: number): ChunkHeader 
   };
 }
 
-export function columnHeader(role: ColumnHeader["role"], key: string, present: number): ColumnHeader {
+/** A column header that still lacks encoding and sizes; `AppendColumn` sets them. */
+export function makeColumnHeader(role: ColumnHeader["role"], key: string, present: number): ColumnHeader {
   return { role, key, encoding: "text", present, payloadBytes: 0, filterBytes: 0 };
 }
 
@@ -222,7 +247,7 @@ function sliceText(text: TextVector, from: number, to: number): TextVector {
 function sliceAttribute(vector: AttributeVector, from: number, to: number): AttributeVector {
   if (from === 0 && to === vector.codes.length) return vector;
   const codeOf = new Int32Array(vector.hashes.length).fill(-1);
-  const kept = new Uint32Array(Math.min(vector.hashes.length, to - from));
+  const used = new Uint32Array(Math.min(vector.hashes.length, to - from));
   let count = 0;
   const codes = vector.codes.slice(from, to);
   for (let row = 0; row < codes.length; row++) {
@@ -230,14 +255,14 @@ function sliceAttribute(vector: AttributeVector, from: number, to: number): Attr
     if (code < 0) continue;
     if (codeOf[code]! < 0) {
       codeOf[code] = count;
-      kept[count++] = code;
+      used[count++] = code;
     }
     codes[row] = codeOf[code]!;
   }
-  const places = kept.subarray(0, count);
+  const usedCodes = used.subarray(0, count);
   return {
-    values: gatherText(vector.values, places),
-    hashes: places.map((code) => vector.hashes[code]!),
+    values: gatherText(vector.values, usedCodes),
+    hashes: usedCodes.map((code) => vector.hashes[code]!),
     codes,
   };
 }

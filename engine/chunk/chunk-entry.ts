@@ -1,4 +1,6 @@
+/** A sealed chunk as the manifest of its partition lists it. */
 export interface ChunkEntry {
+  /** Number of the chunk, unique within its partition. */
   id: number;
   rows: number;
   /** Nanoseconds since the start of the day. */
@@ -6,8 +8,8 @@ export interface ChunkEntry {
   timeNsMax: number;
   arrivalMin: number;
   arrivalMax: number;
-  /** Bytes of all its values as stored. */
+  /** Stored bytes of all its values, frames included. */
   bytes: number;
-  /** Checksum of its header's frame; the header holds those of the columns. */
+  /** Checksum of the header's frame; the header holds the checksums of the columns. */
   checksum: number;
 }

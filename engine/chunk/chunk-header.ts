@@ -1,12 +1,19 @@
-/** A chunk: rows of one signal and day in order of time, each column apart, with a header that describes them. */
+/**
+ * A chunk: rows of one signal and day in order of time, stored column by column, with a header that describes the
+ * columns.
+ */
 import type { AttributeVector, EncodingName } from "../column/encoding.ts";
 import { Failure } from "../failure.ts";
 import { align8 } from "../files/payload.ts";
 import { textAt, textCount } from "../vector/text.ts";
 
 /**
- * `variables`: a group of the variables of messages that are stored as templates. From `name` on: of chunks of metrics, which
- * have attributes and the rest for each series; see metrics/build.ts.
+ * What a column holds. The names are part of the format.
+ * - `variables`: one group of the variables of messages that are stored as templates.
+ * - `rest`: overflow attributes, those without a column of their own.
+ * - From `name` on: columns of metric chunks, whose `attribute` and `rest` columns have a value for each series instead
+ * of each row;
+ *   see metrics/sample-chunk-encoder.ts.
  */
 export type ColumnRole =
   | "time"
@@ -24,31 +31,37 @@ export type ColumnRole =
   | "clock"
   | "value";
 
+/** Describes one column of a chunk; stored as JSON in the chunk header. */
 export interface ColumnHeader {
   role: ColumnRole;
-  /** Attribute key, or name of a group of variables; "" for the other roles. */
+  /** Attribute key, name of a group of variables, or first series of a `value` column; "" for the other roles. */
   key: string;
   encoding: EncodingName;
-  /** Rows that have a value. */
+  /** Rows (series, for attributes of metrics) that have a value. */
   present: number;
-  /** Every distinct value with its count, where they are few and short. */
+  /**
+   * Every distinct value with its count, where there are at most `headerValuesMax` of at most `headerValueBytesMax`
+   * bytes together.
+   */
   values?: [string, number][];
-  /** Least and greatest, where every value is a number. */
+  /** Least and greatest value, where every value is a decimal number. */
   min?: number;
   max?: number;
-  /** Bytes of the payload, and of the membership filter (0: none). */
+  /** Bytes before compression of the payload, and of the filter (0: none). */
   payloadBytes: number;
   filterBytes: number;
-  /** Where the column is sealed: the checksums of its frames and their bytes. */
+  /** Sealed chunks only: checksums and stored bytes of the frames of payload and filter. */
   checksum?: number;
   filterChecksum?: number;
   filterStoredBytes?: number;
   storedBytes?: number;
 }
 
+/** Describes a chunk; stored as JSON. */
 export interface ChunkHeader {
+  /** Rows; samples in a chunk of metrics. */
   rows: number;
-  /** Of a chunk of metrics, whose rows are samples. */
+  /** Number of series; chunks of metrics only. */
   series?: number;
   /** Nanoseconds since the start of the partition's day. */
   timeNsMin: number;
@@ -58,53 +71,60 @@ export interface ChunkHeader {
   columns: ColumnHeader[];
 }
 
-/** A chunk as it is built: payloads and filters stand in the order of the header's columns. */
+/** An encoded chunk in memory: payloads and filters are in the order of the header's columns. */
 export interface EncodedChunk {
   header: ChunkHeader;
   payloads: Uint8Array[];
   filters: (Uint8Array | undefined)[];
 }
 
-/** Something that columns can be read from: an chunk in memory, or a chunk in a partition. */
+/** A source of encoded columns: a part in memory, or a sealed chunk in a partition. */
 export interface ChunkSource {
   readonly header: ChunkHeader;
   /** Added to every value of the arrival column. */
   readonly arrivalBase: number;
+  /** Decompressed payload of a column, by its index in the header. Throws Failure "damage". */
   payload(column: number): Uint8Array;
+  /** Decompressed filter of a column; undefined where it has none. Throws Failure "damage". */
   filter(column: number): Uint8Array | undefined;
 }
 
-/** Of each header that was asked the first column of each role and key: every query asks for several, in every chunk. */
-const columnPlaces = new WeakMap<ChunkHeader, Map<ColumnRole, Map<string, number>>>();
+/**
+ * For each header, the index of the first column of each role and key. Cached: every query asks several times for every
+ * chunk.
+ */
+const columnIndexes = new WeakMap<ChunkHeader, Map<ColumnRole, Map<string, number>>>();
 
-/** -1 where there is none. */
+/** Index of the first column with this role and key; -1 where there is none. */
 export function findColumn(header: ChunkHeader, role: ColumnRole, key = ""): number {
-  let places = columnPlaces.get(header);
-  if (places === undefined) {
-    places = new Map();
+  let indexes = columnIndexes.get(header);
+  if (indexes === undefined) {
+    indexes = new Map();
     for (const [i, column] of header.columns.entries()) {
-      const ofRole = places.get(column.role) ?? new Map<string, number>();
-      places.set(column.role, ofRole);
-      if (!ofRole.has(column.key)) ofRole.set(column.key, i);
+      const byKey = indexes.get(column.role) ?? new Map<string, number>();
+      indexes.set(column.role, byKey);
+      if (!byKey.has(column.key)) byKey.set(column.key, i);
     }
-    columnPlaces.set(header, places);
+    columnIndexes.set(header, indexes);
   }
-  return places.get(role)?.get(key) ?? -1;
+  return indexes.get(role)?.get(key) ?? -1;
 }
 
-/** Attribute keys as far as a chunk's header names them: not those of the rarest in a chunk that has very many. */
+/** Attribute keys of a chunk or of several. */
 export interface ListedKeys {
   keys: string[];
+  /** False where rows have more keys than `keys` lists. */
   isWhole: boolean;
 }
 
+/** The attribute keys that a chunk header names. Keys of overflow attributes are not among them. */
 export function listAttributeKeys(header: ChunkHeader): ListedKeys {
   const keys = header.columns.flatMap((column) => (column.role === "attribute" ? [column.key] : []));
   return { keys, isWhole: !header.columns.some(({ role }) => role === "rest") };
 }
 
-/** Counts and bounds of an attribute's values, as far as they are worth their place in the header. */
-export function valueStatistics(
+/** Counts the rows that have a value and, up to the caps, the rows of each distinct value. */
+export function countValues(
   vector: AttributeVector,
   caps: { values: number; bytes: number },
 ): Pick<ColumnHeader, "present" | "values"> {
@@ -122,19 +142,21 @@ export function valueStatistics(
 }
 
 /**
- * An chunk as one run of bytes, which is also what the journal holds:
- * u32 magic "SVCI", u32 length of the header's JSON, the JSON, then each column's payload and filter,
- * every part padded to 8 bytes.
+ * A serialized part, in memory and in the journal: u32 magic "SVCI", u32 length of the header's JSON, the JSON, then
+ * each column's payload and filter, each of these padded to 8 bytes.
  */
 const partMagic = 0x49435653;
 
+/** A part that is measured but not written yet. */
 export interface SerializedPart {
   chunk: EncodedChunk;
   /** The header's JSON. */
   json: Buffer;
+  /** Length of the serialized part. */
   byteLength: number;
 }
 
+/** Measures a part; `writePart` then writes it. */
 export function serializePart(chunk: EncodedChunk): SerializedPart {
   const values = [...chunk.payloads, ...chunk.filters.filter((filter) => filter !== undefined)];
   const json = Buffer.from(JSON.stringify(chunk.header), "utf8");
@@ -145,7 +167,7 @@ export function serializePart(chunk: EncodedChunk): SerializedPart {
   return { chunk, json, byteLength };
 }
 
-/** Writes an chunk at `offset`, a multiple of 8; returns the offset behind it. */
+/** Writes a part at `offset`, a multiple of 8, into zeroed bytes; returns the offset after it. */
 export function writePart({ chunk, json }: SerializedPart, target: Uint8Array, offset: number): number {
   const view = new DataView(target.buffer, target.byteOffset, target.byteLength);
   view.setUint32(offset, partMagic, true);
@@ -153,16 +175,16 @@ export function writePart({ chunk, json }: SerializedPart, target: Uint8Array, o
   target.set(json, offset + 8);
   let at = offset + 8 + align8(json.byteLength);
   for (const [i, payload] of chunk.payloads.entries()) {
-    for (const part of [payload, chunk.filters[i]]) {
-      if (part === undefined) continue;
-      target.set(part, at);
-      at += align8(part.byteLength);
+    for (const value of [payload, chunk.filters[i]]) {
+      if (value === undefined) continue;
+      target.set(value, at);
+      at += align8(value.byteLength);
     }
   }
   return at;
 }
 
-/** Opens an chunk in place. Throws Failure "damage" where the bytes are none. */
+/** Opens a serialized part in place, without a copy. Throws Failure "damage" where the bytes are not a part. */
 export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.byteLength < 8 || view.getUint32(0, true) !== partMagic) {
@@ -170,30 +192,31 @@ export function openPart(bytes: Uint8Array, arrivalBase: number): ChunkSource {
   }
   const jsonBytes = view.getUint32(4, true);
   const header = parseHeader(bytes.subarray(8, 8 + jsonBytes));
-  const places: { payload: number; filter: number }[] = [];
+  const offsets: { payload: number; filter: number }[] = [];
   let at = 8 + align8(jsonBytes);
   for (const column of header.columns) {
     const filter = at + align8(column.payloadBytes);
-    places.push({ payload: at, filter });
+    offsets.push({ payload: at, filter });
     at = filter + align8(column.filterBytes);
   }
   return {
     header,
     arrivalBase,
-    payload: (i) => slice(bytes, places[i]!.payload, header.columns[i]!.payloadBytes),
+    payload: (i) => sliceColumn(bytes, offsets[i]!.payload, header.columns[i]!.payloadBytes),
     filter: (i) => {
       const { filterBytes } = header.columns[i]!;
-      return filterBytes === 0 ? undefined : slice(bytes, places[i]!.filter, filterBytes);
+      return filterBytes === 0 ? undefined : sliceColumn(bytes, offsets[i]!.filter, filterBytes);
     },
   };
 }
 
+/** Parses the JSON of a chunk header whose frame or batch was verified. */
 export function parseHeader(json: Uint8Array): ChunkHeader {
   const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
   return JSON.parse(text) as ChunkHeader;
 }
 
-function slice(bytes: Uint8Array, from: number, byteLength: number): Uint8Array {
+function sliceColumn(bytes: Uint8Array, from: number, byteLength: number): Uint8Array {
   if (from + byteLength > bytes.byteLength) throw new Failure("damage", "batch: a column passes the end");
   return bytes.subarray(from, from + byteLength);
 }

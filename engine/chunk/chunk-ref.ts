@@ -1,10 +1,14 @@
+/** References to chunks, as tasks carry them between threads. */
 import { Failure } from "../failure.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import type { Signal } from "../model/signal.ts";
 import type { ChunkEntry } from "./chunk-entry.ts";
 import type { ChunkView } from "./chunk-view.ts";
 
-/** A chunk that a scan reads: sealed, or an image in shared memory. */
+/**
+ * A chunk that a scan reads: a sealed one, or a part in shared memory. Times are nanoseconds since the start of the
+ * day.
+ */
 export type ChunkRef = { signal: Signal; day: number } & (
   | { kind: "sealed"; dir: string; entry: ChunkEntry }
   | {
@@ -20,28 +24,31 @@ export type ChunkRef = { signal: Signal; day: number } & (
     }
 );
 
-/** A sealed chunk that could not be read. */
+/** A sealed chunk that could not be read, and why. */
 export interface DamagedChunk extends DamageReport {
   signal: Signal;
   day: number;
   chunk: number;
 }
 
+/** A serialized part as a maintenance task carries it. */
 export interface PartBytes {
   bytes: Uint8Array;
+  /** Added to the numbers of the arrival column. */
   arrivalBase: number;
 }
 
 export type SealedChunkRef = Extract<ChunkRef, { kind: "sealed" }>;
 
-/** Tells a chunk from others of its folder. */
+/** Identifies a chunk's content within its partition: chunk numbers are used again after a partition was removed. */
 export function chunkVersion({ id, checksum }: SealedChunkRef["entry"]): string {
   return `${id}/${checksum}`;
 }
 
+/** Opens a chunk on the calling thread. The view must be closed. Throws Failure "damage". */
 export type OpenChunkView = (ref: ChunkRef) => ChunkView;
 
-/** The report of a sealed chunk that cannot be read; every other error is thrown on. */
+/** Turns Failure "damage" of a sealed chunk into a report. Throws every other error again. */
 export function toDamagedChunk(ref: ChunkRef, error: unknown): DamagedChunk {
   if (ref.kind !== "sealed" || !(error instanceof Failure) || error.kind !== "damage") throw error;
   return {
@@ -53,13 +60,13 @@ export function toDamagedChunk(ref: ChunkRef, error: unknown): DamagedChunk {
   };
 }
 
-/** Arrival numbers of a chunk's rows: the first and the last. */
+/** Least and greatest arrival number of a chunk's rows. */
 export function arrivalRange(ref: ChunkRef): { min: number; max: number } {
   const { arrivalMin, arrivalMax } = ref.kind === "sealed" ? ref.entry : ref;
   return { min: arrivalMin, max: arrivalMax };
 }
 
-/** Rows of a chunk and its bytes as stored. */
+/** Rows of a chunk, and its bytes as stored (sealed) or in memory (part). */
 export function chunkSize(ref: ChunkRef): { rows: number; bytes: number } {
   return ref.kind === "sealed" ? ref.entry : { rows: ref.rows, bytes: ref.bytes.byteLength };
 }

@@ -1,4 +1,4 @@
-/** A chunk opened on one thread: its columns, decoded when first asked for, and kept as long as there is room. */
+/** A chunk opened on one thread: columns are decoded on first use and cached while there is memory for them. */
 
 import { type Column, columnBytes, columnText, hasValue } from "../column/column.ts";
 import { asDictionary, isDictionary } from "../column/dictionary.ts";
@@ -19,23 +19,23 @@ import {
 import { decodeText, type TextVector, textVector } from "../vector/text.ts";
 import { type ChunkHeader, type ChunkSource, type ColumnRole, findColumn } from "./chunk-header.ts";
 
-/** Something decoded, and its memory. */
-interface Kept<T> {
+/** A decoded value and the memory that it occupies. */
+interface CachedValue<T> {
   value: T;
   held: Held;
 }
 
-/** What is decoded of a chunk, shared by all views of it. */
+/** The decoded columns of a chunk, which all views of it share. */
 export class ChunkColumns {
   readonly source: ChunkSource;
   readonly day: number;
-  readonly columns = new Map<number, Kept<Column>>();
-  readonly numbers = new Map<number, Kept<Float64Array>>();
-  readonly groups = new Map<number, Kept<VariableGroup>>();
-  readonly filters = new Map<number, Kept<Uint8Array>>();
-  /** Columns that are made of others, by the name of the field. */
-  readonly made = new Map<string, Kept<Column>>();
-  /** Memory of all of these. */
+  readonly columns = new Map<number, CachedValue<Column>>();
+  readonly numbers = new Map<number, CachedValue<Float64Array>>();
+  readonly groups = new Map<number, CachedValue<VariableGroup>>();
+  readonly filters = new Map<number, CachedValue<Uint8Array>>();
+  /** Columns computed from other columns, by the name of the field. */
+  readonly derived = new Map<string, CachedValue<Column>>();
+  /** The memory of all of these. */
   readonly held = new Set<Held>();
 
   constructor(source: ChunkSource, day: number) {
@@ -44,13 +44,13 @@ export class ChunkColumns {
   }
 }
 
-/** A chunk under one lease: what it hands out is good until the lease ends. */
+/** Access to a chunk under one lease of memory: everything that it returns is valid until `close`. */
 export class ChunkView {
   readonly heap: ColumnHeap;
   readonly #chunk: ChunkColumns;
-  /** The messages, whose variables are held by this view's lease. */
+  /** The messages; their variables are decoded under this view's lease. */
   #messages: MessageColumn | undefined;
-  /** Bytes of columns that this view had to read. */
+  /** Bytes of the payloads that this view read because they were not cached. */
   readBytes = 0;
 
   constructor(chunk: ChunkColumns, heap: ColumnHeap) {
@@ -66,18 +66,18 @@ export class ChunkView {
     return this.#chunk.source.header;
   }
 
-  /** What attributes have a value for: rows, or the series of a chunk of metrics. */
+  /** Number of values of an attribute column: rows, or the series of a chunk of metrics. */
   get rows(): number {
     const { header } = this.#chunk.source;
     return header.series ?? header.rows;
   }
 
-  /** Ends the lease: nothing that the view handed out may be used any more. */
+  /** Ends the lease: nothing that the view returned may be used any more. */
   close(): void {
     this.heap.end();
   }
 
-  /** Bytes of decoded columns; what a query's memory cap counts. */
+  /** Bytes of all decoded columns of the chunk; a query's memory cap counts them. */
   get decodedBytes(): number {
     let bytes = 0;
     for (const held of this.#chunk.held) bytes += held.byteLength;
@@ -89,19 +89,20 @@ export class ChunkView {
     return this.#number("time");
   }
 
+  /** Arrival numbers of the rows. */
   get arrival(): Float64Array {
     return this.#number("arrival");
   }
 
-  /** The column behind a field other than time; "absent" where no row of the chunk has it. */
+  /** The column of a field; "absent" where no row of the chunk has it. */
   column(field: Exclude<Field, { kind: "time" }>): Column {
     if (field.kind === "template") return this.#templates();
     if (field.kind !== "attribute") return this.#column(findColumn(this.header, field.kind));
     const own = findColumn(this.header, "attribute", field.key);
-    return own >= 0 ? this.#column(own) : this.#restColumn(field.key);
+    return own >= 0 ? this.#column(own) : this.#overflowColumn(field.key);
   }
 
-  /** A column of whole numbers. */
+  /** A column of whole numbers of a chunk of metrics (`time` is in every chunk). */
   numbers(role: "time" | "clock" | "samples"): Float64Array {
     return this.#number(role);
   }
@@ -111,57 +112,62 @@ export class ChunkView {
     return this.#column(findColumn(this.header, role));
   }
 
-  /** The filter over the names of a chunk of metrics that has very many. */
+  /** The membership filter over the metric names of a chunk whose header does not list them all. */
   memberNames(): Uint8Array | undefined {
     return this.#filter(findColumn(this.header, "name"));
   }
 
-  /** Values of the samples of some series; `offsets`: of each its first sample, and the number of all. */
+  /** Values of a `value` column. `offsets`: the first sample of each of its series, then the end of the last. */
   samples(column: number, offsets: ArrayLike<number>): Float64Array {
-    return this.#keep(this.#chunk.numbers, column, (held) =>
+    return this.#getOrMake(this.#chunk.numbers, column, (held) =>
       decodeSamples(this.#read(column), offsets, held),
     );
   }
 
-  /** The pairs of rare keys, as text; see rest.ts. */
+  /** The overflow attributes as JSON text; see column/overflow-attributes.ts. */
   get overflow(): Column {
     return this.#column(findColumn(this.header, "rest"));
   }
 
-  /** The column behind a field as a dictionary, or absent, or a constant that no row lacks. */
+  /** The column of a field as a dictionary; or absent; or a constant that every row has. */
   dictionary(field: Exclude<Field, { kind: "time" }>): Column {
     const column = this.column(field);
     if (isDictionary(column)) return column;
     const name = field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
-    return this.#keep(this.#chunk.made, name, (held) => asDictionary(column, held));
+    return this.#getOrMake(this.#chunk.derived, name, (held) => asDictionary(column, held));
   }
 
-  /** Texts that are made of columns, kept as one under a name that no field has. */
+  /** Texts computed from columns by `make`, cached under a name that no field has. */
   texts(name: string, make: () => TextVector): TextVector {
-    const column = this.#keep(this.#chunk.made, name, (held): Column => {
+    const column = this.#getOrMake(this.#chunk.derived, name, (held): Column => {
       const { offsets, bytes } = make();
-      const placed = held.uint32(offsets.length);
-      placed.set(offsets);
-      const text = { offsets: placed, bytes: held.place(bytes) };
+      const heldOffsets = held.uint32(offsets.length);
+      heldOffsets.set(offsets);
+      const text = { offsets: heldOffsets, bytes: held.place(bytes) };
       return { kind: "text", rows: offsets.length - 1, text, valid: null };
     });
     if (column.kind !== "text") throw new Error(`${name}: no texts`);
     return column.text;
   }
 
-  /** The filter of a field's column, if it has one: members of an attribute's values, runs of letters in messages. */
+  /**
+   * The filter of a field's column, if it has one: a membership filter over an attribute's values, or the n-gram filter
+   * of messages.
+   */
   filter(field: Field): Uint8Array | undefined {
     if (field.kind === "time" || field.kind === "template") return undefined;
     return this.#filter(findColumn(this.header, field.kind, field.kind === "attribute" ? field.key : ""));
   }
 
-  /** Which long runs of digits a group of variables holds, if that is known. */
+  /**
+   * The token filter of a group of variables: which long numbers and ids it may hold. Undefined where there is none.
+   */
   tokenFilter(group: number): TokenFilter | undefined {
     const filter = this.#variablesFilter(group);
     return filter === undefined ? undefined : readTokenFilter(filter, group, this.heap.kernels);
   }
 
-  /** Which runs of letters a group of variables holds, if that is known. */
+  /** The character n-gram filter of a group of variables. Undefined where there is none. */
   ngramFilter(group: number): Uint8Array | undefined {
     return letterWidths[group] === undefined ? undefined : this.#variablesFilter(group);
   }
@@ -173,7 +179,7 @@ export class ChunkView {
     return pairs;
   }
 
-  /** The same, values as UTF-8 that is good until the next call. */
+  /** Calls back for every attribute of one row. The value is UTF-8, valid until the next call. */
   eachAttribute(row: number, onAttribute: (key: string, value: Uint8Array) => void): void {
     for (const [i, { role, key }] of this.header.columns.entries()) {
       if (role !== "attribute" && role !== "rest") continue;
@@ -187,8 +193,8 @@ export class ChunkView {
     }
   }
 
-  /** One key's values out of the column that holds the rare keys together. */
-  #restColumn(key: string): Column {
+  /** One key's values out of the overflow attributes. */
+  #overflowColumn(key: string): Column {
     const { overflow } = this;
     if (overflow.kind === "absent") return overflow;
     const values = new Map<number, string>();
@@ -197,12 +203,12 @@ export class ChunkView {
       if (text === undefined || !text.includes(JSON.stringify(key))) continue;
       for (const [name, value] of parseOverflow(text)) if (name === key) values.set(row, value);
     }
-    return sparseColumn(values, this.rows, this.heap);
+    return buildSparseColumn(values, this.rows, this.heap);
   }
 
   #column(index: number): Column {
     if (index < 0) return { kind: "absent", rows: this.rows };
-    const column = this.#keep(this.#chunk.columns, index, (held) => {
+    const column = this.#getOrMake(this.#chunk.columns, index, (held) => {
       const stored = this.#read(index);
       return this.header.columns[index]!.role === "message"
         ? decodeMessage(stored, held)
@@ -213,17 +219,17 @@ export class ChunkView {
     return { ...column, messages: this.#messages };
   }
 
-  /** Messages that are stored as templates share their codes. */
+  /** Template ids of the messages. Where messages are stored as templates, the id column shares their codes. */
   #templates(): Column {
     const messages = this.column({ kind: "message" });
-    const ids = this.#keep(this.#chunk.made, "template", (held) => templateIds(messages, held));
+    const ids = this.#getOrMake(this.#chunk.derived, "template", (held) => templateIds(messages, held));
     if (messages.kind !== "message" || ids.kind !== "dictionary") return ids;
     return { ...ids, codes: messages.messages.codes };
   }
 
   #number(role: ColumnRole): Float64Array {
     const index = findColumn(this.header, role);
-    return this.#keep(this.#chunk.numbers, index, (held) => {
+    return this.#getOrMake(this.#chunk.numbers, index, (held) => {
       const values = decodeDelta(this.#read(index), held);
       if (role === "arrival" && this.#chunk.source.arrivalBase !== 0) {
         for (let row = 0; row < values.length; row++)
@@ -234,7 +240,7 @@ export class ChunkView {
   }
 
   #group(messages: MessageColumn, group: number): VariableGroup {
-    return this.#keep(this.#chunk.groups, group, (held) => {
+    return this.#getOrMake(this.#chunk.groups, group, (held) => {
       const index = findColumn(this.header, "variables", variableGroups[group]!);
       if (index < 0) throw new Failure("damage", "message: variables are missing");
       return decodeGroup(this.#read(index), messages, group, held, (key) => {
@@ -248,16 +254,18 @@ export class ChunkView {
     return this.#filter(findColumn(this.header, "variables", variableGroups[group]!));
   }
 
-  /** Undefined too where there is no room to keep it: it can be done without. */
+  /** Undefined also where there is no memory to cache it: filters only save work. */
   #filter(index: number): Uint8Array | undefined {
     const filterBytes = this.header.columns[index]?.filterBytes ?? 0;
     if (filterBytes === 0) return undefined;
     if (!this.#chunk.filters.has(index) && !this.heap.hasRoom(filterBytes)) return undefined;
-    return this.#keep(this.#chunk.filters, index, (held) => held.place(this.#chunk.source.filter(index)!));
+    return this.#getOrMake(this.#chunk.filters, index, (held) =>
+      held.place(this.#chunk.source.filter(index)!),
+    );
   }
 
-  /** What a map has under an index, made where it has nothing. */
-  #keep<K, T>(map: Map<K, Kept<T>>, index: K, make: (held: Held) => T): T {
+  /** The value cached in a map, made and cached where there is none. */
+  #getOrMake<K, T>(map: Map<K, CachedValue<T>>, index: K, make: (held: Held) => T): T {
     const known = map.get(index);
     if (known !== undefined) {
       this.heap.touch(known.held);
@@ -285,7 +293,7 @@ export class ChunkView {
   }
 }
 
-function sparseColumn(values: Map<number, string>, rows: number, heap: ColumnHeap): Column {
+function buildSparseColumn(values: Map<number, string>, rows: number, heap: ColumnHeap): Column {
   if (values.size === 0) return { kind: "absent", rows };
   const distinct = [...new Set(values.values())];
   const codeOf = new Map(distinct.map((value, code) => [value, code]));

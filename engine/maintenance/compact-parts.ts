@@ -1,4 +1,7 @@
-/** Chunks of a partition to fewer, larger ones: what joining, sealing and merging have in common, signal by signal. */
+/**
+ * Rewrites chunks of a partition as fewer, larger ones. Compacting parts, sealing and merging all use it, signal by
+ * signal.
+ */
 
 import { decodeChunks } from "../chunk/chunk-decoder.ts";
 import { type EncodeOptions, encodeChunks } from "../chunk/chunk-encoder.ts";
@@ -8,42 +11,43 @@ import { compactSamples } from "../metrics/compact-samples.ts";
 import type { Signal } from "../model/signal.ts";
 import { type PackedChunk, packChunk } from "../partition/chunk-store.ts";
 
-/** What background work does with the chunks of a signal. */
+/** How chunks of a signal are rewritten. */
 interface Compaction {
-  /** All rows of some chunks of one partition, in images of at most a chunk's caps. Pure. */
+  /** Encodes all rows of some chunks of one partition anew, in chunks within the size caps. Pure. */
   compact: (sources: readonly ChunkSource[], options: EncodeOptions) => EncodedChunk[];
+  /** Rows (samples, for metrics) of a full chunk. */
   chunkRowsMax: number;
   zstdLevel: number;
 }
 
-const ofRows: Compaction = {
+const rowCompaction: Compaction = {
   compact: (sources, options) => encodeChunks(decodeChunks(sources), options),
   chunkRowsMax,
-  // Fast to write and close to what higher levels reach on columns that are encoded already.
+  // Fast to write. Columns are encoded already, so higher levels save little more.
   zstdLevel: 3,
 };
 
-const ofSamples: Compaction = {
+const sampleCompaction: Compaction = {
   compact: compactSamples,
   chunkRowsMax: chunkSamplesMax,
-  // Samples are few bytes, so that the time does not weigh: 1.5 % smaller than level 3.
+  // 1.5 % smaller than level 3. Samples take so few bytes that the extra time does not matter.
   zstdLevel: 9,
 };
 
 const compactions: Record<Signal, Compaction> = {
-  logs: ofRows,
-  traces: ofRows,
-  metrics: ofSamples,
-  profiles: ofRows,
-  kubernetes_resources: ofRows,
+  logs: rowCompaction,
+  traces: rowCompaction,
+  metrics: sampleCompaction,
+  profiles: rowCompaction,
+  kubernetes_resources: rowCompaction,
 };
 
-/** Rows that fill a chunk. */
-export function chunkRowsOf(signal: Signal): number {
+/** Rows (samples, for metrics) of a full chunk. */
+export function fullChunkRows(signal: Signal): number {
   return compactions[signal].chunkRowsMax;
 }
 
-/** All rows of some chunks of one partition, in images of at most a chunk's caps. Pure. */
+/** Encodes all rows of some chunks of one partition anew, in chunks within the size caps. Pure. */
 export function compact(
   signal: Signal,
   sources: readonly ChunkSource[],
@@ -52,7 +56,7 @@ export function compact(
   return compactions[signal].compact(sources, options);
 }
 
-/** The same, packed for disk. */
+/** The same, sealed and compressed for disk. */
 export function compactAndPack(signal: Signal, sources: readonly ChunkSource[]): PackedChunk[] {
   const { zstdLevel } = compactions[signal];
   return compact(signal, sources, { sealed: true }).map((chunk) => packChunk(chunk, zstdLevel));

@@ -1,28 +1,37 @@
-/** Which chunks of a partition become one: pure choices of background work. */
+/** Decides which parts of a partition are compacted or sealed and which chunks are merged. Pure functions. */
 
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { mergeChunksMin, mergeShare, smallPartRows, smallPartsMax } from "../limits.ts";
 import { compareArrivals } from "../metrics/sample-chunk-decoder.ts";
 import type { Signal } from "../model/signal.ts";
 import type { MemtablePart } from "../partition/catalog.ts";
-import { chunkRowsOf } from "./compact-parts.ts";
+import { fullChunkRows } from "./compact-parts.ts";
 
-/** Small parts, once there are so many that joining them pays. */
-export function partsToCompact(signal: Signal, parts: readonly MemtablePart[]): MemtablePart[] | undefined {
+/**
+ * The small parts of a partition, once there are `smallPartsMax` of them; else undefined. For metrics, a run of
+ * neighbours in order of arrival: of two samples at one time the later must win.
+ */
+export function selectPartsToCompact(
+  signal: Signal,
+  parts: readonly MemtablePart[],
+): MemtablePart[] | undefined {
   const isSmall = ({ rows }: MemtablePart) => rows < smallPartRows;
   if (signal !== "metrics") {
     const small = parts.filter(isSmall);
     return small.length < smallPartsMax ? undefined : small;
   }
-  return runs(parts.toSorted(compareArrivals), isSmall).find((run) => run.length >= smallPartsMax);
+  return findRuns(parts.toSorted(compareArrivals), isSmall).find((run) => run.length >= smallPartsMax);
 }
 
-/** The parts in order of arrival, in groups of at most a chunk's rows where parts are smaller. */
-export function chunksToSeal(signal: Signal, parts: readonly MemtablePart[]): MemtablePart[][] {
+/**
+ * The parts in order of arrival, grouped for one chunk each: up to a full chunk's rows, or one part that is larger by
+ * itself.
+ */
+export function groupPartsToSeal(signal: Signal, parts: readonly MemtablePart[]): MemtablePart[][] {
   const groups: MemtablePart[][] = [];
   let rows = 0;
   for (const part of parts.toSorted((a, b) => a.arrivalMin - b.arrivalMin)) {
-    if (groups.length === 0 || rows + part.rows > chunkRowsOf(signal)) {
+    if (groups.length === 0 || rows + part.rows > fullChunkRows(signal)) {
       groups.push([]);
       rows = 0;
     }
@@ -32,29 +41,37 @@ export function chunksToSeal(signal: Signal, parts: readonly MemtablePart[]): Me
   return groups;
 }
 
-/** Whether the last part can wait: it would make a small chunk, and what is before it also came before it. */
+/**
+ * Returns whether the last group of parts may stay unsealed: it would fill less than half a chunk, and all rows of the
+ * other groups arrived before its rows (so that `arrivalSealed` stays true).
+ */
 export function isLastChunkDeferred(signal: Signal, groups: readonly MemtablePart[][]): boolean {
   const last = groups.at(-1);
   if (last === undefined || groups.length < 2) return false;
   const arrivalMin = last[0]!.arrivalMin;
-  const isApart = groups
+  const isLatest = groups
     .slice(0, -1)
-    .every((part) => part.every(({ arrivalMax }) => arrivalMax < arrivalMin));
-  return isApart && last.reduce((sum, { rows }) => sum + rows, 0) < chunkRowsOf(signal) / 2;
+    .every((group) => group.every(({ arrivalMax }) => arrivalMax < arrivalMin));
+  return isLatest && last.reduce((sum, { rows }) => sum + rows, 0) < fullChunkRows(signal) / 2;
 }
 
-/** Small chunks that together make at most one full one: neighbours in time, those of metrics in arrival. */
-export function chunksToMerge(signal: Signal, chunks: readonly ChunkEntry[]): ChunkEntry[] | undefined {
-  const isSmall = ({ rows }: ChunkEntry) => rows < chunkRowsOf(signal) * mergeShare;
-  // Which of two samples came last is known of whole chunks alone: no other chunk may have come between those that are merged.
+/**
+ * Small chunks to merge, which together make at most one full chunk; undefined where there are too few. They are taken
+ * in the order of the manifest, which is by time. Of metrics they are neighbours in order of arrival, without any other
+ * chunk between them.
+ */
+export function selectChunksToMerge(signal: Signal, chunks: readonly ChunkEntry[]): ChunkEntry[] | undefined {
+  const isSmall = ({ rows }: ChunkEntry) => rows < fullChunkRows(signal) * mergeShare;
+  // Samples have no arrival numbers of their own; which of two came last follows from their chunks. So no other chunk
+  // may have arrived between chunks that are merged.
   const candidates =
-    signal === "metrics" ? runs(chunks.toSorted(compareArrivals), isSmall) : [chunks.filter(isSmall)];
+    signal === "metrics" ? findRuns(chunks.toSorted(compareArrivals), isSmall) : [chunks.filter(isSmall)];
   for (const small of candidates) {
     if (small.length < mergeChunksMin) continue;
     const chosen: ChunkEntry[] = [];
     let rows = 0;
     for (const chunk of small) {
-      if (rows + chunk.rows > chunkRowsOf(signal)) break;
+      if (rows + chunk.rows > fullChunkRows(signal)) break;
       rows += chunk.rows;
       chosen.push(chunk);
     }
@@ -63,8 +80,8 @@ export function chunksToMerge(signal: Signal, chunks: readonly ChunkEntry[]): Ch
   return undefined;
 }
 
-/** Longest runs of neighbours that all pass. */
-function runs<T>(list: readonly T[], passes: (each: T) => boolean): T[][] {
+/** The longest runs of neighbours that all pass. */
+function findRuns<T>(list: readonly T[], passes: (each: T) => boolean): T[][] {
   const found: T[][] = [];
   let run: T[] = [];
   for (const each of list) {

@@ -1,4 +1,7 @@
-/** The threads that make chunks of images: the keeper, and others where there is more to do than it alone can. */
+/**
+ * Threads that encode parts as chunks: the maintenance thread, and helper threads when there are several chunks to
+ * encode.
+ */
 
 import { availableParallelism } from "node:os";
 import type { PartBytes } from "../chunk/chunk-ref.ts";
@@ -7,39 +10,40 @@ import type { PackedChunk } from "../partition/chunk-store.ts";
 import { WorkerThread } from "../threads/worker-thread.ts";
 import type { MaintenanceTask } from "./maintenance-task.ts";
 
-/** Beside the keeper: queries and readers of rows want the other cores. */
-const othersMax = Math.floor(availableParallelism() / 2);
+/** Beside the maintenance thread. The other cores stay free for queries and ingestion. */
+const helperThreadsMax = Math.floor(availableParallelism() / 2);
 
 export class EncoderThreads {
-  readonly #keeper: WorkerThread<MaintenanceTask>;
-  /** Made when first needed. */
-  readonly #others: WorkerThread<MaintenanceTask>[] = [];
+  readonly #maintenanceThread: WorkerThread<MaintenanceTask>;
+  /** Started when first needed. */
+  readonly #helpers: WorkerThread<MaintenanceTask>[] = [];
 
-  constructor(keeper: WorkerThread<MaintenanceTask>) {
-    this.#keeper = keeper;
+  constructor(maintenanceThread: WorkerThread<MaintenanceTask>) {
+    this.#maintenanceThread = maintenanceThread;
   }
 
-  /** Each part becomes one chunk, or several where it passes a chunk's caps. */
+  /** Encodes each group of parts as one chunk, or as several where it exceeds a chunk's size caps. */
   async encode(signal: Signal, groups: readonly (readonly PartBytes[])[]): Promise<PackedChunk[]> {
-    const threads = this.#threads(groups.length);
+    const threads = this.#startThreads(groups.length);
     const packed = groups.map((group, i) => {
       const parts = group.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
       return threads[i % threads.length]!.run<PackedChunk[]>({ kind: "encode-parts", signal, parts });
     });
-    // None goes on working when the first failure is told.
+    // Waits for all of them, so that no thread is still encoding when the first failure is thrown.
     await Promise.allSettled(packed);
     return (await Promise.all(packed)).flat();
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#others.map((shard) => shard.close()));
+    await Promise.all(this.#helpers.map((thread) => thread.close()));
   }
 
-  #threads(most: number): WorkerThread<MaintenanceTask>[] {
-    const others = Math.min(most - 1, othersMax);
-    while (this.#others.length < others) {
-      this.#others.push(new WorkerThread<MaintenanceTask>({ concurrent: false, columnCacheBytes: 0 }));
+  /** Starts helper threads as needed; returns at most `threadsMax` threads. */
+  #startThreads(threadsMax: number): WorkerThread<MaintenanceTask>[] {
+    const helpers = Math.min(threadsMax - 1, helperThreadsMax);
+    while (this.#helpers.length < helpers) {
+      this.#helpers.push(new WorkerThread<MaintenanceTask>({ concurrent: false, columnCacheBytes: 0 }));
     }
-    return [this.#keeper, ...this.#others.slice(0, others)];
+    return [this.#maintenanceThread, ...this.#helpers.slice(0, helpers)];
   }
 }

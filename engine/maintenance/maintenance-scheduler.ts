@@ -1,6 +1,6 @@
 /**
- * Background work: joins small parts, seals parts into chunks, merges small chunks, applies retention. Decides on the
- * store's thread, works on the keeper's, one task at a time.
+ * Schedules background work: compacts small parts, seals parts into chunks, merges small chunks, applies retention. It
+ * decides on the store's thread and runs one task at a time on the maintenance thread.
  */
 
 import type { DamagedChunk } from "../chunk/chunk-ref.ts";
@@ -10,8 +10,13 @@ import { unsealedAgeMsMax, unsealedBytesMax } from "../limits.ts";
 import type { Catalog, MemtablePart, Partition } from "../partition/catalog.ts";
 import type { Manifest } from "../partition/manifest.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
-import { chunkRowsOf } from "./compact-parts.ts";
-import { chunksToMerge, chunksToSeal, isLastChunkDeferred, partsToCompact } from "./compaction-plan.ts";
+import { fullChunkRows } from "./compact-parts.ts";
+import {
+  groupPartsToSeal,
+  isLastChunkDeferred,
+  selectChunksToMerge,
+  selectPartsToCompact,
+} from "./compaction-plan.ts";
 import type { EncoderThreads } from "./encoder-threads.ts";
 import type {
   CollectGarbageTask,
@@ -29,33 +34,38 @@ export interface MaintenanceOptions {
   worker: WorkerThread<MaintenanceTask>;
   encoders: EncoderThreads;
   retention: RetentionOptions;
-  /** Resolves once every query that may read what is now superseded has ended. */
+  /** Resolves once every query has ended that may still read chunks which were just replaced or removed. */
   queriesEnded: () => Promise<void>;
-  /** Makes scan threads let go of a partition. */
+  /** Makes the query thread and the scan threads close a partition's files and drop its columns. */
   forget: (dir: string) => Promise<void>;
+  /** Hides a damaged chunk from searches and reports it. */
   quarantine: (chunk: DamagedChunk) => void;
   reportDamage: (where: string, problem: string) => void;
   log: (level: "info" | "warn" | "error", message: string) => void;
+  /** Milliseconds since the epoch. */
   now: () => number;
 }
 
 const tickMs = 1_000;
-/** What came in a shorter time tells little of how fast rows come. */
-const paceSecondsMin = 0.1;
+/** A shorter time than this is too short to estimate the rate of rows from. */
+const rateSecondsMin = 0.1;
+/** Pause after background work failed. */
 const retryMs = 5_000;
 
+/** Checks once a second, and whenever `nudge` is called, whether there is work. */
 export class MaintenanceScheduler {
   readonly #options: MaintenanceOptions;
   readonly #timer: NodeJS.Timeout;
-  #work: Promise<void> = Promise.resolve();
+  /** Resolves when the last piece of work that was queued has ended. */
+  #lastWork: Promise<void> = Promise.resolve();
   #isBusy = false;
   #waiters: (() => void)[] = [];
-  /** Why the last attempt to write failed; undefined once one succeeded. */
+  /** The Failure that the last piece of work threw; undefined where it threw none. */
   failure: Failure | undefined;
   #retryAtMs = 0;
   #isClosed = false;
-  /** Nothing is merged or removed: what is stored now is being copied. */
-  #isHeld = false;
+  /** True while a backup copies stored chunks: nothing is merged or removed. */
+  #isRemovalPaused = false;
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
@@ -63,17 +73,18 @@ export class MaintenanceScheduler {
     this.#timer.unref();
   }
 
+  /** Bytes of all parts in memory. */
   get unsealedBytes(): number {
     return this.#options.catalog.parts().reduce((sum, part) => sum + part.bytes.byteLength, 0);
   }
 
-  /** Looks whether there is work, unless some is under way. */
+  /** Starts the work that is due, unless some is under way or a failure is too recent. */
   nudge(): void {
     if (this.#isBusy || this.#isClosed || this.#options.now() < this.#retryAtMs) return;
-    void this.#inTurn(() => this.#pass()).catch((error: unknown) => this.#noteFailure(error));
+    void this.#runNext(() => this.#runDueWork()).catch((error: unknown) => this.#noteFailure(error));
   }
 
-  /** Resolves after the next piece of background work. */
+  /** Resolves when the next piece of background work has ended, whether it succeeded or failed. */
   progress(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiters.push(resolve);
@@ -83,73 +94,77 @@ export class MaintenanceScheduler {
 
   /** Seals everything that is in memory now. Throws Failure "disk-full". */
   sealAll(): Promise<void> {
-    return this.#inTurn(async () => {
-      await this.#eachPartition((partition) => this.#seal(partition, { onlyWhole: false }));
+    return this.#runNext(async () => {
+      await this.#eachPartition((partition) => this.#seal(partition, { fullChunksOnly: false }));
       await this.#eachPartition((partition) => this.#merge(partition));
-      await this.#retain();
+      await this.#applyRetention();
     });
   }
 
   /**
-   * Takes a look at what is stored between two pieces of work; what is named in a manifest then stays until `release`. Throws Failure
-   * "overload" while another one holds it.
+   * Calls `read` between two pieces of work. Chunks that a manifest names at that moment stay on disk until `release`.
+   * Throws Failure "overload" while another caller holds them.
    */
-  async hold<T>(look: () => T): Promise<T> {
-    if (this.#isHeld)
+  async hold<T>(read: () => T): Promise<T> {
+    if (this.#isRemovalPaused)
       throw new Failure("overload", "another backup is being made: try again when it has ended");
-    this.#isHeld = true;
-    const seen: T[] = [];
+    this.#isRemovalPaused = true;
+    const results: T[] = [];
     try {
-      await this.#inTurn(async () => void seen.push(look()));
+      await this.#runNext(async () => void results.push(read()));
     } catch (error) {
-      this.#isHeld = false;
+      this.#isRemovalPaused = false;
       throw error;
     }
-    return seen[0]!;
+    return results[0]!;
   }
 
+  /** Ends `hold`: chunks may be merged and removed again. */
   release(): void {
-    this.#isHeld = false;
+    this.#isRemovalPaused = false;
     this.nudge();
   }
 
-  /** One piece of work at a time: two would seal the same rows twice. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  /** Runs work after all work that is queued. Two pieces at a time would seal the same rows twice. */
+  #runNext(work: () => Promise<void>): Promise<void> {
     this.#isBusy = true;
-    const turn = this.#work.then(work);
-    const ended = this.#settle(turn).finally(() => {
-      if (this.#work === ended) this.#isBusy = false;
-      for (const wake of this.#waiters.splice(0)) wake();
+    const run = this.#lastWork.then(work);
+    const ended = this.#recordOutcome(run).finally(() => {
+      if (this.#lastWork === ended) this.#isBusy = false;
+      for (const resolve of this.#waiters.splice(0)) resolve();
     });
-    this.#work = ended;
-    return turn;
+    this.#lastWork = ended;
+    return run;
   }
 
-  /** Never rejects: whoever asked for the work hears of its failure. */
-  async #settle(turn: Promise<void>): Promise<void> {
+  /** Never rejects: the caller of `#runNext` gets the error. */
+  async #recordOutcome(run: Promise<void>): Promise<void> {
     try {
-      await turn;
+      await run;
       this.failure = undefined;
     } catch (error) {
       this.failure = error instanceof Failure ? error : undefined;
     }
   }
 
+  /** Starts no further work and waits for the work that was started. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    await this.#work;
+    await this.#lastWork;
   }
 
-  async #pass(): Promise<void> {
+  async #runDueWork(): Promise<void> {
     await this.#eachPartition((partition) =>
-      this.#isDue(partition) ? this.#seal(partition, { onlyWhole: true }) : this.#join(partition),
+      this.#isSealDue(partition)
+        ? this.#seal(partition, { fullChunksOnly: true })
+        : this.#compactParts(partition),
     );
     await this.#eachPartition((partition) => this.#merge(partition));
-    await this.#retain();
+    await this.#applyRetention();
   }
 
-  /** A partition that cannot be written does not hold up the others: its failure is thrown when all had their turn. */
+  /** Works on every partition, also after one failed; throws the first failure at the end. */
   async #eachPartition(work: (partition: Partition) => Promise<void>): Promise<void> {
     const failures: unknown[] = [];
     for (const partition of this.#options.catalog.partitions()) {
@@ -159,8 +174,8 @@ export class MaintenanceScheduler {
   }
 
   /**
-   * Runs a task on a partition. Where the worker finds the partition's tree or manifest damaged, the partition is repaired, the task is
-   * made anew and run again.
+   * Runs a task on a partition. Where the worker finds the partition's tree or manifest damaged, the partition is
+   * repaired; then the task is made anew and run a second time.
    */
   async #runRepairing<T>(
     partition: Partition,
@@ -174,18 +189,18 @@ export class MaintenanceScheduler {
       return await run();
     } catch (error) {
       if (!(error instanceof Failure) || error.kind !== "damage") throw error;
-      await this.#mend(partition, error.message);
+      await this.#repair(partition, error.message);
       return run();
     }
   }
 
-  async #mend(partition: Partition, cause: string): Promise<void> {
+  async #repair(partition: Partition, cause: string): Promise<void> {
     const { worker, forget, reportDamage } = this.#options;
     const { dir, day } = partition;
     const { manifest, damage } = await worker.run<InspectAnswer>({ kind: "repair", dir, day });
     reportDamage(dir, cause);
     for (const { where, problem } of damage) reportDamage(where, problem);
-    partition.manifest = withoutQuarantined(manifest, partition.manifest);
+    partition.manifest = removeQuarantined(manifest, partition.manifest);
     await forget(dir);
   }
 
@@ -198,32 +213,38 @@ export class MaintenanceScheduler {
     );
   }
 
-  #isDue({ signal, parts }: Partition): boolean {
+  #isSealDue({ signal, parts }: Partition): boolean {
     const rows = parts.reduce((sum, part) => sum + part.rows, 0);
     const oldestMs = parts.reduce(
       (least, part) => Math.min(least, part.appendedMs),
       Number.POSITIVE_INFINITY,
     );
     return (
-      rows >= chunkRowsOf(signal) ||
+      rows >= fullChunkRows(signal) ||
       this.#options.now() - oldestMs > unsealedAgeMsMax ||
       (parts.length > 0 && this.unsealedBytes > unsealedBytesMax)
     );
   }
 
-  /** Whether its rows come so fast that they fill a chunk within a second: what is compacted before that is built twice. */
-  #isSoonDue({ signal, parts }: Partition): boolean {
+  /**
+   * Returns whether rows come so fast that they fill a chunk within a second. Compacting them now would encode them
+   * twice.
+   */
+  #isSealNear({ signal, parts }: Partition): boolean {
     const rows = parts.reduce((sum, part) => sum + part.rows, 0);
     const oldestMs = parts.reduce((least, part) => Math.min(least, part.appendedMs), this.#options.now());
-    const seconds = Math.max(paceSecondsMin, (this.#options.now() - oldestMs) / 1000);
-    return rows * (1 + 1 / seconds) >= chunkRowsOf(signal);
+    const seconds = Math.max(rateSecondsMin, (this.#options.now() - oldestMs) / 1000);
+    return rows * (1 + 1 / seconds) >= fullChunkRows(signal);
   }
 
-  /** Seals the parts of a partition; with `onlyWhole`, those that fill whole chunks, if any do. */
-  async #seal(partition: Partition, { onlyWhole }: { onlyWhole: boolean }): Promise<void> {
+  /**
+   * Seals the parts of a partition. With `fullChunksOnly`, a small last chunk stays unsealed if there are others to
+   * seal.
+   */
+  async #seal(partition: Partition, { fullChunksOnly }: { fullChunksOnly: boolean }): Promise<void> {
     const { catalog, journal, encoders } = this.#options;
-    const groups = chunksToSeal(partition.signal, partition.parts);
-    if (onlyWhole && isLastChunkDeferred(partition.signal, groups)) groups.pop();
+    const groups = groupPartsToSeal(partition.signal, partition.parts);
+    if (fullChunksOnly && isLastChunkDeferred(partition.signal, groups)) groups.pop();
     const sealed = groups.flat();
     if (sealed.length === 0) return;
     const { dir, day } = partition;
@@ -232,7 +253,7 @@ export class MaintenanceScheduler {
       const chunks = await encoders.encode(partition.signal, groups);
       return { kind: "seal", dir, day, chunks, arrivalSealed };
     });
-    partition.manifest = withoutQuarantined(manifest, partition.manifest);
+    partition.manifest = removeQuarantined(manifest, partition.manifest);
     partition.parts = partition.parts.filter((part) => !sealed.includes(part));
     const unsealed = catalog
       .parts()
@@ -240,38 +261,39 @@ export class MaintenanceScheduler {
     await journal.retire(unsealed - 1);
   }
 
-  async #join(partition: Partition): Promise<void> {
+  async #compactParts(partition: Partition): Promise<void> {
     const { worker, catalog } = this.#options;
     const { signal } = partition;
-    const small = partsToCompact(signal, partition.parts);
-    if (small === undefined || this.#isSoonDue(partition)) return;
+    const small = selectPartsToCompact(signal, partition.parts);
+    if (small === undefined || this.#isSealNear(partition)) return;
     const parts = small.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
     const compacted = await worker.run<Uint8Array[]>({ kind: "compact-parts", signal, parts });
     const appendedMs = small.reduce(
       (least, part) => Math.min(least, part.appendedMs),
       Number.POSITIVE_INFINITY,
     );
-    const entries: MemtablePart[] = compacted.map((bytes) =>
+    const larger: MemtablePart[] = compacted.map((bytes) =>
       catalog.createPart(partition.day, bytes, 0, appendedMs),
     );
-    partition.parts = [...partition.parts.filter((part) => !small.includes(part)), ...entries];
+    partition.parts = [...partition.parts.filter((part) => !small.includes(part)), ...larger];
   }
 
   async #merge(partition: Partition): Promise<void> {
-    if (this.#isHeld) return;
+    if (this.#isRemovalPaused) return;
     const { queriesEnded, quarantine } = this.#options;
-    const chunks = chunksToMerge(partition.signal, partition.manifest.chunks);
+    const chunks = selectChunksToMerge(partition.signal, partition.manifest.chunks);
     if (chunks === undefined) return;
     const { signal, dir, day } = partition;
     const task = async () => ({ kind: "merge", signal, dir, day, chunks }) as const;
     const { manifest, merged, damaged } = await this.#runRepairing<MergeAnswer>(partition, task);
-    partition.manifest = withoutQuarantined(manifest, partition.manifest);
+    partition.manifest = removeQuarantined(manifest, partition.manifest);
     for (const chunk of damaged) quarantine(chunk);
     await queriesEnded();
-    await this.#sweep(partition, merged);
+    await this.#collectGarbage(partition, merged);
   }
 
-  async #sweep(partition: Partition, chunks: number[]): Promise<void> {
+  /** Removes chunks that no query reads any more. */
+  async #collectGarbage(partition: Partition, chunks: number[]): Promise<void> {
     const { dir, day } = partition;
     await this.#runRepairing<Manifest>(partition, async () => ({
       kind: "collect-garbage",
@@ -281,9 +303,9 @@ export class MaintenanceScheduler {
     }));
   }
 
-  async #retain(): Promise<void> {
+  async #applyRetention(): Promise<void> {
     const { worker, catalog, retention, now, log, queriesEnded, forget } = this.#options;
-    if (this.#isHeld || (retention.ageMs === undefined && retention.bytes === undefined)) return;
+    if (this.#isRemovalPaused || (retention.ageMs === undefined && retention.bytes === undefined)) return;
     const plan = planRetention(catalog.partitions(), retention, now());
     for (const partition of plan.partitions) {
       catalog.remove(partition);
@@ -300,13 +322,16 @@ export class MaintenanceScheduler {
     const chunks = partition.manifest.chunks.filter(({ id }) => !ids.includes(id));
     partition.manifest = { ...partition.manifest, chunks };
     await queriesEnded();
-    await this.#sweep(partition, ids);
+    await this.#collectGarbage(partition, ids);
     log("info", `retention removed the ${ids.length} oldest chunks of ${partition.dir}`);
   }
 }
 
-/** A chunk that was set aside in memory stays so, though the manifest on disk still names it. */
-function withoutQuarantined(next: Manifest, current: Manifest): Manifest {
+/**
+ * The manifest as the worker wrote it, without chunks that are quarantined in memory: the manifest on disk still names
+ * those.
+ */
+function removeQuarantined(next: Manifest, current: Manifest): Manifest {
   const known = new Set(current.chunks.map(({ id }) => id));
   const chunks = next.chunks.filter(({ id }) => known.has(id) || id >= current.chunkNext);
   return { ...next, chunks };

@@ -1,3 +1,4 @@
+/** Tasks of the maintenance thread and their answers. */
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import type { DamagedChunk, PartBytes } from "../chunk/chunk-ref.ts";
 import type { DamageReport } from "../model/damage-report.ts";
@@ -5,21 +6,21 @@ import type { Signal } from "../model/signal.ts";
 import type { PackedChunk } from "../partition/chunk-store.ts";
 import type { Manifest } from "../partition/manifest.ts";
 
-/** Joins images of one day to a larger one. */
+/** Compacts parts of one day into a larger one. Answer: the serialized parts, `Uint8Array[]`. */
 export interface CompactPartsTask {
   kind: "compact-parts";
   signal: Signal;
   parts: PartBytes[];
 }
 
-/** Makes chunks of images of one day. */
+/** Encodes parts of one day as chunks. Answer: `PackedChunk[]`. */
 export interface EncodePartsTask {
   kind: "encode-parts";
   signal: Signal;
   parts: PartBytes[];
 }
 
-/** Writes chunks to a partition. */
+/** Writes chunks to a partition. Answer: its new `Manifest`. */
 export interface SealTask {
   kind: "seal";
   dir: string;
@@ -29,7 +30,10 @@ export interface SealTask {
   arrivalSealed: number;
 }
 
-/** Writes some chunks of a partition anew as fewer, larger ones. The old values stay until they are swept. */
+/**
+ * Rewrites some chunks of a partition as fewer, larger ones. Answer: `MergeAnswer`. The old values stay until a
+ * `CollectGarbageTask` removes them.
+ */
 export interface MergeTask {
   kind: "merge";
   signal: Signal;
@@ -40,12 +44,13 @@ export interface MergeTask {
 
 export interface MergeAnswer {
   manifest: Manifest;
-  /** Chunks that the new ones stand for. */
+  /** Numbers of the chunks that the new ones replace. */
   merged: number[];
+  /** Chunks that could not be read; they were left as they are. */
   damaged: DamagedChunk[];
 }
 
-/** Removes chunks from the manifest, then their values. */
+/** Removes chunks from the manifest, then their values. Answer: the new `Manifest`. */
 export interface CollectGarbageTask {
   kind: "collect-garbage";
   dir: string;
@@ -53,19 +58,23 @@ export interface CollectGarbageTask {
   chunks: number[];
 }
 
-/** Checks a partition at start and mends what can be mended; or mends it because other work found it damaged. */
+/**
+ * `inspect`: checks a partition at start, and repairs it where it is damaged. `repair`: repairs a partition that other
+ * work found damaged. Answer: `InspectAnswer`.
+ */
 export interface InspectTask {
   kind: "inspect" | "repair";
   dir: string;
   day: number;
 }
 
-/** Removes a partition's folder. */
+/** Removes a partition's folder. No answer. */
 interface DropTask {
   kind: "drop";
   dir: string;
 }
 
+/** The manifest after the check or repair, and the damage that was found. */
 export interface InspectAnswer {
   manifest: Manifest;
   damage: DamageReport[];

@@ -1,4 +1,7 @@
-/** Background work on partitions: joining, sealing, merging, sweeping, mending. One at a time, on a thread of its own. */
+/**
+ * What the maintenance thread does with partitions: compacting parts, sealing, merging, garbage collection, repair.
+ * Tasks run one at a time.
+ */
 import { existsSync, readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -19,10 +22,10 @@ import { auditPageTree } from "../lmdb/page-audit.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { chunkKeys, headerKey, openChunk, type PackedChunk, sealChunk } from "../partition/chunk-store.ts";
 import {
+  addAttributeKeys,
   emptyManifest,
   type Manifest,
   readManifest,
-  withKeysOf,
   writeManifest,
 } from "../partition/manifest.ts";
 import { repairPartition, withoutLostChunks } from "../partition/repair.ts";
@@ -38,21 +41,27 @@ import type {
   SealTask,
 } from "./maintenance-task.ts";
 
-/** One part, in shared memory, with absolute arrival numbers; more only where the rows pass a chunk's caps. */
+/**
+ * Compacts parts into one, serialized in shared memory, with absolute arrival numbers; into more where the rows exceed
+ * a chunk's size caps.
+ */
 export function compactParts(task: CompactPartsTask): Uint8Array[] {
-  return compact(task.signal, openAll(task.parts), { sealed: false }).map(toSharedPart);
+  return compact(task.signal, openParts(task.parts), { sealed: false }).map(toSharedPart);
 }
 
-/** Images of one day as chunks that only lack their numbers. Pure: any number of threads can do it at a time. */
+/** Encodes parts of one day as chunks that only lack their numbers. Pure: several threads may do it at a time. */
 export function encodeParts(task: EncodePartsTask): PackedChunk[] {
-  return compactAndPack(task.signal, openAll(task.parts));
+  return compactAndPack(task.signal, openParts(task.parts));
 }
 
-/** Sealing the same rows again, as after a failure between the manifest's two copies, adds nothing. */
+/**
+ * Writes chunks to a partition: LMDB commit first, then the manifest. Sealing the same rows again, as after a failure
+ * between the manifest's two copies, adds nothing.
+ */
 export async function sealChunks(task: SealTask): Promise<Manifest> {
-  const manifest = existsSync(dataFileIn(task.dir))
-    ? await existingManifest(task.dir)
-    : await firstManifest(task);
+  const manifest = existsSync(dataFilePath(task.dir))
+    ? await readExistingManifest(task.dir)
+    : await readOrCreateManifest(task);
   if (task.arrivalSealed <= manifest.arrivalSealed) return manifest;
   const next = {
     ...(await addChunks(task.dir, manifest, task.chunks)),
@@ -64,10 +73,11 @@ export async function sealChunks(task: SealTask): Promise<Manifest> {
 
 /**
  * Writes the merged chunks beside the old ones; the manifest then names the new ones alone. Chunks that cannot be read
- * whole are left out and reported; the manifest goes on naming them. Chunks that it names no more were merged already.
+ * completely are left out and reported; the manifest still names them. Where the manifest no longer names a chunk of
+ * the task, an earlier run has merged them already.
  */
 export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
-  const manifest = await existingManifest(task.dir);
+  const manifest = await readExistingManifest(task.dir);
   const named = new Set(manifest.chunks.map(({ id }) => id));
   if (!task.chunks.every(({ id }) => named.has(id))) {
     return { manifest, merged: task.chunks.map(({ id }) => id).filter((id) => !named.has(id)), damaged: [] };
@@ -81,6 +91,7 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
       const ref = { kind: "sealed", signal: task.signal, day: task.day, dir: task.dir, entry } as const;
       try {
         const source = openChunk(environment, entry, task.dir);
+        // Reads every column, so that damage shows before anything is merged.
         for (let i = 0; i < source.header.columns.length; i++) source.payload(i);
         merged.add(entry.id);
         return [source];
@@ -93,17 +104,17 @@ export async function mergeChunks(task: MergeTask): Promise<MergeAnswer> {
   } finally {
     await environment.close();
   }
-  const rest = manifest.chunks.filter((entry) => !merged.has(entry.id));
-  const next = await addChunks(task.dir, { ...manifest, chunks: rest }, packed);
+  const remaining = manifest.chunks.filter((entry) => !merged.has(entry.id));
+  const next = await addChunks(task.dir, { ...manifest, chunks: remaining }, packed);
   await writeManifest(task.dir, next);
   return { manifest: next, merged: [...merged], damaged };
 }
 
-/** Drops chunks from the manifest if they are in it still, then removes their values. */
+/** Removes chunks from the manifest, where it still names them, then removes their values. */
 export async function collectGarbage(task: CollectGarbageTask): Promise<Manifest> {
-  const manifest = await existingManifest(task.dir);
-  const swept = new Set(task.chunks);
-  const chunks = manifest.chunks.filter((entry) => !swept.has(entry.id));
+  const manifest = await readExistingManifest(task.dir);
+  const garbage = new Set(task.chunks);
+  const chunks = manifest.chunks.filter((entry) => !garbage.has(entry.id));
   const next =
     chunks.length === manifest.chunks.length
       ? manifest
@@ -114,12 +125,12 @@ export async function collectGarbage(task: CollectGarbageTask): Promise<Manifest
   await environment.close();
   await removeKeys(
     task.dir,
-    keys.filter((key) => swept.has(key.readUInt32BE(0))).map((key) => key.toString("hex")),
+    keys.filter((key) => garbage.has(key.readUInt32BE(0))).map((key) => key.toString("hex")),
   );
   return next;
 }
 
-/** Rebuilds a partition that work found damaged. */
+/** Rebuilds a partition that another task found damaged. */
 export async function repairFoundDamage(task: InspectTask): Promise<InspectAnswer> {
   const damage: DamageReport[] = [];
   const report = (problem: string) => damage.push({ where: task.dir, problem });
@@ -127,17 +138,18 @@ export async function repairFoundDamage(task: InspectTask): Promise<InspectAnswe
 }
 
 /**
- * Reads a partition's manifest and tree at start. Values of chunks that no manifest names, left by a crash between
- * commit and manifest, are removed; a tree that is damaged is rebuilt from the values that can still be read.
+ * Checks a partition's manifest and tree at start. Values that no manifest names, left by a crash between LMDB commit
+ * and manifest, are removed. A damaged partition is rebuilt from the values that can still be read.
  */
 export async function inspectPartition(task: InspectTask): Promise<InspectAnswer> {
   const damage: DamageReport[] = [];
   const report = (problem: string) => damage.push({ where: task.dir, problem });
-  if (!existsSync(dataFileIn(task.dir))) return { manifest: await withoutData(task, report), damage };
+  if (!existsSync(dataFilePath(task.dir)))
+    return { manifest: await recoverWithoutDataFile(task, report), damage };
   try {
     const { manifest, problems } = await readManifest(task.dir);
     problems.forEach(report);
-    if (manifest === undefined) throw missingManifest(task.dir);
+    if (manifest === undefined) throw missingManifestFailure(task.dir);
     manifest.losses?.forEach(report);
     if (problems.length > 0)
       await unlessFull(writeManifest(task.dir, { ...manifest, version: manifest.version + 1 }));
@@ -149,8 +161,11 @@ export async function inspectPartition(task: InspectTask): Promise<InspectAnswer
   }
 }
 
-/** A folder whose data file is gone: whatever its manifest names is lost. */
-async function withoutData(task: InspectTask, report: (problem: string) => void): Promise<Manifest> {
+/** Handles a folder without a data file: reports every chunk that its manifest names as lost. */
+async function recoverWithoutDataFile(
+  task: InspectTask,
+  report: (problem: string) => void,
+): Promise<Manifest> {
   const losses: string[] = [];
   let manifest = emptyManifest(task.day);
   try {
@@ -167,14 +182,17 @@ async function withoutData(task: InspectTask, report: (problem: string) => void)
   return next;
 }
 
-/** Throws Failure "damage" where the tree is unsound or lacks what the manifest's chunks name. */
+/**
+ * Audits the tree and removes orphaned values. Throws Failure "damage" where the tree is unsound or lacks a value of a
+ * chunk.
+ */
 async function checkTree(dir: string, manifest: Manifest): Promise<Manifest> {
-  const { ok, problems } = auditPageTree(dataFileIn(dir));
+  const { ok, problems } = auditPageTree(dataFilePath(dir));
   if (!ok) throw new Failure("damage", `${dir}: ${problems.join("; ")}`);
   const environment = openEnvironment(dir, { readOnly: true });
   let orphans: string[];
   try {
-    orphans = orphanKeys(environment, dir, manifest);
+    orphans = findOrphanKeys(environment, dir, manifest);
   } finally {
     await environment.close();
   }
@@ -182,8 +200,10 @@ async function checkTree(dir: string, manifest: Manifest): Promise<Manifest> {
   return manifest;
 }
 
-/** Keys, in hexadecimal, that belong to no chunk of the manifest. */
-function orphanKeys(environment: Environment, dir: string, manifest: Manifest): string[] {
+/**
+ * Keys, in hexadecimal, that belong to no chunk of the manifest. Throws Failure "damage" where a chunk lacks a value.
+ */
+function findOrphanKeys(environment: Environment, dir: string, manifest: Manifest): string[] {
   const present = new Set(environment.keys().map((key) => Buffer.from(key).toString("hex")));
   for (const entry of manifest.chunks) {
     const { header } = openChunk(environment, entry, dir);
@@ -207,6 +227,7 @@ async function removeKeys(dir: string, keys: readonly string[]): Promise<void> {
   }
 }
 
+/** Writes chunks in one transaction, then returns the manifest that names them; the caller writes that. */
 async function addChunks(dir: string, manifest: Manifest, packed: readonly PackedChunk[]): Promise<Manifest> {
   const sealed = packed.map((chunk, i) => sealChunk(chunk, manifest.chunkNext + i));
   const environment = openEnvironment(dir, { readOnly: false });
@@ -219,7 +240,7 @@ async function addChunks(dir: string, manifest: Manifest, packed: readonly Packe
   }
   const chunks: ChunkEntry[] = [...manifest.chunks, ...sealed.map(({ entry }) => entry)];
   return {
-    ...withKeysOf(
+    ...addAttributeKeys(
       manifest,
       packed.map(({ header }) => header),
     ),
@@ -229,14 +250,17 @@ async function addChunks(dir: string, manifest: Manifest, packed: readonly Packe
   };
 }
 
-async function existingManifest(dir: string): Promise<Manifest> {
+async function readExistingManifest(dir: string): Promise<Manifest> {
   const { manifest } = await readManifest(dir);
-  if (manifest === undefined) throw missingManifest(dir);
+  if (manifest === undefined) throw missingManifestFailure(dir);
   return manifest;
 }
 
-/** It is on disk before the data file: where that stands without one, the manifest was lost. */
-async function firstManifest({ dir, day }: SealTask): Promise<Manifest> {
+/**
+ * Writes the first manifest before there is a data file. So a data file without a manifest means that the manifest was
+ * lost.
+ */
+async function readOrCreateManifest({ dir, day }: SealTask): Promise<Manifest> {
   const { manifest } = await readManifest(dir);
   if (manifest !== undefined) return manifest;
   const first = { ...emptyManifest(day), version: 1 };
@@ -245,26 +269,26 @@ async function firstManifest({ dir, day }: SealTask): Promise<Manifest> {
   return first;
 }
 
-function missingManifest(dir: string): Failure {
+function missingManifestFailure(dir: string): Failure {
   return new Failure("damage", `${dir}: the manifest is missing`);
 }
 
-function dataFileIn(dir: string): string {
+function dataFilePath(dir: string): string {
   return join(dir, "data.mdb");
 }
 
-function openAll(parts: readonly PartBytes[]): ChunkSource[] {
+function openParts(parts: readonly PartBytes[]): ChunkSource[] {
   return parts.map(({ bytes, arrivalBase }) => openPart(bytes, arrivalBase));
 }
 
 function toSharedPart(chunk: EncodedChunk): Uint8Array {
-  const text = serializePart(chunk);
-  const bytes = new Uint8Array(new SharedArrayBuffer(text.byteLength));
-  writePart(text, bytes, 0);
+  const part = serializePart(chunk);
+  const bytes = new Uint8Array(new SharedArrayBuffer(part.byteLength));
+  writePart(part, bytes, 0);
   return bytes;
 }
 
-/** Removes a folder under a name that says so: a crash half-way must not leave what looks like a damaged partition. */
+/** Renames a folder before removing it, so that a crash half-way does not leave what looks like a damaged partition. */
 export async function dropPartition(dir: string): Promise<void> {
   const dropped = `${dir}${droppedSuffix}`;
   if (existsSync(dir)) {
@@ -276,10 +300,11 @@ export async function dropPartition(dir: string): Promise<void> {
 }
 
 const droppedSuffix = ".dropped";
-/** Folders that a crash left behind: half removed, or half rebuilt. */
-const leftOver = /\.(?:dropped|rebuilt)$/;
+/** Names of folders that a crash left half removed or half rebuilt. */
+const leftoverName = /\.(?:dropped|rebuilt)$/;
 
+/** Removes such folders from a signal's folder. */
 export async function removeLeftovers(dir: string): Promise<void> {
-  const names = existsSync(dir) ? readdirSync(dir).filter((name) => leftOver.test(name)) : [];
+  const names = existsSync(dir) ? readdirSync(dir).filter((name) => leftoverName.test(name)) : [];
   for (const name of names) await rm(join(dir, name), { recursive: true, force: true });
 }

@@ -1,4 +1,4 @@
-/** What a start finds in the folders of the partitions. */
+/** Recovery of partitions when a store is opened. */
 
 import { join } from "node:path";
 import { daysIn } from "../model/day.ts";
@@ -8,11 +8,14 @@ import type { WorkerThread } from "../threads/worker-thread.ts";
 import type { InspectAnswer, MaintenanceTask } from "./maintenance-task.ts";
 import { removeLeftovers } from "./maintenance-worker.ts";
 
-/** Fills the catalog; the greatest arrival number that a partition has sealed. */
+/**
+ * Inspects every partition on disk and adds it to the catalog. Returns the greatest arrival number that is sealed, 0 if
+ * none.
+ */
 export async function recoverPartitions(
   dataDir: string,
   catalog: Catalog,
-  keeper: WorkerThread<MaintenanceTask>,
+  maintenanceThread: WorkerThread<MaintenanceTask>,
   reportDamage: (where: string, problem: string) => void,
 ): Promise<number> {
   let arrivalMax = 0;
@@ -23,7 +26,7 @@ export async function recoverPartitions(
       const partition = catalog.partition(signal, day);
       const { dir } = partition;
       const task = { kind: "inspect", dir, day } as const;
-      const { manifest, damage } = await keeper.run<InspectAnswer>(task);
+      const { manifest, damage } = await maintenanceThread.run<InspectAnswer>(task);
       partition.manifest = manifest;
       arrivalMax = Math.max(arrivalMax, manifest.arrivalSealed);
       for (const { where, problem } of damage) reportDamage(where, problem);

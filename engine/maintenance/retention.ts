@@ -1,69 +1,77 @@
-/** What retention removes: a pure function of what is stored and the clock. */
+/** Decides what retention removes: a pure function of the stored partitions and the clock. */
 
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import type { Partition } from "../partition/catalog.ts";
 
 export interface RetentionOptions {
-  /** Days whose last moment is older than this are removed. */
+  /** Days that ended longer ago than this are removed; undefined keeps all. Milliseconds. */
   ageMs: number | undefined;
-  /** Bytes of chunks that are kept at most, of all signals together. */
+  /** Stored bytes of chunks to keep at most, over all signals; undefined keeps all. */
   bytes: number | undefined;
 }
 
-interface ChunksOf {
+interface PartitionChunks {
   partition: Partition;
+  /** Chunk numbers. */
   ids: number[];
 }
 
 export interface RetentionPlan {
-  /** Partitions to remove whole. */
+  /** Partitions to remove completely. */
   partitions: Partition[];
-  /** Chunks to remove from partitions of the oldest day that stays. */
-  chunks: ChunksOf[];
+  /** Chunks to remove from partitions of the oldest day that remains. */
+  chunks: PartitionChunks[];
 }
 
+/**
+ * First days that are too old go, then the oldest days of all signals until one day remains or the rest fits into
+ * `bytes`, then the oldest chunks of the oldest day that remains.
+ */
 export function planRetention(
-  stored: readonly Partition[],
+  partitions: readonly Partition[],
   options: RetentionOptions,
   nowMs: number,
 ): RetentionPlan {
   const { ageMs, bytes } = options;
-  const isPast = ({ day }: Partition) => ageMs !== undefined && (day + 1) * 86_400_000 <= nowMs - ageMs;
-  const removed = stored.filter(isPast);
-  const kept = daysOf(stored.filter((partition) => !isPast(partition)));
+  const isExpired = ({ day }: Partition) => ageMs !== undefined && (day + 1) * 86_400_000 <= nowMs - ageMs;
+  const removed = partitions.filter(isExpired);
+  const kept = groupByDay(partitions.filter((partition) => !isExpired(partition)));
   if (bytes === undefined) return { partitions: removed, chunks: [] };
-  let total = kept.reduce((sum, day) => sum + bytesOf(day), 0);
+  let total = kept.reduce((sum, day) => sum + sumChunkBytes(day), 0);
   while (kept.length > 1 && total > bytes) {
     const oldest = kept.shift()!;
-    total -= bytesOf(oldest);
+    total -= sumChunkBytes(oldest);
     removed.push(...oldest);
   }
-  return { partitions: removed, chunks: oldestChunks(kept[0] ?? [], total - bytes) };
+  return { partitions: removed, chunks: selectOldestChunks(kept[0] ?? [], total - bytes) };
 }
 
 /** The partitions of each day, the oldest day first. */
-function daysOf(partitions: readonly Partition[]): Partition[][] {
+function groupByDay(partitions: readonly Partition[]): Partition[][] {
   const days = Map.groupBy(partitions, ({ day }) => day);
-  return [...days].sort(([a], [b]) => a - b).map(([, ofDay]) => ofDay);
+  return [...days].sort(([a], [b]) => a - b).map(([, dayPartitions]) => dayPartitions);
 }
 
-/** Of one day's partitions the oldest chunks, whatever their signal. */
-function oldestChunks(ofDay: readonly Partition[], excess: number): ChunksOf[] {
-  const chunks = ofDay.flatMap((partition) =>
+/** The oldest chunks of one day's partitions, over all signals, that together have at least `excessBytes`. */
+function selectOldestChunks(dayPartitions: readonly Partition[], excessBytes: number): PartitionChunks[] {
+  const chunks = dayPartitions.flatMap((partition) =>
     partition.manifest.chunks.map((chunk) => ({ partition, chunk })),
   );
   chunks.sort((a, b) => a.chunk.timeNsMax - b.chunk.timeNsMax);
-  let left = excess;
-  const spent = chunks.filter(({ chunk }) => {
-    if (left <= 0) return false;
-    left -= chunk.bytes;
+  let excessLeft = excessBytes;
+  const removed = chunks.filter(({ chunk }) => {
+    if (excessLeft <= 0) return false;
+    excessLeft -= chunk.bytes;
     return true;
   });
-  const byPartition = Map.groupBy(spent, ({ partition }) => partition);
-  return Array.from(byPartition, ([partition, of]) => ({ partition, ids: of.map(({ chunk }) => chunk.id) }));
+  const byPartition = Map.groupBy(removed, ({ partition }) => partition);
+  return Array.from(byPartition, ([partition, group]) => ({
+    partition,
+    ids: group.map(({ chunk }) => chunk.id),
+  }));
 }
 
-function bytesOf(partitions: readonly Partition[]): number {
+function sumChunkBytes(partitions: readonly Partition[]): number {
   const chunks = partitions.flatMap(({ manifest }): ChunkEntry[] => manifest.chunks);
   return chunks.reduce((sum, { bytes }) => sum + bytes, 0);
 }

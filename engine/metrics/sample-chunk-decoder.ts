@@ -1,4 +1,4 @@
-/** Chunks of metrics back to samples. */
+/** Decodes chunks of metrics back into samples. */
 import type { ChunkSource } from "../chunk/chunk-header.ts";
 import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnBytes, hasValue } from "../column/column.ts";
@@ -10,7 +10,10 @@ import { IdentityWriter } from "./series-identity.ts";
 import { SeriesTable } from "./series-table.ts";
 import { SeriesView } from "./series-view.ts";
 
-/** Whether what came with the first chunk came before what came with the second; of equal samples the later one counts. */
+/**
+ * Orders chunks of metrics by arrival (negative: `a` first). Of samples of one series at the same time, the one in the
+ * later chunk is kept.
+ */
 export function compareArrivals(
   a: { arrivalMin: number; arrivalMax: number },
   b: { arrivalMin: number; arrivalMax: number },
@@ -18,45 +21,45 @@ export function compareArrivals(
   return a.arrivalMax - b.arrivalMax || a.arrivalMin - b.arrivalMin;
 }
 
-/** All samples of some chunks of one day, which stand in order of arrival. */
+/** All samples of some chunks of one day. The chunks must be in order of arrival. */
 export function decodeSampleChunks(sources: readonly ChunkSource[]): SampleChunkBuilder {
-  const draft: SampleChunkBuilder = {
+  const builder: SampleChunkBuilder = {
     table: new SeriesTable(),
     samples: new SampleColumns(),
     arrivalMin: Number.POSITIVE_INFINITY,
     arrivalMax: 0,
   };
   const samples = sources.reduce((sum, { header }) => sum + header.rows, 0);
-  draft.samples.reserve(samples);
-  for (const source of sources) appendChunk(draft, source);
-  return draft;
+  builder.samples.reserve(samples);
+  for (const source of sources) appendChunk(builder, source);
+  return builder;
 }
 
-function appendChunk(draft: SampleChunkBuilder, source: ChunkSource): void {
+function appendChunk(builder: SampleChunkBuilder, source: ChunkSource): void {
   const { header, arrivalBase } = source;
-  draft.arrivalMin = Math.min(draft.arrivalMin, header.arrivalMin + arrivalBase);
-  draft.arrivalMax = Math.max(draft.arrivalMax, header.arrivalMax + arrivalBase);
+  builder.arrivalMin = Math.min(builder.arrivalMin, header.arrivalMin + arrivalBase);
+  builder.arrivalMax = Math.max(builder.arrivalMax, header.arrivalMax + arrivalBase);
   const chunk = new SeriesView(new ChunkView(new ChunkColumns(source, 0), plainColumns));
-  const identityOf = identities(chunk);
+  const identityOf = makeIdentityReader(chunk);
   for (let series = 0; series < chunk.series; series++) {
     const identity = identityOf(series);
-    const number = draft.table.numberOf(identity.source, 0, identity.length);
-    draft.table.declareText(number, chunk.type(series) as MetricType, chunk.unit(series));
-    draft.samples.append(number, chunk.timesOf(series), chunk.valuesOf(series));
+    const number = builder.table.addSeries(identity.source, 0, identity.length);
+    builder.table.declareText(number, chunk.type(series) as MetricType, chunk.unit(series));
+    builder.samples.append(number, chunk.timesOf(series), chunk.valuesOf(series));
   }
 }
 
-/** The identity of a series; the bytes are good until the next call. */
-function identities(chunk: SeriesView): (series: number) => IdentityWriter {
+/** Returns a function that writes the identity of a series; its bytes are valid until the next call. */
+function makeIdentityReader(chunk: SeriesView): (series: number) => IdentityWriter {
   const writer = new IdentityWriter();
   const { view } = chunk;
   const names = view.described("name");
-  const columns = labelColumns(chunk);
-  const hasRest = view.overflow.kind !== "absent";
+  const columns = sortLabelColumns(chunk);
+  const hasOverflow = view.overflow.kind !== "absent";
   return (series) => {
     writer.clear();
     pushBytes(writer, columnBytes(names, series));
-    if (hasRest) {
+    if (hasOverflow) {
       const pairs = chunk
         .labels(series)
         .map(([key, value]) => [Buffer.from(key), Buffer.from(value)] as const);
@@ -73,8 +76,8 @@ function identities(chunk: SeriesView): (series: number) => IdentityWriter {
   };
 }
 
-/** The columns of labels in the order of identities. */
-function labelColumns({ view }: SeriesView): { key: Buffer; column: Column }[] {
+/** The columns of labels in the order in which identities have them: by the bytes of their keys. */
+function sortLabelColumns({ view }: SeriesView): { key: Buffer; column: Column }[] {
   return view.header.columns
     .flatMap(({ role, key }) => (role === "attribute" ? [key] : []))
     .map((key) => ({ key: Buffer.from(key, "utf8"), column: view.column({ kind: "attribute", key }) }))

@@ -1,10 +1,16 @@
 /**
- * From samples to chunks of metrics: for each series its name, type, unit, labels, fingerprint, the place of its first sample and that
- * of its first time; for each sample a value. Series that were sampled at the same times share these.
+ * Encodes samples as chunks of metrics. A chunk has for each series its name, type, unit, labels and fingerprint, the
+ * index of its first sample and the index of its first time; and for each sample a value. Series that were sampled at
+ * the same times share one list of times. FORMAT.md describes the columns.
  */
 
 import { AttributeBuilder, toDenseAttribute } from "../chunk/chunk-builder.ts";
-import { addAttribute, columnHeader, encodeColumns, toOverflowAttribute } from "../chunk/chunk-encoder.ts";
+import {
+  addAttribute,
+  makeColumnAppender,
+  makeColumnHeader,
+  toOverflowAttribute,
+} from "../chunk/chunk-encoder.ts";
 import type { EncodedChunk } from "../chunk/chunk-header.ts";
 import { encodeBytes, encodeDelta, encodeSamples } from "../column/encoding.ts";
 import { bytesOf } from "../files/payload.ts";
@@ -13,10 +19,10 @@ import type { TextVector } from "../vector/text.ts";
 import { byteSource, TextTable } from "../vector/text-table.ts";
 import { hashWord } from "../vector/xxhash.ts";
 import { type SampleColumns, type SortedSamples, sortSamples } from "./sample-columns.ts";
-import { eachText } from "./series-identity.ts";
+import { forEachText } from "./series-identity.ts";
 import type { SeriesTable } from "./series-table.ts";
 
-/** Samples of one day with their series, and the arrival numbers that they cover. */
+/** Samples of one day with their series, and the range of arrival numbers of the chunks or batch that they came in. */
 export interface SampleChunkBuilder {
   table: SeriesTable;
   samples: SampleColumns;
@@ -24,17 +30,21 @@ export interface SampleChunkBuilder {
   arrivalMax: number;
 }
 
-/** `sealed`: for disk, with series in the order of their identities; else in the order in which they came. */
-export function encodeSampleChunks(draft: SampleChunkBuilder, options: { sealed: boolean }): EncodedChunk[] {
-  const { table, samples } = draft;
+/** Sealed chunks have their series in the order of their identities; parts have them in order of first arrival. */
+export function encodeSampleChunks(
+  builder: SampleChunkBuilder,
+  options: { sealed: boolean },
+): EncodedChunk[] {
+  const { table, samples } = builder;
   if (samples.length === 0) return [];
-  const order = seriesWithSamples(table, samples);
+  const order = findSeriesWithSamples(table, samples);
   if (options.sealed) sortByIdentity(order, table.identities.texts());
   const sorted = sortSamples(samples, order);
-  return cuts(sorted).map((part) => buildChunk(draft, part, options));
+  return splitSamples(sorted).map((piece) => encodeChunk(builder, piece, options));
 }
 
-function seriesWithSamples(table: SeriesTable, { series, length }: SampleColumns): Uint32Array {
+/** Numbers of the series that have samples, in the order of their first ones. */
+function findSeriesWithSamples(table: SeriesTable, { series, length }: SampleColumns): Uint32Array {
   const has = new Uint8Array(table.identities.size);
   const order = new Uint32Array(Math.min(table.identities.size, length));
   let count = 0;
@@ -52,35 +62,37 @@ function sortByIdentity(order: Uint32Array, { offsets, bytes }: TextVector): voi
   order.sort((a, b) => source.compare(source, offsets[b]!, offsets[b + 1]!, offsets[a]!, offsets[a + 1]!));
 }
 
-/** Parts of at most a chunk's samples; one series may lie in two of them. */
-function cuts(sorted: SortedSamples): SortedSamples[] {
+/** Pieces of at most `chunkSamplesMax` samples; a series may continue in the next piece. */
+function splitSamples(sorted: SortedSamples): SortedSamples[] {
   const { series, offsets, timeNs, values } = sorted;
   if (values.length <= chunkSamplesMax) return [sorted];
-  const parts: SortedSamples[] = [];
+  const pieces: SortedSamples[] = [];
   let first = 0;
   for (let from = 0; from < values.length; from += chunkSamplesMax) {
     const to = Math.min(values.length, from + chunkSamplesMax);
     while (offsets[first + 1]! <= from) first++;
     let end = first;
     while (offsets[end]! < to) end++;
-    const own = offsets.slice(first, end + 1).map((offset) => Math.min(Math.max(offset, from), to) - from);
-    parts.push({
+    const pieceOffsets = offsets
+      .slice(first, end + 1)
+      .map((offset) => Math.min(Math.max(offset, from), to) - from);
+    pieces.push({
       series: series.subarray(first, end),
-      offsets: own,
+      offsets: pieceOffsets,
       timeNs: timeNs.subarray(from, to),
       values: values.subarray(from, to),
     });
   }
-  return parts;
+  return pieces;
 }
 
-function buildChunk(
-  draft: SampleChunkBuilder,
+function encodeChunk(
+  builder: SampleChunkBuilder,
   sorted: SortedSamples,
   options: { sealed: boolean },
 ): EncodedChunk {
   const { series, offsets, timeNs, values } = sorted;
-  const { arrivalMin, arrivalMax } = draft;
+  const { arrivalMin, arrivalMax } = builder;
   let timeNsMin = Number.POSITIVE_INFINITY;
   let timeNsMax = 0;
   for (const time of timeNs) {
@@ -93,26 +105,31 @@ function buildChunk(
     payloads: [],
     filters: [],
   };
-  const add = encodeColumns(chunk);
-  const clocks = shareTimes(sorted);
-  add(columnHeader("time", "", rows), encodeDelta(clocks.timeNs, commonStep(clocks.timeNs)), undefined);
-  add(columnHeader("clock", "", series.length), encodeSteps(clocks.places), undefined);
-  add(columnHeader("samples", "", series.length), encodeSteps(Float64Array.from(offsets)), undefined);
-  const names = addSeries(chunk, draft.table, series, options);
-  for (const [from, to] of valueBlocks(offsets, names)) {
+  const add = makeColumnAppender(chunk);
+  const shared = shareTimes(sorted);
+  add(
+    makeColumnHeader("time", "", rows),
+    encodeDelta(shared.timeNs, findCommonStep(shared.timeNs)),
+    undefined,
+  );
+  add(makeColumnHeader("clock", "", series.length), encodeOffsets(shared.starts), undefined);
+  add(makeColumnHeader("samples", "", series.length), encodeOffsets(Float64Array.from(offsets)), undefined);
+  const names = addSeriesColumns(chunk, builder.table, series, options);
+  for (const [from, to] of planValueBlocks(offsets, names)) {
     const block = values.subarray(offsets[from], offsets[to]);
-    const places = offsets.slice(from, to + 1).map((offset) => offset - offsets[from]!);
-    const encoded = encodeSamples(block, places, { packed: options.sealed });
-    add(columnHeader("value", String(from), block.length), encoded, undefined);
+    const blockOffsets = offsets.slice(from, to + 1).map((offset) => offset - offsets[from]!);
+    const encoded = encodeSamples(block, blockOffsets, { packed: options.sealed });
+    add(makeColumnHeader("value", String(from), block.length), encoded, undefined);
   }
   return chunk;
 }
 
 /**
- * Ranges of series whose values are one column: whoever asks for one metric need not read all. They end with a metric where that does
- * not make them twice as long, for its series are often like each other.
+ * Ranges of series whose values form one column each, so that a query for one metric need not read all values. A range
+ * ends at the end of a metric unless that makes it twice as long: series of one metric are often alike, which
+ * compresses well.
  */
-function valueBlocks(offsets: Uint32Array, names: Uint32Array): [from: number, to: number][] {
+function planValueBlocks(offsets: Uint32Array, names: Uint32Array): [from: number, to: number][] {
   const blocks: [number, number][] = [];
   const series = offsets.length - 1;
   for (let from = 0; from < series; ) {
@@ -128,14 +145,14 @@ function valueBlocks(offsets: Uint32Array, names: Uint32Array): [from: number, t
   return blocks;
 }
 
-/** The different lists of times, one after the other, and for each series where its own begins. */
-function shareTimes({ offsets, timeNs }: SortedSamples): { timeNs: Float64Array; places: Float64Array } {
+/** The distinct lists of times one after the other, and for each series the index at which its list starts. */
+function shareTimes({ offsets, timeNs }: SortedSamples): { timeNs: Float64Array; starts: Float64Array } {
   const series = offsets.length - 1;
   const lists = new TextTable();
   const source = byteSource(bytesOf(timeNs));
   const shared = new Float64Array(timeNs.length);
   const startOf: number[] = [];
-  const places = new Float64Array(series);
+  const starts = new Float64Array(series);
   let length = 0;
   for (let i = 0; i < series; i++) {
     const list = lists.codeOf(source, offsets[i]! * 8, offsets[i + 1]! * 8);
@@ -144,41 +161,41 @@ function shareTimes({ offsets, timeNs }: SortedSamples): { timeNs: Float64Array;
       shared.set(timeNs.subarray(offsets[i], offsets[i + 1]), length);
       length += offsets[i + 1]! - offsets[i]!;
     }
-    places[i] = startOf[list]!;
+    starts[i] = startOf[list]!;
   }
-  return { timeNs: shared.subarray(0, length), places };
+  return { timeNs: shared.subarray(0, length), starts };
 }
 
-function encodeSteps(values: Float64Array): ReturnType<typeof encodeDelta> {
-  return encodeDelta(values, commonStep(values));
+function encodeOffsets(values: Float64Array): ReturnType<typeof encodeDelta> {
+  return encodeDelta(values, findCommonStep(values));
 }
 
-/** The commonest difference from one number to the next, as far as a few candidates tell. */
-function commonStep(values: Float64Array): number {
+/** The most common difference from one number to the next, estimated from about a thousand of them. */
+function findCommonStep(values: Float64Array): number {
   const seen = new Map<number, number>();
   const every = Math.max(1, Math.floor(values.length / 1024));
   for (let i = 1; i < values.length; i += every) {
     const step = values[i]! - values[i - 1]!;
     seen.set(step, (seen.get(step) ?? 0) + 1);
   }
-  let common = 0;
-  let most = 0;
+  let commonStep = 0;
+  let countMax = 0;
   for (const [step, count] of seen) {
-    if (count <= most) continue;
-    common = step;
-    most = count;
+    if (count <= countMax) continue;
+    commonStep = step;
+    countMax = count;
   }
-  return common;
+  return commonStep;
 }
 
-/** Columns of the series: fingerprint, name, type, unit, and an attribute for each label. Returns a number for each one's name. */
-function addSeries(
+/** Appends the columns that have a value for each series. Returns for each series the dictionary code of its name. */
+function addSeriesColumns(
   chunk: EncodedChunk,
   table: SeriesTable,
   series: Uint32Array,
   options: { sealed: boolean },
 ): Uint32Array {
-  const add = encodeColumns(chunk);
+  const add = makeColumnAppender(chunk);
   const { offsets, bytes } = table.identities.texts();
   const source = byteSource(bytes);
   const fingerprints = new Uint32Array(series.length * 2);
@@ -191,60 +208,61 @@ function addSeries(
     fingerprints[i * 2] = low;
     fingerprints[i * 2 + 1] = high;
     let label: AttributeBuilder;
-    eachText(bytes, from, to, (index, textFrom, textTo) => {
+    // Texts of an identity: name, then label key, label value, …
+    forEachText(bytes, from, to, (index, textFrom, textTo) => {
       if (index === 0) name.push(i, name.values.codeOf(source, textFrom, textTo));
-      else if (index % 2 === 1) label = labels.draftOf(source, textFrom, textTo);
+      else if (index % 2 === 1) label = labels.getBuilder(source, textFrom, textTo);
       else label.push(i, label.values.codeOf(source, textFrom, textTo));
     });
   }
-  add(columnHeader("fingerprint", "", series.length), encodeBytes(bytesOf(fingerprints), 8), undefined);
+  add(makeColumnHeader("fingerprint", "", series.length), encodeBytes(bytesOf(fingerprints), 8), undefined);
   const rows = series.length;
   const addColumn = (
     role: "name" | "type" | "unit" | "attribute" | "rest",
     key: string,
-    draft: AttributeBuilder,
-  ) => addAttribute(add, columnHeader(role, key, 0), toDenseAttribute(draft, rows, undefined), options);
+    builder: AttributeBuilder,
+  ) => addAttribute(add, makeColumnHeader(role, key, 0), toDenseAttribute(builder, rows, undefined), options);
   addColumn("name", "", name);
-  addColumn("type", "", declaredTypes(table, series));
-  addColumn("unit", "", declaredUnits(table, series));
+  addColumn("type", "", collectTypes(table, series));
+  addColumn("unit", "", collectUnits(table, series));
   const byCount = labels.list().sort(([, a], [, b]) => b.count - a.count);
-  for (const [key, draft] of byCount.slice(0, attributeColumnsMax)) addColumn("attribute", key, draft);
-  const rest = byCount.slice(attributeColumnsMax);
-  if (rest.length > 0) addColumn("rest", "", toOverflowAttribute(rest));
+  for (const [key, builder] of byCount.slice(0, attributeColumnsMax)) addColumn("attribute", key, builder);
+  const overflow = byCount.slice(attributeColumnsMax);
+  if (overflow.length > 0) addColumn("rest", "", toOverflowAttribute(overflow));
   return name.codes;
 }
 
-/** Labels by key, which are found without a string for each. */
+/** Columns of labels by key. A key is looked up as bytes, without creating a string. */
 class LabelBuilders {
   readonly #keys = new TextTable();
-  readonly #drafts: AttributeBuilder[] = [];
+  readonly #builders: AttributeBuilder[] = [];
 
-  draftOf(source: ReturnType<typeof byteSource>, from: number, to: number): AttributeBuilder {
+  getBuilder(source: ReturnType<typeof byteSource>, from: number, to: number): AttributeBuilder {
     const key = this.#keys.codeOf(source, from, to);
-    this.#drafts[key] ??= new AttributeBuilder();
-    return this.#drafts[key];
+    this.#builders[key] ??= new AttributeBuilder();
+    return this.#builders[key];
   }
 
   list(): [key: string, AttributeBuilder][] {
-    return this.#drafts.map((draft, key) => [this.#keys.textOf(key), draft]);
+    return this.#builders.map((builder, key) => [this.#keys.textOf(key), builder]);
   }
 }
 
-function declaredTypes(table: SeriesTable, series: Uint32Array): AttributeBuilder {
-  const draft = new AttributeBuilder();
-  for (let i = 0; i < series.length; i++) draft.pushText(i, table.typeOf(series[i]!));
-  return draft;
+function collectTypes(table: SeriesTable, series: Uint32Array): AttributeBuilder {
+  const builder = new AttributeBuilder();
+  for (let i = 0; i < series.length; i++) builder.pushText(i, table.typeOf(series[i]!));
+  return builder;
 }
 
-/** A series without a unit has no entry. */
-function declaredUnits(table: SeriesTable, series: Uint32Array): AttributeBuilder {
-  const draft = new AttributeBuilder();
+/** The unit of each series that has one. */
+function collectUnits(table: SeriesTable, series: Uint32Array): AttributeBuilder {
+  const builder = new AttributeBuilder();
   const units = table.units.texts();
   const source = byteSource(units.bytes);
   for (let i = 0; i < series.length; i++) {
     const unit = table.unitOf(series[i]!);
     if (unit < 0) continue;
-    draft.push(i, draft.values.codeOf(source, units.offsets[unit]!, units.offsets[unit + 1]!));
+    builder.push(i, builder.values.codeOf(source, units.offsets[unit]!, units.offsets[unit + 1]!));
   }
-  return draft;
+  return builder;
 }

@@ -1,11 +1,13 @@
-/** Samples in columns that grow, then are put in order of series and time. */
+/** Growing columns of samples, and sorting them by series and time. */
 import { toWords } from "../vector/float-words.ts";
 import { growArray } from "../vector/text.ts";
 
-/** Samples in the order in which they came. Values are moved as bits: a NaN keeps its payload. */
+/** Samples in order of arrival. Values are copied as bits, so that a NaN keeps its payload. */
 export class SampleColumns {
+  /** Number of samples; the arrays are longer. */
   length = 0;
   series = new Uint32Array(64);
+  /** Nanoseconds since the start of the day. */
   timeNs = new Float64Array(64);
   values = new Float64Array(64);
 
@@ -16,7 +18,7 @@ export class SampleColumns {
     this.values[this.length++] = value;
   }
 
-  /** Samples of one series. */
+  /** Adds samples of one series. */
   append(series: number, timeNs: Float64Array, values: Float64Array): void {
     this.reserve(timeNs.length);
     this.series.fill(series, this.length, this.length + timeNs.length);
@@ -25,13 +27,14 @@ export class SampleColumns {
     this.length += timeNs.length;
   }
 
+  /** Makes room for more samples. */
   reserve(count: number): void {
     const length = this.length + count;
     if (length <= this.series.length) return;
-    const room = Math.max(length, this.series.length * 2);
-    this.series = growArray(this.series, room);
-    this.timeNs = extended(this.timeNs, room);
-    this.values = extended(this.values, room);
+    const capacity = Math.max(length, this.series.length * 2);
+    this.series = growArray(this.series, capacity);
+    this.timeNs = growNumbers(this.timeNs, capacity);
+    this.values = growNumbers(this.values, capacity);
   }
 }
 
@@ -39,30 +42,33 @@ export class SampleColumns {
 export interface SortedSamples {
   /** Numbers of the series that have samples, in order. */
   series: Uint32Array;
-  /** Of each series the first sample, and the number of all. */
+  /** Index of the first sample of each series, then the number of all samples. */
   offsets: Uint32Array;
   timeNs: Float64Array;
   values: Float64Array;
 }
 
-/** `order`: numbers of the series in the order that the result has; each has a sample. Of samples at one time the last to come stays. */
+/**
+ * Sorts samples. `order` lists the numbers of the series in the order of the result; each must have a sample. Of
+ * samples of one series at the same time the last to arrive is kept.
+ */
 export function sortSamples(samples: SampleColumns, order: Uint32Array): SortedSamples {
   const { length, series } = samples;
-  const placeOf = new Uint32Array(order.reduce((most, number) => Math.max(most, number), 0) + 1);
-  for (let place = 0; place < order.length; place++) placeOf[order[place]!] = place;
+  const positionOf = new Uint32Array(order.reduce((max, number) => Math.max(max, number), 0) + 1);
+  for (let position = 0; position < order.length; position++) positionOf[order[position]!] = position;
   const next = new Uint32Array(order.length + 1);
-  for (let i = 0; i < length; i++) next[placeOf[series[i]!]! + 1]!++;
-  for (let place = 0; place < order.length; place++) next[place + 1]! += next[place]!;
+  for (let i = 0; i < length; i++) next[positionOf[series[i]!]! + 1]!++;
+  for (let position = 0; position < order.length; position++) next[position + 1]! += next[position]!;
   const offsets = next.slice();
   const rows = new Uint32Array(length);
-  for (let i = 0; i < length; i++) rows[next[placeOf[series[i]!]!]!++] = i;
-  for (let place = 0; place < order.length; place++) {
-    sortByTime(rows.subarray(offsets[place]!, offsets[place + 1]!), samples.timeNs);
+  for (let i = 0; i < length; i++) rows[next[positionOf[series[i]!]!]!++] = i;
+  for (let position = 0; position < order.length; position++) {
+    sortByTime(rows.subarray(offsets[position]!, offsets[position + 1]!), samples.timeNs);
   }
-  return withoutTwins(samples, order, offsets, rows);
+  return removeDuplicates(samples, order, offsets, rows);
 }
 
-/** Rows stand in order of arrival; equal times stay so. */
+/** Sorts rows of one series, which are in order of arrival, by time; ties stay in order of arrival. */
 function sortByTime(rows: Uint32Array, timeNs: Float64Array): void {
   for (let i = 1; i < rows.length; i++) {
     if (timeNs[rows[i - 1]!]! <= timeNs[rows[i]!]!) continue;
@@ -71,7 +77,8 @@ function sortByTime(rows: Uint32Array, timeNs: Float64Array): void {
   }
 }
 
-function withoutTwins(
+/** Copies the samples in order, without those that a later one at the same time replaces. */
+function removeDuplicates(
   { timeNs, values }: SampleColumns,
   order: Uint32Array,
   offsets: Uint32Array,
@@ -86,9 +93,9 @@ function withoutTwins(
   const from = toWords(values);
   const to = toWords(sorted.values);
   let at = 0;
-  for (let place = 0; place < order.length; place++) {
+  for (let position = 0; position < order.length; position++) {
     const first = at;
-    for (let i = offsets[place]!; i < offsets[place + 1]!; i++) {
+    for (let i = offsets[position]!; i < offsets[position + 1]!; i++) {
       const row = rows[i]!;
       if (at > first && sorted.timeNs[at - 1] === timeNs[row]) at--;
       sorted.timeNs[at] = timeNs[row]!;
@@ -96,12 +103,12 @@ function withoutTwins(
       to[at * 2 + 1] = from[row * 2 + 1]!;
       at++;
     }
-    sorted.offsets[place + 1] = at;
+    sorted.offsets[position + 1] = at;
   }
   return { ...sorted, timeNs: sorted.timeNs.subarray(0, at), values: sorted.values.subarray(0, at) };
 }
 
-function extended(array: Float64Array, length: number): Float64Array<ArrayBuffer> {
+function growNumbers(array: Float64Array, length: number): Float64Array<ArrayBuffer> {
   const larger = new Float64Array(length);
   larger.set(array);
   return larger;

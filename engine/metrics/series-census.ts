@@ -1,10 +1,12 @@
 /**
- * The series that were seen today or yesterday, counted over all threads that encode: tables of fingerprints in shared memory, one a
- * day of the clock. So the number of active series has a cap, and those that are there go on.
+ * The census of active series, which were seen today or yesterday (UTC days of the server's clock). It enforces a cap
+ * over all threads that encode samples: tables of fingerprints in shared memory, one a day. Above the cap new series
+ * are refused; known series go on.
  */
 
-/** What crosses threads. */
+/** The shared tables, as they are passed to threads. */
 export interface CensusTables {
+  /** Cap on active series. */
   seriesMax: number;
   today: ActiveSeriesDay;
   yesterday: ActiveSeriesDay;
@@ -13,14 +15,15 @@ export interface CensusTables {
 interface ActiveSeriesDay {
   /** Days since the epoch. */
   day: number;
-  /** Fingerprints, 0 where a slot is free: open addressing, at most half full. Shared memory. */
+  /** Hash table of fingerprints with open addressing, at most half full; 0: free slot. Shared memory. */
   slots: BigInt64Array;
-  /** Fingerprints in it; of them those that yesterday did not have. Shared memory. */
+  /** [0]: fingerprints in the table; [1]: those of them that yesterday's table lacks. Shared memory. */
   counts: Int32Array;
 }
 
 const dayMs = 86_400_000;
 
+/** Access to the tables on any thread. */
 export class SeriesCensus {
   readonly #tables: CensusTables;
 
@@ -28,33 +31,35 @@ export class SeriesCensus {
     this.#tables = tables;
   }
 
-  /** Notes a series as active; returns why it cannot be, where it is one too many. */
+  /**
+   * Notes a series as active, by the halves of its fingerprint. Returns why it is refused, where the cap is reached.
+   */
   admit(high: number, low: number): string | undefined {
     const { today, yesterday, seriesMax } = this.#tables;
-    const fingerprint = fingerprintOf(high, low);
-    if (isIn(today, fingerprint)) return undefined;
-    // A batch that was begun before midnight is as good in either table.
-    const isKnown = isIn(yesterday, fingerprint);
+    const fingerprint = toFingerprint(high, low);
+    if (hasFingerprint(today, fingerprint)) return undefined;
+    // A batch that began before midnight goes on with the tables it has; either day's table serves.
+    const isKnown = hasFingerprint(yesterday, fingerprint);
     if (!isKnown && Atomics.add(today.counts, 1, 1) + Atomics.load(yesterday.counts, 0) >= seriesMax) {
       Atomics.sub(today.counts, 1, 1);
-      const most = seriesMax.toLocaleString("en");
-      return `the series is new, and ${most} series, the most the store takes, were seen today or yesterday`;
+      const max = seriesMax.toLocaleString("en");
+      return `the series is new, and ${max} series, the most the store takes, were seen today or yesterday`;
     }
-    const added = insert(today, fingerprint);
+    const added = insertFingerprint(today, fingerprint);
     if (added) Atomics.add(today.counts, 0, 1);
-    // Another thread was faster with the same series.
+    // Another thread has just added the same series.
     else if (!isKnown) Atomics.sub(today.counts, 1, 1);
     return undefined;
   }
 
-  /** Series that were seen today or yesterday. */
+  /** Number of series that were seen today or yesterday. */
   get active(): number {
     const { today, yesterday } = this.#tables;
     return Atomics.load(today.counts, 1) + Atomics.load(yesterday.counts, 0);
   }
 }
 
-/** The tables of the store, which change at midnight (UTC). */
+/** Owns the tables of an open store, and changes them at midnight (UTC). */
 export class ActiveSeriesCounter {
   #tables: CensusTables;
 
@@ -63,6 +68,7 @@ export class ActiveSeriesCounter {
     this.#tables = { seriesMax, today: emptyDay(day, seriesMax), yesterday: emptyDay(day - 1, seriesMax) };
   }
 
+  /** The tables of the day; ask again for each batch. */
   tables(nowMs: number): CensusTables {
     const day = Math.floor(nowMs / dayMs);
     const { seriesMax, today } = this.#tables;
@@ -75,7 +81,7 @@ export class ActiveSeriesCounter {
 }
 
 function emptyDay(day: number, seriesMax: number): ActiveSeriesDay {
-  // Each table may come to hold all of them, and more while a batch is under way on each thread.
+  // Each table may come to hold all active series, and a few more: threads check the cap at the same time.
   const length = 2 ** Math.ceil(Math.log2(Math.max(64, seriesMax * 2 + 64)));
   return {
     day,
@@ -84,13 +90,13 @@ function emptyDay(day: number, seriesMax: number): ActiveSeriesDay {
   };
 }
 
-/** 0 is kept for free slots. */
-function fingerprintOf(high: number, low: number): bigint {
+/** A fingerprint of 0 becomes 1, because 0 marks free slots. */
+function toFingerprint(high: number, low: number): bigint {
   const fingerprint = (BigInt(high | 0) << 32n) | BigInt(low);
   return fingerprint === 0n ? 1n : fingerprint;
 }
 
-function isIn({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
+function hasFingerprint({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
   const mask = slots.length - 1;
   for (let slot = firstSlot(fingerprint, mask); ; slot = (slot + 1) & mask) {
     const found = Atomics.load(slots, slot);
@@ -99,8 +105,8 @@ function isIn({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
   }
 }
 
-/** Whether it was not there. */
-function insert({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
+/** Adds a fingerprint; returns false where it was there already. */
+function insertFingerprint({ slots }: ActiveSeriesDay, fingerprint: bigint): boolean {
   const mask = slots.length - 1;
   for (let slot = firstSlot(fingerprint, mask); ; slot = (slot + 1) & mask) {
     const found = Atomics.compareExchange(slots, slot, 0n, fingerprint);

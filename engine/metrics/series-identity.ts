@@ -1,12 +1,13 @@
 /**
- * What makes a series: the bytes of its name and of its labels in order of their keys, 0xff (which no UTF-8 holds) behind each text.
- * So two lists of labels never give the same bytes, and series of one name lie together in the order of these bytes.
+ * The identity of a series: the bytes of its name, then of each label key and value in the order of the keys' bytes,
+ * each text followed by 0xff (which never occurs in UTF-8). So different series never have the same bytes, and series
+ * of one name are neighbours when sorted by them.
  */
 import { type ByteSource, byteSource } from "../vector/text-table.ts";
 
 const separator = 0xff;
 
-/** Texts of labels before they are in order: places in a source. */
+/** Unsorted labels as byte ranges of a source; the first `count` elements of the arrays. */
 export interface LabelRanges {
   count: number;
   keyFrom: Uint32Array;
@@ -15,7 +16,7 @@ export interface LabelRanges {
   to: Uint32Array;
 }
 
-/** Bytes that a writer of identities fills. */
+/** A growing buffer of texts, each followed by the separator. */
 export class IdentityWriter {
   source: ByteSource = byteSource(Buffer.allocUnsafeSlow(1024));
   length = 0;
@@ -43,28 +44,31 @@ export class IdentityWriter {
   }
 }
 
-/** Places of the labels in order of their keys, without empty values; of two labels with one key the later one. */
+/**
+ * Indexes of the labels in the order of their keys' bytes. Labels with empty values are left out; of two with one key
+ * the later counts.
+ */
 export function orderLabels({ bytes }: ByteSource, labels: LabelRanges): number[] {
   const { keyFrom, keyTo, from, to } = labels;
   const order: number[] = [];
   for (let label = 0; label < labels.count; label++) {
-    let place = order.length;
-    let found = 1;
-    // Insertion: labels are few, and mostly in order already.
-    while (place > 0) {
-      const other = order[place - 1]!;
-      found = bytes.compare(bytes, keyFrom[other]!, keyTo[other]!, keyFrom[label]!, keyTo[label]!);
-      if (found >= 0) break;
-      place--;
+    let position = order.length;
+    let comparison = 1;
+    // Insertion sort: labels are few, and mostly in order already.
+    while (position > 0) {
+      const other = order[position - 1]!;
+      comparison = bytes.compare(bytes, keyFrom[other]!, keyTo[other]!, keyFrom[label]!, keyTo[label]!);
+      if (comparison >= 0) break;
+      position--;
     }
-    if (found === 0) order[place - 1] = label;
-    else order.splice(place, 0, label);
+    if (comparison === 0) order[position - 1] = label;
+    else order.splice(position, 0, label);
   }
   return order.filter((label) => from[label]! < to[label]!);
 }
 
-/** Calls back with the range of each text of an identity: the name, then key, value, key, value … */
-export function eachText(
+/** Calls back with index and range of each text of the identity at [from, to): name, key, value, key, value … */
+export function forEachText(
   bytes: Uint8Array,
   from: number,
   to: number,

@@ -1,20 +1,22 @@
-/** Series on their way to a chunk, numbered in the order in which they first came. */
+/** The series of a batch or a chunk under construction, numbered in the order in which they were added. */
 
 import type { MetricType } from "../model/sample.ts";
 import { growArray } from "../vector/text.ts";
 import { type ByteSource, byteSource, TextTable } from "../vector/text-table.ts";
 
-/** Numbers of the types: part of no format, for in chunks the type is a text. */
+/** Numbers of the types, in memory only: chunks store the type as text. */
 const types: readonly MetricType[] = ["unknown", "gauge", "counter", "delta"];
 
 export class SeriesTable {
+  /** Identities by the number of the series. */
   readonly identities = new TextTable();
   readonly units = new TextTable();
   #types = new Uint8Array(64);
+  /** For each series the code of its unit plus 1; 0: none. */
   #unitOf = new Uint32Array(64);
 
-  /** The number of the series with these bytes as identity. */
-  numberOf(source: ByteSource, from: number, to: number): number {
+  /** The number of the series whose identity is at [from, to), given now where it has none. */
+  addSeries(source: ByteSource, from: number, to: number): number {
     const number = this.identities.codeOf(source, from, to);
     if (number === this.#types.length) this.#grow();
     return number;
@@ -24,16 +26,18 @@ export class SeriesTable {
     return types[this.#types[series]!]!;
   }
 
+  /** Code in `units`; -1 where the series has none. */
   unitOf(series: number): number {
     return this.#unitOf[series]! - 1;
   }
 
-  /** What is declared last holds; "unknown" and no unit declare nothing. */
+  /** Sets type and unit of a series. The last declaration holds; "unknown" and an empty unit declare nothing. */
   declare(series: number, type: MetricType, source: ByteSource, unitFrom: number, unitTo: number): void {
     if (type !== "unknown") this.#types[series] = types.indexOf(type);
     if (unitFrom < unitTo) this.#unitOf[series] = this.units.codeOf(source, unitFrom, unitTo) + 1;
   }
 
+  /** As `declare`, with the unit as a string. */
   declareText(series: number, type: MetricType, unit: string): void {
     const source = byteSource(Buffer.from(unit, "utf8"));
     this.declare(series, type, source, 0, source.bytes.length);

@@ -1,4 +1,4 @@
-/** The series of a chunk of metrics on one thread, and their samples as contiguous vectors. */
+/** Access to a chunk of metrics by series: names, labels, and each series' samples as contiguous vectors. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Column } from "../column/column.ts";
@@ -6,18 +6,24 @@ import { columnText } from "../column/column.ts";
 import { Failure } from "../failure.ts";
 import { lastAtMost } from "../vector/binary-search.ts";
 
+/**
+ * Series are numbered from 0 in the order of the chunk. Throws Failure "damage" where the chunk has no fingerprints.
+ */
 export class SeriesView {
   readonly view: ChunkView;
-  /** Halves of the fingerprints: low, high, low, high … */
+  /** Fingerprints of the series as 32-bit halves: low, high, low, high … */
   readonly fingerprints: Uint32Array;
-  /** Of each series its first sample, and the number of all. */
+  /** Index of the first sample of each series, then the number of all samples. */
   readonly #offsets: Float64Array;
-  /** Of each series where its times begin. */
+  /** For each series the index in `#times` at which its list starts. */
   readonly #clocks: Float64Array;
+  /** Undefined until times are asked for. */
   #times: Float64Array | undefined;
-  /** First series of each column of values, and the columns. */
+  /** First series of each `value` column. */
   readonly #blocks: Uint32Array;
+  /** Index in the header of each `value` column. */
   readonly #blockColumns: number[] = [];
+  /** Values of each `value` column, undefined until asked for. */
   readonly #values: (Float64Array | undefined)[] = [];
 
   constructor(view: ChunkView) {
@@ -37,21 +43,24 @@ export class SeriesView {
     this.#blocks = Uint32Array.from(firsts);
   }
 
+  /** Number of series. */
   get series(): number {
     return this.view.rows;
   }
 
+  /** Number of samples of a series. */
   samplesOf(series: number): number {
     return this.#offsets[series + 1]! - this.#offsets[series]!;
   }
 
-  /** Nanoseconds since the start of the day, ascending, no two the same. */
+  /** Times of a series: nanoseconds since the start of the day, strictly ascending. */
   timesOf(series: number): Float64Array {
-    const place = this.#clocks[series]!;
+    const start = this.#clocks[series]!;
     this.#times ??= this.view.numbers("time");
-    return this.#times.subarray(place, place + this.samplesOf(series));
+    return this.#times.subarray(start, start + this.samplesOf(series));
   }
 
+  /** Values of a series, one for each of its times. */
   valuesOf(series: number): Float64Array {
     const block = lastAtMost(this.#blocks, series);
     this.#values[block] ??= this.#readBlock(block);
@@ -83,7 +92,7 @@ export class SeriesView {
   }
 }
 
-/** The series of a column that have a text: undefined for those that lack it. */
+/** Returns a predicate: is this the name of a series? Compares codes, not texts, where the column is a dictionary. */
 export function seriesNamed(names: Column, name: string): (series: number) => boolean {
   if (names.kind !== "dictionary") return (series) => columnText(names, series) === name;
   const wanted = Buffer.from(name, "utf8");

@@ -1,6 +1,7 @@
-/** Stored bytes that are not what was written. */
+/** A report of damage: stored bytes that are not what was written, or are missing. */
 export interface DamageReport {
-  /** File or value, relative to the data folder. */
+  /** The file or value, relative to the data folder. */
   where: string;
+  /** What is wrong, in words. */
   problem: string;
 }

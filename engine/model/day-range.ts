@@ -7,6 +7,7 @@ export interface DayRange {
   to: number;
 }
 
+/** The part of [fromNs, toNs) that lies in a day; empty (`from >= to`) where they do not meet. */
 export function rangeInDay(fromNs: bigint, toNs: bigint, day: number): DayRange {
   const start = dayStartNs(day);
   const clamp = (timeNs: bigint) =>
@@ -14,5 +15,5 @@ export function rangeInDay(fromNs: bigint, toNs: bigint, day: number): DayRange 
   return { from: clamp(fromNs), to: clamp(toNs) };
 }
 
-/** Later than any row: the greatest time that 64 bits hold. */
+/** Later than any row: the greatest signed 64-bit number of nanoseconds since the epoch. */
 export const endOfTimeNs = 2n ** 63n - 1n;

@@ -1,26 +1,28 @@
-/** One row of a log, or of another signal that is stored as rows, as it is appended. */
+/** Rows as they are appended and returned. */
+
+/** A log row, or a row of another signal that is stored as rows (all but metrics). */
 export interface LogRow {
   /** Nanoseconds since the epoch. */
   timeNs: bigint;
-  /** As it was sent; "" where none was. */
+  /** Log level as it was sent; "" where there was none. */
   level: string;
   message: string;
   attributes: Readonly<Record<string, string>>;
 }
 
-/** A place in the total order of a search: newest first, ties by arrival. */
+/** A row's position in the total order of search results: newest first, ties by arrival number. */
 export interface RowPosition {
   timeNs: bigint;
-  /** Number of the row in the order in which the store acknowledged rows, from 1. */
+  /** Arrival number: the row's number in the order in which the store acknowledged rows, from 1. */
   arrival: number;
 }
 
-/** One row as a search returns it. */
+/** A row as a search returns it. */
 export interface FoundRow extends LogRow, RowPosition {}
 
-/** Why a row of a batch was not taken. */
+/** A row or sample that was not stored. */
 export interface RefusedRow {
-  /** Place in the batch as it was handed in, from 0. */
+  /** Index in the array that was passed in. */
   index: number;
   reason: string;
 }

@@ -1,9 +1,9 @@
-/** Samples of metrics as they are appended. */
+/** Samples of metrics, as they are appended. */
 
-/** `delta`: a counter whose every sample is an increase. `unknown`: the name tells (see `isCounterName`). */
+/** `delta`: a counter whose samples are increases. `unknown`: `isCounterName` decides whether it is a counter. */
 export type MetricType = "gauge" | "counter" | "delta" | "unknown";
 
-/** One sample; its series is its name and its labels. */
+/** One sample. Its series is identified by name and labels. */
 export interface Sample {
   /** Nanoseconds since the epoch. */
   timeNs: bigint;
@@ -11,12 +11,12 @@ export interface Sample {
   type: MetricType;
   /** "" where none was given. */
   unit: string;
-  /** A label with an empty value is as good as none. */
+  /** A label with an empty value counts as absent. */
   labels: Readonly<Record<string, string>>;
   value: number;
 }
 
-/** Whether a metric of unknown type is a counter by its name: the endings that OpenMetrics gives to counters alone. */
+/** Returns whether the name of a metric of unknown type has an ending that OpenMetrics gives to counters only. */
 export function isCounterName(name: string): boolean {
   return name.endsWith("_total") || name.endsWith("_bucket");
 }

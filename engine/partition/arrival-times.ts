@@ -1,32 +1,50 @@
-/** How old the rows are that arrive: what a reader of new rows has to read again is told by the oldest that came since. */
+/**
+ * The oldest time among the rows that arrived after a given arrival number. A reader of new rows (an alert evaluation,
+ * for example) has to read its buckets again from that time on.
+ */
 import { dayStartNs } from "../model/day.ts";
 import type { Signal } from "../model/signal.ts";
 
-/** Entries of a signal; beyond it the oldest two become one that is sooner than it need be. */
-const entriesMax = 4_096;
+/**
+ * Minima kept for a signal. Beyond this the two oldest become one, which may answer with an earlier time than the exact
+ * one.
+ */
+const minimaMax = 4_096;
 
-/** Arrival number of a batch, and the least time in it and in all that came after it. */
-interface Entry {
+/**
+ * The least time of the rows of a batch and of all batches after it; `arrival` is the last arrival number of the batch.
+ */
+interface SuffixMinimum {
   arrival: number;
   timeMs: number;
 }
 
+/** Knows only rows that arrived since the store was opened, replayed ones included. */
 export class OldestArrivals {
-  /** Of each signal, in the order of arrival; times ascend too, since an entry goes where a later one is as old. */
-  readonly #entries = new Map<Signal, Entry[]>();
+  /**
+   * By signal, in order of arrival. Times ascend strictly as well: a minimum is dropped when later rows are as old or
+   * older.
+   */
+  readonly #minima = new Map<Signal, SuffixMinimum[]>();
 
-  /** Rows that have arrived: the number of the last, and the least time in nanoseconds since the start of their day. */
-  note(signal: Signal, arrival: number, day: number, timeNsMin: number): void {
+  /**
+   * Records rows that have arrived: the arrival number of the last, and their least time in nanoseconds since the start
+   * of `day`.
+   */
+  record(signal: Signal, arrival: number, day: number, timeNsMin: number): void {
     const timeMs = Number(dayStartNs(day) / 1_000_000n) + Math.floor(timeNsMin / 1e6);
-    const entries = this.#entries.get(signal) ?? [];
-    this.#entries.set(signal, entries);
-    while (entries.length > 0 && entries.at(-1)!.timeMs >= timeMs) entries.pop();
-    entries.push({ arrival, timeMs });
-    if (entries.length > entriesMax) entries.splice(0, 2, { ...entries[0]!, arrival: entries[1]!.arrival });
+    const minima = this.#minima.get(signal) ?? [];
+    this.#minima.set(signal, minima);
+    while (minima.length > 0 && minima.at(-1)!.timeMs >= timeMs) minima.pop();
+    minima.push({ arrival, timeMs });
+    if (minima.length > minimaMax) minima.splice(0, 2, { ...minima[0]!, arrival: minima[1]!.arrival });
   }
 
-  /** Least time, Unix milliseconds, of the rows that arrived behind a number; undefined where none did. Rarely it is too small. */
+  /**
+   * Least time, in Unix milliseconds, of the rows whose arrival number is greater than `arrival`; undefined where there
+   * are none. It is exact for the newest batches and may be too early further back, never too late.
+   */
   oldestMs(signal: Signal, arrival: number): number | undefined {
-    return this.#entries.get(signal)?.find((entry) => entry.arrival > arrival)?.timeMs;
+    return this.#minima.get(signal)?.find((minimum) => minimum.arrival > arrival)?.timeMs;
   }
 }

@@ -1,4 +1,6 @@
-/** What the store holds at this moment: partitions, their chunks, and the parts that are not sealed yet. */
+/**
+ * The catalog: the partitions of an open store with their manifests, and the parts in memory that are not sealed yet.
+ */
 import { join } from "node:path";
 import { copyToSharedMemory, isInSharedMemory, openBatch } from "../batch/batch.ts";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
@@ -11,7 +13,9 @@ import type { Signal } from "../model/signal.ts";
 import { OldestArrivals } from "./arrival-times.ts";
 import { emptyManifest, type Manifest } from "./manifest.ts";
 
-/** A chunk in memory, of rows that the journal holds. */
+/**
+ * Rows of one batch and day (or of several compacted ones) in columnar form in memory; the journal holds the same rows.
+ */
 export interface MemtablePart {
   id: number;
   day: number;
@@ -20,24 +24,28 @@ export interface MemtablePart {
   timeNsMax: number;
   arrivalMin: number;
   arrivalMax: number;
-  /** What the arrival column's numbers count from. */
+  /** Added to the numbers of the arrival column to give arrival numbers. */
   arrivalBase: number;
-  /** In shared memory. */
+  /** The serialized part, in shared memory. */
   bytes: Uint8Array;
   attributeKeys: ListedKeys;
+  /** When the rows were appended (the oldest of them, in a compacted part), in Unix milliseconds. */
   appendedMs: number;
 }
 
+/** One UTC day of one signal: its sealed chunks, which the manifest names, and its parts in memory. */
 export interface Partition {
   signal: Signal;
+  /** Days since 1970-01-01. */
   day: number;
+  /** The partition's folder, which need not exist yet. */
   dir: string;
   manifest: Manifest;
   parts: MemtablePart[];
 }
 
 export class Catalog {
-  /** By signal and day. */
+  /** By path inside the data folder. */
   readonly #partitions = new Map<string, Partition>();
   readonly #dir: string;
   readonly #arrivalTimes = new OldestArrivals();
@@ -48,15 +56,18 @@ export class Catalog {
     this.#dir = dir;
   }
 
-  /** Of all signals, or of one. */
+  /** Partitions of one signal, or of all. */
   partitions(signal?: Signal): Partition[] {
     const all = [...this.#partitions.values()];
     return signal === undefined ? all : all.filter((partition) => partition.signal === signal);
   }
 
-  /** Made where there is none yet; its folder is made when rows are sealed into it. */
+  /**
+   * The partition of a signal and day, added where there is none yet. Its folder is made when rows are first sealed
+   * into it.
+   */
   partition(signal: Signal, day: number): Partition {
-    const name = partitionName(signal, day);
+    const name = partitionPath(signal, day);
     let partition = this.#partitions.get(name);
     if (partition === undefined) {
       partition = { signal, day, dir: join(this.#dir, name), manifest: emptyManifest(day), parts: [] };
@@ -66,20 +77,21 @@ export class Catalog {
   }
 
   remove({ signal, day }: Partition): void {
-    this.#partitions.delete(partitionName(signal, day));
+    this.#partitions.delete(partitionPath(signal, day));
   }
 
-  /** Adds a batch's parts, except those whose rows are in sealed chunks already, as after a restart. */
+  /** Adds the parts of a journal record. A part whose rows are sealed already, as after a restart, is left out. */
   publish(record: JournalRecord): void {
     const frame = isInSharedMemory(record.frame) ? record.frame : copyToSharedMemory(record.frame);
     for (const { day, bytes } of openBatch(frame)) {
-      const entry = this.createPart(day, bytes, record.arrivalBase, record.appendedMs);
+      const part = this.createPart(day, bytes, record.arrivalBase, record.appendedMs);
       const partition = this.partition(record.signal, day);
-      if (entry.arrivalMin > partition.manifest.arrivalSealed) partition.parts.push(entry);
-      this.#arrivalTimes.note(record.signal, entry.arrivalMax, day, entry.timeNsMin);
+      if (part.arrivalMin > partition.manifest.arrivalSealed) partition.parts.push(part);
+      this.#arrivalTimes.record(record.signal, part.arrivalMax, day, part.timeNsMin);
     }
   }
 
+  /** Reads the header of a serialized part. The part is not added to a partition. */
   createPart(day: number, bytes: Uint8Array, arrivalBase: number, appendedMs: number): MemtablePart {
     const { header } = openPart(bytes, arrivalBase);
     return {
@@ -97,12 +109,12 @@ export class Catalog {
     };
   }
 
-  /** See ArrivalTimes. */
+  /** See `OldestArrivals.oldestMs`. */
   oldestMs(signal: Signal, arrival: number): number | undefined {
     return this.#arrivalTimes.oldestMs(signal, arrival);
   }
 
-  /** Every chunk of a signal that may hold rows of [fromNs, toNs), newest first. */
+  /** Every sealed chunk and part of a signal that may hold rows of [fromNs, toNs), newest first. */
   chunksIn(signal: Signal, fromNs: bigint, toNs: bigint): ChunkRef[] {
     const refs: { ref: ChunkRef; timeNsMax: number }[] = [];
     for (const partition of this.partitions(signal)) {
@@ -123,9 +135,12 @@ export class Catalog {
     return refs.map(({ ref }) => ref);
   }
 
-  /** Takes a chunk that cannot be read out of every later search; returns its entry if it was still there. */
+  /**
+   * Hides a chunk that cannot be read from every later search. Returns its entry, or undefined where it was hidden
+   * already.
+   */
   quarantine(signal: Signal, day: number, chunk: number): ChunkEntry | undefined {
-    const partition = this.#partitions.get(partitionName(signal, day));
+    const partition = this.#partitions.get(partitionPath(signal, day));
     const entry = partition?.manifest.chunks.find(({ id }) => id === chunk);
     if (partition === undefined || entry === undefined) return undefined;
     const chunks = partition.manifest.chunks.filter(({ id }) => id !== chunk);
@@ -137,7 +152,7 @@ export class Catalog {
     return this.partitions().flatMap((partition) => partition.parts);
   }
 
-  /** Attribute keys of a signal's rows in a range of time, as far as the manifests list them. */
+  /** Attribute keys of the days that a time range touches, as far as manifests and part headers list them. */
   attributeKeys(signal: Signal, fromNs: bigint, toNs: bigint): ListedKeys {
     const keys = new Set<string>();
     let isWhole = true;
@@ -155,7 +170,7 @@ export class Catalog {
   }
 }
 
-/** Where a partition lies in the data folder. */
-function partitionName(signal: Signal, day: number): string {
+/** Path of a partition inside the data folder. */
+function partitionPath(signal: Signal, day: number): string {
   return join(signal, dayName(day));
 }

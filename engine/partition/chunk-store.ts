@@ -1,7 +1,7 @@
 /**
- * A partition: the chunks of one signal and day in one LMDB environment.
- * Key: u32 chunk, u16 column, u16 part (big-endian); part 0 is the column's payload, part 1 its membership filter;
- * column 0xffff is the chunk's header.
+ * Chunks as values of a partition's LMDB environment: how they are compressed, framed, keyed and read back. Key: u32
+ * chunk, u16 column, u16 column part (big-endian). Part 0 is the column's payload, part 1 its membership filter; column
+ * 0xffff is the chunk's header.
  */
 
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
@@ -19,12 +19,12 @@ import {
 import type { Environment } from "../lmdb/environment.ts";
 
 const headerColumn = 0xffff;
-/** Of headers, which are opened more often than columns. */
+/** Level for chunk headers, which are read more often than columns. */
 const headerZstdLevel = 3;
 
 const chunkKeyBytes = 8;
 
-const Part = { payload: 0, filter: 1 } as const;
+const ColumnPart = { payload: 0, filter: 1 } as const;
 
 function chunkKey(chunk: number, column: number, part: number): Buffer {
   const key = Buffer.alloc(chunkKeyBytes);
@@ -34,18 +34,19 @@ function chunkKey(chunk: number, column: number, part: number): Buffer {
   return key;
 }
 
+/** LMDB key of a chunk's header. */
 export function headerKey(chunk: number): Buffer {
-  return chunkKey(chunk, headerColumn, Part.payload);
+  return chunkKey(chunk, headerColumn, ColumnPart.payload);
 }
 
-/** A chunk's columns, packed; it has no number yet, so its frames are not closed. */
+/** A chunk whose columns are compressed. It has no chunk number yet, so its frames still lack key and checksum. */
 export interface PackedChunk {
   header: ChunkHeader;
   /** For each column its payload and, if it has one, its membership filter. */
   columns: { payload: PackedFrame; filter: PackedFrame | undefined }[];
 }
 
-/** Most of the work of sealing; pure. */
+/** Compresses the columns of a chunk, which is most of the work of sealing. Pure. */
 export function packChunk({ header, payloads, filters }: EncodedChunk, zstdLevel: number): PackedChunk {
   const columns = payloads.map((payload, i) => {
     const filter = filters[i];
@@ -57,12 +58,13 @@ export function packChunk({ header, payloads, filters }: EncodedChunk, zstdLevel
   return { header, columns };
 }
 
-/** The values of a chunk, framed, and its entry for the manifest. */
+/** A chunk ready to be written: its framed LMDB values and its manifest entry. */
 export interface SealedChunk {
   entry: ChunkEntry;
   values: { key: Uint8Array; frame: Uint8Array }[];
 }
 
+/** Gives a chunk its number: closes the frames with their keys and notes the checksums in header and entry. */
 export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
   const values: SealedChunk["values"] = [];
   const header: ChunkHeader = { ...chunk.header, columns: [] };
@@ -73,11 +75,11 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
   };
   for (const [i, { payload, filter }] of chunk.columns.entries()) {
     const sealed = { ...chunk.header.columns[i]! };
-    const frame = close(chunkKey(id, i, Part.payload), payload);
+    const frame = close(chunkKey(id, i, ColumnPart.payload), payload);
     sealed.checksum = frameChecksum(frame);
     sealed.storedBytes = frame.byteLength;
     if (filter !== undefined) {
-      const filterFrame = close(chunkKey(id, i, Part.filter), filter);
+      const filterFrame = close(chunkKey(id, i, ColumnPart.filter), filter);
       sealed.filterChecksum = frameChecksum(filterFrame);
       sealed.filterStoredBytes = filterFrame.byteLength;
     }
@@ -103,7 +105,10 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
   return { entry, values };
 }
 
-/** Opens a stored chunk. Throws Failure "damage" where its header, or later a column, is not what was written. */
+/**
+ * Opens a sealed chunk: reads its header now and columns on demand. Throws Failure "damage" where the header, or later
+ * a column, is missing or its checksum is another than recorded.
+ */
 export function openChunk(
   environment: Pick<Environment, "get">,
   entry: { id: number; checksum: number },
@@ -125,13 +130,13 @@ export function openChunk(
     payload: (i) => {
       const column = header.columns[i]!;
       const what = `column ${column.key === "" ? column.role : JSON.stringify(column.key)}`;
-      return read(chunkKey(entry.id, i, Part.payload), FrameKind.column, column.checksum, what);
+      return read(chunkKey(entry.id, i, ColumnPart.payload), FrameKind.column, column.checksum, what);
     },
     filter: (i) => {
       const column = header.columns[i]!;
       if (column.filterBytes === 0) return undefined;
       return read(
-        chunkKey(entry.id, i, Part.filter),
+        chunkKey(entry.id, i, ColumnPart.filter),
         FrameKind.column,
         column.filterChecksum,
         "a membership filter",
@@ -140,11 +145,14 @@ export function openChunk(
   };
 }
 
-/** Keys of every value that a chunk's header names, the header's own among them. */
+/**
+ * Keys and checksums of every value that a chunk's header names: payloads and filters of its columns, without the
+ * header itself.
+ */
 export function chunkKeys(id: number, header: ChunkHeader): { key: Buffer; checksum: number | undefined }[] {
   return header.columns.flatMap((column, i) => {
-    const payload = { key: chunkKey(id, i, Part.payload), checksum: column.checksum };
-    const filter = { key: chunkKey(id, i, Part.filter), checksum: column.filterChecksum };
+    const payload = { key: chunkKey(id, i, ColumnPart.payload), checksum: column.checksum };
+    const filter = { key: chunkKey(id, i, ColumnPart.filter), checksum: column.filterChecksum };
     return column.filterBytes > 0 ? [payload, filter] : [payload];
   });
 }

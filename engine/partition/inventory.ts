@@ -1,4 +1,7 @@
-/** What a store's chunks hold and weigh, signal by signal and column by column, out of their headers. Read-only: another process may have the store open. */
+/**
+ * Rows, columns, encodings and sizes of a store's sealed chunks, added up from manifests and chunk headers. Read-only:
+ * another process may have the store open.
+ */
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
@@ -11,37 +14,39 @@ import { type Signal, signals } from "../model/signal.ts";
 import { openChunk } from "./chunk-store.ts";
 import { readManifest } from "./manifest.ts";
 
-/** One column over all chunks that have it. */
+/** One column, added up over all chunks that have it. */
 export interface ColumnInventory {
   role: ColumnRole;
-  /** Attribute key, or group of variables; "" for the other roles. */
+  /** Attribute key, or name of a group of message variables; "" for the other roles. */
   key: string;
-  /** Number of chunks by encoding. */
+  /** Number of chunks that use each encoding. */
   encodings: Record<string, number>;
   /** Rows that have a value. */
   rows: number;
-  /** Bytes before the codec. */
+  /** Bytes of payloads and membership filters before compression. */
   encodedBytes: number;
-  /** Bytes as stored, with membership filters. */
+  /** Bytes of payloads and membership filters as stored, frames included. */
   storedBytes: number;
 }
 
+/** The sealed chunks of one signal, added up. */
 export interface SignalInventory {
   signal: Signal;
   rows: number;
   chunks: number;
   partitions: number;
-  /** Blocks that the partitions' files take on the disk, free pages included. */
+  /** Bytes of disk blocks that the partitions' files occupy, free pages included. */
   allocatedBytes: number;
-  /** The largest first. */
+  /** By stored bytes, the largest first. */
   columns: ColumnInventory[];
-  /** Chunks whose header could not be read, and why. */
+  /** One message for each chunk whose header could not be read. */
   unread: string[];
 }
 
 /**
- * Logs first, then each other signal that has partitions. Rows that are not sealed yet are not counted. Throws Failure "folder" where
- * the folder holds no store of this format.
+ * Reads the inventory of the store in `dir`: logs always and first, then each other signal that has partitions. Rows
+ * that are not sealed yet are not counted. Throws Failure "folder" where the folder holds no store of this format, and
+ * Failure "damage" where no copy of a partition's manifest is intact.
  */
 export async function storeInventory(dir: string): Promise<SignalInventory[]> {
   await checkFormat(dir, { create: false });
@@ -49,12 +54,12 @@ export async function storeInventory(dir: string): Promise<SignalInventory[]> {
   for (const signal of signals) {
     const folder = join(dir, signal);
     const dirs = daysIn(folder).map((day) => join(folder, dayName(day)));
-    if (dirs.length > 0 || signal === "logs") inventories.push(await signalInventory(signal, dirs));
+    if (dirs.length > 0 || signal === "logs") inventories.push(await readSignalInventory(signal, dirs));
   }
   return inventories;
 }
 
-async function signalInventory(signal: Signal, dirs: readonly string[]): Promise<SignalInventory> {
+async function readSignalInventory(signal: Signal, dirs: readonly string[]): Promise<SignalInventory> {
   const inventory: SignalInventory = {
     signal,
     rows: 0,
@@ -78,9 +83,9 @@ async function addPartition(
   const { manifest } = await readManifest(dir);
   if (manifest === undefined) return;
   inventory.partitions++;
-  inventory.allocatedBytes += allocatedBytes(dir);
+  inventory.allocatedBytes += measureAllocatedBytes(dir);
   for (const entry of manifest.chunks) {
-    const headers = readHeader(dir, entry);
+    const headers = readColumnHeaders(dir, entry);
     if (typeof headers === "string") {
       inventory.unread.push(headers);
       continue;
@@ -91,8 +96,11 @@ async function addPartition(
   }
 }
 
-/** The columns of a chunk, or why they cannot be told; a running store may have merged it away meanwhile. */
-function readHeader(dir: string, entry: ChunkEntry): ColumnHeader[] | string {
+/**
+ * The column headers of a chunk, or why they cannot be read: a running store may have merged the chunk away in the
+ * meantime.
+ */
+function readColumnHeaders(dir: string, entry: ChunkEntry): ColumnHeader[] | string {
   const environment = openEnvironment(dir, { readOnly: true });
   try {
     return openChunk(environment, entry, dir).header.columns;
@@ -118,7 +126,7 @@ function addColumn(columns: Map<string, ColumnInventory>, header: ColumnHeader):
   column.storedBytes += (header.storedBytes ?? 0) + (header.filterStoredBytes ?? 0);
 }
 
-/** As the file system gives them out, in blocks of 512 bytes. */
-function allocatedBytes(dir: string): number {
+/** `stat` counts blocks of 512 bytes, whatever the file system's own block size. */
+function measureAllocatedBytes(dir: string): number {
   return readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).blocks * 512, 0);
 }

@@ -1,6 +1,6 @@
 /**
- * The manifest of a partition: which chunks it has and how far the journal is in it. It stands beside the LMDB
- * environment, in two copies, since a lookup in a damaged tree can find nothing without any error.
+ * The manifest of a partition: its chunks, and up to which arrival number the journal is sealed into them. It is kept
+ * outside the LMDB environment because a lookup in a damaged tree can miss a key without any error; in two copies.
  */
 import { join } from "node:path";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
@@ -9,54 +9,59 @@ import { Failure } from "../failure.ts";
 import { readCopies, writeCopies } from "../files/copied-file.ts";
 import { manifestKeysMax } from "../limits.ts";
 
+/** The content of a manifest file; FORMAT.md has the fields one by one. */
 export interface Manifest {
   day: number;
-  /** Grows with every write: of two copies the greater one holds. */
+  /** Grows with every write. Of the two copies the one with the greater version is valid. */
   version: number;
-  /** Every row of this day up to this arrival number is in the chunks, or was removed from them. */
+  /** Every row of this signal and day up to this arrival number is in the chunks, or was removed by retention. */
   arrivalSealed: number;
   chunkNext: number;
   chunks: ChunkEntry[];
-  /** Attribute keys, up to a bound, for suggestions. */
+  /** Attribute keys for suggestions, at most `manifestKeysMax`. */
   attributeKeys: string[];
-  /** Whether some rows bear keys that are not among them. */
+  /** True where rows have keys that `attributeKeys` does not list. */
   moreKeys?: boolean;
-  /** What damage took out of the partition, in sentences: said again at every start, until retention removes the day. */
+  /** What was lost to damage, one sentence each. Reported again at every start until retention removes the day. */
   losses?: string[];
 }
 
+/** The manifest of a partition without chunks; version 0 was never written. */
 export function emptyManifest(day: number): Manifest {
   return { day, version: 0, arrivalSealed: 0, chunkNext: 1, chunks: [], attributeKeys: [] };
 }
 
-/** Adds the keys of chunks, as far as there is room for them. */
-export function withKeysOf(manifest: Manifest, headers: readonly ChunkHeader[]): Manifest {
+/** Adds the attribute keys of chunks, up to `manifestKeysMax`. */
+export function addAttributeKeys(manifest: Manifest, headers: readonly ChunkHeader[]): Manifest {
   const keys = new Set(manifest.attributeKeys);
-  let isCut = manifest.moreKeys === true;
+  let hasMore = manifest.moreKeys === true;
   for (const header of headers) {
     const listed = listAttributeKeys(header);
-    isCut ||= !listed.isWhole;
+    hasMore ||= !listed.isWhole;
     for (const key of listed.keys) {
       if (keys.size < manifestKeysMax) keys.add(key);
-      else isCut ||= !keys.has(key);
+      else hasMore ||= !keys.has(key);
     }
   }
-  return { ...manifest, attributeKeys: [...keys], ...(isCut ? { moreKeys: true } : {}) };
+  return { ...manifest, attributeKeys: [...keys], ...(hasMore ? { moreKeys: true } : {}) };
 }
 
+/** Replaces both copies, one after the other. */
 export function writeManifest(dir: string, manifest: Manifest): Promise<void> {
-  return writeCopies(pathsIn(dir), manifest);
+  return writeCopies(manifestPaths(dir), manifest);
 }
 
-export interface ManifestRead {
+/** A manifest as it was read, and what was wrong with its copies. */
+export interface StoredManifest {
   /** Undefined where the folder has no manifest: its first seal was never finished. */
   manifest: Manifest | undefined;
+  /** One message for each copy that is damaged while the other is intact. */
   problems: string[];
 }
 
-/** Throws Failure "damage" where a copy is there and none is whole. */
-export async function readManifest(dir: string): Promise<ManifestRead> {
-  const { value, damaged } = await readCopies<Manifest>(pathsIn(dir));
+/** Throws Failure "damage" where there are copies and none of them is intact. */
+export async function readManifest(dir: string): Promise<StoredManifest> {
+  const { value, damaged } = await readCopies<Manifest>(manifestPaths(dir));
   if (value === undefined && damaged.length > 0) {
     throw new Failure("damage", `${dir}: no copy of the manifest is whole`);
   }
@@ -64,6 +69,6 @@ export async function readManifest(dir: string): Promise<ManifestRead> {
   return { manifest: value, problems };
 }
 
-function pathsIn(dir: string): string[] {
+function manifestPaths(dir: string): string[] {
   return ["manifest", "manifest.copy"].map((name) => join(dir, name));
 }

@@ -1,4 +1,7 @@
-/** Rebuilds a partition whose tree or manifest is damaged from the values that are still whole, wherever they lie in the file. */
+/**
+ * Rebuilds a partition whose LMDB tree or manifest is damaged, from the frames that are still intact anywhere in its
+ * file.
+ */
 import { existsSync } from "node:fs";
 import { link, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,10 +14,11 @@ import { openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
 import { rebuildEnvironment, salvageFrames } from "../lmdb/salvage.ts";
 import { chunkKeys, headerKey } from "./chunk-store.ts";
-import { emptyManifest, type Manifest, readManifest, withKeysOf, writeManifest } from "./manifest.ts";
+import { addAttributeKeys, emptyManifest, type Manifest, readManifest, writeManifest } from "./manifest.ts";
 
 /**
- * Reports what is lost, and notes it in the manifest; the damaged file stays beside the new one as `data.mdb.damaged`.
+ * Rebuilds a partition and returns its new manifest. What is lost is reported and noted in the manifest; the damaged
+ * file is kept beside the new one as `data.mdb.damaged`.
  */
 export async function repairPartition(
   dir: string,
@@ -22,14 +26,14 @@ export async function repairPartition(
   report: (problem: string) => void,
 ): Promise<Manifest> {
   const losses: string[] = [];
-  const lose = (problem: string) => {
+  const reportLoss = (problem: string) => {
     losses.push(problem);
     report(problem);
   };
-  const known = await knownManifest(dir, day, lose);
+  const known = await readKnownManifest(dir, day, reportLoss);
   const salvaged = salvageHeaders(join(dir, "data.mdb"));
-  const headers = known.isWhole ? salvaged : inUse(dir, salvaged);
-  const found = chunksToSave(known.manifest, headers, known.isWhole, lose);
+  const headers = known.isIntact ? salvaged : selectReachable(dir, salvaged);
+  const found = selectChunksToSave(known.manifest, headers, known.isIntact, reportLoss);
   const rebuilt = `${dir}.rebuilt`;
   await rm(rebuilt, { recursive: true, force: true });
   const wanted = new Map<string, number>();
@@ -42,54 +46,60 @@ export async function repairPartition(
   const lost = new Set(missing.map((key) => Number.parseInt(key.slice(0, 8), 16)));
   const chunks = found.map(({ entry }) => entry).filter((entry) => !lost.has(entry.id));
   for (const { entry } of found) {
-    if (lost.has(entry.id)) lose(`chunk ${entry.id} (${entry.rows} rows) is damaged and was set aside`);
+    if (lost.has(entry.id)) reportLoss(`chunk ${entry.id} (${entry.rows} rows) is damaged and was set aside`);
   }
   report(
     `rebuilt: ${chunks.length} chunks with ${chunks.reduce((sum, { rows }) => sum + rows, 0)} rows could be read`,
   );
-  // Rows that the journal still holds must not come in a second time.
+  // The journal must not add rows a second time that are in a salvaged chunk.
   const arrivalSealed = Math.max(known.manifest.arrivalSealed, ...found.map(({ entry }) => entry.arrivalMax));
   const chunkNext = Math.max(known.manifest.chunkNext, ...found.map(({ entry }) => entry.id + 1));
   const version = known.manifest.version + 1;
   const headersFound = found.map(({ header }) => header);
-  const whole = known.isWhole ? known.manifest : withKeysOf(known.manifest, headersFound);
-  const manifest = { ...withoutLostChunks(whole, losses), version, arrivalSealed, chunkNext, chunks };
-  await replaceData(dir, rebuilt);
+  const base = known.isIntact ? known.manifest : addAttributeKeys(known.manifest, headersFound);
+  const manifest = { ...withoutLostChunks(base, losses), version, arrivalSealed, chunkNext, chunks };
+  await replaceDataFile(dir, rebuilt);
   await writeManifest(dir, manifest);
   return manifest;
 }
 
+/** The manifest with further losses noted. */
 export function withoutLostChunks(manifest: Manifest, losses: readonly string[]): Manifest {
   return losses.length === 0 ? manifest : { ...manifest, losses: [...(manifest.losses ?? []), ...losses] };
 }
 
-/** A second name for the damaged file first: at every moment there is a data.mdb. */
-async function replaceData(dir: string, rebuilt: string): Promise<void> {
+/**
+ * Puts the rebuilt file in place. The damaged file gets its second name first, so that there is a `data.mdb` at every
+ * moment.
+ */
+async function replaceDataFile(dir: string, rebuilt: string): Promise<void> {
   const data = join(dir, "data.mdb");
-  const kept = `${data}.damaged`;
-  if (existsSync(data) && !existsSync(kept)) await link(data, kept);
+  const damaged = `${data}.damaged`;
+  if (existsSync(data) && !existsSync(damaged)) await link(data, damaged);
   await rename(join(rebuilt, "data.mdb"), data);
   await rm(rebuilt, { recursive: true, force: true });
   await syncFolder(dir);
 }
 
-async function knownManifest(
+/** The stored manifest, or an empty one where no copy of it is intact. */
+async function readKnownManifest(
   dir: string,
   day: number,
-  lose: (problem: string) => void,
-): Promise<{ manifest: Manifest; isWhole: boolean }> {
+  reportLoss: (problem: string) => void,
+): Promise<{ manifest: Manifest; isIntact: boolean }> {
   try {
     const { manifest } = await readManifest(dir);
-    if (manifest !== undefined) return { manifest, isWhole: true };
+    if (manifest !== undefined) return { manifest, isIntact: true };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
   }
-  lose(
+  reportLoss(
     "without its manifest, every chunk whose header is whole is taken; what was merged since may stand twice",
   );
-  return { manifest: emptyManifest(day), isWhole: false };
+  return { manifest: emptyManifest(day), isIntact: false };
 }
 
+/** A chunk header found in the data file, and the stored bytes of the whole chunk. */
 interface SalvagedHeader {
   id: number;
   checksum: number;
@@ -114,8 +124,11 @@ function salvageHeaders(file: string): SalvagedHeader[] {
   return headers;
 }
 
-/** Those that a sound tree leads to; of an unsound one all, among them those of chunks that were merged or removed since. */
-function inUse(dir: string, headers: SalvagedHeader[]): SalvagedHeader[] {
+/**
+ * Without a manifest: the headers that the tree leads to, where the tree is sound. Otherwise all of them, which
+ * includes headers of chunks that were merged or removed.
+ */
+function selectReachable(dir: string, headers: SalvagedHeader[]): SalvagedHeader[] {
   if (!auditPageTree(join(dir, "data.mdb")).ok) return headers;
   const environment = openEnvironment(dir, { readOnly: true });
   try {
@@ -128,26 +141,27 @@ function inUse(dir: string, headers: SalvagedHeader[]): SalvagedHeader[] {
   }
 }
 
-function chunksToSave(
+/** The chunks to rebuild: those of an intact manifest whose header was salvaged, else every salvaged chunk. */
+function selectChunksToSave(
   manifest: Manifest,
   headers: readonly SalvagedHeader[],
-  isWhole: boolean,
-  lose: (problem: string) => void,
+  isIntact: boolean,
+  reportLoss: (problem: string) => void,
 ): { entry: ChunkEntry; header: ChunkHeader }[] {
-  if (!isWhole) {
-    // Trees are copied page by page, so that a small header may lie in the file more than once.
+  if (!isIntact) {
+    // LMDB copies pages on write, so a small header may lie in the file more than once.
     const byId = new Map(headers.map((salvaged) => [salvaged.id, salvaged]));
-    return [...byId.values()].map((salvaged) => ({ entry: entryOf(salvaged), header: salvaged.header }));
+    return [...byId.values()].map((salvaged) => ({ entry: toChunkEntry(salvaged), header: salvaged.header }));
   }
   return manifest.chunks.flatMap((entry) => {
     const salvaged = headers.find(({ id, checksum }) => id === entry.id && checksum === entry.checksum);
     if (salvaged === undefined)
-      lose(`chunk ${entry.id} (${entry.rows} rows) has lost its header and was set aside`);
+      reportLoss(`chunk ${entry.id} (${entry.rows} rows) has lost its header and was set aside`);
     return salvaged === undefined ? [] : [{ entry, header: salvaged.header }];
   });
 }
 
-function entryOf({ id, checksum, bytes, header }: SalvagedHeader): ChunkEntry {
+function toChunkEntry({ id, checksum, bytes, header }: SalvagedHeader): ChunkEntry {
   const { rows, timeNsMin, timeNsMax, arrivalMin, arrivalMax } = header;
   return { id, rows, timeNsMin, timeNsMax, arrivalMin, arrivalMax, bytes, checksum };
 }

@@ -1,34 +1,43 @@
-/** What a store holds, counted. */
+/** Row, chunk and byte counts of an open store. */
 
 import type { DamageReport } from "../model/damage-report.ts";
 import { type Signal, signals } from "../model/signal.ts";
 import type { Catalog, Partition } from "./catalog.ts";
 
+/** Counts of one signal. */
 export interface SignalStats {
+  /** Sealed and unsealed rows (samples, for metrics). */
   rows: number;
+  /** Rows in memory that are not sealed into chunks yet. */
   unsealedRows: number;
   chunks: number;
   partitions: number;
-  /** Of chunks as stored. */
+  /** Stored bytes of the sealed chunks. */
   bytes: number;
 }
 
-/** All signals together, and each by itself. */
+/** Counts over all signals, and of each signal. */
 export interface StoreStats extends SignalStats {
   signals: Record<Signal, SignalStats>;
+  /** Bytes of the parts in memory. */
   unsealedBytes: number;
   journalBytes: number;
+  /** Damage found while the store was opened and since: at most the first 1,000 reports. */
   damage: DamageReport[];
-  /** Why the store takes no rows just now, if so. */
+  /** Why the store refuses appends at present; undefined where it accepts them. */
   refusing: string | undefined;
 }
 
+/** Counts from the catalog; no file is read. */
 export function countStored(catalog: Catalog): Pick<StoreStats, "signals"> & SignalStats {
-  const each = signals.map((signal) => [signal, statsOf(catalog.partitions(signal))] as const);
-  return { ...statsOf(catalog.partitions()), signals: Object.fromEntries(each) as StoreStats["signals"] };
+  const each = signals.map((signal) => [signal, countPartitions(catalog.partitions(signal))] as const);
+  return {
+    ...countPartitions(catalog.partitions()),
+    signals: Object.fromEntries(each) as StoreStats["signals"],
+  };
 }
 
-function statsOf(partitions: readonly Partition[]): SignalStats {
+function countPartitions(partitions: readonly Partition[]): SignalStats {
   const chunks = partitions.flatMap(({ manifest }) => manifest.chunks);
   const parts = partitions.flatMap((partition) => partition.parts);
   const unsealedRows = parts.reduce((sum, { rows }) => sum + rows, 0);

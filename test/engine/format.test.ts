@@ -1,4 +1,4 @@
-/** Folders that earlier builds wrote: what they hold is read, searched and verified for ever. */
+/** Data folders that earlier builds wrote: this build must read, search and verify them. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -19,6 +19,7 @@ const versions = readdirSync(folders).filter((name) => /^v\d+$/.test(name));
 const dir = mkdtempSync(join(tmpdir(), "svc-format-"));
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
+/** Decompresses a fixture folder into the temporary folder. */
 function unpack(version: string): string {
   const target = join(dir, version);
   for (const entry of readdirSync(join(folders, version), { recursive: true, withFileTypes: true })) {
@@ -31,72 +32,85 @@ function unpack(version: string): string {
   return target;
 }
 
-test("there is a folder of every format since the first", () => {
+test("there is a fixture of every format since the first", () => {
   expect(versions).toContain("v1");
 });
 
-test.each(versions)("a folder of format %s has every row, and answers as the rows do", async (version) => {
-  const folder = unpack(version);
-  expect((await verifyStore(folder)).damage).toEqual([]);
-  const [logs, ...others] = await storeInventory(folder);
-  expect(others).toEqual([]);
-  const { columns } = logs!;
-  const encodings = new Set(columns.flatMap((column) => Object.keys(column.encodings)));
-  const all = ["constant", "delta", "dictionary", "float", "hex", "integer", "template", "text", "variables"];
-  expect([...encodings].sort()).toEqual(all);
+test.each(versions)(
+  "a folder of format %s has every row, and queries give what the rows give",
+  async (version) => {
+    const folder = unpack(version);
+    expect((await verifyStore(folder)).damage).toEqual([]);
+    const [logs, ...others] = await storeInventory(folder);
+    expect(others).toEqual([]);
+    const { columns } = logs!;
+    const encodings = new Set(columns.flatMap((column) => Object.keys(column.encodings)));
+    const all = [
+      "constant",
+      "delta",
+      "dictionary",
+      "float",
+      "hex",
+      "integer",
+      "template",
+      "text",
+      "variables",
+    ];
+    expect([...encodings].sort()).toEqual(all);
 
-  const rows = formatRows();
-  const store = await openStore({ dir: folder, threads: 1 });
-  try {
-    expect(store.stats()).toMatchObject({
-      rows: rows.length,
-      unsealedRows: rows.length - sealedRows,
-      damage: [],
-    });
-    const search = (filter: Filter) =>
-      store.search({
+    const rows = formatRows();
+    const store = await openStore({ dir: folder, threads: 1 });
+    try {
+      expect(store.stats()).toMatchObject({
+        rows: rows.length,
+        unsealedRows: rows.length - sealedRows,
+        damage: [],
+      });
+      const search = (filter: Filter) =>
+        store.search({
+          signal: "logs",
+          fromNs: 0n,
+          toNs: 2n ** 62n,
+          steps: [{ kind: "filter", filter }],
+          limit: 10_000,
+        });
+      const found = await search({ kind: "always" });
+      const stored = found.rows.map(({ timeNs, level, message, attributes }) => ({
+        timeNs,
+        level,
+        message,
+        attributes: { ...attributes },
+      }));
+      expect(stored.reverse()).toEqual(rows);
+      for (const filter of filters) {
+        const wanted = runSteps([{ kind: "filter", filter }], rows).map(({ message }) => message);
+        const messages = (await search(filter)).rows.map(({ message }) => message);
+        expect(messages.reverse(), JSON.stringify(filter)).toEqual(wanted);
+        expect(wanted.length, JSON.stringify(filter)).toBeGreaterThan(0);
+      }
+      const ids = new Set(rows.map(({ attributes }) => attributes.trace_id));
+      const { groups } = await store.aggregate({
         signal: "logs",
         fromNs: 0n,
         toNs: 2n ** 62n,
-        steps: [{ kind: "filter", filter }],
-        limit: 10_000,
+        steps: [],
+        groupBy: [{ kind: "attribute", key: "trace_id" }],
+        aggregates: [{ op: "count" }],
       });
-    const found = await search({ kind: "always" });
-    const stored = found.rows.map(({ timeNs, level, message, attributes }) => ({
-      timeNs,
-      level,
-      message,
-      attributes: { ...attributes },
-    }));
-    expect(stored.reverse()).toEqual(rows);
-    for (const filter of filters) {
-      const wanted = runSteps([{ kind: "filter", filter }], rows).map(({ message }) => message);
-      const messages = (await search(filter)).rows.map(({ message }) => message);
-      expect(messages.reverse(), JSON.stringify(filter)).toEqual(wanted);
-      expect(wanted.length, JSON.stringify(filter)).toBeGreaterThan(0);
+      expect(groups).toBe(ids.size);
+    } finally {
+      await store.close();
     }
-    const ids = new Set(rows.map(({ attributes }) => attributes.trace_id));
-    const { groups } = await store.aggregate({
-      signal: "logs",
-      fromNs: 0n,
-      toNs: 2n ** 62n,
-      steps: [],
-      groupBy: [{ kind: "attribute", key: "trace_id" }],
-      aggregates: [{ op: "count" }],
-    });
-    expect(groups).toBe(ids.size);
-  } finally {
-    await store.close();
-  }
-});
+  },
+);
 
 const signalVersions = readdirSync(folders).filter((name) => /^signals-v\d+$/.test(name));
 
-test("there is a folder of the signals' formats since the first", () => {
+test("there is a fixture of the other signals since their first format", () => {
   expect(signalVersions).toContain("signals-v1");
 });
 
-test.each(signalVersions)("a folder %s has every span, resource and sample", async (version) => {
+test.each(signalVersions)("the folder %s has every span, resource and sample", async (version) => {
   const folder = unpack(version);
   expect((await verifyStore(folder)).damage).toEqual([]);
   const store = await openStore({ dir: folder, threads: 1 });
@@ -119,7 +133,7 @@ test.each(signalVersions)("a folder %s has every span, resource and sample", asy
     const samples = [...sealed, ...unsealed];
     for (const name of new Set(samples.map((sample) => sample.name))) {
       for (const op of ["max", "min"] as const) {
-        // A bucket a sample, so that each value comes back as it is.
+        // Each sample has a bucket of its own, so that each value comes back unchanged.
         const query = { ...all, name, bucketNs: 60_000_000_000n, of: "declared", aggregate: { op } } as const;
         const { points } = await store.aggregateSamples({ ...query, groupBy: { without: [] } });
         expect(points.values[0]!.toSorted(), name).toEqual(naiveValues(samples, name));
@@ -130,15 +144,15 @@ test.each(signalVersions)("a folder %s has every span, resource and sample", asy
   }
 });
 
-/** What each series gives minute by minute: its sample, or a counter's increase. */
+/** The expected value of each series in each minute: its sample, or a counter's increase. */
 function naiveValues(samples: readonly GeneratedSample[], name: string): Float64Array {
   const values: number[] = [];
-  const before = new Map<string, number>();
+  const lastValues = new Map<string, number>();
   for (const { name: own, type, labels, value } of samples) {
     if (own !== name || Number.isNaN(value)) continue;
     const key = JSON.stringify(labels);
-    const last = before.get(key);
-    before.set(key, value);
+    const last = lastValues.get(key);
+    lastValues.set(key, value);
     if (type === "gauge" || type === "delta") values.push(value);
     else if (last !== undefined) values.push(value < last ? value : value - last);
   }

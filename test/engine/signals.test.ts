@@ -1,4 +1,4 @@
-/** Rows of several signals over the same days in one store: each signal has its own rows, whatever happens to the others. */
+/** Rows of several signals over the same days in one store: signals do not affect each other. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** Rows of the signals take turns, so that their arrival numbers and journal records interleave. */
+/** Appends rows [from, to) of each signal in turns, so that arrival numbers and journal records interleave. */
 async function append(store: Store, rows: Rows, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += 9) {
     await Promise.all(
@@ -45,7 +45,7 @@ async function append(store: Store, rows: Rows, from: number, to: number): Promi
   }
 }
 
-/** Newest first; rows of one time in the order in which they were appended, which a stable sort keeps. */
+/** Newest first. The sort is stable, so rows of one time stay in the order in which they were appended. */
 function newestFirst(rows: readonly LogRow[]): LogRow[] {
   return rows.toSorted((a, b) => (a.timeNs > b.timeNs ? -1 : a.timeNs < b.timeNs ? 1 : 0));
 }
@@ -102,7 +102,7 @@ async function checkAll(store: Store, rows: Rows, salt: number): Promise<void> {
   expect(damage).toEqual([]);
 }
 
-test(`each signal answers with its own rows in memory, sealed, merged and after a restart (SVC_SEED=${seed})`, async () => {
+test(`queries of each signal find its own rows in memory, sealed, merged and after a restart (SVC_SEED=${seed})`, async () => {
   const rows = Object.fromEntries(
     rowSignals.map((signal, i) => {
       const own = sample(arbitraryRow(fromNs, toNs - fromNs), 90, 500 + i);
@@ -118,7 +118,7 @@ test(`each signal answers with its own rows in memory, sealed, merged and after 
     await append(store, rows, at, at + 2);
     await store.seal();
   }
-  // Eighteen seals give at least as many chunks; merging leaves fewer than eight in each of the two days.
+  // Eighteen seals write at least eighteen chunks; merging leaves fewer than eight in each of the two days.
   for (const signal of rowSignals) expect(store.stats().signals[signal].chunks).toBeLessThan(2 * 8);
   await checkAll(store, upTo(81), 2_000);
   await append(store, rows, 81, 90);
@@ -151,7 +151,7 @@ async function daysOf(store: Store, signal: RowSignal): Promise<Record<string, n
   return Object.fromEntries([...days].map(([day, of]) => [day, of.length]));
 }
 
-test("a folder has no more than the signals that got rows, and logs alone leave no trace of others", async () => {
+test("a data folder has folders only for signals that got rows", async () => {
   const store = await openStore({ dir, threads: 1 });
   await store.append("logs", rowsOfDay(0, 10, "a"));
   await store.seal();
@@ -177,7 +177,7 @@ test("retention by age removes a day of every signal", async () => {
   await store.close();
 });
 
-test("retention by size takes the oldest day over all signals, then its oldest chunks", async () => {
+test("retention by size removes the oldest day over all signals, then the oldest chunks of the last day", async () => {
   let store = await openStore({ dir, threads: 1 });
   await store.append("traces", rowsOfDay(0, 500, "traces"));
   await store.append("logs", rowsOfDay(1, 500, "logs"));
@@ -188,7 +188,7 @@ test("retention by size takes the oldest day over all signals, then its oldest c
   await store.seal();
   expect(await daysOf(store, "traces")).toEqual({});
   expect(await daysOf(store, "logs")).toEqual({ 1: 500 });
-  // These end at noon, so that they are older than the logs of the same day.
+  // These spans end at noon, so their chunk is older than the logs' of the same day.
   await store.append("traces", rowsOfDay(1, 1_000, "traces").slice(0, 500));
   await store.seal();
   expect(await daysOf(store, "traces")).toEqual({});
@@ -197,14 +197,14 @@ test("retention by size takes the oldest day over all signals, then its oldest c
   await store.close();
 });
 
-/** Flips bytes in the values of a partition's file, behind its first pages. */
+/** Flips bytes in the values of a partition's file, after its first pages. */
 function damage(path: string): void {
   const bytes = readFileSync(path);
   for (let at = 3 * 4_096 + 100; at < bytes.length; at += 512) bytes[at] = bytes[at]! ^ 0xff;
   writeFileSync(path, bytes);
 }
 
-test("damage in traces is found, and reported as theirs; logs of the same day stay", async () => {
+test("damage in traces is reported as theirs; logs of the same day stay", async () => {
   let store = await openStore({ dir, threads: 1 });
   for (const signal of ["logs", "traces"] as const) await store.append(signal, rowsOfDay(0, 2_000, signal));
   await store.seal();
@@ -222,7 +222,7 @@ test("damage in traces is found, and reported as theirs; logs of the same day st
   await store.close();
 });
 
-test("a batch of a signal that this build does not know is reported, and its numbers are not given again", async () => {
+test("a batch of an unknown signal is reported, and its arrival numbers are not used again", async () => {
   let store = await openStore({ dir, threads: 1 });
   await store.append("logs", rowsOfDay(0, 3, "a"));
   await store.append("traces", rowsOfDay(0, 5, "a"));

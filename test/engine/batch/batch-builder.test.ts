@@ -1,4 +1,4 @@
-/** Rows that come as bytes, and rows that come out of order. */
+/** Batches of rows that are given as bytes, and rows that are appended out of order. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,14 +18,14 @@ const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31))
 const dayNs = 86_400_000_000_000n;
 const nowMs = 2_000_000_000_000;
 
-/** The row's parts one behind the other in one run of bytes. */
-function rangesOf(draft: BatchDraft, row: LogRow): RowRanges {
-  const parts: Buffer[] = [];
+/** Writes the texts of a row one after the other into one buffer, which the batch reads; returns their ranges. */
+function toRanges(builder: BatchDraft, row: LogRow): RowRanges {
+  const texts: Buffer[] = [];
   let end = 3;
   const put = (text: string): [number, number] => {
-    parts.push(Buffer.from(text));
+    texts.push(Buffer.from(text));
     const from = end;
-    end += parts.at(-1)!.length;
+    end += texts.at(-1)!.length;
     return [from, end];
   };
   const ranges = new RowRanges();
@@ -33,25 +33,25 @@ function rangesOf(draft: BatchDraft, row: LogRow): RowRanges {
   ranges.nanos = Number(row.timeNs % 1_000_000_000n);
   [ranges.messageFrom, ranges.messageTo] = put(row.message);
   [ranges.levelFrom, ranges.levelTo] = put(row.level);
-  const places = Object.entries(row.attributes).map(([key, value]) => [put(key), put(value)] as const);
-  draft.read(Buffer.concat([Buffer.from("···").subarray(0, 3), ...parts]));
-  for (const [key, value] of places) {
-    const number = draft.addKey(...key);
-    expect(draft.findKey(...key)).toBe(number);
+  const attributes = Object.entries(row.attributes).map(([key, value]) => [put(key), put(value)] as const);
+  builder.read(Buffer.concat([Buffer.from("···").subarray(0, 3), ...texts]));
+  for (const [key, value] of attributes) {
+    const number = builder.addKey(...key);
+    expect(builder.findKey(...key)).toBe(number);
     ranges.addAttribute(number, ...value);
   }
   return ranges;
 }
 
 describe(`batches (SVC_SEED=${seed})`, () => {
-  test("rows as bytes make the batch that the same rows as objects make", () => {
+  test("rows given as bytes make the same batch as the same rows given as objects", () => {
     fc.assert(
       fc.property(fc.array(arbitraryRow(19_000n * dayNs, 3n * dayNs), { maxLength: 60 }), (rows) => {
-        const draft = new BatchDraft("logs", { nowMs });
-        for (const row of rows) expect(draft.add(rangesOf(draft, row))).toBeUndefined();
+        const builder = new BatchDraft("logs", { nowMs });
+        for (const row of rows) expect(builder.add(toRanges(builder, row))).toBeUndefined();
         const { refused, ...batch } = encodeBatch("logs", rows, { nowMs });
         expect(refused).toEqual([]);
-        const made = draft.finish();
+        const made = builder.finish();
         expect(made.rows).toBe(batch.rows);
         expect(Buffer.from(made.bytes).equals(Buffer.from(batch.bytes))).toBe(true);
       }),
@@ -59,8 +59,8 @@ describe(`batches (SVC_SEED=${seed})`, () => {
     );
   });
 
-  test("a row that cannot be stored is refused with the reason, the next is taken", () => {
-    const draft = new BatchDraft("logs", { nowMs });
+  test("refuses a row that cannot be stored with the reason, and takes the next one", () => {
+    const builder = new BatchDraft("logs", { nowMs });
     const row = (text: Partial<LogRow>): LogRow => ({
       timeNs: 1n,
       level: "",
@@ -69,20 +69,22 @@ describe(`batches (SVC_SEED=${seed})`, () => {
       ...text,
     });
     const tooMany = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`k${i}`, ""]));
-    expect(draft.add(rangesOf(draft, row({ message: "x".repeat(2 ** 21 + 1) })))).toMatch(
+    expect(builder.add(toRanges(builder, row({ message: "x".repeat(2 ** 21 + 1) })))).toMatch(
       /^the message is longer/,
     );
-    expect(draft.add(rangesOf(draft, row({ level: "x".repeat(257) })))).toMatch(/^log_level is longer/);
-    expect(draft.add(rangesOf(draft, row({ attributes: tooMany })))).toBe("more than 1000 attributes");
-    expect(draft.add(rangesOf(draft, row({ timeNs: BigInt(nowMs) * 1_000_000n + dayNs + 1n })))).toMatch(
+    expect(builder.add(toRanges(builder, row({ level: "x".repeat(257) })))).toMatch(/^log_level is longer/);
+    expect(builder.add(toRanges(builder, row({ attributes: tooMany })))).toBe("more than 1000 attributes");
+    expect(builder.add(toRanges(builder, row({ timeNs: BigInt(nowMs) * 1_000_000n + dayNs + 1n })))).toMatch(
       /more than a day ahead/,
     );
-    expect(draft.add(rangesOf(draft, row({ timeNs: BigInt(nowMs) * 1_000_000n + dayNs })))).toBeUndefined();
-    expect(draft.finish().rows).toBe(1);
+    expect(
+      builder.add(toRanges(builder, row({ timeNs: BigInt(nowMs) * 1_000_000n + dayNs }))),
+    ).toBeUndefined();
+    expect(builder.finish().rows).toBe(1);
   });
 });
 
-describe(`rows that come out of order (SVC_SEED=${seed})`, () => {
+describe(`rows appended out of order (SVC_SEED=${seed})`, () => {
   let dir: string;
   let store: Store;
 
@@ -96,7 +98,7 @@ describe(`rows that come out of order (SVC_SEED=${seed})`, () => {
     rmSync(dir, { recursive: true });
   });
 
-  test("come back in order, whole, in memory and sealed", async () => {
+  test("are found complete and in order of time, in memory and sealed", async () => {
     const start = 19_000n * dayNs;
     const shapes = [
       (n: number) => `took ${n} ms`,

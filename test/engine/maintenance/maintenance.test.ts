@@ -1,4 +1,4 @@
-/** What happens to rows in the background: merging, retention by age and by size. */
+/** Background work on stored rows: merging, retention by age and by size. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ const firstDayMs = Date.UTC(2024, 5, 1);
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "svc-upkeep-"));
+  dir = mkdtempSync(join(tmpdir(), "svc-maintenance-"));
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
@@ -36,7 +36,7 @@ async function messages(store: Store): Promise<string[]> {
 }
 
 describe("merging", () => {
-  test("many small chunks become few, with every row once and in order", async () => {
+  test("turns many small chunks into few, with every row once and in order", async () => {
     const store = await openStore({ dir, threads: 1 });
     const rows = rowsOfDay(0, 1_200);
     for (let at = 0; at < rows.length; at += 40) {
@@ -51,7 +51,7 @@ describe("merging", () => {
 });
 
 describe("retention", () => {
-  test("by age removes whole days, rows in memory too, and lasts over a restart", async () => {
+  test("by age removes whole days, rows in memory too, and removed days stay removed after a restart", async () => {
     let nowMs = firstDayMs + 3 * dayMs;
     const options = { dir, threads: 1, retentionAgeMs: 2 * dayMs, now: () => nowMs };
     let store = await openStore(options);
@@ -72,7 +72,7 @@ describe("retention", () => {
     await store.close();
   });
 
-  test("by size removes the oldest days, then the oldest chunks of the day that is left", async () => {
+  test("by size removes the oldest days, then the oldest chunks of the last day", async () => {
     const sized = await openStore({ dir, threads: 1 });
     for (const day of [0, 1]) await sized.append("logs", rowsOfDay(day, 500));
     await sized.seal();
@@ -91,7 +91,7 @@ describe("retention", () => {
     await store.close();
   });
 
-  test("without it everything is kept", async () => {
+  test("keeps everything where neither age nor size is given", async () => {
     const store = await openStore({ dir, threads: 1, now: () => Date.UTC(2124, 0, 1) });
     await store.append("logs", rowsOfDay(0, 10));
     await store.seal();

@@ -1,4 +1,7 @@
-/** Laws of chunks of metrics: what goes in comes out bit for bit, and merging is building at once. */
+/**
+ * Properties of chunks of metrics: samples come back bit for bit, and merging chunks gives the same as encoding all
+ * samples at once.
+ */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openBatch } from "../../../engine/batch/batch.ts";
@@ -40,7 +43,7 @@ const special = fc.constantFrom(
   1n,
   0n,
 );
-/** Lists of bits of values that exercise every kind. */
+/** Lists of values, as bits, that between them need every kind of value encoding. */
 const someValues = fc.oneof(
   fc.array(
     anyBits.map(({ bits }) => bits),
@@ -65,6 +68,7 @@ const someValues = fc.oneof(
     .map((steps) => [...new BigUint64Array(Float64Array.from(running(steps)).buffer)]),
 );
 
+/** Running sums. */
 function running(steps: readonly number[]): number[] {
   let sum = 0;
   return steps.map((step) => (sum += step));
@@ -84,7 +88,7 @@ describe("values of samples", () => {
     );
   });
 
-  test(title("series that are about multiples of others come back bit for bit, and small"), {
+  test(title("series that are nearly multiples of others come back bit for bit, and are stored small"), {
     timeout: 60_000,
   }, () => {
     fc.assert(
@@ -95,8 +99,8 @@ describe("values of samples", () => {
         }),
         fc.constantFrom(0.2, 20, 1 / 3, 1e-9, -4),
         (base, factor) => {
-          const like = base.map((value, i) => value * factor * (i % 3 === 0 ? 1 + Number.EPSILON : 1));
-          const values = Float64Array.from([...base, ...like]);
+          const multiples = base.map((value, i) => value * factor * (i % 3 === 0 ? 1 + Number.EPSILON : 1));
+          const values = Float64Array.from([...base, ...multiples]);
           const offsets = Uint32Array.of(0, base.length, base.length * 2);
           const encoded = encodeValues(values, offsets);
           const payload = { ...encoded, encoding: 10 };
@@ -131,12 +135,12 @@ const someSample: fc.Arbitrary<Sample> = fc.record({
 });
 
 function batchSources(samples: readonly Sample[], arrivalBase: number): ChunkSource[] {
-  const draft = new SampleDraft({ nowMs });
-  for (const sample of samples) expect(draft.addSample(sample)).toBeUndefined();
-  return openBatch(draft.finish().bytes).map(({ bytes }) => openPart(bytes, arrivalBase));
+  const builder = new SampleDraft({ nowMs });
+  for (const sample of samples) expect(builder.addSample(sample)).toBeUndefined();
+  return openBatch(builder.finish().bytes).map(({ bytes }) => openPart(bytes, arrivalBase));
 }
 
-/** Every series with its samples, as one text; types and units apart, for they are of the series as a whole. */
+/** One text for each series, with type, unit, labels and all samples. */
 function contents(sources: readonly ChunkSource[]): string[] {
   return sources.flatMap((source) => {
     const chunk = new SeriesView(new ChunkView(new ChunkColumns(source, 0), plainColumns));
@@ -151,6 +155,10 @@ function contents(sources: readonly ChunkSource[]): string[] {
   });
 }
 
+/**
+ * The same texts from the samples themselves: of equal times the last sample counts, of types and units the last
+ * declared.
+ */
 function expected(samples: readonly Sample[]): string[] {
   const known = new Map<string, { sample: Sample; type: string; unit: string; at: Map<number, string> }>();
   for (const sample of samples) {
@@ -170,15 +178,15 @@ function expected(samples: readonly Sample[]): string[] {
   });
 }
 
-function imageSource(image: EncodedChunk): ChunkSource {
-  const text = serializePart(image);
-  const bytes = new Uint8Array(text.byteLength);
-  writePart(text, bytes, 0);
+function toSource(chunk: EncodedChunk): ChunkSource {
+  const part = serializePart(chunk);
+  const bytes = new Uint8Array(part.byteLength);
+  writePart(part, bytes, 0);
   return openPart(bytes, 0);
 }
 
 describe("chunks of metrics", () => {
-  test(title("hold what was appended, the last of equal times"), { timeout: 60_000 }, () => {
+  test(title("hold what was appended; of equal times the last sample"), { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(fc.array(someSample, { maxLength: 60 }), (samples) => {
         expect(contents(batchSources(samples, 0)).sort()).toEqual(expected(samples).sort());
@@ -187,7 +195,7 @@ describe("chunks of metrics", () => {
     );
   });
 
-  test(title("merge(chunks) = build(all samples)"), { timeout: 60_000 }, () => {
+  test(title("compact(chunks) = encode(all samples)"), { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(someSample, { maxLength: 30 }), { minLength: 1, maxLength: 5 }),
@@ -201,11 +209,11 @@ describe("chunks of metrics", () => {
           const atOnce = encodeSampleChunks(decodeSampleChunks(batchSources(batches.flat(), 1)), {
             sealed: true,
           });
-          const joined = compactSamples(sources.slice(0, 2), { sealed: false }).map(imageSource);
-          const merged = compactSamples([...sources.slice(2), ...joined], { sealed: true });
-          expect(contents(merged.map(imageSource))).toEqual(contents(atOnce.map(imageSource)));
-          expect(contents(merged.map(imageSource)).sort()).toEqual(expected(batches.flat()).sort());
-          const again = compactSamples(merged.map(imageSource), { sealed: true });
+          const compacted = compactSamples(sources.slice(0, 2), { sealed: false }).map(toSource);
+          const merged = compactSamples([...sources.slice(2), ...compacted], { sealed: true });
+          expect(contents(merged.map(toSource))).toEqual(contents(atOnce.map(toSource)));
+          expect(contents(merged.map(toSource)).sort()).toEqual(expected(batches.flat()).sort());
+          const again = compactSamples(merged.map(toSource), { sealed: true });
           expect(again.map(({ payloads }) => payloads)).toEqual(merged.map(({ payloads }) => payloads));
         },
       ),
