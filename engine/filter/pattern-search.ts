@@ -35,12 +35,13 @@ const plans = new WeakMap<PatternFilter, PatternPlan>();
 export function planPattern(filter: PatternFilter): PatternPlan {
   const known = plans.get(filter);
   if (known !== undefined) return known;
-  const { needs, proves, exact } = requiredTexts(filter.pattern, filter);
-  const parts = needs.kind === "and" ? needs.of.toSorted((a, b) => textBytes(b) - textBytes(a)) : [needs];
+  const { necessary, sufficient, isExact } = requiredTexts(filter.pattern, filter);
+  const parts =
+    necessary.kind === "and" ? necessary.of.toSorted((a, b) => textBytes(b) - textBytes(a)) : [necessary];
   const plan = {
     needs: parts.map((part) => asFilter(part, filter.field)),
-    proves: asFilter(proves, filter.field),
-    exact,
+    proves: asFilter(sufficient, filter.field),
+    exact: isExact,
   };
   plans.set(filter, plan);
   return plan;
@@ -140,5 +141,5 @@ function readMessage(messages: MessageColumn, row: number, machine: PatternAutom
   messages.eachPiece(row, (bytes, from, to) => {
     state = machine.afterText(state, bytes, from, to);
   });
-  return machine.verdict(state);
+  return machine.resultAt(state);
 }
