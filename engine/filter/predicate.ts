@@ -1,13 +1,15 @@
-/** A leaf filter as a test of one value (text, or undefined where the row lacks the field), and filters of one row. */
+/** Compiles filters to tests of one value or one row. */
 import type { Field, Filter } from "../plan/filter.ts";
 import { compilePattern } from "../regexp/pattern.ts";
 import { foldCase } from "../vector/case-folding.ts";
 import { parseDecimal } from "../vector/number.ts";
 
+/** A filter over one field. */
 export type LeafFilter = Extract<Filter, { field: unknown }>;
+/** Tests the text of a field; undefined where the row lacks the field. */
 export type ValueTest = (value: string | undefined) => boolean;
 
-/** Throws Failure "input" for a pattern that is not RE2. */
+/** Compiles a leaf to a test of its field's text. Throws Failure "input" for a pattern that is not RE2. */
 export function valueTest(filter: LeafFilter): ValueTest {
   if (filter.field.kind !== "level") return textTest(filter);
   const test = textTest(filter);
@@ -15,7 +17,8 @@ export function valueTest(filter: LeafFilter): ValueTest {
 }
 
 /**
- * A filter as a test of one row, whose fields `textOf` reads. Throws Failure "input" for a pattern that is not RE2.
+ * Compiles a filter to a test of one row, whose fields `textOf` reads. Throws Failure "input" for a pattern that is not
+ * RE2.
  */
 export function rowTest<Row>(
   filter: Filter,

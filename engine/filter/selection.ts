@@ -1,4 +1,4 @@
-/** Filters over blocks of a chunk's rows: each clears the bits of rows that fail. */
+/** Compiles a filter to a block filter of one chunk. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, type DictionaryColumn, dictionaryTexts } from "../column/column.ts";
@@ -22,7 +22,7 @@ import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
 import { filterRows, filterValues } from "./row-filter.ts";
 import { compileTextFilter } from "./text-filter.ts";
 
-/** Whether a filter runs on kernels alone, so that a whole chunk costs no more than a part of it. */
+/** Whether a filter runs only on kernels, so that a whole chunk may be filtered as one block. */
 export function isVectorised(filter: Filter): boolean {
   switch (filter.kind) {
     case "and":
@@ -37,12 +37,15 @@ export function isVectorised(filter: Filter): boolean {
   }
 }
 
-/** Compiles a filter for one view: tests of dictionary values run here once, not per row. */
+/**
+ * Compiles a filter for one chunk; tests of dictionary values run once here, not once a row. Throws Failure "input" for
+ * a pattern that is not RE2.
+ */
 export function compileFilter(filter: Filter, view: ChunkView, checkpoint: Checkpoint): BlockFilter {
   return compile(filter, { view, checkpoint });
 }
 
-/** Every row of [rowFrom, rowTo), as the selection of the block that begins at `from`. */
+/** The selection of all rows in [rowFrom, rowTo), for a block that begins at row `from`. */
 export function selectRows(heap: ColumnHeap, from: number, rowFrom: number, rowTo: number): Bitmap {
   const rows = rowTo - from;
   const selection = heap.scratch.uint8((rows + 7) >> 3);
@@ -133,9 +136,9 @@ function codeFilter({ codes }: DictionaryColumn, code: number | undefined, heap:
   });
 }
 
-/** The code of a value, found among the bytes: making texts of a large dictionary takes far longer. */
+/** The code of a value, found by comparing bytes: decoding the texts of a large dictionary takes far longer. */
 function codeOf({ values, valueCount }: DictionaryColumn, value: string): number | undefined {
-  // A lone surrogate has no UTF-8 and so stands in no stored text.
+  // A lone surrogate has no UTF-8, so no stored text contains it.
   if (!value.isWellFormed()) return undefined;
   const wanted = Buffer.from(value, "utf8");
   const { offsets, bytes } = values;
@@ -183,7 +186,7 @@ function numberFilter(
   });
 }
 
-/** Ids are compared as bytes: making their text costs a hundred times as much. */
+/** Compares ids as bytes: formatting them as text costs a hundred times as much. */
 function idFilter(
   { bytes, width, valid }: Extract<Column, { kind: "hex" }>,
   value: string,
@@ -197,13 +200,14 @@ function idFilter(
   });
 }
 
-/** The text of a time is its whole milliseconds since the epoch. */
+/** Filters by the text of a row's time. */
 function timeFilter(filter: LeafFilter, view: ChunkView): BlockFilter {
   const test = valueTest(filter);
   const { timeNs, day } = view;
   return filterRows((row) => test(formatTime(day, timeNs[row]!)));
 }
 
+/** The text of a time: whole milliseconds since the epoch. `timeNs` counts from the start of the day. */
 export function formatTime(day: number, timeNs: number): string {
   return String(timeMs(day, timeNs));
 }
