@@ -73,7 +73,7 @@ export class SeriesPoints {
     for (let i = 0; i < places.length; i++) {
       places[i] = this.place(groupOf[other.groups[i]!]!, other.buckets[i]!);
     }
-    if (other.quantiles !== undefined) this.#quantiles!.join(other.quantiles, places);
+    if (other.quantiles !== undefined) this.#quantiles!.merge(other.quantiles, places);
     else if (this.#aggregate.op === "distinct") {
       for (let i = 0; i < other.texts.length; i++) {
         this.#addText(places[other.textPoints[i]!]!, textOf[other.texts[i]!]!);
@@ -142,16 +142,19 @@ export class SeriesPoints {
   #handOn(): void {
     const owners = this.#owners.subarray(0, this.#pending);
     const numberOf = new Int32Array(this.#places.count).fill(-1);
-    const places: number[] = [];
-    for (const owner of owners) if (numberOf[owner]! < 0) numberOf[owner] = places.push(owner) - 1;
-    const offsets = new Uint32Array(places.length + 1);
+    const points: number[] = [];
+    for (const owner of owners) if (numberOf[owner]! < 0) numberOf[owner] = points.push(owner) - 1;
+    const offsets = new Uint32Array(points.length + 1);
     for (const owner of owners) offsets[numberOf[owner]! + 1]!++;
-    for (let i = 0; i < places.length; i++) offsets[i + 1]! += offsets[i]!;
+    for (let i = 0; i < points.length; i++) offsets[i + 1]! += offsets[i]!;
     const next = offsets.slice();
     const values = new Float64Array(owners.length);
     for (let i = 0; i < owners.length; i++) values[next[numberOf[owners[i]!]!]!++] = this.#values[i]!;
-    const segment = { places: Uint32Array.from(places), offsets, values };
-    this.#quantiles!.join({ kind: "kept", found: [], segments: [segment] }, everyPlace(this.#places.count));
+    const segment = { points: Uint32Array.from(points), offsets, values };
+    this.#quantiles!.merge(
+      { kind: "exact", computed: [], segments: [segment] },
+      everyPlace(this.#places.count),
+    );
     this.#pending = 0;
   }
 
@@ -168,7 +171,7 @@ export class SeriesPoints {
 
 function quantileValues(part: QuantilesPart, q: number, points: number): Float64Array {
   const quantiles = new Quantiles([q]);
-  quantiles.join(part, everyPlace(points));
+  quantiles.merge(part, everyPlace(points));
   return quantiles.values(points)[0]!;
 }
 

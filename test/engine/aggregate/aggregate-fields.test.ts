@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Distincts } from "../../../engine/aggregate/distinct-counts.ts";
+import { DistinctCounts } from "../../../engine/aggregate/distinct-counts.ts";
 import { Quantiles } from "../../../engine/aggregate/quantiles.ts";
 import {
   type AggregateQuery,
@@ -222,8 +222,8 @@ describe(`beyond the bounds (SVC_SEED=${seed})`, () => {
     selection: null,
     cellOf: () => new Uint8Array(rows),
     counts: Uint32Array.of(rows),
-    used: Uint32Array.of(0),
-    places: Uint32Array.of(0),
+    usedCells: Uint32Array.of(0),
+    points: Uint32Array.of(0),
   });
 
   test.each<[string, () => number]>([
@@ -241,7 +241,7 @@ describe(`beyond the bounds (SVC_SEED=${seed})`, () => {
     for (const [i, values] of parts.entries()) {
       const part = new Quantiles(qs, i === 0 ? 10_000 : 4_000);
       part.add({ ...cells(values.length), values }, () => false);
-      joined.join(part.finish(), Uint32Array.of(1));
+      joined.merge(part.finish(), Uint32Array.of(1));
     }
     const sorted = numbers.slice().sort();
     const all = joined.values(2);
@@ -263,7 +263,7 @@ describe(`beyond the bounds (SVC_SEED=${seed})`, () => {
     const low = Uint32Array.from({ length: count }, () => random.next());
     const high = Uint32Array.from({ length: count }, () => random.next());
     const halves = [0, 1].map((half) => {
-      const texts = new Distincts(1_000);
+      const texts = new DistinctCounts(1_000);
       // Two thirds each, so that one third is in both.
       const from = Math.floor((half * count) / 3);
       const to = half === 0 ? Math.ceil((count * 2) / 3) : count;
@@ -271,8 +271,8 @@ describe(`beyond the bounds (SVC_SEED=${seed})`, () => {
       texts.add(cells(to - from), rows, 1);
       return texts.finish(1);
     });
-    const joined = new Distincts(1_000);
-    for (const half of halves) joined.join(half, Uint32Array.of(2), 3);
+    const joined = new DistinctCounts(1_000);
+    for (const half of halves) joined.merge(half, Uint32Array.of(2), 3);
     const [none, , found] = joined.values(3);
     expect(none).toBe(0);
     if (count <= 1_000) expect(found).toBe(count);
