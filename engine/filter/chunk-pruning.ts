@@ -8,7 +8,7 @@ import { type LongToken, longTokensOf } from "../template/token-filter.ts";
 import { variableGroups } from "../template/variable-columns.ts";
 import { hashText, mayContain } from "../vector/membership-filter.ts";
 import { planPattern } from "./pattern-search.ts";
-import { compareNumbers, type LeafFilter, valueTest } from "./predicate.ts";
+import { compareNumbers, compileValueTest, type LeafFilter } from "./predicate.ts";
 
 /** How many of a chunk's rows pass: all, none, or "some" where statistics cannot tell. */
 export type MatchResult = "all" | "none" | "some";
@@ -77,7 +77,7 @@ function matchLeaf(filter: LeafFilter, view: ChunkView): MatchResult {
   const column = view.header.columns[index];
   if (column === undefined) {
     if (findColumn(view.header, "rest") >= 0) return "some";
-    return valueTest(filter)(undefined) ? "all" : "none";
+    return compileValueTest(filter)(undefined) ? "all" : "none";
   }
   if (column.values !== undefined) return matchListedValues(filter, column, view.rows);
   if (isOutOfBounds(filter, column)) return "none";
@@ -91,7 +91,7 @@ function matchLeaf(filter: LeafFilter, view: ChunkView): MatchResult {
 }
 
 function matchListedValues(filter: LeafFilter, column: ColumnHeader, rows: number): MatchResult {
-  const test = valueTest(filter);
+  const test = compileValueTest(filter);
   let passing = 0;
   for (const [value, count] of column.values!) if (test(value)) passing += count;
   if (column.present < rows && test(undefined)) passing += rows - column.present;

@@ -17,7 +17,7 @@ import {
 } from "./block-filter.ts";
 import { searchMessages } from "./message-search.ts";
 import { MessageMatcher, type PatternFilter, planPattern } from "./pattern-search.ts";
-import { type LeafFilter, valueTest } from "./predicate.ts";
+import { compileValueTest, type LeafFilter } from "./predicate.ts";
 import { filterRows, filterValues } from "./row-filter.ts";
 
 /**
@@ -34,7 +34,11 @@ interface PatternScope extends FilterScope {
 }
 
 /** Searches for the texts that the pattern requires, and matches only the rows that these leave undecided. */
-export function patternFilter(filter: PatternFilter, column: Column, scope: PatternScope): BlockFilter {
+export function compilePatternFilter(
+  filter: PatternFilter,
+  column: Column,
+  scope: PatternScope,
+): BlockFilter {
   const { needs, proves, exact } = planPattern(filter);
   const { heap } = scope.view;
   const { kernels, scratch } = heap;
@@ -59,7 +63,7 @@ export function patternFilter(filter: PatternFilter, column: Column, scope: Patt
     kernels.or(block.selection, accepted);
   };
   if (matcher !== undefined && first?.kind === "contains")
-    return templateFilter(first, { matcher, matchRows, matchResidual }, scope);
+    return compileTemplateFilter(first, { matcher, matchRows, matchResidual }, scope);
   const need = first === undefined ? passAll : scope.compile(first);
   return (block) => {
     need(block);
@@ -79,7 +83,7 @@ interface TemplateFilterParts {
 /**
  * The filter of a pattern that requires a text: most templates that contain it decide the pattern for all their rows.
  */
-function templateFilter(
+function compileTemplateFilter(
   text: Filter,
   { matcher, matchRows, matchResidual }: TemplateFilterParts,
   { view, checkpoint }: FilterScope,
@@ -139,12 +143,12 @@ function searchOnce<Found>(
 }
 
 /** The block filter of a leaf over messages other than a pattern. */
-export function messageFilter(
+export function compileMessageFilter(
   filter: LeafFilter,
   column: TemplateColumn,
   { view, checkpoint }: FilterScope,
 ): BlockFilter {
-  const rowByRow = filterValues(column, valueTest(filter), checkpoint);
+  const rowByRow = filterValues(column, compileValueTest(filter), checkpoint);
   const search = searchOnce(view, checkpoint, () => {
     const found = searchMessages(filter, column.messages, view);
     if (typeof found === "string") return found;

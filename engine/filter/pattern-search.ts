@@ -9,12 +9,12 @@ import {
   matchTemplate,
   type PatternAutomaton,
 } from "../regexp/pattern-automaton.ts";
-import { type Requirement, requiredTexts } from "../regexp/required-texts.ts";
+import { type Requirement, requiredTextsOf } from "../regexp/required-texts.ts";
 import type { MessageColumn } from "../template/message-column.ts";
 import { addTemplateRows, type MessageMatches } from "../template/text-search.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import { searchMessages } from "./message-search.ts";
-import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
+import { compileValueTest, type LeafFilter, type ValueTest } from "./predicate.ts";
 
 /** A leaf filter by a regular expression. */
 export type PatternFilter = Extract<LeafFilter, { kind: "matches" }>;
@@ -36,7 +36,7 @@ const plans = new WeakMap<PatternFilter, PatternPlan>();
 export function planPattern(filter: PatternFilter): PatternPlan {
   const known = plans.get(filter);
   if (known !== undefined) return known;
-  const { necessary, sufficient, isExact } = requiredTexts(filter.pattern, filter);
+  const { necessary, sufficient, isExact } = requiredTextsOf(filter.pattern, filter);
   const parts =
     necessary.kind === "and" ? necessary.of.toSorted((a, b) => textLength(b) - textLength(a)) : [necessary];
   const plan = {
@@ -90,7 +90,7 @@ export class MessageMatcher {
   /** Undefined where the pattern is too large for an automaton. */
   static create(filter: PatternFilter, column: TemplateColumn): MessageMatcher | undefined {
     const automaton = buildAutomaton(filter.pattern, filter);
-    return automaton && new MessageMatcher(column, automaton, valueTest(filter));
+    return automaton && new MessageMatcher(column, automaton, compileValueTest(filter));
   }
 
   /** Whether the pattern matches the message of a row. */

@@ -10,9 +10,9 @@ export type LeafFilter = Extract<Filter, { field: unknown }>;
 export type ValueTest = (value: string | undefined) => boolean;
 
 /** Compiles a leaf to a test of its field's text. Throws Failure "input" for a pattern that is not RE2. */
-export function valueTest(filter: LeafFilter): ValueTest {
-  if (filter.field.kind !== "level") return textTest(filter);
-  const test = textTest(filter);
+export function compileValueTest(filter: LeafFilter): ValueTest {
+  if (filter.field.kind !== "level") return compileTextTest(filter);
+  const test = compileTextTest(filter);
   return (value) => test(value?.toLowerCase());
 }
 
@@ -42,14 +42,14 @@ export function rowTest<Row>(
       return (row) => !part(row);
     }
     default: {
-      const test = valueTest(filter);
+      const test = compileValueTest(filter);
       const { field } = filter;
       return (row) => test(textOf(row, field));
     }
   }
 }
 
-function textTest(filter: LeafFilter): ValueTest {
+function compileTextTest(filter: LeafFilter): ValueTest {
   switch (filter.kind) {
     case "present":
       return (value) => value !== undefined;

@@ -17,8 +17,8 @@ import {
   passAll,
   passNone,
 } from "./block-filter.ts";
-import { messageFilter, patternFilter } from "./message-filter.ts";
-import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
+import { compileMessageFilter, compilePatternFilter } from "./message-filter.ts";
+import { compileValueTest, type LeafFilter, type ValueTest } from "./predicate.ts";
 import { filterRows, filterValues } from "./row-filter.ts";
 import { compileTextFilter } from "./text-filter.ts";
 
@@ -80,11 +80,11 @@ function compile(filter: Filter, scope: FilterScope): BlockFilter {
 function compileLeaf(filter: LeafFilter, scope: FilterScope): BlockFilter {
   const { view } = scope;
   const { field } = filter;
-  if (field.kind === "time") return timeFilter(filter, view);
+  if (field.kind === "time") return compileTimeFilter(filter, view);
   if (field.kind === "message" && filter.kind === "matches") {
     const column = view.column(field);
     const byText = (part: Filter) => compile(part, scope);
-    return patternFilter(filter, column, {
+    return compilePatternFilter(filter, column, {
       ...scope,
       compile: byText,
       byValue: () => compileValues(filter, column, scope),
@@ -97,39 +97,45 @@ function compileValues(filter: LeafFilter, column: Column, scope: FilterScope): 
   const { view, checkpoint } = scope;
   switch (column.kind) {
     case "absent":
-      return valueTest(filter)(undefined) ? passAll : passNone;
+      return compileValueTest(filter)(undefined) ? passAll : passNone;
     case "dictionary":
       return filter.kind === "equals" && filter.value !== "" && filter.field.kind !== "level"
-        ? codeFilter(column, codeOf(column, filter.value), view.heap)
-        : dictionaryFilter(column, valueTest(filter), view.heap);
+        ? compileCodeFilter(column, codeOf(column, filter.value), view.heap)
+        : compileDictionaryFilter(column, compileValueTest(filter), view.heap);
     case "message":
-      return messageFilter(filter, column, scope);
+      return compileMessageFilter(filter, column, scope);
     case "text":
-      return compileTextFilter(filter, column, scope) ?? filterValues(column, valueTest(filter), checkpoint);
+      return (
+        compileTextFilter(filter, column, scope) ?? filterValues(column, compileValueTest(filter), checkpoint)
+      );
     case "number":
       if (filter.kind !== "compares") break;
-      return numberFilter(column, filter.op, filter.number, view.heap);
+      return compileNumberFilter(column, filter.op, filter.number, view.heap);
     case "hex":
       if (filter.kind !== "equals" || filter.value === "") break;
-      return idFilter(column, filter.value, view.heap);
+      return compileIdFilter(column, filter.value, view.heap);
     case "constant":
-      return constantFilter(column, valueTest(filter), view.heap);
+      return compileConstantFilter(column, compileValueTest(filter), view.heap);
   }
-  return filterValues(column, valueTest(filter), checkpoint);
+  return filterValues(column, compileValueTest(filter), checkpoint);
 }
 
-function dictionaryFilter(column: DictionaryColumn, test: ValueTest, heap: ColumnHeap): BlockFilter {
+function compileDictionaryFilter(column: DictionaryColumn, test: ValueTest, heap: ColumnHeap): BlockFilter {
   const passes = Uint8Array.from([...dictionaryTexts(column).map(test), test(undefined)], Number);
   const first = passes.indexOf(1);
   if (first < 0) return passNone;
   if (!passes.includes(0)) return passAll;
-  if (passes.indexOf(1, first + 1) < 0) return codeFilter(column, first, heap);
+  if (passes.indexOf(1, first + 1) < 0) return compileCodeFilter(column, first, heap);
   return keepFoundRows(heap, (from, rows, found) => {
     heap.kernels.codesInTable(column.codes.subarray(from, from + rows), passes, found);
   });
 }
 
-function codeFilter({ codes }: DictionaryColumn, code: number | undefined, heap: ColumnHeap): BlockFilter {
+function compileCodeFilter(
+  { codes }: DictionaryColumn,
+  code: number | undefined,
+  heap: ColumnHeap,
+): BlockFilter {
   if (code === undefined) return passNone;
   return keepFoundRows(heap, (from, rows, found) => {
     heap.kernels.equalCodes(codes.subarray(from, from + rows), code, found);
@@ -152,7 +158,7 @@ function codeOf({ values, valueCount }: DictionaryColumn, value: string): number
   return undefined;
 }
 
-function constantFilter(
+function compileConstantFilter(
   { value, valid }: Extract<Column, { kind: "constant" }>,
   test: ValueTest,
   { kernels }: ColumnHeap,
@@ -167,7 +173,7 @@ function constantFilter(
   };
 }
 
-function numberFilter(
+function compileNumberFilter(
   { values, valid }: Extract<Column, { kind: "number" }>,
   op: CompareOp,
   number: number,
@@ -187,7 +193,7 @@ function numberFilter(
 }
 
 /** Compares ids as bytes: formatting them as text costs a hundred times as much. */
-function idFilter(
+function compileIdFilter(
   { bytes, width, valid }: Extract<Column, { kind: "hex" }>,
   value: string,
   heap: ColumnHeap,
@@ -201,8 +207,8 @@ function idFilter(
 }
 
 /** Filters by the text of a row's time. */
-function timeFilter(filter: LeafFilter, view: ChunkView): BlockFilter {
-  const test = valueTest(filter);
+function compileTimeFilter(filter: LeafFilter, view: ChunkView): BlockFilter {
+  const test = compileValueTest(filter);
   const { timeNs, day } = view;
   return filterRows((row) => test(formatTime(day, timeNs[row]!)));
 }

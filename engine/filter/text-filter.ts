@@ -18,7 +18,7 @@ export function compileTextFilter(
   scope: FilterScope,
 ): BlockFilter | undefined {
   if (filter.field.kind === "level") return undefined;
-  if (filter.kind === "contains") return containsFilter(filter.text, filter.ignoreCase, column, scope);
+  if (filter.kind === "contains") return compileContainsFilter(filter.text, filter.ignoreCase, column, scope);
   if (filter.kind === "matches") {
     const pattern = compilePattern(filter.pattern, { whole: filter.whole });
     const emptyPasses = pattern.test("");
@@ -30,7 +30,7 @@ export function compileTextFilter(
   return undefined;
 }
 
-function containsFilter(
+function compileContainsFilter(
   text: string,
   ignoreCase: boolean,
   column: TextColumn,

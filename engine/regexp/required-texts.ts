@@ -44,7 +44,7 @@ const conjunctsMax = 3;
 const requiredTextsCache = new RecentCache<RequiredTexts>(64);
 
 /** The conditions for a pattern to match. Throws Failure "input" where it is not RE2. */
-export function requiredTexts(pattern: string, { whole }: PatternOptions): RequiredTexts {
+export function requiredTextsOf(pattern: string, { whole }: PatternOptions): RequiredTexts {
   return requiredTextsCache.get(`${whole}:${pattern}`, () => deriveRequiredTexts(pattern, whole));
 }
 

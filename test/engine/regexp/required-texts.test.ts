@@ -1,7 +1,7 @@
 /** The texts that a pattern requires, against RE2 itself. */
 import { describe, expect, test } from "vitest";
 import { compilePattern } from "../../../engine/regexp/pattern.ts";
-import { isLocal, type Requirement, requiredTexts } from "../../../engine/regexp/required-texts.ts";
+import { isLocal, type Requirement, requiredTextsOf } from "../../../engine/regexp/required-texts.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { mutateText, randomPattern, toBytes } from "./regexp-cases.ts";
 
@@ -13,7 +13,7 @@ describe(`requirements of random patterns (SVC_SEED=${seed})`, () => {
   test.each([false, true])("are necessary and sufficient where they claim to be; whole: %s", (whole) => {
     let decided = 0;
     eachPattern((pattern, texts, random) => {
-      const { necessary, sufficient, isExact } = requiredTexts(pattern, { whole });
+      const { necessary, sufficient, isExact } = requiredTextsOf(pattern, { whole });
       const { test } = compilePattern(pattern, { whole });
       for (const text of texts) {
         const bytes = toBytes(text, random);
@@ -68,19 +68,19 @@ describe("a requirement", () => {
     ["[^\\x00-\\x{10FFFF}]", "never", true],
     ["ab.{0,1000}bc", '"ab" and "bc"', false],
   ])("of %s", (pattern, wanted, exact) => {
-    const found = requiredTexts(pattern, { whole: false });
+    const found = requiredTextsOf(pattern, { whole: false });
     expect(format(found.necessary)).toBe(wanted);
     expect(found.isExact).toBe(exact);
   });
 
   test("of a long list of words or a deep pattern stays small", () => {
     const words = Array.from({ length: 40 }, (_, i) => `${i}word`);
-    expect(requiredTexts(words.join("|"), { whole: false }).isExact).toBe(true);
+    expect(requiredTextsOf(words.join("|"), { whole: false }).isExact).toBe(true);
     // Without a common prefix, which RE2 would factor out.
     const many = Array.from({ length: 500 }, (_, i) => `${String.fromCodePoint(0x4e00 + i)}x.*y`);
-    expect(requiredTexts(many.join("|"), { whole: false }).necessary).toEqual({ kind: "always" });
+    expect(requiredTextsOf(many.join("|"), { whole: false }).necessary).toEqual({ kind: "always" });
     const deep = `${"(".repeat(300)}a${")*b".repeat(300)}`;
-    expect(requiredTexts(deep, { whole: true }).necessary).toEqual({
+    expect(requiredTextsOf(deep, { whole: true }).necessary).toEqual({
       kind: "text",
       text: "b",
       ignoreCase: false,
@@ -88,7 +88,7 @@ describe("a requirement", () => {
   });
 
   test("is refused for what is not RE2", () => {
-    expect(() => requiredTexts("a(", { whole: false })).toThrow(/not RE2 syntax/);
+    expect(() => requiredTextsOf("a(", { whole: false })).toThrow(/not RE2 syntax/);
   });
 });
 
