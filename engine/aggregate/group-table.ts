@@ -92,7 +92,7 @@ export class GroupTable {
    * Adds the staged texts as a group that is known to be new, without a lookup. Such a group is not in the hash table,
    * so a table takes all of its groups this way or none.
    */
-  numberOfNew(): number {
+  addStaged(): number {
     this.#checkCaps();
     this.#pushStaged();
     return this.#clearStaged(this.#count++);

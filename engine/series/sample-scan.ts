@@ -221,7 +221,7 @@ function makeGroupLookup(
     const stageLabels = makeLabelStager(aggregation, chunk);
     return (index, ordinal) => {
       stageLabels(index, ordinal);
-      return groups.numberOfNew();
+      return groups.addStaged();
     };
   }
   if (!Array.isArray(groupBy)) {
