@@ -39,7 +39,7 @@ export function planPattern(filter: PatternFilter): PatternPlan {
   const { necessary, sufficient, isExact } = requiredTextsOf(filter.pattern, filter);
   const parts =
     necessary.kind === "and" ? necessary.of.toSorted((a, b) => textLength(b) - textLength(a)) : [necessary];
-  const plan = {
+  const plan: PatternPlan = {
     needs: parts.map((part) => toFilter(part, filter.field)),
     proves: toFilter(sufficient, filter.field),
     exact: isExact,
