@@ -1,15 +1,15 @@
-/** The buckets of a chunk's rows: runs of rows, since rows stand in order of time. */
+/** Assigns a chunk's rows to time buckets. Rows are sorted by time, so the rows of a bucket form a run. */
 
 import { bucketBounds } from "../kernels/bucket-bounds.ts";
 import { dayStartNs } from "../model/day.ts";
 
-/** Run i is rows [bounds[i], bounds[i + 1]), all of them in bucket buckets[i]. A run may be empty. */
+/** Run i has the rows [bounds[i], bounds[i + 1]), which are all in bucket buckets[i]. A run may be empty. */
 export interface BucketRuns {
   bounds: Uint32Array;
   buckets: Float64Array;
 }
 
-/** Buckets of one width, numbered from the one that holds the start of a query's range. */
+/** Buckets of one width; bucket 0 contains the start of a query's range. */
 export class BucketGrid {
   readonly #widthNs: bigint | undefined;
   readonly #first: bigint;
@@ -20,22 +20,22 @@ export class BucketGrid {
     this.#first = widthNs === undefined ? 0n : floorQuotient(fromNs, widthNs);
   }
 
-  /** The bucket that holds a time of a day. */
+  /** The bucket of a time, in nanoseconds since the start of the day. */
   bucketOf(day: number, timeNs: number): number {
     if (this.#widthNs === undefined) return 0;
     return Number((dayStartNs(day) + BigInt(timeNs)) / this.#widthNs - this.#first);
   }
 
-  /** Runs of the rows [from, to), one or more, by their ascending times. */
+  /** The runs of the rows [from, to), at least one row; `times` ascend. */
   runsOf(day: number, times: Float64Array, from: number, to: number): BucketRuns {
     const first = this.bucketOf(day, times[from]!);
     const last = this.bucketOf(day, times[to - 1]!);
     if (first === last) return { bounds: Uint32Array.of(from, to), buckets: Float64Array.of(first) };
-    // The second bucket begins within the day, so its start is exact; that of the first may lie years before.
+    // The second bucket begins within the day, so its start is exact as a float64. The first may begin years earlier.
     const start = Number((this.#first + BigInt(first + 1)) * this.#widthNs! - dayStartNs(day));
     const grid = { first, start, width: Number(this.#widthNs) };
-    // Buckets that hold no row would take more than the rows do.
-    if (last - first >= to - from) return runsByRow(times, from, to, grid);
+    // With more buckets than rows, listing the empty buckets would cost more than reading each row's time.
+    if (last - first >= to - from) return findRunsByRow(times, from, to, grid);
     const count = last - first + 1;
     const bounds = new Uint32Array(count + 1);
     bucketBounds(times.subarray(from, to), start, grid.width, bounds.subarray(1, count));
@@ -46,15 +46,18 @@ export class BucketGrid {
   }
 }
 
+/** Buckets in the time of one day. */
 interface DayGrid {
-  /** Bucket of the first row; the next one begins at `start`, nanoseconds since the start of the day. */
+  /** Bucket of the first row. */
   first: number;
+  /** Where bucket `first + 1` begins: nanoseconds since the start of the day. */
   start: number;
+  /** Nanoseconds. */
   width: number;
 }
 
-/** A look at every time, where rows are fewer than buckets. */
-function runsByRow(
+/** Finds runs by reading every row's time, where there are fewer rows than buckets. */
+function findRunsByRow(
   times: Float64Array,
   from: number,
   to: number,
@@ -71,7 +74,7 @@ function runsByRow(
   return { bounds: Uint32Array.from([...bounds, to]), buckets: Float64Array.from(buckets) };
 }
 
-/** BigInt's division rounds towards zero; a range may begin before 1970. */
+/** Divides and rounds down; BigInt's division rounds towards zero, and a range may begin before 1970. */
 function floorQuotient(a: bigint, b: bigint): bigint {
   return a < 0n ? (a - b + 1n) / b : a / b;
 }

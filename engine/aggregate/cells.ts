@@ -1,4 +1,7 @@
-/** Rows of a chunk in cells: a cell is a group in a bucket, and has a point once it has rows. */
+/**
+ * Assigns the rows of a chunk to cells: a cell is one group × bucket within the chunk. A cell that has rows belongs to
+ * a point, the group × bucket of the whole aggregation.
+ */
 
 import { narrowCodes } from "../column/dictionary.ts";
 import type { ColumnHeap, Heap } from "../kernels/heap.ts";
@@ -6,7 +9,7 @@ import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
 import type { BucketRuns } from "./bucket-runs.ts";
 
-/** Rows [from, to) of a chunk, of which `selection` says which pass (bit i is row from + i); null: all of them. */
+/** Rows [from, to) of a chunk; bit i of `selection` says whether row from + i is selected; null selects all. */
 export interface SelectedRows {
   /** A multiple of 8. */
   from: number;
@@ -14,52 +17,53 @@ export interface SelectedRows {
   selection: Bitmap | null;
 }
 
-/** Row i of these is row from + i of the chunk. Vectors lie on the heap. */
+/** Selected rows and their cells; index i is row from + i of the chunk. The vectors lie on the heap. */
 export interface CellRows {
   heap: ColumnHeap;
   /** Null: all rows. */
   selection: Bitmap | null;
-  /** Cell of each row; made when first asked for, since counts alone do without. */
+  /** The cell of each row; computed when first asked for, because counts do not need it. */
   cellOf: () => Codes;
-  /** Selected rows of every cell. */
+  /** Number of selected rows of every cell. */
   counts: Uint32Array;
-  /** The cells that have rows, and the place of each one's point. */
-  used: Uint32Array;
-  places: Uint32Array;
+  /** The cells that have rows. */
+  usedCells: Uint32Array;
+  /** The point of each used cell, as its index in the point table. */
+  points: Uint32Array;
 }
 
-/** Cell run × cardinality + code holds the rows of a run that have a code. */
+/** How cells are numbered: cell run × cardinality + code has the rows of a run that have a group code. */
 export interface CellShape {
   runs: BucketRuns;
-  /** A code a row of the chunk; null: all rows have code 0. */
+  /** Group code of each row of the chunk; null: all rows have code 0. */
   codes: Codes | null;
   cardinality: number;
 }
 
-/** Counts the rows of every cell by kernels; `placeOf` makes the points of those that have some. */
+/** Counts the rows of every cell by kernels; `pointOf` finds or adds the point of a cell that has rows. */
 export function countRuns(
   heap: ColumnHeap,
   rows: SelectedRows,
   shape: CellShape,
-  placeOf: (run: number, code: number) => number,
+  pointOf: (run: number, code: number) => number,
 ): CellRows {
   const { runs, cardinality } = shape;
   const counts = countCells(heap, rows, shape);
   let length = 0;
   for (let cell = 0; cell < counts.length; cell++) if (counts[cell] !== 0) length++;
-  const used = new Uint32Array(length);
-  const places = new Uint32Array(length);
+  const usedCells = new Uint32Array(length);
+  const points = new Uint32Array(length);
   for (let run = 0, cell = 0, at = 0; run < runs.buckets.length; run++) {
     for (let code = 0; code < cardinality; code++, cell++) {
       if (counts[cell] === 0) continue;
-      used[at] = cell;
-      places[at++] = placeOf(run, code);
+      usedCells[at] = cell;
+      points[at++] = pointOf(run, code);
     }
   }
   let codes: Codes | undefined;
-  const cellOf = () => (codes ??= cellCodes(rows, shape, heap));
+  const cellOf = () => (codes ??= computeCells(rows, shape, heap));
   const { selection } = rows;
-  return { heap, selection, cellOf, counts, used, places };
+  return { heap, selection, cellOf, counts, usedCells, points };
 }
 
 function countCells({ kernels, scratch }: ColumnHeap, rows: SelectedRows, shape: CellShape): Uint32Array {
@@ -79,33 +83,36 @@ function countCells({ kernels, scratch }: ColumnHeap, rows: SelectedRows, shape:
   return counts;
 }
 
-function cellCodes(
+function computeCells(
   rows: SelectedRows,
   { runs, codes, cardinality }: CellShape,
   { kernels, scratch }: ColumnHeap,
 ): Codes {
-  const own = codesOf(rows, codes, scratch);
-  if (runs.buckets.length === 1) return own;
-  const cells = scratch.uint32(own.length);
+  const codesOfRows = codesOf(rows, codes, scratch);
+  if (runs.buckets.length === 1) return codesOfRows;
+  const cells = scratch.uint32(codesOfRows.length);
   for (let run = 0; run < runs.buckets.length; run++) {
     const from = runs.bounds[run]! - rows.from;
     const to = runs.bounds[run + 1]! - rows.from;
-    kernels.raiseCodes(own.subarray(from, to), run * cardinality, cells.subarray(from, to));
+    kernels.raiseCodes(codesOfRows.subarray(from, to), run * cardinality, cells.subarray(from, to));
   }
   return cells;
 }
 
-/** Codes of the rows, without those of the rest of the chunk. */
+/** The group codes of the rows [from, to). */
 function codesOf({ from, to }: SelectedRows, codes: Codes | null, heap: Heap): Codes {
   return codes === null ? heap.uint8(to - from) : codes.subarray(from, to);
 }
 
-/** Cells that are numbered as rows are met, where they are too many to have a counter each, or groups are known row by row. */
+/**
+ * Numbers cells as rows are added one by one: where the possible cells are too many to have a counter each, or where
+ * groups are known only row by row.
+ */
 export class CellsByRow {
   readonly #heap: ColumnHeap;
   readonly #cells: Uint32Array;
   readonly #selection: Bitmap;
-  readonly #cellOfPlace = new Map<number, number>();
+  readonly #cellOfPoint = new Map<number, number>();
   readonly #counts: number[] = [];
 
   constructor(heap: ColumnHeap, rows: number) {
@@ -114,12 +121,12 @@ export class CellsByRow {
     this.#selection = heap.scratch.uint8((rows + 7) >> 3);
   }
 
-  /** Selects row i, whose point has that place. */
-  put(i: number, place: number): void {
-    let cell = this.#cellOfPlace.get(place);
+  /** Selects row i and assigns it to the cell of a point. */
+  put(i: number, point: number): void {
+    let cell = this.#cellOfPoint.get(point);
     if (cell === undefined) {
       cell = this.#counts.push(0) - 1;
-      this.#cellOfPlace.set(place, cell);
+      this.#cellOfPoint.set(point, cell);
     }
     this.#counts[cell] = this.#counts[cell]! + 1;
     this.#cells[i] = cell;
@@ -135,17 +142,17 @@ export class CellsByRow {
       selection: this.#selection,
       cellOf: () => codes,
       counts,
-      used: Uint32Array.from(counts.keys()),
-      places: Uint32Array.from(this.#cellOfPlace.keys()),
+      usedCells: Uint32Array.from(counts.keys()),
+      points: Uint32Array.from(this.#cellOfPoint.keys()),
     };
   }
 }
 
-/** The selected rows, ascending; null for all of them. */
-export function selectedList({ heap, selection, used, counts }: CellRows): Uint32Array | null {
+/** The selected rows, ascending; null where all are selected. */
+export function listSelectedRows({ heap, selection, usedCells, counts }: CellRows): Uint32Array | null {
   if (selection === null) return null;
   let rows = 0;
-  for (const cell of used) rows += counts[cell]!;
+  for (const cell of usedCells) rows += counts[cell]!;
   const list = heap.scratch.uint32(rows);
   heap.kernels.expand(selection, 0, list);
   return list;

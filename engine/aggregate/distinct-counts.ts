@@ -1,4 +1,4 @@
-/** Different texts of points, by their hashes: all hashes of a point are kept while they are few enough, else a HyperLogLog. */
+/** Counts the different texts of each point by their hashes: exactly while these are few, then with a HyperLogLog. */
 
 import { distinctHashesMax } from "../limits.ts";
 import type { Codes } from "../vector/codes.ts";
@@ -12,110 +12,125 @@ import {
   type Registers,
   registerCount,
 } from "../vector/hyperloglog.ts";
-import { type CellRows, selectedList } from "./cells.ts";
+import { type CellRows, listSelectedRows } from "./cells.ts";
 
-/** Hash of row i is that of place codes[i], or of place i where there are no codes. */
+/** Hashes of rows: row i has hash codes[i], or hash i where there are no codes. */
 export interface RowFingerprints extends Fingerprints {
   codes: Codes | null;
 }
 
-/** Pairs of cells and texts a row up to which those that occur are marked first: a look at a mark costs a part of one into a set. */
-const pairsARow = 8;
+/**
+ * Up to this many possible pairs of cell and text a row, the pairs that occur are first marked in a table: probing the
+ * table is cheaper than probing a hash set.
+ */
+const markedPairsPerRowMax = 8;
 
-/** Tables of point after point as they lie in `HashSets`, and the registers of points that have them, one after the other. */
-export interface DistinctsPart {
+/** Mergeable state of the distinct counts of all points. */
+export interface DistinctCountsPart {
+  /** Hash sets of all points. */
   sets: HashSetsPart;
-  manyPlaces: Uint32Array;
+  /** Points that have HyperLogLog registers instead of a hash set. */
+  estimatedPoints: Uint32Array;
+  /** The registers of these points, one after the other. */
   registers: Uint8Array;
 }
 
-export class Distincts {
+/** The distinct count of every point over one field. */
+export class DistinctCounts {
   readonly #hashesMax: number;
   readonly #sets = new HashSets();
-  readonly #many = new Map<number, Registers>();
+  readonly #registers = new Map<number, Registers>();
 
-  /** `hashesMax`: hashes that are kept of one point. */
+  /** `hashesMax`: a point with more hashes gets a HyperLogLog. */
   constructor(hashesMax = distinctHashesMax) {
     this.#hashesMax = hashesMax;
   }
 
   get byteLength(): number {
-    return this.#sets.byteLength + this.#many.size * registerCount;
+    return this.#sets.byteLength + this.#registers.size * registerCount;
   }
 
-  add(rows: CellRows, hashes: RowFingerprints, points: number): void {
-    this.#sets.reserve(points);
+  add(rows: CellRows, hashes: RowFingerprints, pointCount: number): void {
+    this.#sets.reserve(pointCount);
     const { codes, low, high } = hashes;
     const pairs = rows.counts.length * low.length;
-    if (codes !== null && pairs <= codes.length * pairsARow) this.#addMarked(rows, hashes);
+    if (codes !== null && pairs <= codes.length * markedPairsPerRowMax) this.#addMarked(rows, hashes);
     else {
       const cells = rows.cellOf();
-      const placeOf = new Uint32Array(rows.counts.length);
-      for (let i = 0; i < rows.used.length; i++) placeOf[rows.used[i]!] = rows.places[i]!;
-      const list = selectedList(rows);
+      const pointOfCell = new Uint32Array(rows.counts.length);
+      for (let i = 0; i < rows.usedCells.length; i++) pointOfCell[rows.usedCells[i]!] = rows.points[i]!;
+      const list = listSelectedRows(rows);
       const length = list?.length ?? cells.length;
       for (let i = 0; i < length; i++) {
         const row = list === null ? i : list[i]!;
         const at = codes === null ? row : codes[row]!;
-        this.#add(placeOf[cells[row]!]!, low[at]!, high[at]!);
+        this.#add(pointOfCell[cells[row]!]!, low[at]!, high[at]!);
       }
     }
   }
 
-  /** `places`: of each of the part's points the place here. */
-  join({ sets, manyPlaces, registers }: DistinctsPart, places: Uint32Array, points: number): void {
-    this.#sets.reserve(points);
-    const add = (place: number, low: number, high: number) => this.#add(place, low, high);
-    this.#sets.join(sets, places, (place) => this.#many.has(place), add);
-    for (const [i, point] of manyPlaces.entries()) {
+  /** Merges another state; `pointOf` maps its points to points here. */
+  merge(
+    { sets, estimatedPoints, registers }: DistinctCountsPart,
+    pointOf: Uint32Array,
+    pointCount: number,
+  ): void {
+    this.#sets.reserve(pointCount);
+    const add = (point: number, low: number, high: number) => this.#add(point, low, high);
+    this.#sets.join(sets, pointOf, (point) => this.#registers.has(point), add);
+    for (const [i, partPoint] of estimatedPoints.entries()) {
       const part = registers.subarray(i * registerCount, (i + 1) * registerCount);
-      joinRegisters(this.#registersOf(places[point]!), part);
+      joinRegisters(this.#registersOf(pointOf[partPoint]!), part);
     }
   }
 
-  finish(points: number): DistinctsPart {
-    this.#sets.reserve(points);
-    const registers = new Uint8Array(this.#many.size * registerCount);
-    for (const [i, each] of [...this.#many.values()].entries()) registers.set(each, i * registerCount);
-    return { sets: this.#sets.finish(points), manyPlaces: Uint32Array.from(this.#many.keys()), registers };
+  finish(pointCount: number): DistinctCountsPart {
+    this.#sets.reserve(pointCount);
+    const registers = new Uint8Array(this.#registers.size * registerCount);
+    for (const [i, each] of [...this.#registers.values()].entries()) registers.set(each, i * registerCount);
+    return {
+      sets: this.#sets.finish(pointCount),
+      estimatedPoints: Uint32Array.from(this.#registers.keys()),
+      registers,
+    };
   }
 
-  values(points: number): Float64Array {
-    this.#sets.reserve(points);
-    return Float64Array.from({ length: points }, (_, place) => {
-      const registers = this.#many.get(place);
-      return registers === undefined ? this.#sets.sizeOf(place) : estimate(registers);
+  values(pointCount: number): Float64Array {
+    this.#sets.reserve(pointCount);
+    return Float64Array.from({ length: pointCount }, (_, point) => {
+      const registers = this.#registers.get(point);
+      return registers === undefined ? this.#sets.sizeOf(point) : estimate(registers);
     });
   }
 
-  /** Marks the pairs of cells and codes that occur, which are few beside the rows, before any is looked up. */
+  /** Marks the pairs of cell and code that occur, then adds each of them once: there are far fewer pairs than rows. */
   #addMarked(rows: CellRows, { codes, low, high }: RowFingerprints): void {
     const valueCount = low.length;
     const { kernels, scratch } = rows.heap;
     const marks = scratch.uint8(rows.counts.length * valueCount);
     kernels.markPairs(rows.cellOf(), codes!, rows.selection, valueCount, marks);
-    for (let i = 0; i < rows.used.length; i++) {
-      const first = rows.used[i]! * valueCount;
+    for (let i = 0; i < rows.usedCells.length; i++) {
+      const first = rows.usedCells[i]! * valueCount;
       for (let code = 0; code < valueCount; code++) {
-        if (marks[first + code] === 1) this.#add(rows.places[i]!, low[code]!, high[code]!);
+        if (marks[first + code] === 1) this.#add(rows.points[i]!, low[code]!, high[code]!);
       }
     }
   }
 
-  #add(place: number, low: number, high: number): void {
+  #add(point: number, low: number, high: number): void {
     if (low === 0 && high === 0) return;
-    const registers = this.#many.size === 0 ? undefined : this.#many.get(place);
+    const registers = this.#registers.size === 0 ? undefined : this.#registers.get(point);
     if (registers !== undefined) addHash(registers, low, high);
-    else if (this.#sets.add(place, low, high) > this.#hashesMax) this.#registersOf(place);
+    else if (this.#sets.add(point, low, high) > this.#hashesMax) this.#registersOf(point);
   }
 
-  /** The registers of a point, made of its hashes where it had none. */
-  #registersOf(place: number): Registers {
-    const known = this.#many.get(place);
+  /** The registers of a point; where it has none yet, they replace its hash set. */
+  #registersOf(point: number): Registers {
+    const known = this.#registers.get(point);
     if (known !== undefined) return known;
     const registers = emptyRegisters();
-    this.#sets.take(place, (low, high) => addHash(registers, low, high));
-    this.#many.set(place, registers);
+    this.#sets.take(point, (low, high) => addHash(registers, low, high));
+    this.#registers.set(point, registers);
     return registers;
   }
 }

@@ -1,4 +1,4 @@
-/** Hashes of a field of a chunk's rows. */
+/** Hashes the texts of a field in a chunk's rows, for distinct counts. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { columnBytes, type DictionaryColumn, hasValue, isValid } from "../column/column.ts";
@@ -16,20 +16,23 @@ import type { SelectedRows } from "./cells.ts";
 import type { RowFingerprints } from "./distinct-counts.ts";
 import type { YieldTurn } from "./field-numbers.ts";
 
-/** Rows read one by one between two turns. */
-const turnEvery = 1024;
+/** Rows hashed one by one before other queries may run. */
+const rowsPerTurn = 1024;
 
-/** Undefined where no row has the field. `list`: the selected rows, counted from the first; null for all. */
-export async function fieldFingerprints(
+/**
+ * The hashes of a field in the rows [from, to); undefined where no row has the field. `list` holds the selected rows,
+ * relative to `from`; null selects all.
+ */
+export async function hashField(
   view: ChunkView,
   field: Field,
   { from, to }: SelectedRows,
   list: Uint32Array | null,
-  turn: YieldTurn,
+  yieldTurn: YieldTurn,
 ): Promise<RowFingerprints | undefined> {
   if (field.kind === "time") {
     const { timeNs, day } = view;
-    return rowFingerprints(to - from, list, turn, (into, i) =>
+    return hashRows(to - from, list, yieldTurn, (into, i) =>
       fingerprintNumber(into, i, timeMs(day, timeNs[from + i]!)),
     );
   }
@@ -38,72 +41,73 @@ export async function fieldFingerprints(
     case "absent":
       return undefined;
     case "constant": {
-      const into = emptyFingerprints(2);
-      fingerprintString(into, 0, field.kind === "level" ? column.value.toLowerCase() : column.value);
+      const into = allocateFingerprints(2);
+      hashString(into, 0, field.kind === "level" ? column.value.toLowerCase() : column.value);
       const codes = view.heap.scratch.uint8(to - from);
       const { valid } = column;
       if (valid !== null) for (let i = 0; i < codes.length; i++) codes[i] = isValid(valid, from + i) ? 0 : 1;
       return { ...into, codes };
     }
     case "dictionary": {
-      const known = field.kind === "level" ? levelFingerprints(column) : valueFingerprints(column);
+      const known = field.kind === "level" ? hashLevels(column) : hashDictionary(column);
       return { ...known, codes: column.codes.subarray(from, to) };
     }
     case "number": {
       const { values, valid } = column;
-      return rowFingerprints(to - from, list, turn, (into, i) => {
+      return hashRows(to - from, list, yieldTurn, (into, i) => {
         if (isValid(valid, from + i)) fingerprintNumber(into, i, values[from + i]!);
       });
     }
     case "hex": {
       const { valid, width } = column;
       const source = hashSource(column.bytes);
-      return rowFingerprints(to - from, list, turn, (into, i) => {
+      return hashRows(to - from, list, yieldTurn, (into, i) => {
         const at = (from + i) * width;
         if (isValid(valid, from + i)) fingerprintHex(into, i, source, at, at + width);
       });
     }
     default: {
       const isLevel = field.kind === "level";
-      return rowFingerprints(to - from, list, turn, (into, i) => {
+      return hashRows(to - from, list, yieldTurn, (into, i) => {
         if (!hasValue(column, from + i)) return;
         const bytes = columnBytes(column, from + i);
-        if (isLevel) fingerprintString(into, i, decodeText(bytes, 0, bytes.byteLength).toLowerCase());
+        if (isLevel) hashString(into, i, decodeText(bytes, 0, bytes.byteLength).toLowerCase());
         else fingerprintText(into, i, hashSource(bytes), 0, bytes.byteLength);
       });
     }
   }
 }
 
-export function emptyFingerprints(length: number): Fingerprints {
+/** Hashes that are all zero, which stands for a missing or empty text. */
+export function allocateFingerprints(length: number): Fingerprints {
   return { low: new Uint32Array(length), high: new Uint32Array(length) };
 }
 
-export function fingerprintString(into: Fingerprints, i: number, text: string): void {
+export function hashString(into: Fingerprints, i: number, text: string): void {
   const bytes = Buffer.from(text, "utf8");
   fingerprintText(into, i, hashSource(bytes), 0, bytes.byteLength);
 }
 
-async function rowFingerprints(
+async function hashRows(
   rows: number,
   list: Uint32Array | null,
-  turn: YieldTurn,
+  yieldTurn: YieldTurn,
   hash: (into: Fingerprints, i: number) => void,
 ): Promise<RowFingerprints> {
-  const into = emptyFingerprints(rows);
+  const into = allocateFingerprints(rows);
   const length = list?.length ?? rows;
-  for (let from = 0; from < length; from += turnEvery) {
-    await turn();
-    const to = Math.min(from + turnEvery, length);
+  for (let from = 0; from < length; from += rowsPerTurn) {
+    await yieldTurn();
+    const to = Math.min(from + rowsPerTurn, length);
     for (let k = from; k < to; k++) hash(into, list === null ? k : list[k]!);
   }
   return { ...into, codes: null };
 }
 
-/** Hashes of a dictionary's values; the last is that of rows that lack the field. */
-function valueFingerprints(column: DictionaryColumn): Fingerprints {
+/** Hashes of a dictionary's values, cached in the column; the last one, 0, stands for rows that lack the field. */
+function hashDictionary(column: DictionaryColumn): Fingerprints {
   if (column.fingerprints !== undefined) return column.fingerprints;
-  const into = emptyFingerprints(column.valueCount + 1);
+  const into = allocateFingerprints(column.valueCount + 1);
   const { offsets, bytes } = column.values;
   const source = hashSource(bytes);
   for (let code = 0; code < column.valueCount; code++) {
@@ -113,11 +117,11 @@ function valueFingerprints(column: DictionaryColumn): Fingerprints {
   return into;
 }
 
-/** Levels that differ in case alone are one text. */
-function levelFingerprints(column: DictionaryColumn): Fingerprints {
-  const into = emptyFingerprints(column.valueCount + 1);
+/** Hashes of a dictionary of levels; levels that differ only in case have the same hash. */
+function hashLevels(column: DictionaryColumn): Fingerprints {
+  const into = allocateFingerprints(column.valueCount + 1);
   for (let code = 0; code < column.valueCount; code++) {
-    fingerprintString(into, code, textAt(column.values, code).toLowerCase());
+    hashString(into, code, textAt(column.values, code).toLowerCase());
   }
   return into;
 }

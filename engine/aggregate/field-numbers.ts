@@ -1,4 +1,4 @@
-/** Numbers of a field of a chunk's rows, as the text of each row is one in decimal notation. */
+/** Reads the numbers of a field in a chunk's rows: texts in decimal notation, or numbers inside JSON. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import {
@@ -16,38 +16,41 @@ import { decimalIn, parseDecimal } from "../vector/number.ts";
 import { decodeText, textAt } from "../vector/text.ts";
 import type { SelectedRows } from "./cells.ts";
 
-/** Row by row from the first of the selected rows on; on the heap. */
+/** A number a row, on the heap. */
 export interface FieldNumbers {
   values: Float64Array;
-  /** Rows that have a number; null: all of them. */
+  /** Rows that have a number; null: all. */
   valid: Bitmap | null;
 }
 
-/** Lets other queries run, and throws where this one is to end. */
+/** Lets other queries run; throws Failure "cancelled" or "deadline" where this query must end. */
 export type YieldTurn = () => Promise<void>;
 
-/** Rows read one by one between two turns. */
-const turnEvery = 1024;
+/** Rows read one by one before other queries may run. */
+const rowsPerTurn = 1024;
 
-/** The number of a text, NaN where it is none. */
-export type NumberOfText = (text: string) => number;
+/** Parses the number of a text; NaN where there is none. */
+export type NumberParser = (text: string) => number;
 
-export function numberOfText({ path }: Value): NumberOfText {
+export function compileNumberParser({ path }: Value): NumberParser {
   if (path === undefined) return (text) => parseDecimal(text) ?? Number.NaN;
-  return (text) => numberAt(text, path);
+  return (text) => parseNumberAt(text, path);
 }
 
-/** Undefined where no row has a number. `list`: the selected rows, counted from the first; null for all. */
-export async function fieldNumbers(
+/**
+ * The numbers of the rows [from, to); undefined where no row has one. `list` holds the selected rows, relative to
+ * `from`; null selects all.
+ */
+export async function readNumbers(
   view: ChunkView,
   value: Value,
   rows: SelectedRows,
   list: Uint32Array | null,
-  turn: YieldTurn,
+  yieldTurn: YieldTurn,
 ): Promise<FieldNumbers | undefined> {
   const { field } = value;
   const { from, to } = rows;
-  const parse = numberOfText(value);
+  const parse = compileNumberParser(value);
   if (field.kind === "time") {
     if (value.path !== undefined && value.path.length > 0) return undefined;
     const { timeNs, day } = view;
@@ -62,49 +65,57 @@ export async function fieldNumbers(
     case "constant": {
       const number = parse(field.kind === "level" ? column.value.toLowerCase() : column.value);
       if (Number.isNaN(number)) return undefined;
-      return { values: view.heap.scratch.float64(to - from).fill(number), valid: bitsOf(column.valid, rows) };
+      return {
+        values: view.heap.scratch.float64(to - from).fill(number),
+        valid: validityOf(column.valid, rows),
+      };
     }
     case "dictionary":
-      return dictionaryNumbers(view.heap, column, rows, await tableOf(column, value, rows, list, turn));
+      return lookUpNumbers(
+        view.heap,
+        column,
+        rows,
+        await parseDictionary(column, value, rows, list, yieldTurn),
+      );
     case "number":
       if (value.path !== undefined && value.path.length > 0) return undefined;
-      return { values: column.values.subarray(from, to), valid: bitsOf(column.valid, rows) };
+      return { values: column.values.subarray(from, to), valid: validityOf(column.valid, rows) };
     default:
-      return rowNumbers(view.heap, column, rows, list, value, turn);
+      return parseRows(view.heap, column, rows, list, value, yieldTurn);
   }
 }
 
-function bitsOf(valid: Bitmap | null, { from, to }: SelectedRows): Bitmap | null {
+function validityOf(valid: Bitmap | null, { from, to }: SelectedRows): Bitmap | null {
   return valid === null ? null : valid.subarray(from >> 3, (to + 7) >> 3);
 }
 
-/** The numbers of a dictionary's values; the last is that of rows that lack the field. */
-async function tableOf(
+/** The numbers of a dictionary's values; the last one, NaN, stands for rows that lack the field. */
+async function parseDictionary(
   column: DictionaryColumn,
   value: Value,
   { from, to }: SelectedRows,
   list: Uint32Array | null,
-  turn: YieldTurn,
+  yieldTurn: YieldTurn,
 ): Promise<Float64Array> {
   if (value.path === undefined) {
-    const parse = numberOfText(value);
+    const parse = compileNumberParser(value);
     column.numbers ??= Float64Array.from([...dictionaryTexts(column).map(parse), Number.NaN]);
     return column.numbers;
   }
-  // Documents are long, so only those are parsed that a selected row has.
+  // JSON documents are long, so only those that a selected row has are parsed.
   const codes = column.codes.subarray(from, to);
   const isUsed = new Uint8Array(column.valueCount + 1);
   const length = list?.length ?? codes.length;
   for (let k = 0; k < length; k++) isUsed[codes[list === null ? k : list[k]!]!] = 1;
   const table = new Float64Array(isUsed.length).fill(Number.NaN);
   for (let code = 0; code < column.valueCount; code++) {
-    if (code % turnEvery === 0) await turn();
-    if (isUsed[code] === 1) table[code] = numberAt(textAt(column.values, code), value.path);
+    if (code % rowsPerTurn === 0) await yieldTurn();
+    if (isUsed[code] === 1) table[code] = parseNumberAt(textAt(column.values, code), value.path);
   }
   return table;
 }
 
-function dictionaryNumbers(
+function lookUpNumbers(
   { kernels, scratch }: ColumnHeap,
   column: DictionaryColumn,
   { from, to }: SelectedRows,
@@ -121,27 +132,29 @@ function dictionaryNumbers(
   return { values, valid };
 }
 
-/** Text by text, of the selected rows alone. */
-async function rowNumbers(
+/** Parses the texts of the selected rows. */
+async function parseRows(
   { scratch }: ColumnHeap,
   column: Column,
   { from, to }: SelectedRows,
   list: Uint32Array | null,
   { path }: Value,
-  turn: YieldTurn,
+  yieldTurn: YieldTurn,
 ): Promise<FieldNumbers | undefined> {
   const values = scratch.float64(to - from);
   const valid = scratch.uint8((values.length + 7) >> 3);
   const length = list?.length ?? values.length;
   let count = 0;
   for (let k = 0; k < length; k++) {
-    if (k % turnEvery === 0) await turn();
+    if (k % rowsPerTurn === 0) await yieldTurn();
     const i = list === null ? k : list[k]!;
     if (!hasValue(column, from + i)) continue;
     const bytes = columnBytes(column, from + i);
     const { byteLength } = bytes;
     const number =
-      path === undefined ? decimalIn(bytes, 0, byteLength) : numberAt(decodeText(bytes, 0, byteLength), path);
+      path === undefined
+        ? decimalIn(bytes, 0, byteLength)
+        : parseNumberAt(decodeText(bytes, 0, byteLength), path);
     if (Number.isNaN(number)) continue;
     values[i] = number;
     setBit(valid, i);
@@ -150,21 +163,26 @@ async function rowNumbers(
   return count === 0 ? undefined : { values, valid };
 }
 
-/** The number at a path of JSON text; NaN where something else stands there, or nothing, or the text is no JSON. */
-function numberAt(text: string, path: readonly (string | number)[]): number {
-  let at: unknown;
+/** The number at a path of a JSON text; NaN where the text is not JSON or has no number there. */
+function parseNumberAt(text: string, path: readonly (string | number)[]): number {
+  let node: unknown;
   try {
-    at = JSON.parse(text);
+    node = JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return Number.NaN;
   }
   for (const step of path) {
     const isMember = typeof step === "string";
-    if (typeof at !== "object" || at === null || Array.isArray(at) === isMember || !Object.hasOwn(at, step)) {
+    if (
+      typeof node !== "object" ||
+      node === null ||
+      Array.isArray(node) === isMember ||
+      !Object.hasOwn(node, step)
+    ) {
       return Number.NaN;
     }
-    at = (at as Record<string | number, unknown>)[step];
+    node = (node as Record<string | number, unknown>)[step];
   }
-  return typeof at === "number" ? at : Number.NaN;
+  return typeof node === "number" ? node : Number.NaN;
 }

@@ -1,4 +1,4 @@
-/** Group numbers of a chunk's rows: dense codes of one field, or of several together. */
+/** Gives each row of a chunk a group code: one code for the fields of `groupBy` together. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { codesBelow, narrowCodes } from "../column/dictionary.ts";
@@ -10,32 +10,36 @@ import type { Codes } from "../vector/codes.ts";
 import { textAt } from "../vector/text.ts";
 import type { GroupTable } from "./group-table.ts";
 
+/** Stages the texts of the fields that a code stands for, field by field. */
 type Stage = (code: number, groups: GroupTable) => void;
 
-/** Codes are below `cardinality`, and not each of them need occur. */
+/** Group codes of a chunk's rows. Codes are below `cardinality`; not all of them need occur. */
 export interface GroupCodes {
-  /** A code a row of the chunk; null: all rows have code 0. */
+  /** A code for each row of the chunk; null: all rows have code 0. */
   codes: Codes | null;
   cardinality: number;
-  /** Hands over the texts of the fields in the rows that have a code. */
   stage: Stage;
 }
 
-/** Pairs of codes beyond this many are made dense through a map rather than a table. */
-const tableCellsMax = 1 << 20;
-/** Pairs of codes up to this many need not be made dense: their counters fit the cache. */
-const cardinalityMax = 1 << 14;
+/** With more possible pairs of codes, those that occur are renumbered through a map rather than a table. */
+const codeTableSizeMax = 1 << 20;
+/** Up to this many possible pairs of codes are not renumbered: their counters fit the processor's cache. */
+const sparseCardinalityMax = 1 << 14;
 
+/** The group codes of a chunk's rows by the fields of `groupBy`. */
 export function groupCodes(view: ChunkView, groupBy: readonly Field[]): GroupCodes {
-  return groupBy.reduce<GroupCodes>((before, field) => combined(before, codesOf(view, field), view.heap), {
-    codes: null,
-    cardinality: 1,
-    stage: () => [],
-  });
+  return groupBy.reduce<GroupCodes>(
+    (before, field) => combineCodes(before, codesOf(view, field), view.heap),
+    {
+      codes: null,
+      cardinality: 1,
+      stage: () => [],
+    },
+  );
 }
 
 function codesOf(view: ChunkView, field: Field): GroupCodes {
-  if (field.kind === "time") return timeCodes(view);
+  if (field.kind === "time") return codesOfTimes(view);
   const column = view.dictionary(field);
   if (column.kind === "absent")
     return { codes: null, cardinality: 1, stage: (_, groups) => groups.stageText("") };
@@ -53,8 +57,8 @@ function codesOf(view: ChunkView, field: Field): GroupCodes {
   return { codes, cardinality: valueCount + 1, stage };
 }
 
-/** Times ascend, so each new millisecond is a new code. */
-function timeCodes(view: ChunkView): GroupCodes {
+/** Codes of row times in milliseconds. Times ascend, so a time that differs from the one before is a new code. */
+function codesOfTimes(view: ChunkView): GroupCodes {
   const codes = view.heap.scratch.uint32(view.rows);
   const milliseconds: number[] = [];
   for (let row = 0; row < codes.length; row++) {
@@ -66,22 +70,22 @@ function timeCodes(view: ChunkView): GroupCodes {
   return { codes, cardinality: milliseconds.length, stage };
 }
 
-function combined(a: GroupCodes, b: GroupCodes, { kernels, scratch }: ColumnHeap): GroupCodes {
+function combineCodes(a: GroupCodes, b: GroupCodes, { kernels, scratch }: ColumnHeap): GroupCodes {
   const cardinality = a.cardinality * b.cardinality;
   const stage: Stage = (pair, groups) => {
     a.stage(Math.floor(pair / b.cardinality), groups);
     b.stage(pair % b.cardinality, groups);
   };
   if (a.codes === null || b.codes === null) return { codes: a.codes ?? b.codes, cardinality, stage };
-  if (cardinality > tableCellsMax) return densePairs(a.codes, b.codes, b.cardinality, stage, scratch);
+  if (cardinality > codeTableSizeMax) return renumberByMap(a.codes, b.codes, b.cardinality, stage, scratch);
   const pairs = codesBelow(cardinality, a.codes.length, scratch);
   kernels.combineCodes(a.codes, b.codes, b.cardinality, pairs);
-  if (cardinality <= cardinalityMax) return { codes: pairs, cardinality, stage };
-  return dense(pairs, cardinality, stage, scratch);
+  if (cardinality <= sparseCardinalityMax) return { codes: pairs, cardinality, stage };
+  return renumberByTable(pairs, cardinality, stage, scratch);
 }
 
-/** New codes without gaps for those that occur, through a table of all that could. */
-function dense(pairs: Codes, cardinality: number, stage: Stage, heap: Heap): GroupCodes {
+/** Renumbers the pairs that occur without gaps, through a table of all possible pairs. */
+function renumberByTable(pairs: Codes, cardinality: number, stage: Stage, heap: Heap): GroupCodes {
   const codeOf = new Uint32Array(cardinality);
   const codes = new Uint32Array(pairs.length);
   const numbers: number[] = [];
@@ -90,11 +94,11 @@ function dense(pairs: Codes, cardinality: number, stage: Stage, heap: Heap): Gro
     if (codeOf[pair] === 0) codeOf[pair] = numbers.push(pair);
     codes[row] = codeOf[pair]! - 1;
   }
-  return renumbered(codes, numbers, stage, heap);
+  return toGroupCodes(codes, numbers, stage, heap);
 }
 
-/** The same through a map, for pairs whose number may pass 32 bits. */
-function densePairs(a: Codes, b: Codes, cardinalityB: number, stage: Stage, heap: Heap): GroupCodes {
+/** Renumbers the pairs that occur without gaps, through a map, because the number of a pair may exceed 32 bits. */
+function renumberByMap(a: Codes, b: Codes, cardinalityB: number, stage: Stage, heap: Heap): GroupCodes {
   const codeOf = new Map<number, number>();
   const codes = new Uint32Array(a.length);
   for (let row = 0; row < a.length; row++) {
@@ -106,10 +110,10 @@ function densePairs(a: Codes, b: Codes, cardinalityB: number, stage: Stage, heap
     }
     codes[row] = code;
   }
-  return renumbered(codes, [...codeOf.keys()], stage, heap);
+  return toGroupCodes(codes, [...codeOf.keys()], stage, heap);
 }
 
-function renumbered(codes: Uint32Array, numbers: number[], stage: Stage, heap: Heap): GroupCodes {
+function toGroupCodes(codes: Uint32Array, numbers: number[], stage: Stage, heap: Heap): GroupCodes {
   const cardinality = Math.max(numbers.length, 1);
   return {
     codes: narrowCodes(codes, cardinality, heap),

@@ -1,25 +1,27 @@
-/** The groups of an aggregation, numbered in the order in which they are met. */
+/** The groups of an aggregation, numbered in the order in which they are added. */
 import { Failure } from "../failure.ts";
 import { groupsMax, rankedGroupsMax, rankedLabelBytesMax, resultBytesMax } from "../limits.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
 
 /**
- * A hash table from lists of texts to numbers, over bytes: texts are copied from dictionaries and from other threads' answers without
- * ever being decoded. A list is staged text by text; `numberOfStaged` then takes it.
+ * A hash table from lists of texts, one a field, to group numbers. It works on UTF-8 bytes, so texts from dictionaries
+ * and from other threads' answers are never decoded. A list is staged text by text; then a lookup of the staged list
+ * finds or adds its group and clears the stage.
  */
 export class GroupTable {
   readonly #fields: number;
   readonly #caps: GroupCaps;
-  /** The texts of group g are the rows from g × fields on. */
+  /** Group g has the texts from g × fields on. */
   readonly #labels = new TextBuilder();
+  /** Hash of each group. */
   #hashes = new Int32Array(64);
-  /** Numbers of groups plus 1, 0 for none; twice as long as the hashes, a power of two. */
+  /** Group number plus 1, or 0 for an empty slot; a power of two, twice as long as the hashes. */
   #slots = new Int32Array(128);
   #count = 0;
   #staged: Buffer = Buffer.allocUnsafeSlow(1024);
   #stagedBytes = 0;
-  /** Where the staged texts end. */
+  /** Where each staged text ends. */
   readonly #ends: Uint32Array;
   #stagedTexts = 0;
 
@@ -37,6 +39,7 @@ export class GroupTable {
     return this.#labels.byteLength + this.#hashes.byteLength + this.#slots.byteLength;
   }
 
+  /** Stages the text bytes[from, to). */
   stage(bytes: Uint8Array, from: number, to: number): void {
     this.#reserve(to - from);
     const target = this.#staged;
@@ -46,11 +49,12 @@ export class GroupTable {
     this.#endText(at);
   }
 
+  /** Stages a text given as a string. */
   stageText(text: string): void {
     this.#reserve(text.length * 3);
     const target = this.#staged;
     const start = this.#stagedBytes;
-    // Most labels are short and ASCII, and done before a call of the system's encoder would be.
+    // Most labels are short and ASCII: this loop ends before a call of the native encoder would.
     let i = 0;
     for (; i < text.length; i++) {
       const unit = text.charCodeAt(i);
@@ -60,41 +64,48 @@ export class GroupTable {
     this.#endText(start + (i === text.length ? i : target.write(text, start, "utf8")));
   }
 
-  /** Number of the group with the staged texts. Throws Failure "limit" where there are too many, or their texts too long. */
+  /**
+   * Finds or adds the group of the staged texts. Throws Failure "limit" where there are too many groups or their texts
+   * are too long.
+   */
   numberOfStaged(): number {
     const hash = this.#hashStaged();
     const mask = this.#slots.length - 1;
     let slot = hash & mask;
     for (let taken = this.#slots[slot]!; taken !== 0; taken = this.#slots[slot]!) {
-      if (this.#hashes[taken - 1] === hash && this.#isStaged(taken - 1)) return this.#unstage(taken - 1);
+      if (this.#hashes[taken - 1] === hash && this.#equalsStaged(taken - 1))
+        return this.#clearStaged(taken - 1);
       slot = (slot + 1) & mask;
     }
-    this.#checkRoom();
+    this.#checkCaps();
     if (this.#count === this.#hashes.length) {
       this.#grow();
       return this.numberOfStaged();
     }
     this.#slots[slot] = this.#count + 1;
     this.#hashes[this.#count] = hash;
-    this.#push();
-    return this.#unstage(this.#count++);
+    this.#pushStaged();
+    return this.#clearStaged(this.#count++);
   }
 
-  /** The same for staged texts that no group has yet, which spares the look. A table takes groups in this way alone, or not at all. */
-  numberOfNew(): number {
-    this.#checkRoom();
-    this.#push();
-    return this.#unstage(this.#count++);
+  /**
+   * Adds the staged texts as a group that is known to be new, without a lookup. Such a group is not in the hash table,
+   * so a table takes all of its groups this way or none.
+   */
+  addStaged(): number {
+    this.#checkCaps();
+    this.#pushStaged();
+    return this.#clearStaged(this.#count++);
   }
 
-  /** Of group after group the text of each field. */
+  /** The texts of all groups: group g has those from g × fields on. */
   finish(): TextVector {
     const { offsets, bytes } = this.#labels.finish();
-    // A copy, for what crosses threads takes its whole buffer along.
+    // Copied, because a message to another thread carries the whole underlying buffer.
     return { offsets, bytes: bytes.slice() };
   }
 
-  #push(): void {
+  #pushStaged(): void {
     for (let field = 0, from = 0; field < this.#fields; from = this.#ends[field++]!) {
       this.#labels.pushBytes(this.#staged.subarray(from, this.#ends[field]!));
     }
@@ -105,13 +116,13 @@ export class GroupTable {
     this.#ends[this.#stagedTexts++] = at;
   }
 
-  #unstage(group: number): number {
+  #clearStaged(group: number): number {
     this.#stagedBytes = 0;
     this.#stagedTexts = 0;
     return group;
   }
 
-  /** Where texts end counts too: "ab", "c" is another list than "a", "bc". */
+  /** Includes where texts end: "ab", "c" is another list than "a", "bc". */
   #hashStaged(): number {
     let hash = 0x811c9dc5;
     const staged = this.#staged;
@@ -120,7 +131,7 @@ export class GroupTable {
     return hash ^ (hash >>> 15);
   }
 
-  #isStaged(group: number): boolean {
+  #equalsStaged(group: number): boolean {
     const first = group * this.#fields;
     const start = this.#labels.startOf(first);
     for (let field = 0; field < this.#fields; field++) {
@@ -132,7 +143,7 @@ export class GroupTable {
     return true;
   }
 
-  #checkRoom(): void {
+  #checkCaps(): void {
     checkGroups(this.#count + 1, this.#labels.byteLength + this.#stagedBytes, this.#caps);
   }
 
@@ -157,14 +168,14 @@ export class GroupTable {
   }
 }
 
-/** What the groups of a query may come to. */
+/** Limits on the groups of a query. */
 export interface GroupCaps {
   groupsMax: number;
-  /** Of the texts of all groups together. */
+  /** Bytes of the texts of all groups together. */
   bytesMax: number;
 }
 
-/** `isRanked`: only the first few groups are wanted. */
+/** The limits of a query. With `isRanked` the caller keeps only a few groups, so more may be formed. */
 export function groupCaps({ memoryBytesMax }: QueryControl, isRanked = false): GroupCaps {
   return {
     groupsMax: isRanked ? rankedGroupsMax : groupsMax,
@@ -172,7 +183,7 @@ export function groupCaps({ memoryBytesMax }: QueryControl, isRanked = false): G
   };
 }
 
-/** Throws Failure "limit" where there are more groups than a query may give, or their labels are larger together. */
+/** Throws Failure "limit" where there are too many groups or their labels are too large together. */
 export function checkGroups(count: number, labelBytes: number, caps: GroupCaps): void {
   if (count > caps.groupsMax) {
     const problem = `the query gives more than ${caps.groupsMax} groups`;

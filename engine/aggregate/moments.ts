@@ -1,28 +1,31 @@
-/** Count, sum, spread and extremes of the numbers of points; parts of a point become one whatever their order. */
+/** Running moments of the numbers of points: count, sum, M2, minimum and maximum, mergeable in any order. */
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { NumberBounds } from "../summary/header-counts.ts";
-import { type CellRows, selectedList } from "./cells.ts";
+import { type CellRows, listSelectedRows } from "./cells.ts";
 import { PointNumbers } from "./point-numbers.ts";
-import { lowerAt, raiseAt } from "./row-counts.ts";
+import { lowerTo, raiseTo } from "./row-counts.ts";
 
-/** Rows that have a number, in their cells. */
+/** Cells of the rows that have a number. */
 export interface NumberRows extends CellRows {
-  /** On the heap, one a row; arbitrary where the row is not selected. */
+  /** One a row, on the heap; arbitrary where the row is not selected. */
   values: Float64Array;
 }
 
+/** Aggregates that are computed from moments. */
 export type MomentOp = Extract<Aggregation["op"], "sum" | "avg" | "min" | "max" | "stddev">;
 
-/** Of point after point; undefined where no aggregate asks for it. */
+/** Mergeable state: one entry a point; undefined where no aggregate needs it. */
 export interface MomentsPart {
+  /** Rows that have a number. Where only bounds were added, just whether it is 0 has a meaning. */
   counts: Float64Array;
   sums: Float64Array | undefined;
-  /** Sums of the squared distances from the mean. */
+  /** M2: sums of the squared distances from the mean. */
   squares: Float64Array | undefined;
   least: Float64Array | undefined;
   greatest: Float64Array | undefined;
 }
 
+/** The moments of every point over one value. */
 export class Moments {
   readonly #counts = new PointNumbers(0);
   readonly #sums: PointNumbers | undefined;
@@ -41,11 +44,11 @@ export class Moments {
     return this.#all().reduce((sum, each) => sum + each.byteLength, 0);
   }
 
-  add(rows: NumberRows, points: number): void {
-    const { heap, selection, cellOf, values, counts, used, places } = rows;
+  add(rows: NumberRows, pointCount: number): void {
+    const { heap, selection, cellOf, values, counts, usedCells, points } = rows;
     const { kernels, scratch } = heap;
     const part: MomentsPart = {
-      counts: pick(counts, used),
+      counts: gatherValues(counts, usedCells),
       sums: undefined,
       squares: undefined,
       least: undefined,
@@ -54,70 +57,74 @@ export class Moments {
     if (this.#sums !== undefined) {
       const sums = scratch.float64(counts.length);
       kernels.sumGroups(cellOf(), values, selection, sums);
-      part.sums = pick(sums, used);
-      if (this.#squares !== undefined) part.squares = pick(squaresOf(rows, sums), used);
+      part.sums = gatherValues(sums, usedCells);
+      if (this.#squares !== undefined) part.squares = gatherValues(sumSquares(rows, sums), usedCells);
     }
     if (this.#least !== undefined) {
       const least = scratch.float64(counts.length).fill(Number.POSITIVE_INFINITY);
       kernels.leastOfGroups(cellOf(), values, selection, least);
-      part.least = pick(least, used);
+      part.least = gatherValues(least, usedCells);
     }
     if (this.#greatest !== undefined) {
       const greatest = scratch.float64(counts.length).fill(Number.NEGATIVE_INFINITY);
       kernels.greatestOfGroups(cellOf(), values, selection, greatest);
-      part.greatest = pick(greatest, used);
+      part.greatest = gatherValues(greatest, usedCells);
     }
-    this.join(part, places, points);
+    this.merge(part, points, pointCount);
   }
 
-  /** `places`: of each of the part's points the place here. */
-  join({ counts, sums, squares, least, greatest }: MomentsPart, places: Uint32Array, points: number): void {
-    for (const each of this.#all()) each.reserve(points);
+  /** Merges another state; `pointOf` maps its points to points here. */
+  merge(
+    { counts, sums, squares, least, greatest }: MomentsPart,
+    pointOf: Uint32Array,
+    pointCount: number,
+  ): void {
+    for (const each of this.#all()) each.reserve(pointCount);
     const own = this.#counts.values;
-    for (let i = 0; i < places.length; i++) {
-      const place = places[i]!;
+    for (let i = 0; i < pointOf.length; i++) {
+      const point = pointOf[i]!;
       const count = counts[i]!;
       if (count === 0) continue;
-      if (squares !== undefined) this.#joinSquares(place, { count, sum: sums![i]!, squares: squares[i]! });
-      if (sums !== undefined) this.#sums!.values[place] = this.#sums!.values[place]! + sums[i]!;
-      if (least !== undefined) lowerAt(this.#least!.values, place, least[i]!);
-      if (greatest !== undefined) raiseAt(this.#greatest!.values, place, greatest[i]!);
-      own[place] = own[place]! + count;
+      if (squares !== undefined) this.#mergeSquares(point, { count, sum: sums![i]!, squares: squares[i]! });
+      if (sums !== undefined) this.#sums!.values[point] = this.#sums!.values[point]! + sums[i]!;
+      if (least !== undefined) lowerTo(this.#least!.values, point, least[i]!);
+      if (greatest !== undefined) raiseTo(this.#greatest!.values, point, greatest[i]!);
+      own[point] = own[point]! + count;
     }
   }
 
-  /** Extremes of one point whose sums nobody asks for. */
-  addBounds({ min, max }: NumberBounds, place: number): void {
-    for (const each of this.#all()) each.reserve(place + 1);
+  /** Adds minimum and maximum of some rows of a point; only where sums are not asked for. */
+  addBounds({ min, max }: NumberBounds, point: number): void {
+    for (const each of this.#all()) each.reserve(point + 1);
     const counts = this.#counts.values;
-    counts[place] = counts[place]! + 1;
-    if (this.#least !== undefined) lowerAt(this.#least.values, place, min);
-    if (this.#greatest !== undefined) raiseAt(this.#greatest.values, place, max);
+    counts[point] = counts[point]! + 1;
+    if (this.#least !== undefined) lowerTo(this.#least.values, point, min);
+    if (this.#greatest !== undefined) raiseTo(this.#greatest.values, point, max);
   }
 
-  finish(points: number): MomentsPart {
+  finish(pointCount: number): MomentsPart {
     return {
-      counts: this.#counts.finish(points),
-      sums: this.#sums?.finish(points),
-      squares: this.#squares?.finish(points),
-      least: this.#least?.finish(points),
-      greatest: this.#greatest?.finish(points),
+      counts: this.#counts.finish(pointCount),
+      sums: this.#sums?.finish(pointCount),
+      squares: this.#squares?.finish(pointCount),
+      least: this.#least?.finish(pointCount),
+      greatest: this.#greatest?.finish(pointCount),
     };
   }
 
   /**
-   * Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances (1979): numbers far from zero
-   * that differ little keep their spread.
+   * Merges M2 by the formula of Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing
+   * sample variances (1979). It keeps the variance exact for numbers that are far from zero and differ little.
    */
-  #joinSquares(place: number, part: { count: number; sum: number; squares: number }): void {
+  #mergeSquares(point: number, part: { count: number; sum: number; squares: number }): void {
     const own = this.#squares!.values;
-    const count = this.#counts.values[place]!;
+    const count = this.#counts.values[point]!;
     let between = 0;
     if (count > 0) {
-      const distance = part.sum / part.count - this.#sums!.values[place]! / count;
+      const distance = part.sum / part.count - this.#sums!.values[point]! / count;
       between = distance * distance * ((count * part.count) / (count + part.count));
     }
-    own[place] = own[place]! + part.squares + between;
+    own[point] = own[point]! + part.squares + between;
   }
 
   #all(): PointNumbers[] {
@@ -126,19 +133,19 @@ export class Moments {
   }
 }
 
-function pick(values: Float64Array | Uint32Array, places: Uint32Array): Float64Array {
-  const picked = new Float64Array(places.length);
-  for (let i = 0; i < picked.length; i++) picked[i] = values[places[i]!]!;
+function gatherValues(values: Float64Array | Uint32Array, indices: Uint32Array): Float64Array {
+  const picked = new Float64Array(indices.length);
+  for (let i = 0; i < picked.length; i++) picked[i] = values[indices[i]!]!;
   return picked;
 }
 
-/** Of every cell the sum of the squared distances of its numbers from their mean. */
-function squaresOf(rows: NumberRows, sums: Float64Array): Float64Array {
+/** M2 of every cell: the sum of the squared distances of its numbers from their mean. */
+function sumSquares(rows: NumberRows, sums: Float64Array): Float64Array {
   const { heap, cellOf, values, counts } = rows;
   const means = sums.map((sum, cell) => sum / counts[cell]!);
   const squares = heap.scratch.float64(counts.length);
   const cells = cellOf();
-  const list = selectedList(rows);
+  const list = listSelectedRows(rows);
   const length = list?.length ?? values.length;
   for (let i = 0; i < length; i++) {
     const row = list === null ? i : list[i]!;
@@ -149,8 +156,8 @@ function squaresOf(rows: NumberRows, sums: Float64Array): Float64Array {
   return squares;
 }
 
-/** One aggregate of point after point, NaN where it has no number. */
-export function momentValues(op: MomentOp, part: MomentsPart): Float64Array {
+/** One aggregate of every point; NaN where the point has no number. */
+export function computeMoment(op: MomentOp, part: MomentsPart): Float64Array {
   const { counts, sums, squares, least, greatest } = part;
   const of: Record<MomentOp, (point: number) => number> = {
     sum: (point) => sums![point]!,

@@ -1,30 +1,32 @@
-const lengthFirst = 64;
+/** A growing vector with a number for each point. */
 
-/** A number for each point, which grows with the points. */
+const initialLength = 64;
+
+/** A vector whose new entries have a given value. */
 export class PointNumbers {
-  readonly #initial: number;
+  readonly #fillValue: number;
   values: Float64Array<ArrayBuffer>;
 
-  constructor(initial: number) {
-    this.#initial = initial;
-    this.values = new Float64Array(lengthFirst).fill(initial);
+  constructor(fillValue: number) {
+    this.#fillValue = fillValue;
+    this.values = new Float64Array(initialLength).fill(fillValue);
   }
 
   get byteLength(): number {
     return this.values.byteLength;
   }
 
-  /** Makes room for so many points. */
-  reserve(points: number): void {
+  /** Makes the vector at least this long. */
+  reserve(pointCount: number): void {
     const { length } = this.values;
-    if (points <= length) return;
-    const larger = new Float64Array(Math.max(points, length * 2));
+    if (pointCount <= length) return;
+    const larger = new Float64Array(Math.max(pointCount, length * 2));
     larger.set(this.values);
-    this.values = larger.fill(this.#initial, length);
+    this.values = larger.fill(this.#fillValue, length);
   }
 
-  finish(points: number): Float64Array {
-    this.reserve(points);
-    return this.values.slice(0, points);
+  finish(pointCount: number): Float64Array {
+    this.reserve(pointCount);
+    return this.values.slice(0, pointCount);
   }
 }

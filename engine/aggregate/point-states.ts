@@ -1,22 +1,24 @@
-/** What is known of the points of an aggregation: parts of it from chunks and threads become one, and then the answer. */
+/** The aggregation states of all points: filled from chunks, merged across threads, then turned into results. */
 import type { Aggregation, Value } from "../plan/aggregation.ts";
 import type { Field } from "../plan/filter.ts";
 import type { NumberBounds } from "../summary/header-counts.ts";
-import { type CellRows, selectedList } from "./cells.ts";
-import { Distincts, type DistinctsPart, type RowFingerprints } from "./distinct-counts.ts";
+import { type CellRows, listSelectedRows } from "./cells.ts";
+import { DistinctCounts, type DistinctCountsPart, type RowFingerprints } from "./distinct-counts.ts";
 import type { FieldNumbers } from "./field-numbers.ts";
-import { type MomentOp, Moments, type MomentsPart, momentValues, type NumberRows } from "./moments.ts";
+import { computeMoment, type MomentOp, Moments, type MomentsPart, type NumberRows } from "./moments.ts";
 import { Quantiles, type QuantilesPart } from "./quantiles.ts";
 import { type DayTimes, RowCounts, type RowCountsPart } from "./row-counts.ts";
 
-/** Plain data of typed arrays, nothing a row but what quantiles keep. */
+/** Mergeable state as it crosses threads: typed arrays whose size depends on points, not rows, except for quantiles. */
 export interface StatesPart {
-  tally: RowCountsPart;
+  rowCounts: RowCountsPart;
+  /** One a value that the aggregates read. */
   numbers: { moments: MomentsPart | undefined; quantiles: QuantilesPart | undefined }[];
-  distincts: DistinctsPart[];
+  /** One a field whose texts are counted. */
+  distincts: DistinctCountsPart[];
 }
 
-/** Reads fields of the rows that stand in cells; `list`: the selected ones of them, null for all. */
+/** Reads what aggregates need of the rows of a chunk. `list` holds the selected rows; null selects all. */
 export interface RowFields {
   times(): DayTimes;
   /** Undefined where no row has a number. */
@@ -25,19 +27,22 @@ export interface RowFields {
   fingerprints(field: Field, list: Uint32Array | null): Promise<RowFingerprints | undefined>;
 }
 
-/** What is kept of the numbers of one value, whatever the number of aggregates over it. */
+/** The states of one value, shared by all aggregates over it. */
 interface NumberStates {
   value: Value;
   moments: Moments | undefined;
   quantiles: Quantiles | undefined;
 }
 
-/** What the aggregates of a query read, each once. */
+/** What the aggregates of a query read, without duplicates. */
 export interface ReadFields {
+  /** Values read as numbers. */
   values: Value[];
+  /** Fields whose different texts are counted. */
   fields: Field[];
 }
 
+/** The values and fields that some aggregates read. */
 export function fieldsReadBy(aggregates: readonly Aggregation[]): ReadFields {
   const values = new Map<string, Value>();
   const fields = new Map<string, Field>();
@@ -49,22 +54,23 @@ export function fieldsReadBy(aggregates: readonly Aggregation[]): ReadFields {
   return { values: [...values.values()], fields: [...fields.values()] };
 }
 
+/** The states of every point for all aggregates of a query. */
 export class PointStates {
   readonly #aggregates: readonly Aggregation[];
-  readonly #tally: RowCounts;
+  readonly #rowCounts: RowCounts;
   readonly #numbers: NumberStates[];
-  readonly #distincts: { field: Field; texts: Distincts }[];
+  readonly #distincts: { field: Field; texts: DistinctCounts }[];
 
   constructor(aggregates: readonly Aggregation[]) {
     this.#aggregates = aggregates;
-    this.#tally = new RowCounts(aggregates);
+    this.#rowCounts = new RowCounts(aggregates);
     const { values, fields } = fieldsReadBy(aggregates);
-    this.#numbers = values.map((value) => numberStates(value, aggregates));
-    this.#distincts = fields.map((field) => ({ field, texts: new Distincts() }));
+    this.#numbers = values.map((value) => makeNumberStates(value, aggregates));
+    this.#distincts = fields.map((field) => ({ field, texts: new DistinctCounts() }));
   }
 
   get byteLength(): number {
-    let bytes = this.#tally.byteLength;
+    let bytes = this.#rowCounts.byteLength;
     for (const { moments, quantiles } of this.#numbers) {
       bytes += (moments?.byteLength ?? 0) + (quantiles?.byteLength ?? 0);
     }
@@ -72,98 +78,105 @@ export class PointStates {
     return bytes;
   }
 
-  /** Rows of a chunk. `points`: how many there are by now; `isWhole`: whether the rows of a point are all in this chunk. */
+  /**
+   * Adds rows of a chunk. `pointCount` is the number of points so far; `isComplete` says whether all rows of a point
+   * are in this chunk.
+   */
   async add(
     cells: CellRows,
     fields: RowFields,
-    points: number,
-    isWhole: (place: number) => boolean,
+    pointCount: number,
+    isComplete: (point: number) => boolean,
   ): Promise<void> {
-    this.#tally.add(cells, () => fields.times(), points);
+    this.#rowCounts.add(cells, () => fields.times(), pointCount);
     if (this.#numbers.length === 0 && this.#distincts.length === 0) return;
-    const list = selectedList(cells);
+    const list = listSelectedRows(cells);
     for (const { value, moments, quantiles } of this.#numbers) {
       const numbers = await fields.numbers(value, list);
       if (numbers === undefined) continue;
-      const rows = numberRows(cells, numbers);
-      moments?.add(rows, points);
-      quantiles?.add(rows, isWhole);
+      const rows = selectNumberRows(cells, numbers);
+      moments?.add(rows, pointCount);
+      quantiles?.add(rows, isComplete);
     }
     for (const { field, texts } of this.#distincts) {
       const fingerprints = await fields.fingerprints(field, list);
-      if (fingerprints !== undefined) texts.add(cells, fingerprints, points);
+      if (fingerprints !== undefined) texts.add(cells, fingerprints, pointCount);
     }
   }
 
-  /** Rows of one point of which only the number counts. */
-  addCount(place: number, rows: number): void {
-    this.#tally.addCount(place, rows);
+  /** Adds to the number of rows of a point. */
+  addCount(point: number, rows: number): void {
+    this.#rowCounts.addCount(point, rows);
   }
 
-  /** Least and greatest number of rows of one point; only where neither sums nor quantiles of the value are asked for. */
-  addBounds(value: Value, place: number, bounds: NumberBounds): void {
+  /**
+   * Adds the minimum and maximum of a value in rows of a point; only where neither its sums nor quantiles are asked
+   * for.
+   */
+  addBounds(value: Value, point: number, bounds: NumberBounds): void {
     this.#numbers
       .find((each) => fieldReadKey(each.value) === fieldReadKey(value))!
-      .moments!.addBounds(bounds, place);
+      .moments!.addBounds(bounds, point);
   }
 
-  /** `places`: of each of the part's points the place here. */
-  join(part: StatesPart, places: Uint32Array, points: number): void {
-    this.#tally.join(part.tally, places, points);
+  /** Merges another state; `pointOf` maps its points to points here. */
+  join(part: StatesPart, pointOf: Uint32Array, pointCount: number): void {
+    this.#rowCounts.merge(part.rowCounts, pointOf, pointCount);
     for (const [i, { moments, quantiles }] of part.numbers.entries()) {
       const own = this.#numbers[i]!;
-      if (moments !== undefined) own.moments!.join(moments, places, points);
-      if (quantiles !== undefined) own.quantiles!.join(quantiles, places);
+      if (moments !== undefined) own.moments!.merge(moments, pointOf, pointCount);
+      if (quantiles !== undefined) own.quantiles!.merge(quantiles, pointOf);
     }
-    for (const [i, each] of part.distincts.entries()) this.#distincts[i]!.texts.join(each, places, points);
+    for (const [i, each] of part.distincts.entries())
+      this.#distincts[i]!.texts.merge(each, pointOf, pointCount);
   }
 
-  finish(points: number): StatesPart {
+  finish(pointCount: number): StatesPart {
     return {
-      tally: this.#tally.finish(points),
+      rowCounts: this.#rowCounts.finish(pointCount),
       numbers: this.#numbers.map(({ moments, quantiles }) => ({
-        moments: moments?.finish(points),
+        moments: moments?.finish(pointCount),
         quantiles: quantiles?.finish(),
       })),
-      distincts: this.#distincts.map(({ texts }) => texts.finish(points)),
+      distincts: this.#distincts.map(({ texts }) => texts.finish(pointCount)),
     };
   }
 
-  /** For each aggregate the value of every point. */
-  values(points: number): Float64Array[] {
-    const tally = this.#tally.finish(points);
+  /** For each aggregate, the values of all points. */
+  values(pointCount: number): Float64Array[] {
+    const rowCounts = this.#rowCounts.finish(pointCount);
     const numbers = new Map(
       this.#numbers.map(({ value, moments, quantiles }) => {
-        const qs = ranksOf(value, this.#aggregates);
-        const found = quantiles?.values(points) ?? [];
-        const quantileOf = (q: number) => found[qs.indexOf(q)]!;
-        return [fieldReadKey(value), { moments: moments?.finish(points), quantileOf }];
+        const qs = quantilesOf(value, this.#aggregates);
+        const quantileValues = quantiles?.values(pointCount) ?? [];
+        const quantileOf = (q: number) => quantileValues[qs.indexOf(q)]!;
+        return [fieldReadKey(value), { moments: moments?.finish(pointCount), quantileOf }];
       }),
     );
     const distincts = new Map(this.#distincts.map(({ field, texts }) => [fieldReadKey(field), texts]));
     return this.#aggregates.map((aggregate) => {
       switch (aggregate.op) {
         case "count":
-          return tally.counts;
+          return rowCounts.counts;
         case "first":
-          return tally.firstMs!;
+          return rowCounts.firstMs!;
         case "last":
-          return tally.lastMs!;
+          return rowCounts.lastMs!;
         case "distinct":
-          return distincts.get(fieldReadKey(aggregate.of))!.values(points);
+          return distincts.get(fieldReadKey(aggregate.of))!.values(pointCount);
         case "quantile":
           return numbers.get(fieldReadKey(aggregate.of))!.quantileOf(aggregate.q);
         default:
-          return momentValues(aggregate.op, numbers.get(fieldReadKey(aggregate.of))!.moments!);
+          return computeMoment(aggregate.op, numbers.get(fieldReadKey(aggregate.of))!.moments!);
       }
     });
   }
 }
 
-function numberStates(value: Value, aggregates: readonly Aggregation[]): NumberStates {
+function makeNumberStates(value: Value, aggregates: readonly Aggregation[]): NumberStates {
   const ops = new Set<MomentOp>();
   for (const aggregate of aggregates) if (isMoment(aggregate, value)) ops.add(aggregate.op);
-  const qs = ranksOf(value, aggregates);
+  const qs = quantilesOf(value, aggregates);
   return {
     value,
     moments: ops.size === 0 ? undefined : new Moments(ops),
@@ -176,19 +189,19 @@ function isMoment(aggregate: Aggregation, value: Value): aggregate is Extract<Ag
   return fieldReadKey(aggregate.of) === fieldReadKey(value);
 }
 
-/** The q of every quantile of a value. */
-function ranksOf(value: Value, aggregates: readonly Aggregation[]): number[] {
+/** The q of every quantile over a value. */
+function quantilesOf(value: Value, aggregates: readonly Aggregation[]): number[] {
   return aggregates.flatMap((each) =>
     each.op === "quantile" && fieldReadKey(each.of) === fieldReadKey(value) ? [each.q] : [],
   );
 }
 
-/** The rows of cells that have a number. */
-function numberRows(cells: CellRows, { values, valid }: FieldNumbers): NumberRows {
+/** Narrows the rows of cells to those that have a number. */
+function selectNumberRows(cells: CellRows, { values, valid }: FieldNumbers): NumberRows {
   if (valid === null) return { ...cells, values };
   const { kernels, scratch } = cells.heap;
   const selection = scratch.uint8(valid.byteLength);
-  // Bits behind the last row may be set in `valid`.
+  // `valid` may have bits set after the last row.
   kernels.not(selection, values.length);
   kernels.and(selection, valid);
   if (cells.selection !== null) kernels.and(selection, cells.selection);
@@ -197,7 +210,7 @@ function numberRows(cells: CellRows, { values, valid }: FieldNumbers): NumberRow
   return { ...cells, values, selection, counts };
 }
 
-/** Equal for what is read alike. */
+/** A key that is equal for values or fields that are read the same way. */
 export function fieldReadKey(read: Value | Field): string {
   if ("kind" in read) return JSON.stringify(read.kind === "attribute" ? [read.kind, read.key] : [read.kind]);
   return JSON.stringify([fieldReadKey(read.field), read.path ?? null]);

@@ -1,12 +1,13 @@
-/** Points of an aggregation by group and bucket: an open-addressing hash table over growing vectors. */
+/** The points of an aggregation by group and bucket: a hash table with open addressing over growing vectors. */
 import { Failure } from "../failure.ts";
 import { pointsMax } from "../limits.ts";
 
+/** Numbers the pairs of group and bucket in the order in which they are added. */
 export class PointTable {
   #count = 0;
   #groups = new Uint32Array(64);
   #buckets = new Float64Array(64);
-  /** Places of points plus 1, 0 for none; twice as long as the vectors, a power of two. */
+  /** Point plus 1, or 0 for an empty slot; a power of two, at least twice as long as the vectors. */
   #slots = new Int32Array(128);
 
   get count(): number {
@@ -17,7 +18,7 @@ export class PointTable {
     return this.#groups.length * (4 + 8 + 8);
   }
 
-  /** Place of the point, which is made if it is new. Throws Failure "limit". */
+  /** Finds or adds a point and returns its number. Throws Failure "limit" where there are too many. */
   place(group: number, bucket: number): number {
     const mask = this.#slots.length - 1;
     let slot = hashOf(group, bucket) & mask;
@@ -39,7 +40,7 @@ export class PointTable {
     return this.#buckets[place]!;
   }
 
-  /** Group and bucket of each point, in the order of places. */
+  /** Group and bucket of each point. */
   finish(): { groups: Uint32Array; buckets: Float64Array } {
     return { groups: this.#groups.slice(0, this.#count), buckets: this.#buckets.slice(0, this.#count) };
   }
@@ -47,8 +48,8 @@ export class PointTable {
   #grow(): void {
     checkPoints(this.#count + 1);
     const length = Math.min(this.#groups.length * 2, pointsMax);
-    this.#groups = extended(this.#groups, new Uint32Array(length));
-    this.#buckets = extended(this.#buckets, new Float64Array(length));
+    this.#groups = copyInto(this.#groups, new Uint32Array(length));
+    this.#buckets = copyInto(this.#buckets, new Float64Array(length));
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(length * 2)));
     const mask = this.#slots.length - 1;
     for (let point = 0; point < this.#count; point++) {
@@ -59,7 +60,7 @@ export class PointTable {
   }
 }
 
-/** Throws Failure "limit" where there are more points than a query may give. */
+/** Throws Failure "limit" where there are more points than a query may return. */
 export function checkPoints(count: number): void {
   if (count <= pointsMax) return;
   const problem = `the query gives more than ${pointsMax} points (groups times buckets)`;
@@ -71,7 +72,7 @@ function hashOf(group: number, bucket: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
-function extended<Vector extends Uint32Array | Float64Array>(old: Vector, larger: Vector): Vector {
+function copyInto<Vector extends Uint32Array | Float64Array>(old: Vector, larger: Vector): Vector {
   larger.set(old);
   return larger;
 }

@@ -1,4 +1,4 @@
-/** Quantiles of the numbers of points: all numbers are kept while they are few enough, else a sketch of them. */
+/** Quantiles of the numbers of points: exact while few enough numbers are kept, then from a sketch. */
 import type { Kernels as AnyKernels } from "../kernels/contract.ts";
 import { plainKernels } from "../kernels/plain.ts";
 import { quantileValuesMax } from "../limits.ts";
@@ -7,129 +7,143 @@ import type { NumberRows } from "./moments.ts";
 
 type Kernels = AnyKernels<ArrayBufferLike>;
 
-/** Numbers as they came: those of the point at places[i] are values[offsets[i], offsets[i + 1]), in no order. */
+/** Numbers of some points: those of points[i] are values[offsets[i], offsets[i + 1]), unsorted. */
 interface Segment {
-  places: Uint32Array;
+  points: Uint32Array;
   offsets: Uint32Array;
   values: Float64Array;
 }
 
-/** Points whose numbers lay in one place, which were let go of: for each q the quantile of every one. */
-interface FoundQuantiles {
-  places: Uint32Array;
+/** Quantiles of complete points, whose numbers are no longer kept: for each q the quantile of every point. */
+interface ComputedQuantiles {
+  points: Uint32Array;
   values: Float64Array[];
 }
 
-export type QuantilesPart = { found: FoundQuantiles[] } & (
-  | { kind: "kept"; segments: Segment[] }
+/** Mergeable state: the numbers themselves, or a sketch of them. */
+export type QuantilesPart = { computed: ComputedQuantiles[] } & (
+  | { kind: "exact"; segments: Segment[] }
   | ({ kind: "sketch" } & SketchPart)
 );
 
+/** The quantiles of every point over one value. */
 export class Quantiles {
   readonly #qs: readonly number[];
   readonly #valuesMax: number;
-  readonly #found: FoundQuantiles[] = [];
-  #foundCount = 0;
+  readonly #computed: ComputedQuantiles[] = [];
+  #computedCount = 0;
   #segments: Segment[] = [];
+  /** Numbers in the segments. */
   #count = 0;
-  /** Once the numbers are too many. */
+  /** Replaces the segments once the numbers are too many. */
   #sketch: Sketch | undefined;
 
-  /** `valuesMax`: numbers that are kept, of all points together. */
+  /** `valuesMax`: numbers of all points together above which a sketch replaces them. */
   constructor(qs: readonly number[], valuesMax = quantileValuesMax) {
     this.#qs = qs;
     this.#valuesMax = valuesMax;
   }
 
   get byteLength(): number {
-    const places = this.#segments.reduce((sum, { places }) => sum + places.byteLength * 2, 0);
-    const found = this.#foundCount * (4 + 8 * this.#qs.length);
-    return this.#count * 8 + places + found + (this.#sketch?.byteLength ?? 0);
+    const segments = this.#segments.reduce((sum, { points }) => sum + points.byteLength * 2, 0);
+    const computed = this.#computedCount * (4 + 8 * this.#qs.length);
+    return this.#count * 8 + segments + computed + (this.#sketch?.byteLength ?? 0);
   }
 
-  /** `isWhole`: whether these are all numbers that the point at a place will ever have. */
-  add(rows: NumberRows, isWhole: (place: number) => boolean): void {
-    const { heap, used, places, counts } = rows;
-    const offsets = new Uint32Array(used.length + 1);
-    for (let i = 0; i < used.length; i++) offsets[i + 1] = offsets[i]! + counts[used[i]!]!;
-    const values = orderedNumbers(rows, offsets);
-    const cells = cellsOfPlaces(places);
-    const isWholePoint = Uint8Array.from(places, (place) => (cells[place] === 1 && isWhole(place) ? 1 : 0));
-    const whole = isWholePoint.reduce((sum, each) => sum + each, 0);
-    if (whole > 0) this.#find({ places, offsets, values }, isWholePoint, whole, heap.kernels);
-    if (whole < places.length) this.#push(withoutWhole({ places, offsets, values }, isWholePoint));
+  /** Adds rows of a chunk. `isComplete` says whether a point will get no more numbers. */
+  add(rows: NumberRows, isComplete: (point: number) => boolean): void {
+    const { heap, usedCells, points, counts } = rows;
+    const offsets = new Uint32Array(usedCells.length + 1);
+    for (let i = 0; i < usedCells.length; i++) offsets[i + 1] = offsets[i]! + counts[usedCells[i]!]!;
+    const values = orderByCell(rows, offsets);
+    const cellCounts = countCellsOfPoints(points);
+    const isCompletePoint = Uint8Array.from(points, (point) =>
+      cellCounts[point] === 1 && isComplete(point) ? 1 : 0,
+    );
+    const completeCount = isCompletePoint.reduce((sum, each) => sum + each, 0);
+    if (completeCount > 0)
+      this.#computeComplete({ points, offsets, values }, isCompletePoint, completeCount, heap.kernels);
+    if (completeCount < points.length)
+      this.#keepSegment(withoutComplete({ points, offsets, values }, isCompletePoint));
   }
 
-  /** `places`: of each of the part's points the place here. */
-  join(part: QuantilesPart, places: Uint32Array): void {
-    for (const found of part.found) {
-      this.#found.push({ ...found, places: found.places.map((place) => places[place]!) });
-      this.#foundCount += found.places.length;
+  /** Merges another state; `pointOf` maps its points to points here. */
+  merge(part: QuantilesPart, pointOf: Uint32Array): void {
+    for (const computed of part.computed) {
+      this.#computed.push({ ...computed, points: computed.points.map((point) => pointOf[point]!) });
+      this.#computedCount += computed.points.length;
     }
-    if (part.kind === "sketch") this.#sketched().join(part, places);
+    if (part.kind === "sketch") this.#sketchOfAll().join(part, pointOf);
     else {
       for (const segment of part.segments) {
-        this.#push({ ...segment, places: segment.places.map((place) => places[place]!) });
+        this.#keepSegment({ ...segment, points: segment.points.map((point) => pointOf[point]!) });
       }
     }
   }
 
   finish(): QuantilesPart {
-    const found = this.#found;
-    if (this.#sketch !== undefined) return { kind: "sketch", found, ...this.#sketch.finish() };
-    return { kind: "kept", found, segments: this.#segments };
+    const computed = this.#computed;
+    if (this.#sketch !== undefined) return { kind: "sketch", computed, ...this.#sketch.finish() };
+    return { kind: "exact", computed, segments: this.#segments };
   }
 
-  /** For each q the quantile of point after point, NaN where it has no number. Numbers that are kept change their order. */
-  values(points: number): Float64Array[] {
+  /** For each q the quantile of every point, NaN where it has no number. Reorders the kept numbers. */
+  values(pointCount: number): Float64Array[] {
     const sketch = this.#sketch?.finish();
     const all =
-      sketch === undefined ? this.#selected(points) : this.#qs.map((q) => sketchQuantiles(sketch, q, points));
-    for (const { places, values } of this.#found) {
+      sketch === undefined
+        ? this.#computeAll(pointCount)
+        : this.#qs.map((q) => sketchQuantiles(sketch, q, pointCount));
+    for (const { points, values } of this.#computed) {
       for (const [i, each] of all.entries()) {
-        for (let k = 0; k < places.length; k++) each[places[k]!] = values[i]![k]!;
+        for (let k = 0; k < points.length; k++) each[points[k]!] = values[i]![k]!;
       }
     }
     return all;
   }
 
-  #selected(points: number): Float64Array[] {
-    const found = this.#qs.map(() => new Float64Array(points).fill(Number.NaN));
-    eachPoint(this.#segments, points, (point, values, from, to) => {
+  #computeAll(pointCount: number): Float64Array[] {
+    const quantiles = this.#qs.map(() => new Float64Array(pointCount).fill(Number.NaN));
+    eachPoint(this.#segments, pointCount, (point, values, from, to) => {
       for (const [i, q] of this.#qs.entries()) {
-        found[i]![point] = plainKernels.quantileOf(values, from, to, q * (to - from - 1));
+        quantiles[i]![point] = plainKernels.quantileOf(values, from, to, q * (to - from - 1));
       }
     });
-    return found;
+    return quantiles;
   }
 
-  /** The quantiles of whole points, at once: their numbers are in the processor's cache. */
-  #find({ places, offsets, values }: Segment, isWhole: Uint8Array, count: number, kernels: Kernels): void {
-    const found = { places: new Uint32Array(count), values: this.#qs.map(() => new Float64Array(count)) };
+  /** Computes the quantiles of complete points now, while their numbers are in the processor's cache. */
+  #computeComplete(
+    { points, offsets, values }: Segment,
+    isComplete: Uint8Array,
+    count: number,
+    kernels: Kernels,
+  ): void {
+    const computed = { points: new Uint32Array(count), values: this.#qs.map(() => new Float64Array(count)) };
     let at = 0;
-    for (let i = 0; i < places.length; i++) {
-      if (isWhole[i] === 0) continue;
+    for (let i = 0; i < points.length; i++) {
+      if (isComplete[i] === 0) continue;
       const [from, to] = [offsets[i]!, offsets[i + 1]!];
-      found.places[at] = places[i]!;
+      computed.points[at] = points[i]!;
       for (let k = 0; k < this.#qs.length; k++) {
         const rank = this.#qs[k]! * (to - from - 1);
-        found.values[k]![at] = from === to ? Number.NaN : kernels.quantileOf(values, from, to, rank);
+        computed.values[k]![at] = from === to ? Number.NaN : kernels.quantileOf(values, from, to, rank);
       }
       at++;
     }
-    this.#found.push(found);
-    this.#foundCount += count;
+    this.#computed.push(computed);
+    this.#computedCount += count;
   }
 
-  #push(segment: Segment): void {
+  #keepSegment(segment: Segment): void {
     if (this.#sketch === undefined && this.#count + segment.values.length <= this.#valuesMax) {
       this.#segments.push(segment);
       this.#count += segment.values.length;
-    } else sketchSegment(segment, this.#sketched());
+    } else sketchSegment(segment, this.#sketchOfAll());
   }
 
-  /** The sketch, made of all numbers so far where there was none. */
-  #sketched(): Sketch {
+  /** The sketch; where there is none yet, it is built from all numbers so far. */
+  #sketchOfAll(): Sketch {
     if (this.#sketch !== undefined) return this.#sketch;
     this.#sketch = new Sketch();
     for (const segment of this.#segments) sketchSegment(segment, this.#sketch);
@@ -139,86 +153,87 @@ export class Quantiles {
   }
 }
 
-/** At each place how many cells are its: 0, 1, or 2 for more, as those of "INFO" and "info". */
-function cellsOfPlaces(places: Uint32Array): Uint8Array {
-  const cells = new Uint8Array(places.reduce((most, place) => Math.max(most, place + 1), 0));
-  for (const place of places) cells[place] = cells[place] === 0 ? 1 : 2;
-  return cells;
+/** How many cells each point has: 0, 1, or 2 for several, as the levels "INFO" and "info" give. */
+function countCellsOfPoints(points: Uint32Array): Uint8Array {
+  const counts = new Uint8Array(points.reduce((most, point) => Math.max(most, point + 1), 0));
+  for (const point of points) counts[point] = counts[point] === 0 ? 1 : 2;
+  return counts;
 }
 
-/** Visits each point that has numbers; those that lie in more than one place are brought together. */
+/** Visits each point that has numbers; numbers of one point from several segments are first copied together. */
 function eachPoint(
   segments: readonly Segment[],
-  points: number,
+  pointCount: number,
   visit: (point: number, values: Float64Array, from: number, to: number) => void,
 ): void {
-  const counts = new Uint32Array(points);
-  const parts = new Uint32Array(points);
-  for (const { places, offsets } of segments) {
-    for (let i = 0; i < places.length; i++) {
+  const counts = new Uint32Array(pointCount);
+  const parts = new Uint32Array(pointCount);
+  for (const { points, offsets } of segments) {
+    for (let i = 0; i < points.length; i++) {
       const count = offsets[i + 1]! - offsets[i]!;
       if (count === 0) continue;
-      counts[places[i]!] = counts[places[i]!]! + count;
-      parts[places[i]!] = parts[places[i]!]! + 1;
+      counts[points[i]!] = counts[points[i]!]! + count;
+      parts[points[i]!] = parts[points[i]!]! + 1;
     }
   }
-  // Points with several parts stand one behind the other here; `next` is where the next part of each goes.
-  const next = new Uint32Array(points);
-  let several = 0;
-  for (let point = 0; point < points; point++) {
+  // `gathered` holds the points with several parts, one after the other; `next` is where a point's next part goes.
+  const next = new Uint32Array(pointCount);
+  let scatteredCount = 0;
+  for (let point = 0; point < pointCount; point++) {
     if (parts[point]! < 2) continue;
-    next[point] = several;
-    several += counts[point]!;
+    next[point] = scatteredCount;
+    scatteredCount += counts[point]!;
   }
-  const together = new Float64Array(several);
-  for (const { places, offsets, values } of segments) {
-    for (let i = 0; i < places.length; i++) {
-      const point = places[i]!;
+  const gathered = new Float64Array(scatteredCount);
+  for (const { points, offsets, values } of segments) {
+    for (let i = 0; i < points.length; i++) {
+      const point = points[i]!;
       const [from, to] = [offsets[i]!, offsets[i + 1]!];
       if (from === to) continue;
       if (parts[point] === 1) visit(point, values, from, to);
       else {
         let at = next[point]!;
-        for (let k = from; k < to; k++) together[at++] = values[k]!;
+        for (let k = from; k < to; k++) gathered[at++] = values[k]!;
         next[point] = at;
       }
     }
   }
-  for (let point = 0; point < points; point++) {
+  for (let point = 0; point < pointCount; point++) {
     if (parts[point]! < 2) continue;
-    visit(point, together, next[point]! - counts[point]!, next[point]!);
+    visit(point, gathered, next[point]! - counts[point]!, next[point]!);
   }
 }
 
-/** Numbers cell by cell, on the heap. */
-function orderedNumbers(
-  { heap, cellOf, values, selection, used, counts }: NumberRows,
+/** The selected numbers ordered by cell, on the heap. */
+function orderByCell(
+  { heap, cellOf, values, selection, usedCells, counts }: NumberRows,
   offsets: Uint32Array,
 ): Float64Array {
   const { kernels, scratch } = heap;
-  const ordered = scratch.float64(offsets[used.length]!);
-  if (selection === null && used.length === 1) ordered.set(values);
+  const ordered = scratch.float64(offsets[usedCells.length]!);
+  if (selection === null && usedCells.length === 1) ordered.set(values);
   else {
-    // Where the next number of a cell goes.
+    // Where the next number of each cell goes.
     const next = scratch.uint32(counts.length);
-    for (let i = 0; i < used.length; i++) next[used[i]!] = offsets[i]!;
+    for (let i = 0; i < usedCells.length; i++) next[usedCells[i]!] = offsets[i]!;
     kernels.orderByGroup(cellOf(), values, selection, next, ordered);
   }
   return ordered;
 }
 
-/** The numbers of the other points, in memory of their own. */
-function withoutWhole({ places, offsets, values }: Segment, isWhole: Uint8Array): Segment {
-  const kept = [...isWhole.keys()].filter((i) => isWhole[i] === 0);
-  const own = new Uint32Array(kept.length + 1);
-  for (const [at, i] of kept.entries()) own[at + 1] = own[at]! + offsets[i + 1]! - offsets[i]!;
-  const numbers = new Float64Array(own[kept.length]!);
-  for (const [at, i] of kept.entries()) numbers.set(values.subarray(offsets[i], offsets[i + 1]), own[at]!);
-  return { places: Uint32Array.from(kept, (i) => places[i]!), offsets: own, values: numbers };
+/** Copies the numbers of the points that are not complete into memory of their own. */
+function withoutComplete({ points, offsets, values }: Segment, isComplete: Uint8Array): Segment {
+  const kept = [...isComplete.keys()].filter((i) => isComplete[i] === 0);
+  const ownOffsets = new Uint32Array(kept.length + 1);
+  for (const [at, i] of kept.entries()) ownOffsets[at + 1] = ownOffsets[at]! + offsets[i + 1]! - offsets[i]!;
+  const numbers = new Float64Array(ownOffsets[kept.length]!);
+  for (const [at, i] of kept.entries())
+    numbers.set(values.subarray(offsets[i], offsets[i + 1]), ownOffsets[at]!);
+  return { points: Uint32Array.from(kept, (i) => points[i]!), offsets: ownOffsets, values: numbers };
 }
 
-function sketchSegment({ places, offsets, values }: Segment, sketch: Sketch): void {
-  for (let i = 0; i < places.length; i++) {
-    for (let k = offsets[i]!; k < offsets[i + 1]!; k++) sketch.add(places[i]!, values[k]!);
+function sketchSegment({ points, offsets, values }: Segment, sketch: Sketch): void {
+  for (let i = 0; i < points.length; i++) {
+    for (let k = offsets[i]!; k < offsets[i + 1]!; k++) sketch.add(points[i]!, values[k]!);
   }
 }

@@ -1,23 +1,27 @@
-/** Rows of points, and their least and greatest times. */
+/** The number of rows of each point, and their first and last times. */
 
 import { timeMs } from "../model/day.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { CellRows } from "./cells.ts";
 import { PointNumbers } from "./point-numbers.ts";
 
-/** Of point after point; undefined where no aggregate asks for it. Times are whole milliseconds since the epoch. */
+/**
+ * Mergeable state: one entry a point; undefined where no aggregate needs it. Times are whole milliseconds since the
+ * epoch.
+ */
 export interface RowCountsPart {
   counts: Float64Array;
   firstMs: Float64Array | undefined;
   lastMs: Float64Array | undefined;
 }
 
-/** Times of rows, nanoseconds since the start of their day. */
+/** Times of rows: nanoseconds since the start of their day. */
 export interface DayTimes {
   day: number;
   timeNs: Float64Array;
 }
 
+/** Row counts and time bounds of every point. */
 export class RowCounts {
   readonly #counts = new PointNumbers(0);
   readonly #first: PointNumbers | undefined;
@@ -34,66 +38,67 @@ export class RowCounts {
     return this.#counts.byteLength + times;
   }
 
-  add(cells: CellRows, timesOf: () => DayTimes, points: number): void {
-    const { counts, used, places } = cells;
-    this.#reserve(points);
+  add(cells: CellRows, timesOf: () => DayTimes, pointCount: number): void {
+    const { counts, usedCells, points } = cells;
+    this.#reserve(pointCount);
     const { values } = this.#counts;
-    for (let i = 0; i < used.length; i++) values[places[i]!] = values[places[i]!]! + counts[used[i]!]!;
-    if (this.#first !== undefined) lower(this.#first.values, cells, timesOf(), false);
-    if (this.#last !== undefined) lower(this.#last.values, cells, timesOf(), true);
+    for (let i = 0; i < usedCells.length; i++)
+      values[points[i]!] = values[points[i]!]! + counts[usedCells[i]!]!;
+    if (this.#first !== undefined) updateTimes(this.#first.values, cells, timesOf(), false);
+    if (this.#last !== undefined) updateTimes(this.#last.values, cells, timesOf(), true);
   }
 
-  /** Rows that are known to be of one point. */
-  addCount(place: number, rows: number): void {
-    this.#reserve(place + 1);
-    this.#counts.values[place] = this.#counts.values[place]! + rows;
+  /** Adds to the number of rows of a point. */
+  addCount(point: number, rows: number): void {
+    this.#reserve(point + 1);
+    this.#counts.values[point] = this.#counts.values[point]! + rows;
   }
 
-  join({ counts, firstMs, lastMs }: RowCountsPart, places: Uint32Array, points: number): void {
-    this.#reserve(points);
+  merge({ counts, firstMs, lastMs }: RowCountsPart, pointOf: Uint32Array, pointCount: number): void {
+    this.#reserve(pointCount);
     const own = this.#counts.values;
-    for (let i = 0; i < places.length; i++) {
-      const place = places[i]!;
-      own[place] = own[place]! + counts[i]!;
-      if (firstMs !== undefined) lowerAt(this.#first!.values, place, firstMs[i]!);
-      if (lastMs !== undefined) raiseAt(this.#last!.values, place, lastMs[i]!);
+    for (let i = 0; i < pointOf.length; i++) {
+      const point = pointOf[i]!;
+      own[point] = own[point]! + counts[i]!;
+      if (firstMs !== undefined) lowerTo(this.#first!.values, point, firstMs[i]!);
+      if (lastMs !== undefined) raiseTo(this.#last!.values, point, lastMs[i]!);
     }
   }
 
-  finish(points: number): RowCountsPart {
+  finish(pointCount: number): RowCountsPart {
     return {
-      counts: this.#counts.finish(points),
-      firstMs: this.#first?.finish(points),
-      lastMs: this.#last?.finish(points),
+      counts: this.#counts.finish(pointCount),
+      firstMs: this.#first?.finish(pointCount),
+      lastMs: this.#last?.finish(pointCount),
     };
   }
 
-  #reserve(points: number): void {
-    this.#counts.reserve(points);
-    this.#first?.reserve(points);
-    this.#last?.reserve(points);
+  #reserve(pointCount: number): void {
+    this.#counts.reserve(pointCount);
+    this.#first?.reserve(pointCount);
+    this.#last?.reserve(pointCount);
   }
 }
 
-/** Lowers each point to the least of its times, or raises it to the greatest. */
-function lower(ms: Float64Array, cells: CellRows, { day, timeNs }: DayTimes, raise: boolean): void {
-  const { heap, selection, cellOf, counts, used, places } = cells;
+/** Updates the first time of each point, or with `isLast` the last one. */
+function updateTimes(ms: Float64Array, cells: CellRows, { day, timeNs }: DayTimes, isLast: boolean): void {
+  const { heap, selection, cellOf, counts, usedCells, points } = cells;
   const found = heap.scratch.float64(counts.length);
-  if (raise) {
+  if (isLast) {
     found.fill(Number.NEGATIVE_INFINITY);
     heap.kernels.greatestOfGroups(cellOf(), timeNs, selection, found);
   } else {
     found.fill(Number.POSITIVE_INFINITY);
     heap.kernels.leastOfGroups(cellOf(), timeNs, selection, found);
   }
-  const moveAt = raise ? raiseAt : lowerAt;
-  for (let i = 0; i < used.length; i++) moveAt(ms, places[i]!, timeMs(day, found[used[i]!]!));
+  const updateAt = isLast ? raiseTo : lowerTo;
+  for (let i = 0; i < usedCells.length; i++) updateAt(ms, points[i]!, timeMs(day, found[usedCells[i]!]!));
 }
 
-export function lowerAt(values: Float64Array, place: number, value: number): void {
-  if (value < values[place]!) values[place] = value;
+export function lowerTo(values: Float64Array, point: number, value: number): void {
+  if (value < values[point]!) values[point] = value;
 }
 
-export function raiseAt(values: Float64Array, place: number, value: number): void {
-  if (value > values[place]!) values[place] = value;
+export function raiseTo(values: Float64Array, point: number, value: number): void {
+  if (value > values[point]!) values[point] = value;
 }

@@ -1,4 +1,4 @@
-/** What aggregates read of rows: out of columns, or out of rows that went through steps. */
+/** Reads what aggregates need of rows: from columns, or from rows that went through extraction steps. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { fieldText, type RowState } from "../filter/row-steps.ts";
@@ -9,26 +9,27 @@ import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import type { Fingerprints } from "../vector/fingerprint.ts";
 import type { SelectedRows } from "./cells.ts";
 import type { RowFingerprints } from "./distinct-counts.ts";
-import { emptyFingerprints, fieldFingerprints, fingerprintString } from "./field-fingerprints.ts";
+import { allocateFingerprints, hashField, hashString } from "./field-fingerprints.ts";
 import {
+  compileNumberParser,
   type FieldNumbers,
-  fieldNumbers,
-  type NumberOfText,
-  numberOfText,
+  type NumberParser,
+  readNumbers,
   type YieldTurn,
 } from "./field-numbers.ts";
 import { fieldReadKey, fieldsReadBy, type RowFields } from "./point-states.ts";
 import type { DayTimes } from "./row-counts.ts";
 
+/** Fields of rows, read from a chunk's columns. */
 export class ColumnFields implements RowFields {
   readonly #view: ChunkView;
   readonly #rows: SelectedRows;
-  readonly #turn: YieldTurn;
+  readonly #yieldTurn: YieldTurn;
 
-  constructor(view: ChunkView, rows: SelectedRows, turn: YieldTurn) {
+  constructor(view: ChunkView, rows: SelectedRows, yieldTurn: YieldTurn) {
     this.#view = view;
     this.#rows = rows;
-    this.#turn = turn;
+    this.#yieldTurn = yieldTurn;
   }
 
   times(): DayTimes {
@@ -36,26 +37,26 @@ export class ColumnFields implements RowFields {
   }
 
   numbers(value: Value, list: Uint32Array | null): Promise<FieldNumbers | undefined> {
-    return fieldNumbers(this.#view, value, this.#rows, list, this.#turn);
+    return readNumbers(this.#view, value, this.#rows, list, this.#yieldTurn);
   }
 
   fingerprints(field: Field, list: Uint32Array | null): Promise<RowFingerprints | undefined> {
-    return fieldFingerprints(this.#view, field, this.#rows, list, this.#turn);
+    return hashField(this.#view, field, this.#rows, list, this.#yieldTurn);
   }
 }
 
-interface ReadNumbers {
+interface ExtractedNumbers {
   value: Value;
-  parse: NumberOfText;
+  parse: NumberParser;
   values: Float64Array;
   valid: Bitmap;
 }
 
-/** Fields as they are put in row by row. */
+/** Fields of rows that are added one by one after their extraction steps. */
 export class ExtractedFields implements RowFields {
   readonly #view: ChunkView;
   readonly #rows: SelectedRows;
-  readonly #numbers: ReadNumbers[];
+  readonly #numbers: ExtractedNumbers[];
   readonly #texts: { field: Field; into: Fingerprints }[];
 
   constructor(view: ChunkView, rows: SelectedRows, aggregates: readonly Aggregation[]) {
@@ -66,14 +67,14 @@ export class ExtractedFields implements RowFields {
     const { values, fields } = fieldsReadBy(aggregates);
     this.#numbers = values.map((value) => ({
       value,
-      parse: numberOfText(value),
+      parse: compileNumberParser(value),
       values: scratch.float64(length),
       valid: scratch.uint8((length + 7) >> 3),
     }));
-    this.#texts = fields.map((field) => ({ field, into: emptyFingerprints(length) }));
+    this.#texts = fields.map((field) => ({ field, into: allocateFingerprints(length) }));
   }
 
-  /** Row i of those that are read. */
+  /** Adds row i, counted from `rows.from`. */
   put(i: number, state: RowState): void {
     for (const { value, parse, values, valid } of this.#numbers) {
       const text = fieldText(state, value.field);
@@ -83,7 +84,7 @@ export class ExtractedFields implements RowFields {
       setBit(valid, i);
     }
     for (const { field, into } of this.#texts) {
-      fingerprintString(into, i, toLabel(field, fieldText(state, field)));
+      hashString(into, i, toLabel(field, fieldText(state, field)));
     }
   }
 

@@ -1,11 +1,11 @@
-/** Buckets that rows of several chunks may fall into: a point of any other bucket is whole once its chunk was read. */
+/** Buckets that may have rows of several chunks. A point in any other bucket is complete once its chunk was read. */
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { BucketGrid } from "./bucket-runs.ts";
 
-/** First and last bucket of each stretch of them, ascending. */
+/** First and last bucket of each range of shared buckets, ascending. */
 export type SharedBuckets = Float64Array;
 
-/** `chunks`: all that a query reads. */
+/** The shared buckets of all chunks that a query reads. */
 export function findSharedBuckets(chunks: readonly ChunkRef[], grid: BucketGrid): SharedBuckets {
   const ranges = chunks
     .map((ref) => {
@@ -14,19 +14,20 @@ export function findSharedBuckets(chunks: readonly ChunkRef[], grid: BucketGrid)
     })
     .sort((a, b) => a.from - b.from);
   const shared: number[] = [];
-  let reached = Number.NEGATIVE_INFINITY;
+  let reachedBucket = Number.NEGATIVE_INFINITY;
   for (const { from, to } of ranges) {
-    const last = Math.min(to, reached);
+    const last = Math.min(to, reachedBucket);
     if (from <= last) {
       if (shared.length > 0 && from <= shared.at(-1)!)
         shared[shared.length - 1] = Math.max(shared.at(-1)!, last);
       else shared.push(from, last);
     }
-    reached = Math.max(reached, to);
+    reachedBucket = Math.max(reachedBucket, to);
   }
   return Float64Array.from(shared);
 }
 
+/** Whether a bucket is in one of the ranges. */
 export function isSharedBucket(shared: SharedBuckets, bucket: number): boolean {
   let low = 0;
   let high = shared.length >> 1;

@@ -1,4 +1,4 @@
-/** Attributes read out of a message, as query/README.md gives the rules. */
+/** Extracts attributes from messages by the rules in query/README.md. */
 
 import { attributeKeyBytesMax } from "../limits.ts";
 import type { Extractor } from "../plan/filter.ts";
@@ -8,10 +8,10 @@ import { extractJson } from "./json.ts";
 import { extractLogfmt } from "./logfmt.ts";
 import { extractParts } from "./pattern-parts.ts";
 
-/** Values that one stage stores out of one message. */
-const storedMax = 1_000;
+/** Attributes that one stage extracts from one message at most. */
+const extractedMax = 1_000;
 
-/** Throws Failure "input" for a pattern that is not RE2. */
+/** Compiles an extractor. Throws Failure "input" for a pattern that is not RE2. */
 export function compileExtractor(extractor: Extractor): Extract {
   switch (extractor.kind) {
     case "json":
@@ -29,7 +29,10 @@ export function compileExtractor(extractor: Extractor): Extract {
   }
 }
 
-/** Adds what one stage extracts from a message to a row's attributes; `stored` are those it was stored with. */
+/**
+ * Adds what one stage extracts from a message to the row's `attributes`. A name that is among the `stored` attributes
+ * gets the suffix `_extracted`; names that are empty, too long or present already are skipped.
+ */
 export function applyExtractor(
   extract: Extract,
   message: string,
@@ -41,6 +44,6 @@ export function applyExtractor(
     const name = stored.has(extracted) ? `${extracted}_extracted` : extracted;
     if (name === "" || Buffer.byteLength(name) > attributeKeyBytesMax || attributes.has(name)) return true;
     attributes.set(name, value.toWellFormed());
-    return ++count < storedMax;
+    return ++count < extractedMax;
   });
 }

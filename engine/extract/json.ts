@@ -1,9 +1,10 @@
 /**
- * Members of a message that is one JSON object (RFC 8259). Numbers and arrays are taken as the text that stands in the
- * message, so JSON.parse, which would print them anew, only checks that the whole is JSON.
+ * Extracts the members of a message that is one JSON object (RFC 8259). Numbers and arrays keep their text as it is in
+ * the message. JSON.parse, whose result would print them differently, only validates the message.
  */
 import type { Emit } from "./extraction.ts";
 
+/** An object nested deeper is one value: its text. */
 const depthMax = 32;
 
 export function extractJson(message: string, emit: Emit): void {
@@ -13,7 +14,7 @@ export function extractJson(message: string, emit: Emit): void {
     emit("__error__", "JSONParserErr");
     return;
   }
-  members(message, start, "", 1, emit);
+  walkMembers(message, start, "", 1, emit);
 }
 
 function isJson(text: string): boolean {
@@ -21,21 +22,23 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch (error) {
-    // Anything but a syntax error is a fault of ours.
+    // Any other error is a bug here.
     if (error instanceof SyntaxError) return false;
     throw error;
   }
 }
 
-/** Walks an object that begins at `from` and is known to be JSON; returns the offset behind it, or -1 to stop. */
-function members(text: string, from: number, prefix: string, depth: number, emit: Emit): number {
+/**
+ * Emits the members of the valid JSON object at `from`; returns the offset after it, or -1 where `emit` asks to stop.
+ */
+function walkMembers(text: string, from: number, prefix: string, depth: number, emit: Emit): number {
   let at = skipSpace(text, from + 1);
   while (text[at] !== "}") {
-    const keyEnd = stringEnd(text, at);
-    const key = stringValue(text, at, keyEnd);
+    const keyEnd = findStringEnd(text, at);
+    const key = decodeString(text, at, keyEnd);
     at = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const name = prefix === "" && depth === 1 ? key : `${prefix}.${key}`;
-    at = value(text, at, name, depth, emit);
+    at = readValue(text, at, name, depth, emit);
     if (at < 0) return -1;
     at = skipSpace(text, at);
     if (text[at] === ",") at = skipSpace(text, at + 1);
@@ -43,46 +46,46 @@ function members(text: string, from: number, prefix: string, depth: number, emit
   return at + 1;
 }
 
-/** Takes one value; returns the offset behind it, or -1 to stop. */
-function value(text: string, from: number, name: string, depth: number, emit: Emit): number {
+/** Emits one value, unless it is null; returns the offset after it, or -1 where `emit` asks to stop. */
+function readValue(text: string, from: number, name: string, depth: number, emit: Emit): number {
   const first = text[from];
-  if (first === "{" && depth < depthMax) return members(text, from, name, depth + 1, emit);
+  if (first === "{" && depth < depthMax) return walkMembers(text, from, name, depth + 1, emit);
   let end: number;
-  let taken: string | undefined;
+  let valueText: string | undefined;
   if (first === '"') {
-    end = stringEnd(text, from);
-    taken = stringValue(text, from, end);
+    end = findStringEnd(text, from);
+    valueText = decodeString(text, from, end);
   } else if (first === "{" || first === "[") {
-    end = nestedEnd(text, from);
-    taken = text.slice(from, end);
+    end = findNestedEnd(text, from);
+    valueText = text.slice(from, end);
   } else {
     end = from;
     while (end < text.length && !/[\s,}\]]/.test(text[end]!)) end++;
-    taken = first === "n" ? undefined : text.slice(from, end);
+    valueText = first === "n" ? undefined : text.slice(from, end);
   }
-  return taken === undefined || emit(name, taken) ? end : -1;
+  return valueText === undefined || emit(name, valueText) ? end : -1;
 }
 
-/** Offset behind the closing quote of a string. */
-function stringEnd(text: string, from: number): number {
+/** The offset after the closing quote of a string. */
+function findStringEnd(text: string, from: number): number {
   let at = from + 1;
   while (text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
   return at + 1;
 }
 
-function stringValue(text: string, from: number, end: number): string {
+function decodeString(text: string, from: number, end: number): string {
   const raw = text.slice(from + 1, end - 1);
   return raw.includes("\\") ? (JSON.parse(text.slice(from, end)) as string).toWellFormed() : raw;
 }
 
-/** Offset behind an array or object. */
-function nestedEnd(text: string, from: number): number {
+/** The offset after an array or object. */
+function findNestedEnd(text: string, from: number): number {
   let depth = 0;
   let at = from;
   do {
     const unit = text[at];
     if (unit === '"') {
-      at = stringEnd(text, at);
+      at = findStringEnd(text, at);
       continue;
     }
     if (unit === "{" || unit === "[") depth++;

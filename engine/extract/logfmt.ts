@@ -1,4 +1,4 @@
-/** `key=value` pairs as programs print them; what is no pair is passed over. */
+/** Extracts `key=value` pairs (logfmt) and skips all other words. */
 import type { Emit } from "./extraction.ts";
 
 const escapes: Readonly<Record<string, string>> = {
@@ -15,16 +15,16 @@ const escapes: Readonly<Record<string, string>> = {
 export function extractLogfmt(message: string, emit: Emit): void {
   let at = 0;
   while (at < message.length) {
-    at = skip(message, at, isSpace);
-    const keyEnd = skip(message, at, isKeyUnit);
+    at = skipWhile(message, at, isSpace);
+    const keyEnd = skipWhile(message, at, isKeyUnit);
     if (keyEnd === at) {
-      at = skip(message, at, isNotSpace);
+      at = skipWhile(message, at, isNotSpace);
       continue;
     }
     const key = message.slice(at, keyEnd);
     at = keyEnd;
     if (message[at] !== "=") continue;
-    const value = message[at + 1] === '"' ? quoted(message, at + 2) : bare(message, at + 1);
+    const value = message[at + 1] === '"' ? readQuoted(message, at + 2) : readBare(message, at + 1);
     if (value === undefined || !emit(key, value.text)) return;
     at = value.end;
   }
@@ -35,13 +35,13 @@ interface Value {
   end: number;
 }
 
-function bare(message: string, from: number): Value {
-  const end = skip(message, from, isNotSpace);
+function readBare(message: string, from: number): Value {
+  const end = skipWhile(message, from, isNotSpace);
   return { text: message.slice(from, end), end };
 }
 
-/** The value up to the closing quote; undefined where none follows. */
-function quoted(message: string, from: number): Value | undefined {
+/** The value up to the closing quote; undefined where there is none. */
+function readQuoted(message: string, from: number): Value | undefined {
   let at = from;
   while (at < message.length && message[at] !== '"') at += message[at] === "\\" ? 2 : 1;
   if (at >= message.length) return undefined;
@@ -52,14 +52,14 @@ function resolveEscapes(text: string): string {
   if (!text.includes("\\")) return text;
   return text.replace(
     /\\(?:u([0-9a-fA-F]{4})|(.))/gs,
-    (whole, code: string | undefined, unit: string | undefined) =>
-      code !== undefined ? String.fromCharCode(Number.parseInt(code, 16)) : (escapes[unit!] ?? whole),
+    (sequence, code: string | undefined, unit: string | undefined) =>
+      code !== undefined ? String.fromCharCode(Number.parseInt(code, 16)) : (escapes[unit!] ?? sequence),
   );
 }
 
-function skip(text: string, from: number, passes: (unit: number) => boolean): number {
+function skipWhile(text: string, from: number, isSkipped: (unit: number) => boolean): number {
   let at = from;
-  while (at < text.length && passes(text.charCodeAt(at))) at++;
+  while (at < text.length && isSkipped(text.charCodeAt(at))) at++;
   return at;
 }
 

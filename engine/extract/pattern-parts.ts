@@ -1,4 +1,4 @@
-/** Literal text and captures in turn, as in LogQL's `pattern`. */
+/** Extracts by a list of literals and captures, as LogQL's `pattern` does. */
 import type { PatternPart } from "../plan/filter.ts";
 import type { Emit } from "./extraction.ts";
 
@@ -7,7 +7,8 @@ export function extractParts(parts: readonly PatternPart[], message: string, emi
   let at = 0;
   for (const [i, part] of parts.entries()) {
     if (part.kind === "literal") {
-      // Behind a capture the literal was found and passed with it; only the first stands on its own.
+      // Only a literal at the beginning is matched here: the capture before a later one has already found and passed
+      // it.
       if (i > 0) continue;
       if (!message.startsWith(part.text)) return;
       at = part.text.length;

@@ -1,30 +1,37 @@
-/** Filters of blocks of rows, and what is made of several. */
+/** Filters over blocks of rows, and their combination by and, or, not. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { ColumnHeap } from "../kernels/heap.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 
-/** Rows [from, from + rows) of a chunk, `from` a multiple of 8; bit i of the selection, on the view's heap, is row from + i. */
+/**
+ * Rows [from, from + rows) of a chunk; `from` is a multiple of 8. Bit i of the selection, which lies on the view's
+ * heap, is row from + i.
+ */
 export interface Block {
   from: number;
   rows: number;
   selection: Bitmap;
 }
 
+/** Clears the selection bits of rows that fail. */
 export type BlockFilter = (block: Block) => void;
 
-/** Looks at the clock and at the cancel flag; throws Failure "deadline" or "cancelled". */
+/** Checks the deadline and the cancel flag; throws Failure "deadline" or "cancelled". */
 export type Checkpoint = () => void;
 
-/** The chunk that a filter is compiled for. */
+/** What a filter is compiled for: one chunk in one query. */
 export interface FilterScope {
   view: ChunkView;
   checkpoint: Checkpoint;
 }
 
+/** Passes every row. */
 export const passAll: BlockFilter = () => undefined;
+/** Passes no row. */
 export const passNone: BlockFilter = (block) => void block.selection.fill(0);
 
+/** Passes rows that pass every filter. */
 export function matchAll(filters: BlockFilter[], { kernels }: ColumnHeap): BlockFilter {
   return (block) => {
     for (const filter of filters) {
@@ -34,12 +41,13 @@ export function matchAll(filters: BlockFilter[], { kernels }: ColumnHeap): Block
   };
 }
 
+/** Passes rows that pass at least one filter. */
 export function matchAny(filters: BlockFilter[], { kernels, scratch }: ColumnHeap): BlockFilter {
   return (block) => {
     const result = scratch.uint8(block.selection.length);
     for (const filter of filters) {
       const selection = scratch.place(block.selection);
-      // Rows that an earlier branch took need no second test.
+      // Rows that an earlier filter passed need no second test.
       kernels.andNot(selection, result);
       filter({ ...block, selection });
       kernels.or(result, selection);
@@ -48,6 +56,7 @@ export function matchAny(filters: BlockFilter[], { kernels, scratch }: ColumnHea
   };
 }
 
+/** Passes rows that fail the filter. */
 export function matchNot(filter: BlockFilter, { kernels, scratch }: ColumnHeap): BlockFilter {
   return (block) => {
     const selection = scratch.place(block.selection);
@@ -56,7 +65,7 @@ export function matchNot(filter: BlockFilter, { kernels, scratch }: ColumnHeap):
   };
 }
 
-/** Keeps the rows of a block that `find` finds, which may leave bits beyond the selection set. */
+/** Keeps the rows of a block whose bits `find` sets in `found`; bits that are not selected may be set, too. */
 export function keepFoundRows(
   { kernels, scratch }: ColumnHeap,
   find: (from: number, rows: number, found: Bitmap) => void,

@@ -1,4 +1,4 @@
-/** The rows of a chunk that pass a filter, all of them at once. */
+/** Selects the rows of a chunk that pass a filter. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { blockRows } from "../limits.ts";
@@ -8,7 +8,10 @@ import type { Bitmap } from "../vector/bitmap.ts";
 import type { Checkpoint } from "./block-filter.ts";
 import { compileFilter, isVectorised, selectRows } from "./selection.ts";
 
-/** Of the rows [from, to); bit 0 of the selection is the row at the whole byte at or before `from`. Throws what the checkpoint throws. */
+/**
+ * The selection of the rows in [from, to) that pass; bit 0 is the row `from & ~7`. Throws what the checkpoint throws,
+ * and Failure "input" for a pattern that is not RE2.
+ */
 export async function matchingRows(
   filter: Filter,
   view: ChunkView,

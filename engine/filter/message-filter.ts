@@ -1,4 +1,4 @@
-/** Filters over messages that are stored as templates and variables. */
+/** Block filters over messages, which are stored as templates and variables. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Column, TemplateColumn } from "../column/column.ts";
@@ -17,83 +17,93 @@ import {
 } from "./block-filter.ts";
 import { searchMessages } from "./message-search.ts";
 import { MessageMatcher, type PatternFilter, planPattern } from "./pattern-search.ts";
-import { type LeafFilter, valueTest } from "./predicate.ts";
+import { compileValueTest, type LeafFilter } from "./predicate.ts";
 import { filterRows, filterValues } from "./row-filter.ts";
 
-/** Where at most one row in so many is left, those are read at once: to look for another text in the whole chunk takes longer. */
-const fewRows = 16;
+/**
+ * Where at most one row in this many is still selected, these rows are read one by one: searching the whole chunk for
+ * another text takes longer.
+ */
+const fewRowsDivisor = 16;
 
 interface PatternScope extends FilterScope {
-  /** A filter for another text in messages. */
+  /** Compiles a filter for a text in messages. */
   compile: (filter: Filter) => BlockFilter;
-  /** The pattern on each value. */
+  /** Compiles the pattern as a test of each value. */
   byValue: () => BlockFilter;
 }
 
-/** A pattern asks for texts first: most rows are settled by those, and only what they leave open is matched. */
-export function patternFilter(filter: PatternFilter, column: Column, scope: PatternScope): BlockFilter {
+/** Searches for the texts that the pattern requires, and matches only the rows that these leave undecided. */
+export function compilePatternFilter(
+  filter: PatternFilter,
+  column: Column,
+  scope: PatternScope,
+): BlockFilter {
   const { needs, proves, exact } = planPattern(filter);
   const { heap } = scope.view;
   const { kernels, scratch } = heap;
   if (exact) return matchAll(needs.map(scope.compile), heap);
-  const matcher = column.kind === "message" ? MessageMatcher.of(filter, column) : undefined;
+  const matcher = column.kind === "message" ? MessageMatcher.create(filter, column) : undefined;
   const [first, ...more] = needs;
-  const rest = more.map(scope.compile);
-  const proven = scope.compile(proves);
-  const matching =
+  const restFilters = more.map(scope.compile);
+  const acceptProven = scope.compile(proves);
+  const matchRows =
     matcher === undefined ? scope.byValue() : filterRows((row) => matcher.matches(row), scope.checkpoint);
-  const matchOpen: BlockFilter = (block) => {
-    for (const need of [...rest, undefined]) {
-      const open = kernels.countBits(block.selection);
-      if (open === 0) return;
-      if (open * fewRows <= block.rows) return matching(block);
+  const matchResidual: BlockFilter = (block) => {
+    for (const need of [...restFilters, undefined]) {
+      const remaining = kernels.countBits(block.selection);
+      if (remaining === 0) return;
+      if (remaining * fewRowsDivisor <= block.rows) return matchRows(block);
       need?.(block);
     }
-    const settled = scratch.place(block.selection);
-    proven({ ...block, selection: settled });
-    kernels.andNot(block.selection, settled);
-    matching(block);
-    kernels.or(block.selection, settled);
+    const accepted = scratch.place(block.selection);
+    acceptProven({ ...block, selection: accepted });
+    kernels.andNot(block.selection, accepted);
+    matchRows(block);
+    kernels.or(block.selection, accepted);
   };
   if (matcher !== undefined && first?.kind === "contains")
-    return templateFilter(first, { matcher, matching, matchOpen }, scope);
+    return compileTemplateFilter(first, { matcher, matchRows, matchResidual }, scope);
   const need = first === undefined ? passAll : scope.compile(first);
   return (block) => {
     need(block);
-    matchOpen(block);
+    matchResidual(block);
   };
 }
 
-interface PatternNeeds {
+/** The steps of a pattern filter. */
+interface TemplateFilterParts {
   matcher: MessageMatcher;
-  /** Row by row. */
-  matching: BlockFilter;
-  /** Of rows that hold the text. */
-  matchOpen: BlockFilter;
+  /** Matches the pattern row by row. */
+  matchRows: BlockFilter;
+  /** Evaluates the pattern on rows that contain the first required text. */
+  matchResidual: BlockFilter;
 }
 
-/** A pattern whose matches hold a text: of most templates that do, one look tells whether all of their rows match. */
-function templateFilter(
+/**
+ * The filter of a pattern that requires a text: most templates that contain it decide the pattern for all their rows.
+ */
+function compileTemplateFilter(
   text: Filter,
-  { matcher, matching, matchOpen }: PatternNeeds,
+  { matcher, matchRows, matchResidual }: TemplateFilterParts,
   { view, checkpoint }: FilterScope,
 ): BlockFilter {
   const { kernels, scratch } = view.heap;
-  const search = searchOnce(view, checkpoint, () => matcher.settle(text, view));
+  const search = searchOnce(view, checkpoint, () => matcher.matchTemplates(text, view));
   return (block) => {
     const found = search(block);
-    if (found === "few") return matching(block);
+    if (found === "few") return matchRows(block);
     if (found === "none") return passNone(block);
-    if (typeof found === "string") return matchOpen(block);
-    const settled = scratch.place(block.selection);
-    keepRows(settled, block, found.matching, view.heap);
-    keepRows(block.selection, block, found.open, view.heap);
-    matchOpen(block);
-    kernels.or(block.selection, settled);
+    if (typeof found === "string") return matchResidual(block);
+    const accepted = scratch.place(block.selection);
+    keepRows(accepted, block, found.matching, view.heap);
+    keepRows(block.selection, block, found.residual, view.heap);
+    matchResidual(block);
+    kernels.or(block.selection, accepted);
   };
 }
 
-/** Keeps of a block's rows those that have a bit among the chunk's. */
+/** Keeps the rows of a block that are set in a bitmap over the chunk; undefined is an empty bitmap. */
 function keepRows(
   selection: Bitmap,
   { from }: Block,
@@ -104,12 +114,12 @@ function keepRows(
   else kernels.and(selection, rows.subarray(from >> 3, (from >> 3) + selection.length));
 }
 
-/** As many messages of a chunk at most are read sooner than it is searched. */
-const fewRowsToRead = 64;
+/** Messages of a chunk that are read one by one, at most, before the whole chunk is searched. */
+const rowsReadBeforeSearchMax = 64;
 
 /**
- * What a search of the whole chunk finds, the same for every block: templates and variables do not lie in the order of the rows.
- * "few" for blocks that are sooner read.
+ * Searches the whole chunk once for all blocks, because templates and variables are not in row order. "few" says that a
+ * block has so few selected rows that reading them is faster.
  */
 function searchOnce<Found>(
   view: ChunkView,
@@ -117,12 +127,12 @@ function searchOnce<Found>(
   search: () => Found,
 ): (block: Block) => Found | "few" {
   let found: { value: Found } | undefined;
-  let toRead = Math.min(fewRowsToRead, view.rows / fewRows);
+  let remainingReads = Math.min(rowsReadBeforeSearchMax, view.rows / fewRowsDivisor);
   return (block) => {
     if (found === undefined) {
       const rows = view.heap.kernels.countBits(block.selection);
-      if (rows <= toRead) {
-        toRead -= rows;
+      if (rows <= remainingReads) {
+        remainingReads -= rows;
         return "few";
       }
       checkpoint();
@@ -132,12 +142,13 @@ function searchOnce<Found>(
   };
 }
 
-export function messageFilter(
+/** The block filter of a leaf over messages other than a pattern. */
+export function compileMessageFilter(
   filter: LeafFilter,
   column: TemplateColumn,
   { view, checkpoint }: FilterScope,
 ): BlockFilter {
-  const rowByRow = filterValues(column, valueTest(filter), checkpoint);
+  const rowByRow = filterValues(column, compileValueTest(filter), checkpoint);
   const search = searchOnce(view, checkpoint, () => {
     const found = searchMessages(filter, column.messages, view);
     if (typeof found === "string") return found;

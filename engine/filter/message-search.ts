@@ -1,4 +1,4 @@
-/** Texts in messages that are stored as templates and variables. */
+/** Searches for texts in messages, which are stored as templates and variables. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Filter } from "../plan/filter.ts";
@@ -6,36 +6,39 @@ import type { MessageColumn } from "../template/message-column.ts";
 import { findMessages, type MessageMatches, type TextNeedle, textNeedle } from "../template/text-search.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
 
-/** What a filter looks for in templates: "unsettled" where they cannot decide and rows are to be looked at. */
-type Wanted = TextNeedle | "every" | "none" | "unsettled";
+/**
+ * What a filter searches for: a needle; "every" or "none" where the result is known without a search; "undecided" where
+ * templates cannot decide and each row must be read.
+ */
+type TextSearch = TextNeedle | "every" | "none" | "undecided";
 
-/** Each chunk asks for what its query's filter looks for. */
-const wanted = new WeakMap<Filter, Wanted>();
+/** By filter, since every chunk of a query asks for the same. */
+const searchCache = new WeakMap<Filter, TextSearch>();
 
-/** What a filter looks for in templates; of one that is no text "unsettled". */
-export function toTextNeedle(filter: Filter): Wanted {
-  let known = wanted.get(filter);
+/** What a filter searches for in messages; "undecided" where it is not a text search. */
+export function toTextNeedle(filter: Filter): TextSearch {
+  let known = searchCache.get(filter);
   if (known === undefined) {
-    known = filter.kind === "contains" ? wantedText(filter.text, filter.ignoreCase) : "unsettled";
-    wanted.set(filter, known);
+    known = filter.kind === "contains" ? planTextSearch(filter.text, filter.ignoreCase) : "undecided";
+    searchCache.set(filter, known);
   }
   return known;
 }
 
-function wantedText(text: string, ignoreCase: boolean): Wanted {
+function planTextSearch(text: string, ignoreCase: boolean): TextSearch {
   if (text === "") return "every";
   const folded = ignoreCase ? foldCase(text) : text;
-  if (ignoreCase && !isAscii(folded)) return "unsettled";
-  // A lone surrogate has no UTF-8 and so stands in no stored text.
+  if (ignoreCase && !isAscii(folded)) return "undecided";
+  // A lone surrogate has no UTF-8, so no stored text contains it.
   return folded.isWellFormed() ? textNeedle(Buffer.from(folded, "utf8"), ignoreCase) : "none";
 }
 
-/** The chunk's messages that pass; "unsettled" where templates cannot decide and rows are to be looked at. */
+/** The messages of a chunk that pass; "undecided" where templates cannot decide and each row must be read. */
 export function searchMessages(
   filter: Filter,
   messages: MessageColumn,
   view: ChunkView,
-): MessageMatches | "every" | "none" | "unsettled" {
+): MessageMatches | "every" | "none" | "undecided" {
   const needle = toTextNeedle(filter);
   if (typeof needle === "string") return needle;
   const { kernels, scratch } = view.heap;
@@ -47,8 +50,9 @@ export function searchMessages(
   });
 }
 
-/** A filter for a text in messages. */
+/** A text search or a pattern over messages. */
 export type MessageTextFilter = Extract<Filter, { kind: "contains" | "matches" }>;
+
 export function isMessageTextFilter(filter: Filter): filter is MessageTextFilter {
   return (filter.kind === "contains" || filter.kind === "matches") && filter.field.kind === "message";
 }

@@ -1,4 +1,4 @@
-/** Regular expressions over messages: what they ask of a text is looked for first, and only rows that it leaves open are matched. */
+/** Regular expressions over messages: text searches that a pattern implies, and its match with templates. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { columnText, type TemplateColumn } from "../column/column.ts";
@@ -9,136 +9,146 @@ import {
   matchTemplate,
   type PatternAutomaton,
 } from "../regexp/pattern-automaton.ts";
-import { type Requirement, requiredTexts } from "../regexp/required-texts.ts";
+import { type Requirement, requiredTextsOf } from "../regexp/required-texts.ts";
 import type { MessageColumn } from "../template/message-column.ts";
 import { addTemplateRows, type MessageMatches } from "../template/text-search.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import { searchMessages } from "./message-search.ts";
-import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
+import { compileValueTest, type LeafFilter, type ValueTest } from "./predicate.ts";
 
+/** A leaf filter by a regular expression. */
 export type PatternFilter = Extract<LeafFilter, { kind: "matches" }>;
 
-/** What a pattern asks of the field, as filters for texts. */
+/** The text searches that a pattern implies. */
 export interface PatternPlan {
-  /** Rows that fail one of them do not match; the one that fewest rows pass comes first, as far as lengths tell. */
+  /** Rows that fail one of these do not match. The longest text, which is probably the most selective, comes first. */
   needs: Filter[];
-  /** Rows that pass it match. */
+  /** Rows that pass this match. */
   proves: Filter;
-  /** Both are the same: no row need be matched. */
+  /** The two are equivalent, so no row need be matched. */
   exact: boolean;
 }
 
-/** Each chunk asks for the plan of its query's filter. */
+/** By filter, since every chunk of a query asks for the same plan. */
 const plans = new WeakMap<PatternFilter, PatternPlan>();
 
-/** Throws Failure "input" where the pattern is not RE2. */
+/** Derives a pattern's plan. Throws Failure "input" where it is not RE2. */
 export function planPattern(filter: PatternFilter): PatternPlan {
   const known = plans.get(filter);
   if (known !== undefined) return known;
-  const { needs, proves, exact } = requiredTexts(filter.pattern, filter);
-  const parts = needs.kind === "and" ? needs.of.toSorted((a, b) => textBytes(b) - textBytes(a)) : [needs];
-  const plan = {
-    needs: parts.map((part) => asFilter(part, filter.field)),
-    proves: asFilter(proves, filter.field),
-    exact,
+  const { necessary, sufficient, isExact } = requiredTextsOf(filter.pattern, filter);
+  const parts =
+    necessary.kind === "and" ? necessary.of.toSorted((a, b) => textLength(b) - textLength(a)) : [necessary];
+  const plan: PatternPlan = {
+    needs: parts.map((part) => toFilter(part, filter.field)),
+    proves: toFilter(sufficient, filter.field),
+    exact: isExact,
   };
   plans.set(filter, plan);
   return plan;
 }
 
-function textBytes(requirement: Requirement): number {
+function textLength(requirement: Requirement): number {
   return requirement.kind === "text" ? requirement.text.length : 0;
 }
 
-function asFilter(requirement: Requirement, field: Field): Filter {
+function toFilter(requirement: Requirement, field: Field): Filter {
   switch (requirement.kind) {
     case "text":
       return { kind: "contains", field, text: requirement.text, ignoreCase: requirement.ignoreCase };
     case "and":
     case "or":
-      return { kind: requirement.kind, of: requirement.of.map((part) => asFilter(part, field)) };
+      return { kind: requirement.kind, of: requirement.of.map((part) => toFilter(part, field)) };
     default:
       return requirement;
   }
 }
 
-/** Of the messages that hold a text those that match, as far as templates tell: a bit a row, undefined where there are none. */
-export interface SettledRows {
+/**
+ * Rows whose messages contain a text, as the templates decide the pattern: a bit a row, undefined where there are none.
+ */
+export interface MatchedRows {
   matching: Bitmap | undefined;
-  /** To be matched one by one. */
-  open: Bitmap | undefined;
+  /** Rows that the templates leave undecided. */
+  residual: Bitmap | undefined;
 }
 
-/** Matches one pattern with the messages of one chunk; most templates settle all of their rows. */
+/** Matches one pattern with the messages of one chunk. Most templates decide it for all of their rows. */
 export class MessageMatcher {
   readonly #column: TemplateColumn;
-  readonly #machine: PatternAutomaton;
+  readonly #automaton: PatternAutomaton;
   readonly #test: ValueTest;
-  readonly #verdicts: (AutomatonResult | undefined)[];
+  readonly #templateResults: (AutomatonResult | undefined)[];
 
-  private constructor(column: TemplateColumn, machine: PatternAutomaton, test: ValueTest) {
+  private constructor(column: TemplateColumn, automaton: PatternAutomaton, test: ValueTest) {
     this.#column = column;
-    this.#machine = machine;
+    this.#automaton = automaton;
     this.#test = test;
-    this.#verdicts = new Array(column.messages.templateCount);
+    this.#templateResults = new Array(column.messages.templateCount);
   }
 
-  /** Undefined for a pattern that no machine reads. */
-  static of(filter: PatternFilter, column: TemplateColumn): MessageMatcher | undefined {
-    const machine = buildAutomaton(filter.pattern, filter);
-    return machine && new MessageMatcher(column, machine, valueTest(filter));
+  /** Undefined where the pattern is too large for an automaton. */
+  static create(filter: PatternFilter, column: TemplateColumn): MessageMatcher | undefined {
+    const automaton = buildAutomaton(filter.pattern, filter);
+    return automaton && new MessageMatcher(column, automaton, compileValueTest(filter));
   }
 
+  /** Whether the pattern matches the message of a row. */
   matches(row: number): boolean {
     const { messages } = this.#column;
-    const verdict = this.#verdictOn(messages.codes[row]!);
-    if (verdict !== "some") return verdict === "all";
-    const read = readMessage(messages, row, this.#machine);
-    // The machine's limits were reached.
-    return read === "some" ? this.#test(columnText(this.#column, row)) : read === "all";
+    const result = this.#resultOnTemplate(messages.codes[row]!);
+    if (result !== "some") return result === "all";
+    const messageResult = matchMessage(messages, row, this.#automaton);
+    // "some": the automaton reached its limits.
+    return messageResult === "some" ? this.#test(columnText(this.#column, row)) : messageResult === "all";
   }
 
-  /** Of the messages that hold a text; where that cannot be told, as `searchMessages` says it. */
-  settle(
+  /** Decides by template which messages that contain a text match; a string is what `searchMessages` returned. */
+  matchTemplates(
     text: Filter,
     view: ChunkView,
-  ): SettledRows | Exclude<ReturnType<typeof searchMessages>, MessageMatches> {
+  ): MatchedRows | Exclude<ReturnType<typeof searchMessages>, MessageMatches> {
     const { messages } = this.#column;
-    const holding = searchMessages(text, messages, view);
-    if (typeof holding === "string") return holding;
-    const { templates, rows } = holding;
+    const candidates = searchMessages(text, messages, view);
+    if (typeof candidates === "string") return candidates;
+    const { templates, rows } = candidates;
     const matching = new Uint8Array(templates.length);
-    const open = new Uint8Array(templates.length);
+    const residual = new Uint8Array(templates.length);
     for (let template = 0; template < templates.length; template++) {
       if (templates[template] === 0) continue;
-      const verdict = this.#verdictOn(template);
-      if (verdict === "all") matching[template] = 1;
-      else if (verdict === "some") open[template] = 1;
+      const result = this.#resultOnTemplate(template);
+      if (result === "all") matching[template] = 1;
+      else if (result === "some") residual[template] = 1;
     }
     return {
       matching: addTemplateRows(messages, { templates: matching, rows: undefined }, view.heap),
-      open: addTemplateRows(messages, { templates: open, rows }, view.heap),
+      residual: addTemplateRows(messages, { templates: residual, rows }, view.heap),
     };
   }
 
-  #verdictOn(template: number): AutomatonResult {
-    const verdict = this.#verdicts[template] ?? verdictOn(this.#column.messages, template, this.#machine);
-    this.#verdicts[template] = verdict;
-    return verdict;
+  #resultOnTemplate(template: number): AutomatonResult {
+    const result =
+      this.#templateResults[template] ?? matchTemplateOf(this.#column.messages, template, this.#automaton);
+    this.#templateResults[template] = result;
+    return result;
   }
 }
 
-function verdictOn(messages: MessageColumn, template: number, machine: PatternAutomaton): AutomatonResult {
+function matchTemplateOf(
+  messages: MessageColumn,
+  template: number,
+  automaton: PatternAutomaton,
+): AutomatonResult {
   const { offsets, bytes } = messages.templates;
   const text = bytes.subarray(offsets[template], offsets[template + 1]);
-  return matchTemplate(machine, text, messages.classes, messages.slotBase[template]);
+  return matchTemplate(automaton, text, messages.classes, messages.slotBase[template]);
 }
 
-/** The verdict on one message, read in pieces where they lie. */
-function readMessage(messages: MessageColumn, row: number, machine: PatternAutomaton): AutomatonResult {
-  let state = machine.start;
+/** Matches one message, whose pieces are read where they are stored. */
+function matchMessage(messages: MessageColumn, row: number, automaton: PatternAutomaton): AutomatonResult {
+  let state = automaton.start;
   messages.eachPiece(row, (bytes, from, to) => {
-    state = machine.afterText(state, bytes, from, to);
+    state = automaton.afterText(state, bytes, from, to);
   });
-  return machine.verdict(state);
+  return automaton.resultAt(state);
 }

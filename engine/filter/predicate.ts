@@ -1,21 +1,24 @@
-/** A leaf filter as a test of one value (text, or undefined where the row lacks the field), and filters of one row. */
+/** Compiles filters to tests of one value or one row. */
 import type { Field, Filter } from "../plan/filter.ts";
 import { compilePattern } from "../regexp/pattern.ts";
 import { foldCase } from "../vector/case-folding.ts";
 import { parseDecimal } from "../vector/number.ts";
 
+/** A filter over one field. */
 export type LeafFilter = Extract<Filter, { field: unknown }>;
+/** Tests the text of a field; undefined where the row lacks the field. */
 export type ValueTest = (value: string | undefined) => boolean;
 
-/** Throws Failure "input" for a pattern that is not RE2. */
-export function valueTest(filter: LeafFilter): ValueTest {
-  if (filter.field.kind !== "level") return textTest(filter);
-  const test = textTest(filter);
+/** Compiles a leaf to a test of its field's text. Throws Failure "input" for a pattern that is not RE2. */
+export function compileValueTest(filter: LeafFilter): ValueTest {
+  if (filter.field.kind !== "level") return compileTextTest(filter);
+  const test = compileTextTest(filter);
   return (value) => test(value?.toLowerCase());
 }
 
 /**
- * A filter as a test of one row, whose fields `textOf` reads. Throws Failure "input" for a pattern that is not RE2.
+ * Compiles a filter to a test of one row, whose fields `textOf` reads. Throws Failure "input" for a pattern that is not
+ * RE2.
  */
 export function rowTest<Row>(
   filter: Filter,
@@ -39,14 +42,14 @@ export function rowTest<Row>(
       return (row) => !part(row);
     }
     default: {
-      const test = valueTest(filter);
+      const test = compileValueTest(filter);
       const { field } = filter;
       return (row) => test(textOf(row, field));
     }
   }
 }
 
-function textTest(filter: LeafFilter): ValueTest {
+function compileTextTest(filter: LeafFilter): ValueTest {
   switch (filter.kind) {
     case "present":
       return (value) => value !== undefined;

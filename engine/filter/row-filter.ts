@@ -1,18 +1,19 @@
-/** Filters that look at one row after the other. */
+/** Filters that test one row after the other. */
 
 import { type Column, columnText } from "../column/column.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import type { BlockFilter, Checkpoint } from "./block-filter.ts";
 import type { ValueTest } from "./predicate.ts";
 
-/** Rows tested between two looks at the clock. */
+/** Rows tested between two checkpoints. */
 const checkEvery = 1024;
 
+/** Clears the bits of selected rows that fail; `passes` takes a row number of the chunk. */
 export function filterRows(passes: (row: number) => boolean, checkpoint?: Checkpoint): BlockFilter {
   return ({ from, rows, selection }) => {
     let tested = 0;
     for (let i = 0; i < rows; i++) {
-      // Most rows of most blocks fail other tests first: eight are passed over at a time.
+      // Mostly other filters have cleared most rows already, so eight rows are skipped at a time.
       if (selection[i >> 3] === 0) {
         i |= 7;
         continue;
@@ -24,6 +25,7 @@ export function filterRows(passes: (row: number) => boolean, checkpoint?: Checkp
   };
 }
 
+/** Tests the text of each selected row. */
 export function filterValues(column: Column, test: ValueTest, checkpoint: Checkpoint): BlockFilter {
   return filterRows((row) => test(columnText(column, row)), checkpoint);
 }

@@ -1,4 +1,4 @@
-/** Steps from the first extraction on, row by row: what is extracted differs from row to row. */
+/** Runs a query's steps row by row, from the first extraction on: extracted attributes differ from row to row. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { columnText } from "../column/column.ts";
@@ -9,7 +9,7 @@ import { templateIdOf } from "../template/template-id.ts";
 import { rowTest } from "./predicate.ts";
 import { formatTime } from "./selection.ts";
 
-/** A row on its way through the steps. */
+/** A row and the attributes that the steps have given it so far. */
 export interface RowState {
   /** Whole milliseconds since the epoch, in decimal. */
   time: string;
@@ -21,12 +21,15 @@ export interface RowState {
   attributes: Map<string, string>;
 }
 
+/** Runs the steps on a row; returns whether it passes. */
 export type RowSteps = (row: RowState) => boolean;
 
-/** Compiles steps to a test that also extracts. Throws Failure "input" for a pattern that is not RE2. */
+/** Compiles filters and extractions to one function. Throws Failure "input" for a pattern that is not RE2. */
 export function compileRowSteps(steps: readonly Step[]): RowSteps {
   const compiled = steps.map((step) =>
-    step.kind === "filter" ? rowTest(step.filter, fieldText) : extraction(compileExtractor(step.extractor)),
+    step.kind === "filter"
+      ? rowTest(step.filter, fieldText)
+      : toExtractionStep(compileExtractor(step.extractor)),
   );
   return (row) => {
     for (const step of compiled) if (!step(row)) return false;
@@ -34,14 +37,14 @@ export function compileRowSteps(steps: readonly Step[]): RowSteps {
   };
 }
 
-function extraction(extract: Extract): RowSteps {
+function toExtractionStep(extract: Extract): RowSteps {
   return (row) => {
     applyExtractor(extract, row.message, row.stored, row.attributes);
     return true;
   };
 }
 
-/** Text of a field, or undefined where the row lacks it. */
+/** The text of a field; undefined where the row lacks it. */
 export function fieldText(row: RowState, field: Field): string | undefined {
   switch (field.kind) {
     case "time":
@@ -57,7 +60,7 @@ export function fieldText(row: RowState, field: Field): string | undefined {
   }
 }
 
-/** Leading filters look at whole columns; from the first extraction on, rows are taken one by one. */
+/** Splits steps into the leading filters, which run on whole columns, and those from the first extraction on. */
 export function splitSteps(steps: readonly Step[]): { filters: Filter[]; rest: Step[] } {
   const first = steps.findIndex((step) => step.kind === "extract");
   const leading = first < 0 ? steps : steps.slice(0, first);
@@ -65,6 +68,7 @@ export function splitSteps(steps: readonly Step[]): { filters: Filter[]; rest: S
   return { filters, rest: first < 0 ? [] : steps.slice(first) };
 }
 
+/** Reads a row as it is stored. */
 export function readRowState(view: ChunkView, row: number) {
   const stored = new Map(view.attributes(row));
   return {

@@ -1,4 +1,4 @@
-/** Filters over blocks of a chunk's rows: each clears the bits of rows that fail. */
+/** Compiles a filter to a block filter of one chunk. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, type DictionaryColumn, dictionaryTexts } from "../column/column.ts";
@@ -17,12 +17,12 @@ import {
   passAll,
   passNone,
 } from "./block-filter.ts";
-import { messageFilter, patternFilter } from "./message-filter.ts";
-import { type LeafFilter, type ValueTest, valueTest } from "./predicate.ts";
+import { compileMessageFilter, compilePatternFilter } from "./message-filter.ts";
+import { compileValueTest, type LeafFilter, type ValueTest } from "./predicate.ts";
 import { filterRows, filterValues } from "./row-filter.ts";
 import { compileTextFilter } from "./text-filter.ts";
 
-/** Whether a filter runs on kernels alone, so that a whole chunk costs no more than a part of it. */
+/** Whether a filter runs only on kernels, so that a whole chunk may be filtered as one block. */
 export function isVectorised(filter: Filter): boolean {
   switch (filter.kind) {
     case "and":
@@ -37,12 +37,15 @@ export function isVectorised(filter: Filter): boolean {
   }
 }
 
-/** Compiles a filter for one view: tests of dictionary values run here once, not per row. */
+/**
+ * Compiles a filter for one chunk; tests of dictionary values run once here, not once a row. Throws Failure "input" for
+ * a pattern that is not RE2.
+ */
 export function compileFilter(filter: Filter, view: ChunkView, checkpoint: Checkpoint): BlockFilter {
   return compile(filter, { view, checkpoint });
 }
 
-/** Every row of [rowFrom, rowTo), as the selection of the block that begins at `from`. */
+/** The selection of all rows in [rowFrom, rowTo), for a block that begins at row `from`. */
 export function selectRows(heap: ColumnHeap, from: number, rowFrom: number, rowTo: number): Bitmap {
   const rows = rowTo - from;
   const selection = heap.scratch.uint8((rows + 7) >> 3);
@@ -77,11 +80,11 @@ function compile(filter: Filter, scope: FilterScope): BlockFilter {
 function compileLeaf(filter: LeafFilter, scope: FilterScope): BlockFilter {
   const { view } = scope;
   const { field } = filter;
-  if (field.kind === "time") return timeFilter(filter, view);
+  if (field.kind === "time") return compileTimeFilter(filter, view);
   if (field.kind === "message" && filter.kind === "matches") {
     const column = view.column(field);
     const byText = (part: Filter) => compile(part, scope);
-    return patternFilter(filter, column, {
+    return compilePatternFilter(filter, column, {
       ...scope,
       compile: byText,
       byValue: () => compileValues(filter, column, scope),
@@ -94,48 +97,54 @@ function compileValues(filter: LeafFilter, column: Column, scope: FilterScope): 
   const { view, checkpoint } = scope;
   switch (column.kind) {
     case "absent":
-      return valueTest(filter)(undefined) ? passAll : passNone;
+      return compileValueTest(filter)(undefined) ? passAll : passNone;
     case "dictionary":
       return filter.kind === "equals" && filter.value !== "" && filter.field.kind !== "level"
-        ? codeFilter(column, codeOf(column, filter.value), view.heap)
-        : dictionaryFilter(column, valueTest(filter), view.heap);
+        ? compileCodeFilter(column, codeOf(column, filter.value), view.heap)
+        : compileDictionaryFilter(column, compileValueTest(filter), view.heap);
     case "message":
-      return messageFilter(filter, column, scope);
+      return compileMessageFilter(filter, column, scope);
     case "text":
-      return compileTextFilter(filter, column, scope) ?? filterValues(column, valueTest(filter), checkpoint);
+      return (
+        compileTextFilter(filter, column, scope) ?? filterValues(column, compileValueTest(filter), checkpoint)
+      );
     case "number":
       if (filter.kind !== "compares") break;
-      return numberFilter(column, filter.op, filter.number, view.heap);
+      return compileNumberFilter(column, filter.op, filter.number, view.heap);
     case "hex":
       if (filter.kind !== "equals" || filter.value === "") break;
-      return idFilter(column, filter.value, view.heap);
+      return compileIdFilter(column, filter.value, view.heap);
     case "constant":
-      return constantFilter(column, valueTest(filter), view.heap);
+      return compileConstantFilter(column, compileValueTest(filter), view.heap);
   }
-  return filterValues(column, valueTest(filter), checkpoint);
+  return filterValues(column, compileValueTest(filter), checkpoint);
 }
 
-function dictionaryFilter(column: DictionaryColumn, test: ValueTest, heap: ColumnHeap): BlockFilter {
+function compileDictionaryFilter(column: DictionaryColumn, test: ValueTest, heap: ColumnHeap): BlockFilter {
   const passes = Uint8Array.from([...dictionaryTexts(column).map(test), test(undefined)], Number);
   const first = passes.indexOf(1);
   if (first < 0) return passNone;
   if (!passes.includes(0)) return passAll;
-  if (passes.indexOf(1, first + 1) < 0) return codeFilter(column, first, heap);
+  if (passes.indexOf(1, first + 1) < 0) return compileCodeFilter(column, first, heap);
   return keepFoundRows(heap, (from, rows, found) => {
     heap.kernels.codesInTable(column.codes.subarray(from, from + rows), passes, found);
   });
 }
 
-function codeFilter({ codes }: DictionaryColumn, code: number | undefined, heap: ColumnHeap): BlockFilter {
+function compileCodeFilter(
+  { codes }: DictionaryColumn,
+  code: number | undefined,
+  heap: ColumnHeap,
+): BlockFilter {
   if (code === undefined) return passNone;
   return keepFoundRows(heap, (from, rows, found) => {
     heap.kernels.equalCodes(codes.subarray(from, from + rows), code, found);
   });
 }
 
-/** The code of a value, found among the bytes: making texts of a large dictionary takes far longer. */
+/** The code of a value, found by comparing bytes: decoding the texts of a large dictionary takes far longer. */
 function codeOf({ values, valueCount }: DictionaryColumn, value: string): number | undefined {
-  // A lone surrogate has no UTF-8 and so stands in no stored text.
+  // A lone surrogate has no UTF-8, so no stored text contains it.
   if (!value.isWellFormed()) return undefined;
   const wanted = Buffer.from(value, "utf8");
   const { offsets, bytes } = values;
@@ -149,7 +158,7 @@ function codeOf({ values, valueCount }: DictionaryColumn, value: string): number
   return undefined;
 }
 
-function constantFilter(
+function compileConstantFilter(
   { value, valid }: Extract<Column, { kind: "constant" }>,
   test: ValueTest,
   { kernels }: ColumnHeap,
@@ -164,7 +173,7 @@ function constantFilter(
   };
 }
 
-function numberFilter(
+function compileNumberFilter(
   { values, valid }: Extract<Column, { kind: "number" }>,
   op: CompareOp,
   number: number,
@@ -183,8 +192,8 @@ function numberFilter(
   });
 }
 
-/** Ids are compared as bytes: making their text costs a hundred times as much. */
-function idFilter(
+/** Compares ids as bytes: formatting them as text costs a hundred times as much. */
+function compileIdFilter(
   { bytes, width, valid }: Extract<Column, { kind: "hex" }>,
   value: string,
   heap: ColumnHeap,
@@ -197,13 +206,14 @@ function idFilter(
   });
 }
 
-/** The text of a time is its whole milliseconds since the epoch. */
-function timeFilter(filter: LeafFilter, view: ChunkView): BlockFilter {
-  const test = valueTest(filter);
+/** Filters by the text of a row's time. */
+function compileTimeFilter(filter: LeafFilter, view: ChunkView): BlockFilter {
+  const test = compileValueTest(filter);
   const { timeNs, day } = view;
   return filterRows((row) => test(formatTime(day, timeNs[row]!)));
 }
 
+/** The text of a time: whole milliseconds since the epoch. `timeNs` counts from the start of the day. */
 export function formatTime(day: number, timeNs: number): string {
   return String(timeMs(day, timeNs));
 }

@@ -1,4 +1,4 @@
-/** Text search over plain text columns: whole blocks of bytes at once where it can be, else row by row. */
+/** Text search in plain text columns: by a kernel over a block's bytes where possible, else row by row. */
 
 import { type Column, isValid } from "../column/column.ts";
 import { needleOf } from "../kernels/needle.ts";
@@ -11,37 +11,37 @@ import type { LeafFilter } from "./predicate.ts";
 
 type TextColumn = Extract<Column, { kind: "text" }>;
 
-/** A block filter for the tests that read bytes; undefined where the value test serves as well. */
+/** A block filter that works on the column's bytes; undefined where a value test is as good. */
 export function compileTextFilter(
   filter: LeafFilter,
   column: TextColumn,
   scope: FilterScope,
 ): BlockFilter | undefined {
   if (filter.field.kind === "level") return undefined;
-  if (filter.kind === "contains") return containsFilter(filter.text, filter.ignoreCase, column, scope);
+  if (filter.kind === "contains") return compileContainsFilter(filter.text, filter.ignoreCase, column, scope);
   if (filter.kind === "matches") {
     const pattern = compilePattern(filter.pattern, { whole: filter.whole });
     const emptyPasses = pattern.test("");
     const { bytes } = column.text;
-    return eachText(column, scope.checkpoint, (row, from, to) =>
+    return filterTexts(column, scope.checkpoint, (row, from, to) =>
       isValid(column.valid, row) ? pattern.test(bytes.subarray(from, to)) : emptyPasses,
     );
   }
   return undefined;
 }
 
-function containsFilter(
+function compileContainsFilter(
   text: string,
   ignoreCase: boolean,
   column: TextColumn,
   { view, checkpoint }: FilterScope,
 ): BlockFilter {
   if (text === "") return () => undefined;
-  // A lone surrogate has no UTF-8 and so stands in no stored text.
+  // A lone surrogate has no UTF-8, so no stored text contains it.
   if (!text.isWellFormed()) return (block) => void block.selection.fill(0);
   const wanted = ignoreCase ? foldCase(text) : text;
   if (ignoreCase && !isAscii(wanted)) {
-    return eachText(column, checkpoint, (row) => foldCase(textAt(column.text, row)).includes(wanted));
+    return filterTexts(column, checkpoint, (row) => foldCase(textAt(column.text, row)).includes(wanted));
   }
   const needle = needleOf(Buffer.from(wanted, "utf8"), ignoreCase);
   const { offsets, bytes } = column.text;
@@ -54,10 +54,11 @@ function containsFilter(
   };
 }
 
-/** Bytes read between two looks at the clock. */
+/** Bytes read between two checkpoints. */
 const checkEveryBytes = 256 * 1024;
 
-function eachText(
+/** Clears the bits of selected rows that fail; `passes` takes a row and the range of its bytes. */
+function filterTexts(
   column: TextColumn,
   checkpoint: Checkpoint,
   passes: (row: number, from: number, to: number) => boolean,

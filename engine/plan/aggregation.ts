@@ -1,4 +1,4 @@
-/** What an aggregation computes, as plain data, and how parts of it become one. */
+/** Aggregation queries over rows and their results, as plain data. */
 
 import type { RowSignal } from "../model/signal.ts";
 import type { TextVector } from "../vector/text.ts";
@@ -6,8 +6,8 @@ import type { Field, Step } from "./filter.ts";
 import type { Scanned } from "./scan-statistics.ts";
 
 /**
- * What is calculated with: the number that a field's text is, in decimal notation; with `path`, the number that stands there in the
- * JSON that the text is (members by name, elements by number). Rows without one are passed over.
+ * The number that an aggregate reads from a row: the text of the field in decimal notation. With `path`, the text is
+ * JSON and the number is at that path (members by name, elements by index). Rows without such a number are skipped.
  */
 export interface Value {
   field: Field;
@@ -15,9 +15,13 @@ export interface Value {
 }
 
 /**
- * `count`: rows. `first`, `last`: the least and the greatest time, whole milliseconds since the epoch. `stddev` is that of the whole
- * population. `quantile`: between the two numbers beside rank q × (n − 1), 0 ≤ q ≤ 1, in proportion. `distinct`: different texts that
- * are not empty, of levels in lower case.
+ * One aggregate of a point.
+ *
+ * - `count`: number of rows.
+ * - `first`, `last`: the least and the greatest time, in whole milliseconds since the epoch.
+ * - `stddev`: the standard deviation of the population.
+ * - `quantile`: 0 ≤ q ≤ 1; interpolated linearly between the two numbers next to rank q × (n − 1).
+ * - `distinct`: number of different texts of the field, without the empty one; levels count in lower case.
  */
 export type Aggregation =
   | { op: "count" }
@@ -27,6 +31,7 @@ export type Aggregation =
   | { op: "quantile"; of: Value; q: number }
   | { op: "distinct"; of: Field };
 
+/** Aggregates of the rows that pass `steps`, by group and time bucket. */
 export interface AggregateQuery {
   signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
@@ -34,33 +39,40 @@ export interface AggregateQuery {
   /** Exclusive. */
   toNs: bigint;
   steps: Step[];
-  /** A group for each different list of these fields' texts; without fields all rows are one group. */
+  /** Each different combination of these fields' texts is a group; without fields all rows are one group. */
   groupBy: Field[];
-  /** Width of a bucket, at least a millisecond; buckets are aligned to the epoch. Without it the whole range is one. */
+  /**
+   * Width of a bucket, at least a millisecond; buckets are aligned to the epoch. Absent: the whole range is one bucket.
+   */
   bucketNs?: bigint;
   /** One or more. */
   aggregates: Aggregation[];
-  /** The caller ranks the groups and keeps a few of them, so there may be more than of an answer. */
+  /** The caller ranks the groups and keeps a few, so a higher limit on the number of groups holds. */
   isRanked?: boolean;
 }
 
-/** A point is a group in a bucket that has rows of it. Points come in no defined order. */
+/**
+ * The result of an aggregation. A point is a group in a bucket that has rows of the group; points have no defined
+ * order.
+ */
 export interface Aggregated {
+  /** Number of groups. */
   groups: number;
   /**
-   * Of group after group the text of each field of `groupBy`, which `textAt` reads: "" where rows lack the field or have it empty.
-   * Levels are in lower case.
+   * The text of each field of `groupBy`, group after group, for `textAt`: group g has the texts from g × fields on. A
+   * text is "" where rows lack the field or have it empty. Levels are in lower case.
    */
   labels: TextVector;
   points: Points;
   scanned: Scanned;
 }
 
+/** Points in columns; index i of every vector is point i. */
 export interface Points {
-  /** Number of a point's group, from 0. */
+  /** Group of each point, from 0. */
   groups: Uint32Array;
-  /** Number of a point's bucket: the bucket that holds `fromNs` is 0. */
+  /** Bucket of each point; the bucket that contains `fromNs` is 0. */
   buckets: Float64Array;
-  /** For each aggregate the value of every point; NaN where a point has no number. */
+  /** For each aggregate the values of all points; NaN where a point has no number. */
   values: Float64Array[];
 }

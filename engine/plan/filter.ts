@@ -1,11 +1,8 @@
-/**
- * What a scan keeps, as plain data: it is structured-cloned to the scan workers as it stands.
- * A row passes a list of steps in order; an `extract` step adds attributes that later steps see.
- */
+/** Filters and extractors of a query as plain data, which is structured-cloned to the scan threads. */
 
 /**
- * Where a value stands in a row. The text of a level is the level in lower case; that of a time is its whole milliseconds;
- * that of a template is the id of the message's template, 16 hexadecimal digits (FORMAT.md).
+ * A field of a row. Filters and groups compare its text: of a level the level in lower case, of a time its whole
+ * milliseconds since the epoch, of a template the id of the message's template (16 hexadecimal digits, see FORMAT.md).
  */
 export type Field =
   | { kind: "time" }
@@ -14,28 +11,35 @@ export type Field =
   | { kind: "template" }
   | { kind: "attribute"; key: string };
 
+/** An order comparison of numbers. */
 export type CompareOp = ">" | ">=" | "<" | "<=";
 
+/** A condition on a row. */
 export type Filter =
   | { kind: "always" }
   | { kind: "never" }
   | { kind: "and"; of: Filter[] }
   | { kind: "or"; of: Filter[] }
   | { kind: "not"; of: Filter }
-  /** The field's text is exactly `value`; a field that a row lacks has the text "". */
+  /** The field's text is `value`; a field that a row lacks has the text "". */
   | { kind: "equals"; field: Field; value: string }
-  /** The row has the field at all, be it empty. */
+  /** The row has the field, which may be empty. */
   | { kind: "present"; field: Field }
-  /** Field and `number` are both numbers (decimal notation) and compare so. */
+  /** The field's text is a number in decimal notation, and `field op number` holds. */
   | { kind: "compares"; field: Field; op: CompareOp; number: number }
+  /** The field's text contains `text`; a field that a row lacks has the text "". */
   | { kind: "contains"; field: Field; text: string; ignoreCase: boolean }
-  /** RE2 syntax; `whole` anchors at both ends. A field that a row lacks has the text "". */
+  /**
+   * The field's text matches a pattern in RE2 syntax; `whole` anchors it at both ends. A missing field has the text "".
+   */
   | { kind: "matches"; field: Field; pattern: string; whole: boolean };
 
-/** One part of a `pattern` extractor: literal text, or a capture up to the next literal (`name` null: thrown away). */
+/**
+ * A part of a `pattern` extractor: literal text, or a capture up to the next literal; without a name it is discarded.
+ */
 export type PatternPart = { kind: "literal"; text: string } | { kind: "capture"; name: string | null };
 
-/** How attributes are read out of the message. A name that stands already gets `_extracted` behind it. */
+/** How attributes are extracted from the message. A name that the row was stored with gets the suffix `_extracted`. */
 export type Extractor =
   | { kind: "json" }
   | { kind: "logfmt" }
@@ -43,4 +47,5 @@ export type Extractor =
   /** RE2 syntax; every named group becomes an attribute. */
   | { kind: "regexp"; pattern: string };
 
+/** A row goes through a list of steps in order; an `extract` step adds attributes that later steps see. */
 export type Step = { kind: "filter"; filter: Filter } | { kind: "extract"; extractor: Extractor };

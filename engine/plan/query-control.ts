@@ -1,7 +1,7 @@
-/** Ends a scan early: cancelled, past its deadline, or over one of its caps. */
+/** Ends a scan early: when it is cancelled, past its deadline or above a cap. */
 import { Failure } from "../failure.ts";
 
-/** Throws Failure "cancelled" or "deadline". */
+/** Throws Failure "cancelled" or "deadline" where the query must end. */
 export function checkControl(control: QueryControl): void {
   if (Atomics.load(control.cancel, 0) !== 0) throw new Failure("cancelled", "the query was cancelled");
   if (Date.now() > control.deadlineAtMs) {
@@ -9,7 +9,7 @@ export function checkControl(control: QueryControl): void {
   }
 }
 
-/** Throws Failure "limit". */
+/** Throws Failure "limit" where a scan uses more than the query may. */
 export function checkCaps(control: QueryControl, used: { memoryBytes: number; scannedRows: number }): void {
   if (used.memoryBytes > control.memoryBytesMax) {
     throw new Failure(
@@ -22,15 +22,16 @@ export function checkCaps(control: QueryControl, used: { memoryBytes: number; sc
   }
 }
 
-/** How a query ends early. */
+/** The limits of one query and its cancel flag. */
 export interface QueryControl {
   /** Int32 in shared memory: not zero once the query is cancelled. */
   cancel: Int32Array;
   /** Milliseconds since the epoch. */
   deadlineAtMs: number;
+  /** Memory that each thread may use. */
   memoryBytesMax: number;
   scannedRowsMax: number;
 }
 
-/** Lets other queries of the thread run, where a scan has had its turn. */
+/** Lets other queries of the thread run once a scan has used its time slice. */
 export type YieldThread = () => Promise<void>;

@@ -1,17 +1,19 @@
+/** Queries that return rows or count their fields, and their results, as plain data. */
 import type { FoundRow, RowPosition } from "../model/row.ts";
 import type { RowSignal } from "../model/signal.ts";
 import type { Step } from "./filter.ts";
 import type { Scanned } from "./scan-statistics.ts";
 
-/** Rows of one selection in the order of their arrival. */
+/** One selection of an arrival query: the first rows to arrive that pass `steps`. */
 export interface ArrivedSelection {
   steps: Step[];
-  /** Nanoseconds since the epoch, inclusive: of the rows' own times. */
+  /** Lower bound of the rows' own times: nanoseconds since the epoch, inclusive. */
   fromNs: bigint;
-  /** The first so many; 0 counts them. */
+  /** Rows to return at most; with 0 they are only counted. */
   rowsMax: number;
 }
 
+/** The newest rows of a time range that pass `steps`. */
 export interface RowQuery {
   signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
@@ -19,20 +21,22 @@ export interface RowQuery {
   /** Exclusive. */
   toNs: bigint;
   steps: Step[];
-  /** Rows to return at most, 1 or more. */
+  /** Rows to return at most; 1 or more. */
   limit: number;
-  /** Only rows behind this place, which a page before ended with. */
+  /** Only rows after this position, the last one of the previous page. */
   after?: RowPosition;
 }
 
+/** One page of rows. */
 export interface SearchResult {
-  /** Newest first, ties in the order of arrival. */
+  /** Newest first; rows of equal time in the order of arrival. */
   rows: FoundRow[];
-  /** Whether there are rows behind the last one. */
+  /** Whether more rows follow the last one. */
   more: boolean;
   scanned: Scanned;
 }
 
+/** All rows of a time range that pass `steps`. */
 export interface ScanQuery {
   signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
@@ -42,15 +46,17 @@ export interface ScanQuery {
   steps: Step[];
 }
 
+/** Rows by the order of their arrival. */
 export interface ArrivedQuery {
   signal: RowSignal;
-  /** Arrival numbers, exclusive. */
+  /** Arrival number, exclusive. */
   after: number;
-  /** Inclusive, at most the store's `arrivalMax`. */
+  /** Arrival number, inclusive; at most the store's `arrivalMax`. */
   through: number;
   selections: readonly ArrivedSelection[];
 }
 
+/** Asks which fields the rows of a time range that pass `steps` have. */
 export interface FieldsQuery {
   signal: RowSignal;
   /** Nanoseconds since the epoch, inclusive. */
@@ -60,14 +66,14 @@ export interface FieldsQuery {
   steps: Step[];
 }
 
-/** Rows that match, and those of them that bear a field. */
+/** The number of matching rows, and of those that have a field. */
 export interface FieldCounts {
   rows: number;
-  /** With a level that is not empty. */
+  /** Rows whose level is not empty. */
   levels: number;
-  /** By attribute key; what stages extract is among them. */
+  /** Rows by attribute key; extracted attributes are included. */
   attributes: Map<string, number>;
-  /** False where there are more keys than are counted. */
+  /** False where some keys are not counted, because there are too many. */
   isWhole: boolean;
   scanned: Scanned;
 }

@@ -1,65 +1,78 @@
-/** What is asked of samples and what comes back, as plain data. */
+/** Queries over the samples and series of metrics, and their results, as plain data. */
 import type { MetricType } from "../model/sample.ts";
 import type { Aggregated } from "./aggregation.ts";
 import type { Field, Step } from "./filter.ts";
 
+/** One aggregate of a metric's samples, by group of series and time bucket. */
 export interface SampleQuery {
-  /** Of the metric. */
+  /** The metric's name. */
   name: string;
   /** Nanoseconds since the epoch, inclusive. */
   fromNs: bigint;
   /** Exclusive. */
   toNs: bigint;
-  /** Width of a bucket, at least a millisecond; buckets are aligned to the epoch. Without it the whole range is one. */
+  /**
+   * Width of a bucket, at least a millisecond; buckets are aligned to the epoch. Absent: the whole range is one bucket.
+   */
   bucketNs?: bigint;
-  /** Filters over labels, which are attributes here. */
+  /** Filters over labels, whose field kind is `attribute`. */
   steps: Step[];
-  /** Labels that a group keeps; with `without`, all but those. */
+  /** Labels that groups are formed by; with `without`, all labels except those. */
   groupBy: Field[] | { without: string[] };
-  /** `increase`: every series is read as a counter; `declared`: as its type says, which is what its latest samples in the range declare. */
+  /**
+   * `increase`: every series is read as a counter. `declared`: as its type says, which is that of its latest samples in
+   * the range.
+   */
   of: "declared" | "increase";
   aggregate: SampleAggregate;
 }
 
 /**
- * Over the values that the series of a group have in a bucket. A gauge's value for `sum`, `avg` and `stddev` is the average of its
- * samples, for `min`, `max` and `quantile` every sample is one; a counter's is its increase. `count`: series that have a value;
- * `distinct`: different texts of a label, but for "", among series that have a sample.
+ * An aggregate over the values that the series of a group have in a bucket. The value of a counter is its increase. The
+ * value of a gauge is the average of its samples for `sum`, `avg` and `stddev`; for `min`, `max` and `quantile` each
+ * sample is a value.
+ * - `count`: series that have a value.
+ * - `distinct`: number of different texts of a label, without "", among series that have a sample.
  */
 export type SampleAggregate =
   | { op: "count" | "sum" | "avg" | "min" | "max" | "stddev" }
   | { op: "quantile"; q: number }
   | { op: "distinct"; label: string };
 
-/** Which kinds of series were read. Those of unknown type are what they were read as. */
+/** Which kinds of series were read. A series of unknown type counts as the kind that it was read as. */
 export interface SeriesKinds {
   gauge: boolean;
   counter: boolean;
 }
 
-/** Labels: of group after group the text of each field of `groupBy`; for `without` one text, the JSON of the pairs kept in order. */
+/**
+ * The result of a sample query. `labels` has the text of each field of `groupBy`, group after group. For `without` it
+ * has one text a group: the JSON list of its [key, value] pairs, ordered by key.
+ */
 export interface SamplesAggregated extends Aggregated {
   kinds: SeriesKinds;
 }
 
-/** How far back the sample before another may lie for the latter to have an increase. */
+/** A sample has an increase only where the sample before it is at most this much older: one hour, in nanoseconds. */
 export const increaseAgeNsMax = 3_600_000_000_000;
 
-/** Whether every series is a group of its own with one value in a bucket, so that nothing is joined. */
+/** Whether every series is a group of its own with at most one value in a bucket, so that nothing is merged. */
 export function isOfEachSeries({ groupBy, aggregate: { op } }: SampleQuery): boolean {
   return !Array.isArray(groupBy) && groupBy.without.length === 0 && op !== "quantile" && op !== "distinct";
 }
 
-/** One metric as its series declare it. */
+/** A metric as its series declare it. */
 export interface MetricName {
   name: string;
   type: MetricType;
   unit: string;
+  /** Number of its series. */
   series: number;
 }
 
+/** Asks for the label keys of series, or for the values of one label. */
 export interface SeriesLabelsQuery {
-  /** Undefined: of every metric. */
+  /** The metric's name; undefined: every metric. */
   name?: string;
   /** Nanoseconds since the epoch, inclusive. */
   fromNs: bigint;
@@ -67,13 +80,13 @@ export interface SeriesLabelsQuery {
   toNs: bigint;
   /** Filters over labels. */
   steps: Step[];
-  /** The label whose texts are asked for; without it the keys are. */
+  /** The label whose values are asked for; undefined: the label keys. */
   key?: string;
-  /** The most, 1 or more: those of the most series come first. */
+  /** Results to return at most, 1 or more; those with the most series come first. */
   limit: number;
 }
 
-/** A key, or a text of a label, and the series that bear it. */
+/** A label key, or a value of a label, and the number of series that have it. */
 export interface SeriesCount {
   text: string;
   series: number;

@@ -1,26 +1,31 @@
-/** What a scan looked at, and what it could leave. */
+/** Counts what a scan read and what it skipped. */
+
+/** What a scan read and what it skipped. */
 export interface Scanned {
   rows: number;
-  /** Of columns that had to be read and decoded; 0 where all of them were at hand. */
+  /** Bytes of columns that were read and decoded; 0 where all of them were cached. */
   bytes: number;
   chunks: number;
-  /** Chunks of which no column was looked at, for their header told enough; with their rows, and the bytes of their columns as stored. */
+  /** Chunks answered from their header or from metadata, without reading a column. */
   chunksSkipped: number;
+  /** Rows of the skipped chunks. */
   rowsSkipped: number;
+  /** Bytes of the skipped chunks' columns, as stored. */
   bytesSkipped: number;
 }
 
-/** Sizes of a column as its header gives them. */
+/** The sizes of a column in a chunk header. */
 interface StoredColumn {
   storedBytes?: number;
   payloadBytes: number;
 }
 
+/** Statistics of a scan that has read nothing yet. */
 export function nothingScanned(): Scanned {
   return { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0, rowsSkipped: 0, bytesSkipped: 0 };
 }
 
-/** Counts a chunk that its header settled. */
+/** Adds a chunk that its header answered. */
 export function countSkippedChunk(
   scanned: Scanned,
   { rows, columns }: { rows: number; columns: readonly StoredColumn[] },
@@ -30,13 +35,14 @@ export function countSkippedChunk(
   for (const { storedBytes, payloadBytes } of columns) scanned.bytesSkipped += storedBytes ?? payloadBytes;
 }
 
-/** Counts a chunk that was not even opened. */
+/** Adds a chunk that was not opened. */
 export function countUnreadChunk(scanned: Scanned, { rows, bytes }: { rows: number; bytes: number }): void {
   scanned.chunksSkipped++;
   scanned.rowsSkipped += rows;
   scanned.bytesSkipped += bytes;
 }
 
+/** Adds `part` to `sum`. */
 export function addScanned(sum: Scanned, part: Scanned): void {
   sum.rows += part.rows;
   sum.bytes += part.bytes;

@@ -1,76 +1,85 @@
 /**
- * Code points as few symbols: those that no class of a pattern, no word boundary and no end of line tells apart are one symbol.
- * Those of variables are told apart by the classes of characters that slots are stamped with.
+ * The alphabet of a pattern: code points that it cannot distinguish share a symbol, so that transition tables stay
+ * small. Code points are distinguished by the pattern's character classes, by being a word character or a newline, and
+ * by the character class that template slots record.
  */
 
 import { CharClass, classesOf } from "../template/slot-encoding.ts";
 import { byteClass } from "../template/tokenizer.ts";
 import { lastAtMost } from "../vector/binary-search.ts";
 
-/** First, last, first, last … ascending. */
-type Ranges = readonly number[];
+/** Code points as first, last, first, last … ascending; both ends are inclusive. */
+type CodePointRanges = readonly number[];
 
 export interface Alphabet {
-  /** The number of symbols. */
+  /** Number of symbols. */
   size: number;
   /** Symbol of each ASCII byte. */
-  ofAscii: Uint8Array;
+  asciiSymbols: Uint8Array;
   /** Symbol of any code point. */
-  of(rune: number): number;
-  /** Of each class of the pattern, 1 for the symbols that are in it. */
-  members: readonly Uint8Array[];
-  /** Of each symbol: its CharClass within variables, 0 for what separates tokens. */
-  charClass: Uint8Array;
+  symbolOf(rune: number): number;
+  /** One array for each class of the pattern: 1 for every symbol that the class contains. */
+  classMembers: readonly Uint8Array[];
+  /** Of each symbol: its `CharClass` within a variable, 0 where it separates tokens. */
+  charClasses: Uint8Array;
+  /** Of each symbol: 1 where RE2 takes it for a word character. */
   isWord: Uint8Array;
+  /** Symbol of the line feed. */
   newline: number;
 }
 
-/** Symbols and classes beyond which a pattern is not taken apart; real ones have fewer than fifty. */
+/** With more symbols or classes no automaton is built; real patterns have fewer than fifty. */
 const symbolsMax = 128;
 const classesMax = 256;
 const runeMax = 0x10ffff;
 
-/** Undefined where there are too many symbols. */
-export function buildAlphabet(classes: readonly Ranges[]): Alphabet | undefined {
+/** Builds the alphabet of a pattern's classes; undefined where there are too many classes or symbols. */
+export function buildAlphabet(classes: readonly CodePointRanges[]): Alphabet | undefined {
   if (classes.length > classesMax) return undefined;
-  const bounds = boundsOf(classes);
-  const marked = classes.map((ranges) => markRuns(ranges, bounds));
-  const traits = Uint16Array.from(bounds, (rune) => traitsOf[Math.min(rune, asciiEnd)]!);
-  let { symbolAt, runs } = partRuns(traits, () => 0);
-  for (const marks of marked) {
-    ({ symbolAt, runs } = partRuns(symbolAt, (run) => marks[run]!));
-    if (runs.length > symbolsMax) return undefined;
+  const starts = findIntervalStarts(classes);
+  const membership = classes.map((ranges) => markIntervals(ranges, starts));
+  const traits = Uint16Array.from(starts, (rune) => asciiTraits[Math.min(rune, asciiEnd)]!);
+  let { symbolAt, representatives } = refineSymbols(traits, () => 0);
+  for (const marks of membership) {
+    ({ symbolAt, representatives } = refineSymbols(symbolAt, (interval) => marks[interval]!));
+    if (representatives.length > symbolsMax) return undefined;
   }
   return {
-    size: runs.length,
-    ofAscii: Uint8Array.from(symbolAt.subarray(0, asciiEnd)),
-    of: (rune) => symbolAt[lastAtMost(bounds, rune)]!,
-    members: marked.map((marks) => Uint8Array.from(runs, (run) => marks[run]!)),
-    charClass: Uint8Array.from(runs, (run) => traits[run]! >> 2),
-    isWord: Uint8Array.from(runs, (run) => traits[run]! & 1),
+    size: representatives.length,
+    asciiSymbols: Uint8Array.from(symbolAt.subarray(0, asciiEnd)),
+    symbolOf: (rune) => symbolAt[lastAtMost(starts, rune)]!,
+    classMembers: membership.map((marks) => Uint8Array.from(representatives, (interval) => marks[interval]!)),
+    charClasses: Uint8Array.from(representatives, (interval) => traits[interval]! >> 2),
+    isWord: Uint8Array.from(representatives, (interval) => traits[interval]! & 1),
     newline: symbolAt[10]!,
   };
 }
 
-/** Parts those that were one and are told apart by a bit. `runs` are the first of each symbol. */
-function partRuns(before: Uint16Array, bitOf: (run: number) => number) {
+/**
+ * Splits each symbol by one more trait (0 or 1) of its intervals. `representatives` holds the first interval of each
+ * new symbol.
+ */
+function refineSymbols(before: Uint16Array, traitOf: (interval: number) => number) {
   const symbols = new Map<number, number>();
-  const runs: number[] = [];
-  const symbolAt = before.map((symbol, run) => {
-    const key = symbol * 2 + bitOf(run);
+  const representatives: number[] = [];
+  const symbolAt = before.map((symbol, interval) => {
+    const key = symbol * 2 + traitOf(interval);
     const known = symbols.get(key);
     if (known !== undefined) return known;
-    symbols.set(key, runs.length);
-    return runs.push(run) - 1;
+    symbols.set(key, representatives.length);
+    return representatives.push(interval) - 1;
   });
-  return { symbolAt, runs };
+  return { symbolAt, representatives };
 }
 
 const asciiEnd = 0x80;
 
-/** Of each ASCII code point and the first one beyond: whether it is of a word, whether a newline, and its CharClass. */
-const traitsOf = Uint16Array.from({ length: asciiEnd + 1 }, (_, rune) => {
-  // To RE2, words are ASCII.
+/**
+ * Traits of each ASCII code point, and last those of all others: bit 0 is set for a word character, bit 1 for a
+ * newline; the bits above are the `CharClass`.
+ */
+const asciiTraits = Uint16Array.from({ length: asciiEnd + 1 }, (_, rune) => {
+  // In RE2 only ASCII characters are word characters.
   const isWord = /\w/.test(String.fromCodePoint(rune)) ? 1 : 0;
   return isWord | (rune === 10 ? 2 : 0) | (charClassOf(rune) << 2);
 });
@@ -80,23 +89,26 @@ function charClassOf(rune: number): number {
   return byteClass[rune] === 0 ? 0 : classesOf(Uint8Array.of(rune), 0, 1);
 }
 
-/** Where runs of like code points begin, ascending; each ASCII one is a run of its own. */
-function boundsOf(classes: readonly Ranges[]): Uint32Array {
-  const bounds = new Set(traitsOf.keys());
+/**
+ * First code points, ascending, of the intervals whose members no class distinguishes. Each ASCII code point is an
+ * interval of its own.
+ */
+function findIntervalStarts(classes: readonly CodePointRanges[]): Uint32Array {
+  const starts = new Set(asciiTraits.keys());
   for (const ranges of classes) {
     for (const [i, rune] of ranges.entries()) {
-      if (i % 2 === 0) bounds.add(rune);
-      else if (rune < runeMax) bounds.add(rune + 1);
+      if (i % 2 === 0) starts.add(rune);
+      else if (rune < runeMax) starts.add(rune + 1);
     }
   }
-  return Uint32Array.from(bounds).sort();
+  return Uint32Array.from(starts).sort();
 }
 
-/** 1 for each run that lies in the ranges. */
-function markRuns(ranges: Ranges, bounds: Uint32Array): Uint8Array {
-  const marks = new Uint8Array(bounds.length);
+/** 1 for each interval that lies within the ranges. */
+function markIntervals(ranges: CodePointRanges, starts: Uint32Array): Uint8Array {
+  const marks = new Uint8Array(starts.length);
   for (let i = 0; i < ranges.length; i += 2) {
-    marks.fill(1, lastAtMost(bounds, ranges[i]!), lastAtMost(bounds, ranges[i + 1]!) + 1);
+    marks.fill(1, lastAtMost(starts, ranges[i]!), lastAtMost(starts, ranges[i + 1]!) + 1);
   }
   return marks;
 }

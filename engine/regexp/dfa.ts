@@ -1,135 +1,151 @@
-/** A pattern's states in sets, made as texts ask for them: in each text, one set after another. */
+/** A lazy DFA: its states are sets of NFA states, built when a text first reaches them. */
 import type { Alphabet } from "./alphabet.ts";
 import type { Edge, Nfa } from "./nfa.ts";
-import type { Look } from "./syntax-tree.ts";
+import type { Assertion } from "./syntax-tree.ts";
 
-/** What stands before or behind a place: as far as a pattern can look around. */
-type Around = "edge" | "newline" | "word" | "other";
+/** What an assertion can see of the code point before or after a position; "edge" is the start or end of the text. */
+type Surrounding = "edge" | "newline" | "word" | "other";
 
-/** No match can come any more. */
+/** State from which no match is possible. */
 export const dead = 0;
-/** The pattern has matched, whatever comes. */
+/** State in which the pattern has matched, whatever follows. */
 export const matched = 1;
-/** The limit on states is reached: nothing is known. */
-export const unknownState = -1;
+/** Returned in the place of a state where the limits on states are reached: the result is unknown. */
+export const limitReached = -1;
 
-/** States of one pattern, and the sum of what is in them: about a megabyte. */
-const statesMax = 1_000;
-const membersMax = 64_000;
+/** Limits on the states of one pattern and on the sum of the NFA states in them: about a megabyte. */
+const dfaStatesMax = 1_000;
+const nfaStateRefsMax = 64_000;
 
+/** The states of one pattern over its alphabet. */
 export class Dfa {
   readonly start: number;
   readonly #edges: readonly Edge[];
   readonly #nfaStart: number;
   readonly #alphabet: Alphabet;
   readonly #whole: boolean;
-  readonly #looksAhead: boolean;
-  /** What a state can still match depends on what stands before it, too. */
-  readonly #keepsBefore: boolean;
-  /** A match may begin behind any newline, though it could not before. */
-  readonly #beginsAtLines: boolean;
-  /** Of each state: those of the pattern's states that go on by a code point, a look around, or match at the end. */
-  readonly #sets: (readonly number[])[] = [[], []];
-  readonly #before: Around[] = ["other", "other"];
-  /** Of each state, the next one by symbol; the last entry is that at the end of the text. */
+  /** Some assertion depends on what follows, so a state is closed only when its next symbol is known. */
+  readonly #dependsOnNext: boolean;
+  /** What a state can match depends on what precedes it, so that is a part of the state. */
+  readonly #keepsPrevious: boolean;
+  /** A match may begin after any newline, so an empty set of NFA states is not dead. */
+  readonly #restartsAtLines: boolean;
+  /** Of each state: its NFA states that consume a code point, are an undecided assertion, or match. */
+  readonly #nfaStateSets: (readonly number[])[] = [[], []];
+  /** Of each state: what precedes it. */
+  readonly #previous: Surrounding[] = ["other", "other"];
+  /** Of each state: the next state by symbol; the last entry is for the end of the text. */
   readonly #next: (number | undefined)[][] = [[], []];
-  readonly #numbers = new Map<string, number>();
-  #members = 0;
+  readonly #stateByKey = new Map<string, number>();
+  #nfaStateRefs = 0;
 
-  /** `whole`: the whole text must match, not a part of it. */
+  /** `whole`: the whole text must match, not only a part of it. */
   constructor(nfa: Nfa, alphabet: Alphabet, whole: boolean) {
     this.#edges = nfa.edges;
     this.#nfaStart = nfa.start;
     this.#alphabet = alphabet;
     this.#whole = whole;
-    const looks = nfa.edges.flatMap((edge) => (edge.kind === "look" ? [edge.at] : []));
-    this.#looksAhead = looks.some((at) => at !== "textStart" && at !== "lineStart");
-    // A look back can stand behind a look ahead, as in $^, and so be open as long as that.
-    this.#keepsBefore = this.#looksAhead && looks.some((at) => at !== "textEnd" && at !== "lineEnd");
-    this.#beginsAtLines = !whole && looks.includes("lineStart");
+    const assertions = nfa.edges.flatMap((edge) => (edge.kind === "assertion" ? [edge.at] : []));
+    this.#dependsOnNext = assertions.some((at) => at !== "textStart" && at !== "lineStart");
+    // An assertion about what precedes can follow one about what follows, as in $^, and is then undecided just as long.
+    this.#keepsPrevious =
+      this.#dependsOnNext && assertions.some((at) => at !== "textEnd" && at !== "lineEnd");
+    this.#restartsAtLines = !whole && assertions.includes("lineStart");
     this.start = this.#stateOf([nfa.start], "edge");
   }
 
-  /** The state behind a symbol, or behind the end of the text (`dead` or `matched`) where that is the alphabet's size. */
+  /**
+   * The state after a symbol. The alphabet's size stands for the end of the text; the state is then `dead` or
+   * `matched`. Returns `limitReached` where no more states may be built.
+   */
   next(state: number, symbol: number): number {
     if (state === dead || state === matched) return state;
     const known = this.#next[state]![symbol];
     if (known !== undefined) return known;
     const next = this.#step(state, symbol);
-    if (next !== unknownState) this.#next[state]![symbol] = next;
+    if (next !== limitReached) this.#next[state]![symbol] = next;
     return next;
   }
 
   #step(state: number, symbol: number): number {
-    const behind = this.#around(symbol);
-    const kept = this.#sets[state]!;
-    const set = this.#looksAhead ? this.#closure(kept, this.#before[state]!, behind) : kept;
+    const following = this.#classify(symbol);
+    const kernel = this.#nfaStateSets[state]!;
+    const set = this.#dependsOnNext ? this.#closure(kernel, this.#previous[state]!, following) : kernel;
     const atEnd = symbol === this.#alphabet.size;
-    if ((atEnd || !this.#whole) && this.#matches(set)) return matched;
+    if ((atEnd || !this.#whole) && this.#includesMatch(set)) return matched;
     if (atEnd) return dead;
     const reached: number[] = [];
-    for (const from of set) {
-      const edge = this.#edges[from]!;
-      if (edge.kind === "class" && this.#alphabet.members[edge.class]![symbol] === 1) reached.push(edge.to);
+    for (const nfaState of set) {
+      const edge = this.#edges[nfaState]!;
+      if (edge.kind === "class" && this.#alphabet.classMembers[edge.class]![symbol] === 1)
+        reached.push(edge.to);
     }
-    // A match may begin at every place.
+    // A search may begin a match at every position.
     if (!this.#whole) reached.push(this.#nfaStart);
-    return this.#stateOf(reached, behind);
+    return this.#stateOf(reached, following);
   }
 
-  #stateOf(from: readonly number[], before: Around): number {
-    const set = this.#closure(from, before);
-    if (set.length === 0 && !this.#beginsAtLines) return dead;
-    if (!this.#whole && this.#matches(set)) return matched;
-    const key = `${this.#keepsBefore ? before : ""}:${set}`;
-    const known = this.#numbers.get(key);
+  #stateOf(from: readonly number[], previous: Surrounding): number {
+    const set = this.#closure(from, previous);
+    if (set.length === 0 && !this.#restartsAtLines) return dead;
+    if (!this.#whole && this.#includesMatch(set)) return matched;
+    const key = `${this.#keepsPrevious ? previous : ""}:${set}`;
+    const known = this.#stateByKey.get(key);
     if (known !== undefined) return known;
-    if (this.#sets.length >= statesMax || this.#members >= membersMax) return unknownState;
-    this.#members += set.length;
-    const number = this.#sets.push(set) - 1;
-    this.#before.push(before);
+    if (this.#nfaStateSets.length >= dfaStatesMax || this.#nfaStateRefs >= nfaStateRefsMax)
+      return limitReached;
+    this.#nfaStateRefs += set.length;
+    const number = this.#nfaStateSets.push(set) - 1;
+    this.#previous.push(previous);
     this.#next.push([]);
-    this.#numbers.set(key, number);
+    this.#stateByKey.set(key, number);
     return number;
   }
 
-  /** What is reached without a code point. Looks ahead are kept while it is not known what stands behind the place. */
-  #closure(from: readonly number[], before: Around, behind?: Around): number[] {
+  /**
+   * The NFA states that are reached without consuming a code point, ascending. While `following` is not known,
+   * assertions about it stay in the set.
+   */
+  #closure(from: readonly number[], previous: Surrounding, following?: Surrounding): number[] {
     const seen = new Set<number>();
-    const open = [...from];
+    const pending = [...from];
     const set: number[] = [];
-    for (let state = open.pop(); state !== undefined; state = open.pop()) {
+    for (let state = pending.pop(); state !== undefined; state = pending.pop()) {
       if (seen.has(state)) continue;
       seen.add(state);
       const edge = this.#edges[state]!;
-      if (edge.kind === "split") open.push(edge.to, edge.or);
-      else if (edge.kind !== "look") set.push(state);
+      if (edge.kind === "split") pending.push(edge.to, edge.or);
+      else if (edge.kind !== "assertion") set.push(state);
       else {
-        const stands = isAt(edge.at, before, behind);
-        if (stands === undefined) set.push(state);
-        else if (stands) open.push(edge.to);
+        const holds = isAssertionMet(edge.at, previous, following);
+        if (holds === undefined) set.push(state);
+        else if (holds) pending.push(edge.to);
       }
     }
     return set.sort((a, b) => a - b);
   }
 
-  #matches(set: readonly number[]): boolean {
+  #includesMatch(set: readonly number[]): boolean {
     return set.some((state) => this.#edges[state]!.kind === "match");
   }
 
-  #around(symbol: number): Around {
+  #classify(symbol: number): Surrounding {
     if (symbol === this.#alphabet.size) return "edge";
     if (symbol === this.#alphabet.newline) return "newline";
     return this.#alphabet.isWord[symbol] === 1 ? "word" : "other";
   }
 }
 
-/** Whether a look holds at a place; undefined where that depends on what stands behind it. */
-function isAt(look: Look, before: Around, behind?: Around): boolean | undefined {
-  if (look === "textStart") return before === "edge";
-  if (look === "lineStart") return before === "edge" || before === "newline";
-  if (behind === undefined) return undefined;
-  if (look === "textEnd") return behind === "edge";
-  if (look === "lineEnd") return behind === "edge" || behind === "newline";
-  return ((before === "word") !== (behind === "word")) === (look === "wordBoundary");
+/** Whether an assertion holds at a position; undefined where that depends on what follows and this is not known. */
+function isAssertionMet(
+  assertion: Assertion,
+  previous: Surrounding,
+  following?: Surrounding,
+): boolean | undefined {
+  if (assertion === "textStart") return previous === "edge";
+  if (assertion === "lineStart") return previous === "edge" || previous === "newline";
+  if (following === undefined) return undefined;
+  if (assertion === "textEnd") return following === "edge";
+  if (assertion === "lineEnd") return following === "edge" || following === "newline";
+  return ((previous === "word") !== (following === "word")) === (assertion === "wordBoundary");
 }

@@ -1,110 +1,125 @@
-/** Texts that a piece of a pattern can match, while they are few enough to be listed. */
+/** Enumerates the texts that a piece of a pattern can match, while they are few enough to be listed. */
 import type { Tree } from "./syntax-tree.ts";
 
-/** Code points; a letter whose case is ignored stands as the negative of its lower-case form. */
+/** A text as code points; a letter whose case is ignored is the negative of its lower-case code point. */
 export type Word = readonly number[];
 
-export interface Words {
-  of: readonly Word[];
-  /** Each of them is matched wherever it stands. Else they are all that can be matched, at some places. */
-  sure: boolean;
-  /** What is matched and not listed has one of these code points in it. */
-  strays: readonly number[];
+/** The texts that a piece of a pattern matches. */
+export interface WordSet {
+  words: readonly Word[];
+  /** Every word is a match wherever it occurs. False: nothing else can match, but an assertion may exclude a word. */
+  isUnconditional: boolean;
+  /** A match that is not among the words contains one of these code points. */
+  rareVariants: readonly number[];
 }
 
-/** Longer texts are cut; lines of logs that one would look for are shorter. */
+/** Longer words are not enumerated; texts that people search for in logs are shorter. */
 const wordLengthMax = 256;
 
-export const emptyWord: Words = { of: [[]], sure: true, strays: [] };
+export const emptyWordSet: WordSet = { words: [[]], isUnconditional: true, rareVariants: [] };
 
-/** Undefined where they are more than `most`, too long, or without number. */
-export function enumerateWords(tree: Tree, most: number): Words | undefined {
+/** Undefined where there are more than `countMax` words, one is too long, or their number is unbounded. */
+export function enumerateWords(tree: Tree, countMax: number): WordSet | undefined {
   switch (tree.kind) {
     case "class":
-      return wordsOfClass(tree.ranges, most);
+      return enumerateClass(tree.ranges, countMax);
     case "concat":
-      return gather(tree.of, most, emptyWord, product);
+      return combineAll(tree.of, countMax, emptyWordSet, concatenateWords);
     case "alternate":
-      return gather(tree.of, most, { of: [], sure: true, strays: [] }, union);
+      return combineAll(
+        tree.of,
+        countMax,
+        { words: [], isUnconditional: true, rareVariants: [] },
+        uniteWords,
+      );
     case "optional": {
-      const words = enumerateWords(tree.of, most);
-      return words && union(words, emptyWord, most);
+      const inner = enumerateWords(tree.of, countMax);
+      return inner && uniteWords(inner, emptyWordSet, countMax);
     }
-    case "look":
-      return { ...emptyWord, sure: false };
+    case "assertion":
+      return { ...emptyWordSet, isUnconditional: false };
     default:
       return undefined;
   }
 }
 
-type Join = (left: Words, right: Words, most: number) => Words | undefined;
+type CombineWords = (left: WordSet, right: WordSet, countMax: number) => WordSet | undefined;
 
-function gather(trees: readonly Tree[], most: number, first: Words, join: Join): Words | undefined {
-  let all: Words | undefined = first;
+function combineAll(
+  trees: readonly Tree[],
+  countMax: number,
+  first: WordSet,
+  combine: CombineWords,
+): WordSet | undefined {
+  let all: WordSet | undefined = first;
   for (const tree of trees) {
-    const words = enumerateWords(tree, most);
-    all = words && join(all, words, most);
+    const words = enumerateWords(tree, countMax);
+    all = words && combine(all, words, countMax);
     if (all === undefined) return undefined;
   }
   return all;
 }
 
-export function product(left: Words, right: Words, most: number): Words | undefined {
-  if (left.of.length * right.of.length > most) return undefined;
-  const of = left.of.flatMap((head) => right.of.map((tail) => [...head, ...tail]));
-  if (of.some((word) => word.length > wordLengthMax)) return undefined;
-  return { of, ...proviso(left, right) };
+/** Every word of `left` followed by every word of `right`; undefined where these are too many or too long. */
+export function concatenateWords(left: WordSet, right: WordSet, countMax: number): WordSet | undefined {
+  if (left.words.length * right.words.length > countMax) return undefined;
+  const words = left.words.flatMap((head) => right.words.map((tail) => [...head, ...tail]));
+  if (words.some((word) => word.length > wordLengthMax)) return undefined;
+  return { words, ...combineConditions(left, right) };
 }
 
-function union(left: Words, right: Words, most: number): Words | undefined {
-  const distinct = new Map([...left.of, ...right.of].map((word) => [word.join(), word]));
-  if (distinct.size > most) return undefined;
-  return { of: [...distinct.values()], ...proviso(left, right) };
+function uniteWords(left: WordSet, right: WordSet, countMax: number): WordSet | undefined {
+  const distinct = new Map([...left.words, ...right.words].map((word) => [word.join(), word]));
+  if (distinct.size > countMax) return undefined;
+  return { words: [...distinct.values()], ...combineConditions(left, right) };
 }
 
-function proviso(left: Words, right: Words): Pick<Words, "sure" | "strays"> {
+function combineConditions(left: WordSet, right: WordSet): Pick<WordSet, "isUnconditional" | "rareVariants"> {
   return {
-    sure: left.sure && right.sure,
-    strays: [...new Set([...left.strays, ...right.strays])],
+    isUnconditional: left.isUnconditional && right.isUnconditional,
+    rareVariants: [...new Set([...left.rareVariants, ...right.rareVariants])],
   };
 }
 
-function wordsOfClass(ranges: readonly number[], most: number): Words | undefined {
+function enumerateClass(ranges: readonly number[], countMax: number): WordSet | undefined {
   const members = new Set<number>();
   for (let i = 0; i < ranges.length; i += 2) {
     const [first, last] = [ranges[i]!, ranges[i + 1]!];
-    if (members.size + last - first >= 2 * most + strayForms.size) return undefined;
+    if (members.size + last - first >= 2 * countMax + rareVariantsOf.size) return undefined;
     for (let rune = first; rune <= last; rune++) {
-      if (isUncertain(rune)) return undefined;
+      if (hasUncertainBytes(rune)) return undefined;
       members.add(rune);
     }
   }
-  const of: Word[] = [];
-  const strays: number[] = [];
+  const words: Word[] = [];
+  const rareVariants: number[] = [];
   for (const rune of members) {
     const upper = rune - 32;
-    if (isLower(rune) && members.has(upper)) of.push([-rune]);
-    else if (isLower(rune + 32) && members.has(rune + 32)) continue;
-    else if (members.has(strayForms.get(rune) ?? -1)) strays.push(rune);
-    else of.push([rune]);
+    if (isLowerCase(rune) && members.has(upper)) words.push([-rune]);
+    else if (isLowerCase(rune + 32) && members.has(rune + 32)) continue;
+    else if (members.has(rareVariantsOf.get(rune) ?? -1)) rareVariants.push(rune);
+    else words.push([rune]);
   }
-  return of.length > most ? undefined : { of, sure: true, strays };
+  return words.length > countMax ? undefined : { words, isUnconditional: true, rareVariants };
 }
 
-function isLower(rune: number): boolean {
+function isLowerCase(rune: number): boolean {
   return rune >= 97 && rune <= 122;
 }
 
 /**
- * The long s and the Kelvin sign: RE2 takes them for `s` and `k` where case is ignored, text search does not. They occur next to
- * never, so texts with them are not listed.
+ * The long s and the Kelvin sign, with the letter that each folds to. Where case is ignored, RE2 equates them with `s`
+ * and `k`, text search does not. They hardly ever occur, so words with them are not listed.
  */
-const strayForms = new Map([
+const rareVariantsOf = new Map([
   [0x17f, 0x73],
   [0x212a, 0x6b],
 ]);
 
-/** Bytes that are not UTF-8 are matched as U+FFFD; a lone surrogate has no UTF-8. */
-function isUncertain(rune: number): boolean {
+/**
+ * True where a search for the code point's UTF-8 is not enough: invalid bytes match as U+FFFD; surrogates have no
+ * UTF-8.
+ */
+function hasUncertainBytes(rune: number): boolean {
   return rune === 0xfffd || (rune >= 0xd800 && rune <= 0xdfff);
 }

@@ -1,35 +1,38 @@
-/** A pattern as states and edges: Thompson's construction, built from its end to its beginning. */
-import type { Look, Tree } from "./syntax-tree.ts";
+/**
+ * A pattern as a nondeterministic automaton: Thompson's construction, built from the pattern's end to its beginning.
+ */
+import type { Assertion, Tree } from "./syntax-tree.ts";
 
+/** What leaves a state; `to` and `or` are numbers of states. */
 export type Edge =
-  /** Goes on behind a code point of class number `class`. */
+  /** Consumes a code point of the class with the number `class`. */
   | { kind: "class"; class: number; to: number }
-  /** Goes on at once, both ways. */
+  /** Goes to both states and consumes nothing. */
   | { kind: "split"; to: number; or: number }
-  /** Goes on at once, at such a place. */
-  | { kind: "look"; at: Look; to: number }
+  /** Consumes nothing and goes on where the assertion holds. */
+  | { kind: "assertion"; at: Assertion; to: number }
   | { kind: "match" };
 
 export interface Nfa {
-  /** What leaves each state. */
+  /** By state. */
   edges: readonly Edge[];
   start: number;
-  /** Ranges of the classes: first, last, first, last … */
+  /** Code point ranges of each class: first, last, first, last … */
   classes: readonly (readonly number[])[];
 }
 
-/** Undefined where the pattern is not understood or has more states than `statesMax`. */
+/** Undefined where the tree has an unknown node or the automaton would have more states than `statesMax`. */
 export function buildNfa(tree: Tree, statesMax: number): Nfa | undefined {
-  const builder = new Builder(statesMax);
+  const builder = new NfaBuilder(statesMax);
   const start = builder.build(tree, builder.add({ kind: "match" }));
   return builder.failed ? undefined : { edges: builder.edges, start, classes: [...builder.classes.values()] };
 }
 
-class Builder {
+class NfaBuilder {
   readonly edges: Edge[] = [];
   readonly classes = new Map<string, readonly number[]>();
   failed = false;
-  readonly #numbers = new Map<string, number>();
+  readonly #classNumbers = new Map<string, number>();
   readonly #statesMax: number;
 
   constructor(statesMax: number) {
@@ -41,7 +44,7 @@ class Builder {
     return this.edges.push(edge) - 1;
   }
 
-  /** The state from which `tree` leads to state `to`. */
+  /** Adds the states of `tree` in front of state `to` and returns the first of them. */
   build(tree: Tree, to: number): number {
     if (this.failed) return to;
     switch (tree.kind) {
@@ -57,8 +60,8 @@ class Builder {
         return this.#loop(tree.of, to).split;
       case "plus":
         return this.#loop(tree.of, to).body;
-      case "look":
-        return this.add({ kind: "look", at: tree.at, to });
+      case "assertion":
+        return this.add({ kind: "assertion", at: tree.at, to });
       case "unknown":
         this.failed = true;
         return to;
@@ -83,10 +86,10 @@ class Builder {
 
   #classNumber(ranges: readonly number[]): number {
     const key = ranges.join();
-    const known = this.#numbers.get(key);
+    const known = this.#classNumbers.get(key);
     if (known !== undefined) return known;
-    const number = this.#numbers.size;
-    this.#numbers.set(key, number);
+    const number = this.#classNumbers.size;
+    this.#classNumbers.set(key, number);
     this.classes.set(key, ranges);
     return number;
   }

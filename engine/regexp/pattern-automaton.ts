@@ -1,76 +1,79 @@
 /**
- * Patterns over messages that are stored as templates and variables. A machine reads text and, in the place of a variable, all
- * that the variable can be: its states are sets of the pattern's.
+ * Runs patterns over templates. An automaton reads a template's text and, in the place of a variable, every value that
+ * the variable can have: each of its states is a set of DFA states.
  */
 
 import { CharClass } from "../template/slot-encoding.ts";
 import { slotByte } from "../template/tokenizer.ts";
 import { RecentCache } from "../vector/recent-cache.ts";
 import { type Alphabet, buildAlphabet } from "./alphabet.ts";
-import { Dfa, dead, matched, unknownState } from "./dfa.ts";
+import { Dfa, dead, limitReached, matched } from "./dfa.ts";
 import { buildNfa } from "./nfa.ts";
 import type { PatternOptions } from "./pattern.ts";
 import { buildSearchTree } from "./syntax-tree.ts";
 
-/** Whether the pattern matches all of the texts in question, none of them, or it is open. */
+/** Whether the pattern matches all texts in question or none of them; "some": the automaton cannot decide. */
 export type AutomatonResult = "all" | "none" | "some";
 
-/** States of a pattern beyond which it is not taken apart. */
+/** A pattern with more NFA states gets no automaton. */
 const nfaStatesMax = 2_000;
-/** States of one machine, some 800 bytes each. */
-const statesMax = 2_000;
-/** The sum of the states that its states stand for. */
-const membersMax = 64_000;
+/** States of one automaton, some 800 bytes each. */
+const automatonStatesMax = 2_000;
+/** Limit on the sum of the DFA states that an automaton's states stand for. */
+const dfaStateRefsMax = 64_000;
 
-/** States of which nothing leads on; all others are greater. */
-const none = 0;
-const all = 1;
-/** Where the limits are reached: open whatever comes. */
-const open = 2;
+/** Final states: no transition leaves them. All other states have greater numbers. */
+const matchesNone = 0;
+const matchesAll = 1;
+/** Final state where the limits are reached: undecided whatever follows. */
+const undecided = 2;
 
-/** Classes of characters that tokens can have. */
+/** Every class of characters that a token can have. */
 const anyClass =
   CharClass.digit | CharClass.lowerHex | CharClass.lower | CharClass.upper | CharClass.mark | CharClass.other;
 
+/** The automaton of one pattern, built lazily: a state or transition is added when a text first needs it. */
 export class PatternAutomaton {
-  /** The state before a text. */
+  /** The state at the beginning of a text. */
   readonly start: number;
   readonly #dfa: Dfa;
   readonly #alphabet: Alphabet;
-  readonly #ofAscii: Uint8Array;
-  /** Entries of a state: its next by symbol, at the end of the text, and by the classes of a variable. */
+  readonly #asciiSymbols: Uint8Array;
+  /** Transitions of a state: one a symbol, one for the end of the text, one for each sum of a variable's classes. */
   readonly #width: number;
-  /** A state is the place of its first entry, so that no step multiplies. -1 where the next is not known yet. */
+  /**
+   * Transitions of all states; -1 is not computed yet. A state is the index of its first one, so no step multiplies.
+   */
   #next = new Int32Array(0);
-  /** The pattern's states that each state stands for; those that lead nowhere have none. */
-  readonly #sets: (readonly number[])[] = [[], [], []];
-  readonly #states = new Map([
-    [`${dead}`, none],
-    [`${matched}`, all],
+  /** The DFA states that each state stands for; the three final states have none. */
+  readonly #dfaStateSets: (readonly number[])[] = [[], [], []];
+  readonly #stateByKey = new Map([
+    [`${dead}`, matchesNone],
+    [`${matched}`, matchesAll],
   ]);
-  #members = 0;
+  #dfaStateRefs = 0;
 
   constructor(dfa: Dfa, alphabet: Alphabet) {
     this.#dfa = dfa;
     this.#alphabet = alphabet;
-    this.#ofAscii = alphabet.ofAscii;
+    this.#asciiSymbols = alphabet.asciiSymbols;
     this.#width = alphabet.size + 1 + anyClass + 1;
     this.start = this.#stateOf(new Set([dfa.start]));
   }
 
-  /** The state behind the text bytes[from, to), which is cut between characters. */
+  /** The state after the text bytes[from, to), whose ends lie between characters. */
   afterText(state: number, bytes: Uint8Array, from: number, to: number): number {
-    const ofAscii = this.#ofAscii;
+    const asciiSymbols = this.#asciiSymbols;
     let next = this.#next;
-    for (let at = from; at < to && state > open; ) {
+    for (let at = from; at < to && state > undecided; ) {
       const byte = bytes[at]!;
       let symbol: number;
       if (byte < 0x80) {
-        symbol = ofAscii[byte]!;
+        symbol = asciiSymbols[byte]!;
         at++;
       } else {
-        const packed = runeAt(bytes, at, to);
-        symbol = this.#alphabet.of(packed >> 3);
+        const packed = decodeRune(bytes, at, to);
+        symbol = this.#alphabet.symbolOf(packed >> 3);
         at += packed & 7;
       }
       const known = next[state + symbol]!;
@@ -84,20 +87,20 @@ export class PatternAutomaton {
     return state;
   }
 
-  /** The state behind a variable: any token with a digit in it, of characters of the classes (a sum of CharClass). */
+  /** The state after a variable: any token that has a digit and only characters of `classes` (a sum of `CharClass`). */
   afterVariable(state: number, classes = anyClass): number {
-    return state <= open ? state : this.#nextOf(state, this.#alphabet.size + 1 + (classes & anyClass));
+    return state <= undecided ? state : this.#nextOf(state, this.#alphabet.size + 1 + (classes & anyClass));
   }
 
-  /** What holds of all texts that lead to the state and end there. */
-  verdict(state: number): AutomatonResult {
-    const end = state <= open ? state : this.#nextOf(state, this.#alphabet.size);
-    return end === none ? "none" : end === all ? "all" : "some";
+  /** The result for all texts that reach the state and end there. */
+  resultAt(state: number): AutomatonResult {
+    const end = state <= undecided ? state : this.#nextOf(state, this.#alphabet.size);
+    return end === matchesNone ? "none" : end === matchesAll ? "all" : "some";
   }
 
-  /** Whether it holds already, however the texts go on. */
-  isSettled(state: number): boolean {
-    return state === none || state === all;
+  /** Whether the result is certain, however the texts go on. */
+  isDecided(state: number): boolean {
+    return state === matchesNone || state === matchesAll;
   }
 
   #nextOf(state: number, entry: number): number {
@@ -107,50 +110,51 @@ export class PatternAutomaton {
 
   #step(state: number, entry: number): number {
     const reached = new Set<number>();
-    for (const inner of this.#sets[state / this.#width]!) {
-      if (entry <= this.#alphabet.size) reached.add(this.#dfa.next(inner, entry));
-      else this.#throughToken(inner, entry - this.#alphabet.size - 1, reached);
+    for (const dfaState of this.#dfaStateSets[state / this.#width]!) {
+      if (entry <= this.#alphabet.size) reached.add(this.#dfa.next(dfaState, entry));
+      else this.#collectBehindTokens(dfaState, entry - this.#alphabet.size - 1, reached);
     }
-    const next = reached.has(unknownState) ? open : this.#stateOf(reached);
-    if (next !== open) this.#next[state + entry] = next;
+    const next = reached.has(limitReached) ? undecided : this.#stateOf(reached);
+    if (next !== undecided) this.#next[state + entry] = next;
     return next;
   }
 
-  /** Adds the pattern's states behind any token of the classes that has a digit in it. */
-  #throughToken(from: number, classes: number, reached: Set<number>): void {
-    const { charClass, size } = this.#alphabet;
-    /** Twice the state, and 1 where a digit was seen. */
+  /** Adds to `reached` the DFA states after any token that has a digit and only characters of `classes`. */
+  #collectBehindTokens(from: number, classes: number, reached: Set<number>): void {
+    const { charClasses, size } = this.#alphabet;
+    // Breadth-first over 2 × DFA state, plus 1 where the token has had a digit; the set grows while it is walked.
     const seen = new Set([from * 2]);
-    for (const at of seen) {
-      const state = at >> 1;
-      if ((at & 1) === 1) reached.add(state);
-      if (state === matched && (at & 1) === 1) continue;
+    for (const visit of seen) {
+      const state = visit >> 1;
+      if ((visit & 1) === 1) reached.add(state);
+      if (state === matched && (visit & 1) === 1) continue;
       for (let symbol = 0; symbol < size; symbol++) {
-        if ((charClass[symbol]! & classes) === 0) continue;
+        if ((charClasses[symbol]! & classes) === 0) continue;
         const next = this.#dfa.next(state, symbol);
-        if (next === unknownState) {
-          reached.add(unknownState);
+        if (next === limitReached) {
+          reached.add(limitReached);
           return;
         }
-        seen.add(next * 2 + (charClass[symbol] === CharClass.digit ? 1 : at & 1));
+        seen.add(next * 2 + (charClasses[symbol] === CharClass.digit ? 1 : visit & 1));
       }
     }
   }
 
   #stateOf(set: ReadonlySet<number>): number {
     const members = [...set].sort((a, b) => a - b);
-    const known = this.#states.get(members.join());
+    const known = this.#stateByKey.get(members.join());
     if (known !== undefined) return known;
-    if (members.length === 0 || members[0] === unknownState) return open;
-    if (this.#sets.length >= statesMax || this.#members > membersMax) return open;
+    if (members.length === 0 || members[0] === limitReached) return undecided;
+    if (this.#dfaStateSets.length >= automatonStatesMax || this.#dfaStateRefs > dfaStateRefsMax)
+      return undecided;
     return this.#add(members);
   }
 
   #add(members: readonly number[]): number {
-    const state = this.#sets.length * this.#width;
-    this.#sets.push(members);
-    this.#members += members.length;
-    this.#states.set(members.join(), state);
+    const state = this.#dfaStateSets.length * this.#width;
+    this.#dfaStateSets.push(members);
+    this.#dfaStateRefs += members.length;
+    this.#stateByKey.set(members.join(), state);
     if (state + this.#width > this.#next.length) {
       const larger = new Int32Array(2 * (state + this.#width)).fill(-1);
       larger.set(this.#next);
@@ -160,8 +164,8 @@ export class PatternAutomaton {
   }
 }
 
-/** A code point and the number of its bytes as `rune << 3 | bytes`; U+FFFD, of one byte, for what is not UTF-8. */
-function runeAt(bytes: Uint8Array, at: number, to: number): number {
+/** Decodes a code point to `rune << 3 | number of its bytes`; a byte that is not UTF-8 is a U+FFFD of one byte. */
+function decodeRune(bytes: Uint8Array, at: number, to: number): number {
   const first = bytes[at]!;
   const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
   if (first < 0xc2 || first > 0xf4 || at + length > to) return notUtf8;
@@ -178,14 +182,12 @@ function runeAt(bytes: Uint8Array, at: number, to: number): number {
 
 const notUtf8 = (0xfffd << 3) | 1;
 
-/** Machines keep what they built so far, so a scan of many chunks builds it once. */
-const machines = new RecentCache<PatternAutomaton | undefined>(16);
+/** Automatons keep the states built so far, so a scan of many chunks builds them once. */
+const automatons = new RecentCache<PatternAutomaton | undefined>(16);
 
-/**
- * The machine of a pattern; undefined for one that is too large to be taken apart. Throws Failure "input" where it is not RE2.
- */
+/** The automaton of a pattern; undefined where the pattern is too large. Throws Failure "input" where it is not RE2. */
 export function buildAutomaton(pattern: string, { whole }: PatternOptions): PatternAutomaton | undefined {
-  return machines.get(`${whole}:${pattern}`, () => {
+  return automatons.get(`${whole}:${pattern}`, () => {
     const nfa = buildNfa(buildSearchTree(pattern, whole), nfaStatesMax);
     const alphabet = nfa && buildAlphabet(nfa.classes);
     return alphabet && new PatternAutomaton(new Dfa(nfa, alphabet, whole), alphabet);
@@ -193,28 +195,29 @@ export function buildAutomaton(pattern: string, { whole }: PatternOptions): Patt
 }
 
 /**
- * Whether a pattern matches all messages of a template, none, or it depends on the variables. `classes` holds for each slot of
- * the template, from `slot` on, the classes of characters in its values; without it they can be any.
+ * Whether a pattern matches all messages of a template or none; "some" where that depends on the variables. `classes`
+ * holds, from index `firstSlot` on, the classes of characters in the values of each of the template's slots; without it
+ * a value can have any.
  */
 export function matchTemplate(
-  machine: PatternAutomaton,
+  automaton: PatternAutomaton,
   template: Uint8Array,
   classes?: Uint8Array,
-  slot = 0,
+  firstSlot = 0,
 ): AutomatonResult {
-  const classesOf = (number: number) => classes?.[slot + number] ?? anyClass;
-  let state = machine.start;
-  // A message that holds the byte of slots is one variable as a whole, be it a token or not.
+  const classesOf = (number: number) => classes?.[firstSlot + number] ?? anyClass;
+  let state = automaton.start;
+  // A message that contains the slot byte is stored as a single variable, even where it is not a token.
   if (template.length === 1 && template[0] === slotByte && (classesOf(0) & CharClass.other) !== 0) {
-    return machine.isSettled(state) ? machine.verdict(state) : "some";
+    return automaton.isDecided(state) ? automaton.resultAt(state) : "some";
   }
   let slots = 0;
-  for (let at = 0; at < template.length && !machine.isSettled(state); ) {
+  for (let at = 0; at < template.length && !automaton.isDecided(state); ) {
     const found = template.indexOf(slotByte, at);
     const end = found < 0 ? template.length : found;
-    state = machine.afterText(state, template, at, end);
-    if (found >= 0) state = machine.afterVariable(state, classesOf(slots++));
+    state = automaton.afterText(state, template, at, end);
+    if (found >= 0) state = automaton.afterVariable(state, classesOf(slots++));
     at = end + 1;
   }
-  return machine.verdict(state);
+  return automaton.resultAt(state);
 }

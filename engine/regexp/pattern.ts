@@ -1,19 +1,19 @@
-/** Regular expressions in RE2 syntax: linear time in the text, whatever the pattern. The one importer of re2js. */
+/** Regular expressions in RE2 syntax, which match in time linear in the text. The only file that imports re2js. */
 import { RE2JS, RE2Set } from "re2js";
 import { Failure } from "../failure.ts";
 import { RecentCache } from "../vector/recent-cache.ts";
 
 export interface TextPattern {
-  /** Tests a text, or its UTF-8 bytes. */
+  /** Whether the pattern matches a text, given as a string or as its UTF-8 bytes. */
   test(text: string | Uint8Array): boolean;
 }
 
 export interface PatternOptions {
-  /** The whole text must match, not a part of it. */
+  /** The whole text must match, not only a part of it. */
   whole: boolean;
 }
 
-/** Throws Failure "input" where the pattern is not RE2. */
+/** Compiles a pattern. Throws Failure "input" where it is not RE2. */
 export function compilePattern(pattern: string, options: PatternOptions): TextPattern {
   const compiled = compile(pattern);
   return options.whole
@@ -21,7 +21,10 @@ export function compilePattern(pattern: string, options: PatternOptions): TextPa
     : { test: (text) => compiled.test(text) };
 }
 
-/** Reads named groups out of a text: [name, value] for each group that took part in the first match. */
+/**
+ * Compiles a pattern to a reader of its named groups: [name, value] of each group that took part in a text's first
+ * match. Throws Failure "input" where the pattern is not RE2.
+ */
 export function compileGroups(pattern: string): (text: string) => [string, string][] {
   const compiled = compile(pattern);
   const names = Object.keys(compiled.namedGroups());
@@ -36,27 +39,31 @@ export function compileGroups(pattern: string): (text: string) => [string, strin
   };
 }
 
-/** A node of the tree that RE2 parses a pattern into: counted repetitions written out, groups numbered, flags resolved. */
+/**
+ * A node of the syntax tree that RE2 parses a pattern into. Counted repetitions are written out, groups numbered, flags
+ * resolved.
+ */
 export interface SyntaxNode {
-  /** RE2's name of the operation, as in "CONCAT"; undefined where this version of RE2 is not known. */
+  /** RE2's name of the operation, such as "CONCAT"; undefined where this build of re2js does not name it. */
   op: string | undefined;
-  /** Of a literal: each character stands for all that differ from it in case alone. */
+  /** Of a literal: case is ignored. */
   foldsCase: boolean;
-  /** Code points of a literal; first and last of each range of a class. */
+  /** Code points of a literal; the first and last one of each range of a class. */
   runes: readonly number[];
+  /** Operands. */
   of: readonly SyntaxNode[];
 }
 
-/** Throws Failure "input" where the pattern is not RE2. */
+/** Parses a pattern to its syntax tree. Throws Failure "input" where it is not RE2. */
 export function parsePattern(pattern: string): SyntaxNode {
-  return refusing(pattern, () => {
+  return rejectInvalid(pattern, () => {
     const set = new RE2Set();
     set.add(pattern);
-    return syntaxNode(set.regexps[0] as Regexp, new Map());
+    return toSyntaxNode(set.regexps[0] as Regexp, new Map());
   });
 }
 
-/** re2js's own tree, as far as it is read here. */
+/** The part of re2js's private syntax tree that is read here. */
 interface Regexp {
   constructor: { Op?: Record<number, string> };
   op: number;
@@ -67,28 +74,29 @@ interface Regexp {
 
 const foldCaseFlag = 1;
 
-/** Repetitions share their nodes: each is read once. Recurses as deeply as the pattern, which RE2 bounds, nests. */
-function syntaxNode(regexp: Regexp, known: Map<Regexp, SyntaxNode>): SyntaxNode {
+/** Converts a node once, since repetitions share nodes. Recursion is as deep as the pattern nests, which RE2 limits. */
+function toSyntaxNode(regexp: Regexp, known: Map<Regexp, SyntaxNode>): SyntaxNode {
   const seen = known.get(regexp);
   if (seen !== undefined) return seen;
   const node: SyntaxNode = {
     op: regexp.constructor.Op?.[regexp.op],
     foldsCase: (regexp.flags & foldCaseFlag) !== 0,
     runes: Array.from(regexp.runes ?? []),
-    of: (regexp.subs ?? []).map((sub) => syntaxNode(sub, known)),
+    of: (regexp.subs ?? []).map((sub) => toSyntaxNode(sub, known)),
   };
   known.set(regexp, node);
   return node;
 }
 
-/** Compiled patterns keep the automaton that they built so far, so a scan of many chunks builds it once. */
+/** Compiled patterns keep the states they have built, so a scan of many chunks builds them once. */
 const compiledPatterns = new RecentCache<RE2JS>(64);
 
 function compile(pattern: string): RE2JS {
-  return compiledPatterns.get(pattern, () => refusing(pattern, () => RE2JS.compile(pattern)));
+  return compiledPatterns.get(pattern, () => rejectInvalid(pattern, () => RE2JS.compile(pattern)));
 }
 
-function refusing<T>(pattern: string, read: () => T): T {
+/** Calls `read` and turns what it throws into Failure "input". */
+function rejectInvalid<T>(pattern: string, read: () => T): T {
   try {
     return read();
   } catch (error) {

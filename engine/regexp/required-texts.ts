@@ -1,11 +1,11 @@
 /**
- * What a regular expression asks of a text before it is matched: texts that it must hold. So a search for a pattern is a search
- * for texts, and few rows are left to be matched. The way of Russ Cox's "Regular Expression Matching with a Trigram Index" and of
- * RE2's FilteredRE2, with whole texts in the place of trigrams.
+ * Derives from a regular expression the texts that a match must contain. A search for them comes first, so that few
+ * rows are left to match. The method is that of Russ Cox's "Regular Expression Matching with a Trigram Index" and of
+ * RE2's FilteredRE2, with whole texts instead of trigrams.
  */
 
 import { RecentCache } from "../vector/recent-cache.ts";
-import { emptyWord, enumerateWords, product, type Word, type Words } from "./literal-words.ts";
+import { concatenateWords, emptyWordSet, enumerateWords, type Word, type WordSet } from "./literal-words.ts";
 import type { PatternOptions } from "./pattern.ts";
 import {
   always,
@@ -20,173 +20,185 @@ import { buildSearchTree, type Tree } from "./syntax-tree.ts";
 
 export type { Requirement };
 
+/** Conditions on a text for a pattern to match it. */
 export interface RequiredTexts {
   /** Every text that the pattern matches satisfies this. */
-  needs: Requirement;
-  /** Every text that satisfies this is matched. */
-  proves: Requirement;
-  /** `needs` and `proves` are the same: the pattern need not be matched at all. */
-  exact: boolean;
+  necessary: Requirement;
+  /** The pattern matches every text that satisfies this. */
+  sufficient: Requirement;
+  /** `necessary` and `sufficient` are the same, so the pattern itself need not run. */
+  isExact: boolean;
 }
 
-/** Texts that are listed in the place of a piece of a pattern: each is a search of its own. */
+/** Texts that may stand for a piece of a pattern: each costs a search. */
 const wordsMax = 16;
-/** Texts that are listed in the place of a whole pattern, since it then need not be matched. */
-const proofWordsMax = 32;
-/** Texts of one requirement; beyond it nothing is required. */
-const textsMax = 64;
-/** Spellings of a word some letters of which ignore case; beyond it, all of them do, and matching tells the rest. */
+/** Texts that may stand for a whole pattern: more than for a piece, because the pattern itself then need not run. */
+const sufficientWordsMax = 32;
+/** Texts of one requirement; above it nothing is required. */
+const requirementTextsMax = 64;
+/** Spellings of a word in which only some letters ignore case; above it all letters do, and the pattern decides. */
 const spellingsMax = 4;
-/** Parts of one "and": each further one costs a search and excludes little. */
-const partsMax = 3;
+/** Parts of one "and": a further one costs a search and excludes little. */
+const conjunctsMax = 3;
 
-const prefilters = new RecentCache<RequiredTexts>(64);
+const requiredTextsCache = new RecentCache<RequiredTexts>(64);
 
-/** What texts must hold so that the pattern can match them. Throws Failure "input" where it is not RE2. */
-export function requiredTexts(pattern: string, { whole }: PatternOptions): RequiredTexts {
-  return prefilters.get(`${whole}:${pattern}`, () => deriveRequiredTexts(pattern, whole));
+/** The conditions for a pattern to match. Throws Failure "input" where it is not RE2. */
+export function requiredTextsOf(pattern: string, { whole }: PatternOptions): RequiredTexts {
+  return requiredTextsCache.get(`${whole}:${pattern}`, () => deriveRequiredTexts(pattern, whole));
 }
 
 function deriveRequiredTexts(pattern: string, whole: boolean): RequiredTexts {
   const tree = buildSearchTree(pattern, whole);
-  const needs = needsOf(tree);
-  if (needs.kind === "never") return { needs, proves: never, exact: true };
-  if (whole) return { needs, proves: never, exact: false };
-  const { proves, exact } = proofOf(tree);
-  return exact ? { needs: proves, proves, exact } : { needs, proves, exact };
+  const necessary = necessaryFor(tree);
+  if (necessary.kind === "never") return { necessary, sufficient: never, isExact: true };
+  if (whole) return { necessary, sufficient: never, isExact: false };
+  const { sufficient, isExact } = sufficientFor(tree);
+  return isExact ? { necessary: sufficient, sufficient, isExact } : { necessary, sufficient, isExact };
 }
 
 /**
- * Whether a match within a part of a text (cut between characters) proves a match in the text: nothing in the pattern looks
- * at what stands around. Throws Failure "input" where it is not RE2.
+ * Whether a match in a part of a text (cut between characters) proves a match in the whole text: the pattern has no
+ * assertion about its surroundings. Throws Failure "input" where it is not RE2.
  */
 export function isLocal(pattern: string): boolean {
-  return !looksAround(buildSearchTree(pattern, false));
+  return !hasAssertion(buildSearchTree(pattern, false));
 }
 
-function looksAround(tree: Tree): boolean {
+function hasAssertion(tree: Tree): boolean {
   switch (tree.kind) {
     case "class":
       return false;
     case "concat":
     case "alternate":
-      return tree.of.some(looksAround);
-    case "look":
+      return tree.of.some(hasAssertion);
+    case "assertion":
     case "unknown":
       return true;
     default:
-      return looksAround(tree.of);
+      return hasAssertion(tree.of);
   }
 }
 
-function needsOf(tree: Tree): Requirement {
-  const words = enumerateWords(tree, wordsMax);
-  if (words !== undefined) return needsOfWords(words);
+/** What every text that contains a match of the tree satisfies. */
+function necessaryFor(tree: Tree): Requirement {
+  const wordSet = enumerateWords(tree, wordsMax);
+  if (wordSet !== undefined) return necessaryForWords(wordSet);
   switch (tree.kind) {
     case "concat":
-      return needsOfConcat(tree.of);
+      return necessaryForConcat(tree.of);
     case "alternate":
-      return needsOfAlternate(tree.of);
+      return necessaryForAlternate(tree.of);
     case "plus":
-      return needsOf(tree.of);
+      return necessaryFor(tree.of);
     default:
       return always;
   }
 }
 
-function needsOfAlternate(branches: readonly Tree[]): Requirement {
-  const needs = branches.map(needsOf);
-  const all = requireAny(needs);
-  if (textCount(all) <= textsMax) return all;
-  const fewer = requireAny(needs.map(bestPart));
-  return textCount(fewer) <= textsMax ? fewer : always;
+function necessaryForAlternate(branches: readonly Tree[]): Requirement {
+  const parts = branches.map(necessaryFor);
+  const complete = requireAny(parts);
+  if (textCount(complete) <= requirementTextsMax) return complete;
+  const reduced = requireAny(parts.map(mostSelectivePart));
+  return textCount(reduced) <= requirementTextsMax ? reduced : always;
 }
 
-function bestPart(requirement: Requirement): Requirement {
-  return requirement.kind === "and" ? byWorth(requirement.of)[0]! : requirement;
+function mostSelectivePart(requirement: Requirement): Requirement {
+  return requirement.kind === "and" ? sortBySelectivity(requirement.of)[0]! : requirement;
 }
 
-/** Best first: the longer the texts the better, and the fewer. */
-function byWorth(requirements: readonly Requirement[]): Requirement[] {
-  const worth = (part: Requirement) => shortestLength(part) - Math.log2(textCount(part));
-  return requirements.toSorted((a, b) => worth(b) - worth(a));
+/** Most selective first: long texts before short ones, few before many. */
+function sortBySelectivity(requirements: readonly Requirement[]): Requirement[] {
+  const selectivity = (part: Requirement) => shortestLength(part) - Math.log2(textCount(part));
+  return requirements.toSorted((a, b) => selectivity(b) - selectivity(a));
 }
 
-/** Pieces in a row whose texts can be listed together give longer texts; what cannot be listed parts them. */
-function needsOfConcat(parts: readonly Tree[]): Requirement {
-  const needs: Requirement[] = [];
-  let run = emptyWord;
-  const endRun = () => {
-    needs.push(needsOfWords(run));
-    run = emptyWord;
+/** Joins the words of adjacent parts to longer texts; a part whose words cannot be listed ends such a run. */
+function necessaryForConcat(parts: readonly Tree[]): Requirement {
+  const requirements: Requirement[] = [];
+  let joined = emptyWordSet;
+  const flush = () => {
+    requirements.push(necessaryForWords(joined));
+    joined = emptyWordSet;
   };
-  for (const part of parts.flatMap(unrolled)) {
-    const words = part.kind === "gap" ? undefined : enumerateWords(part, wordsMax);
-    const longer = words && !isVague(words) ? product(run, words, wordsMax) : undefined;
+  for (const part of parts.flatMap(unrollPlus)) {
+    const wordSet = part.kind === "gap" ? undefined : enumerateWords(part, wordsMax);
+    const longer =
+      wordSet && !isUnselective(wordSet) ? concatenateWords(joined, wordSet, wordsMax) : undefined;
     if (longer !== undefined) {
-      run = longer;
+      joined = longer;
       continue;
     }
-    endRun();
-    if (words === undefined) needs.push(part.kind === "gap" ? always : needsOf(part));
-    else if (!isVague(words)) run = words;
+    flush();
+    if (wordSet === undefined) requirements.push(part.kind === "gap" ? always : necessaryFor(part));
+    else if (!isUnselective(wordSet)) joined = wordSet;
   }
-  endRun();
-  return fewOf(needs);
+  flush();
+  return selectFew(requirements);
 }
 
+/** A part of a concatenation, or a gap: any text. */
 type Part = Tree | { kind: "gap" };
 
-/** `x+` begins with x and ends with x; what stands between is not known. */
-function unrolled(tree: Tree): Part[] {
-  if (tree.kind === "concat") return tree.of.flatMap(unrolled);
+/** `x+` as x, a gap, x: it begins and ends with x, and what lies between is not known. */
+function unrollPlus(tree: Tree): Part[] {
+  if (tree.kind === "concat") return tree.of.flatMap(unrollPlus);
   if (tree.kind !== "plus" || enumerateWords(tree.of, wordsMax) === undefined) return [tree];
   return [tree.of, { kind: "gap" }, tree.of];
 }
 
-/** Many short choices, as of [0-9]: to list them would cost more searches than they exclude. */
-function isVague(words: Words): boolean {
-  return words.of.length > 4 && words.of.some((word) => word.length < 2);
+/** Many short words, as of [0-9]: searches for them would cost more than they exclude. */
+function isUnselective(wordSet: WordSet): boolean {
+  return wordSet.words.length > 4 && wordSet.words.some((word) => word.length < 2);
 }
 
-/** The most selective of several requirements. */
-function fewOf(needs: readonly Requirement[]): Requirement {
-  const all = requireAll(needs);
+/** Keeps the most selective of several requirements. */
+function selectFew(requirements: readonly Requirement[]): Requirement {
+  const all = requireAll(requirements);
   if (all.kind !== "and") return all;
-  const best = byWorth(all.of);
-  const worthwhile = best.filter((part, i) => i === 0 || (i < partsMax && shortestLength(part) > 1));
-  while (worthwhile.length > 1 && textCount(requireAll(worthwhile)) > textsMax) worthwhile.pop();
+  const best = sortBySelectivity(all.of);
+  const worthwhile = best.filter((part, i) => i === 0 || (i < conjunctsMax && shortestLength(part) > 1));
+  while (worthwhile.length > 1 && textCount(requireAll(worthwhile)) > requirementTextsMax) worthwhile.pop();
   return requireAll(worthwhile);
 }
 
-function needsOfWords(words: Words): Requirement {
-  const strays = words.strays.map((rune) => textOf(String.fromCodePoint(rune), false));
-  return requireAny([...spelt(words.of).map((word) => requirementOfWord(word).needs), ...strays]);
+function necessaryForWords(wordSet: WordSet): Requirement {
+  const rareVariants = wordSet.rareVariants.map((rune) =>
+    toTextRequirement(String.fromCodePoint(rune), false),
+  );
+  return requireAny([
+    ...expandSpellings(wordSet.words).map((word) => requirementOfWord(word).necessary),
+    ...rareVariants,
+  ]);
 }
 
-/** What proves a match anywhere in a text, and whether that is also needed. */
-function proofOf(tree: Tree): Pick<RequiredTexts, "proves" | "exact"> {
-  const words = enumerateWords(tree, proofWordsMax);
-  if (words !== undefined) {
-    if (!words.sure) return { proves: never, exact: false };
-    const all = spelt(words.of).map(requirementOfWord);
-    const sure = all.filter(({ exact }) => exact).map(({ needs }) => needs);
-    return { proves: requireAny(sure), exact: sure.length === all.length && words.strays.length === 0 };
+/** What proves a match anywhere in a text; exact where it is also necessary. */
+function sufficientFor(tree: Tree): Pick<RequiredTexts, "sufficient" | "isExact"> {
+  const wordSet = enumerateWords(tree, sufficientWordsMax);
+  if (wordSet !== undefined) {
+    if (!wordSet.isUnconditional) return { sufficient: never, isExact: false };
+    const all = expandSpellings(wordSet.words).map(requirementOfWord);
+    const sufficientWords = all.filter(({ isExact }) => isExact).map(({ necessary }) => necessary);
+    return {
+      sufficient: requireAny(sufficientWords),
+      isExact: sufficientWords.length === all.length && wordSet.rareVariants.length === 0,
+    };
   }
-  if (tree.kind !== "alternate") return { proves: never, exact: false };
-  const branches = tree.of.map(proofOf);
-  const proves = requireAny(branches.map((branch) => branch.proves));
-  if (textCount(proves) > textsMax) return { proves: never, exact: false };
-  return { proves, exact: branches.every(({ exact }) => exact) };
+  if (tree.kind !== "alternate") return { sufficient: never, isExact: false };
+  const branches = tree.of.map(sufficientFor);
+  const sufficient = requireAny(branches.map((branch) => branch.sufficient));
+  if (textCount(sufficient) > requirementTextsMax) return { sufficient: never, isExact: false };
+  return { sufficient, isExact: branches.every(({ isExact }) => isExact) };
 }
 
-/** Words with both forms of each letter whose case is ignored while others' is not, as far as that stays few. */
-function spelt(words: readonly Word[]): readonly Word[] {
-  const written = words.flatMap((word) => (isMixed(word) ? spellings(word) : [word]));
-  return written.length <= Math.max(wordsMax, words.length) ? written : words;
+/** Spells out both cases in words where only some letters ignore case, unless that makes too many words. */
+function expandSpellings(words: readonly Word[]): readonly Word[] {
+  const expanded = words.flatMap((word) => (hasMixedCaseRules(word) ? spellingsOf(word) : [word]));
+  return expanded.length <= Math.max(wordsMax, words.length) ? expanded : words;
 }
 
-function spellings(word: Word): Word[] {
+function spellingsOf(word: Word): Word[] {
   if (2 ** word.filter((symbol) => symbol < 0).length > spellingsMax) return [word];
   const formsOf = (symbol: number) => (symbol < 0 ? [-symbol, -symbol - 32] : [symbol]);
   return word.reduce<Word[]>(
@@ -195,32 +207,37 @@ function spellings(word: Word): Word[] {
   );
 }
 
-function isMixed(word: Word): boolean {
-  return word.some((symbol) => symbol < 0) && word.some(isCased);
+/** Whether a word has letters that ignore case beside characters that do not, so that no one text search fits it. */
+function hasMixedCaseRules(word: Word): boolean {
+  return word.some((symbol) => symbol < 0) && word.some(hasCaseVariants);
 }
 
-/** Whether text search that ignores case could find more than this code point. */
-function isCased(symbol: number): boolean {
+/** Whether a search that ignores case could find other text in the place of this code point. */
+function hasCaseVariants(symbol: number): boolean {
   return symbol >= 0x80 || (symbol >= 65 && symbol <= 90) || (symbol >= 97 && symbol <= 122);
 }
 
-function requirementOfWord(word: Word): { needs: Requirement; exact: boolean } {
-  if (word.length === 0) return { needs: always, exact: true };
-  if (!isMixed(word))
+function requirementOfWord(word: Word): { necessary: Requirement; isExact: boolean } {
+  if (word.length === 0) return { necessary: always, isExact: true };
+  if (!hasMixedCaseRules(word))
     return {
-      needs: textOf(
-        letters(word),
+      necessary: toTextRequirement(
+        textOfWord(word),
         word.some((symbol) => symbol < 0),
       ),
-      exact: true,
+      isExact: true,
     };
-  if (word.every((symbol) => symbol < 0x80)) return { needs: textOf(letters(word), true), exact: false };
-  const pieces = [true, false].flatMap((ignoreCase) => splitAt(word, ignoreCase));
-  return { needs: byWorth(pieces)[0] ?? always, exact: false };
+  if (word.every((symbol) => symbol < 0x80))
+    return { necessary: toTextRequirement(textOfWord(word), true), isExact: false };
+  const pieces = [true, false].flatMap((ignoreCase) => searchablePieces(word, ignoreCase));
+  return { necessary: sortBySelectivity(pieces)[0] ?? always, isExact: false };
 }
 
-/** The pieces of a word between ASCII and others that can be looked for, its case ignored or not. */
-function splitAt(word: Word, ignoreCase: boolean): Requirement[] {
+/**
+ * Pieces of a word that one text search each can find; `ignoreCase` separates at what is not ASCII, else at folded
+ * letters.
+ */
+function searchablePieces(word: Word, ignoreCase: boolean): Requirement[] {
   const separates = ignoreCase ? (symbol: number) => symbol >= 0x80 : (symbol: number) => symbol < 0;
   const pieces: number[][] = [[]];
   for (const symbol of word) {
@@ -230,17 +247,18 @@ function splitAt(word: Word, ignoreCase: boolean): Requirement[] {
   return pieces
     .filter((piece) => piece.length > 0)
     .map((piece) =>
-      textOf(
-        letters(piece),
+      toTextRequirement(
+        textOfWord(piece),
         piece.some((symbol) => symbol < 0),
       ),
     );
 }
 
-function letters(word: Word): string {
+function textOfWord(word: Word): string {
   return String.fromCodePoint(...word.map(Math.abs));
 }
 
-function textOf(text: string, ignoreCase: boolean): Requirement {
+/** Text search that ignores case expects its needle in lower case. */
+function toTextRequirement(text: string, ignoreCase: boolean): Requirement {
   return { kind: "text", text: ignoreCase ? text.toLowerCase() : text, ignoreCase };
 }

@@ -1,7 +1,7 @@
-/** Requirements on a text: that it holds certain texts. Built so that nothing in them is redundant. */
+/** Requirements on a text: which other texts it must contain. Combining them removes what is redundant. */
 import { foldCase } from "../vector/case-folding.ts";
 
-/** What a text must hold. `ignoreCase` is set for ASCII texts in lower case alone. */
+/** What a text must contain. `ignoreCase` is set only for ASCII texts in lower case. */
 export type Requirement =
   | { kind: "always" }
   | { kind: "never" }
@@ -12,46 +12,49 @@ export const always: Requirement = { kind: "always" };
 export const never: Requirement = { kind: "never" };
 
 export function requireAny(requirements: readonly Requirement[]): Requirement {
-  return join("or", requirements);
+  return combine("or", requirements);
 }
 
 export function requireAll(requirements: readonly Requirement[]): Requirement {
-  return join("and", requirements);
+  return combine("and", requirements);
 }
 
-function join(kind: "and" | "or", requirements: readonly Requirement[]): Requirement {
-  const [decides, adds] = kind === "and" ? ["never", "always"] : ["always", "never"];
+function combine(kind: "and" | "or", requirements: readonly Requirement[]): Requirement {
+  const [absorbing, neutral] = kind === "and" ? ["never", "always"] : ["always", "never"];
   const flat = requirements.flatMap((part) => (part.kind === kind ? part.of : [part]));
-  const deciding = flat.find((part) => part.kind === decides);
-  if (deciding !== undefined) return deciding;
+  const absorbed = flat.find((part) => part.kind === absorbing);
+  if (absorbed !== undefined) return absorbed;
   const of: Requirement[] = [];
   for (const part of flat) {
-    if (part.kind === adds || of.some((other) => isSpared(part, other, kind))) continue;
-    of.splice(0, of.length, ...of.filter((other) => !isSpared(other, part, kind)), part);
+    if (part.kind === neutral || of.some((other) => isRedundant(part, other, kind))) continue;
+    of.splice(0, of.length, ...of.filter((other) => !isRedundant(other, part, kind)), part);
   }
   if (of.length === 0) return kind === "and" ? always : never;
   return of.length === 1 ? of[0]! : { kind, of };
 }
 
-/** Whether a part says nothing beside another: of "and" the weaker one, of "or" the stronger one. */
-function isSpared(part: Requirement, other: Requirement, kind: "and" | "or"): boolean {
+/** Whether a part adds nothing to another: the weaker one of an "and", the stronger one of an "or". */
+function isRedundant(part: Requirement, other: Requirement, kind: "and" | "or"): boolean {
   return kind === "and" ? implies(other, part) : implies(part, other);
 }
 
-function implies(holder: Requirement, held: Requirement): boolean {
-  if (holder.kind !== "text" || held.kind !== "text") return false;
-  if (held.ignoreCase) return foldCase(holder.text).includes(held.text);
-  return !holder.ignoreCase && holder.text.includes(held.text);
+/** Whether every text that satisfies `stronger` satisfies `weaker`, as far as two single texts show it. */
+function implies(stronger: Requirement, weaker: Requirement): boolean {
+  if (stronger.kind !== "text" || weaker.kind !== "text") return false;
+  if (weaker.ignoreCase) return foldCase(stronger.text).includes(weaker.text);
+  return !stronger.ignoreCase && stronger.text.includes(weaker.text);
 }
 
-/** The number of texts that are to be looked for. */
+/** Number of texts to search for. */
 export function textCount(requirement: Requirement): number {
   if (requirement.kind === "text") return 1;
   if (requirement.kind === "always" || requirement.kind === "never") return 0;
   return requirement.of.reduce((sum, part) => sum + textCount(part), 0);
 }
 
-/** Length of the shortest text that satisfies it: the longer, the rarer. */
+/**
+ * A lower bound of the length (UTF-16 units) of a text that satisfies the requirement: the longer, the more selective.
+ */
 export function shortestLength(requirement: Requirement): number {
   if (requirement.kind === "text") return requirement.text.length;
   if (requirement.kind === "always") return 0;

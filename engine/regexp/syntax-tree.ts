@@ -1,41 +1,42 @@
-/** Regular expressions as trees: what of a pattern decides whether it matches. Groups and greediness are gone. */
+/** Regular expressions as trees, reduced to what decides whether a text matches: without groups and greediness. */
 import { parsePattern, type SyntaxNode } from "./pattern.ts";
 
-export type Look = "lineStart" | "lineEnd" | "textStart" | "textEnd" | "wordBoundary" | "noWordBoundary";
+/** A zero-width assertion. */
+export type Assertion = "lineStart" | "lineEnd" | "textStart" | "textEnd" | "wordBoundary" | "noWordBoundary";
 
 export type Tree =
   /** One code point out of ascending ranges: first, last, first, last … */
   | { kind: "class"; ranges: readonly number[] }
-  /** One after the other; the empty text where there are none. */
+  /** One after the other; the empty text where the list is empty. */
   | { kind: "concat"; of: readonly Tree[] }
-  /** Any of them; no text at all where there are none. */
+  /** Any of them; matches nothing where the list is empty. */
   | { kind: "alternate"; of: readonly Tree[] }
   | { kind: "star" | "plus" | "optional"; of: Tree }
-  /** The empty text, at such a place. */
-  | { kind: "look"; at: Look }
-  /** Nothing is known of what it matches. */
+  /** The empty text, where the assertion holds. */
+  | { kind: "assertion"; at: Assertion }
+  /** Could match anything. */
   | { kind: "unknown" };
 
-/** Bounds the work on patterns that repeat repetitions: nodes of a tree with its repetitions written out. */
+/** Nodes of a tree with its repetitions written out: bounds the work on nested repetitions. */
 const nodesMax = 20_000;
 
 const emptyText: Tree = { kind: "concat", of: [] };
 const unknown: Tree = { kind: "unknown" };
 
-/** Throws Failure "input" where the pattern is not RE2. */
-function treeOf(pattern: string): Tree {
+function parseTree(pattern: string): Tree {
   return new TreeReader().read(parsePattern(pattern));
 }
 
 /**
- * The tree whose match anywhere in a text proves a match of the pattern, and the other way round; of a pattern that is to
- * match the whole text, the tree as it is.
+ * A tree that has a match somewhere in a text exactly where the pattern has one. With `whole`, the tree of the pattern
+ * itself, which must match the whole text. Throws Failure "input" where the pattern is not RE2.
  */
 export function buildSearchTree(pattern: string, whole: boolean): Tree {
-  const tree = treeOf(pattern);
+  const tree = parseTree(pattern);
   return whole ? tree : trim(tree, true, true);
 }
 
+/** Converts RE2's syntax tree; every node above `nodesMax` becomes "unknown". */
 class TreeReader {
   #nodes = 0;
 
@@ -67,7 +68,7 @@ class TreeReader {
       case "QUEST":
         return { kind: "optional", of: this.read(node.of[0]!) };
       default:
-        return lookOf(node.op);
+        return toAssertion(node.op);
     }
   }
 
@@ -80,14 +81,14 @@ class TreeReader {
     const of = runes.map(
       (rune): Tree => ({
         kind: "class",
-        ranges: foldsCase ? caseVariants(rune) : [rune, rune],
+        ranges: foldsCase ? caseVariantsOf(rune) : [rune, rune],
       }),
     );
     return of.length === 1 ? of[0]! : { kind: "concat", of };
   }
 }
 
-const looks: Readonly<Record<string, Look>> = {
+const assertions: Readonly<Record<string, Assertion>> = {
   BEGIN_LINE: "lineStart",
   END_LINE: "lineEnd",
   BEGIN_TEXT: "textStart",
@@ -96,25 +97,25 @@ const looks: Readonly<Record<string, Look>> = {
   NO_WORD_BOUNDARY: "noWordBoundary",
 };
 
-function lookOf(op: string | undefined): Tree {
-  const at = op === undefined ? undefined : looks[op];
-  return at === undefined ? unknown : { kind: "look", at };
+function toAssertion(op: string | undefined): Tree {
+  const at = op === undefined ? undefined : assertions[op];
+  return at === undefined ? unknown : { kind: "assertion", at };
 }
 
-const variantsOf = new Map<number, readonly number[]>();
+const caseVariantCache = new Map<number, readonly number[]>();
 
-/** Ranges of the code points that RE2 takes for the same where case is ignored. RE2's own tables say so, through a class. */
-function caseVariants(rune: number): readonly number[] {
-  const known = variantsOf.get(rune);
+/** Ranges of the code points that RE2 equates with this one where case is ignored, read from the class it parses to. */
+function caseVariantsOf(rune: number): readonly number[] {
+  const known = caseVariantCache.get(rune);
   if (known !== undefined) return known;
-  // With U+0000 beside it, which has no case, the class is not made a literal again.
+  // U+0000, which has no case, keeps RE2 from simplifying the class to a literal.
   const variants =
     rune < 2 ? [rune, rune] : parsePattern(`(?i)[\\x{0}\\x{${rune.toString(16)}}]`).runes.slice(2);
-  variantsOf.set(rune, variants);
+  caseVariantCache.set(rune, variants);
   return variants;
 }
 
-/** Whether it matches the empty text wherever it stands. */
+/** Whether the tree matches the empty text at every position. */
 function isNullable(tree: Tree): boolean {
   switch (tree.kind) {
     case "concat":
@@ -129,8 +130,8 @@ function isNullable(tree: Tree): boolean {
 }
 
 /**
- * Where any text may stand before (`left`) or behind (`right`), what can be empty at that end asks for nothing, and of what
- * repeats there once is enough.
+ * Removes what a search does not need. Any text may precede (`left`) or follow (`right`) a match, so at that end a part
+ * that can be empty is dropped, and one occurrence of a repetition is enough.
  */
 function trim(tree: Tree, left: boolean, right: boolean): Tree {
   if (!left && !right) return tree;

@@ -1,17 +1,19 @@
-/** Series by their fingerprints, numbered in the order in which they are met: open addressing over halves of 32 bits. */
+/** Numbers series by their fingerprints, in the order in which they are added: a hash table with open addressing. */
 export class FingerprintTable {
   count = 0;
+  /** Fingerprint of each series as two halves: low, high, low, high … */
   #halves = new Uint32Array(128);
-  /** Numbers plus 1, 0 for none; at least twice as many as series, a power of two. */
+  /** Series number plus 1, or 0 for an empty slot; a power of two, at least twice the number of series. */
   #slots = new Int32Array(128);
 
   get byteLength(): number {
     return this.#halves.byteLength + this.#slots.byteLength;
   }
 
-  numberOf(low: number, high: number): number {
+  /** The number of a series; a new one is added. */
+  findOrAdd(low: number, high: number): number {
     const mask = this.#slots.length - 1;
-    // A fingerprint is a hash already; the lowest bits chose the thread.
+    // A fingerprint is already a hash. Its lowest bits are not used, because they selected the thread.
     let slot = (low >>> 8) & mask;
     for (let taken = this.#slots[slot]!; taken !== 0; taken = this.#slots[slot]!) {
       const at = (taken - 1) * 2;
@@ -20,7 +22,7 @@ export class FingerprintTable {
     }
     if (this.count * 2 === this.#slots.length) {
       this.#grow();
-      return this.numberOf(low, high);
+      return this.findOrAdd(low, high);
     }
     this.#slots[slot] = this.count + 1;
     this.#halves[this.count * 2] = low;

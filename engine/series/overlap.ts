@@ -1,8 +1,8 @@
-/** Samples of one series out of several chunks, in order of time. */
+/** Merges the samples of one series from several chunks into the order of time. */
 import { lowerBound } from "../vector/binary-search.ts";
 import type { SampleRun } from "./folds.ts";
 
-/** Samples of a series within a range of a day's time. */
+/** The samples of a series in [range.from, range.to), in nanoseconds since the start of the day. */
 export function sliceByTime(
   timeNs: Float64Array,
   values: Float64Array,
@@ -14,12 +14,15 @@ export function sliceByTime(
   return { timeNs, values, from, to };
 }
 
-/** Runs in order of arrival as runs in order of time, none of which overlaps; of samples at one time the last to arrive stays. */
+/**
+ * Turns runs in order of arrival into runs in order of time that do not overlap. Of samples at the same time the last
+ * to arrive stays.
+ */
 export function mergeByTime(runs: readonly SampleRun[]): SampleRun[] {
-  const arrived = runs.filter(({ from, to }) => from < to);
-  if (arrived.length < 2) return arrived;
-  const placeOf = new Map(arrived.map((run, place) => [run, place]));
-  const byStart = arrived.toSorted((a, b) => startOf(a) - startOf(b));
+  const nonEmpty = runs.filter(({ from, to }) => from < to);
+  if (nonEmpty.length < 2) return nonEmpty;
+  const arrivalOf = new Map(nonEmpty.map((run, place) => [run, place]));
+  const byStart = nonEmpty.toSorted((a, b) => startOf(a) - startOf(b));
   const clusters: SampleRun[][] = [];
   let end = Number.NEGATIVE_INFINITY;
   for (const run of byStart) {
@@ -27,24 +30,25 @@ export function mergeByTime(runs: readonly SampleRun[]): SampleRun[] {
     clusters.at(-1)!.push(run);
     end = Math.max(end, run.timeNs[run.to - 1]!);
   }
-  return clusters.map((cluster) => merged(cluster.sort((a, b) => placeOf.get(a)! - placeOf.get(b)!)));
+  return clusters.map((cluster) => mergeRuns(cluster.sort((a, b) => arrivalOf.get(a)! - arrivalOf.get(b)!)));
 }
 
 function startOf({ timeNs, from }: SampleRun): number {
   return timeNs[from]!;
 }
 
-/** Two halves at a time, so that each sample is moved as often as the halves can be halved. */
-function merged(cluster: readonly SampleRun[]): SampleRun {
+/** Merges runs by halves, so that each sample is copied log₂(runs) times. */
+function mergeRuns(cluster: readonly SampleRun[]): SampleRun {
   if (cluster.length === 1) return cluster[0]!;
   const middle = cluster.length >> 1;
-  return mergedPair(merged(cluster.slice(0, middle)), merged(cluster.slice(middle)));
+  return mergePair(mergeRuns(cluster.slice(0, middle)), mergeRuns(cluster.slice(middle)));
 }
 
-function mergedPair(earlier: SampleRun, later: SampleRun): SampleRun {
-  const most = earlier.to - earlier.from + later.to - later.from;
-  const timeNs = new Float64Array(most);
-  const values = new Float64Array(most);
+/** Merges two runs; of samples at the same time the later run's stays. */
+function mergePair(earlier: SampleRun, later: SampleRun): SampleRun {
+  const lengthMax = earlier.to - earlier.from + later.to - later.from;
+  const timeNs = new Float64Array(lengthMax);
+  const values = new Float64Array(lengthMax);
   let to = 0;
   let a = earlier.from;
   let b = later.from;

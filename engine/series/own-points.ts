@@ -1,14 +1,15 @@
-/** Points where every series is a group of its own: each value that comes is a point, and none is looked up. */
+/** Points where every series is a group of its own: each value is a point, so no lookup is needed. */
 import { checkPoints } from "../aggregate/point-table.ts";
 import type { SampleAggregate } from "../plan/sample-query.ts";
 
-/** As they cross threads: points of one group stand in order of time. */
+/** The points as they cross threads. The points of a group are in order of time. */
 export interface SingleSeriesPart {
   groups: Uint32Array;
   buckets: Float64Array;
   values: Float64Array;
 }
 
+/** Collects the points of series that are groups of their own. */
 export class SingleSeriesPoints {
   readonly #op: SampleAggregate["op"];
   #count = 0;
@@ -24,13 +25,13 @@ export class SingleSeriesPoints {
     return this.#groups.length * 20;
   }
 
-  /** Adds the one value that a group has in a bucket. Throws Failure "limit". */
+  /** Adds the one value that a group has in a bucket. Throws Failure "limit" where there are too many points. */
   add(group: number, bucket: number, value: number): void {
     const at = this.#count++;
     if (at === this.#groups.length) this.#grow();
     this.#groups[at] = group;
     this.#buckets[at] = bucket;
-    this.#values[at] = this.#ofOne(value);
+    this.#values[at] = this.#aggregateOne(value);
   }
 
   finish(): SingleSeriesPart {
@@ -42,10 +43,10 @@ export class SingleSeriesPoints {
     };
   }
 
-  /** What the aggregate makes of one value alone. */
-  #ofOne(value: number): number {
+  /** The aggregate of a single value. */
+  #aggregateOne(value: number): number {
     if (this.#op === "count") return 1;
-    // Infinities have no distance from their mean.
+    // 0, but NaN for an infinity, whose distance from its mean is undefined.
     return this.#op === "stddev" ? value - value : value;
   }
 

@@ -1,4 +1,4 @@
-/** Aggregates over the samples of some series, on one thread: all chunks that hold samples of them, day by day. */
+/** Aggregates the samples of a share of the series, on one thread: all chunks that have samples of them, day by day. */
 
 import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
@@ -21,43 +21,49 @@ import { chooseFold, DayBuckets, type FoldKind, SeriesFolds } from "./folds.ts";
 import { mergeByTime, sliceByTime } from "./overlap.ts";
 import { type SingleSeriesPart, SingleSeriesPoints } from "./own-points.ts";
 import type { SampleAnswer, SampleTask } from "./sample-task.ts";
+import { type ChunkSeries, locateSeries } from "./series-locations.ts";
 import { SeriesPoints } from "./series-points.ts";
-import { eachSeries, labelFilter, maySelect } from "./series-selection.ts";
+import { labelFilter, mayHaveSeries, visitSeries } from "./series-selection.ts";
 
-/** Series taken between two looks at the clock. */
-const checkEvery = 64;
+/** Series read between two checks of deadline and memory. */
+const seriesPerCheck = 64;
 
 /** A chunk that has series of the query. */
-interface ChunkPart {
+interface SelectedChunk extends ChunkSeries {
   ref: ChunkRef;
   arrivalMin: number;
   arrivalMax: number;
   timeNsMin: number;
   timeNsMax: number;
+  /** Samples of these series. */
   samples: number;
-  /** Of each series its number in the task, and its place in the chunk. */
-  numbers: number[];
-  places: number[];
 }
 
+/** The state of one task. */
 interface SampleAggregation {
   task: SampleTask;
   open: OpenChunkView;
   pause: YieldThread;
   filter: Filter;
+  /** Numbers the series; the arrays below are by this number. */
   series: FingerprintTable;
-  /** Of each series its group and what it declares. */
   groupOf: number[];
+  /** The type that the latest chunk declares. */
   typeOf: string[];
   groups: GroupTable;
   points: SeriesPoints | SingleSeriesPoints;
-  /** Texts of the label whose different ones are counted, and of each series the number of its own, -1 for the empty one. */
+  /** Different texts of the label that `distinct` counts. */
   texts: GroupTable;
+  /** The series' text of that label; -1 for the empty one. */
   textOf: number[];
   scanned: Scanned;
   damaged: DamagedChunk[];
 }
 
+/**
+ * Runs one task. Damaged chunks are listed in the answer, whose points then must not be used. Throws Failure "limit",
+ * "deadline" or "cancelled", and "input" for steps that are not filters over labels.
+ */
 export async function aggregateSamples(
   task: SampleTask,
   open: OpenChunkView,
@@ -65,7 +71,7 @@ export async function aggregateSamples(
 ): Promise<SampleAnswer> {
   const { groupBy, control, aggregate } = task;
   const caps = groupCaps(control);
-  const evaluation: SampleAggregation = {
+  const aggregation: SampleAggregation = {
     task,
     open,
     pause,
@@ -80,24 +86,24 @@ export async function aggregateSamples(
     scanned: nothingScanned(),
     damaged: [],
   };
-  const parts = await selectParts(evaluation);
+  const chunks = await selectChunks(aggregation);
   const kinds: SeriesKinds = { gauge: false, counter: false };
-  if (evaluation.damaged.length === 0) {
-    const folds = foldsOf(evaluation, kinds);
-    for (const [day, ofDay] of byDay(parts)) await readDay(evaluation, folds, day, ofDay);
+  if (aggregation.damaged.length === 0) {
+    const folds = makeFolds(aggregation, kinds);
+    for (const [day, ofDay] of groupByDay(chunks)) await readDay(aggregation, folds, day, ofDay);
     folds.finish();
   }
-  const { texts, scanned, damaged } = evaluation;
-  return { ...groupsAndPoints(evaluation), texts: texts.finish(), kinds, scanned, damaged };
+  const { texts, scanned, damaged } = aggregation;
+  return { ...finishGroups(aggregation), texts: texts.finish(), kinds, scanned, damaged };
 }
 
-function groupsAndPoints({
+function finishGroups({
   groups,
   points,
 }: SampleAggregation): Pick<SampleAnswer, "groups" | "labels" | "points"> {
   if (points instanceof SingleSeriesPoints) {
     const part = points.finish();
-    const { count, labels } = withPoints(groups, part);
+    const { count, labels } = dropEmptyGroups(groups, part);
     return { groups: count, labels, points: { kind: "own", part } };
   }
   return {
@@ -107,8 +113,8 @@ function groupsAndPoints({
   };
 }
 
-/** Without the groups that have no points, as series have that have samples but none in the range. */
-function withPoints(groups: GroupTable, part: SingleSeriesPart): { count: number; labels: TextVector } {
+/** Drops groups without points, such as series whose only samples are before the range. */
+function dropEmptyGroups(groups: GroupTable, part: SingleSeriesPart): { count: number; labels: TextVector } {
   const labels = groups.finish();
   const has = new Uint8Array(groups.count);
   for (const group of part.groups) has[group] = 1;
@@ -120,22 +126,24 @@ function withPoints(groups: GroupTable, part: SingleSeriesPart): { count: number
   return { count: kept.length, labels: gatherText(labels, kept) };
 }
 
-/** Chunks with series of the query, in order of arrival; so what a series declares last holds. */
-async function selectParts(evaluation: SampleAggregation): Promise<ChunkPart[]> {
-  const { task, pause, open, scanned, damaged } = evaluation;
-  const parts: ChunkPart[] = [];
-  for (const ref of inOrderOfArrival(task.chunks)) {
+/**
+ * Selects the chunks that have series of the query, in order of arrival, so that the latest declaration of a type wins.
+ */
+async function selectChunks(aggregation: SampleAggregation): Promise<SelectedChunk[]> {
+  const { task, pause, open, scanned, damaged } = aggregation;
+  const chunks: SelectedChunk[] = [];
+  for (const ref of sortByArrival(task.chunks)) {
     await pause();
     checkControl(task.control);
     try {
       const view = open(ref);
       try {
-        const part = maySelect(view, task.name, evaluation.filter)
-          ? selectPart(evaluation, ref, new SeriesView(view))
+        const selected = mayHaveSeries(view, task.name, aggregation.filter)
+          ? selectSeries(aggregation, ref, new SeriesView(view))
           : undefined;
         scanned.bytes += view.readBytes;
-        if (part === undefined) countSkippedChunk(scanned, view.header);
-        else parts.push(part);
+        if (selected === undefined) countSkippedChunk(scanned, view.header);
+        else chunks.push(selected);
       } finally {
         view.close();
       }
@@ -143,10 +151,10 @@ async function selectParts(evaluation: SampleAggregation): Promise<ChunkPart[]> 
       damaged.push(toDamagedChunk(ref, error));
     }
   }
-  return parts;
+  return chunks;
 }
 
-function inOrderOfArrival(chunks: readonly ChunkRef[]): ChunkRef[] {
+function sortByArrival(chunks: readonly ChunkRef[]): ChunkRef[] {
   return chunks.toSorted((a, b) => a.day - b.day || compareArrivals(arrivalsOf(a), arrivalsOf(b)));
 }
 
@@ -154,113 +162,120 @@ function arrivalsOf(ref: ChunkRef): { arrivalMin: number; arrivalMax: number } {
   return ref.kind === "sealed" ? ref.entry : ref;
 }
 
-function selectPart(evaluation: SampleAggregation, ref: ChunkRef, chunk: SeriesView): ChunkPart | undefined {
-  const { task, series, filter } = evaluation;
+function selectSeries(
+  aggregation: SampleAggregation,
+  ref: ChunkRef,
+  chunk: SeriesView,
+): SelectedChunk | undefined {
+  const { task, series, filter } = aggregation;
   const { header } = chunk.view;
-  const part: ChunkPart = {
+  const selected: SelectedChunk = {
     ref,
     ...arrivalsOf(ref),
     timeNsMin: header.timeNsMin,
     timeNsMax: header.timeNsMax,
     samples: 0,
-    numbers: [],
-    places: [],
+    seriesNumbers: [],
+    indices: [],
   };
-  const stageGroup = groupStager(evaluation, chunk);
+  const stageGroup = makeGroupLookup(aggregation, chunk);
   const distinct = task.aggregate.op === "distinct" ? labelColumn(chunk, task.aggregate.label) : undefined;
   const { name, share, control } = task;
-  let index = 0;
-  eachSeries(chunk, { name, filter, share, control }, (place) => {
-    const at = index++;
-    const number = series.numberOf(chunk.fingerprints[place * 2]!, chunk.fingerprints[place * 2 + 1]!);
-    if (number === evaluation.groupOf.length) {
-      evaluation.groupOf.push(stageGroup(place, at));
-      evaluation.typeOf.push("unknown");
-      if (distinct !== undefined) evaluation.textOf.push(textNumber(evaluation, distinct, place));
+  let nextOrdinal = 0;
+  visitSeries(chunk, { name, filter, share, control }, (index) => {
+    const ordinal = nextOrdinal++;
+    const number = series.findOrAdd(chunk.fingerprints[index * 2]!, chunk.fingerprints[index * 2 + 1]!);
+    if (number === aggregation.groupOf.length) {
+      aggregation.groupOf.push(stageGroup(index, ordinal));
+      aggregation.typeOf.push("unknown");
+      if (distinct !== undefined) aggregation.textOf.push(findOrAddText(aggregation, distinct, index));
     }
-    const type = chunk.type(place);
-    if (type !== "unknown") evaluation.typeOf[number] = type;
-    part.numbers.push(number);
-    part.places.push(place);
-    part.samples += chunk.samplesOf(place);
+    const type = chunk.type(index);
+    if (type !== "unknown") aggregation.typeOf[number] = type;
+    selected.seriesNumbers.push(number);
+    selected.indices.push(index);
+    selected.samples += chunk.samplesOf(index);
   });
-  return part.numbers.length === 0 ? undefined : part;
+  return selected.seriesNumbers.length === 0 ? undefined : selected;
 }
 
 function labelColumn(chunk: SeriesView, key: string): Column {
   return chunk.view.column({ kind: "attribute", key });
 }
 
-function textNumber({ texts }: SampleAggregation, column: Column, place: number): number {
-  const bytes = columnBytes(column, place);
+function findOrAddText({ texts }: SampleAggregation, column: Column, index: number): number {
+  const bytes = columnBytes(column, index);
   if (bytes.byteLength === 0) return -1;
   texts.stage(bytes, 0, bytes.byteLength);
   return texts.numberOfStaged();
 }
 
-/** The number of the group that a series of the chunk belongs to. */
-function groupStager(
-  evaluation: SampleAggregation,
+/** Returns a function that finds or adds the group of a series, given its index in the chunk and among the selected. */
+function makeGroupLookup(
+  aggregation: SampleAggregation,
   chunk: SeriesView,
-): (place: number, index: number) => number {
-  const { task, groups, points } = evaluation;
+): (index: number, ordinal: number) => number {
+  const { task, groups, points } = aggregation;
   const { groupBy } = task;
   if (points instanceof SingleSeriesPoints) {
-    const textsOf = labelStager(evaluation, chunk);
-    return (place, index) => {
-      textsOf(place, index);
-      return groups.numberOfNew();
+    const stageLabels = makeLabelStager(aggregation, chunk);
+    return (index, ordinal) => {
+      stageLabels(index, ordinal);
+      return groups.addStaged();
     };
   }
   if (!Array.isArray(groupBy)) {
     const without = new Set(groupBy.without);
-    return (place) => {
-      groups.stageText(labelsJson(chunk.labels(place).filter(([key]) => !without.has(key))));
+    return (index) => {
+      groups.stageText(formatLabels(chunk.labels(index).filter(([key]) => !without.has(key))));
       return groups.numberOfStaged();
     };
   }
   const columns = groupBy.map((field: Field) =>
     labelColumn(chunk, field.kind === "attribute" ? field.key : ""),
   );
-  return (place) => {
+  return (index) => {
     for (const column of columns) {
-      const bytes = columnBytes(column, place);
+      const bytes = columnBytes(column, index);
       groups.stage(bytes, 0, bytes.byteLength);
     }
     return groups.numberOfStaged();
   };
 }
 
-/** Stages all labels of a series. Those of all series of the thread are kept with the chunk, as they cost more than their samples. */
-function labelStager(
+/**
+ * Returns a function that stages all labels of a series. Where every series passes, the labels of the thread's series
+ * are cached with the chunk, because formatting them costs more than reading their samples.
+ */
+function makeLabelStager(
   { task, filter, groups }: SampleAggregation,
   chunk: SeriesView,
-): (place: number, index: number) => void {
+): (index: number, ordinal: number) => void {
   if (matchFromStatistics(filter, chunk.view) !== "all")
-    return (place) => groups.stageText(labelsJson(chunk.labels(place)));
+    return (index) => groups.stageText(formatLabels(chunk.labels(index)));
   const { name, share, control } = task;
   const { offsets, bytes } = chunk.view.texts(`labels ${share.worker}/${share.workers} ${name}`, () => {
     const texts: string[] = [];
-    eachSeries(chunk, { name, filter, share, control }, (place) => {
-      texts.push(labelsJson(chunk.labels(place)));
+    visitSeries(chunk, { name, filter, share, control }, (index) => {
+      texts.push(formatLabels(chunk.labels(index)));
     });
     return textVector(texts);
   });
-  return (_, index) => groups.stage(bytes, offsets[index]!, offsets[index + 1]!);
+  return (_, ordinal) => groups.stage(bytes, offsets[ordinal]!, offsets[ordinal + 1]!);
 }
 
-/** As pairs in the order of their keys. */
-function labelsJson(labels: [key: string, value: string][]): string {
+/** Labels as JSON: a list of pairs in the order of their keys. */
+function formatLabels(labels: [key: string, value: string][]): string {
   return JSON.stringify(labels.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function foldsOf(
+function makeFolds(
   { task, groupOf, typeOf, textOf, points }: SampleAggregation,
   kinds: SeriesKinds,
 ): SeriesFolds {
   const isDistinct = task.aggregate.op === "distinct";
   const foldKinds = typeOf.map((declared): FoldKind => {
-    const type = readAs(declared, task);
+    const type = resolveType(declared, task);
     kinds.gauge ||= declared === "gauge" || type === "gauge";
     kinds.counter ||= declared !== "gauge" && type !== "gauge";
     return chooseFold(type, task.aggregate);
@@ -269,118 +284,95 @@ function foldsOf(
     return new SeriesFolds(foldKinds, (series, bucket, value) => points.add(groupOf[series]!, bucket, value));
   }
   return new SeriesFolds(foldKinds, (series, bucket, value) => {
-    const place = points.place(groupOf[series]!, bucket);
-    if (!isDistinct) points.add(place, value);
-    // Series without the label make the point, of no text.
-    else if (textOf[series]! >= 0) points.add(place, textOf[series]!);
+    const point = points.findOrAdd(groupOf[series]!, bucket);
+    if (!isDistinct) points.add(point, value);
+    // A series without the label adds the point but no text.
+    else if (textOf[series]! >= 0) points.add(point, textOf[series]!);
   });
 }
 
-function readAs(declared: string, { of, name }: SampleTask): "gauge" | "counter" | "delta" {
+/** The type that a series is read as. */
+function resolveType(declared: string, { of, name }: SampleTask): "gauge" | "counter" | "delta" {
   if (declared === "delta") return "delta";
   if (of === "increase" || declared === "counter") return "counter";
   return declared === "unknown" && isCounterName(name) ? "counter" : "gauge";
 }
 
-function byDay(parts: readonly ChunkPart[]): [day: number, parts: ChunkPart[]][] {
-  return [...Map.groupBy(parts, ({ ref }) => ref.day)].sort(([a], [b]) => a - b);
+function groupByDay(chunks: readonly SelectedChunk[]): [day: number, chunks: SelectedChunk[]][] {
+  return [...Map.groupBy(chunks, ({ ref }) => ref.day)].sort(([a], [b]) => a - b);
 }
 
-/** In slices of time, so that the columns of a day need not fit into memory at once. */
+/** Reads a day in slices of time, so that its columns need not be in memory all at once. */
 async function readDay(
-  evaluation: SampleAggregation,
+  aggregation: SampleAggregation,
   folds: SeriesFolds,
   day: number,
-  parts: readonly ChunkPart[],
+  chunks: readonly SelectedChunk[],
 ): Promise<void> {
-  const { task } = evaluation;
+  const { task } = aggregation;
   const counted = rangeInDay(task.fromNs, task.toNs, day);
   const read = rangeInDay(task.fromNs - BigInt(increaseAgeNsMax), task.toNs, day);
-  folds.begin(new DayBuckets(day, task.fromNs, task.bucketNs), counted.from);
-  for (const slice of slicesOf(parts, read)) {
-    if (evaluation.damaged.length > 0) return;
-    const overlapping = parts.filter(
+  folds.beginDay(new DayBuckets(day, task.fromNs, task.bucketNs), counted.from);
+  for (const slice of splitByTime(chunks, read)) {
+    if (aggregation.damaged.length > 0) return;
+    const overlapping = chunks.filter(
       ({ timeNsMin, timeNsMax }) => timeNsMin < slice.to && timeNsMax >= slice.from,
     );
-    await readSlice(evaluation, folds, overlapping, slice, counted.from);
+    await readSlice(aggregation, folds, overlapping, slice, counted.from);
   }
 }
 
-/** Ranges that begin where a chunk begins, once those before hold enough. */
-function slicesOf(parts: readonly ChunkPart[], { from, to }: DayRange): DayRange[] {
+/** Splits a range where a chunk begins, once the chunks before have `sliceSamplesMax` samples. */
+function splitByTime(chunks: readonly SelectedChunk[], { from, to }: DayRange): DayRange[] {
   const slices: DayRange[] = [];
   let start = from;
   let samples = 0;
-  for (const part of parts.toSorted((a, b) => a.timeNsMin - b.timeNsMin)) {
-    if (samples >= sliceSamplesMax && part.timeNsMin > start && part.timeNsMin < to) {
-      slices.push({ from: start, to: part.timeNsMin });
-      start = part.timeNsMin;
+  for (const chunk of chunks.toSorted((a, b) => a.timeNsMin - b.timeNsMin)) {
+    if (samples >= sliceSamplesMax && chunk.timeNsMin > start && chunk.timeNsMin < to) {
+      slices.push({ from: start, to: chunk.timeNsMin });
+      start = chunk.timeNsMin;
       samples = 0;
     }
-    samples += part.samples;
+    samples += chunk.samples;
   }
   if (start < to) slices.push({ from: start, to });
   return slices;
 }
 
-/** Where a series has samples: a chunk, and its place there. */
-interface Places {
-  /** Of each series the first of its places, and the number of all. */
-  offsets: Uint32Array;
-  chunks: Uint32Array;
-  places: Uint32Array;
-}
-
-/** Parts stand in order of arrival, and so do the places of each series. */
-function placesOf(parts: readonly ChunkPart[], series: number): Places {
-  const offsets = new Uint32Array(series + 1);
-  for (const { numbers } of parts) for (const number of numbers) offsets[number + 1]!++;
-  for (let number = 0; number < series; number++) offsets[number + 1]! += offsets[number]!;
-  const next = offsets.slice();
-  const chunks = new Uint32Array(offsets[series]!);
-  const places = new Uint32Array(offsets[series]!);
-  for (const [chunk, part] of parts.entries()) {
-    for (let i = 0; i < part.numbers.length; i++) {
-      const at = next[part.numbers[i]!]!++;
-      chunks[at] = chunk;
-      places[at] = part.places[i]!;
-    }
-  }
-  return { offsets, chunks, places };
-}
-
+/** Folds the samples in a slice, series by series. */
 async function readSlice(
-  evaluation: SampleAggregation,
+  aggregation: SampleAggregation,
   folds: SeriesFolds,
-  parts: readonly ChunkPart[],
+  selected: readonly SelectedChunk[],
   slice: DayRange,
   countedFrom: number,
 ): Promise<void> {
-  const { task, scanned, damaged, series } = evaluation;
+  const { task, scanned, damaged, series } = aggregation;
   const opened: SeriesView[] = [];
-  const { offsets, chunks, places } = placesOf(parts, series.count);
+  const { offsets, chunks, indices } = locateSeries(selected, series.count);
   let chunk = 0;
   try {
-    for (; chunk < parts.length; chunk++) opened.push(new SeriesView(evaluation.open(parts[chunk]!.ref)));
+    for (; chunk < selected.length; chunk++)
+      opened.push(new SeriesView(aggregation.open(selected[chunk]!.ref)));
     for (let number = 0; number < series.count; number++) {
-      if (number % checkEvery === 0) await evaluation.pause();
-      if (number % checkEvery === 0) checkControl(task.control);
+      if (number % seriesPerCheck === 0) await aggregation.pause();
+      if (number % seriesPerCheck === 0) checkControl(task.control);
       const runs = [];
       for (let i = offsets[number]!; i < offsets[number + 1]!; i++) {
         chunk = chunks[i]!;
-        const from = folds.looksBack(number) ? slice.from : Math.max(slice.from, countedFrom);
+        const from = folds.needsEarlierSamples(number) ? slice.from : Math.max(slice.from, countedFrom);
         const view = opened[chunk]!;
-        runs.push(sliceByTime(view.timesOf(places[i]!), view.valuesOf(places[i]!), { from, to: slice.to }));
+        runs.push(sliceByTime(view.timesOf(indices[i]!), view.valuesOf(indices[i]!), { from, to: slice.to }));
       }
       for (const run of mergeByTime(runs)) {
         folds.add(number, run);
         scanned.rows += run.to - run.from;
       }
-      if (number % checkEvery === 0) checkMemory(evaluation, folds, opened);
+      if (number % seriesPerCheck === 0) checkMemory(aggregation, folds, opened);
     }
-    checkMemory(evaluation, folds, opened);
+    checkMemory(aggregation, folds, opened);
   } catch (error) {
-    damaged.push(toDamagedChunk(parts[chunk]!.ref, error));
+    damaged.push(toDamagedChunk(selected[chunk]!.ref, error));
   } finally {
     for (const { view } of opened) {
       scanned.bytes += view.readBytes;

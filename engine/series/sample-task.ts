@@ -7,21 +7,26 @@ import type { SingleSeriesPart } from "./own-points.ts";
 import type { SeriesPointsPart } from "./series-points.ts";
 import type { SeriesShare } from "./series-selection.ts";
 
-/** Aggregates over the samples of some series. */
+/** The task of aggregating samples on one scan thread, and its answer. */
+
+/** Asks a thread to aggregate the samples of its share of the series. */
 export interface SampleTask extends SampleQuery {
   kind: "samples";
-  /** All that may hold samples of the range, or of the time before it in which counters are looked up. */
+  /** All chunks that may have samples in the range, or before it within `increaseAgeNsMax`, which counters need. */
   chunks: ChunkRef[];
   share: SeriesShare;
   control: QueryControl;
 }
 
-/** Groups, and texts that are counted, are numbered within this answer. */
+/** The numbers of groups and of counted texts hold within this answer only. */
 export interface SampleAnswer {
   groups: number;
   labels: TextVector;
-  /** Groups of different threads are different ones where points are of each series. */
+  /**
+   * "own": every series is a group, so no group is in the answers of two threads. "gathered": points must be merged.
+   */
   points: { kind: "gathered"; part: SeriesPointsPart } | { kind: "own"; part: SingleSeriesPart };
+  /** Texts of the label that `distinct` counts. */
   texts: TextVector;
   kinds: SeriesKinds;
   scanned: Scanned;

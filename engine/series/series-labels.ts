@@ -1,4 +1,4 @@
-/** Which series there are: metrics, keys of labels and their texts, counted over the series that fall to one thread. */
+/** Counts series by metric, label key or label value, over one thread's share of the series. */
 
 import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
@@ -15,40 +15,42 @@ import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-st
 import type { TextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { sliceByTime } from "./overlap.ts";
-import { eachSeries, labelFilter, maySelect, type SeriesShare } from "./series-selection.ts";
+import { labelFilter, mayHaveSeries, type SeriesShare, visitSeries } from "./series-selection.ts";
 
-/** Counts series that have samples in a range. */
+/** Asks a thread to count the series of its share that have samples in a range. */
 export interface SeriesTask {
   kind: "series";
   chunks: ChunkRef[];
   fromNs: bigint;
   toNs: bigint;
-  /** Undefined: of every metric. */
+  /** The metric's name; undefined: every metric. */
   name: string | undefined;
   steps: Step[];
-  /** Each metric (name, type, unit), each key of a label, or each text of one label. */
+  /** What to count by: metric (name, type, unit), label key, or the values of one label. */
   by: "metric" | "key" | { label: string };
   share: SeriesShare;
   control: QueryControl;
 }
 
+/** The answer to a `SeriesTask`. */
 export interface SeriesAnswer {
-  /** Each text once; of metrics the JSON of name, type and unit. */
+  /** The different keys or values; of metrics the JSON list of name, type and unit. */
   texts: TextVector;
-  /** Series of each. */
+  /** Number of series of each. */
   counts: Float64Array;
   scanned: Scanned;
   damaged: DamagedChunk[];
 }
 
-/** Notes the series of a chunk of metrics as active. */
+/** Asks a thread to add the series of a chunk to the census of active series. */
 export interface CensusTask {
   kind: "census";
   chunk: ChunkRef;
   tables: CensusTables;
 }
 
-interface Counting {
+/** The state of one task. */
+interface SeriesCounting {
   task: SeriesTask;
   filter: Filter;
   seen: FingerprintTable;
@@ -57,13 +59,16 @@ interface Counting {
   scanned: Scanned;
 }
 
+/**
+ * Runs one task. Throws Failure "limit", "deadline" or "cancelled", and "input" for steps that are not label filters.
+ */
 export async function countSeries(
   task: SeriesTask,
   open: OpenChunkView,
   pause: YieldThread,
 ): Promise<SeriesAnswer> {
   const { control } = task;
-  const counting: Counting = {
+  const counting: SeriesCounting = {
     task,
     filter: labelFilter(task.steps),
     seen: new FingerprintTable(),
@@ -85,25 +90,25 @@ export async function countSeries(
   return { texts: texts.finish(), counts: Float64Array.from(counts), scanned, damaged };
 }
 
-/** Chunks come newest first: what a series declares last is what it is counted under. */
-function countChunk(counting: Counting, ref: ChunkRef, open: OpenChunkView): void {
+/** Counts the series of a chunk that were not seen yet. Chunks come newest first, so the latest declaration counts. */
+function countChunk(counting: SeriesCounting, ref: ChunkRef, open: OpenChunkView): void {
   const { task, filter, seen, scanned, texts } = counting;
   const view = open(ref);
   try {
-    if (!maySelect(view, task.name, filter)) {
+    if (!mayHaveSeries(view, task.name, filter)) {
       countSkippedChunk(scanned, view.header);
       return;
     }
     const chunk = new SeriesView(view);
     const range = rangeInDay(task.fromNs, task.toNs, ref.day);
-    const isWhole = view.header.timeNsMin >= range.from && view.header.timeNsMax < range.to;
-    const textsOf = textStager(counting, chunk);
+    const isInRange = view.header.timeNsMin >= range.from && view.header.timeNsMax < range.to;
+    const countTexts = makeTextCounter(counting, chunk);
     const { name, share, control } = task;
-    eachSeries(chunk, { name, filter, share, control }, (place) => {
-      if (!isWhole && !hasSamples(chunk, place, range)) return;
+    visitSeries(chunk, { name, filter, share, control }, (index) => {
+      if (!isInRange && !hasSamples(chunk, index, range)) return;
       const known = seen.count;
-      const number = seen.numberOf(chunk.fingerprints[place * 2]!, chunk.fingerprints[place * 2 + 1]!);
-      if (number === known) textsOf(place);
+      const number = seen.findOrAdd(chunk.fingerprints[index * 2]!, chunk.fingerprints[index * 2 + 1]!);
+      if (number === known) countTexts(index);
     });
     scanned.chunks++;
     scanned.rows += chunk.series;
@@ -115,54 +120,57 @@ function countChunk(counting: Counting, ref: ChunkRef, open: OpenChunkView): voi
   }
 }
 
-function hasSamples(chunk: SeriesView, place: number, range: { from: number; to: number }): boolean {
-  const times = chunk.timesOf(place);
+function hasSamples(chunk: SeriesView, index: number, range: { from: number; to: number }): boolean {
+  const times = chunk.timesOf(index);
   const { from, to } = sliceByTime(times, times, range);
   return from < to;
 }
 
-/** Counts a series under each of its texts. */
-function textStager({ task, texts, counts }: Counting, chunk: SeriesView): (place: number) => void {
+/** Returns a function that counts a series under each of its texts. */
+function makeTextCounter(
+  { task, texts, counts }: SeriesCounting,
+  chunk: SeriesView,
+): (index: number) => void {
   const { view } = chunk;
   const countStaged = () => {
     const number = texts.numberOfStaged();
     counts[number] = (counts[number] ?? 0) + 1;
   };
   if (task.by === "metric") {
-    return (place) => {
-      texts.stageText(JSON.stringify([chunk.name(place), chunk.type(place), chunk.unit(place)]));
+    return (index) => {
+      texts.stageText(JSON.stringify([chunk.name(index), chunk.type(index), chunk.unit(index)]));
       countStaged();
     };
   }
   if (task.by === "key") {
-    const keysOf = keyReader(chunk);
-    return (place) => {
-      for (const key of keysOf(place)) {
+    const keysOf = makeKeyReader(chunk);
+    return (index) => {
+      for (const key of keysOf(index)) {
         texts.stageText(key);
         countStaged();
       }
     };
   }
   const column = view.column({ kind: "attribute", key: task.by.label });
-  return (place) => {
-    if (!hasValue(column, place)) return;
-    const bytes = columnBytes(column, place);
+  return (index) => {
+    if (!hasValue(column, index)) return;
+    const bytes = columnBytes(column, index);
     texts.stage(bytes, 0, bytes.byteLength);
     countStaged();
   };
 }
 
-/** The keys of a series' labels. */
-function keyReader(chunk: SeriesView): (place: number) => string[] {
+/** Returns a function that reads the label keys of a series. */
+function makeKeyReader(chunk: SeriesView): (index: number) => string[] {
   const { view } = chunk;
-  if (view.overflow.kind !== "absent") return (place) => chunk.labels(place).map(([key]) => key);
+  if (view.overflow.kind !== "absent") return (index) => chunk.labels(index).map(([key]) => key);
   const columns = view.header.columns.flatMap(({ role, key }) =>
     role === "attribute" ? [{ key, column: view.column({ kind: "attribute", key }) }] : [],
   );
-  return (place) => columns.flatMap(({ key, column }) => (hasValue(column, place) ? [key] : []));
+  return (index) => columns.flatMap(({ key, column }) => (hasValue(column, index) ? [key] : []));
 }
 
-/** Notes the series of a chunk as active; a chunk that cannot be read is left to the queries. */
+/** Adds the series of a chunk to the census. A damaged chunk is ignored here; a query will report it. */
 export function countActiveSeries({ chunk, tables }: CensusTask, open: OpenChunkView): void {
   const census = new SeriesCensus(tables);
   try {

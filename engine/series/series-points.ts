@@ -1,202 +1,210 @@
-/** Points of an aggregation over series: what was gathered for each group and bucket, which parts of it on other threads can join. */
+/** The aggregation states of points over series: filled on the scan threads, then merged. */
 import { PointTable } from "../aggregate/point-table.ts";
 import { Quantiles, type QuantilesPart } from "../aggregate/quantiles.ts";
 import type { SampleAggregate } from "../plan/sample-query.ts";
 
-/** As it crosses threads. */
+/** The states as they cross threads; index i of every vector but the last two is point i. */
 export interface SeriesPointsPart {
   groups: Uint32Array;
   buckets: Float64Array;
-  /** Values that each point was made of. */
+  /** Number of values (not counted for `quantile`); for `distinct` number of different texts. */
   counts: Float64Array;
-  /** Sum, least, greatest, or mean. */
-  firsts: Float64Array;
-  /** Sum of the squared distances from the mean. */
-  seconds: Float64Array;
+  /** Sum, minimum, maximum, or (for `stddev`) mean. */
+  accumulators: Float64Array;
+  /** M2: sum of the squared distances from the mean. */
+  squares: Float64Array;
   quantiles: QuantilesPart | undefined;
-  /** Pairs of a point and the number of a text. */
+  /** For `distinct`, pairs of a point and the number of a text that it has. */
   textPoints: Uint32Array;
   texts: Float64Array;
 }
 
-/** Values that are handed on together. */
-const segmentValues = 65_536;
+/** Values that are buffered before they are passed to `Quantiles` together. */
+const bufferedValuesMax = 65_536;
 
+/** The states of all points for one aggregate. */
 export class SeriesPoints {
   readonly #aggregate: SampleAggregate;
-  readonly #places = new PointTable();
+  readonly #points = new PointTable();
   #counts = new Float64Array(64);
-  #firsts = new Float64Array(64);
-  #seconds = new Float64Array(64);
+  #accumulators = new Float64Array(64);
+  #squares = new Float64Array(64);
   readonly #quantiles: Quantiles | undefined;
-  /** Values that were not handed on yet, and their points. */
-  readonly #owners: Uint32Array;
-  readonly #values: Float64Array;
-  #pending = 0;
-  /** Points and texts that belong together. */
-  readonly #texts = new PointTable();
+  /** Buffered values and their points. */
+  readonly #bufferedPoints: Uint32Array;
+  readonly #bufferedValues: Float64Array;
+  #bufferedCount = 0;
+  /** Distinct pairs of a point and a text. */
+  readonly #pointTexts = new PointTable();
 
   constructor(aggregate: SampleAggregate) {
     this.#aggregate = aggregate;
     const isQuantile = aggregate.op === "quantile";
     if (aggregate.op === "quantile") this.#quantiles = new Quantiles([aggregate.q]);
-    this.#owners = new Uint32Array(isQuantile ? segmentValues : 0);
-    this.#values = new Float64Array(isQuantile ? segmentValues : 0);
+    this.#bufferedPoints = new Uint32Array(isQuantile ? bufferedValuesMax : 0);
+    this.#bufferedValues = new Float64Array(isQuantile ? bufferedValuesMax : 0);
   }
 
   get byteLength(): number {
-    const perPoint = this.#places.byteLength + this.#counts.length * 24;
-    return perPoint + (this.#quantiles?.byteLength ?? 0) + this.#texts.byteLength;
+    const perPoint = this.#points.byteLength + this.#counts.length * 24;
+    return perPoint + (this.#quantiles?.byteLength ?? 0) + this.#pointTexts.byteLength;
   }
 
-  /** Place of the point, which is made if it is new. Throws Failure "limit". */
-  place(group: number, bucket: number): number {
-    const place = this.#places.place(group, bucket);
-    if (place < this.#counts.length) return place;
-    this.#counts = longer(this.#counts);
-    this.#firsts = longer(this.#firsts);
-    this.#seconds = longer(this.#seconds);
-    return place;
+  /** Finds or adds a point and returns its number. Throws Failure "limit" where there are too many. */
+  findOrAdd(group: number, bucket: number): number {
+    const point = this.#points.place(group, bucket);
+    if (point < this.#counts.length) return point;
+    this.#counts = doubleLength(this.#counts);
+    this.#accumulators = doubleLength(this.#accumulators);
+    this.#squares = doubleLength(this.#squares);
+    return point;
   }
 
-  /** Adds the value of a series; for distinct texts, the number of one. */
-  add(place: number, value: number): void {
+  /** Adds the value of a series; for `distinct`, the number of its text. */
+  add(point: number, value: number): void {
     const { op } = this.#aggregate;
-    if (op === "quantile") this.#addValue(place, value);
-    else if (op === "distinct") this.#addText(place, value);
-    else this.#join(place, 1, value, 0);
+    if (op === "quantile") this.#addValue(point, value);
+    else if (op === "distinct") this.#addText(point, value);
+    else this.#mergePoint(point, 1, value, 0);
   }
 
-  /** Adds what another thread gathered. `groupOf` and `textOf` turn its numbers into those of this table. */
+  /** Merges another thread's states. `groupOf` and `textOf` map its numbers of groups and texts to those here. */
   addAll(other: SeriesPointsPart, groupOf: Uint32Array, textOf: Uint32Array): void {
-    const places = new Uint32Array(other.groups.length);
-    for (let i = 0; i < places.length; i++) {
-      places[i] = this.place(groupOf[other.groups[i]!]!, other.buckets[i]!);
+    const pointOf = new Uint32Array(other.groups.length);
+    for (let i = 0; i < pointOf.length; i++) {
+      pointOf[i] = this.findOrAdd(groupOf[other.groups[i]!]!, other.buckets[i]!);
     }
-    if (other.quantiles !== undefined) this.#quantiles!.join(other.quantiles, places);
+    if (other.quantiles !== undefined) this.#quantiles!.merge(other.quantiles, pointOf);
     else if (this.#aggregate.op === "distinct") {
       for (let i = 0; i < other.texts.length; i++) {
-        this.#addText(places[other.textPoints[i]!]!, textOf[other.texts[i]!]!);
+        this.#addText(pointOf[other.textPoints[i]!]!, textOf[other.texts[i]!]!);
       }
     } else {
-      for (let i = 0; i < places.length; i++) {
-        this.#join(places[i]!, other.counts[i]!, other.firsts[i]!, other.seconds[i]!);
+      for (let i = 0; i < pointOf.length; i++) {
+        this.#mergePoint(pointOf[i]!, other.counts[i]!, other.accumulators[i]!, other.squares[i]!);
       }
     }
   }
 
   gathered(): SeriesPointsPart {
-    const { count } = this.#places;
-    const { groups: textPoints, buckets: texts } = this.#texts.finish();
+    const { count } = this.#points;
+    const { groups: textPoints, buckets: texts } = this.#pointTexts.finish();
     return {
-      ...this.#places.finish(),
+      ...this.#points.finish(),
       counts: this.#counts.slice(0, count),
-      firsts: this.#firsts.slice(0, count),
-      seconds: this.#seconds.slice(0, count),
+      accumulators: this.#accumulators.slice(0, count),
+      squares: this.#squares.slice(0, count),
       quantiles: this.#quantilesPart(),
       textPoints,
       texts,
     };
   }
 
-  #join(place: number, count: number, first: number, second: number): void {
+  #mergePoint(point: number, count: number, accumulator: number, square: number): void {
     if (count === 0) return;
-    const before = this.#counts[place]!;
-    this.#counts[place] = before + count;
+    const before = this.#counts[point]!;
+    this.#counts[point] = before + count;
     if (before === 0) {
-      this.#firsts[place] = first;
-      // Infinities have no distance from their mean.
-      this.#seconds[place] = second + (first - first);
+      this.#accumulators[point] = accumulator;
+      // Adds 0, but NaN for an infinity, whose distance from its mean is undefined.
+      this.#squares[point] = square + (accumulator - accumulator);
       return;
     }
-    const own = this.#firsts[place]!;
+    const current = this.#accumulators[point]!;
     switch (this.#aggregate.op) {
       case "sum":
       case "avg":
-        this.#firsts[place] = own + first;
+        this.#accumulators[point] = current + accumulator;
         break;
       case "min":
-        this.#firsts[place] = Math.min(own, first);
+        this.#accumulators[point] = Math.min(current, accumulator);
         break;
       case "max":
-        this.#firsts[place] = Math.max(own, first);
+        this.#accumulators[point] = Math.max(current, accumulator);
         break;
       case "stddev": {
-        // Chan's formula for the squares of two parts.
-        const distance = first - own;
-        const share = count / (before + count);
-        this.#firsts[place] = own + distance * share;
-        // `first - first` is NaN for an infinity, which has no distance from any mean.
-        this.#seconds[place] =
-          this.#seconds[place]! + second + (first - first) + distance * distance * before * share;
+        // The formula of Chan, Golub and LeVeque (1979) for merging means and M2.
+        const distance = accumulator - current;
+        const weight = count / (before + count);
+        this.#accumulators[point] = current + distance * weight;
+        // An infinity has no distance from any mean: `accumulator - accumulator` is NaN for it.
+        this.#squares[point] =
+          this.#squares[point]! +
+          square +
+          (accumulator - accumulator) +
+          distance * distance * before * weight;
         break;
       }
     }
   }
 
-  #addValue(place: number, value: number): void {
-    if (this.#pending === segmentValues) this.#handOn();
-    this.#owners[this.#pending] = place;
-    this.#values[this.#pending++] = value;
+  #addValue(point: number, value: number): void {
+    if (this.#bufferedCount === bufferedValuesMax) this.#flushValues();
+    this.#bufferedPoints[this.#bufferedCount] = point;
+    this.#bufferedValues[this.#bufferedCount++] = value;
   }
 
-  /** The values point by point. */
-  #handOn(): void {
-    const owners = this.#owners.subarray(0, this.#pending);
-    const numberOf = new Int32Array(this.#places.count).fill(-1);
-    const places: number[] = [];
-    for (const owner of owners) if (numberOf[owner]! < 0) numberOf[owner] = places.push(owner) - 1;
-    const offsets = new Uint32Array(places.length + 1);
-    for (const owner of owners) offsets[numberOf[owner]! + 1]!++;
-    for (let i = 0; i < places.length; i++) offsets[i + 1]! += offsets[i]!;
+  /** Passes the buffered values to `Quantiles`, ordered by point. */
+  #flushValues(): void {
+    const valuePoints = this.#bufferedPoints.subarray(0, this.#bufferedCount);
+    const numberOf = new Int32Array(this.#points.count).fill(-1);
+    const points: number[] = [];
+    for (const point of valuePoints) if (numberOf[point]! < 0) numberOf[point] = points.push(point) - 1;
+    const offsets = new Uint32Array(points.length + 1);
+    for (const point of valuePoints) offsets[numberOf[point]! + 1]!++;
+    for (let i = 0; i < points.length; i++) offsets[i + 1]! += offsets[i]!;
     const next = offsets.slice();
-    const values = new Float64Array(owners.length);
-    for (let i = 0; i < owners.length; i++) values[next[numberOf[owners[i]!]!]!++] = this.#values[i]!;
-    const segment = { places: Uint32Array.from(places), offsets, values };
-    this.#quantiles!.join({ kind: "kept", found: [], segments: [segment] }, everyPlace(this.#places.count));
-    this.#pending = 0;
+    const values = new Float64Array(valuePoints.length);
+    for (let i = 0; i < valuePoints.length; i++)
+      values[next[numberOf[valuePoints[i]!]!]!++] = this.#bufferedValues[i]!;
+    const segment = { points: Uint32Array.from(points), offsets, values };
+    this.#quantiles!.merge(
+      { kind: "exact", computed: [], segments: [segment] },
+      identityMapping(this.#points.count),
+    );
+    this.#bufferedCount = 0;
   }
 
-  #addText(place: number, text: number): void {
-    const known = this.#texts.count;
-    if (this.#texts.place(place, text) === known) this.#counts[place]!++;
+  #addText(point: number, text: number): void {
+    const known = this.#pointTexts.count;
+    if (this.#pointTexts.place(point, text) === known) this.#counts[point]!++;
   }
 
   #quantilesPart(): QuantilesPart | undefined {
-    if (this.#pending > 0) this.#handOn();
+    if (this.#bufferedCount > 0) this.#flushValues();
     return this.#quantiles?.finish();
   }
 }
 
-function quantileValues(part: QuantilesPart, q: number, points: number): Float64Array {
+function computeQuantile(part: QuantilesPart, q: number, pointCount: number): Float64Array {
   const quantiles = new Quantiles([q]);
-  quantiles.join(part, everyPlace(points));
-  return quantiles.values(points)[0]!;
+  quantiles.merge(part, identityMapping(pointCount));
+  return quantiles.values(pointCount)[0]!;
 }
 
-function everyPlace(points: number): Uint32Array {
-  return Uint32Array.from({ length: points }, (_, place) => place);
+function identityMapping(pointCount: number): Uint32Array {
+  return Uint32Array.from({ length: pointCount }, (_, point) => point);
 }
 
-/** The values of the points. */
-export function pointValues(aggregate: SampleAggregate, gathered: SeriesPointsPart): Float64Array {
-  const { counts, firsts, seconds, quantiles } = gathered;
+/** The aggregate's value of every point. */
+export function pointValues(aggregate: SampleAggregate, part: SeriesPointsPart): Float64Array {
+  const { counts, accumulators, squares, quantiles } = part;
   switch (aggregate.op) {
     case "count":
     case "distinct":
       return counts;
     case "quantile":
-      return quantileValues(quantiles!, aggregate.q, counts.length);
+      return computeQuantile(quantiles!, aggregate.q, counts.length);
     case "avg":
-      return firsts.map((sum, i) => sum / counts[i]!);
+      return accumulators.map((sum, i) => sum / counts[i]!);
     case "stddev":
-      return counts.map((count, i) => Math.sqrt(seconds[i]! / count));
+      return counts.map((count, i) => Math.sqrt(squares[i]! / count));
     default:
-      return firsts;
+      return accumulators;
   }
 }
 
-function longer(array: Float64Array): Float64Array<ArrayBuffer> {
+function doubleLength(array: Float64Array): Float64Array<ArrayBuffer> {
   const twice = new Float64Array(array.length * 2);
   twice.set(array);
   return twice;

@@ -1,4 +1,4 @@
-/** The series of one metric that pass a query's filters and that one thread takes: found chunk by chunk, before any sample is read. */
+/** Selects the series of a metric that pass a query's filters and fall to one thread, before any sample is read. */
 
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
@@ -12,7 +12,7 @@ import { checkControl } from "../plan/query-control.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import { hashText, mayContain } from "../vector/membership-filter.ts";
 
-/** Which of the threads a task is for: it takes the series whose fingerprints fall to it, of all chunks. */
+/** The share of one thread: all series for which the low half of the fingerprint, modulo `workers`, is `worker`. */
 export interface SeriesShare {
   worker: number;
   workers: number;
@@ -23,26 +23,26 @@ export function labelFilter(steps: readonly Step[]): Filter {
   const of = steps.map((step) => {
     if (step.kind !== "filter")
       throw new Failure("input", "samples have no message that could be extracted from");
-    checkFields(step.filter);
+    checkLabels(step.filter);
     return step.filter;
   });
   return { kind: "and", of };
 }
 
-/** Throws Failure "input". */
+/** Throws Failure "input" unless the field is a label. */
 export function checkLabel(field: Field): void {
   if (field.kind === "attribute") return;
   throw new Failure("input", `samples have labels alone, no field "${field.kind}"`);
 }
 
-function checkFields(filter: Filter): void {
-  if (filter.kind === "and" || filter.kind === "or") filter.of.forEach(checkFields);
-  else if (filter.kind === "not") checkFields(filter.of);
+function checkLabels(filter: Filter): void {
+  if (filter.kind === "and" || filter.kind === "or") filter.of.forEach(checkLabels);
+  else if (filter.kind === "not") checkLabels(filter.of);
   else if ("field" in filter) checkLabel(filter.field);
 }
 
-/** Whether a chunk may have series of the metric that pass, as far as its header tells. */
-export function maySelect(view: ChunkView, name: string | undefined, filter: Filter): boolean {
+/** Whether a chunk may have series of the metric that pass, by its header and membership filters. */
+export function mayHaveSeries(view: ChunkView, name: string | undefined, filter: Filter): boolean {
   return (name === undefined || mayHaveName(view, name)) && matchFromStatistics(filter, view) !== "none";
 }
 
@@ -53,8 +53,8 @@ function mayHaveName(view: ChunkView, name: string): boolean {
   return members === undefined || mayContain(members, hashText(name));
 }
 
-/** Calls back with each series of a chunk that the thread takes. */
-export function eachSeries(
+/** Calls `onSeries` with the index of each series of a chunk that passes and falls to the thread. */
+export function visitSeries(
   chunk: SeriesView,
   {
     name,

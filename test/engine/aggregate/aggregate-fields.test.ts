@@ -1,10 +1,10 @@
-/** Aggregates of fields where random rows seldom lead: stored forms that differ, bounds that are passed, numbers that are hard. */
+/** Aggregates in cases that random rows seldom reach: different encodings, exceeded limits, difficult numbers. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Distincts } from "../../../engine/aggregate/distinct-counts.ts";
+import { DistinctCounts } from "../../../engine/aggregate/distinct-counts.ts";
 import { Quantiles } from "../../../engine/aggregate/quantiles.ts";
 import {
   type AggregateQuery,
@@ -37,29 +37,35 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** Rows of one day each, so that tests do not see each other's. */
+/**
+ * The first day without rows: each call of `makeRows` takes a day of its own, so that tests do not see each other's
+ * rows.
+ */
 let days = 0n;
-function rowsOf(attributes: readonly Record<string, string>[], message = ""): LogRow[] {
+function makeRows(attributes: readonly Record<string, string>[], message = ""): LogRow[] {
   const fromNs = startNs + days++ * dayNs;
   return attributes.map((each, i) => ({ timeNs: fromNs + BigInt(i), level: "", message, attributes: each }));
 }
 
-function queryOf(rows: readonly LogRow[], aggregates: Aggregation[]): AggregateQuery {
+function makeQuery(rows: readonly LogRow[], aggregates: Aggregation[]): AggregateQuery {
   const fromNs = rows[0]!.timeNs;
   return { signal: "logs", fromNs, toNs: fromNs + dayNs, steps: [], groupBy: [], aggregates };
 }
 
-/** The aggregates of all rows as the store has them, and as a loop has them. */
-async function bothOf(rows: readonly LogRow[], aggregates: Aggregation[]): Promise<[number[], number[]]> {
-  const { points } = await store.aggregate(queryOf(rows, aggregates));
+/** The aggregates of all rows as the store computes them, and as a naive loop does. */
+async function aggregateBothWays(
+  rows: readonly LogRow[],
+  aggregates: Aggregation[],
+): Promise<[number[], number[]]> {
+  const { points } = await store.aggregate(makeQuery(rows, aggregates));
   const textOf = (field: Field, row: LogRow) =>
     field.kind === "attribute" ? row.attributes[field.key] : row.message;
   const naive = aggregates.map((each) => naiveAggregate(each, rows, textOf));
-  // Of -0 and 0 either may be the least.
+  // Either of -0 and 0 may be the minimum.
   return [points.values.map((values) => values[0]! + 0), naive.map((value) => value + 0)];
 }
 
-describe("a text is one text however its chunk stores it:", () => {
+describe("a text counts once, whatever the encodings of its chunks:", () => {
   const number = (i: number) => String(1_000_000 + i);
   const float = (i: number) => String((i + 0.5) / 1000);
   const id = (i: number) => new Random(i + 1).hex(32);
@@ -78,14 +84,15 @@ describe("a text is one text however its chunk stores it:", () => {
     ["empty texts among them", (i) => (i % 3 === 0 ? "" : word(i))],
   ])("%s", async (_name, textOf) => {
     const values = Array.from({ length: 200 }, (_, i) => textOf(i));
-    // Once each: by their kind. Often: a dictionary. With others: text. One alone: a constant.
+    // Forces each encoding: distinct values use that of their kind, repeated ones a dictionary, mixed ones text, and a
+    // single value a constant.
     const forms = [
       values,
       values.flatMap((value) => [value, value, value]),
       [...values, "something else", "0x1", "00", "1e3", "-0", "abcdef", "ABCDEF", "1e21", "1e+21"],
       [values[1]!, values[1]!],
     ];
-    const rows = rowsOf(forms.flat().map((value) => ({ value })));
+    const rows = makeRows(forms.flat().map((value) => ({ value })));
     let from = 0;
     for (const [i, form] of forms.entries()) {
       await store.append("logs", rows.slice(from, from + form.length));
@@ -98,34 +105,34 @@ describe("a text is one text however its chunk stores it:", () => {
       { op: "min", of: { field: of } },
       { op: "quantile", of: { field: of }, q: 0.25 },
     ];
-    const [found, naive] = await bothOf(rows, aggregates);
+    const [found, naive] = await aggregateBothWays(rows, aggregates);
     expect(found).toEqual(naive);
   });
 });
 
-test("numbers far from zero keep their deviation, over chunks too", async () => {
+test("numbers far from zero keep their standard deviation, also across chunks", async () => {
   const values = Array.from({ length: 3_000 }, (_, i) => String(1e9 + (i % 7) / 8));
-  const rows = rowsOf(values.map((value) => ({ value })));
+  const rows = makeRows(values.map((value) => ({ value })));
   await store.append("logs", rows.slice(0, 1_300));
   await store.seal();
   await store.append("logs", rows.slice(1_300));
-  const [found, naive] = await bothOf(rows, [{ op: "stddev", of: { field: attribute("value") } }]);
+  const [found, naive] = await aggregateBothWays(rows, [{ op: "stddev", of: { field: attribute("value") } }]);
   expect(found[0]! / naive[0]!).toBeCloseTo(1, 6);
 });
 
-test("infinite, lacking and odd numbers are what they are in a filter", async () => {
+test("infinite, missing and malformed numbers are read as in a naive loop", async () => {
   const texts = ["1e999", "-1e999", " 1", "NaN", "Infinity", "", "-0", "1_0", "12.", ".5", "+7", "0x10", "٣"];
   for (const text of [...texts, "9".repeat(400)]) {
-    const rows = rowsOf([{ value: text }, { other: "1" }]);
+    const rows = makeRows([{ value: text }, { other: "1" }]);
     await store.append("logs", rows);
     const of = { field: attribute("value") };
     const aggregates: Aggregation[] = [...ops.map((op) => ({ op, of })), { op: "quantile", of, q: 0.5 }];
-    const [found, naive] = await bothOf(rows, aggregates);
+    const [found, naive] = await aggregateBothWays(rows, aggregates);
     expect(found.map(String), text).toEqual(naive.map(String));
   }
 });
 
-test("a number stands at a path of JSON, where it is a number", async () => {
+test("a JSON path reads a number, and only a number", async () => {
   const bodies = [
     '{"spec":{"replicas":3,"ports":[80,"81",{"x":82}]}}',
     '{"spec":{"replicas":"4","ports":[]}}',
@@ -135,7 +142,7 @@ test("a number stands at a path of JSON, where it is a number", async () => {
     "17",
     '{"spec":null}',
   ];
-  const rows = bodies.flatMap((body) => rowsOf([{ body }], body));
+  const rows = bodies.flatMap((body) => makeRows([{ body }], body));
   await store.append("logs", rows);
   const field: Field = { kind: "message" };
   const paths: (string | number)[][] = [
@@ -144,13 +151,15 @@ test("a number stands at a path of JSON, where it is a number", async () => {
     ["spec", "ports", 2, "x"],
   ];
   for (const path of [...paths, ["spec", 0], ["spec", "ports", 1], ["spec", "ports", "0"], []]) {
-    const sums = await Promise.all(rows.map((row) => bothOf([row], [{ op: "sum", of: { field, path } }])));
+    const sums = await Promise.all(
+      rows.map((row) => aggregateBothWays([row], [{ op: "sum", of: { field, path } }])),
+    );
     expect(sums.map(([found]) => found[0])).toEqual(sums.map(([, naive]) => naive[0]));
   }
 });
 
-test("extremes of whole chunks are settled by their statistics, and only where those are exact", async () => {
-  const rows = rowsOf(
+test("statistics answer the extremes of whole chunks, but only where they are exact", async () => {
+  const rows = makeRows(
     Array.from({ length: 500 }, (_, i) => ({ value: String(i % 3 ? i : -i), half: i % 2 ? "a" : "b" })),
   );
   await store.append("logs", rows);
@@ -161,7 +170,7 @@ test("extremes of whole chunks are settled by their statistics, and only where t
     { op: "count" },
     { op: "min", of: { field: attribute("none") } },
   ];
-  const query = queryOf(rows, extremes);
+  const query = makeQuery(rows, extremes);
   const isHalf: Filter = { kind: "equals", field: attribute("half"), value: "a" };
   const part = rows.filter(({ attributes }) => attributes.half === "a");
   const steps: AggregateQuery["steps"] = [{ kind: "filter", filter: isHalf }];
@@ -179,26 +188,29 @@ test("extremes of whole chunks are settled by their statistics, and only where t
   }
 });
 
-test.each([-0.1, 1.1, Number.NaN])("a quantile of rank %d is an error that says what is right", async (q) => {
-  const query = queryOf(rowsOf([{}]), [{ op: "quantile", of: { field: attribute("value") }, q }]);
-  await expect(store.aggregate(query)).rejects.toMatchObject({
-    kind: "input",
-    message: expect.stringContaining("between 0 and 1"),
-  });
-});
+test.each([-0.1, 1.1, Number.NaN])(
+  "a quantile of rank %d is an error that names the valid range",
+  async (q) => {
+    const query = makeQuery(makeRows([{}]), [{ op: "quantile", of: { field: attribute("value") }, q }]);
+    await expect(store.aggregate(query)).rejects.toMatchObject({
+      kind: "input",
+      message: expect.stringContaining("between 0 and 1"),
+    });
+  },
+);
 
-test("numbers and hashes count towards the cap of memory", async () => {
-  const rows = rowsOf(Array.from({ length: 60_000 }, (_, i) => ({ value: `${i}` })));
+test("numbers and hashes count towards the memory limit", async () => {
+  const rows = makeRows(Array.from({ length: 60_000 }, (_, i) => ({ value: `${i}` })));
   await store.append("logs", rows);
   await store.seal();
   const of = attribute("value");
   const ask = (aggregate: Aggregation) =>
-    store.aggregate(queryOf(rows, [aggregate]), { memoryBytes: 1_200_000 });
+    store.aggregate(makeQuery(rows, [aggregate]), { memoryBytes: 1_200_000 });
   await ask({ op: "max", of: { field: of } });
   await expect(ask({ op: "distinct", of })).rejects.toMatchObject({ kind: "limit" });
 });
 
-test("texts that are numbers are read as Number reads them", () => {
+test("decimal numbers in bytes are read as in strings", () => {
   const text = fc.oneof(
     fc.stringMatching(/^[+-]?\d{0,18}\.?\d{0,18}(e[+-]?\d{0,3})?$/),
     fc.double().map(String),
@@ -214,16 +226,16 @@ test("texts that are numbers are read as Number reads them", () => {
   );
 });
 
-describe(`beyond the bounds (SVC_SEED=${seed})`, () => {
+describe(`above the limits of exact states (SVC_SEED=${seed})`, () => {
   const random = new Random(seed);
   const uniform = () => random.next() / 2 ** 32;
-  const cells = (rows: number) => ({
+  const oneCell = (rows: number) => ({
     heap: plainColumns,
     selection: null,
     cellOf: () => new Uint8Array(rows),
     counts: Uint32Array.of(rows),
-    used: Uint32Array.of(0),
-    places: Uint32Array.of(0),
+    usedCells: Uint32Array.of(0),
+    points: Uint32Array.of(0),
   });
 
   test.each<[string, () => number]>([
@@ -235,16 +247,16 @@ describe(`beyond the bounds (SVC_SEED=${seed})`, () => {
   ])("quantiles of numbers %s stay within 0.5 %%", (_name, draw) => {
     const numbers = Float64Array.from({ length: 20_000 }, draw);
     const parts = [numbers.subarray(0, 5_000), numbers.subarray(5_000, 12_000), numbers.subarray(12_000)];
-    // Two that pass their bound, one that does not.
+    // Two parts exceed their limit, one does not.
     const qs = [0, 0.01, 0.5, 0.75, 0.99, 0.999, 1];
-    const joined = new Quantiles(qs, 30_000);
+    const merged = new Quantiles(qs, 30_000);
     for (const [i, values] of parts.entries()) {
       const part = new Quantiles(qs, i === 0 ? 10_000 : 4_000);
-      part.add({ ...cells(values.length), values }, () => false);
-      joined.join(part.finish(), Uint32Array.of(1));
+      part.add({ ...oneCell(values.length), values }, () => false);
+      merged.merge(part.finish(), Uint32Array.of(1));
     }
     const sorted = numbers.slice().sort();
-    const all = joined.values(2);
+    const all = merged.values(2);
     for (const [i, q] of qs.entries()) {
       const [none, found] = all[i]!;
       const rank = q * (sorted.length - 1);
@@ -263,20 +275,20 @@ describe(`beyond the bounds (SVC_SEED=${seed})`, () => {
     const low = Uint32Array.from({ length: count }, () => random.next());
     const high = Uint32Array.from({ length: count }, () => random.next());
     const halves = [0, 1].map((half) => {
-      const texts = new Distincts(1_000);
+      const texts = new DistinctCounts(1_000);
       // Two thirds each, so that one third is in both.
       const from = Math.floor((half * count) / 3);
       const to = half === 0 ? Math.ceil((count * 2) / 3) : count;
       const rows = { low: low.subarray(from, to), high: high.subarray(from, to), codes: null };
-      texts.add(cells(to - from), rows, 1);
+      texts.add(oneCell(to - from), rows, 1);
       return texts.finish(1);
     });
-    const joined = new Distincts(1_000);
-    for (const half of halves) joined.join(half, Uint32Array.of(2), 3);
-    const [none, , found] = joined.values(3);
+    const merged = new DistinctCounts(1_000);
+    for (const half of halves) merged.merge(half, Uint32Array.of(2), 3);
+    const [none, , found] = merged.values(3);
     expect(none).toBe(0);
     if (count <= 1_000) expect(found).toBe(count);
-    // Five standard errors, for every run draws other hashes.
+    // Five standard errors, because every run draws other hashes.
     else expect(Math.abs(found! / count - 1)).toBeLessThan(5 * 0.0081);
   });
 });

@@ -1,4 +1,4 @@
-/** Aggregations that take a path of their own: by statistics alone, past what counters hold, into a cap, over damage. */
+/** Aggregations on special paths: from statistics alone, with too many cells for counters, at a limit, over damage. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const startNs = 19_700n * dayNs;
 const level: Field = { kind: "level" };
 const attribute = (key: string): Field => ({ kind: "attribute", key });
 
-/** Two days of rows, `rare` on a few of them, `wide` different on every one. */
+/** Two days of rows: a few have the attribute `rare`, and `wide` differs on each of them. */
 const rows: LogRow[] = Array.from({ length: 6_000 }, (_, i) => ({
   timeNs: startNs + (BigInt(i) * dayNs * 2n) / 6_000n,
   level: ["INFO", "warn", "info", "Error"][i % 4]!,
@@ -49,7 +49,7 @@ function queryOf(changes: Partial<AggregateQuery> = {}): AggregateQuery {
   };
 }
 
-/** Counts by the groups' texts and the buckets. */
+/** Counts by the texts of the group and the bucket. */
 function countsOf({ groupBy }: AggregateQuery, { labels, points }: Aggregated): Record<string, number> {
   const counts = Array.from(points.groups, (group, i): [string, number] => {
     const texts = groupBy.map((_, field) => textAt(labels, group * groupBy.length + field));
@@ -59,12 +59,12 @@ function countsOf({ groupBy }: AggregateQuery, { labels, points }: Aggregated): 
 }
 
 function naiveCounts(
-  of: (row: LogRow, place: number) => string | undefined,
+  keyOf: (row: LogRow, index: number) => string | undefined,
   source = rows,
 ): Record<string, number> {
   const counts = new Map<string, number>();
-  for (const [place, row] of source.entries()) {
-    const key = of(row, place);
+  for (const [index, row] of source.entries()) {
+    const key = keyOf(row, index);
     if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return Object.fromEntries([...counts].sort());
@@ -77,7 +77,7 @@ beforeAll(async () => {
   store = await openStore({ dir, threads: 2 });
   await store.append("logs", rows);
   await store.seal();
-  // Nothing that was decoded for sealing is at hand any more.
+  // A new store has no decoded columns cached.
   await store.close();
   store = await openStore({ dir, threads: 2 });
 });
@@ -87,12 +87,12 @@ afterAll(async () => {
 });
 
 const equals = (field: Field, value: string): Filter => ({ kind: "equals", field, value });
-const whole = (filter: Filter): AggregateQuery["steps"] => [{ kind: "filter", filter }];
+const filterSteps = (filter: Filter): AggregateQuery["steps"] => [{ kind: "filter", filter }];
 
-describe("statistics settle, without a look at any column,", () => {
+describe("statistics answer, without reading a column,", () => {
   test.each<[string, Partial<AggregateQuery>, (row: LogRow) => string | undefined]>([
     ["all rows", {}, () => "0"],
-    ["rows a day", { bucketNs: dayNs }, ({ timeNs }) => `${(timeNs - startNs) / dayNs}`],
+    ["rows by day", { bucketNs: dayNs }, ({ timeNs }) => `${(timeNs - startNs) / dayNs}`],
     ["levels", { groupBy: [level] }, (row) => `${row.level.toLowerCase()}|0`],
     [
       "an attribute that is sometimes empty",
@@ -106,20 +106,20 @@ describe("statistics settle, without a look at any column,", () => {
     ],
     ["an attribute that no row has", { groupBy: [attribute("none")] }, () => "|0"],
     [
-      "a filter of the field that is grouped by",
-      { groupBy: [level], steps: whole({ kind: "not", of: equals(level, "info") }) },
+      "a filter on the field that is grouped by",
+      { groupBy: [level], steps: filterSteps({ kind: "not", of: equals(level, "info") }) },
       (row) => (row.level.toLowerCase() === "info" ? undefined : `${row.level.toLowerCase()}|0`),
     ],
     [
-      "a filter of one other field",
-      { steps: whole({ kind: "matches", field: attribute("service"), pattern: "a|", whole: true }) },
+      "a filter on one other field",
+      { steps: filterSteps({ kind: "matches", field: attribute("service"), pattern: "a|", whole: true }) },
       (row) => (row.attributes.service === "b" ? undefined : "0"),
     ],
     [
-      "fields that do not differ beside one that does",
+      "several fields of which only one differs between rows",
       {
         groupBy: [attribute("fixed"), level, attribute("none")],
-        steps: whole(equals(attribute("fixed"), "x")),
+        steps: filterSteps(equals(attribute("fixed"), "x")),
       },
       (row) => `x|${row.level.toLowerCase()}||0`,
     ],
@@ -130,16 +130,16 @@ describe("statistics settle, without a look at any column,", () => {
     expect(found.scanned).toMatchObject({ rows: 0, bytes: 0, chunks: 0, chunksSkipped: 2 });
   });
 
-  test.each<[string, Partial<AggregateQuery>, (row: LogRow, place: number) => string | undefined]>([
+  test.each<[string, Partial<AggregateQuery>, (row: LogRow, index: number) => string | undefined]>([
     ["a range that cuts a chunk", { toNs: startNs + dayNs + 1n }, (_, i) => (i <= 3_000 ? "0" : undefined)],
     [
-      "two fields that differ",
+      "two fields that both differ between rows",
       { groupBy: [level, attribute("service")] },
       ({ level, attributes }) => `${level.toLowerCase()}|${attributes.service}|0`,
     ],
     [
-      "a filter of another field than the one that is grouped by",
-      { groupBy: [level], steps: whole(equals(attribute("service"), "a")) },
+      "a filter on another field than the one that is grouped by",
+      { groupBy: [level], steps: filterSteps(equals(attribute("service"), "a")) },
       ({ level, attributes }) => (attributes.service === "a" ? `${level.toLowerCase()}|0` : undefined),
     ],
     [
@@ -155,7 +155,7 @@ describe("statistics settle, without a look at any column,", () => {
   });
 });
 
-test("more cells than there are counters for are counted row by row", async () => {
+test("cells are counted row by row where they are too many to have counters", async () => {
   const query = queryOf({ groupBy: [attribute("wide"), { kind: "message" }], bucketNs: secondNs });
   const found = await store.aggregate(query);
   const wanted = naiveCounts(({ attributes, message, timeNs }) => {
@@ -174,10 +174,10 @@ test("more cells than there are counters for are counted row by row", async () =
   expect(medians).toEqual(lasts);
 });
 
-test("levels that differ in case are one point, and so is its quantile", async () => {
+test("levels that differ only in case are one point with one quantile", async () => {
   const hourNs = 3_600n * secondNs;
   const time: Field = { kind: "time" };
-  const query = queryOf({ groupBy: [level], bucketNs: hourNs, steps: whole(equals(level, "info")) });
+  const query = queryOf({ groupBy: [level], bucketNs: hourNs, steps: filterSteps(equals(level, "info")) });
   const { points } = await store.aggregate({
     ...query,
     aggregates: [{ op: "quantile", of: { field: time }, q: 0 }, { op: "first" }],
@@ -186,10 +186,10 @@ test("levels that differ in case are one point, and so is its quantile", async (
   expect(points.values[0]).toEqual(points.values[1]);
 });
 
-describe("a cap", () => {
+describe("a limit", () => {
   test("of groups is an error that names it", async () => {
-    const own = mkdtempSync(join(tmpdir(), "svc-groups-"));
-    const many = await openStore({ dir: own, threads: 2 });
+    const ownDir = mkdtempSync(join(tmpdir(), "svc-groups-"));
+    const many = await openStore({ dir: ownDir, threads: 2 });
     for (let from = 0; from <= groupsMax; from += 20_000) {
       const batch = Array.from({ length: 20_000 }, (_, i) => ({
         timeNs: startNs + BigInt(from + i),
@@ -231,7 +231,7 @@ describe("a cap", () => {
     expect(Math.abs(ids![0]! / 120_000 - 1)).toBeLessThan(4 * 0.0081);
     expect(halves![0]).toBe(60_000);
     await many.close();
-    rmSync(own, { recursive: true });
+    rmSync(ownDir, { recursive: true });
   }, 60_000);
 
   test("of points is an error that names it", () => {
@@ -246,7 +246,7 @@ describe("a cap", () => {
     ["of rows", { scannedRows: 10 }, "limit", "more than 10 rows"],
     ["of memory", { memoryBytes: 1_000 }, "limit", "bytes"],
     ["of time", { deadlineMs: -1 }, "deadline", "longer than its deadline"],
-    ["of patience", { abort: AbortSignal.abort() }, "cancelled", "cancelled"],
+    ["by cancellation", { abort: AbortSignal.abort() }, "cancelled", "cancelled"],
   ])("%s holds", async (_name, limits, kind, message) => {
     const query = queryOf({ groupBy: [attribute("wide")], bucketNs: 60n * secondNs });
     await expect(store.aggregate(query, limits)).rejects.toMatchObject({
@@ -255,19 +255,19 @@ describe("a cap", () => {
     });
   });
 
-  test("of buckets' width is an error that names it", async () => {
+  test("of the bucket width is an input error", async () => {
     await expect(store.aggregate(queryOf({ bucketNs: 1n }))).rejects.toMatchObject({ kind: "input" });
   });
 });
 
-test("a damaged chunk is set aside, reported, and the rest is counted", async () => {
-  const own = mkdtempSync(join(tmpdir(), "svc-aggregate-damage-"));
-  let damaged = await openStore({ dir: own, threads: 2 });
+test("a damaged chunk is quarantined and reported, and the others are counted", async () => {
+  const ownDir = mkdtempSync(join(tmpdir(), "svc-aggregate-damage-"));
+  let damaged = await openStore({ dir: ownDir, threads: 2 });
   await damaged.append("logs", rows);
   await damaged.seal();
   await damaged.close();
-  damageColumns(join(own, "logs", "2023-12-09", "data.mdb"));
-  damaged = await openStore({ dir: own, threads: 2 });
+  damageColumns(join(ownDir, "logs", "2023-12-09", "data.mdb"));
+  damaged = await openStore({ dir: ownDir, threads: 2 });
   const query = queryOf({ groupBy: [level], bucketNs: 3_600n * secondNs });
   const found = await damaged.aggregate(query);
   const wanted = naiveCounts(({ level, timeNs }) => {
@@ -278,7 +278,7 @@ test("a damaged chunk is set aside, reported, and the rest is counted", async ()
   expect(countsOf(query, found)).toEqual(wanted);
   expect(damaged.stats().damage.length).toBeGreaterThan(0);
   await damaged.close();
-  rmSync(own, { recursive: true });
+  rmSync(ownDir, { recursive: true });
 });
 
 /** Flips a bit in the value of every column (FORMAT.md, Frame). */

@@ -1,4 +1,6 @@
-/** Aggregations against a naive loop: random rows in every state, random filters, groups, buckets and ranges. */
+/**
+ * Aggregations against a naive loop: random rows in every storage state, random filters, groups, buckets and ranges.
+ */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import {
@@ -25,7 +27,7 @@ import { arbitraryAggregation, type Expected, expectedAggregate, expectPoints } 
 const datasets = 40;
 const queriesEach = 40;
 const secondNs = 1_000_000_000n;
-/** From a millisecond to more than all time, fractions of a day that do not divide it among them. */
+/** Bucket widths from a millisecond to more than all of time; some do not divide a day. */
 const widths = [
   1_000_000n,
   secondNs,
@@ -47,7 +49,7 @@ describe(`random aggregations over random rows (SVC_SEED=${seed})`, () => {
 
   afterAll(() => filled.close());
 
-  test(`${datasets * queriesEach} aggregations are what a loop over the rows gives`, async () => {
+  test(`${datasets * queriesEach} aggregations equal those of a loop over the rows`, async () => {
     for (const [number, set] of sets.entries()) {
       for (const query of sample(arbitraryQuery(set), queriesEach, 13_000 + number)) {
         const found = await store.aggregate(query);
@@ -83,7 +85,7 @@ function arbitraryQuery(set: Dataset): fc.Arbitrary<AggregateQuery> {
     }));
 }
 
-/** Each point as text: its group and bucket. */
+/** The values of each point, by its group and bucket as JSON. */
 function pointsOf({ groupBy }: AggregateQuery, { labels, points }: Aggregated): Map<string, number[]> {
   return new Map(
     Array.from(points.groups, (group, i): [string, number[]] => {
@@ -96,7 +98,7 @@ function pointsOf({ groupBy }: AggregateQuery, { labels, points }: Aggregated): 
 function naivePoints(set: Dataset, query: AggregateQuery): Map<string, Expected[]> {
   const { fromNs, toNs, bucketNs } = query;
   const within = set.rows.filter(({ timeNs }) => timeNs >= fromNs && timeNs < toNs);
-  // Steps run over each row alone, so that its stored form stays beside it.
+  // Steps run on each row alone.
   const points = new Map<string, LogRow[]>();
   for (const row of within.flatMap((each) => runSteps(query.steps, [each]))) {
     const labels = query.groupBy.map((field) => textOf(field, row) ?? "");

@@ -1,4 +1,4 @@
-/** Random aggregates, and what a loop over rows gives for them. */
+/** Random aggregates, and their values by a naive loop over rows. */
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Aggregation, Field, LogRow, Value } from "../../../engine/index.ts";
@@ -37,7 +37,7 @@ export const arbitraryAggregation: fc.Arbitrary<Aggregation> = fc.oneof(
 
 type TextOf<Row> = (field: Field, row: Row) => string | undefined;
 
-/** One aggregate of rows that are one point, one or more. */
+/** One aggregate of the rows of a point; at least one row. */
 export function naiveAggregate<Row extends Pick<LogRow, "timeNs">>(
   aggregate: Aggregation,
   rows: readonly Row[],
@@ -60,7 +60,7 @@ export function naiveAggregate<Row extends Pick<LogRow, "timeNs">>(
   }
 }
 
-/** What an aggregate has to be, and how far from it rounding may take it. */
+/** The value of an aggregate, and the error that rounding may cause. */
 export interface Expected {
   value: number;
   tolerance: number;
@@ -74,7 +74,7 @@ export function expectedAggregate<Row extends Pick<LogRow, "timeNs">>(
   const value = naiveAggregate(aggregate, rows, textOf);
   const tolerance = Math.abs(value) * 1e-9;
   if (aggregate.op !== "stddev") return { value, tolerance };
-  // A deviation is no more exact than the mean that it is taken from: a last place of the greatest number for each that is added.
+  // A standard deviation is as exact as the mean: each addition may lose a last place of the greatest number.
   const numbers = numbersOf(aggregate.of, rows, textOf);
   const greatest = numbers.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
   return { value, tolerance: tolerance + greatest * numbers.length * Number.EPSILON };
@@ -116,21 +116,23 @@ function naiveNumber(
 function numberOf(text: string | undefined, path: Value["path"]): number[] {
   if (text === undefined) return [];
   if (path === undefined) return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text) ? [Number(text)] : [];
-  let at: unknown;
+  let node: unknown;
   try {
-    at = JSON.parse(text);
+    node = JSON.parse(text);
   } catch {
     return [];
   }
   for (const step of path) {
-    if (Array.isArray(at)) at = typeof step === "number" ? at[step] : undefined;
-    else if (typeof at !== "object" || at === null || typeof step !== "string") at = undefined;
-    else at = new Map<string, unknown>(Object.entries(at)).get(step);
+    if (Array.isArray(node)) node = typeof step === "number" ? node[step] : undefined;
+    else if (typeof node !== "object" || node === null || typeof step !== "string") node = undefined;
+    else node = new Map<string, unknown>(Object.entries(node)).get(step);
   }
-  return typeof at === "number" ? [at] : [];
+  return typeof node === "number" ? [node] : [];
 }
 
-/** Sums may be rounded otherwise than in the order of rows. */
+/**
+ * Expects the points to agree within their tolerance, because the store may add numbers in another order than the loop.
+ */
 export function expectPoints(
   found: ReadonlyMap<string, number[]>,
   wanted: ReadonlyMap<string, Expected[]>,

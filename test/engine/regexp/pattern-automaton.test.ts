@@ -1,4 +1,4 @@
-/** Patterns over templates and variables, against RE2 over the messages that they stand for. */
+/** Automatons over templates and variables, against RE2 over the messages that these stand for. */
 import { describe, expect, test } from "vitest";
 import { compilePattern } from "../../../engine/regexp/pattern.ts";
 import {
@@ -8,48 +8,49 @@ import {
 } from "../../../engine/regexp/pattern-automaton.ts";
 import { classesOf } from "../../../engine/template/slot-encoding.ts";
 import { Random } from "../../../fixtures/random.ts";
-import { bytesOf, nearby, oneOf, randomPattern } from "./regexp-cases.ts";
+import { mutateText, oneOf, randomPattern, toBytes } from "./regexp-cases.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const patterns = 1_500;
 const textsEach = 8;
 const instancesEach = 6;
 
-describe(`machines of random patterns (SVC_SEED=${seed})`, () => {
+describe(`automatons of random patterns (SVC_SEED=${seed})`, () => {
   test.each([false, true])("read a text as RE2 does; whole: %s", (whole) => {
     let matching = 0;
-    eachPattern(whole, (machine, pattern, random, draw) => {
+    eachPattern(whole, (automaton, pattern, random, draw) => {
       const { test } = compilePattern(pattern, { whole });
       for (let i = 0; i < textsEach; i++) {
-        const bytes = bytesOf(nearby(random, draw()), random);
+        const bytes = toBytes(mutateText(random, draw()), random);
         const matches = test(bytes);
-        const found = machine.verdict(machine.afterText(machine.start, bytes, 0, bytes.length));
-        const note = () => JSON.stringify({ pattern, text: bytes.toString("latin1"), matches, found });
-        if (found !== (matches ? "all" : "none")) expect.fail(note());
+        const found = automaton.resultAt(automaton.afterText(automaton.start, bytes, 0, bytes.length));
+        const describeCase = () =>
+          JSON.stringify({ pattern, text: bytes.toString("latin1"), matches, found });
+        if (found !== (matches ? "all" : "none")) expect.fail(describeCase());
         if (matches) matching++;
       }
     });
     expect(matching).toBeGreaterThan((patterns * textsEach) / 10);
   });
 
-  test.each([false, true])("judge templates as RE2 does their messages; whole: %s", (whole) => {
-    const verdicts = { all: 0, none: 0, some: 0 };
-    eachPattern(whole, (machine, pattern, random, draw) => {
+  test.each([false, true])("match templates as RE2 does their messages; whole: %s", (whole) => {
+    const results = { all: 0, none: 0, some: 0 };
+    eachPattern(whole, (automaton, pattern, random, draw) => {
       const { test } = compilePattern(pattern, { whole });
       for (let i = 0; i < textsEach; i++) {
-        const template = randomTemplate(bytesOf(nearby(random, draw()), random));
-        const messages = Array.from({ length: instancesEach }, () => instance(template, random));
+        const template = randomTemplate(toBytes(mutateText(random, draw()), random));
+        const messages = Array.from({ length: instancesEach }, () => randomInstance(template, random));
         const classes = random.below(2) === 0 ? undefined : slotClasses(messages);
-        const verdict = matchTemplate(machine, template.bytes, classes);
+        const result = matchTemplate(automaton, template.bytes, classes);
         for (const { bytes } of messages) {
           const matches = test(bytes);
-          if (verdict === "some" || (verdict === "all") === matches) continue;
-          expect.fail(JSON.stringify({ pattern, text: bytes.toString("latin1"), verdict, classes }));
+          if (result === "some" || (result === "all") === matches) continue;
+          expect.fail(JSON.stringify({ pattern, text: bytes.toString("latin1"), result, classes }));
         }
-        verdicts[verdict]++;
+        results[result]++;
       }
     });
-    expect(Math.min(verdicts.all, verdicts.none)).toBeGreaterThan((patterns * textsEach) / 20);
+    expect(Math.min(results.all, results.none)).toBeGreaterThan((patterns * textsEach) / 20);
   });
 
   test("take bytes that are not UTF-8 as RE2 does", () => {
@@ -63,34 +64,34 @@ describe(`machines of random patterns (SVC_SEED=${seed})`, () => {
       "^[\\x{fffd}é]*$",
       "[\\x{d800}-\\x{dfff}]",
     ]) {
-      const machine = buildAutomaton(pattern, { whole: false })!;
+      const automaton = buildAutomaton(pattern, { whole: false })!;
       for (const hex of texts) {
         const bytes = Buffer.from(hex, "hex");
         const matches = compilePattern(pattern, { whole: false }).test(bytes);
-        const verdict = machine.verdict(machine.afterText(machine.start, bytes, 0, bytes.length));
-        expect(verdict, `${pattern} on ${hex}`).toBe(matches ? "all" : "none");
+        const result = automaton.resultAt(automaton.afterText(automaton.start, bytes, 0, bytes.length));
+        expect(result, `${pattern} on ${hex}`).toBe(matches ? "all" : "none");
       }
     }
   });
 
-  test("give up where a pattern has too many states, and are not wrong then", () => {
+  test("give up where a pattern has too many states, without a wrong result", () => {
     const pattern = "(a|b)*a(a|b){14}x";
-    const machine = buildAutomaton(pattern, { whole: false })!;
+    const automaton = buildAutomaton(pattern, { whole: false })!;
     const { test } = compilePattern(pattern, { whole: false });
     const random = new Random(seed);
     const found = Array.from({ length: 200 }, () => {
       const text = Array.from({ length: 100 }, () => oneOf(random, ["a", "b", "b", "a", "ax"])).join("");
       const bytes = Buffer.from(text);
-      const verdict = machine.verdict(machine.afterText(machine.start, bytes, 0, bytes.length));
-      if (verdict !== "some") expect(verdict, text).toBe(test(bytes) ? "all" : "none");
-      return verdict;
+      const result = automaton.resultAt(automaton.afterText(automaton.start, bytes, 0, bytes.length));
+      if (result !== "some") expect(result, text).toBe(test(bytes) ? "all" : "none");
+      return result;
     });
     expect(found).toContain("some");
     expect(buildAutomaton("x{1000}y{1000}z{500}", { whole: false })).toBeUndefined();
   });
 });
 
-describe("the verdict on a template", () => {
+describe("the result on a template", () => {
   const digits = 1;
   const digitsAndMarks = 1 + 16;
   test.each([
@@ -123,17 +124,17 @@ describe("the verdict on a template", () => {
     [" ", "<*>", "some", undefined],
     [" ", "<*>", "none", digitsAndMarks],
     [" ", "a<*>", "none", undefined],
-  ])("of %s on %s is %s, with classes %s", (pattern, shown, verdict, classes) => {
-    const template = Buffer.from(shown.replaceAll("<*>", "\xff"), "latin1");
-    const machine = buildAutomaton(pattern, { whole: false })!;
-    const stamps = classes === undefined ? undefined : Uint8Array.of(0, classes, classes);
-    expect(matchTemplate(machine, template, stamps, 1)).toBe(verdict);
+  ])("of %s on %s is %s, with classes %s", (pattern, templateText, result, classes) => {
+    const template = Buffer.from(templateText.replaceAll("<*>", "\xff"), "latin1");
+    const automaton = buildAutomaton(pattern, { whole: false })!;
+    const ofSlots = classes === undefined ? undefined : Uint8Array.of(0, classes, classes);
+    expect(matchTemplate(automaton, template, ofSlots, 1)).toBe(result);
   });
 });
 
 function eachPattern(
   whole: boolean,
-  check: (machine: PatternAutomaton, pattern: string, random: Random, draw: () => string) => void,
+  check: (automaton: PatternAutomaton, pattern: string, random: Random, draw: () => string) => void,
 ): void {
   for (let number = 0; number < patterns; number++) {
     const random = new Random(seed, number);
@@ -149,7 +150,7 @@ interface Template {
   variables: string[];
 }
 
-/** As FORMAT.md has it, said with a regular expression. */
+/** A message as template and variables, split by a regular expression that says what FORMAT.md says. */
 function randomTemplate(message: Buffer): Template {
   const text = message.toString("latin1");
   if (text.includes("\xff")) return { bytes: Buffer.of(0xff), texts: ["", ""], variables: [text] };
@@ -167,16 +168,18 @@ interface Instance {
   variables: Buffer[];
 }
 
-function instance({ texts, variables }: Template, random: Random): Instance {
-  const values = variables.map((value) => Buffer.from(random.below(2) ? value : token(random), "latin1"));
+function randomInstance({ texts, variables }: Template, random: Random): Instance {
+  const values = variables.map((value) =>
+    Buffer.from(random.below(2) ? value : randomVariable(random), "latin1"),
+  );
   const bytes = Buffer.concat(
     texts.flatMap((text, i) => [Buffer.from(text, "latin1"), values[i] ?? Buffer.of()]),
   );
   return { bytes, variables: values };
 }
 
-/** A token with a digit in it, in latin1. */
-function token(random: Random): string {
+/** A token that has a digit, in latin1. */
+function randomVariable(random: Random): string {
   const characters = [..."0179aekKsSE_.-", "\xc3\xa9", "\xc5\xbf", "\xe2\x84\xaa", "\x80"];
   const part = () => Array.from({ length: random.below(4) }, () => oneOf(random, characters)).join("");
   return part() + oneOf(random, [..."0179"]) + (random.below(2) ? part() : "");

@@ -9,7 +9,7 @@ export interface RandomPattern {
 
 const characters = [..."aabkKsSeE01 -_.\n", "é", "É", "ſ", "\u212a", "ß", "\ufffd", "😀", "\0"];
 
-/** Classes of characters, each with some that it holds. */
+/** Character classes, each with some of its members. */
 const classes: readonly [string, string][] = [
   ["[a-c]", "abc"],
   ["[^a]", "bE é\n"],
@@ -33,7 +33,7 @@ const classes: readonly [string, string][] = [
   ["[.\\-_]", ".-_"],
 ];
 
-const looks = ["^", "$", "\\b", "\\B", "\\A", "\\z", "(?m:^)", "(?m:$)"];
+const assertions = ["^", "$", "\\b", "\\B", "\\A", "\\z", "(?m:^)", "(?m:$)"];
 const repeats: readonly [string, number, number][] = [
   ["*", 0, 3],
   ["+", 1, 3],
@@ -52,11 +52,11 @@ export function randomPattern(random: Random): RandomPattern {
   const inner = alternation(random, 3);
   if (random.below(5) > 0) return inner;
   const flags = oneOf(random, ["i", "s", "m", "U", "is", "im"]);
-  return { pattern: `(?${flags})${inner.pattern}`, draw: caseless(random, inner, flags) };
+  return { pattern: `(?${flags})${inner.pattern}`, draw: varyCase(random, inner, flags) };
 }
 
-/** The text, with up to two small changes, between other text or not. */
-export function nearby(random: Random, text: string): string {
+/** The text with up to two small edits, sometimes with other text around it. */
+export function mutateText(random: Random, text: string): string {
   const all = [...text];
   for (let edits = random.below(3); edits > 0; edits--) {
     const at = random.below(all.length + 1);
@@ -70,8 +70,8 @@ export function nearby(random: Random, text: string): string {
   return around() + all.join("") + around();
 }
 
-/** The text in UTF-8, with bytes that are not UTF-8 for some of its U+FFFD, as which they are matched. */
-export function bytesOf(text: string, random: Random): Buffer {
+/** The text in UTF-8; some of its U+FFFD become invalid bytes, which patterns match as U+FFFD. */
+export function toBytes(text: string, random: Random): Buffer {
   const parts = text.split("\ufffd");
   const broken = () => Buffer.from([[0x80], [0xc3], [0xe2, 0x82], [0xff]][random.below(4)]!);
   return Buffer.concat(
@@ -122,11 +122,11 @@ function atom(random: Random, depth: number): RandomPattern {
     const [pattern, members] = oneOf(random, classes);
     return { pattern, draw: () => oneOf(random, [...members]) };
   }
-  if (kind === 8) return { pattern: oneOf(random, looks), draw: () => "" };
+  if (kind === 8) return { pattern: oneOf(random, assertions), draw: () => "" };
   if (depth === 0) return literal(random);
   const inner = alternation(random, depth - 1);
   const opening = oneOf(random, ["(", "(?:", "(?i:", "(?-i:", "(?s:", "(?U:"]);
-  return { pattern: `${opening}${inner.pattern})`, draw: caseless(random, inner, opening) };
+  return { pattern: `${opening}${inner.pattern})`, draw: varyCase(random, inner, opening) };
 }
 
 function literal(random: Random): RandomPattern {
@@ -136,7 +136,7 @@ function literal(random: Random): RandomPattern {
   return { pattern: random.below(6) === 0 ? `(?:${quoted})` : quoted, draw: () => text };
 }
 
-function caseless(random: Random, inner: RandomPattern, flags: string): () => string {
+function varyCase(random: Random, inner: RandomPattern, flags: string): () => string {
   if (!flags.includes("i") || flags.includes("-i")) return inner.draw;
   return () =>
     [...inner.draw()].map((character) => (random.below(3) === 0 ? swapCase(character) : character)).join("");

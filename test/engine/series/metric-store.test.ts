@@ -1,4 +1,4 @@
-/** The store of metrics: what it refuses, what it lists, and what background work, damage and killed processes leave of it. */
+/** The metrics store: refused samples, listings, limits, damage and background work. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ function sample(part: Partial<Sample> & { ms?: number }): Sample {
   return { timeNs: ns(ms), name: "up", type: "gauge", unit: "", labels: {}, value: 1, ...rest };
 }
 
-function total(part: Partial<SampleQuery> = {}): SampleQuery {
+function makeQuery(part: Partial<SampleQuery> = {}): SampleQuery {
   const range = { fromNs: ns(nowMs - 2 * dayMs), toNs: ns(nowMs + dayMs) };
   return { name: "up", ...range, steps: [], groupBy: [], of: "declared", aggregate: { op: "sum" }, ...part };
 }
@@ -52,17 +52,17 @@ async function valuesOf(store: Store, query: SampleQuery): Promise<Record<string
   );
 }
 
-/** The series of "uppod0001" at a place: name, key and value of a label. */
-function podRanges(at: number): SeriesRanges {
+/** The ranges of a series in a text like "uppod0001" that begins at `from`: name, label key, label value. */
+function rangesOfPod(from: number): SeriesRanges {
   const ranges = new SeriesRanges();
-  ranges.nameFrom = at;
-  ranges.nameTo = at + 2;
-  ranges.addLabel(at + 2, at + 5, at + 5, at + 9);
+  ranges.nameFrom = from;
+  ranges.nameTo = from + 2;
+  ranges.addLabel(from + 2, from + 5, from + 5, from + 9);
   return ranges;
 }
 
 describe("samples that cannot be stored", () => {
-  test("are refused with the reason, the rest is taken", () => {
+  test("are refused with the reason, and the others are accepted", () => {
     const { refused, rows } = encodeSampleBatch(
       [
         sample({ name: "" }),
@@ -91,7 +91,7 @@ describe("samples that cannot be stored", () => {
     ]);
   });
 
-  test("are those of new series beyond the cap; the others go on, over a restart and the next day", async () => {
+  test("are those of new series above the limit; known series go on, across a restart and a day", async () => {
     let clock = nowMs;
     const options = { dir, threads: 1, seriesMax: 3, now: () => clock };
     const pod = (name: string, ms = clock) => sample({ ms, labels: { pod: name } });
@@ -108,12 +108,12 @@ describe("samples that cannot be stored", () => {
     clock += dayMs;
     expect((await store.appendSamples([pod("a"), pod("d")])).refused).toHaveLength(1);
     clock += dayMs;
-    // Yesterday only one was seen.
+    // Only one series was active yesterday.
     expect((await store.appendSamples([pod("d"), pod("e"), pod("f")])).refused).toHaveLength(1);
     await store.close();
   });
 
-  test("the census counts a series once, whichever batch brings it", async () => {
+  test("the census counts a series once, whichever batch has it", async () => {
     const store = await openStore({ dir, threads: 1, now });
     const tables = store.seriesCensus();
     for (const pods of [["a", "b"], ["b", "c"], ["a"]]) {
@@ -128,7 +128,7 @@ describe("samples that cannot be stored", () => {
   });
 });
 
-test("a series is the same by ranges, in any order of its labels, and by an alias", async () => {
+test("a series is the same when it is given by ranges, with labels in any order, or by an alias", async () => {
   const text = "upzonepodeua";
   const draft = new SampleDraft({ nowMs });
   draft.read(Buffer.from(text));
@@ -149,14 +149,14 @@ test("a series is the same by ranges, in any order of its labels, and by an alia
   );
   const store = await openStore({ dir, threads: 1, now });
   await store.appendEncoded(draft.finish());
-  expect(await valuesOf(store, total({ groupBy: { without: [] } }))).toEqual({
+  expect(await valuesOf(store, makeQuery({ groupBy: { without: [] } }))).toEqual({
     '[["pod","a"],["zone","eu"]]': 3,
   });
   await store.close();
 });
 
 describe("what the store lists", () => {
-  test("metrics, label keys and label texts with their series", async () => {
+  test("metrics, label keys and label values with their number of series", async () => {
     const store = await openStore({ dir, threads: 2, now });
     await store.appendSamples([
       sample({ labels: { pod: "a", zone: "eu" } }),
@@ -191,7 +191,7 @@ describe("what the store lists", () => {
     await store.close();
   });
 
-  test("kinds tell how series were read", async () => {
+  test("`kinds` says as what the series were read", async () => {
     const store = await openStore({ dir, threads: 1, now });
     await store.appendSamples([
       sample({}),
@@ -200,7 +200,7 @@ describe("what the store lists", () => {
       sample({ name: "x_total", type: "unknown" }),
     ]);
     const kinds = async (name: string, of: SampleQuery["of"]) =>
-      (await store.aggregateSamples(total({ name, of }))).kinds;
+      (await store.aggregateSamples(makeQuery({ name, of }))).kinds;
     expect(await kinds("up", "declared")).toEqual({ gauge: true, counter: false });
     expect(await kinds("up", "increase")).toEqual({ gauge: true, counter: false });
     expect(await kinds("c", "declared")).toEqual({ gauge: false, counter: true });
@@ -211,10 +211,10 @@ describe("what the store lists", () => {
     await store.close();
   });
 
-  test("a query of what samples have not is refused by name", async () => {
+  test("a query for what samples do not have is an input error", async () => {
     const store = await openStore({ dir, threads: 1, now });
     const refused = (part: Partial<SampleQuery>) =>
-      expect(store.aggregateSamples(total(part))).rejects.toMatchObject({ kind: "input" });
+      expect(store.aggregateSamples(makeQuery(part))).rejects.toMatchObject({ kind: "input" });
     await refused({ bucketNs: 1n });
     await refused({ groupBy: [{ kind: "message" }] });
     await refused({ aggregate: { op: "quantile", q: 1.5 } });
@@ -225,8 +225,8 @@ describe("what the store lists", () => {
   });
 });
 
-describe("queries that cannot be answered whole", () => {
-  async function filled(options: { days: number }): Promise<Store> {
+describe("queries that cannot be answered completely", () => {
+  async function openFilledStore(options: { days: number }): Promise<Store> {
     const store = await openStore({ dir, threads: 2, now });
     for (let day = 0; day < options.days; day++) {
       await store.appendSamples(
@@ -239,20 +239,20 @@ describe("queries that cannot be answered whole", () => {
     return store;
   }
 
-  test("end at their caps, at their deadline and when cancelled", async () => {
-    const store = await filled({ days: 1 });
+  test("end at their limits, at their deadline and when cancelled", async () => {
+    const store = await openFilledStore({ days: 1 });
     const refused = (limits: QueryLimits, kind: string) =>
-      expect(store.aggregateSamples(total(), limits)).rejects.toMatchObject({ kind });
+      expect(store.aggregateSamples(makeQuery(), limits)).rejects.toMatchObject({ kind });
     await refused({ scannedRows: 100 }, "limit");
     await refused({ memoryBytes: 1_000 }, "limit");
     await refused({ deadlineMs: -1 }, "deadline");
     await refused({ abort: AbortSignal.abort() }, "cancelled");
-    expect(await valuesOf(store, total({ aggregate: { op: "count" } }))).toEqual({ "": 20 });
+    expect(await valuesOf(store, makeQuery({ aggregate: { op: "count" } }))).toEqual({ "": 20 });
     await store.close();
   });
 
-  test("leave out a chunk that is damaged, which is reported", async () => {
-    await (await filled({ days: 2 })).close();
+  test("leave out a damaged chunk, which is reported", async () => {
+    await (await openFilledStore({ days: 2 })).close();
     const file = join(dir, "metrics", "2026-11-19", "data.mdb");
     const bytes = readFileSync(file);
     // The values are by far the longest frame.
@@ -266,7 +266,7 @@ describe("queries that cannot be answered whole", () => {
     bytes[longest + 2_000]! ^= 1;
     writeFileSync(file, bytes);
     const store = await openStore({ dir, threads: 2, now });
-    const count = total({ aggregate: { op: "count" }, bucketNs: ns(dayMs) });
+    const count = makeQuery({ aggregate: { op: "count" }, bucketNs: ns(dayMs) });
     expect((await store.aggregateSamples(count)).points.values[0]).toEqual(Float64Array.of(20));
     expect(store.stats().damage).toHaveLength(1);
     expect(store.stats().damage[0]!.problem).toContain("its 6000 rows are set aside");
@@ -275,11 +275,11 @@ describe("queries that cannot be answered whole", () => {
 });
 
 describe("background work", () => {
-  test("joins images and merges chunks in order of arrival: the last of equal times counts", async () => {
+  test("compacts parts and merges chunks in order of arrival: of equal times the last sample counts", async () => {
     const store = await openStore({ dir, threads: 2, now });
     const pods = ["a", "b", "c"];
     for (let round = 0; round < 60; round++) {
-      // Each round writes over half of what the one before wrote.
+      // Each round overwrites half of the samples of the round before.
       await store.appendSamples(
         pods.flatMap((pod) => [
           sample({ ms: nowMs - 1000 + round, labels: { pod }, value: round }),
@@ -288,7 +288,7 @@ describe("background work", () => {
       );
       if (round % 5 === 4) await store.seal();
     }
-    const asked = total({ groupBy: [{ kind: "attribute", key: "pod" }], aggregate: { op: "min" } });
+    const asked = makeQuery({ groupBy: [{ kind: "attribute", key: "pod" }], aggregate: { op: "min" } });
     const before = { toNs: ns(nowMs - 1000 + 60) };
     expect(store.stats().chunks).toBeLessThan(12);
     expect(await valuesOf(store, { ...asked, ...before })).toEqual({ a: 0, b: 0, c: 0 });
@@ -299,7 +299,7 @@ describe("background work", () => {
     expect((await verifyStore(dir)).damage).toEqual([]);
   });
 
-  test("memory that holds samples stays bounded under a flood", { timeout: 60_000 }, async () => {
+  test("bounds the memory of unsealed samples under a flood", { timeout: 60_000 }, async () => {
     const store = await openStore({ dir, threads: 1, now });
     const pods = Array.from({ length: 500 }, (_, i) => `uppod${String(i).padStart(4, "0")}`);
     const bytes = Buffer.from(pods.join(""));
@@ -307,7 +307,7 @@ describe("background work", () => {
     for (let round = 0; round < 40; round++) {
       const draft = new SampleDraft({ nowMs });
       draft.read(bytes);
-      const series = pods.map((_, i) => draft.addSeries(podRanges(i * 9)));
+      const series = pods.map((_, i) => draft.addSeries(rangesOfPod(i * 9)));
       for (let i = 0; i < 50_000; i++) {
         const ms = round * 100 + Math.floor(i / 500);
         const seconds = nowMs / 1000 - 1_000 + Math.floor(ms / 1000);
@@ -317,9 +317,9 @@ describe("background work", () => {
       most = Math.max(most, store.stats().unsealedBytes);
     }
     expect(most).toBeLessThan(64 * 2 ** 20);
-    // More than a chunk's samples came: background work has sealed a chunk, or is about to.
+    // More samples than a chunk can have were appended, so background work has sealed a chunk or soon will.
     while (store.stats().signals.metrics.chunks === 0) await setTimeout(20);
-    const { points } = await store.aggregateSamples(total({ aggregate: { op: "count" } }));
+    const { points } = await store.aggregateSamples(makeQuery({ aggregate: { op: "count" } }));
     expect([...points.values[0]!]).toEqual([500]);
     await store.close();
   });

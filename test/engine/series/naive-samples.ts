@@ -1,16 +1,16 @@
-/** Aggregates of samples by the plainest loops: the truth that the store is held to. */
+/** Aggregates samples by naive loops: the reference for the store. */
 import type { Sample, SampleQuery } from "../../../engine/index.ts";
 
 interface NaiveSeries {
   labels: Record<string, string>;
   type: string;
-  /** Ascending in time. */
+  /** In ascending order of time. */
   samples: { timeNs: bigint; value: number }[];
 }
 
 const hourNs = 3_600_000_000_000n;
 
-/** Series by name and labels, whatever the order of arrival: of equal times the last to arrive. */
+/** The series of a metric by their labels. Of samples at the same time the last one in `samples` is kept. */
 function seriesOf(samples: readonly Sample[], name: string): NaiveSeries[] {
   const all = new Map<string, NaiveSeries & { at: Map<bigint, number> }>();
   for (const sample of samples) {
@@ -39,7 +39,7 @@ function kindOf({ type }: NaiveSeries, query: SampleQuery): "gauge" | "counter" 
   return "gauge";
 }
 
-/** Of each bucket of a series its samples, and its increases. */
+/** The values and increases of a series in each bucket. */
 function bucketsOf(
   series: NaiveSeries,
   query: SampleQuery,
@@ -50,13 +50,13 @@ function bucketsOf(
   for (const [i, { timeNs, value }] of series.samples.entries()) {
     if (timeNs < fromNs || timeNs >= toNs) continue;
     const bucket = bucketNs === undefined ? 0 : Number(timeNs / bucketNs - fromNs / bucketNs);
-    const held = buckets.get(bucket) ?? { values: [], increases: [] };
-    buckets.set(bucket, held);
-    held.values.push(value);
+    const samples = buckets.get(bucket) ?? { values: [], increases: [] };
+    buckets.set(bucket, samples);
+    samples.values.push(value);
     const before = series.samples[i - 1];
-    if (kind === "delta") held.increases.push(value);
+    if (kind === "delta") samples.increases.push(value);
     else if (kind === "counter" && before !== undefined && timeNs - before.timeNs <= hourNs) {
-      held.increases.push(value < before.value ? value : value - before.value);
+      samples.increases.push(value < before.value ? value : value - before.value);
     }
   }
   return buckets;
@@ -64,20 +64,21 @@ function bucketsOf(
 
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
-/** The values that a series brings to an aggregate in a bucket. */
-function broughtBy(
+/** The values that a series contributes to an aggregate in a bucket. */
+function contributionOf(
   series: NaiveSeries,
   query: SampleQuery,
-  held: { values: number[]; increases: number[] },
+  samples: { values: number[]; increases: number[] },
 ): number[] {
   const { op } = query.aggregate;
   if (op === "distinct") return [0];
-  if (kindOf(series, query) !== "gauge") return held.increases.length === 0 ? [] : [sum(held.increases)];
-  if (op === "min" || op === "max" || op === "quantile") return held.values;
-  return [sum(held.values) / held.values.length];
+  if (kindOf(series, query) !== "gauge")
+    return samples.increases.length === 0 ? [] : [sum(samples.increases)];
+  if (op === "min" || op === "max" || op === "quantile") return samples.values;
+  return [sum(samples.values) / samples.values.length];
 }
 
-function reduced(query: SampleQuery, values: readonly number[], texts: ReadonlySet<string>): number {
+function reduce(query: SampleQuery, values: readonly number[], texts: ReadonlySet<string>): number {
   const { aggregate } = query;
   const average = sum(values) / values.length;
   switch (aggregate.op) {
@@ -105,7 +106,7 @@ function reduced(query: SampleQuery, values: readonly number[], texts: ReadonlyS
   }
 }
 
-/** `passes` stands for the query's steps. Points by labels and bucket. */
+/** The points of a query by group and bucket; `passes` stands for the query's steps. */
 export function naiveAggregate(
   samples: readonly Sample[],
   query: SampleQuery,
@@ -125,17 +126,17 @@ export function naiveAggregate(
               .sort(),
           ),
         ];
-    for (const [bucket, held] of bucketsOf(series, query)) {
-      const brought = broughtBy(series, query, held);
-      if (brought.length === 0) continue;
+    for (const [bucket, samples] of bucketsOf(series, query)) {
+      const contributed = contributionOf(series, query, samples);
+      if (contributed.length === 0) continue;
       const key = JSON.stringify([group, bucket]);
       const point = points.get(key) ?? { values: [], texts: new Set() };
       points.set(key, point);
-      // Of a gauge's samples only averages are one a series.
-      point.values.push(...brought);
+      // A series contributes one value, except a gauge to `min`, `max` and `quantile`.
+      point.values.push(...contributed);
       const text = aggregate.op === "distinct" ? (labels[aggregate.label] ?? "") : "";
       if (text !== "") point.texts.add(text);
     }
   }
-  return new Map([...points].map(([key, { values, texts }]) => [key, reduced(query, values, texts)]));
+  return new Map([...points].map(([key, { values, texts }]) => [key, reduce(query, values, texts)]));
 }

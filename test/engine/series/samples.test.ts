@@ -1,4 +1,4 @@
-/** Queries of samples against a naive loop: over batches in any order, images and chunks, days and restarts. */
+/** Sample queries against a naive loop: batches in any order, parts and chunks, several days, restarts. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ const sample: fc.Arbitrary<Sample> = fc
     pick: fc.nat(1),
     pod: fc.constantFrom(...pods),
     node: fc.constantFrom(...nodes),
-    // Seconds that collide now and then, gaps of more than an hour among them, over midnight.
+    // Seconds that sometimes collide, with gaps of more than an hour, and across midnight.
     at: fc.oneof(fc.nat(60), fc.nat(9000), fc.integer({ min: 10_700, max: 10_900 }), fc.nat(30_000)),
     value: values,
   })
@@ -124,24 +124,28 @@ function pointsOf(
   return found;
 }
 
-/** The quantile of values among which is NaN (the difference of infinities) is open. */
-function expectAlike(found: Map<string, number>, wanted: Map<string, number>, { op }: SampleAggregate): void {
+/** Expects the same points. A quantile over values that include NaN (a difference of infinities) is not defined. */
+function expectSamePoints(
+  found: Map<string, number>,
+  wanted: Map<string, number>,
+  { op }: SampleAggregate,
+): void {
   expect([...found.keys()].sort()).toEqual([...wanted.keys()].sort());
   for (const [key, value] of wanted) {
     const own = found.get(key)!;
     if (Number.isFinite(value)) expect(Math.abs(own - value), key).toBeLessThan(1e-6 * (1 + Math.abs(value)));
-    // The variance of infinities is none, however it is come by.
+    // The standard deviation of infinities is NaN, however it is computed.
     else if (op !== "quantile" || !Number.isNaN(value)) expect(own, key).toBe(value);
   }
 }
 
-interface Scene {
+interface Scenario {
   batches: Sample[][];
-  /** After each batch: nothing, a seal, or a restart. */
+  /** What follows each batch. */
   steps: ("none" | "seal" | "restart")[];
 }
 
-async function playScene(dir: string, { batches, steps }: Scene): Promise<Store> {
+async function runScenario(dir: string, { batches, steps }: Scenario): Promise<Store> {
   const options = { dir, threads: 2, now };
   let store = await openStore(options);
   for (const [i, batch] of batches.entries()) {
@@ -157,14 +161,14 @@ async function playScene(dir: string, { batches, steps }: Scene): Promise<Store>
 }
 
 describe("aggregates of samples", () => {
-  test(title("are those of the naive loop"), { timeout: 60_000 }, async () => {
+  test(title("equal those of the naive loop"), { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(sample, { minLength: 1, maxLength: 120 }), { minLength: 1, maxLength: 8 }),
         fc.array(fc.constantFrom("none", "none", "seal", "restart" as const), { minLength: 8, maxLength: 8 }),
         fc.array(query, { minLength: 60, maxLength: 60 }),
         async (batches, steps, queries) => {
-          const store = await playScene(folder(), { batches, steps } as Scene);
+          const store = await runScenario(folder(), { batches, steps } as Scenario);
           try {
             for (const { from, length, bucket, filter, ...rest } of queries) {
               const fromNs = start + BigInt(from) * second;
@@ -176,7 +180,7 @@ describe("aggregates of samples", () => {
                 steps: filter.steps,
               };
               const wanted = naiveAggregate(batches.flat(), asked, filter.passes);
-              expectAlike(pointsOf(await store.aggregateSamples(asked), asked), wanted, asked.aggregate);
+              expectSamePoints(pointsOf(await store.aggregateSamples(asked), asked), wanted, asked.aggregate);
             }
           } finally {
             await store.close();
