@@ -4,11 +4,11 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
-import { readChecked, writeChecked } from "../files/checked-file.ts";
+import { readCheckedFile, writeCheckedFile } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
 import { backupMarker, checkFormat } from "../files/format-version.ts";
 import { frameBytesAt, openFrame } from "../files/frame.ts";
-import { checkFreeSpace, filesBelow, fillStagedFolder } from "../files/staged-folder.ts";
+import { checkFreeSpace, fillStagedFolder, listFiles } from "../files/staged-folder.ts";
 import { keyFilePattern, segmentPattern } from "../journal/journal-reader.ts";
 import { SegmentList } from "../journal/segment-list.ts";
 import { writeShutdownRecord } from "../journal/shutdown-record.ts";
@@ -66,7 +66,7 @@ export function writeBackup(
 
 /** Throws Failure "folder" where there is no whole backup, and "damage". */
 export async function readBackupMarker(dir: string): Promise<BackupMarker> {
-  const marker = await readChecked<BackupMarker>(join(dir, backupMarker));
+  const marker = await readCheckedFile<BackupMarker>(join(dir, backupMarker));
   if (marker === "damaged")
     throw new Failure("damage", `${dir}/${backupMarker}: the checksum does not match`);
   if (marker === undefined) {
@@ -117,7 +117,7 @@ class ReceivedBackup {
       this.#onProgress({ phase: "checked", bytes, bytesTotal }),
     );
     const files: BackupMarker["files"] = [];
-    for (const path of await filesBelow(this.#dir)) {
+    for (const path of await listFiles(this.#dir)) {
       const { size } = await stat(join(this.#dir, path));
       files.push({ path, bytes: size, sha256: await hashOf(join(this.#dir, path)) });
     }
@@ -129,7 +129,7 @@ class ReceivedBackup {
         losses: report.damage.map(({ where, problem }) => `${where}: ${problem}`),
       },
     };
-    await writeChecked(join(this.#dir, backupMarker), marker);
+    await writeCheckedFile(join(this.#dir, backupMarker), marker);
     return marker;
   }
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { Failure } from "../failure.ts";
-import { readChecked, writeChecked } from "../files/checked-file.ts";
+import { readCheckedFile, writeCheckedFile } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
 import { checkFreeSpace, fillStagedFolder } from "../files/staged-folder.ts";
 import type { DamageReport } from "../model/damage-report.ts";
@@ -47,7 +47,7 @@ export async function restoreBackup(
     const unknown = damage.filter(({ where, problem }) => !marker.losses.includes(`${where}: ${problem}`));
     if (unknown.length > 0) throw new RestoreDamage(unknown);
     const { takenAtMs, bytes, losses } = marker;
-    await writeChecked(join(draft, restoredFile), {
+    await writeCheckedFile(join(draft, restoredFile), {
       takenAtMs,
       restoredAtMs: options.nowMs,
     } satisfies RestoredFrom);
@@ -57,7 +57,7 @@ export async function restoreBackup(
 
 /** Undefined where the folder was not made of a backup. */
 export async function restoredFrom(dir: string): Promise<RestoredFrom | undefined> {
-  const found = await readChecked<RestoredFrom>(join(dir, restoredFile));
+  const found = await readCheckedFile<RestoredFrom>(join(dir, restoredFile));
   // That it was restored holds whatever became of the rest.
   return found === "damaged" ? { takenAtMs: 0, restoredAtMs: 0 } : found;
 }

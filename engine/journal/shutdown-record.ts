@@ -1,7 +1,7 @@
 /** What the journal held when the store was closed in good order: without it, a cut journal looks like a crash. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { readChecked, writeChecked } from "../files/checked-file.ts";
+import { readCheckedFile, writeCheckedFile } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
 
 export interface ShutdownRecord {
@@ -10,11 +10,11 @@ export interface ShutdownRecord {
 }
 
 export function writeShutdownRecord(dir: string, closing: ShutdownRecord): Promise<void> {
-  return writeChecked(join(dir, "closed"), closing);
+  return writeCheckedFile(join(dir, "closed"), closing);
 }
 
 export function readShutdownRecord(dir: string): Promise<ShutdownRecord | undefined | "damaged"> {
-  return readChecked<ShutdownRecord>(join(dir, "closed"));
+  return readCheckedFile<ShutdownRecord>(join(dir, "closed"));
 }
 
 export async function removeShutdownRecord(dir: string): Promise<void> {
