@@ -1,6 +1,6 @@
 /**
- * The state is stored twice, in two LMDB environments that take every commit. Each holds a summary
- * of itself, so that a copy which lost an entry or fell back to an older commit is known, and is made anew from the other.
+ * The state is stored twice, in two LMDB environments that take every commit. Each holds a summary of itself, so that a
+ * copy which lost an entry or fell back to an older commit is known, and is made anew from the other.
  */
 import { closeSync, existsSync, openSync, readSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { syncFolder } from "../files/folder.ts";
 import { frameChecksum, frameIsWhole } from "../files/frame.ts";
 import { DataFile } from "../lmdb/data-file.ts";
 import { fillEnvironment } from "../lmdb/environment.ts";
-import { auditTree, type TreeEntry, unreadable } from "../lmdb/page-audit.ts";
+import { auditDataFile, type PageTreeEntry, reportUnreadable } from "../lmdb/page-audit.ts";
 import { salvageFrames } from "../lmdb/salvage.ts";
 import {
   decodeRecord,
@@ -97,11 +97,11 @@ function readTree(copy: StateCopy, path: string, like: StateCopy | undefined): b
     // One read for all: entries are small and many.
     tree = new DataFile(path, { inMemory: true });
   } catch (error) {
-    copy.problems.push(...unreadable(error).problems);
+    copy.problems.push(...reportUnreadable(error).problems);
     return false;
   }
   try {
-    const { ok, problems, entries } = auditTree(tree);
+    const { ok, problems, entries } = auditDataFile(tree);
     copy.problems.push(...problems);
     readReached(copy, tree, entries, like?.records);
     return ok;
@@ -113,7 +113,7 @@ function readTree(copy: StateCopy, path: string, like: StateCopy | undefined): b
 function readReached(
   copy: StateCopy,
   tree: DataFile,
-  entries: readonly TreeEntry[],
+  entries: readonly PageTreeEntry[],
   like: ReadonlyMap<string, StoredRecord> | undefined,
 ): void {
   const displaced: { name: string; of: string }[] = [];

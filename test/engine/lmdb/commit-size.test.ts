@@ -30,13 +30,13 @@ test(`${transactions} commits append no more pages than there is room for (SVC_S
   const data = join(dir, "data.mdb");
   let environment = openEnvironment(dir, { readOnly: false });
   const tree = new DataFile(data);
-  const endBytes = () => (tree.snapshot().lastPage + 1) * tree.pageBytes;
+  const endBytes = () => (tree.readNewestMeta().lastPage + 1) * tree.pageBytes;
   for (let i = 0; i < transactions; i++) {
     const changes = randomChanges(random);
-    const meta = tree.snapshot();
+    const meta = tree.readNewestMeta();
     const keyChanges = Array.from(changes, ([key, value]) => ({
       value,
-      pagesNow: tree.find(meta, Buffer.from(key))?.overflow?.pages ?? 0,
+      currentOverflowPages: tree.find(meta, Buffer.from(key))?.overflow?.pages ?? 0,
     }));
     await environment.write((to) => {
       for (const [key, value] of changes) {
@@ -44,7 +44,7 @@ test(`${transactions} commits append no more pages than there is room for (SVC_S
         else to.put(Buffer.from(key), value);
       }
     });
-    const appended = tree.snapshot().lastPage - meta.lastPage;
+    const appended = tree.readNewestMeta().lastPage - meta.lastPage;
     expect(appended).toBeLessThanOrEqual(commitPagesMax(meta, keyChanges, tree.pageBytes));
     expect(statSync(data).size).toBeGreaterThanOrEqual(endBytes());
     expect(statSync(data).size).toBeLessThanOrEqual(endBytes() + 2 ** 20);
