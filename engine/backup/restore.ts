@@ -10,7 +10,7 @@ import type { DamageReport } from "../model/damage-report.ts";
 import { type BackupMarker, type CopyProgress, readBackupMarker } from "./backup-folder.ts";
 import { verifyStore } from "./verify.ts";
 
-/** What a restore wrote; the fields are those of the backup's marker. */
+/** What was restored. */
 export interface Restored {
   /** When the backup was taken, milliseconds since the epoch. */
   takenAtMs: number;
