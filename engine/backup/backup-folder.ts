@@ -1,14 +1,14 @@
-/** A backup as a folder: a data folder as a store leaves it, and a list of its files with their checksums. */
+/** A backup as a folder: a data folder as after a clean shutdown, plus a list of its files with their checksums. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
-import { readChecked, writeChecked } from "../files/checked-file.ts";
+import { readCheckedFile, writeCheckedFile } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
 import { backupMarker, checkFormat } from "../files/format-version.ts";
 import { frameBytesAt, openFrame } from "../files/frame.ts";
-import { checkFreeSpace, filesBelow, fillStagedFolder } from "../files/staged-folder.ts";
+import { checkFreeSpace, fillStagedFolder, listFiles } from "../files/staged-folder.ts";
 import { keyFilePattern, segmentPattern } from "../journal/journal-reader.ts";
 import { SegmentList } from "../journal/segment-list.ts";
 import { writeShutdownRecord } from "../journal/shutdown-record.ts";
@@ -19,24 +19,26 @@ import { type Signal, signals } from "../model/signal.ts";
 import { writeManifest } from "../partition/manifest.ts";
 import { withoutLostChunks } from "../partition/repair.ts";
 import { copyNames } from "../state/state-copy.ts";
-import { type BackupItem, BackupReader } from "./backup-stream.ts";
+import { type BackupItem, BackupStreamReader } from "./backup-stream.ts";
 import { verifyStore } from "./verify.ts";
 
-/** The file that makes the folder a backup; the last to be written. */
+/** Content of the file that marks a folder as a complete backup. It is written last. */
 export interface BackupMarker {
   name: "svc-backup";
   version: 1;
   /** Milliseconds since the epoch. */
   takenAtMs: number;
-  /** What its files take, holes left out. */
+  /** Length of the values, records and files in it; holes in files do not count. */
   bytes: number;
-  /** Rows of its chunks; those of its journal are not counted. */
+  /** Rows of its chunks; rows in its journal do not count. */
   rows: number;
+  /** Every other file: its path relative to the folder, and the SHA-256 of its content in hexadecimal. */
   files: { path: string; bytes: number; sha256: string }[];
-  /** What is damaged or lost in it because it was so in the store, as `verifyStore` tells it. */
+  /** Damage and losses that the store already had, as `verifyStore` reports them in the backup. */
   losses: string[];
 }
 
+/** Progress of a backup or a restore: first all bytes are copied, then all are checked. */
 export interface CopyProgress {
   phase: "copied" | "checked";
   bytes: number;
@@ -46,27 +48,31 @@ export interface CopyProgress {
 type OnProgress = (progress: CopyProgress) => void;
 
 /**
- * Makes a backup in a new folder of what `Backup.pieces` gives. Throws Failure "folder" where the folder is not empty,
- * "disk-full", and "damage" where what comes is not whole; nothing is left then.
+ * Writes the stream of `Backup.pieces` as a backup into the new folder `dir`, and verifies it. Throws Failure "folder"
+ * where the folder is not empty, "disk-full" where the disk has too little space, and "damage" where the stream is
+ * damaged or incomplete; nothing is left behind in any of these cases.
  */
 export function writeBackup(
   pieces: AsyncIterable<Uint8Array>,
   dir: string,
   onProgress: OnProgress,
 ): Promise<BackupMarker> {
-  return fillStagedFolder(dir, async (draft) => {
-    const received = new ReceivedBackup(new BackupReader(pieces), draft, onProgress);
+  return fillStagedFolder(dir, async (staging) => {
+    const folder = new BackupFolder(new BackupStreamReader(pieces), staging, onProgress);
     try {
-      return await received.write();
+      return await folder.write();
     } finally {
-      await received.close();
+      await folder.close();
     }
   });
 }
 
-/** Throws Failure "folder" where there is no whole backup, and "damage". */
+/**
+ * Throws Failure "folder" where `dir` is no backup or not complete, and "damage" where the marker's checksum does not
+ * match.
+ */
 export async function readBackupMarker(dir: string): Promise<BackupMarker> {
-  const marker = await readChecked<BackupMarker>(join(dir, backupMarker));
+  const marker = await readCheckedFile<BackupMarker>(join(dir, backupMarker));
   if (marker === "damaged")
     throw new Failure("damage", `${dir}/${backupMarker}: the checksum does not match`);
   if (marker === undefined) {
@@ -76,20 +82,21 @@ export async function readBackupMarker(dir: string): Promise<BackupMarker> {
   throw new Failure("folder", `${dir} is a backup of version ${marker.version}; this build reads version 1`);
 }
 
-async function hashOf(path: string): Promise<string> {
+async function hashFile(path: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
   return hash.digest("hex");
 }
 
-class ReceivedBackup {
-  readonly #reader: BackupReader;
+/** Writes the items of a backup stream as files of a folder. */
+class BackupFolder {
+  readonly #reader: BackupStreamReader;
   readonly #dir: string;
   readonly #onProgress: OnProgress;
   #bytes = 0;
   #bytesTotal = 0;
 
-  constructor(reader: BackupReader, dir: string, onProgress: OnProgress) {
+  constructor(reader: BackupStreamReader, dir: string, onProgress: OnProgress) {
     this.#reader = reader;
     this.#dir = dir;
     this.#onProgress = onProgress;
@@ -117,9 +124,9 @@ class ReceivedBackup {
       this.#onProgress({ phase: "checked", bytes, bytesTotal }),
     );
     const files: BackupMarker["files"] = [];
-    for (const path of await filesBelow(this.#dir)) {
+    for (const path of await listFiles(this.#dir)) {
       const { size } = await stat(join(this.#dir, path));
-      files.push({ path, bytes: size, sha256: await hashOf(join(this.#dir, path)) });
+      files.push({ path, bytes: size, sha256: await hashFile(join(this.#dir, path)) });
     }
     const marker: BackupMarker = {
       ...{ name: "svc-backup", version: 1, takenAtMs, bytes: this.#bytes },
@@ -129,7 +136,7 @@ class ReceivedBackup {
         losses: report.damage.map(({ where, problem }) => `${where}: ${problem}`),
       },
     };
-    await writeChecked(join(this.#dir, backupMarker), marker);
+    await writeCheckedFile(join(this.#dir, backupMarker), marker);
     return marker;
   }
 
@@ -141,11 +148,11 @@ class ReceivedBackup {
     while (await this.#isNext("segment")) {
       const { item, payload } = await this.#expect("segment");
       const bytesMin = Math.max(journalSegmentBytes, payload.byteLength);
-      await writeDurably(join(dir, named(item.name, segmentPattern)), payload, bytesMin);
+      await writeDurably(join(dir, checkName(item.name, segmentPattern)), payload, bytesMin);
     }
     while (await this.#isNext("keys")) {
       const { item, payload } = await this.#expect("keys");
-      await writeDurably(join(dir, named(item.name, keyFilePattern)), payload, payload.byteLength);
+      await writeDurably(join(dir, checkName(item.name, keyFilePattern)), payload, payload.byteLength);
     }
     await writeShutdownRecord(dir, { seqNext, arrivalNext });
     await syncFolder(this.#dir);
@@ -154,7 +161,7 @@ class ReceivedBackup {
   async #writeState(): Promise<void> {
     await this.#expect("state");
     const [first, ...others] = copyNames.map((name) => join(this.#dir, "control", name));
-    await fillEnvironment(first!, this.#values("records"));
+    await fillEnvironment(first!, this.#readValues("records"));
     const filled = openEnvironment(first!, { readOnly: true });
     for (const other of others) await filled.compactInto(other);
     await filled.close();
@@ -162,29 +169,31 @@ class ReceivedBackup {
 
   async #writePartition(): Promise<void> {
     const { signal, day, manifest } = (await this.#expect("partition")).item;
-    const dir = join(this.#dir, named(signal, signalPattern), dayName(day));
+    const dir = join(this.#dir, checkName(signal, signalPattern), dayName(day));
     const losses: string[] = [];
-    const kept = new Set<number>();
+    const receivedChunks = new Set<number>();
     const onItem = (item: BackupItem) => {
-      if (item.kind === "chunk") kept.add(item.id);
+      if (item.kind === "chunk") receivedChunks.add(item.id);
       else if (item.kind === "lost") losses.push(item.problem);
     };
     await mkdir(dir, { recursive: true });
-    // A partition that retention emptied has no data.
+    // A partition without chunks, such as one that retention emptied, has no data file.
     if (manifest.chunks.length > 0 || (await this.#isNext("lost"))) {
-      await fillEnvironment(dir, this.#values("chunk", onItem));
+      await fillEnvironment(dir, this.#readValues("chunk", onItem));
     }
-    const chunks = manifest.chunks.filter(({ id }) => kept.has(id));
+    const chunks = manifest.chunks.filter(({ id }) => receivedChunks.has(id));
     await writeManifest(dir, { ...withoutLostChunks(manifest, losses), chunks });
   }
 
   async #writeFile(): Promise<void> {
     const { item, payload } = await this.#expect("file");
-    await writeDurably(join(this.#dir, named(item.name, /^[a-z][a-z-]*$/)), payload, payload.byteLength);
+    await writeDurably(join(this.#dir, checkName(item.name, /^[a-z][a-z-]*$/)), payload, payload.byteLength);
   }
 
-  /** The values whose frames come in items of a kind, with those that tell of lost ones between them. */
-  async *#values(
+  /**
+   * Keys and frames of all values in the next items of a kind; among chunks there may be items that report lost ones.
+   */
+  async *#readValues(
     kind: "chunk" | "records",
     onItem: (item: BackupItem) => void = () => undefined,
   ): AsyncGenerator<[Uint8Array, Uint8Array]> {
@@ -223,13 +232,16 @@ class ReceivedBackup {
 
 const signalPattern = new RegExp(`^(?:${signals.join("|")})$`);
 
-/** What came from elsewhere never names a file outside of the folder. */
-function named<T extends string | Signal>(name: T, pattern: RegExp): T {
+/** Checks a name that came from the stream, so that it can never lead to a file outside the folder. */
+function checkName<T extends string | Signal>(name: T, pattern: RegExp): T {
   if (!pattern.test(name)) throw new Failure("damage", `the backup names ${JSON.stringify(name)}`);
   return name;
 }
 
-/** The file is `bytesMin` long, a hole behind its content. */
+/**
+ * Writes a file of length `bytesMin`; what its content does not fill is a hole. It is on disk when the promise
+ * resolves.
+ */
 async function writeDurably(path: string, content: Uint8Array, bytesMin: number): Promise<void> {
   await writeFile(path, content);
   const file = await open(path, "r+");

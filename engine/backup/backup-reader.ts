@@ -1,4 +1,4 @@
-/** Reads what a backup copies, on a thread of its own. */
+/** Reads the chunks and files that a backup copies; runs on a thread of its own. */
 import { readSync } from "node:fs";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { Failure } from "../failure.ts";
@@ -7,14 +7,16 @@ import { recordHeaderBytes, recordLength, scanSegment } from "../journal/journal
 import { chunkKeys, headerKey, openChunk } from "../partition/chunk-store.ts";
 import type { ChunkReaders } from "../scan/chunk-readers.ts";
 
-/** The frames of a chunk's values, for a backup. */
+/** Asks for the frames of a chunk's values. */
 export interface BackupChunkTask {
   kind: "backup-chunk";
   dir: string;
   entry: ChunkEntry;
 }
 
-/** So many bytes from the beginning of an open file, for a backup; of a segment of the journal its whole records. */
+/**
+ * Asks for the first `bytes` of an open file. "backup-records": for the intact records in them, of a journal segment.
+ */
 export interface BackupFileTask {
   kind: "backup-file" | "backup-records";
   fd: number;
@@ -23,7 +25,7 @@ export interface BackupFileTask {
 
 export type BackupReadTask = BackupChunkTask | BackupFileTask;
 
-/** The frames of a chunk's values, one behind the other. Throws Failure "damage" where one is not what was written. */
+/** Returns the frames of a chunk's values, concatenated. Throws Failure "damage" where one is not what was written. */
 export function readChunkFrames({ dir, entry }: BackupChunkTask, readers: ChunkReaders): Uint8Array {
   const environment = readers.environment(dir);
   const { header } = openChunk(environment, entry, dir);
@@ -35,10 +37,10 @@ export function readChunkFrames({ dir, entry }: BackupChunkTask, readers: ChunkR
     }
     return frame;
   });
-  return joined(frames);
+  return concatenate(frames);
 }
 
-/** Bytes from the beginning of an open file. */
+/** Reads the first bytes of an open file; fewer where the file is shorter. */
 export function readFilePrefix({ fd, bytes }: BackupFileTask): Uint8Array {
   const content = Buffer.allocUnsafeSlow(bytes);
   let done = 0;
@@ -50,11 +52,11 @@ export function readFilePrefix({ fd, bytes }: BackupFileTask): Uint8Array {
   return new Uint8Array(content.buffer, 0, done);
 }
 
-/** The whole records of a segment; what a crash left of one that was never acknowledged stays behind. */
+/** Reads the intact records of a segment. The remains of an unacknowledged record that a crash cut off are left out. */
 export function readWholeRecords(task: BackupFileTask): Uint8Array {
   const file = readFilePrefix(task);
   const { records } = scanSegment(Buffer.from(file.buffer, file.byteOffset, file.byteLength));
-  return joined(
+  return concatenate(
     records.map(({ frame }) => {
       const at = frame.byteOffset - file.byteOffset - recordHeaderBytes;
       return file.subarray(at, at + recordLength(frame.byteLength));
@@ -62,8 +64,8 @@ export function readWholeRecords(task: BackupFileTask): Uint8Array {
   );
 }
 
-/** In memory of its own, so that it can change threads. */
-function joined(parts: readonly Uint8Array[]): Uint8Array {
+/** The result has a buffer of its own, so that it can be transferred to another thread. */
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(parts.reduce((sum, { byteLength }) => sum + byteLength, 0));
   let at = 0;
   for (const part of parts) {

@@ -1,6 +1,6 @@
 /**
- * A backup on its way: items one after the other, each with a checksum, the last of them "end". What a store is made of
- * goes as values and records, so that whoever receives it writes files of his own.
+ * The stream in which a backup is sent: items, each with a checksum, the last of kind "end". A store's content is sent
+ * as values and records, not as its files; the receiver writes files of its own.
  *
  *  offset  size  what (integers little-endian)
  *       0     4  magic "SVCB"
@@ -14,24 +14,24 @@ import { Failure } from "../failure.ts";
 import type { Signal } from "../model/signal.ts";
 import type { Manifest } from "../partition/manifest.ts";
 
-/** In this order: start, partitions with their chunks, journal, state, files, end. */
+/** The items of a stream, in this order: start, journal, state, partitions with their chunks, files, end. */
 export type BackupItem =
   | { kind: "start"; version: 1; takenAtMs: number; bytesTotal: number }
-  /** Its manifest names the chunks that follow. */
+  /** A partition, whose manifest names the chunks that follow. */
   | { kind: "partition"; signal: Signal; day: number; manifest: Manifest }
-  /** Payload: the frames of its values, one behind the other. */
+  /** Payload: the frames of the chunk's values, concatenated. */
   | { kind: "chunk"; id: number }
-  /** A chunk that damage took, in a sentence. */
+  /** `problem`: a sentence about a chunk that is lost because it is damaged. */
   | { kind: "lost"; problem: string }
   | { kind: "journal"; seqNext: number; arrivalNext: number; segments: string[]; keys: string[] }
-  /** Payload: its whole records. */
+  /** Payload: the intact records of a journal segment. */
   | { kind: "segment"; name: string }
   /** Payload: a file of idempotency keys. */
   | { kind: "keys"; name: string }
   | { kind: "state" }
-  /** Payload: frames of records of the state. */
+  /** Payload: frames of records of the state, concatenated. */
   | { kind: "records" }
-  /** Payload: a file that stands beside the store's own. */
+  /** Payload: the content of a file beside the store's own. */
   | { kind: "file"; name: string }
   | { kind: "end" };
 
@@ -42,14 +42,18 @@ export interface ReceivedItem {
 
 const magic = Buffer.from("SVCB", "latin1");
 const headBytes = 16;
-/** An item as JSON: a manifest names tens of thousands of chunks. */
+/** Longest item as JSON: a manifest may name tens of thousands of chunks. */
 const itemBytesMax = 256 * 2 ** 20;
-/** A segment of the journal, or a chunk of long messages. */
+/** Longest payload: a segment of the journal, or a chunk of long messages. */
 const payloadBytesMax = 2 ** 31 - 1;
-/** What is handed over at a time: a slow reader holds no more of a large item than this in the socket. */
+/**
+ * Longest piece that `encodeItem` yields: a slow receiver leaves at most this much of a large item in the socket's
+ * buffer.
+ */
 const pieceBytes = 1024 * 1024;
 
-export function* toPieces(
+/** Encodes an item as pieces of bytes. */
+export function* encodeItem(
   item: BackupItem,
   payload: Uint8Array = Buffer.alloc(0),
 ): Generator<Uint8Array, void, undefined> {
@@ -59,31 +63,31 @@ export function* toPieces(
   head.writeUInt32LE(json.byteLength, 8);
   head.writeUInt32LE(payload.byteLength, 12);
   head.set(json, headBytes);
-  head.writeUInt32LE(checksumOf(head.subarray(8), payload), 4);
+  head.writeUInt32LE(computeChecksum(head.subarray(8), payload), 4);
   yield head;
   for (let at = 0; at < payload.byteLength; at += pieceBytes) yield payload.subarray(at, at + pieceBytes);
 }
 
-/** Of both, one behind the other; zlib takes an empty part for a new beginning. */
-function checksumOf(head: Uint8Array, payload: Uint8Array): number {
+/** The checksum of both, concatenated. An empty payload is left out: zlib's crc32 would start anew at it. */
+function computeChecksum(head: Uint8Array, payload: Uint8Array): number {
   const checksum = crc32(head);
   return payload.byteLength === 0 ? checksum : crc32(payload, checksum);
 }
 
-/** Reads items out of pieces of any length. */
-export class BackupReader {
+/** Decodes items from pieces of any length. */
+export class BackupStreamReader {
   readonly #pieces: AsyncIterator<Uint8Array>;
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
+  #buffered: Uint8Array[] = [];
+  #bufferedBytes = 0;
   #next: ReceivedItem | undefined;
 
   constructor(pieces: AsyncIterable<Uint8Array>) {
     this.#pieces = pieces[Symbol.asyncIterator]();
   }
 
-  /** The item that `take` gives next. Throws Failure "damage" where there is none, or it is not whole. */
+  /** Returns the item that `take` will return next. Throws Failure "damage" where there is none or it is damaged. */
   async peek(): Promise<ReceivedItem> {
-    this.#next ??= await this.#read();
+    this.#next ??= await this.#readItem();
     return this.#next;
   }
 
@@ -93,37 +97,37 @@ export class BackupReader {
     return next;
   }
 
-  /** Tells the sender that nothing more is wanted. */
+  /** Ends the stream; the sender stops. */
   async close(): Promise<void> {
     await this.#pieces.return?.();
   }
 
-  async #read(): Promise<ReceivedItem> {
-    const head = await this.#bytes(headBytes);
+  async #readItem(): Promise<ReceivedItem> {
+    const head = await this.#readBytes(headBytes);
     const jsonBytes = head.readUInt32LE(8);
     const payloadBytes = head.readUInt32LE(12);
     if (!head.subarray(0, 4).equals(magic) || jsonBytes > itemBytesMax || payloadBytes > payloadBytesMax) {
       throw new Failure("damage", "what came is no backup of svc");
     }
-    const json = await this.#bytes(jsonBytes);
-    const payload = await this.#bytes(payloadBytes);
-    if (checksumOf(Buffer.concat([head.subarray(8), json]), payload) !== head.readUInt32LE(4)) {
+    const json = await this.#readBytes(jsonBytes);
+    const payload = await this.#readBytes(payloadBytes);
+    if (computeChecksum(Buffer.concat([head.subarray(8), json]), payload) !== head.readUInt32LE(4)) {
       throw new Failure("damage", "a part of the backup was damaged on its way");
     }
     return { item: JSON.parse(json.toString()) as BackupItem, payload };
   }
 
-  async #bytes(length: number): Promise<Buffer> {
-    while (this.#heldBytes < length) {
+  async #readBytes(length: number): Promise<Buffer> {
+    while (this.#bufferedBytes < length) {
       const { value, done } = await this.#pieces.next();
       if (done === true) throw new Failure("damage", "the backup ended before it was whole");
-      this.#held.push(value);
-      this.#heldBytes += value.byteLength;
+      this.#buffered.push(value);
+      this.#bufferedBytes += value.byteLength;
     }
-    const all = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
+    const all = this.#buffered.length === 1 ? this.#buffered[0]! : Buffer.concat(this.#buffered);
     const rest = all.subarray(length);
-    this.#held = rest.byteLength > 0 ? [rest] : [];
-    this.#heldBytes = rest.byteLength;
+    this.#buffered = rest.byteLength > 0 ? [rest] : [];
+    this.#bufferedBytes = rest.byteLength;
     return Buffer.from(all.buffer, all.byteOffset, length);
   }
 }

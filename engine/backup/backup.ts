@@ -1,6 +1,6 @@
 /**
- * A backup of an open store, as it stood at one point in the order of acknowledged writes. Rows come in and are sealed
- * meanwhile as ever; chunks are neither merged nor removed until the backup is closed.
+ * A backup of an open store: its content at one point in the order of acknowledged writes. Meanwhile the store takes
+ * and seals rows as usual, but it neither merges nor removes chunks until the backup is closed.
  */
 
 import { closeSync } from "node:fs";
@@ -12,9 +12,9 @@ import { type Manifest, readManifest } from "../partition/manifest.ts";
 import type { StateSnapshot, StoredState } from "../state/state.ts";
 import { WorkerThread } from "../threads/worker-thread.ts";
 import type { BackupReadTask } from "./backup-reader.ts";
-import { type BackupItem, toPieces } from "./backup-stream.ts";
+import { type BackupItem, encodeItem } from "./backup-stream.ts";
 
-/** What is copied: plain data of one moment. */
+/** Plain data that names everything to be copied, as of one moment. */
 interface Snapshot {
   takenAtMs: number;
   partitions: Pick<Partition, "signal" | "day" | "dir" | "manifest">[];
@@ -22,6 +22,7 @@ interface Snapshot {
   state: StateSnapshot;
 }
 
+/** The parts of an open store that a backup needs. */
 export interface BackedUpParts {
   catalog: Catalog;
   journal: Journal;
@@ -30,16 +31,16 @@ export interface BackedUpParts {
   now: () => number;
 }
 
-/** A file that is to stand beside the store's own. */
+/** A file to be placed beside the store's own files, such as the admin token. `name`: lower-case letters and dashes. */
 export interface BackupFile {
   name: string;
   bytes: Uint8Array;
 }
 
-/** Frames of the state's records that go in one item. */
+/** Frames of the state's records are collected up to this length for one item of the stream. */
 const recordsBytes = 1024 * 1024;
 
-/** Close it. Throws Failure "overload" while another one is open. */
+/** Opens a backup; the caller must close it. Throws Failure "overload" while another one is open. */
 export async function openBackup(parts: BackedUpParts): Promise<Backup> {
   const { catalog, journal, upkeep, state, now } = parts;
   const snapshot = await upkeep.hold((): Snapshot => {
@@ -54,10 +55,11 @@ export async function openBackup(parts: BackedUpParts): Promise<Backup> {
   return new Backup(snapshot, () => upkeep.release());
 }
 
+/** An open backup. It holds file descriptors and a thread until it is closed. */
 export class Backup {
   readonly #snapshot: Snapshot;
   readonly #release: () => void;
-  /** It reads what is copied, so that nobody waits for the disk who answers requests. */
+  /** Reads what is copied, so that the thread that answers requests never waits for the disk. */
   readonly #reader = new WorkerThread<BackupReadTask>({ concurrent: false, columnCacheBytes: 0 });
   #isClosed = false;
 
@@ -66,10 +68,12 @@ export class Backup {
     this.#release = release;
   }
 
+  /** The moment that the backup shows, milliseconds since the epoch. */
   get takenAtMs(): number {
     return this.#snapshot.takenAtMs;
   }
 
+  /** Approximate length of the stream. */
   get bytesTotal(): number {
     const { partitions, journal, state } = this.#snapshot;
     const chunks = partitions.flatMap(({ manifest }) => manifest.chunks);
@@ -77,69 +81,73 @@ export class Backup {
     return [...chunks, ...files, state].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** The whole of it; see backupstream.ts. Throws Failure "folder" where it was closed. */
+  /**
+   * The whole backup as a stream of bytes; see backup-stream.ts. `files` are added to it. Throws Failure "folder" where
+   * the backup was closed meanwhile.
+   */
   async *pieces(files: readonly BackupFile[]): AsyncGenerator<Uint8Array, void, undefined> {
     const { takenAtMs, partitions } = this.#snapshot;
-    yield* toPieces({ kind: "start", version: 1, takenAtMs, bytesTotal: this.bytesTotal });
-    yield* this.#journalPieces();
-    yield* this.#statePieces();
-    for (const partition of partitions) yield* this.#partitionPieces(partition);
-    for (const { name, bytes } of files) yield* toPieces({ kind: "file", name }, bytes);
-    yield* toPieces({ kind: "end" });
+    yield* encodeItem({ kind: "start", version: 1, takenAtMs, bytesTotal: this.bytesTotal });
+    yield* this.#encodeJournal();
+    yield* this.#encodeState();
+    for (const partition of partitions) yield* this.#encodePartition(partition);
+    for (const { name, bytes } of files) yield* encodeItem({ kind: "file", name }, bytes);
+    yield* encodeItem({ kind: "end" });
   }
 
-  /** Lets the store merge and remove again. */
+  /** Lets the store merge and remove chunks again, and closes the files. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#release();
-    // Its thread may be reading one of the files.
+    // The thread must end first: it may be reading one of the files.
     await this.#reader.close();
     const { segments, keys } = this.#snapshot.journal;
     for (const { fd } of [...segments, ...keys]) closeSync(fd);
   }
 
-  async *#journalPieces() {
+  async *#encodeJournal() {
     const { seqNext, arrivalNext, segments, keys } = this.#snapshot.journal;
     const names = (files: readonly JournalFile[]) => files.map(({ name }) => name);
-    yield* toPieces({
+    yield* encodeItem({
       ...{ kind: "journal", seqNext, arrivalNext },
       ...{ segments: names(segments), keys: names(keys) },
     });
     for (const { name, fd, bytes } of segments) {
       const records = await this.#read({ kind: "backup-records", fd, bytes });
-      yield* toPieces({ kind: "segment", name }, records);
+      yield* encodeItem({ kind: "segment", name }, records);
     }
     for (const { name, fd, bytes } of keys) {
-      yield* toPieces({ kind: "keys", name }, await this.#read({ kind: "backup-file", fd, bytes }));
+      yield* encodeItem({ kind: "keys", name }, await this.#read({ kind: "backup-file", fd, bytes }));
     }
   }
 
-  async *#statePieces() {
-    yield* toPieces({ kind: "state" });
+  async *#encodeState() {
+    yield* encodeItem({ kind: "state" });
     let frames: Uint8Array[] = [];
     let bytes = 0;
     for (const [, frame] of this.#snapshot.state.values()) {
       frames.push(frame);
       bytes += frame.byteLength;
       if (bytes < recordsBytes) continue;
-      yield* toPieces({ kind: "records" }, Buffer.concat(frames));
+      yield* encodeItem({ kind: "records" }, Buffer.concat(frames));
       frames = [];
       bytes = 0;
     }
-    yield* toPieces({ kind: "records" }, Buffer.concat(frames));
+    yield* encodeItem({ kind: "records" }, Buffer.concat(frames));
   }
 
-  async *#partitionPieces({ signal, day, dir, manifest }: Snapshot["partitions"][number]) {
-    yield* toPieces({ kind: "partition", signal, day, manifest });
-    for (const problem of await setAsideBefore(dir, manifest)) yield* toPieces({ kind: "lost", problem });
+  async *#encodePartition({ signal, day, dir, manifest }: Snapshot["partitions"][number]) {
+    yield* encodeItem({ kind: "partition", signal, day, manifest });
+    for (const problem of await findQuarantinedChunks(dir, manifest))
+      yield* encodeItem({ kind: "lost", problem });
     for (const entry of manifest.chunks) {
       const item: BackupItem = { kind: "chunk", id: entry.id };
       try {
-        yield* toPieces(item, await this.#read({ kind: "backup-chunk", dir, entry }));
+        yield* encodeItem(item, await this.#read({ kind: "backup-chunk", dir, entry }));
       } catch (error) {
         if (!(error instanceof Failure) || error.kind !== "damage") throw error;
-        yield* toPieces({ kind: "lost", problem: `${error.message}; its ${entry.rows} rows are lost` });
+        yield* encodeItem({ kind: "lost", problem: `${error.message}; its ${entry.rows} rows are lost` });
       }
     }
   }
@@ -150,8 +158,11 @@ export class Backup {
   }
 }
 
-/** Chunks that the manifest on disk still names and the store serves no more, for they are damaged. */
-async function setAsideBefore(dir: string, { chunks, chunkNext }: Manifest): Promise<string[]> {
+/**
+ * Describes the chunks that the manifest on disk still names, but that the store has quarantined because they are
+ * damaged.
+ */
+async function findQuarantinedChunks(dir: string, { chunks, chunkNext }: Manifest): Promise<string[]> {
   const served = new Set(chunks.map(({ id }) => id));
   const { manifest } = await readManifest(dir);
   const lost = (manifest?.chunks ?? []).filter(({ id }) => id < chunkNext && !served.has(id));

@@ -1,36 +1,39 @@
-/** Makes a data folder of a backup; every byte is checked before the folder is there. */
+/** Restores a backup to a new data folder, which appears only after every byte was checked. */
 import { createHash } from "node:crypto";
 import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { Failure } from "../failure.ts";
-import { readChecked, writeChecked } from "../files/checked-file.ts";
+import { readCheckedFile, writeCheckedFile } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
 import { checkFreeSpace, fillStagedFolder } from "../files/staged-folder.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { type BackupMarker, type CopyProgress, readBackupMarker } from "./backup-folder.ts";
 import { verifyStore } from "./verify.ts";
 
+/** What was restored. */
 export interface Restored {
-  /** Milliseconds since the epoch. */
+  /** When the backup was taken, milliseconds since the epoch. */
   takenAtMs: number;
   rows: number;
   bytes: number;
-  /** What was damaged or lost before the backup. */
+  /** What was damaged or lost before the backup was taken. */
   losses: string[];
 }
 
-/** What a data folder says that was made of a backup. */
+/** Content of the file that marks a data folder as restored; both times in milliseconds since the epoch. */
 interface RestoredFrom {
   takenAtMs: number;
   restoredAtMs: number;
 }
 
 const restoredFile = "restored";
-const pieceBytes = 1024 * 1024;
+const blockBytes = 1024 * 1024;
 
 /**
- * Throws Failure "folder" where `dir` is no whole backup or `target` is not empty, "disk-full", and "damage", with all that was
- * found, where a byte is not what was written; nothing is left then.
+ * Restores the backup in `dir` to the new data folder `target`: copies its files, compares their hashes and verifies
+ * the store. Throws Failure "folder" where `dir` is no complete backup or `target` is not empty, "disk-full" where the
+ * disk has too little space, and "damage" where a byte is not what was written (RestoreDamage, which lists all of it);
+ * nothing is left behind in any of these cases.
  */
 export async function restoreBackup(
   dir: string,
@@ -38,16 +41,16 @@ export async function restoreBackup(
   options: { nowMs: number; onProgress: (progress: CopyProgress) => void },
 ): Promise<Restored> {
   const marker = await readBackupMarker(dir);
-  return fillStagedFolder(target, async (draft) => {
-    await checkFreeSpace(draft, marker.bytes);
-    await copyFiles(dir, draft, marker, options.onProgress);
-    const { rows, damage } = await verifyStore(draft, (progress) =>
+  return fillStagedFolder(target, async (staging) => {
+    await checkFreeSpace(staging, marker.bytes);
+    await copyFiles(dir, staging, marker, options.onProgress);
+    const { rows, damage } = await verifyStore(staging, (progress) =>
       options.onProgress({ phase: "checked", ...progress }),
     );
     const unknown = damage.filter(({ where, problem }) => !marker.losses.includes(`${where}: ${problem}`));
     if (unknown.length > 0) throw new RestoreDamage(unknown);
     const { takenAtMs, bytes, losses } = marker;
-    await writeChecked(join(draft, restoredFile), {
+    await writeCheckedFile(join(staging, restoredFile), {
       takenAtMs,
       restoredAtMs: options.nowMs,
     } satisfies RestoredFrom);
@@ -55,20 +58,23 @@ export async function restoreBackup(
   });
 }
 
-/** Undefined where the folder was not made of a backup. */
+/**
+ * Reads from which backup the data folder `dir` was restored. Undefined where it was not restored; both times are 0
+ * where the mark is damaged.
+ */
 export async function restoredFrom(dir: string): Promise<RestoredFrom | undefined> {
-  const found = await readChecked<RestoredFrom>(join(dir, restoredFile));
-  // That it was restored holds whatever became of the rest.
+  const found = await readCheckedFile<RestoredFrom>(join(dir, restoredFile));
+  // A damaged mark still shows that the folder was restored.
   return found === "damaged" ? { takenAtMs: 0, restoredAtMs: 0 } : found;
 }
 
-/** From now on the folder counts as an original. */
+/** Removes the mark: from now on the data folder `dir` counts as an original. */
 export async function forgetRestored(dir: string): Promise<void> {
   await rm(join(dir, restoredFile), { force: true });
   await syncFolder(dir);
 }
 
-/** The backup is not what was written. */
+/** Failure "damage" of a restore, with every file or value of the backup that is damaged. */
 export class RestoreDamage extends Failure {
   readonly damage: readonly DamageReport[];
 
@@ -80,6 +86,7 @@ export class RestoreDamage extends Failure {
   }
 }
 
+/** Copies all files; throws RestoreDamage with all damaged ones at the end. */
 async function copyFiles(
   from: string,
   to: string,
@@ -103,7 +110,7 @@ async function copyFiles(
   if (damage.length > 0) throw new RestoreDamage(damage);
 }
 
-/** Says what is wrong with the file, if something is. Holes stay holes. */
+/** Copies one file; holes stay holes. Returns what is wrong with the file, undefined where it is intact. */
 async function copyFile(
   from: string,
   to: string,
@@ -116,13 +123,13 @@ async function copyFile(
   const target = await open(to, "wx", 0o600);
   try {
     const hash = createHash("sha256");
-    const zeros = Buffer.alloc(pieceBytes);
-    const piece = Buffer.alloc(pieceBytes);
+    const zeros = Buffer.alloc(blockBytes);
+    const block = Buffer.alloc(blockBytes);
     let at = 0;
     for (;;) {
-      const { bytesRead } = await source.read(piece, 0, pieceBytes, at);
+      const { bytesRead } = await source.read(block, 0, blockBytes, at);
       if (bytesRead === 0) break;
-      const content = piece.subarray(0, bytesRead);
+      const content = block.subarray(0, bytesRead);
       hash.update(content);
       if (!content.equals(zeros.subarray(0, bytesRead))) await target.write(content, 0, bytesRead, at);
       at += bytesRead;

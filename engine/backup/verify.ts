@@ -1,4 +1,7 @@
-/** Reads every stored byte of a store and reports what is damaged. Read-only: another process may have the store open. */
+/**
+ * Verification: reads every stored value and reports damage. It changes nothing; another process may have the store
+ * open.
+ */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -17,32 +20,41 @@ import { signals } from "../model/signal.ts";
 import { openChunk } from "../partition/chunk-store.ts";
 import { readManifest } from "../partition/manifest.ts";
 
+/** Progress of a verification: how much of all data files was read. */
 export interface VerifyProgress {
   bytes: number;
   bytesTotal: number;
 }
 
+/** Result of a verification. */
 export interface VerifyReport {
   chunks: number;
+  /** Rows of the chunks, by their manifests; rows in the journal do not count. */
   rows: number;
+  /** Length of the values that were read. */
   bytes: number;
+  /** Empty where nothing is damaged or lost. `where` is relative to the data folder. */
   damage: DamageReport[];
 }
 
+/** A verification that is running. */
 interface Verification {
   dir: string;
   report: VerifyReport;
   advance: (bytes: number) => void;
 }
 
-/** Throws Failure "folder" where the folder holds no store of this format. */
+/**
+ * Verifies the store in the data folder `dir`: audits the page trees, compares every checksum, and scans the journal.
+ * Damage is reported, not thrown. Throws Failure "folder" where `dir` is not a data folder of this format.
+ */
 export async function verifyStore(
   dir: string,
   onProgress: (progress: VerifyProgress) => void = () => undefined,
 ): Promise<VerifyReport> {
   await checkFormat(dir, { create: false });
   const report: VerifyReport = { chunks: 0, rows: 0, bytes: 0, damage: [] };
-  const bytesTotal = filesUnder(dir).reduce((sum, path) => sum + sizeOf(path), 0);
+  const bytesTotal = listDataFiles(dir).reduce((sum, path) => sum + fileBytes(path), 0);
   const advance = (bytes: number) => {
     report.bytes += bytes;
     onProgress({ bytes: Math.min(report.bytes, bytesTotal), bytesTotal });
@@ -52,29 +64,29 @@ export async function verifyStore(
   for (const folder of folders) {
     for (const day of daysIn(folder)) await verifyPartition(verification, join(folder, dayName(day)));
   }
-  const ofSignals = (path: string) => folders.some((folder) => path.startsWith(folder + sep));
-  for (const path of filesUnder(dir)) {
-    if (!ofSignals(path)) verifyState(verification, dirname(path));
+  const isPartition = (path: string) => folders.some((folder) => path.startsWith(folder + sep));
+  for (const path of listDataFiles(dir)) {
+    if (!isPartition(path)) verifyState(verification, dirname(path));
   }
-  report.damage.push(...(await lastingDamage(() => journalDamage(join(dir, "journal")))));
+  report.damage.push(...(await findPersistentDamage(() => findJournalDamage(join(dir, "journal")))));
   onProgress({ bytes: bytesTotal, bytesTotal });
   return report;
 }
 
 async function verifyPartition(verification: Verification, dir: string): Promise<void> {
   try {
-    // Looked for first: the first seal writes the manifest before the data file.
+    // Checked before the manifest is read: the first seal writes the manifest before the data file.
     const hasData = existsSync(join(dir, "data.mdb"));
     const { manifest, problems } = await readManifest(dir);
-    for (const problem of problems) note(verification, dir, problem);
+    for (const problem of problems) addDamage(verification, dir, problem);
     if (manifest === undefined) {
       if (hasData) throw new Failure("damage", "the manifest is missing");
       return;
     }
-    for (const loss of manifest.losses ?? []) note(verification, dir, loss);
+    for (const loss of manifest.losses ?? []) addDamage(verification, dir, loss);
     if (!hasData && manifest.chunks.length === 0) return;
     const audit = auditPageTree(join(dir, "data.mdb"));
-    for (const problem of audit.problems) note(verification, join(dir, "data.mdb"), problem);
+    for (const problem of audit.problems) addDamage(verification, join(dir, "data.mdb"), problem);
     const environment = openEnvironment(dir, { readOnly: true });
     try {
       for (const entry of manifest.chunks) await verifyChunk(verification, dir, environment, entry);
@@ -82,8 +94,8 @@ async function verifyPartition(verification: Verification, dir: string): Promise
       environment.close();
     }
   } catch (error) {
-    // Retention may remove the partition under a verification of a running store.
-    if (existsSync(dir)) noteFailure(verification, dir, error);
+    // Where a store is running, retention may remove the partition meanwhile.
+    if (existsSync(dir)) addFailure(verification, dir, error);
   }
 }
 
@@ -94,61 +106,69 @@ async function verifyChunk(
   entry: ChunkEntry,
 ): Promise<void> {
   try {
-    readWhole(openChunk(environment, entry, dir));
+    readAllColumns(openChunk(environment, entry, dir));
   } catch (error) {
     const { manifest } = await readManifest(dir);
     const isStillThere = manifest?.chunks.some(
       ({ id, checksum }) => id === entry.id && checksum === entry.checksum,
     );
-    // A running store merges chunks away: only what the manifest still names can be missing.
+    // A running store may have merged the chunk: only a chunk that the manifest still names is damaged.
     if (isStillThere !== true) return;
-    noteFailure(verification, dir, error);
+    addFailure(verification, dir, error);
   }
   verification.report.chunks++;
   verification.report.rows += entry.rows;
   verification.advance(entry.bytes);
 }
 
-function readWhole(source: ChunkSource): void {
+function readAllColumns(source: ChunkSource): void {
   for (let i = 0; i < source.header.columns.length; i++) {
     source.payload(i);
     source.filter(i);
   }
 }
 
-/** An environment of state: every value is a frame. */
+/** Verifies an environment of the state: every value must be an intact frame. */
 function verifyState(verification: Verification, dir: string): void {
   try {
-    for (const problem of auditPageTree(join(dir, "data.mdb")).problems) note(verification, dir, problem);
+    for (const problem of auditPageTree(join(dir, "data.mdb")).problems)
+      addDamage(verification, dir, problem);
     const environment = openEnvironment(dir, { readOnly: true });
     for (const key of environment.keys()) {
       const value = environment.get(key);
-      // Written over or removed by a running server since the keys were read.
+      // A running server has removed it since the keys were read.
       if (value === undefined) continue;
       verification.advance(value.byteLength);
       if (!frameIsWhole(value))
-        note(verification, dir, `the value of ${JSON.stringify(Buffer.from(key).toString())} is damaged`);
+        addDamage(
+          verification,
+          dir,
+          `the value of ${JSON.stringify(Buffer.from(key).toString())} is damaged`,
+        );
     }
     void environment.close();
   } catch (error) {
-    noteFailure(verification, dir, error);
+    addFailure(verification, dir, error);
   }
 }
 
-async function journalDamage(dir: string): Promise<DamageReport[]> {
+async function findJournalDamage(dir: string): Promise<DamageReport[]> {
   if (!existsSync(dir)) return [];
   const { damage } = await scanJournal(dir, () => undefined);
   await new IdempotencyKeys(dir).load((where, problem) => damage.push({ where, problem }));
   return damage;
 }
 
-/** A running store writes to its journal and removes segments: only what three looks find is damage. */
-async function lastingDamage(look: () => Promise<DamageReport[]>): Promise<DamageReport[]> {
+/**
+ * Repeats a scan up to three times and returns the damage that every scan found: a running store writes to its journal
+ * and removes segments, so that a single scan may find what is no damage.
+ */
+async function findPersistentDamage(scan: () => Promise<DamageReport[]>): Promise<DamageReport[]> {
   const retry = async (): Promise<DamageReport[]> => {
     await setTimeout(300);
-    return look().catch(goneMeanwhile);
+    return scan().catch(reportRemovedFile);
   };
-  let found = await look().catch(goneMeanwhile);
+  let found = await scan().catch(reportRemovedFile);
   for (let again = 0; again < 2 && found.length > 0; again++) {
     const next = new Set((await retry()).map((report) => JSON.stringify(report)));
     found = found.filter((report) => next.has(JSON.stringify(report)));
@@ -156,26 +176,26 @@ async function lastingDamage(look: () => Promise<DamageReport[]>): Promise<Damag
   return found;
 }
 
-function goneMeanwhile(error: unknown): DamageReport[] {
+function reportRemovedFile(error: unknown): DamageReport[] {
   if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   return [{ where: "journal", problem: "a file went while it was read" }];
 }
 
-function noteFailure(verification: Verification, where: string, error: unknown): void {
+function addFailure(verification: Verification, where: string, error: unknown): void {
   if (!(error instanceof Failure)) throw error;
-  note(verification, where, error.message);
+  addDamage(verification, where, error.message);
 }
 
-function note({ dir, report }: Verification, where: string, problem: string): void {
+function addDamage({ dir, report }: Verification, where: string, problem: string): void {
   report.damage.push({ where: relative(dir, where), problem });
 }
 
-function filesUnder(dir: string): string[] {
+function listDataFiles(dir: string): string[] {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name === "data.mdb")
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-function sizeOf(path: string): number {
+function fileBytes(path: string): number {
   return existsSync(path) ? statSync(path).size : 0;
 }

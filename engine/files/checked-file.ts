@@ -1,15 +1,16 @@
-/** Small JSON files with a checksum: one line of JSON, one line with its CRC-32 in hexadecimal. */
+/** Small JSON files with a checksum: one line of JSON, then one line with its CRC-32 in hexadecimal. */
 import { readFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { replaceFile } from "./folder.ts";
 
-export async function writeChecked(path: string, value: unknown): Promise<void> {
+/** Replaces the file atomically; it is on disk when the promise resolves. */
+export async function writeCheckedFile(path: string, value: unknown): Promise<void> {
   const json = JSON.stringify(value);
   await replaceFile(path, `${json}\n${checksumOf(json)}\n`);
 }
 
-/** The value, undefined where there is no such file, "damaged" where its checksum does not match. */
-export async function readChecked<T>(path: string): Promise<T | undefined | "damaged"> {
+/** Returns the value, undefined where the file is missing, or "damaged" where its checksum does not match. */
+export async function readCheckedFile<T>(path: string): Promise<T | undefined | "damaged"> {
   let text: string;
   try {
     text = await readFile(path, "utf8");

@@ -1,6 +1,9 @@
-/** Small checked files that must not be lost to one flipped bit: two copies, the whole one with the greater version holds. */
+/**
+ * Small checked files that must survive one flipped bit. There are two copies. Of the intact ones, the copy with the
+ * greater version is current.
+ */
 import { basename } from "node:path";
-import { readChecked, writeChecked } from "./checked-file.ts";
+import { readCheckedFile, writeCheckedFile } from "./checked-file.ts";
 
 export interface Versioned {
   /** Grows with every write. */
@@ -8,22 +11,23 @@ export interface Versioned {
 }
 
 export interface CopiedFileRead<T> {
-  /** Undefined where there is no whole copy. */
+  /** Undefined where no copy is intact. */
   value: T | undefined;
-  /** Copies that are not whole. */
+  /** File names of the copies whose checksum does not match. */
   damaged: string[];
 }
 
-/** Writes one after the other: a crash between leaves the older one whole. */
+/** Writes the copies one after the other: after a crash in between, the other one still holds the older version. */
 export async function writeCopies(paths: readonly string[], value: Versioned): Promise<void> {
-  for (const path of paths) await writeChecked(path, value);
+  for (const path of paths) await writeCheckedFile(path, value);
 }
 
+/** Reads every copy. A missing copy is not reported as damaged. */
 export async function readCopies<T extends Versioned>(paths: readonly string[]): Promise<CopiedFileRead<T>> {
   const damaged: string[] = [];
   let newest: T | undefined;
   for (const path of paths) {
-    const copy = await readChecked<T>(path);
+    const copy = await readCheckedFile<T>(path);
     if (copy === "damaged") damaged.push(basename(path));
     else if (copy !== undefined && (newest === undefined || copy.version > newest.version)) newest = copy;
   }

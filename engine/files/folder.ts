@@ -1,9 +1,9 @@
-/** Files that are replaced whole or not at all, and folders that last. */
+/** Durable folders, and files that are replaced atomically. */
 import { existsSync } from "node:fs";
 import { mkdir, open, rename } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
-/** Makes the names in a folder durable. */
+/** Makes the folder's list of names durable, such as after a file was created, renamed or removed in it. */
 export async function syncFolder(dir: string): Promise<void> {
   const handle = await open(dir, "r");
   try {
@@ -14,8 +14,9 @@ export async function syncFolder(dir: string): Promise<void> {
 }
 
 /**
- * Makes a folder and those above it, each name durable when the promise resolves. One level at a time: the recursive mkdir
- * of Node 22 never ends where the system refuses with ENOENT under a folder that is there, as /proc does.
+ * Makes a folder and its missing parents. All their names are durable when the promise resolves. It works one level at
+ * a time, because the recursive mkdir of Node 22 never returns where an existing folder, such as /proc, refuses with
+ * ENOENT.
  */
 export async function makeFolder(dir: string): Promise<void> {
   if (existsSync(dir)) return;
@@ -25,16 +26,19 @@ export async function makeFolder(dir: string): Promise<void> {
   await syncFolder(parent);
 }
 
-/** Replaces a file: readers, and a start after a crash, see the old content or the new one. */
+/**
+ * Replaces a file atomically and durably: readers, and a start after a crash, see either the old content or the new
+ * one.
+ */
 export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
-  const draft = `${path}.new`;
-  const handle = await open(draft, "w");
+  const temporary = `${path}.new`;
+  const handle = await open(temporary, "w");
   try {
     await handle.writeFile(content);
     await handle.datasync();
   } finally {
     await handle.close();
   }
-  await rename(draft, path);
+  await rename(temporary, path);
   await syncFolder(dirname(path));
 }

@@ -1,14 +1,14 @@
-/** Which format a data folder has: another one is refused by name, never misread. */
+/** The format version of a data folder. A folder of another format is refused with an error, never misread. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
-import { readChecked, writeChecked } from "./checked-file.ts";
+import { readCheckedFile, writeCheckedFile } from "./checked-file.ts";
 import { makeFolder } from "./folder.ts";
 
-/** Frozen: what this number names never changes. fixtures/format has a folder of it. */
+/** Frozen: the format that this number names never changes. fixtures/format holds a folder in it. */
 const formatVersion = 1;
 
-/** The file that makes a folder a backup, and whole: it comes last and names all others. */
+/** Name of the file that marks a folder as a complete backup. It is written last and lists all other files. */
 export const backupMarker = "backup";
 
 interface FormatFile {
@@ -16,13 +16,16 @@ interface FormatFile {
   format: number;
 }
 
-/** Throws Failure "folder" where the folder is another program's or of another format, or a backup that would be written to. */
+/**
+ * Checks that `dir` is a data folder of this format. With `create`, a folder without a format file becomes one.
+ * Throws Failure "folder" where it belongs to another program, has another format, or is a backup and `create` is set.
+ */
 export async function checkFormat(dir: string, options: { create: boolean }): Promise<void> {
   if (options.create && existsSync(join(dir, backupMarker))) {
     throw new Failure("folder", `${dir} is a backup: \`svc restore\` makes a data folder of it`);
   }
   const path = join(dir, "format");
-  const found = await readChecked<FormatFile>(path);
+  const found = await readCheckedFile<FormatFile>(path);
   if (found === "damaged") {
     throw new Failure(
       "folder",
@@ -33,7 +36,7 @@ export async function checkFormat(dir: string, options: { create: boolean }): Pr
     if (!options.create)
       throw new Failure("folder", `${dir} is no data folder of svc: it has no file "format"`);
     await makeFolder(dir);
-    await writeChecked(path, { name: "svc", format: formatVersion } satisfies FormatFile);
+    await writeCheckedFile(path, { name: "svc", format: formatVersion } satisfies FormatFile);
     return;
   }
   if (found.name !== "svc" || found.format !== formatVersion) {

@@ -1,21 +1,22 @@
 /**
- * The envelope of every value that is stored: it says what the value is and under which key it was written, and
- * carries a checksum, because LMDB has none and a damaged tree page can lead to another key's value.
+ * The frame around every stored value. It says what kind of value it is and under which key it was written, and carries
+ * a checksum: LMDB has none, and a damaged tree page can lead to another key's value.
  *
  *  offset  size  what (integers little-endian)
  *       0     4  magic "SVCF"
  *       4     4  CRC-32 (zlib) of every byte from offset 8 to the end
  *       8     2  length of the key in bytes
  *      10     1  kind (FrameKind)
- *      11     1  codec: 0 stored as it is, 1 zstd
+ *      11     1  codec: 0 uncompressed, 1 zstd
  *      12     4  length of the payload as stored
- *      16     4  length of the payload before the codec
+ *      16     4  length of the payload before compression
  *      20     4  zero
  *      24     k  key, then zeros up to the next multiple of 8
  *       …     n  payload
  */
 import { crc32, constants as zlibConstants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { Failure } from "../failure.ts";
+import { align8 } from "./payload.ts";
 
 export const frameMagic = Buffer.from("SVCF", "latin1");
 export const frameHeaderBytes = 24;
@@ -31,15 +32,15 @@ export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 export interface Frame {
   kind: FrameKind;
   key: Uint8Array;
-  /** Decoded payload; a view of the stored bytes where the codec is 0. */
+  /** Decompressed; a view of the stored bytes where the codec is 0. */
   payload: Uint8Array;
 }
 
-/** zstd below this many bytes costs more in headers and calls than it saves. */
+/** Below this many bytes zstd costs more in headers and calls than it saves. */
 const compressBytesMin = 256;
 
 export interface FrameOptions {
-  /** zstd level; absent stores the payload as it is. Kept only where it saves an eighth or more. */
+  /** Absent: no compression. The compressed payload is stored only where it saves an eighth or more. */
   zstdLevel?: number;
 }
 
@@ -54,41 +55,42 @@ export function writeFrame(
   return packed.frame;
 }
 
-/** A frame whose body stands in its place, and nothing before it yet. */
+/** A frame whose payload is in place; `closeFrame` still has to write the header and the key. */
 export interface PackedFrame {
   frame: Uint8Array;
   codec: number;
+  /** Length of the payload before compression. */
   payloadBytes: number;
 }
 
-/** The greater part of the work, for which the key need not be known. */
+/** Compresses the payload and leaves room for header and key. Only the key's length has to be known yet. */
 export function packFrame(
   keyBytes: number,
   payload: Uint8Array,
   options: FrameOptions,
 ): PackedFrame & { frame: Buffer } {
-  let body = payload;
+  let stored = payload;
   let codec = 0;
   if (options.zstdLevel !== undefined && payload.byteLength >= compressBytesMin) {
-    const packed = zstdCompressSync(payload, {
+    const compressed = zstdCompressSync(payload, {
       params: { [zlibConstants.ZSTD_c_compressionLevel]: options.zstdLevel },
     });
-    if (packed.byteLength <= payload.byteLength - (payload.byteLength >> 3)) {
-      body = packed;
+    if (compressed.byteLength <= payload.byteLength - (payload.byteLength >> 3)) {
+      stored = compressed;
       codec = 1;
     }
   }
-  const frame = Buffer.alloc(frameBytes(keyBytes, body.byteLength));
-  frame.set(body, frame.byteLength - body.byteLength);
+  const frame = Buffer.alloc(frameBytes(keyBytes, stored.byteLength));
+  frame.set(stored, frame.byteLength - stored.byteLength);
   return { frame, codec, payloadBytes: payload.byteLength };
 }
 
-/** Length of a frame around so many bytes. */
-export function frameBytes(keyBytes: number, bodyBytes: number): number {
-  return frameHeaderBytes + padded(keyBytes) + bodyBytes;
+/** Length of a frame with a key and a stored payload of these lengths. */
+export function frameBytes(keyBytes: number, storedBytes: number): number {
+  return frameHeaderBytes + align8(keyBytes) + storedBytes;
 }
 
-/** Writes what belongs before the body. */
+/** Writes the header, the key and, last, the checksum. */
 export function closeFrame(packed: PackedFrame, kind: FrameKind, key: Uint8Array): void {
   const { frame, codec, payloadBytes } = packed;
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
@@ -102,27 +104,29 @@ export function closeFrame(packed: PackedFrame, kind: FrameKind, key: Uint8Array
   view.setUint32(4, crc32(frame.subarray(8)), true);
 }
 
-/** Length of the whole frame that begins at `offset`, or undefined where no frame header stands there whole. */
+/** Length of the frame whose header is at `offset`, or undefined where there is no complete frame header. */
 export function frameBytesAt(bytes: Uint8Array, offset: number): number | undefined {
   if (offset + frameHeaderBytes > bytes.byteLength) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset + offset, frameHeaderBytes);
   for (let i = 0; i < 4; i++) if (bytes[offset + i] !== frameMagic[i]) return undefined;
-  return frameHeaderBytes + padded(view.getUint16(8, true)) + view.getUint32(12, true);
+  return frameHeaderBytes + align8(view.getUint16(8, true)) + view.getUint32(12, true);
 }
 
-/** The checksum that stands in a frame; it names this version of the value among all that bore its key. */
+/**
+ * The checksum in a frame's header. It identifies this version of the value among all that were written under its key.
+ */
 export function frameChecksum(frame: Uint8Array): number {
   return new DataView(frame.buffer, frame.byteOffset, 8).getUint32(4, true);
 }
 
-/** Whether `bytes` are one whole frame with a right checksum. */
+/** True where `bytes` are exactly one frame and its checksum matches. */
 export function frameIsWhole(bytes: Uint8Array): boolean {
   return frameBytesAt(bytes, 0) === bytes.byteLength && crc32(bytes.subarray(8)) === frameChecksum(bytes);
 }
 
 /**
- * Opens a stored frame. Throws Failure "damage" where the bytes are not the whole frame that was written under `key`.
- * `where` names the value in that message.
+ * Returns the decompressed payload of a stored frame. Throws Failure "damage", with `where` as the name of the value,
+ * unless the bytes are an intact frame of this kind and key.
  */
 export function readFrame(bytes: Uint8Array, key: Uint8Array, kind: FrameKind, where: string): Uint8Array {
   const frame = openFrame(bytes);
@@ -133,29 +137,25 @@ export function readFrame(bytes: Uint8Array, key: Uint8Array, kind: FrameKind, w
   return frame.payload;
 }
 
-/** Payload of an uncompressed frame whose checksum was verified before. */
+/** Returns the payload of an uncompressed frame without verifying the checksum: the caller has verified it before. */
 export function trustedPayload(frame: Uint8Array): Uint8Array {
   const view = new DataView(frame.buffer, frame.byteOffset, frameHeaderBytes);
-  return frame.subarray(frameHeaderBytes + padded(view.getUint16(8, true)));
+  return frame.subarray(frameHeaderBytes + align8(view.getUint16(8, true)));
 }
 
-/** Opens a frame of any kind and key; undefined where the bytes are not one whole frame. */
+/** Decodes a frame of any kind and key. Returns undefined where the bytes are not exactly one intact frame. */
 export function openFrame(bytes: Uint8Array): Frame | undefined {
   if (!frameIsWhole(bytes)) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, frameHeaderBytes);
   const keyBytes = view.getUint16(8, true);
-  const body = bytes.subarray(frameHeaderBytes + padded(keyBytes));
+  const stored = bytes.subarray(frameHeaderBytes + align8(keyBytes));
   return {
     kind: view.getUint8(10) as FrameKind,
     key: bytes.subarray(frameHeaderBytes, frameHeaderBytes + keyBytes),
-    payload: view.getUint8(11) === 1 ? inflate(body, view.getUint32(16, true)) : body,
+    payload: view.getUint8(11) === 1 ? decompress(stored, view.getUint32(16, true)) : stored,
   };
 }
 
-function inflate(body: Uint8Array, rawBytes: number): Uint8Array {
-  return zstdDecompressSync(body, { maxOutputLength: Math.max(rawBytes, 1) });
-}
-
-function padded(byteLength: number): number {
-  return (byteLength + 7) & ~7;
+function decompress(stored: Uint8Array, payloadBytes: number): Uint8Array {
+  return zstdDecompressSync(stored, { maxOutputLength: Math.max(payloadBytes, 1) });
 }

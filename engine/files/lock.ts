@@ -1,4 +1,4 @@
-/** One process at a time has a store open. */
+/** The lock of a data folder: one process at a time has it open. */
 import { readFileSync } from "node:fs";
 import { readdir, readlink, rename, rm, symlink } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -6,37 +6,38 @@ import { join } from "node:path";
 import { diskFullMessage, Failure, isDiskFull } from "../failure.ts";
 import { syncFolder } from "./folder.ts";
 
-interface Holder {
+interface LockHolder {
   pid: number;
-  /** When the process started, in the kernel's ticks: a pid is used again, this pair is not. */
+  /** When the process started, in kernel ticks since boot. A pid is reused; the pair of pid and start time is not. */
   started: string;
   host: string;
 }
 
 /**
- * Throws Failure "folder" where a process that is alive has the folder open. Returns the release.
+ * Locks the folder and returns the function that releases it. Throws Failure "folder" where a live process has it open.
  *
- * The holder is named by the symbolic link `lock.<n>` with the greatest n: a link appears whole or not at all, takes no block of a
- * full disk, and fails where the number is taken. Who finds a greater number than his own afterwards was too late, so two can
- * never both find themselves the greatest.
+ * The target of the symbolic link `lock.<n>` with the greatest n names the holder. A link is created atomically, takes
+ * no block of a full disk, and cannot be created where its number is taken. A process that finds a greater number than
+ * its own after it created its link came too late and gives up its claim, so two processes can never both hold the
+ * greatest number.
  */
 export async function lockFolder(dir: string): Promise<() => Promise<void>> {
-  const own = { pid: process.pid, started: startOf(process.pid) ?? "-", host: hostname() };
+  const started = readStartTicks(process.pid) ?? "-";
   for (;;) {
-    const number = await takeNumber(dir, `${own.pid} ${own.started} ${own.host}`);
+    const number = await tryLock(dir, `${process.pid} ${started} ${hostname()}`);
     if (number !== undefined) return () => release(dir, number);
   }
 }
 
-/** Whether a process that is alive, this one too, has the folder open. */
+/** Returns whether a live process has the data folder `dir` open; this process counts too. */
 export async function isOpenElsewhere(dir: string): Promise<boolean> {
-  const { holder } = await greatestIn(dir);
+  const { holder } = await readGreatestLock(dir);
   return holder !== undefined && isAlive(holder);
 }
 
-/** Undefined where another process came first; its claim is looked at in the next round. */
-async function takeNumber(dir: string, text: string): Promise<number | undefined> {
-  const { greatest, holder } = await greatestIn(dir);
+/** Returns the number of the lock, or undefined where another process came first: the next round checks its claim. */
+async function tryLock(dir: string, holderText: string): Promise<number | undefined> {
+  const { greatest, holder } = await readGreatestLock(dir);
   if (holder !== undefined && isAlive(holder)) {
     throw new Failure(
       "folder",
@@ -45,45 +46,48 @@ async function takeNumber(dir: string, text: string): Promise<number | undefined
   }
   const number = greatest + 1;
   try {
-    await symlink(text, pathOf(dir, number));
+    await symlink(holderText, lockPath(dir, number));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return undefined;
     throw isDiskFull(error) ? new Failure("disk-full", diskFullMessage, { cause: error }) : error;
   }
-  const numbers = await numbersIn(dir);
+  const numbers = await listLockNumbers(dir);
   if (numbers.some((other) => other > number)) {
-    await rm(pathOf(dir, number), { force: true });
+    await rm(lockPath(dir, number), { force: true });
     return undefined;
   }
-  for (const other of numbers) if (other < number) await rm(pathOf(dir, other), { force: true });
+  for (const other of numbers) if (other < number) await rm(lockPath(dir, other), { force: true });
   await syncFolder(dir);
   return number;
 }
 
-async function greatestIn(dir: string): Promise<{ greatest: number; holder: Holder | undefined }> {
-  const greatest = Math.max(0, ...(await numbersIn(dir)));
-  return { greatest, holder: greatest === 0 ? undefined : await readHolder(pathOf(dir, greatest)) };
+async function readGreatestLock(dir: string): Promise<{ greatest: number; holder: LockHolder | undefined }> {
+  const greatest = Math.max(0, ...(await listLockNumbers(dir)));
+  return { greatest, holder: greatest === 0 ? undefined : await readHolder(lockPath(dir, greatest)) };
 }
 
-/** The number stays: one that is free again could be taken by a process that looked long ago. */
+/**
+ * Replaces the link by one that names no holder. The number stays taken: a process that listed the folder long ago
+ * could otherwise claim it again.
+ */
 async function release(dir: string, number: number): Promise<void> {
   const released = join(dir, `released.${process.pid}`);
   await symlink("released", released);
-  await rename(released, pathOf(dir, number));
+  await rename(released, lockPath(dir, number));
   await syncFolder(dir);
 }
 
-async function numbersIn(dir: string): Promise<number[]> {
+async function listLockNumbers(dir: string): Promise<number[]> {
   const names = await readdir(dir);
   return names.flatMap((name) => (/^lock\.\d+$/.test(name) ? [Number(name.slice("lock.".length))] : []));
 }
 
-function pathOf(dir: string, number: number): string {
+function lockPath(dir: string, number: number): string {
   return join(dir, `lock.${number}`);
 }
 
-/** Undefined where nobody that can be asked holds it: released, damaged, or gone by now. */
-async function readHolder(path: string): Promise<Holder | undefined> {
+/** Returns undefined where the lock was released, is damaged, or was removed meanwhile. */
+async function readHolder(path: string): Promise<LockHolder | undefined> {
   try {
     const [, pid, started, host] = /^(\d+) (\S+) (\S+)$/.exec(await readlink(path)) ?? [];
     return host === undefined ? undefined : { pid: Number(pid), started: started!, host };
@@ -94,10 +98,12 @@ async function readHolder(path: string): Promise<Holder | undefined> {
   }
 }
 
-/** A holder on another host cannot be asked; a volume that two hosts mount at once is refused by Kubernetes itself. */
-function isAlive(holder: Holder): boolean {
+/**
+ * A holder on another host counts as dead: it cannot be checked, and Kubernetes itself refuses to mount a volume twice.
+ */
+function isAlive(holder: LockHolder): boolean {
   if (holder.host !== hostname()) return false;
-  const started = startOf(holder.pid);
+  const started = readStartTicks(holder.pid);
   if (started !== undefined) return started === holder.started;
   if (process.platform === "linux") return false;
   return canSignal(holder.pid);
@@ -112,8 +118,10 @@ function canSignal(pid: number): boolean {
   }
 }
 
-/** Field 22 of /proc/<pid>/stat; undefined where there is no such process (a zombie is none) or no /proc. */
-function startOf(pid: number): string | undefined {
+/**
+ * Field 22 of /proc/<pid>/stat. Undefined where there is no /proc or no such process; a zombie does not count as one.
+ */
+function readStartTicks(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

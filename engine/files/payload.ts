@@ -1,9 +1,10 @@
 /**
- * The bytes of one column: a header and buffers, each padded to 8 bytes so that typed arrays lie on them in place.
+ * The payload of one column: a header and buffers. Each buffer is padded to 8 bytes, so that typed arrays can view it
+ * in place.
  *
  *  offset  size  what (integers little-endian)
  *       0     1  encoding
- *       1     1  width: bytes of a code, delta or id, as the encoding says
+ *       1     1  width: bytes of a code, delta or id; depends on the encoding
  *       2     2  flags: 1 = buffer 0 is a validity bitmap
  *       4     4  rows
  *       8     4  number of buffers
@@ -42,7 +43,10 @@ export function writePayload(payload: Payload): Uint8Array {
   return bytes;
 }
 
-/** Opens a payload without copying its buffers. Throws Failure "damage" where lengths do not fit. */
+/**
+ * Decodes a payload. Its buffers are views of `stored`, unless that is not aligned to 8 bytes. Throws Failure "damage"
+ * where the lengths exceed the bytes.
+ */
 export function readPayload(stored: Uint8Array): Payload {
   const bytes = stored.byteOffset % 8 === 0 ? stored : stored.slice();
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -70,14 +74,17 @@ export function align8(byteLength: number): number {
   return (byteLength + 7) & ~7;
 }
 
+/** The bytes of a typed array, in the same memory. */
 export function bytesOf(array: ArrayBufferView): Uint8Array {
   return new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset, array.byteLength);
 }
 
+/** The same memory as numbers; `bytes` must be aligned to 4 bytes. */
 export function uint32Of(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
 }
 
+/** The same memory as numbers; `bytes` must be aligned to 8 bytes. */
 export function float64Of(bytes: Uint8Array): Float64Array {
   return new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 3);
 }

@@ -1,4 +1,4 @@
-/** A folder that appears whole or not at all: it is made beside its place, and gets its name when it is complete. */
+/** A folder that is created atomically: it is filled under another name, and renamed when it is complete. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { chmod, mkdir, readdir, rename, rm, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -6,41 +6,42 @@ import { Failure } from "../failure.ts";
 import { makeFolder, syncFolder } from "./folder.ts";
 import { lockFolder } from "./lock.ts";
 
-/** What file systems need beside the files themselves. */
+/** Free space that the file system needs beside the files themselves. */
 const spareBytes = 64 * 2 ** 20;
 
 /**
- * Fills a new folder in place of one that is empty or not there, for its owner alone. Where `fill` throws, nothing is left; what a
- * process left that was killed is removed by the next attempt. Throws Failure "folder".
+ * Creates `dir`, which may be missing or empty, with what `fill` writes into the folder that it is given. Only the
+ * owner has access to the result. Where `fill` throws, nothing is left behind; the remains of a killed process are
+ * removed by the next attempt. Throws Failure "folder" where `dir` is not empty, a file, or a file system of its own.
  */
-export async function fillStagedFolder<T>(dir: string, fill: (draft: string) => Promise<T>): Promise<T> {
+export async function fillStagedFolder<T>(dir: string, fill: (staging: string) => Promise<T>): Promise<T> {
   const target = resolve(dir);
-  checkFree(target);
-  const draft = `${target}.partial`;
+  checkTarget(target);
+  const staging = `${target}.partial`;
   await makeFolder(dirname(target));
-  await mkdir(draft, { recursive: true, mode: 0o700 });
-  const unlock = await lockFolder(draft);
+  await mkdir(staging, { recursive: true, mode: 0o700 });
+  const unlock = await lockFolder(staging);
   try {
-    for (const name of await readdir(draft)) {
-      if (!isLock(name)) await rm(join(draft, name), { recursive: true });
+    for (const name of await readdir(staging)) {
+      if (!isLock(name)) await rm(join(staging, name), { recursive: true });
     }
-    const filled = await fill(draft);
-    await closeToOthers(draft);
-    checkFree(target);
-    await rename(draft, target);
+    const filled = await fill(staging);
+    await restrictToOwner(staging);
+    checkTarget(target);
+    await rename(staging, target);
     await syncFolder(dirname(target));
     for (const name of await readdir(target)) if (isLock(name)) await rm(join(target, name));
     return filled;
   } catch (error) {
-    await rm(draft, { recursive: true, force: true });
+    await rm(staging, { recursive: true, force: true });
     throw error;
   } finally {
-    // The lock went with its folder.
-    if (existsSync(draft)) await unlock();
+    // The lock went with the folder: renamed with it and then removed, or removed with the remains.
+    if (existsSync(staging)) await unlock();
   }
 }
 
-/** Throws Failure "disk-full" unless so many bytes fit beside a folder. */
+/** Throws Failure "disk-full" unless `bytes` and the spare space are free on the disk of `dir`. */
 export async function checkFreeSpace(dir: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(dir);
   const free = bavail * bsize;
@@ -52,14 +53,15 @@ export async function checkFreeSpace(dir: string, bytes: number): Promise<void> 
   );
 }
 
-/** Names of all files below a folder but its lock. */
-export async function filesBelow(dir: string): Promise<string[]> {
+/** Sorted relative paths of all regular files below a folder. Its lock is a symbolic link, hence not among them. */
+export async function listFiles(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
   return files.map((entry) => join(entry.parentPath, entry.name).slice(dir.length + 1)).sort();
 }
 
-async function closeToOthers(dir: string): Promise<void> {
+/** Also makes every name below the folder durable. */
+async function restrictToOwner(dir: string): Promise<void> {
   for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     if (entry.isDirectory()) {
@@ -70,7 +72,11 @@ async function closeToOthers(dir: string): Promise<void> {
   await syncFolder(dir);
 }
 
-function checkFree(dir: string): void {
+/**
+ * Throws Failure "folder" unless the rename can replace `dir`: it must be missing, or an empty folder on the same file
+ * system.
+ */
+function checkTarget(dir: string): void {
   if (!existsSync(dir)) return;
   if (!statSync(dir).isDirectory()) throw new Failure("folder", `${dir} is a file: name a new folder`);
   if (readdirSync(dir).length > 0) {

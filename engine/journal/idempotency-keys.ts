@@ -1,6 +1,6 @@
 /**
- * Idempotency keys of batches: which were taken, how many rows each added, and until when that is remembered.
- * While a batch is in the journal its record carries the key; when a segment is spent its keys move to a small file.
+ * Idempotency keys of batches: the keys in use, how many rows each batch added, and when each key expires. The
+ * journal's records carry the keys; before a segment is removed, its keys are written to a key file.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,44 +10,49 @@ import { keysMax } from "../limits.ts";
 import { keyFilePattern } from "./journal-reader.ts";
 
 export interface UsedKey {
+  /** Rows that its batch added. */
   rows: number;
+  /** When the key expires, milliseconds since the epoch. */
   untilMs: number;
 }
 
-/** Key file: one frame; each entry 32 bytes of hash, u32 rows, u32 zero, float64 until. */
+/** A key file is one frame. Each entry: 32 bytes of hash, u32 rows, u32 zero, float64 `untilMs`. */
 const entryBytes = 48;
 const fileKey = Buffer.from("keys", "latin1");
 
 export class IdempotencyKeys {
   readonly #dir: string;
-  /** In order of insertion, so that the oldest is forgotten first. */
-  readonly #taken = new Map<string, UsedKey>();
-  readonly #files = new Map<string, number>();
+  /** By hash, in order of insertion: beyond `keysMax` the oldest key is dropped. */
+  readonly #used = new Map<string, UsedKey>();
+  /** Key files by name, and when the last of their keys expires. */
+  readonly #fileExpiryMs = new Map<string, number>();
 
   constructor(dir: string) {
     this.#dir = dir;
   }
 
   get size(): number {
-    return this.#taken.size;
+    return this.#used.size;
   }
 
+  /** Returns the key unless it is unknown or expired. */
   find(keyHash: string, nowMs: number): UsedKey | undefined {
-    const taken = this.#taken.get(keyHash);
-    return taken !== undefined && taken.untilMs > nowMs ? taken : undefined;
+    const used = this.#used.get(keyHash);
+    return used !== undefined && used.untilMs > nowMs ? used : undefined;
   }
 
-  add(keyHash: string, taken: UsedKey): void {
-    this.#taken.delete(keyHash);
-    this.#taken.set(keyHash, taken);
-    if (this.#taken.size > keysMax) {
-      for (const oldest of this.#taken.keys()) {
-        this.#taken.delete(oldest);
+  add(keyHash: string, used: UsedKey): void {
+    this.#used.delete(keyHash);
+    this.#used.set(keyHash, used);
+    if (this.#used.size > keysMax) {
+      for (const oldest of this.#used.keys()) {
+        this.#used.delete(oldest);
         break;
       }
     }
   }
 
+  /** Reads the key files. */
   async load(reportDamage: (where: string, problem: string) => void): Promise<void> {
     const names = (await readdir(this.#dir)).filter((name) => keyFilePattern.test(name)).sort();
     for (const name of names) {
@@ -60,45 +65,45 @@ export class IdempotencyKeys {
     }
   }
 
-  /** Names of its files. */
+  /** Names of the key files. */
   get files(): string[] {
-    return [...this.#files.keys()];
+    return [...this.#fileExpiryMs.keys()];
   }
 
-  /** Writes the keys of a spent segment beside it. */
-  async keep(segment: string, keyHashes: readonly string[], nowMs: number): Promise<void> {
+  /** Writes the unexpired keys of a segment to a key file beside it. */
+  async writeKeyFile(segment: string, keyHashes: readonly string[], nowMs: number): Promise<void> {
     const live = keyHashes.filter((hash) => this.find(hash, nowMs) !== undefined);
     if (live.length === 0) return;
     const payload = Buffer.alloc(live.length * entryBytes);
-    let lastMs = 0;
+    let expiryMs = 0;
     for (const [i, hash] of live.entries()) {
-      const { rows, untilMs } = this.#taken.get(hash)!;
+      const { rows, untilMs } = this.#used.get(hash)!;
       payload.write(hash, i * entryBytes, 32, "hex");
       payload.writeUInt32LE(rows, i * entryBytes + 32);
       payload.writeDoubleLE(untilMs, i * entryBytes + 40);
-      lastMs = Math.max(lastMs, untilMs);
+      expiryMs = Math.max(expiryMs, untilMs);
     }
     const name = segment.replace(/log$/, "keys");
     await replaceFile(join(this.#dir, name), writeFrame(FrameKind.state, fileKey, payload));
-    this.#files.set(name, lastMs);
+    this.#fileExpiryMs.set(name, expiryMs);
   }
 
-  /** Forgets keys that are past their time; returns the names of files that hold no others, which may go. */
+  /** Drops expired keys. Returns the names of the key files that hold no others: the caller may remove them. */
   expire(nowMs: number): string[] {
-    for (const [hash, taken] of this.#taken) if (taken.untilMs <= nowMs) this.#taken.delete(hash);
-    const expired = [...this.#files].filter(([, lastMs]) => lastMs <= nowMs).map(([name]) => name);
-    for (const name of expired) this.#files.delete(name);
+    for (const [hash, used] of this.#used) if (used.untilMs <= nowMs) this.#used.delete(hash);
+    const expired = [...this.#fileExpiryMs].filter(([, expiryMs]) => expiryMs <= nowMs).map(([name]) => name);
+    for (const name of expired) this.#fileExpiryMs.delete(name);
     return expired;
   }
 
   #loadEntries(name: string, payload: Uint8Array): void {
     const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-    let lastMs = 0;
+    let expiryMs = 0;
     for (let at = 0; at + entryBytes <= bytes.byteLength; at += entryBytes) {
       const untilMs = bytes.readDoubleLE(at + 40);
       this.add(bytes.toString("hex", at, at + 32), { rows: bytes.readUInt32LE(at + 32), untilMs });
-      lastMs = Math.max(lastMs, untilMs);
+      expiryMs = Math.max(expiryMs, untilMs);
     }
-    this.#files.set(name, lastMs);
+    this.#fileExpiryMs.set(name, expiryMs);
   }
 }

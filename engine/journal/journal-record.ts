@@ -1,5 +1,5 @@
 /**
- * One record of the journal: a header, then the batch's frame, padded to 8 bytes. Integers are little-endian.
+ * A record of the journal: a header, then the batch's frame, padded to 8 bytes. Integers are little-endian.
  *
  *  offset  size  what
  *       0     4  magic "SVCJ"
@@ -7,10 +7,10 @@
  *       8     8  sequence number, float64, counted from 1 without gaps
  *      16     8  arrival number of the batch's first row, float64
  *      24     8  time of the append, ms since the epoch, float64
- *      32     8  time until which the idempotency key holds, ms since the epoch, float64
+ *      32     8  time at which the idempotency key expires, ms since the epoch, float64
  *      40     4  rows
  *      44     4  bytes of the frame
- *      48     4  signal, by its place in the list of signals
+ *      48     4  signal: its index in the list of signals
  *      52    12  zero
  *      64    32  SHA-256 of the idempotency key; zeros without one
  */
@@ -24,7 +24,9 @@ const recordMagic = Buffer.from("SVCJ", "latin1");
 
 export interface RecordHeader {
   signal: Signal;
+  /** Sequence number of the batch, from 1 without gaps. */
   seq: number;
+  /** Arrival number of the batch's first row. */
   arrivalBase: number;
   appendedMs: number;
   keyUntilMs: number;
@@ -39,6 +41,7 @@ export interface JournalRecord extends RecordHeader {
   frame: Uint8Array;
 }
 
+/** Length of a record with its padding, in bytes. */
 export function recordLength(frameBytes: number): number {
   return recordHeaderBytes + align8(frameBytes);
 }
@@ -58,11 +61,11 @@ export function writeRecordHeader(header: RecordHeader): Buffer {
   return bytes;
 }
 
-/** A whole header, of a signal that this build may not know. */
-type FoundHeader = Omit<RecordHeader, "signal"> & { signalNumber: number };
+/** An intact header. Its signal may be one that this build does not know. */
+type ParsedHeader = Omit<RecordHeader, "signal"> & { signalNumber: number };
 
-/** The header that stands at an offset, or undefined where none stands whole. */
-function readRecordHeader(file: Buffer, offset: number): FoundHeader | undefined {
+/** Returns the header at an offset, or undefined where there is no intact one. */
+function readRecordHeader(file: Buffer, offset: number): ParsedHeader | undefined {
   const bytes = file.subarray(offset, offset + recordHeaderBytes);
   if (bytes.byteLength < recordHeaderBytes || !bytes.subarray(0, 4).equals(recordMagic)) return undefined;
   if (crc32(bytes.subarray(8)) !== bytes.readUInt32LE(4)) return undefined;
@@ -81,15 +84,18 @@ function readRecordHeader(file: Buffer, offset: number): FoundHeader | undefined
 
 export interface SegmentScan {
   records: JournalRecord[];
-  /** Least numbers that no batch of a signal that this build does not know bears. */
+  /** Greater than the sequence numbers of all batches whose signal this build does not know; 1 without such batches. */
   seqNext: number;
+  /** The same of arrival numbers. */
   arrivalNext: number;
+  /** What is damaged, each with its offset. */
   problems: string[];
 }
 
 /**
- * Reads every whole record of a segment; what lies between and cannot be read is a problem, by offset. `bytes`: of the whole file,
- * which has zeros where `file` ends before; of these, `file` has as many as a header is long.
+ * Reads every intact record of a segment; bytes between them that cannot be read become problems. `bytes` is the length
+ * of the whole segment. Where `file` is shorter, the missing rest is zeros, and `file` ends with as many zeros as a
+ * header is long.
  */
 export function scanSegment(file: Buffer, bytes = file.byteLength): SegmentScan {
   const scan: SegmentScan = { records: [], seqNext: 1, arrivalNext: 1, problems: [] };
@@ -97,31 +103,32 @@ export function scanSegment(file: Buffer, bytes = file.byteLength): SegmentScan 
   while (at < file.byteLength) {
     const header = readRecordHeader(file, at);
     if (header === undefined) {
-      const next = nextRecord(file, at + 1);
+      const next = findRecord(file, at + 1);
       if (next < 0) {
-        noteTail(file, at, scan);
+        checkTail(file, at, scan);
         break;
       }
       scan.problems.push(`the bytes from ${at} to ${next} are damaged`);
       at = next;
       continue;
     }
-    takeRecord(withZeros(file, at + recordHeaderBytes + header.frameBytes, bytes), at, header, scan);
+    addRecord(extendWithZeros(file, at + recordHeaderBytes + header.frameBytes, bytes), at, header, scan);
     at += recordLength(header.frameBytes);
   }
   return scan;
 }
 
-/** The file, longer by zeros up to `end` where the last record ends in some of those that were left out. */
-function withZeros(file: Buffer, end: number, bytes: number): Buffer {
+/** Appends zeros up to `end` where the last record ends in zeros that `file` leaves out. */
+function extendWithZeros(file: Buffer, end: number, bytes: number): Buffer {
   if (end <= file.byteLength || end > bytes) return file;
   const longer = Buffer.alloc(end);
   file.copy(longer);
   return longer;
 }
 
-function takeRecord(file: Buffer, at: number, found: FoundHeader, scan: SegmentScan): void {
-  const { signalNumber, ...header } = found;
+/** Checks the record's frame, and adds the record or a problem. */
+function addRecord(file: Buffer, at: number, parsed: ParsedHeader, scan: SegmentScan): void {
+  const { signalNumber, ...header } = parsed;
   const { seq, arrivalBase, rows, frameBytes } = header;
   const signal = signalOf(signalNumber);
   const frame = file.subarray(at + recordHeaderBytes, at + recordHeaderBytes + frameBytes);
@@ -134,16 +141,16 @@ function takeRecord(file: Buffer, at: number, found: FoundHeader, scan: SegmentS
   } else scan.records.push({ ...header, signal, frame });
 }
 
-/** Offset of the next whole record header, or -1. */
-function nextRecord(file: Buffer, from: number): number {
+/** Offset of the first intact record header at or after `from`, or -1. */
+function findRecord(file: Buffer, from: number): number {
   for (let at = file.indexOf(recordMagic, from); at >= 0; at = file.indexOf(recordMagic, at + 1)) {
     if (readRecordHeader(file, at) !== undefined) return at;
   }
   return -1;
 }
 
-/** Behind the last record a segment is all zeros, unless a record was cut by a crash or damaged. */
-function noteTail(file: Buffer, from: number, scan: SegmentScan): void {
+/** After the last record a segment is all zeros, unless a crash cut a record off or bytes are damaged. */
+function checkTail(file: Buffer, from: number, scan: SegmentScan): void {
   const zeros = Buffer.alloc(64 * 1024);
   for (let at = from; at < file.byteLength; at += zeros.byteLength) {
     const part = file.subarray(at, at + zeros.byteLength);

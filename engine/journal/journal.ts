@@ -1,7 +1,7 @@
 /**
- * The ingest journal: batches in the order in which they were acknowledged, in append-only segment files.
- * One fdatasync serves every batch that waits for it (group commit). A segment has its full length from the start (the
- * rest is a hole), so that a file that was cut short is told from one that was never filled.
+ * The ingest journal (a write-ahead log): batches in the order in which they were acknowledged, in append-only segment
+ * files. One fdatasync serves every batch that waits for it (group commit). A segment has its full length from the
+ * start, the unwritten rest being a hole, so that a truncated file differs from one that was never filled.
  */
 import { fstatSync, openSync } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
@@ -23,16 +23,18 @@ import {
 import { SegmentList } from "./segment-list.ts";
 import { removeShutdownRecord, writeShutdownRecord } from "./shutdown-record.ts";
 
-/** What one append brings. */
+/** The batch of one append. */
 interface JournalBatch {
   signal: Signal;
   frame: Uint8Array;
   rows: number;
+  /** Hexadecimal SHA-256 of the idempotency key. */
   keyHash: string | undefined;
   keyUntilMs: number;
 }
 
-interface Waiting extends JournalBatch {
+/** A batch that is not on disk yet. */
+interface PendingBatch extends JournalBatch {
   resolve: (record: JournalRecord) => void;
   reject: (error: unknown) => void;
 }
@@ -44,21 +46,26 @@ interface Segment {
   /** Arrival number of its last row. */
   arrivalMax: number;
   keyHashes: string[];
+  /** Length of its records. */
   bytes: number;
 }
 
-/** A file as it stands at one moment, which an open descriptor keeps there. */
+/**
+ * A file as of one moment. The open descriptor keeps it readable after its removal; only `bytes` of it belong to that
+ * moment.
+ */
 export interface JournalFile {
   name: string;
   fd: number;
   bytes: number;
 }
 
-const refusingMs = 5_000;
+/** For this long after a failed write the journal reports that it refuses batches. */
+const failureShownMs = 5_000;
 
 export interface JournalOptions {
   dir: string;
-  /** Called for each record found at start, and for each one made durable, in order of sequence. */
+  /** Called for each record that is found at start, and for each one that becomes durable, in order of sequence. */
   publish: (record: JournalRecord) => void;
   reportDamage: (where: string, problem: string) => void;
   now: () => number;
@@ -68,46 +75,54 @@ export class Journal {
   readonly keys: IdempotencyKeys;
   readonly #options: JournalOptions;
   #segments: Segment[] = [];
-  #list!: SegmentList;
+  #segmentList!: SegmentList;
+  /**
+   * The active segment: the one that batches are appended to. Undefined where it could not be opened or rolled back.
+   */
   #file: FileHandle | undefined;
-  #end = 0;
+  /** End of the last record in the active segment. */
+  #endBytes = 0;
+  /** Length of the active segment. */
   #fileBytes = 0;
-  /** The segment that `#end` counts in. */
-  #fileName = "";
+  #segmentName = "";
   #seqNext = 1;
   #arrivalNext = 1;
-  #queue: Waiting[] = [];
+  #queue: PendingBatch[] = [];
   #queueBytes = 0;
-  /** What has the file to itself just now: a group's write or the opening of a segment. */
+  /** The work that has exclusive use of the active segment: a group's write, or opening a segment. */
   #writing: Promise<void> | undefined;
-  #refused: { message: string; atMs: number } | undefined;
+  /** The last failed write, until one succeeds. */
+  #lastFailure: { message: string; atMs: number } | undefined;
 
   private constructor(options: JournalOptions) {
     this.#options = options;
     this.keys = new IdempotencyKeys(options.dir);
   }
 
-  /** Opens a journal and publishes what it holds. `seqMin` and `arrivalMin`: the least numbers still free. */
-  static async open(options: JournalOptions, free: { seqMin: number; arrivalMin: number }): Promise<Journal> {
+  /** Opens a journal and publishes its batches. `firstFree`: lower bounds of the next sequence and arrival numbers. */
+  static async open(
+    options: JournalOptions,
+    firstFree: { seqMin: number; arrivalMin: number },
+  ): Promise<Journal> {
     await makeFolder(options.dir);
     const journal = new Journal(options);
-    journal.#seqNext = free.seqMin;
-    journal.#arrivalNext = free.arrivalMin;
+    journal.#seqNext = firstFree.seqMin;
+    journal.#arrivalNext = firstFree.arrivalMin;
     await journal.keys.load(options.reportDamage);
     await journal.#recover();
     return journal;
   }
 
-  /** Bytes that records take up; the rest of a segment is a hole. */
+  /** Bytes of all records; the unwritten rest of a segment is a hole. */
   get bytes(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0);
   }
 
-  /** Why the last write failed, for a few seconds, lest nobody try again. */
+  /** Why the last write failed. Undefined again after a few seconds, or clients would never try another write. */
   get refusing(): string | undefined {
-    const refused = this.#refused;
-    return refused !== undefined && this.#options.now() - refused.atMs < refusingMs
-      ? refused.message
+    const lastFailure = this.#lastFailure;
+    return lastFailure !== undefined && this.#options.now() - lastFailure.atMs < failureShownMs
+      ? lastFailure.message
       : undefined;
   }
 
@@ -126,36 +141,39 @@ export class Journal {
     this.#queueBytes += batch.frame.byteLength;
     return new Promise((resolve, reject) => {
       this.#queue.push({ ...batch, resolve, reject });
-      this.#kick();
+      this.#startFlush();
     });
   }
 
-  /** Removes segments whose every row, up to that arrival number, is sealed; the newest segment stays, for it carries the numbers on. */
+  /**
+   * Removes the segments whose rows are all sealed: those up to arrival number `arrivalSealed`. The newest segment
+   * stays, because its name carries the next sequence number.
+   */
   async retire(arrivalSealed: number): Promise<void> {
     const now = this.#options.now();
-    const spent = this.#segments.slice(0, -1).filter((segment) => segment.arrivalMax <= arrivalSealed);
-    for (const segment of spent) await this.keys.keep(segment.name, segment.keyHashes, now);
+    const sealed = this.#segments.slice(0, -1).filter((segment) => segment.arrivalMax <= arrivalSealed);
+    for (const segment of sealed) await this.keys.writeKeyFile(segment.name, segment.keyHashes, now);
     const expired = this.keys.expire(now);
-    if (spent.length > 0 || expired.length > 0) {
-      this.#segments = this.#segments.filter((segment) => !spent.includes(segment));
-      // Named no more before they go: what is named and not there counts as lost.
-      await this.#writeList();
-      for (const { name } of spent) await rm(this.#pathOf(name), { force: true });
+    if (sealed.length > 0 || expired.length > 0) {
+      this.#segments = this.#segments.filter((segment) => !sealed.includes(segment));
+      // The list is written first: a listed file that does not exist counts as lost.
+      await this.#writeSegmentList();
+      for (const { name } of sealed) await rm(this.#segmentPath(name), { force: true });
       for (const name of expired) await rm(join(this.#options.dir, name), { force: true });
     }
     const active = this.#segments.at(-1);
-    const isSpent = active !== undefined && this.#end > 0 && active.arrivalMax <= arrivalSealed;
-    if (isSpent && this.#writing === undefined) {
-      await this.#exclusively(this.#openSegment(journalSegmentBytes));
+    const isSealed = active !== undefined && this.#endBytes > 0 && active.arrivalMax <= arrivalSealed;
+    if (isSealed && this.#writing === undefined) {
+      await this.#runExclusively(this.#openSegment(journalSegmentBytes));
     }
   }
 
-  /** What is acknowledged at this moment. The files are open: close them. */
+  /** The batches that are acknowledged now. The caller closes the file descriptors. */
   snapshot(): { seqNext: number; arrivalNext: number; segments: JournalFile[]; keys: JournalFile[] } {
     const opened = (name: string): JournalFile => {
-      const fd = openSync(this.#pathOf(name), "r");
-      // Behind its end there may be a group that is being written.
-      return { name, fd, bytes: name === this.#fileName ? this.#end : fstatSync(fd).size };
+      const fd = openSync(this.#segmentPath(name), "r");
+      // After its end there may be a group that is being written.
+      return { name, fd, bytes: name === this.#segmentName ? this.#endBytes : fstatSync(fd).size };
     };
     return {
       seqNext: this.#seqNext,
@@ -165,24 +183,25 @@ export class Journal {
     };
   }
 
+  /** Waits for pending appends and writes the shutdown record. */
   async close(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
     await this.#file?.close();
-    // On a full disk the next start takes this stop for a crash, which loses nothing.
+    // Without a shutdown record, as on a full disk, the next start assumes a crash, which loses nothing.
     await unlessFull(
       writeShutdownRecord(this.#options.dir, { seqNext: this.#seqNext, arrivalNext: this.#arrivalNext }),
     );
   }
 
-  #kick(): void {
-    if (this.#writing === undefined && this.#queue.length > 0) void this.#exclusively(this.#flush());
+  #startFlush(): void {
+    if (this.#writing === undefined && this.#queue.length > 0) void this.#runExclusively(this.#flush());
   }
 
-  #exclusively(work: Promise<void>): Promise<void> {
+  #runExclusively(work: Promise<void>): Promise<void> {
     const writing = work.finally(() => {
       this.#writing = undefined;
-      // What came in after the work had looked at the queue for the last time.
-      this.#kick();
+      // For batches that were queued after the work last checked the queue.
+      this.#startFlush();
     });
     this.#writing = writing;
     return writing;
@@ -194,21 +213,21 @@ export class Journal {
     const scan = await scanJournal(dir, (name, record) => {
       const segment = segments.get(name) ?? emptySegment(name);
       segments.set(name, segment);
-      this.#note(segment, record);
+      this.#addToSegment(segment, record);
       publish(record);
     });
     for (const { where, problem } of scan.damage) reportDamage(where, problem);
     this.#segments = scan.segments.map((name) => segments.get(name) ?? emptySegment(name));
     this.#seqNext = Math.max(this.#seqNext, scan.seqNext);
     this.#arrivalNext = Math.max(this.#arrivalNext, scan.arrivalNext);
-    this.#list = new SegmentList(dir, scan.listVersion);
-    // On a full disk searches go on; the first append that finds room opens the segment.
+    this.#segmentList = new SegmentList(dir, scan.listVersion);
+    // On a full disk the store still opens for searches; the first append that finds space opens the segment.
     await unlessFull(this.#openSegment(journalSegmentBytes));
     await removeShutdownRecord(dir);
   }
 
   async #flush(): Promise<void> {
-    // One turn's delay gathers what arrives together.
+    // Waits one microtask, so that appends of the same turn share a group.
     await Promise.resolve();
     while (this.#queue.length > 0) {
       const group = this.#takeGroup();
@@ -217,50 +236,51 @@ export class Journal {
         await this.#write(group, headers);
       } catch (error) {
         await this.#rollBack();
-        const failure = writeFailure(error);
-        this.#refused = { message: failure.message, atMs: this.#options.now() };
-        for (const waiting of group) waiting.reject(failure);
+        const failure = toWriteFailure(error);
+        this.#lastFailure = { message: failure.message, atMs: this.#options.now() };
+        for (const pending of group) pending.reject(failure);
         continue;
       } finally {
-        for (const waiting of group) this.#queueBytes -= waiting.frame.byteLength;
+        for (const pending of group) this.#queueBytes -= pending.frame.byteLength;
       }
-      this.#refused = undefined;
+      this.#lastFailure = undefined;
       this.#publishGroup(group, headers);
     }
   }
 
-  /** As many batches as fit one segment, at least one. */
-  #takeGroup(): Waiting[] {
+  /** Takes as many batches from the queue as fit one segment, at least one. */
+  #takeGroup(): PendingBatch[] {
     let bytes = 0;
     let count = 0;
-    for (const waiting of this.#queue) {
-      bytes += recordLength(waiting.frame.byteLength);
+    for (const pending of this.#queue) {
+      bytes += recordLength(pending.frame.byteLength);
       if (count > 0 && bytes > journalSegmentBytes) break;
       count++;
     }
     return this.#queue.splice(0, count);
   }
 
-  #numberGroup(group: Waiting[]): RecordHeader[] {
+  /** Assigns sequence and arrival numbers; they are used up only when the group is on disk. */
+  #numberGroup(group: PendingBatch[]): RecordHeader[] {
     let seq = this.#seqNext;
     let arrivalBase = this.#arrivalNext;
-    return group.map((waiting) => {
+    return group.map((pending) => {
       const header = {
-        signal: waiting.signal,
+        signal: pending.signal,
         seq: seq++,
         arrivalBase,
         appendedMs: this.#options.now(),
-        keyUntilMs: waiting.keyUntilMs,
-        rows: waiting.rows,
-        frameBytes: waiting.frame.byteLength,
-        keyHash: waiting.keyHash,
+        keyUntilMs: pending.keyUntilMs,
+        rows: pending.rows,
+        frameBytes: pending.frame.byteLength,
+        keyHash: pending.keyHash,
       };
-      arrivalBase += waiting.rows;
+      arrivalBase += pending.rows;
       return header;
     });
   }
 
-  async #write(group: Waiting[], headers: RecordHeader[]): Promise<void> {
+  async #write(group: PendingBatch[], headers: RecordHeader[]): Promise<void> {
     const parts: Uint8Array[] = [];
     let byteLength = 0;
     for (const [i, { frame }] of group.entries()) {
@@ -269,30 +289,30 @@ export class Journal {
       if (padding > 0) parts.push(Buffer.alloc(padding));
       byteLength += recordHeaderBytes + frame.byteLength + padding;
     }
-    if (this.#file === undefined || this.#end + byteLength > this.#fileBytes) {
+    if (this.#file === undefined || this.#endBytes + byteLength > this.#fileBytes) {
       await this.#openSegment(Math.max(journalSegmentBytes, byteLength));
     }
     const file = this.#file!;
-    const { bytesWritten } = await file.writev(parts, this.#end);
+    const { bytesWritten } = await file.writev(parts, this.#endBytes);
     if (bytesWritten !== byteLength) throw new Failure("disk-full", diskFullMessage);
     await file.datasync();
-    this.#end += byteLength;
+    this.#endBytes += byteLength;
   }
 
-  #publishGroup(group: Waiting[], headers: RecordHeader[]): void {
+  #publishGroup(group: PendingBatch[], headers: RecordHeader[]): void {
     const segment = this.#segments.at(-1)!;
-    for (const [i, waiting] of group.entries()) {
+    for (const [i, pending] of group.entries()) {
       const header = headers[i]!;
       this.#seqNext = header.seq + 1;
       this.#arrivalNext = header.arrivalBase + header.rows;
-      const record = { ...header, frame: waiting.frame };
-      this.#note(segment, record);
+      const record = { ...header, frame: pending.frame };
+      this.#addToSegment(segment, record);
       this.#options.publish(record);
-      waiting.resolve(record);
+      pending.resolve(record);
     }
   }
 
-  #note(segment: Segment, record: JournalRecord): void {
+  #addToSegment(segment: Segment, record: JournalRecord): void {
     segment.seqMax = record.seq;
     segment.arrivalMax = record.arrivalBase + record.rows - 1;
     segment.bytes += recordLength(record.frameBytes);
@@ -301,20 +321,23 @@ export class Journal {
     this.keys.add(record.keyHash, { rows: record.rows, untilMs: record.keyUntilMs });
   }
 
-  #pathOf(name: string): string {
+  #segmentPath(name: string): string {
     return join(this.#options.dir, name);
   }
 
-  #writeList(): Promise<void> {
-    return this.#list.write({ segments: this.#segments.map(({ name }) => name), keys: this.keys.files });
+  #writeSegmentList(): Promise<void> {
+    return this.#segmentList.write({
+      segments: this.#segments.map(({ name }) => name),
+      keys: this.keys.files,
+    });
   }
 
-  /** Makes what a failed write left behind zeros again; where even that fails, the segment is given up. */
+  /** Turns the remains of a failed write into zeros again. Where that fails too, the next write opens a new segment. */
   async #rollBack(): Promise<void> {
     const file = this.#file;
     if (file === undefined) return;
     try {
-      await file.truncate(this.#end);
+      await file.truncate(this.#endBytes);
       await file.truncate(this.#fileBytes);
       await file.datasync();
     } catch {
@@ -327,13 +350,14 @@ export class Journal {
     const { dir } = this.#options;
     const previous = this.#file;
     const name = `${String(this.#seqNext).padStart(12, "0")}.log`;
-    const path = this.#pathOf(name);
+    const path = this.#segmentPath(name);
     const others = this.#segments.filter((segment) => segment.name !== name);
-    if (others.length < this.#segments.length || !this.#list.isWritten) {
-      // One of that name got no batch yet. It is made anew, and must not count as cut short if that is interrupted.
-      // The first list comes before the first segment: where segments stand without one, it was lost.
+    if (others.length < this.#segments.length || !this.#segmentList.isWritten) {
+      // A segment of that name has no batch yet and is created again. It is taken off the list first, or it would count
+      // as truncated if this is interrupted. The first list is written before the first segment: where there are
+      // segments but no list, the list was lost.
       this.#segments = others;
-      await this.#writeList();
+      await this.#writeSegmentList();
     }
     const file = await open(path, "w+");
     try {
@@ -341,7 +365,7 @@ export class Journal {
       await file.sync();
       await syncFolder(dir);
       this.#segments = [...others, emptySegment(name)];
-      await this.#writeList();
+      await this.#writeSegmentList();
     } catch (error) {
       this.#segments = others;
       await file.close();
@@ -349,9 +373,9 @@ export class Journal {
       throw error;
     }
     this.#file = file;
-    this.#fileName = name;
+    this.#segmentName = name;
     this.#fileBytes = fileBytes;
-    this.#end = 0;
+    this.#endBytes = 0;
     await previous?.close();
   }
 }
@@ -360,7 +384,7 @@ function emptySegment(name: string): Segment {
   return { name, seqMax: 0, arrivalMax: 0, keyHashes: [], bytes: 0 };
 }
 
-function writeFailure(error: unknown): Failure {
+function toWriteFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (isDiskFull(error)) return new Failure("disk-full", diskFullMessage, { cause: error });
   const code = (error as NodeJS.ErrnoException).code ?? "unknown error";

@@ -1,4 +1,4 @@
-/** Which segments and key files the journal has: one that is named here and is not there was lost. */
+/** The list of the journal's segments and key files. A listed file that does not exist was lost. */
 import { join } from "node:path";
 import { type CopiedFileRead, readCopies, writeCopies } from "../files/copied-file.ts";
 
@@ -9,14 +9,15 @@ export interface JournalFiles {
   keys: string[];
 }
 
+/** Reads both copies of the list. */
 export function readSegmentList(dir: string): Promise<CopiedFileRead<JournalFiles>> {
-  return readCopies<JournalFiles>(pathsIn(dir));
+  return readCopies<JournalFiles>(listPaths(dir));
 }
 
-/** Writes the list; calls that overlap follow one another. */
+/** Writes the list; overlapping calls are written one after the other. */
 export class SegmentList {
   readonly #dir: string;
-  /** 0 until there is a list. */
+  /** Version of the list on disk; 0 without one. */
   #version: number;
   #writing: Promise<void> = Promise.resolve();
 
@@ -31,14 +32,14 @@ export class SegmentList {
 
   write(files: Omit<JournalFiles, "version">): Promise<void> {
     const written = this.#writing.then(() =>
-      writeCopies(pathsIn(this.#dir), { version: ++this.#version, ...files }),
+      writeCopies(listPaths(this.#dir), { version: ++this.#version, ...files }),
     );
-    // Whoever asked hears of the failure; the next call must still come.
+    // The caller gets the failure; it must not block the next call.
     this.#writing = written.catch(() => undefined);
     return written;
   }
 }
 
-function pathsIn(dir: string): string[] {
+function listPaths(dir: string): string[] {
   return ["segments", "segments.copy"].map((name) => join(dir, name));
 }

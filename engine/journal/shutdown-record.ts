@@ -1,7 +1,10 @@
-/** What the journal held when the store was closed in good order: without it, a cut journal looks like a crash. */
+/**
+ * The shutdown record: what the journal held at a clean shutdown. Without it, a journal that lost batches at its end
+ * would look like one after a crash. It is stored in the file `closed`.
+ */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { readChecked, writeChecked } from "../files/checked-file.ts";
+import { readCheckedFile, writeCheckedFile } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
 
 export interface ShutdownRecord {
@@ -9,12 +12,12 @@ export interface ShutdownRecord {
   arrivalNext: number;
 }
 
-export function writeShutdownRecord(dir: string, closing: ShutdownRecord): Promise<void> {
-  return writeChecked(join(dir, "closed"), closing);
+export function writeShutdownRecord(dir: string, record: ShutdownRecord): Promise<void> {
+  return writeCheckedFile(join(dir, "closed"), record);
 }
 
 export function readShutdownRecord(dir: string): Promise<ShutdownRecord | undefined | "damaged"> {
-  return readChecked<ShutdownRecord>(join(dir, "closed"));
+  return readCheckedFile<ShutdownRecord>(join(dir, "closed"));
 }
 
 export async function removeShutdownRecord(dir: string): Promise<void> {

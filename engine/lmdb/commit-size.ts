@@ -1,64 +1,73 @@
 /**
- * Room on the disk for a commit of LMDB, taken before it begins: where LMDB itself meets a full disk, lmdb-js writes its report past
- * the end of the memory that it took for it (`malloc(100)` in `mdb_page_flush`, 3.5.6), which may end the process.
+ * Disk space for a commit of LMDB, reserved before the commit begins. LMDB itself must not meet a full disk: lmdb-js
+ * (3.5.6) then writes its error message past the end of the memory allocated for it (`malloc(100)` in
+ * `mdb_page_flush`), which may end the process.
  *
- * The room is zeros behind the file's last page. A file system that stores zeros as holes, or moves what is overwritten, gives no such
- * promise.
+ * The reservation is zeros written after the file's last page. It is not reliable on a file system that stores zeros as
+ * holes or that copies on write.
  */
 import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from "node:fs";
-import { type Meta, overflowPages } from "./page.ts";
+import { countOverflowPages, type Meta } from "./page.ts";
 
-/** A key to be written: its value (undefined where it is removed) and the pages that its value has now. */
+/** One key of a commit. */
 export interface KeyChange {
+  /** The new value; undefined where the key is removed. */
   value: Uint8Array | undefined;
-  pagesNow: number;
+  /** Overflow pages of the current value, which the commit frees. */
+  currentOverflowPages: number;
 }
 
-/** Pages of roots that are split, and of what is rounded. */
+/** For splits of the roots, and for rounding. */
 const sparePages = 16;
 const wordBytes = 8;
-/** Of the room for a commit so much stays for the next one. */
+/** How much of a reservation is kept for the next commit. */
 const keptBytes = 2 ** 20;
 const zeros = Buffer.alloc(2 ** 20);
 
-/** Pages that a commit appends to the file at most: as many as it writes, were none of the free ones of use to it. */
+/**
+ * Upper bound of the pages that a commit appends to the file: all that it writes, as if it could reuse no free page.
+ */
 export function commitPagesMax(meta: Meta, changes: readonly KeyChange[], pageBytes: number): number {
-  // A path to the key is copied, and each of its pages may be split.
+  // LMDB copies every page on the path to a key, and each of them may be split.
   let pages = 2 * (meta.main.depth + 1) * changes.length;
   let freed = pages;
-  for (const { value, pagesNow } of changes) {
-    if (value !== undefined) pages += overflowPages(value.length, pageBytes);
-    freed += pagesNow;
+  for (const { value, currentOverflowPages } of changes) {
+    if (value !== undefined) pages += countOverflowPages(value.length, pageBytes);
+    freed += currentOverflowPages;
   }
   const { main, free } = meta;
   const freeTree = free.branchPages + free.leafPages + free.overflowPages;
   const used = main.branchPages + main.leafPages + main.overflowPages;
-  // Of a run of pages two words are listed; a third of the list may be gaps, and it is written while it grows.
+  // A run of pages takes two words in a free list; a third of the list may be gaps, and it grows while it is written.
   const words = 4 * (freed + freeTree + Math.max(meta.lastPage - 1 - used, 0));
   const list = Math.ceil((words * wordBytes) / pageBytes);
   return pages + freeTree + 2 * list + 4 * (free.depth + 1) + sparePages;
 }
 
-/** The end of a data file that one environment writes. Where it is known in memory, a damaged record of it can do no harm. */
-export class CommitSize {
+/**
+ * Reserves space after the last page of a data file that one environment writes. It keeps the end of the data in
+ * memory, so that a damaged meta page cannot make it cut off data.
+ */
+export class CommitReservation {
   readonly #fd: number;
   readonly #pageBytes: number;
-  /** Behind the last page of the newest commit, and behind the room of the next one. */
-  #endBytes: number;
-  #roomEndBytes: number;
+  /** End of the newest commit's last page, as a length of the file. */
+  #dataEndBytes: number;
+  /** End of the space reserved for the next commit. */
+  #reservedEndBytes: number;
 
-  /** `meta`: sound, and the newest. */
+  /** `meta`: the newest, and audited. */
   constructor(file: string, meta: Meta, pageBytes: number) {
     this.#fd = openSync(file, "r+");
     this.#pageBytes = pageBytes;
-    this.#endBytes = (meta.lastPage + 1) * pageBytes;
-    this.#roomEndBytes = this.#endBytes;
+    this.#dataEndBytes = (meta.lastPage + 1) * pageBytes;
+    this.#reservedEndBytes = this.#dataEndBytes;
   }
 
-  /** Makes room for so many pages. The system's error (`ENOSPC`, …) leaves the file as it was. */
-  take(pages: number): void {
-    const before = this.#size();
-    const end = this.#endBytes + pages * this.#pageBytes;
+  /** Reserves that many pages. Throws the system's error (`ENOSPC`, …) and then leaves the file as it was. */
+  reserve(pages: number): void {
+    const before = this.#fileBytes();
+    const end = this.#dataEndBytes + pages * this.#pageBytes;
     try {
       for (let at = before; at < end; ) {
         at += writeSync(this.#fd, zeros, 0, Math.min(zeros.length, end - at), at);
@@ -67,30 +76,30 @@ export class CommitSize {
       ftruncateSync(this.#fd, before);
       throw error;
     }
-    this.#roomEndBytes = Math.max(before, end);
+    this.#reservedEndBytes = Math.max(before, end);
   }
 
-  /** After a commit: gives back what it did not need. `meta`: that commit's, or undefined where it cannot be read. */
-  committed(meta: Meta | undefined): void {
-    const size = this.#size();
-    // Where LMDB wrote beyond its room, nothing is cut off.
-    const isWithin = meta !== undefined && size <= this.#roomEndBytes;
+  /** Call it after a commit. Frees unused space. `meta`: that commit's, or undefined where it cannot be read. */
+  releaseUnused(meta: Meta | undefined): void {
+    const size = this.#fileBytes();
+    // Where LMDB wrote past the reservation, nothing is cut off.
+    const isWithin = meta !== undefined && size <= this.#reservedEndBytes;
     const end = isWithin ? Math.min((meta.lastPage + 1) * this.#pageBytes, size) : size;
-    this.#endBytes = Math.max(this.#endBytes, end);
-    this.#cut(this.#endBytes + keptBytes);
+    this.#dataEndBytes = Math.max(this.#dataEndBytes, end);
+    this.#shrinkTo(this.#dataEndBytes + keptBytes);
   }
 
-  /** The file ends with its last page then. */
+  /** Truncates the file to its last page and closes it. */
   close(): void {
-    this.#cut(this.#endBytes);
+    this.#shrinkTo(this.#dataEndBytes);
     closeSync(this.#fd);
   }
 
-  #cut(bytes: number): void {
-    if (this.#size() > bytes) ftruncateSync(this.#fd, bytes);
+  #shrinkTo(bytes: number): void {
+    if (this.#fileBytes() > bytes) ftruncateSync(this.#fd, bytes);
   }
 
-  #size(): number {
+  #fileBytes(): number {
     return fstatSync(this.#fd).size;
   }
 }

@@ -1,47 +1,51 @@
 /**
- * Reads an LMDB data file with plain reads, while another thread or process may be writing to it: a damaged or
- * shortened file then is an error here, where LMDB's own memory map would kill the process.
+ * Reads an LMDB data file with pread, while another thread or process may write to it. A damaged or truncated file is
+ * an error here; LMDB's own memory map would kill the process.
  *
- * A snapshot's pages stay as they are until its meta record is overwritten: transaction n + 2 overwrites the record of
- * n, and only n + 3 may reuse pages that n could see. So whatever was read holds if the record still stands afterwards.
+ * A snapshot's pages do not change until its meta page is overwritten: transaction n + 2 overwrites the meta page of n,
+ * and n + 3 is the first to reuse pages of n's snapshot. So whatever was read is consistent if the meta page is
+ * unchanged afterwards.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import {
   checkOverflowHeader,
-  damage,
   keyBytesMax,
   type LeafNode,
   type Meta,
+  makeDamage,
   metaBytes,
   Page,
   pageHeaderBytes,
   readMeta,
   readPageBytes,
-  type ValuePlace,
+  type ValueLocation,
 } from "./page.ts";
 
-/** Commits may overtake a reader again and again while they come without a pause; for this long they do not. */
-const overtakenMsMax = 10_000;
-/** 1 MiB of pages on the way to keys, for each open file. */
+/**
+ * For this long a read is retried that commits interrupt; they can, again and again, while they come without a pause.
+ */
+const retryMsMax = 10_000;
+/** Cached tree pages of each open file: 1 MiB. */
 const cachedPagesMax = 256;
 
 export class DataFile {
   readonly file: string;
   readonly pageBytes: number;
   readonly #fd: number;
-  /** The whole file, where it was asked for and could be read. */
+  /** The whole file, where the caller asked for it and it could be read. */
   readonly #bytes: Buffer | undefined;
-  /** From the first meta record to the end of the second, as last read and as read for `#newest`. */
-  readonly #metas: Buffer;
-  readonly #metasBefore: Buffer;
+  /** Both meta pages as last read: from the first byte of the first record to the last byte of the second. */
+  readonly #metaPages: Buffer;
+  /** The same bytes as they were when `#newest` was decoded from them. */
+  readonly #previousMetaPages: Buffer;
   #newest: Meta | undefined;
-  /** Pages of that snapshot. */
+  /** Cached pages of the snapshot of `#newest`. */
   readonly #pages = new Map<number, Page>();
 
   /**
-   * `inMemory`: the file is read at once and stays as it was then. Throws Failure "damage" where the file is missing or too short to be
-   * read at all.
+   * `inMemory`: reads the whole file now and serves later reads from memory. Throws Failure "damage" where the file is
+   * missing, is too short to have a meta page, or names an impossible page size.
    */
   constructor(file: string, { inMemory = false } = {}) {
     this.file = file;
@@ -53,8 +57,8 @@ export class DataFile {
       closeSync(this.#fd);
       throw error;
     }
-    this.#metas = Buffer.alloc(this.pageBytes + metaBytes);
-    this.#metasBefore = Buffer.alloc(this.pageBytes + metaBytes);
+    this.#metaPages = Buffer.alloc(this.pageBytes + metaBytes);
+    this.#previousMetaPages = Buffer.alloc(this.pageBytes + metaBytes);
     if (inMemory) this.#bytes = this.#readAll();
   }
 
@@ -63,117 +67,128 @@ export class DataFile {
   }
 
   /** Length of the file in bytes. */
-  size(): number {
+  byteLength(): number {
     return this.#bytes?.length ?? fstatSync(this.#fd).size;
   }
 
-  /** Undefined where a part of it cannot be read: other parts may be. */
+  /** Undefined where some part of the file cannot be read; reads of other parts may still succeed. */
   #readAll(): Buffer | undefined {
     try {
-      return this.read({ offset: 0, length: this.size() });
+      return this.read({ offset: 0, length: this.byteLength() });
     } catch (error) {
       if (error instanceof Failure) return undefined;
       throw error;
     }
   }
 
-  /** Runs `read` on the newest snapshot, again if commits overtook it. Throws Failure "damage". */
-  consistently<T>(read: (meta: Meta) => T): T {
-    const untilMs = performance.now() + overtakenMsMax;
+  /**
+   * Runs `read` on the newest snapshot; repeats it where commits overwrote the snapshot meanwhile. Throws Failure
+   * "damage", and "overload" where commits keep interrupting it.
+   */
+  readConsistently<T>(read: (meta: Meta) => T): T {
+    const untilMs = performance.now() + retryMsMax;
     while (performance.now() < untilMs) {
-      const meta = this.snapshot();
+      const meta = this.readNewestMeta();
       try {
         const result = read(meta);
-        if (this.#stands(meta)) return result;
+        if (this.#isUnchanged(meta)) return result;
       } catch (error) {
-        if (this.#stands(meta)) throw this.#named(error);
+        if (this.#isUnchanged(meta)) throw this.#withFileName(error);
       }
     }
     throw new Failure("overload", `${this.file}: it changes faster than it can be read`);
   }
 
-  #named(error: unknown): unknown {
+  #withFileName(error: unknown): unknown {
     if (!(error instanceof Failure)) return error;
     return new Failure(error.kind, `${this.file}, ${error.message}`, { cause: error });
   }
 
-  /** The newest snapshot as LMDB would choose it. Throws Failure "damage" where either record is unsound. */
-  snapshot(): Meta {
+  /** Returns the newest meta page, chosen as LMDB does. Throws Failure "damage" where either of the two is damaged. */
+  readNewestMeta(): Meta {
     for (;;) {
-      this.#readMetas();
-      if (this.#newest !== undefined && this.#metas.equals(this.#metasBefore)) return this.#newest;
-      this.#metas.copy(this.#metasBefore);
+      this.#readMetaPages();
+      if (this.#newest !== undefined && this.#metaPages.equals(this.#previousMetaPages)) return this.#newest;
+      this.#metaPages.copy(this.#previousMetaPages);
       this.#newest = undefined;
       this.#pages.clear();
       try {
-        this.#newest = newest(this.#metaOf(0), this.#metaOf(1));
+        this.#newest = chooseNewest(this.#parseMeta(0), this.#parseMeta(1));
         return this.#newest;
       } catch (error) {
-        // A commit may have been writing the record while it was read.
-        this.#readMetas();
-        if (this.#metas.equals(this.#metasBefore)) throw error;
+        // A commit may have been writing the meta page while it was read.
+        this.#readMetaPages();
+        if (this.#metaPages.equals(this.#previousMetaPages)) throw error;
       }
     }
   }
 
-  #readMetas(): void {
-    const read = readSync(this.#fd, this.#metas, 0, this.#metas.length, 0);
-    this.#metas.fill(0, read);
+  #readMetaPages(): void {
+    const read = readSync(this.#fd, this.#metaPages, 0, this.#metaPages.length, 0);
+    this.#metaPages.fill(0, read);
   }
 
-  #metaOf(slot: number): Meta {
-    return readMeta(this.#metas.subarray(slot * this.pageBytes).subarray(0, metaBytes), slot, this.pageBytes);
+  #parseMeta(slot: number): Meta {
+    return readMeta(
+      this.#metaPages.subarray(slot * this.pageBytes).subarray(0, metaBytes),
+      slot,
+      this.pageBytes,
+    );
   }
 
-  #stands(meta: Meta): boolean {
-    this.#readMetas();
+  #isUnchanged(meta: Meta): boolean {
+    this.#readMetaPages();
     const at = meta.slot * this.pageBytes;
-    return this.#metas.compare(meta.bytes, 0, metaBytes, at, at + metaBytes) === 0;
+    return this.#metaPages.compare(meta.bytes, 0, metaBytes, at, at + metaBytes) === 0;
   }
 
-  /** The node of the main tree that holds `key`. Throws Failure "damage" where a page on the way is unsound. */
+  /** Finds the leaf node of `key` in the main tree. Throws Failure "damage" where a page on its path is damaged. */
   find(meta: Meta, key: Uint8Array): LeafNode | undefined {
     if (meta.main.root === undefined || key.length > keyBytesMax(this.pageBytes)) return undefined;
     let number = meta.main.root;
     for (let level = 1; level < meta.main.depth; level++) {
-      const page = this.#cachedPage(meta, number, false);
-      if (page.nodes < 2) throw damage(`page ${number}`, "a branch with fewer than two children");
+      const page = this.#readCachedPage(meta, number, false);
+      if (page.nodeCount < 2) throw makeDamage(`page ${number}`, "a branch with fewer than two children");
       number = page.branchNode(Math.max(page.search(key), 0)).page;
     }
-    const leaf = this.#cachedPage(meta, number, true);
+    const leaf = this.#readCachedPage(meta, number, true);
     const index = leaf.search(key);
     if (index < 0) return undefined;
     const node = leaf.leafNode(index);
     return node.key.equals(key) ? node : undefined;
   }
 
-  #cachedPage(meta: Meta, number: number, leaf: boolean): Page {
-    const known = this.#pages.get(number);
-    if (known?.leaf === leaf && meta === this.#newest) return known;
-    const page = this.readPage(meta, number, leaf);
+  #readCachedPage(meta: Meta, number: number, isLeaf: boolean): Page {
+    const cached = this.#pages.get(number);
+    if (cached?.isLeaf === isLeaf && meta === this.#newest) return cached;
+    const page = this.readPage(meta, number, isLeaf);
     if (this.#pages.size >= cachedPagesMax) this.#pages.clear();
     this.#pages.set(number, page);
     return page;
   }
 
-  readPage(meta: Meta, number: number, leaf: boolean): Page {
-    if (number < 2 || number > meta.lastPage) throw damage(`page ${number}`, "there is no such page");
+  /** Reads a page of a tree, past the cache. Throws Failure "damage". */
+  readPage(meta: Meta, number: number, isLeaf: boolean): Page {
+    if (number < 2 || number > meta.lastPage) throw makeDamage(`page ${number}`, "there is no such page");
     const bytes = this.read({ offset: number * this.pageBytes, length: this.pageBytes });
-    return new Page(bytes, number, leaf, meta.snapshot);
+    return new Page(bytes, number, isLeaf, meta.transactionId);
   }
 
-  /** Throws Failure "damage" unless the pages of a value begin with the header that LMDB trusts when it frees them. */
+  /** Checks the header of a value's overflow pages, which LMDB trusts when it frees them. Throws Failure "damage". */
   checkOverflow(meta: Meta, { page, pages }: { page: number; pages: number }): void {
     const header = this.read({ offset: page * this.pageBytes, length: pageHeaderBytes });
-    checkOverflowHeader(header, page, pages, meta.snapshot);
+    checkOverflowHeader(header, page, pages, meta.transactionId);
   }
 
-  /** Bytes of the file, in memory of their own unless all of it is in memory. Throws Failure "damage" where it ends before them. */
-  read(place: ValuePlace): Buffer {
-    const { offset, length } = place;
-    // A damaged length may ask for more memory than there is.
-    if (length > this.pageBytes && offset + length > this.size()) {
-      throw damage(`byte ${offset}`, `the file ends within the ${length} bytes from there`);
+  /**
+   * Reads bytes of the file into a new buffer, or returns a view where the whole file is in memory. Throws Failure
+   * "damage" where the file is shorter or the disk cannot read it.
+   */
+  read(location: ValueLocation): Buffer {
+    const { offset, length } = location;
+    // Checked before the allocation: a damaged length may exceed the memory.
+    if (length > this.pageBytes && offset + length > this.byteLength()) {
+      throw makeDamage(`byte ${offset}`, `the file ends within the ${length} bytes from there`);
     }
     if (this.#bytes !== undefined && offset + length <= this.#bytes.length) {
       return this.#bytes.subarray(offset, offset + length);
@@ -182,7 +197,7 @@ export class DataFile {
     let done = 0;
     while (done < bytes.length) {
       const read = this.#readSome(bytes, done, offset + done);
-      if (read === 0) throw damage(`byte ${offset + done}`, "the file ends before it");
+      if (read === 0) throw makeDamage(`byte ${offset + done}`, "the file ends before it");
       done += read;
     }
     return bytes;
@@ -193,7 +208,7 @@ export class DataFile {
       return readSync(this.#fd, bytes, from, bytes.length - from, offset);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EIO") throw error;
-      throw damage(`byte ${offset}`, "the disk cannot read it");
+      throw makeDamage(`byte ${offset}`, "the disk cannot read it");
     }
   }
 }
@@ -203,17 +218,18 @@ function openForReading(file: string): number {
     return openSync(file, "r");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    throw damage(file, "the file is missing");
+    throw makeDamage(file, "the file is missing");
   }
 }
 
-function newest(first: Meta, second: Meta): Meta {
-  const fresh = first.snapshot === 0 && second.snapshot === 0;
-  if (!fresh && Math.abs(first.snapshot - second.snapshot) !== 1) {
-    throw damage(
+/** Throws Failure "damage" unless the two belong to successive transactions, or to a file that has had none. */
+function chooseNewest(first: Meta, second: Meta): Meta {
+  const isNew = first.transactionId === 0 && second.transactionId === 0;
+  if (!isNew && Math.abs(first.transactionId - second.transactionId) !== 1) {
+    throw makeDamage(
       "pages 0 and 1",
-      `snapshots ${first.snapshot} and ${second.snapshot} do not follow each other`,
+      `snapshots ${first.transactionId} and ${second.transactionId} do not follow each other`,
     );
   }
-  return first.snapshot >= second.snapshot ? first : second;
+  return first.transactionId >= second.transactionId ? first : second;
 }

@@ -1,11 +1,12 @@
 /**
- * The one edge to LMDB. Only writing goes through its native code, after the file's trees were audited; reading is done
- * by TreeFile, so that bits flipped or bytes cut off under a running process are errors, not the process's end.
+ * LMDB environments: the one file that uses the lmdb package. Only writes go through its native code, after an audit
+ * of the file's trees. Reads go through DataFile, so that flipped bits or a truncated file under a running process are
+ * errors instead of the end of the process.
  *
- * One thread at a time has an environment open for writing; any number of threads and processes have it open for reading,
- * before, during and after that. Folders may be removed while others read them. Threads may be terminated at any moment:
- * a transaction is handed to LMDB as one list, since a thread that ends inside lmdb-js's synchronous transactions waits
- * for its own lock for ever, and the process with it.
+ * One thread at a time may have an environment open for writing. Any number of threads and processes may have it open
+ * for reading at the same time, and its folder may be removed while they read. Threads may be terminated at any moment.
+ * A transaction is therefore handed to LMDB as one list: a thread that ends inside a synchronous transaction of lmdb-js
+ * waits for its own lock for ever, and the process with it.
  */
 import {
   closeSync,
@@ -23,25 +24,28 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { RootDatabase, RootDatabaseOptions } from "lmdb";
 import { diskFullMessage, Failure } from "../failure.ts";
-import { CommitSize, commitPagesMax, type KeyChange } from "./commit-size.ts";
+import { CommitReservation, commitPagesMax, type KeyChange } from "./commit-size.ts";
 import { DataFile } from "./data-file.ts";
-import { emptyDataFile, keyBytesMax, type Meta } from "./page.ts";
+import { buildEmptyDataFile, keyBytesMax, type Meta } from "./page.ts";
 import { auditPageTree, readEntries } from "./page-audit.ts";
 
 export interface Environment {
-  /** The value as it stood at the newest commit, in memory of its own. Throws Failure "damage". */
+  /** Returns the value as of the newest commit, in a new buffer. Throws Failure "damage". */
   get(key: Uint8Array): Uint8Array | undefined;
-  /** All keys in the order of their bytes. Throws Failure "damage". */
+  /** Returns all keys in the order of their bytes. Throws Failure "damage". */
   keys(): Uint8Array[];
   /**
-   * One transaction, on disk when the promise resolves; nothing is written where `change` throws. The last change to a
-   * key counts. Transactions follow one another in the order of the calls. The values are not copied: leave them alone
-   * until then. Throws Failure "disk-full" (all is as it was before; later writes may succeed) and "damage".
+   * Commits one transaction; it is on disk when the promise resolves. Where `change` throws, nothing is written. The
+   * last change to a key counts. Transactions are committed in the order of the calls. The values are not copied: do
+   * not change them before the promise resolves. Throws Failure "disk-full" (nothing has changed; later writes may
+   * succeed) and "damage".
    */
   write(change: (transaction: Transaction) => void): Promise<void>;
-  /** Copies every value into a new environment without free pages. Throws Failure "disk-full", "damage". */
+  /**
+   * Copies every value into a new environment in `dir`, without free pages. Throws Failure "disk-full" and "damage".
+   */
   compactInto(dir: string): Promise<void>;
-  /** Finishes the writes under way; nothing of the environment is open any more when it resolves. */
+  /** Waits for pending writes, then closes every file of the environment. */
   close(): Promise<void>;
 }
 
@@ -51,49 +55,49 @@ interface Transaction {
 }
 
 /**
- * Loads the native code where something is written, not with this module: a thread that is ended while it loads takes the whole
- * process with it, and most threads only read.
+ * Loads the native code when an environment is opened for writing, not with this module: a thread that is terminated
+ * while it loads ends the whole process, and most threads only read.
  */
-function native(): typeof import("lmdb") {
+function loadLmdb(): typeof import("lmdb") {
   return requireHere("lmdb") as typeof import("lmdb");
 }
 
 const requireHere = createRequire(import.meta.url);
 
-/** Of every new file, whatever the machine's own page size, so that data folders can be moved. */
+/** Page size of every new file. It does not depend on the machine's page size, so that data folders can be moved. */
 const newPageBytes = 4096;
-/** Address space reserved at first; LMDB maps more when a file outgrows it. */
+/** Address space that LMDB reserves at first; it maps more when a file outgrows it. */
 const mapBytes = 2 ** 36;
-/** Room for LMDB's mutexes and 126 readers (8,272 bytes) in whole pages. */
+/** Length of the lock file: LMDB's mutexes and 126 readers take 8,272 bytes. */
 const lockBytes = 16_384;
-/** lmdb-js names the cause of a failed commit in a second promise, and for some causes never. */
-const causeMsMax = 1_000;
-/** LMDB holds a transaction's pages in memory until the commit. */
-const copyBytesMax = 32 * 2 ** 20;
+/** lmdb-js reports the cause of a failed commit in a second promise, which for some causes never settles. */
+const causeWaitMsMax = 1_000;
+/** Values of one transaction of `fillEnvironment`: LMDB holds a transaction's pages in memory until the commit. */
+const transactionBytesMax = 32 * 2 ** 20;
 
 const nativeOptions: RootDatabaseOptions & { batchStartThreshold: number } = {
-  // Else a folder with a dot in its name is taken for a file.
+  // Otherwise lmdb-js takes a folder with a dot in its name for a file.
   noSubdir: false,
   keyEncoding: "binary",
   encoding: "binary",
   mapSize: mapBytes,
   maxDbs: 1,
-  // A commit is on disk when it is reported, and no half-synced snapshot is rolled back at the next start.
+  // A commit is on disk when its promise resolves, and the next start never has to roll back a half-synced one.
   overlappingSync: false,
-  // A transaction begins when its list is complete.
+  // A transaction begins only when its list of operations is complete.
   eventTurnBatching: false,
   batchStartThreshold: Number.MAX_SAFE_INTEGER,
 };
 
 /**
- * Opens the environment in `dir`; for writing it is created where it is missing.
- * Throws Failure "damage" where its trees are unsound (see auditPageTree), and "disk-full".
+ * Opens the environment in `dir`. Opening it for writing audits its trees (see `auditPageTree`) and creates it where it
+ * is missing. Throws Failure "damage" where the file cannot be read or the audit fails, and "disk-full".
  */
 export function openEnvironment(dir: string, options: { readOnly: boolean }): Environment {
   return options.readOnly ? new ReadEnvironment(dir) : new WriteEnvironment(dir);
 }
 
-/** Makes a new environment of the values, in place of any that stood in `dir`. Throws Failure "disk-full". */
+/** Creates a new environment with these values in `dir`, and replaces an existing one. Throws Failure "disk-full". */
 export async function fillEnvironment(
   dir: string,
   values: Iterable<[Uint8Array, Uint8Array]> | AsyncIterable<[Uint8Array, Uint8Array]>,
@@ -113,7 +117,7 @@ export async function fillEnvironment(
     for await (const [key, value] of values) {
       batch.push([key, value]);
       bytes += value.length;
-      if (bytes >= copyBytesMax) await flush();
+      if (bytes >= transactionBytesMax) await flush();
     }
     await flush();
   } finally {
@@ -131,7 +135,7 @@ class ReadEnvironment implements Environment {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    return this.file.consistently((meta) => {
+    return this.file.readConsistently((meta) => {
       const node = this.file.find(meta, key);
       return node && this.file.read(node);
     });
@@ -165,31 +169,38 @@ type Changes = Map<string, { key: Uint8Array; value: Uint8Array | undefined }>;
 type Database = RootDatabase<Uint8Array, Uint8Array>;
 
 class WriteEnvironment extends ReadEnvironment {
-  /** Absent after a failed commit, of which LMDB does not say what state it left. */
+  /**
+   * Absent after a failed commit, since LMDB does not say in what state that left it; the next write opens it again.
+   */
   #database: Database | undefined;
-  readonly #room: CommitSize;
+  readonly #reservation: CommitReservation;
+  /** Length of the file after the newest commit. */
   #fileBytes: number;
-  /** The write that was asked for last; it resolves whatever became of it. */
-  #last: Promise<unknown> = Promise.resolve();
+  /** Resolves when the newest write has ended, with or without success. */
+  #lastWrite: Promise<unknown> = Promise.resolve();
 
   constructor(dir: string) {
     createDataFile(dir);
     super(dir);
     try {
-      auditBefore(dir);
-      this.#room = new CommitSize(this.file.file, this.file.snapshot(), this.file.pageBytes);
+      auditFolder(dir);
+      this.#reservation = new CommitReservation(
+        this.file.file,
+        this.file.readNewestMeta(),
+        this.file.pageBytes,
+      );
     } catch (error) {
       this.file.close();
       throw error;
     }
     try {
-      this.#database = openNative(dir);
+      this.#database = openLmdb(dir);
     } catch (error) {
-      this.#room.close();
+      this.#reservation.close();
       this.file.close();
       throw error;
     }
-    this.#fileBytes = this.file.size();
+    this.#fileBytes = this.file.byteLength();
   }
 
   override async write(change: (transaction: Transaction) => void): Promise<void> {
@@ -197,35 +208,35 @@ class WriteEnvironment extends ReadEnvironment {
     const set = (key: Uint8Array, value: Uint8Array | undefined) => {
       changes.set(Buffer.from(key).toString("latin1"), { key: Buffer.from(key), value });
     };
-    change({ put: (key, value) => set(key, unshared(value)), remove: (key) => set(key, undefined) });
+    change({ put: (key, value) => set(key, toUnsharedMemory(value)), remove: (key) => set(key, undefined) });
     if (changes.size === 0) return;
-    const before = this.#last;
+    const before = this.#lastWrite;
     const written = before.then(() => this.#write(changes));
-    this.#last = written.catch(() => undefined);
+    this.#lastWrite = written.catch(() => undefined);
     await written;
   }
 
   async #write(changes: Changes): Promise<void> {
-    const pages = this.#check(changes);
+    const pages = this.#checkChanges(changes);
     try {
-      this.#room.take(pages);
+      this.#reservation.reserve(pages);
     } catch (error) {
-      throw refusal(error, this.dir, changes);
+      throw toDiskFullFailure(error, this.dir, changes);
     }
-    this.#database ??= openNative(this.dir);
+    this.#database ??= openLmdb(this.dir);
     try {
       await commit(this.#database, changes);
-      this.#room.committed(this.#metaOrNone());
-      this.#fileBytes = this.file.size();
+      this.#reservation.releaseUnused(this.#readMetaIfSound());
+      this.#fileBytes = this.file.byteLength();
     } catch (error) {
-      await this.#closeNative();
-      throw refusal(error, this.dir, changes);
+      await this.#closeLmdb();
+      throw toDiskFullFailure(error, this.dir, changes);
     }
   }
 
-  #metaOrNone(): Meta | undefined {
+  #readMetaIfSound(): Meta | undefined {
     try {
-      return this.file.snapshot();
+      return this.file.readNewestMeta();
     } catch (error) {
       if (error instanceof Failure) return undefined;
       throw error;
@@ -233,42 +244,43 @@ class WriteEnvironment extends ReadEnvironment {
   }
 
   /**
-   * LMDB trusts the header of the pages that it frees; the audit did not read those of the values. Returns how many pages the commit
-   * appends at most.
+   * Checks what the audit at open did not: the file's length, the paths to the keys, and the headers of the overflow
+   * pages that the commit frees, which LMDB trusts. Returns an upper bound of the pages that the commit appends.
    */
-  #check(changes: Changes): number {
-    // Where a mapped file was cut short, touching what is gone ends the process.
-    if (this.file.size() < this.#fileBytes) throw new Failure("damage", `${this.file.file} was cut short`);
-    const meta = this.file.snapshot();
-    // In their order, so that each page is read once.
-    const inOrder = [...changes.values()].sort((a, b) => Buffer.compare(a.key, b.key));
+  #checkChanges(changes: Changes): number {
+    // LMDB has mapped the file. Touching a page beyond its end would end the process.
+    if (this.file.byteLength() < this.#fileBytes)
+      throw new Failure("damage", `${this.file.file} was cut short`);
+    const meta = this.file.readNewestMeta();
+    // In the order of keys, so that each page is read once.
+    const sorted = [...changes.values()].sort((a, b) => Buffer.compare(a.key, b.key));
     const keyChanges: KeyChange[] = [];
-    for (const { key, value } of inOrder) {
+    for (const { key, value } of sorted) {
       if (key.length === 0 || key.length > keyBytesMax(this.file.pageBytes)) {
         throw new RangeError(`a key of ${key.length} bytes`);
       }
       const overflow = this.file.find(meta, key)?.overflow;
       if (overflow !== undefined) this.file.checkOverflow(meta, overflow);
-      keyChanges.push({ value, pagesNow: overflow?.pages ?? 0 });
+      keyChanges.push({ value, currentOverflowPages: overflow?.pages ?? 0 });
     }
     return commitPagesMax(meta, keyChanges, this.file.pageBytes);
   }
 
   override async close(): Promise<void> {
-    await this.#last;
-    await this.#closeNative();
-    this.#room.close();
+    await this.#lastWrite;
+    await this.#closeLmdb();
+    this.#reservation.close();
     await super.close();
   }
 
-  async #closeNative(): Promise<void> {
+  async #closeLmdb(): Promise<void> {
     const database = this.#database;
     this.#database = undefined;
     await database?.close();
   }
 }
 
-/** Throws what LMDB reported, with its number as `code`. */
+/** Commits the changes. Throws the error that LMDB reported, with LMDB's error number as `code`. */
 async function commit(database: Database, changes: Changes): Promise<void> {
   try {
     await database.batch(() => {
@@ -280,47 +292,50 @@ async function commit(database: Database, changes: Changes): Promise<void> {
   } catch (error) {
     const { commitError } = error as { commitError?: Promise<never> };
     if (commitError !== undefined)
-      await Promise.race([commitError, setTimeout(causeMsMax, undefined, { ref: false })]);
+      await Promise.race([commitError, setTimeout(causeWaitMsMax, undefined, { ref: false })]);
     throw error;
   }
 }
 
-function auditBefore(dir: string): void {
+function auditFolder(dir: string): void {
   const { ok, problems } = auditPageTree(join(dir, "data.mdb"));
   if (!ok) throw new Failure("damage", `${dir}: ${problems.join("; ")}`);
 }
 
-function openNative(dir: string): Database {
+function openLmdb(dir: string): Database {
   createLockFile(dir);
   try {
-    return native().open<Uint8Array, Uint8Array>(dir, nativeOptions);
+    return loadLmdb().open<Uint8Array, Uint8Array>(dir, nativeOptions);
   } finally {
-    // It stays mapped. Were it left to be found, bits flipped in it would lead the next commit astray.
+    // LMDB keeps it mapped. Without a name nothing else can change its bits, which would mislead the next commit.
     rmSync(join(dir, "lock.mdb"), { force: true });
   }
 }
 
-/** An empty environment, on disk in full before its name appears: LMDB's own attempt aborts where the disk is full. */
+/**
+ * Creates an empty environment where there is none, and makes the file and its folders durable. LMDB is not left to
+ * create it: it aborts the process where the disk is full.
+ */
 function createDataFile(dir: string): void {
   const file = join(dir, "data.mdb");
   if (existsSync(file) && statSync(file).size > 0) return;
   try {
-    const made = mkdirSync(dir, { recursive: true });
-    writeFileSync(file, emptyDataFile(newPageBytes, mapBytes), { flush: true });
-    const top = made === undefined ? resolve(dir) : dirname(made);
+    const firstCreated = mkdirSync(dir, { recursive: true });
+    writeFileSync(file, buildEmptyDataFile(newPageBytes, mapBytes), { flush: true });
+    const top = firstCreated === undefined ? resolve(dir) : dirname(firstCreated);
     for (let at = resolve(dir); ; at = dirname(at)) {
       syncFolder(at);
       if (at === top) break;
     }
   } catch (error) {
     rmSync(file, { force: true });
-    throw refusal(error, dir, new Map());
+    throw toDiskFullFailure(error, dir, new Map());
   }
 }
 
 /**
- * The memory of LMDB's locks, which are needed within this environment alone, since no one else opens it through LMDB.
- * Written in full: LMDB maps it, and a hole in it on a full disk would end the process.
+ * Creates the file in which LMDB keeps its locks. A new one each time is enough, since no one else opens the
+ * environment through LMDB. It is written in full: LMDB maps it, and a hole in it on a full disk would end the process.
  */
 function createLockFile(dir: string): void {
   const file = join(dir, "lock.mdb");
@@ -329,7 +344,7 @@ function createLockFile(dir: string): void {
     writeFileSync(file, Buffer.alloc(lockBytes));
   } catch (error) {
     rmSync(file, { force: true });
-    throw refusal(error, dir, new Map());
+    throw toDiskFullFailure(error, dir, new Map());
   }
 }
 
@@ -339,21 +354,23 @@ function syncFolder(dir: string): void {
   closeSync(fd);
 }
 
-/** lmdb-js takes the address of the buffer, which shared memory does not give it. */
-function unshared(value: Uint8Array): Uint8Array {
+/** Copies values out of shared memory: lmdb-js needs the address of the buffer, and shared memory does not give it. */
+function toUnsharedMemory(value: Uint8Array): Uint8Array {
   return value.buffer instanceof SharedArrayBuffer ? Buffer.from(value) : value;
 }
 
-const fullCodes = new Set(["ENOSPC", "EDQUOT", "EFBIG", 28, 122, 27]);
-/** What LMDB reports where the system wrote fewer bytes than asked. */
+/** Error codes of Node, and LMDB's error numbers, of a disk that takes no more bytes. */
+const diskFullCodes = new Set(["ENOSPC", "EDQUOT", "EFBIG", 28, 122, 27]);
+/** LMDB reports EIO where the system wrote fewer bytes than asked, as on a full disk. */
 const ioErrorCode = 5;
 
-function refusal(error: unknown, dir: string, changes: Changes): unknown {
+/** Returns Failure "disk-full" where that was the error's cause, else the error itself. */
+function toDiskFullFailure(error: unknown, dir: string, changes: Changes): unknown {
   const code = (error as { code?: string | number }).code;
   let bytes = 0;
   for (const { value } of changes.values()) bytes += value?.length ?? 0;
-  const full = code !== undefined && fullCodes.has(code);
-  if (!full && !(code === ioErrorCode && freeBytes(dir) < bytes + 2 ** 20)) return error;
+  const isFull = code !== undefined && diskFullCodes.has(code);
+  if (!isFull && !(code === ioErrorCode && freeBytes(dir) < bytes + 2 ** 20)) return error;
   return new Failure("disk-full", diskFullMessage, { cause: error });
 }
 

@@ -1,82 +1,90 @@
 /**
- * Audits the trees of an LMDB data file: that LMDB's native code, which checks next to nothing, can be let loose on it
- * without leaving the file, running in circles, or handing out pages that are in use. Reads tree pages and free lists,
- * not the values that have pages of their own, so a partition of gigabytes costs a few megabytes of reading.
+ * Audits the page trees of an LMDB data file. LMDB's native code checks next to nothing; after a successful audit it
+ * can work on the file without reading outside it, following a cycle of pages, or reusing pages that are in use. The
+ * audit reads tree pages and free lists, not the overflow pages of values, so that it reads a few megabytes of a
+ * partition of gigabytes.
  */
 import { Failure } from "../failure.ts";
 import { DataFile } from "./data-file.ts";
 import {
   type BranchNode,
-  damage,
   keyBytesMax,
   type LeafNode,
   type Meta,
+  makeDamage,
   Page,
   readU64,
-  type Tree,
-  type ValuePlace,
+  type TreeRecord,
+  type ValueLocation,
 } from "./page.ts";
 
 export interface PageTreeReport {
-  /** Whether LMDB may map the file and write to it. */
+  /** True where LMDB may map the file and write to it. */
   ok: boolean;
-  /** The first problems found, a sentence each that names the page. */
+  /** The first problems found; each names its page. */
   problems: string[];
-  /** Every entry that could be reached, in the order of keys, and where its value stands in the file. */
-  entries: TreeEntry[];
+  /** Every entry that the main tree leads to, in the order of keys. */
+  entries: PageTreeEntry[];
 }
 
-export interface TreeEntry extends ValuePlace {
+/** A key, and where its value is in the file. */
+export interface PageTreeEntry extends ValueLocation {
   key: Uint8Array;
 }
 
 const problemsMax = 20;
-/** Pages read at once; neighbours come in one call. */
+/** Pages of one level that are read before they are checked; neighbours are read in one call. */
 const batchPages = 1024;
-const spareUnusedPages = 1024;
-/** Unneeded bytes that are cheaper to read along than a call of their own. */
+/** Pages in no tree and no free list that are tolerated, beyond as many as are known. */
+const unknownPagesMax = 1024;
+/** A gap between two pages up to which one read of both is cheaper than two reads. */
 const gapBytesMax = 64 * 1024;
 
-/** Reads the page trees of `file` (a `data.mdb`), also while another thread or process commits to it. */
-export function auditPageTree(file: string): PageTreeReport {
-  let tree: DataFile | undefined;
+/** Audits the file at `path`, a `data.mdb`. Another thread or process may commit to it meanwhile. */
+export function auditPageTree(path: string): PageTreeReport {
+  let file: DataFile | undefined;
   try {
-    tree = new DataFile(file);
-    return auditTree(tree);
+    file = new DataFile(path);
+    return auditDataFile(file);
   } catch (error) {
-    return unreadable(error);
+    return reportUnreadable(error);
   } finally {
-    tree?.close();
+    file?.close();
   }
 }
 
-/** The same of a file that is open. */
-export function auditTree(tree: DataFile): PageTreeReport {
+/** Audits a data file that is open. */
+export function auditDataFile(file: DataFile): PageTreeReport {
   try {
-    return auditOpen(tree);
+    return auditNewest(file);
   } catch (error) {
-    return unreadable(error);
+    return reportUnreadable(error);
   }
 }
 
-/** The report of a file that cannot be opened. Throws what is no Failure "damage". */
-export function unreadable(error: unknown): PageTreeReport {
+/** Turns a Failure "damage" into the report of a file that cannot be read; rethrows any other error. */
+export function reportUnreadable(error: unknown): PageTreeReport {
   if (!(error instanceof Failure) || error.kind !== "damage") throw error;
   return { ok: false, problems: [error.message], entries: [] };
 }
 
-/** All entries of the main tree in the order of keys. Throws Failure "damage" at the first unsound page. */
-export function readEntries(file: DataFile): TreeEntry[] {
-  return file.consistently((meta) => {
-    const walk = new Walk(file, meta);
-    const entries = walk.tree(meta.main, byteOrder);
-    if (walk.problems.length > 0) throw damage(file.file, walk.problems.join("; "));
+/**
+ * Returns all entries of the main tree in the order of keys. Throws Failure "damage" where any of its pages is damaged.
+ */
+export function readEntries(file: DataFile): PageTreeEntry[] {
+  return file.readConsistently((meta) => {
+    const walk = new TreeWalk(file, meta);
+    const entries = walk.readTree(meta.main, compareBytes);
+    if (walk.problems.length > 0) throw makeDamage(file.file, walk.problems.join("; "));
     return entries;
   });
 }
 
-/** What a walk found unsound may be a commit's doing; it counts where the snapshot still stands, and is thrown there. */
-class UnsoundTree extends Error {
+/**
+ * Carries a report with problems out of `readConsistently` as an error: a commit during the walk may have caused them,
+ * and only an error is retried on the next snapshot.
+ */
+class UnsoundTreeError extends Error {
   readonly report: PageTreeReport;
 
   constructor(report: PageTreeReport) {
@@ -85,21 +93,21 @@ class UnsoundTree extends Error {
   }
 }
 
-function auditOpen(file: DataFile): PageTreeReport {
+function auditNewest(file: DataFile): PageTreeReport {
   try {
-    return file.consistently((meta) => {
-      const report = new Walk(file, meta).audit();
-      if (!report.ok) throw new UnsoundTree(report);
+    return file.readConsistently((meta) => {
+      const report = new TreeWalk(file, meta).audit();
+      if (!report.ok) throw new UnsoundTreeError(report);
       return report;
     });
   } catch (error) {
-    if (error instanceof UnsoundTree) return error.report;
+    if (error instanceof UnsoundTreeError) return error.report;
     throw error;
   }
 }
 
-/** A page still to be read, and the bounds that its parent sets on its keys: not below `low`, below `high`. */
-interface Child {
+/** A page to be read, and the range [low, high) in which its parent says that its keys are. */
+interface ChildPage {
   page: number;
   low: Buffer | undefined;
   high: Buffer | undefined;
@@ -107,59 +115,62 @@ interface Child {
 
 type KeyOrder = (a: Buffer, b: Buffer) => number;
 
-function byteOrder(a: Buffer, b: Buffer): number {
+function compareBytes(a: Buffer, b: Buffer): number {
   return Buffer.compare(a, b);
 }
 
-/** Keys of the free tree are numbers of eight bytes. */
-function numberOrder(a: Buffer, b: Buffer): number {
+/** Compares keys of the free tree, which are numbers of eight bytes. */
+function compareNumbers(a: Buffer, b: Buffer): number {
   return readU64(a, 0) - readU64(b, 0);
 }
 
-class Walk {
+/** Walks the trees of one snapshot level by level; collects problems, and notes every page in use. */
+class TreeWalk {
   readonly problems: string[] = [];
   readonly #file: DataFile;
   readonly #meta: Meta;
   readonly #filePages: number;
+  /** 1 for each page of the file that has a use: meta, tree, overflow or free. */
   readonly #used: Uint8Array;
+  /** Free pages behind the end of the file. */
   #freeBeyondFile = 0;
 
   constructor(file: DataFile, meta: Meta) {
     this.#file = file;
     this.#meta = meta;
-    this.#filePages = Math.floor(file.size() / file.pageBytes);
+    this.#filePages = Math.floor(file.byteLength() / file.pageBytes);
     this.#used = new Uint8Array(this.#filePages);
     this.#used.fill(1, 0, 2);
   }
 
   audit(): PageTreeReport {
     const meta = this.#meta;
-    const entries = this.tree(meta.main, byteOrder);
-    const lists = this.tree(meta.free, numberOrder);
-    for (const list of lists) this.#attempt(() => this.#freeList(list));
+    const entries = this.readTree(meta.main, compareBytes);
+    const freeLists = this.readTree(meta.free, compareNumbers);
+    for (const list of freeLists) this.#attempt(() => this.#readFreeList(list));
     this.#attempt(() => this.#checkRoots());
     this.#attempt(() => this.#checkLastPage());
     return { ok: this.problems.length === 0, problems: this.problems, entries };
   }
 
-  /** Entries of one tree. What is unsound is noted and passed over. */
-  tree(tree: Tree, order: KeyOrder): LeafNode[] {
+  /** Returns the entries of one tree. Damaged pages become problems and are skipped. */
+  readTree(tree: TreeRecord, order: KeyOrder): LeafNode[] {
     const found = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: [] as LeafNode[] };
-    let level: Child[] =
+    let level: ChildPage[] =
       tree.root === undefined ? [] : [{ page: tree.root, low: undefined, high: undefined }];
-    const before = this.problems.length;
+    const problemsBefore = this.problems.length;
     for (let depth = 1; depth <= tree.depth; depth++) {
-      const below: Child[] = [];
+      const below: ChildPage[] = [];
       for (const { child, bytes } of this.#readPages(level)) {
         this.#attempt(() => {
-          const page = new Page(bytes, child.page, depth === tree.depth, this.#meta.snapshot);
+          const page = new Page(bytes, child.page, depth === tree.depth, this.#meta.transactionId);
           page.checkTiling();
-          if (page.leaf) {
+          if (page.isLeaf) {
             found.leafPages++;
-            found.overflowPages += this.#leaf(page, child, order, found.entries);
+            found.overflowPages += this.#readLeaf(page, child, order, found.entries);
           } else {
             found.branchPages++;
-            this.#branch(page, child, order, below);
+            this.#readBranch(page, child, order, below);
           }
         });
       }
@@ -167,28 +178,29 @@ class Walk {
     }
     const counted = [found.branchPages, found.leafPages, found.overflowPages, found.entries.length].join(" ");
     const recorded = [tree.branchPages, tree.leafPages, tree.overflowPages, tree.entries].join(" ");
-    if (this.problems.length === before && counted !== recorded) {
-      this.#note(`a tree of ${recorded} branches, leaves, value pages and entries has ${counted}`);
+    if (this.problems.length === problemsBefore && counted !== recorded) {
+      this.#addProblem(`a tree of ${recorded} branches, leaves, value pages and entries has ${counted}`);
     }
     return found.entries;
   }
 
-  #leaf(page: Page, child: Child, order: KeyOrder, entries: LeafNode[]): number {
+  /** Adds the entries of a leaf; returns the number of their overflow pages. */
+  #readLeaf(page: Page, child: ChildPage, order: KeyOrder, entries: LeafNode[]): number {
     let valuePages = 0;
     let last = child.low;
     const from = entries.length;
-    if (page.nodes === 0) throw damage(`page ${page.number}`, "a leaf without entries");
-    for (let i = 0; i < page.nodes; i++) {
+    if (page.nodeCount === 0) throw makeDamage(`page ${page.number}`, "a leaf without entries");
+    for (let i = 0; i < page.nodeCount; i++) {
       const node = page.leafNode(i);
       this.#checkKey(page, node.key, order);
-      const above = last !== undefined && order(node.key, last) <= (i === 0 ? -1 : 0);
-      if (above || (child.high !== undefined && order(node.key, child.high) >= 0)) {
+      const isBelow = last !== undefined && order(node.key, last) <= (i === 0 ? -1 : 0);
+      if (isBelow || (child.high !== undefined && order(node.key, child.high) >= 0)) {
         entries.length = from;
-        throw damage(`page ${page.number}`, "its keys are out of order");
+        throw makeDamage(`page ${page.number}`, "its keys are out of order");
       }
       last = node.key;
       if (node.overflow !== undefined) {
-        this.#use(node.overflow.page, node.overflow.pages);
+        this.#markUsed(node.overflow.page, node.overflow.pages);
         valuePages += node.overflow.pages;
       }
       entries.push(node);
@@ -196,43 +208,47 @@ class Walk {
     return valuePages;
   }
 
-  #branch(page: Page, child: Child, order: KeyOrder, below: Child[]): void {
-    if (page.nodes < 2) throw damage(`page ${page.number}`, "a branch with fewer than two children");
+  /** Adds the children of a branch to `below`. */
+  #readBranch(page: Page, child: ChildPage, order: KeyOrder, below: ChildPage[]): void {
+    if (page.nodeCount < 2) throw makeDamage(`page ${page.number}`, "a branch with fewer than two children");
     const nodes: BranchNode[] = [];
-    for (let i = 0; i < page.nodes; i++) nodes.push(page.branchNode(i));
+    for (let i = 0; i < page.nodeCount; i++) nodes.push(page.branchNode(i));
     let low = child.low;
     for (const [i, node] of nodes.entries()) {
       if (i > 0) {
         this.#checkKey(page, node.key, order);
-        const right =
+        const isInOrder =
           (low === undefined || order(node.key, low) > 0) && this.#isBelow(node.key, child, order);
-        if (!right) throw damage(`page ${page.number}`, "its keys are out of order");
+        if (!isInOrder) throw makeDamage(`page ${page.number}`, "its keys are out of order");
         low = node.key;
       }
       below.push({ page: node.page, low, high: nodes[i + 1]?.key ?? child.high });
     }
   }
 
-  #isBelow(key: Buffer, child: Child, order: KeyOrder): boolean {
+  #isBelow(key: Buffer, child: ChildPage, order: KeyOrder): boolean {
     return child.high === undefined || order(key, child.high) < 0;
   }
 
   #checkKey(page: Page, key: Buffer, order: KeyOrder): void {
-    const right =
-      order === numberOrder
+    const isValid =
+      order === compareNumbers
         ? key.length === 8
         : key.length > 0 && key.length <= keyBytesMax(this.#file.pageBytes);
-    if (!right) throw damage(`page ${page.number}`, `a key of ${key.length} bytes`);
+    if (!isValid) throw makeDamage(`page ${page.number}`, `a key of ${key.length} bytes`);
   }
 
-  /** Pages that a transaction freed: a count, then page numbers, a run of n pages as -n and its first page. */
-  #freeList(node: LeafNode): void {
+  /**
+   * Marks the pages of a free list as used. The list has a count of words, then page numbers; a run of n pages takes
+   * two words, -n and its first page.
+   */
+  #readFreeList(node: LeafNode): void {
     const where = `free list ${readU64(node.key, 0)}`;
     if (node.overflow !== undefined) this.#file.checkOverflow(this.#meta, node.overflow);
     const words = this.#file.read(node);
     const count = words.length < 8 ? -1 : readU64(words, 0);
     if (words.length % 8 !== 0 || count < 0 || count > words.length / 8 - 1) {
-      throw damage(where, `a count of ${count} in ${words.length} bytes`);
+      throw makeDamage(where, `a count of ${count} in ${words.length} bytes`);
     }
     for (let i = 1; i <= count; i++) {
       let first = Number(words.readBigInt64LE(8 * i));
@@ -240,49 +256,61 @@ class Walk {
       const pages = first < 0 ? -first : 1;
       if (first < 0) first = ++i <= count ? Number(words.readBigInt64LE(8 * i)) : -1;
       if (first < 2 || first + pages - 1 > this.#meta.lastPage)
-        throw damage(where, "it names pages outside the file");
+        throw makeDamage(where, "it names pages outside the file");
       const inFile = Math.min(pages, Math.max(this.#filePages - first, 0));
-      if (inFile > 0) this.#use(first, inFile);
+      if (inFile > 0) this.#markUsed(first, inFile);
       this.#freeBeyondFile += pages - inFile;
     }
   }
 
-  /** A commit always writes a root anew; where neither bears its number, an old record has been taken for the newest. */
+  /**
+   * A commit always writes at least one new root. Where neither root has the number of the newest transaction, an old
+   * meta page has been taken for the newest.
+   */
   #checkRoots(): void {
-    const { main, free, snapshot } = this.#meta;
+    const { main, free, transactionId } = this.#meta;
     let newest = 0;
     for (const { root, depth } of [main, free]) {
       if (root === undefined) continue;
-      newest = Math.max(newest, this.#file.readPage(this.#meta, root, depth === 1).snapshot);
+      newest = Math.max(newest, this.#file.readPage(this.#meta, root, depth === 1).transactionId);
     }
-    if (newest !== snapshot) throw damage("pages 0 and 1", `snapshot ${snapshot} has no root of its own`);
+    if (newest !== transactionId)
+      throw makeDamage("pages 0 and 1", `snapshot ${transactionId} has no root of its own`);
   }
 
-  /** LMDB maps as much as the last page asks for and appends behind it; pages without a use are few. */
+  /**
+   * LMDB maps the file up to the last page that the meta page names, and appends after it. Pages without any use are
+   * few, so a last page far beyond the known ones is damage.
+   */
   #checkLastPage(): void {
     const known = this.#used.reduce((sum, used) => sum + used, 0) + this.#freeBeyondFile;
     const { lastPage } = this.#meta;
-    if (lastPage >= 2 * known + spareUnusedPages) throw damage("pages 0 and 1", `a last page of ${lastPage}`);
+    if (lastPage >= 2 * known + unknownPagesMax)
+      throw makeDamage("pages 0 and 1", `a last page of ${lastPage}`);
   }
 
-  #use(first: number, pages: number): void {
+  /** Throws Failure "damage" where a page is outside the file or already has a use. */
+  #markUsed(first: number, pages: number): void {
     if (first < 2 || first + pages > this.#filePages || first + pages - 1 > this.#meta.lastPage) {
-      throw damage(`page ${first}`, "the file ends before it");
+      throw makeDamage(`page ${first}`, "the file ends before it");
     }
     for (let page = first; page < first + pages; page++) {
-      if (this.#used[page] === 1) throw damage(`page ${page}`, "it has two uses");
+      if (this.#used[page] === 1) throw makeDamage(`page ${page}`, "it has two uses");
       this.#used[page] = 1;
     }
   }
 
-  *#readPages(level: Child[]): Iterable<{ child: Child; bytes: Buffer }> {
+  /**
+   * Reads the pages of a level. A page that is outside the file or has another use becomes a problem and is skipped.
+   */
+  *#readPages(level: ChildPage[]): Iterable<{ child: ChildPage; bytes: Buffer }> {
     const pageBytes = this.#file.pageBytes;
     for (let from = 0; from < level.length; from += batchPages) {
       const batch = level.slice(from, from + batchPages);
-      const sound = batch.filter((child) => this.#attempt(() => this.#use(child.page, 1)));
+      const readable = batch.filter((child) => this.#attempt(() => this.#markUsed(child.page, 1)));
       const bytes = new Map<number, Buffer>();
-      for (const run of neighbours(
-        sound.map((child) => child.page).sort((a, b) => a - b),
+      for (const run of groupNeighbours(
+        readable.map((child) => child.page).sort((a, b) => a - b),
         pageBytes,
       )) {
         const block = this.#file.read({ offset: run.first * pageBytes, length: run.pages * pageBytes });
@@ -290,28 +318,29 @@ class Walk {
           bytes.set(run.first + i, block.subarray(i * pageBytes, (i + 1) * pageBytes));
         }
       }
-      for (const child of sound) yield { child, bytes: bytes.get(child.page)! };
+      for (const child of readable) yield { child, bytes: bytes.get(child.page)! };
     }
   }
 
+  /** Runs a check. A Failure becomes a problem, and the result is false. */
   #attempt(check: () => void): boolean {
     try {
       check();
       return true;
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      this.#note(error.message);
+      this.#addProblem(error.message);
       return false;
     }
   }
 
-  #note(problem: string): void {
+  #addProblem(problem: string): void {
     if (this.problems.length < problemsMax) this.problems.push(problem);
   }
 }
 
-/** Ascending page numbers as runs to read in one call each. */
-function neighbours(pages: number[], pageBytes: number): { first: number; pages: number }[] {
+/** Groups ascending page numbers into runs, each to be read in one call. */
+function groupNeighbours(pages: number[], pageBytes: number): { first: number; pages: number }[] {
   const runs: { first: number; pages: number }[] = [];
   for (const page of pages) {
     const run = runs.at(-1);

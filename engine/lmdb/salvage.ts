@@ -1,6 +1,6 @@
 /**
- * Finds the frames that a damaged data file still holds, whatever became of the trees that led to them, and makes a new
- * environment of those that are wanted.
+ * Salvage: finds every intact frame in a damaged data file by its magic bytes, without using the trees, and builds a
+ * new environment of the wanted ones.
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
@@ -10,28 +10,30 @@ import { fillEnvironment } from "./environment.ts";
 export interface SalvagedFrame {
   /** Where the frame begins in the file, in bytes. */
   offset: number;
-  /** The bytes are overwritten when the next frame is asked for. */
+  /** A view that is valid until the next frame is requested. */
   frame: Buffer;
 }
 
 const windowBytes = 4 * 2 ** 20;
-/** A disk that cannot read a piece of the file may still read its neighbours. */
+/**
+ * The smallest read that is retried after a read error: where the disk cannot read one sector, others may be readable.
+ */
 const sectorBytes = 4096;
 
 /**
- * Every whole frame in `file`, in the order of the file, those of removed and replaced values among them; none where
- * the file is missing.
+ * Yields every intact frame in `file`, in the order of the file. Frames of removed and replaced values are among them,
+ * as long as LMDB has not reused their pages. A missing file yields none.
  */
 export function* salvageFrames(file: string): Iterable<SalvagedFrame> {
   if (!existsSync(file)) return;
   const fd = openSync(file, "r");
   try {
-    const source = new Source(fd);
-    let at = source.findMagic(0);
+    const scanner = new FrameScanner(fd);
+    let at = scanner.findMagic(0);
     while (at !== undefined) {
-      const frame = source.frameAt(at);
+      const frame = scanner.readFrameAt(at);
       if (frame !== undefined) yield { offset: at, frame };
-      at = source.findMagic(at + (frame?.length ?? frameMagic.length));
+      at = scanner.findMagic(at + (frame?.length ?? frameMagic.length));
     }
   } finally {
     closeSync(fd);
@@ -39,8 +41,8 @@ export function* salvageFrames(file: string): Iterable<SalvagedFrame> {
 }
 
 /**
- * Makes a new environment in `toDir` of the frames in `fromDir` that are wanted: by key in hexadecimal, the checksum of
- * the frame. `missing` are the keys whose frame is in no whole piece. Throws Failure "disk-full".
+ * Builds a new environment in `toDir` of frames salvaged in `fromDir`. `wanted` has the checksum of each wanted frame,
+ * by key in hexadecimal. Returns how many were found and the keys of those that were not. Throws Failure "disk-full".
  */
 export async function rebuildEnvironment(
   fromDir: string,
@@ -66,15 +68,15 @@ function* wantedFrames(
   }
 }
 
-/** A file read through a window that moves forwards. */
-class Source {
+/** Scans a file for frames through a window that moves forward. */
+class FrameScanner {
   readonly #fd: number;
   readonly #fileBytes: number;
   readonly #memory: Buffer;
   #window: Buffer;
-  /** Where the window begins in the file. */
+  /** Offset of the window in the file. */
   #start = 0;
-  /** For frames that the window does not hold whole. */
+  /** For frames that are not completely in the window; grows as needed. */
   #large = Buffer.alloc(0);
 
   constructor(fd: number) {
@@ -84,11 +86,11 @@ class Source {
     this.#window = this.#memory.subarray(0, 0);
   }
 
-  /** Offset of the first magic not before `from`. */
+  /** Offset of the first magic at or after `from`. */
   findMagic(from: number): number | undefined {
     let at = from;
     while (at + frameHeaderBytes <= this.#fileBytes) {
-      if (at < this.#start || at + frameHeaderBytes > this.#start + this.#window.length) this.#move(at);
+      if (at < this.#start || at + frameHeaderBytes > this.#start + this.#window.length) this.#moveWindow(at);
       const found = this.#window.indexOf(frameMagic, at - this.#start);
       if (found >= 0) return this.#start + found;
       at = this.#start + this.#window.length - frameMagic.length + 1;
@@ -96,8 +98,9 @@ class Source {
     return undefined;
   }
 
-  frameAt(at: number): Buffer | undefined {
-    if (at + frameHeaderBytes > this.#start + this.#window.length) this.#move(at);
+  /** Returns the intact frame at an offset, or undefined where there is none. */
+  readFrameAt(at: number): Buffer | undefined {
+    if (at + frameHeaderBytes > this.#start + this.#window.length) this.#moveWindow(at);
     const header = this.#window.subarray(at - this.#start);
     const length = frameBytesAt(header, 0);
     if (length === undefined || at + length > this.#fileBytes || !isPlausible(header)) return undefined;
@@ -105,25 +108,30 @@ class Source {
     if (frame.length < length) {
       if (this.#large.length < length) this.#large = Buffer.allocUnsafeSlow(length);
       frame = this.#large.subarray(0, length);
-      readWhatCanBe(this.#fd, frame, at);
+      readOrZeroFill(this.#fd, frame, at);
     }
     return frameIsWhole(frame) ? frame : undefined;
   }
 
-  #move(to: number): void {
+  #moveWindow(to: number): void {
     this.#start = to;
     this.#window = this.#memory.subarray(0, Math.min(this.#memory.length, this.#fileBytes - to));
-    readWhatCanBe(this.#fd, this.#window, to);
+    readOrZeroFill(this.#fd, this.#window, to);
   }
 }
 
-/** Text that happens to hold the magic would make claims of gigabytes, each to be read for its checksum. */
+/**
+ * Filters out text that happens to hold the magic: what follows it would be read as a length of up to gigabytes, all to
+ * be read for a checksum.
+ */
 function isPlausible(header: Buffer): boolean {
   return header.readUInt8(10) <= 15 && header.readUInt8(11) <= 1 && header.readUInt32LE(20) === 0;
 }
 
-/** Fills `bytes` from the file; what the disk cannot read, or the file no longer holds, becomes zeros. */
-function readWhatCanBe(fd: number, bytes: Buffer, offset: number): void {
+/**
+ * Fills `bytes` from the file. Sectors that the disk cannot read, and bytes beyond the end of the file, become zeros.
+ */
+function readOrZeroFill(fd: number, bytes: Buffer, offset: number): void {
   try {
     let done = 0;
     for (let read = -1; read !== 0 && done < bytes.length; done += read) {
@@ -137,7 +145,7 @@ function readWhatCanBe(fd: number, bytes: Buffer, offset: number): void {
       return;
     }
     const half = Math.ceil(bytes.length / 2 / sectorBytes) * sectorBytes;
-    readWhatCanBe(fd, bytes.subarray(0, half), offset);
-    readWhatCanBe(fd, bytes.subarray(half), offset + half);
+    readOrZeroFill(fd, bytes.subarray(0, half), offset);
+    readOrZeroFill(fd, bytes.subarray(half), offset + half);
   }
 }

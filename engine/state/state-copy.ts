@@ -1,6 +1,7 @@
 /**
- * The state is stored twice, in two LMDB environments that take every commit. Each holds a summary
- * of itself, so that a copy which lost an entry or fell back to an older commit is known, and is made anew from the other.
+ * The two stored copies of the state, each an LMDB environment that receives every commit. Each copy holds a summary of
+ * itself: it shows whether the copy has lost a record or fallen back to an older commit. Such a copy is rebuilt from
+ * the other.
  */
 import { closeSync, existsSync, openSync, readSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { syncFolder } from "../files/folder.ts";
 import { frameChecksum, frameIsWhole } from "../files/frame.ts";
 import { DataFile } from "../lmdb/data-file.ts";
 import { fillEnvironment } from "../lmdb/environment.ts";
-import { auditTree, type TreeEntry, unreadable } from "../lmdb/page-audit.ts";
+import { auditDataFile, type PageTreeEntry, reportUnreadable } from "../lmdb/page-audit.ts";
 import { salvageFrames } from "../lmdb/salvage.ts";
 import {
   decodeRecord,
@@ -25,54 +26,59 @@ export const copyNames = ["a", "b"] as const;
 export interface StateCopy {
   name: string;
   exists: boolean;
-  /** Whether it holds exactly what its newest commit left. */
+  /** True where it holds exactly what its newest commit left. */
   sound: boolean;
-  /** The newest commit of which anything was found. */
+  /** Number of the newest commit of which a record was found. */
   commit: number;
+  /** By record name: the newest record of each. */
   records: Map<string, StoredRecord>;
-  /** Names that the trees led to, so no newer record of them existed in this copy. */
-  reached: Set<string>;
-  /** Names of which the trees led to a value that is not whole. */
+  /** Names that the page tree led to: this copy had no newer record of them than the one found. */
+  found: Set<string>;
+  /** Names for which the page tree led to a damaged value. */
   damaged: Set<string>;
   /** What its newest summary says it should hold. */
   summary: StateSummary | undefined;
   problems: string[];
 }
 
-/** What both copies together tell. */
+/** The state as both copies together give it. */
 export interface MergedState {
   records: Map<string, StoredRecord>;
   commit: number;
-  /** What may be lost or old; empty where one copy was sound. */
+  /** What may be lost or out of date, in sentences; empty where one copy was sound. */
   losses: string[];
 }
 
-/** `like`: another copy, whose records stand for the same ones here. */
-export function loadCopy(dir: string, name: string, like?: StateCopy): StateCopy {
+/**
+ * Reads one copy. `reference` is the other copy, if it was read before: where both hold the same bytes, its decoded
+ * records are reused.
+ */
+export function loadCopy(dir: string, name: string, reference?: StateCopy): StateCopy {
   const copy: StateCopy = {
     name,
     exists: existsSync(join(dir, name)),
     sound: false,
     commit: 0,
     records: new Map(),
-    reached: new Set(),
+    found: new Set(),
     damaged: new Set(),
     summary: undefined,
     problems: [],
   };
   if (!copy.exists) return copy;
   const file = join(dir, name, "data.mdb");
-  // Copies that took the same commits are the same byte for byte, which is far sooner seen than what is in them.
-  if (like?.sound && holdSameBytes(file, join(dir, like.name, "data.mdb"))) return { ...like, name };
-  if (!readTree(copy, file, like)) {
-    for (const { frame } of salvageFrames(file)) take(copy, decodeRecord(frame));
+  // Copies with the same commits are equal byte by byte, and comparing bytes is much faster than decoding records.
+  if (reference?.sound && haveSameBytes(file, join(dir, reference.name, "data.mdb")))
+    return { ...reference, name };
+  if (!readPageTree(copy, file, reference)) {
+    for (const { frame } of salvageFrames(file)) addRecord(copy, decodeRecord(frame));
   }
-  judge(copy);
+  checkSummary(copy);
   return copy;
 }
 
-/** False where one of the files cannot be read, too. */
-function holdSameBytes(...paths: [string, string]): boolean {
+/** Returns whether two files are equal; false also where one of them cannot be read. */
+function haveSameBytes(...paths: [string, string]): boolean {
   const files: number[] = [];
   try {
     for (const path of paths) files.push(openSync(path, "r"));
@@ -90,52 +96,53 @@ function holdSameBytes(...paths: [string, string]): boolean {
   }
 }
 
-/** Takes what the trees lead to; says whether they are sound. */
-function readTree(copy: StateCopy, path: string, like: StateCopy | undefined): boolean {
-  let tree: DataFile;
+/** Reads the records that the page tree leads to. Returns whether the tree passed its audit. */
+function readPageTree(copy: StateCopy, path: string, reference: StateCopy | undefined): boolean {
+  let dataFile: DataFile;
   try {
-    // One read for all: entries are small and many.
-    tree = new DataFile(path, { inMemory: true });
+    // The whole file is read at once, because its entries are many and small.
+    dataFile = new DataFile(path, { inMemory: true });
   } catch (error) {
-    copy.problems.push(...unreadable(error).problems);
+    copy.problems.push(...reportUnreadable(error).problems);
     return false;
   }
   try {
-    const { ok, problems, entries } = auditTree(tree);
+    const { ok, problems, entries } = auditDataFile(dataFile);
     copy.problems.push(...problems);
-    readReached(copy, tree, entries, like?.records);
+    readEntries(copy, dataFile, entries, reference?.records);
     return ok;
   } finally {
-    tree.close();
+    dataFile.close();
   }
 }
 
-function readReached(
+function readEntries(
   copy: StateCopy,
-  tree: DataFile,
-  entries: readonly TreeEntry[],
-  like: ReadonlyMap<string, StoredRecord> | undefined,
+  dataFile: DataFile,
+  entries: readonly PageTreeEntry[],
+  reference: ReadonlyMap<string, StoredRecord> | undefined,
 ): void {
-  const displaced: { name: string; of: string }[] = [];
+  const misplaced: { name: string; of: string }[] = [];
   for (const entry of entries) {
     const name = nameOfKey(entry.key);
-    const frame = tree.read(entry);
-    const known = name === undefined ? undefined : like?.get(name);
+    const frame = dataFile.read(entry);
+    const known = name === undefined ? undefined : reference?.get(name);
     const isKnown = known !== undefined && frameChecksum(frame) === known.checksum && frameIsWhole(frame);
-    const of = take(copy, isKnown ? known : decodeRecord(frame));
+    const of = addRecord(copy, isKnown ? known : decodeRecord(frame));
     if (name === undefined || of === undefined) copy.damaged.add(name ?? "");
-    else if (name === of) copy.reached.add(name);
-    else displaced.push({ name, of });
+    else if (name === of) copy.found.add(name);
+    else misplaced.push({ name, of });
   }
-  for (const { name, of } of displaced) {
-    copy.problems.push(`the value of ${shown(of)} stands under ${shown(name)}`);
-    // Where it stands in its own place too, the path to the other one's value was bent; else its key was.
-    if (copy.reached.has(of)) copy.damaged.add(name);
+  for (const { name, of } of misplaced) {
+    copy.problems.push(`the value of ${toDisplayName(of)} stands under ${toDisplayName(name)}`);
+    // Where the record is also found under its own name, the damaged path is that to the other name's value. Otherwise
+    // its own key is damaged.
+    if (copy.found.has(of)) copy.damaged.add(name);
   }
 }
 
-/** Keeps a record unless a newer one is known; its name. */
-function take(copy: StateCopy, record: StoredRecord | undefined): string | undefined {
+/** Adds a record unless a newer one of its name is known. Returns its name. */
+function addRecord(copy: StateCopy, record: StoredRecord | undefined): string | undefined {
   if (record === undefined) return undefined;
   const name = `${record.table}\0${record.id}`;
   const known = copy.records.get(name);
@@ -144,11 +151,12 @@ function take(copy: StateCopy, record: StoredRecord | undefined): string | undef
   return name;
 }
 
-function judge(copy: StateCopy): void {
+/** Sets `sound`: whether the copy has no damage and agrees with its own summary. */
+function checkSummary(copy: StateCopy): void {
   const summary = copy.records.get(summaryName);
   copy.records.delete(summaryName);
   copy.summary = summary?.value as StateSummary | undefined;
-  for (const name of copy.damaged) copy.problems.push(`the value of ${shown(name)} is not whole`);
+  for (const name of copy.damaged) copy.problems.push(`the value of ${toDisplayName(name)} is not whole`);
   if (copy.problems.length > 0) return;
   const { records, checksums } = summarize(copy.records);
   copy.sound =
@@ -159,12 +167,14 @@ function judge(copy: StateCopy): void {
   if (!copy.sound) copy.problems.push("it does not hold what its last commit left");
 }
 
+/** The summary of a copy with these records. */
 export function summarize(records: ReadonlyMap<string, StoredRecord>): StateSummary {
   let checksums = 0;
   for (const { checksum } of records.values()) checksums += checksum;
   return { records: records.size, checksums };
 }
 
+/** Takes a sound copy of the newest commit, or else the newest record of each name from all copies. */
 export function mergeCopies(copies: readonly StateCopy[]): MergedState {
   const commit = Math.max(...copies.map((copy) => copy.commit));
   const sound = copies.find((copy) => copy.sound && copy.commit === commit);
@@ -175,7 +185,7 @@ export function mergeCopies(copies: readonly StateCopy[]): MergedState {
       if ((records.get(name)?.commit ?? -1) < record.commit) records.set(name, record);
     }
   }
-  const losses = markLost(copies, records, commit);
+  const losses = markLostRecords(copies, records, commit);
   const expected = Math.max(...copies.map((copy) => copy.summary?.records ?? 0));
   const missing = expected - records.size;
   losses.push(
@@ -184,28 +194,33 @@ export function mergeCopies(copies: readonly StateCopy[]): MergedState {
   return { records, commit, losses };
 }
 
-/** A damaged value must not be answered by an older one: another copy's counts only where its trees led to it. */
-function markLost(
+/**
+ * Records as lost every name whose value is damaged, unless the page tree of another copy led to it: an older record,
+ * found by salvage, must not replace the damaged one. Returns a sentence for each.
+ */
+function markLostRecords(
   copies: readonly StateCopy[],
   records: Map<string, StoredRecord>,
   commit: number,
 ): string[] {
   const losses: string[] = [];
   for (const name of new Set(copies.flatMap((copy) => [...copy.damaged]))) {
-    if (name === summaryName || copies.some((copy) => copy.reached.has(name))) continue;
+    if (name === summaryName || copies.some((copy) => copy.found.has(name))) continue;
     const [table, id] = [name.slice(0, name.indexOf("\0")), name.slice(name.indexOf("\0") + 1)];
     const lost = { table, id, commit, status: "lost", value: null } as const;
     records.set(name, { ...lost, checksum: encodeRecord(lost).frame.readUInt32LE(4) });
-    losses.push(`${shown(name)} is lost`);
+    losses.push(`${toDisplayName(name)} is lost`);
   }
   return losses;
 }
 
-/** Makes a copy of the records, in place of what stood there; a damaged one is kept beside it, the last alone. */
+/**
+ * Replaces a copy by a new one with these records. A damaged copy is kept beside it; only the most recent one is kept.
+ */
 export async function replaceCopy(dir: string, copy: StateCopy, state: MergedState): Promise<void> {
   const path = join(dir, copy.name);
   rmSync(`${path}.new`, { recursive: true, force: true });
-  await fillEnvironment(`${path}.new`, storedValues(state));
+  await fillEnvironment(`${path}.new`, encodeValues(state));
   if (copy.exists) {
     rmSync(`${path}.damaged`, { recursive: true, force: true });
     if (copy.sound) rmSync(path, { recursive: true });
@@ -215,8 +230,8 @@ export async function replaceCopy(dir: string, copy: StateCopy, state: MergedSta
   await syncFolder(dir);
 }
 
-/** What a copy of the records is made of. */
-export function* storedValues({
+/** Keys and frames of a copy with these records: the records and its summary. */
+export function* encodeValues({
   records,
   commit,
 }: Pick<MergedState, "records" | "commit">): Iterable<[Uint8Array, Uint8Array]> {
@@ -228,6 +243,7 @@ export function* storedValues({
   yield [key, frame];
 }
 
-function shown(name: string): string {
+/** A record's name as messages show it. */
+function toDisplayName(name: string): string {
   return name.replace("\0", "/");
 }

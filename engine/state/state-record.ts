@@ -1,29 +1,32 @@
 /**
- * One entry of the state as it is stored: LMDB key and frame key are the table, a zero byte and the id in UTF-8; the
- * frame's payload is JSON. A deletion is a record too, so that an older value found in a damaged file stays deleted.
+ * A record of the state: one stored version of one entry. Its LMDB key, which is also its frame's key, is the table, a
+ * zero byte and the id in UTF-8; the frame's payload is JSON. A deletion is a record too: otherwise an older value
+ * salvaged from a damaged file would bring the entry back.
  */
 import { Failure } from "../failure.ts";
 import { FrameKind, frameChecksum, openFrame, writeFrame } from "../files/frame.ts";
 
+/** A JSON value; deeply read-only. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 export interface StateRecord {
   table: string;
   id: string;
-  /** Number of the commit that wrote it; of two records of one entry the greater holds. */
+  /** Number of the commit that wrote it. Of two records of an entry, the one with the greater number is current. */
   commit: number;
-  /** "lost" stands where the newest value was damaged beyond repair, until the entry is written again. */
+  /** "lost": the newest value was damaged beyond repair, and the entry has not been written since. */
   status: "value" | "deleted" | "lost";
   value: Json;
 }
 
 export interface StoredRecord extends StateRecord {
-  /** Of its frame. */
+  /** Checksum of its frame. */
   checksum: number;
 }
 
-/** What a copy of the state should hold; written with every commit, under the table "". */
+/** What a copy of the state must hold. It is a record itself, of the table "", and is written with every commit. */
 export interface StateSummary {
+  /** Number of records, deletions among them. */
   records: number;
   /** Sum of the checksums of all records. */
   checksums: number;
@@ -32,16 +35,17 @@ export interface StateSummary {
 const summaryId = "summary";
 const keyBytesMax = 1_024;
 
-export function recordName(table: string, id: string): string {
+/** The name by which records are identified in memory; the key is the same text in UTF-8. */
+export function toRecordName(table: string, id: string): string {
   return `${table}\0${id}`;
 }
 
-export const summaryName = recordName("", summaryId);
+export const summaryName = toRecordName("", summaryId);
 
-/** Throws Failure "input" where the id cannot be a key. */
-export function recordKey(table: string, id: string): Buffer {
+/** Throws Failure "input" where the id is too long or not valid Unicode. */
+export function toRecordKey(table: string, id: string): Buffer {
   if (!id.isWellFormed()) throw new Failure("input", `the id ${JSON.stringify(id)} is not valid Unicode`);
-  const key = Buffer.from(recordName(table, id));
+  const key = Buffer.from(toRecordName(table, id));
   if (key.length <= keyBytesMax) return key;
   throw new Failure(
     "input",
@@ -49,74 +53,80 @@ export function recordKey(table: string, id: string): Buffer {
   );
 }
 
-/** The name in a stored key, undefined where it is none. */
+/** The record name in a stored key; undefined where the key cannot be a record's. */
 export function nameOfKey(key: Uint8Array): string | undefined {
   const name = Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString();
   return name.includes("\0") ? name : undefined;
 }
 
+/** A record as LMDB stores it. */
 export interface EncodedRecord {
   key: Buffer;
   frame: Buffer;
 }
 
 export function encodeRecord({ value, ...head }: StateRecord): EncodedRecord {
-  return encodeText(head, JSON.stringify(value));
+  return encodeJson(head, JSON.stringify(value));
 }
 
 type RecordHead = Omit<StateRecord, "value">;
 
-/** `text`: the value as JSON. */
-function encodeText({ table, id, commit, status }: RecordHead, text: string): EncodedRecord {
-  const key = recordKey(table, id);
+/** `json`: the value. */
+function encodeJson({ table, id, commit, status }: RecordHead, json: string): EncodedRecord {
+  const key = toRecordKey(table, id);
   const head = JSON.stringify({ table, id, commit, status });
-  const payload = Buffer.from(`${head.slice(0, -1)}${valueMark}${text}}`);
+  const payload = Buffer.from(`${head.slice(0, -1)}${valueMarker}${json}}`);
   return { key, frame: writeFrame(FrameKind.state, key, payload) };
 }
 
-/** A record that is to be written, under the JSON of its value; and what will be read of it. */
-export function newRecord(head: RecordHead, text: string): { encoded: EncodedRecord; stored: StoredRecord } {
-  const encoded = encodeText(head, text);
-  return { encoded, stored: new DecodedRecord(head, text, frameChecksum(encoded.frame)) };
+/** Makes a record of the JSON of its value: as it is to be written, and as it would be read again. */
+export function makeRecord(head: RecordHead, json: string): { encoded: EncodedRecord; stored: StoredRecord } {
+  const encoded = encodeJson(head, json);
+  return { encoded, stored: new DecodedRecord(head, json, frameChecksum(encoded.frame)) };
 }
 
-/** What stands before the value of a record in its JSON. In a text before it, quotes would bear a backslash. */
-const valueMark = ',"value":';
+/** Precedes the value in a record's JSON. It cannot occur earlier: inside a string its quotes would be escaped. */
+const valueMarker = ',"value":';
 
-/** The record in a frame; undefined where it is no whole frame of a record. Its value is frozen. */
+/**
+ * Decodes the record in a frame; undefined where the bytes are not the intact frame of a record. Its value is frozen.
+ */
 export function decodeRecord(frame: Buffer): StoredRecord | undefined {
   const opened = openFrame(frame);
   if (opened?.kind !== FrameKind.state) return undefined;
   const payload = Buffer.copyBytesFrom(opened.payload);
-  const at = payload.indexOf(valueMark);
+  const at = payload.indexOf(valueMarker);
   const head = JSON.parse(`${payload.toString("utf8", 0, at)}}`) as RecordHead;
-  return new DecodedRecord(head, payload.subarray(at + valueMark.length, -1), frameChecksum(frame));
+  return new DecodedRecord(head, payload.subarray(at + valueMarker.length, -1), frameChecksum(frame));
 }
 
-/** Its value is read when it is first asked for: a start looks at heads alone, and most that is written is not read again. */
+/**
+ * A record whose value is parsed on first access: a start needs only the fields before it, and most values that are
+ * written are never read again.
+ */
 class DecodedRecord implements StoredRecord {
   readonly table: string;
   readonly id: string;
   readonly commit: number;
   readonly status: StateRecord["status"];
   readonly checksum: number;
-  /** JSON, until it is read. */
-  #text: Buffer | string | undefined;
+  /** The value's JSON, until it is parsed. */
+  #json: Buffer | string | undefined;
   #value: Json = null;
 
-  constructor(head: RecordHead, text: Buffer | string, checksum: number) {
+  constructor(head: RecordHead, json: Buffer | string, checksum: number) {
     this.table = head.table;
     this.id = head.id;
     this.commit = head.commit;
     this.status = head.status;
     this.checksum = checksum;
-    this.#text = text;
+    this.#json = json;
   }
 
   get value(): Json {
-    if (this.#text !== undefined) {
-      this.#value = frozen(JSON.parse(this.#text.toString()) as Json);
-      this.#text = undefined;
+    if (this.#json !== undefined) {
+      this.#value = deepFreeze(JSON.parse(this.#json.toString()) as Json);
+      this.#json = undefined;
     }
     return this.#value;
   }
@@ -127,9 +137,9 @@ export function encodeSummary(summary: StateSummary, commit: number): EncodedRec
   return encodeRecord({ table: "", id: summaryId, commit, status: "value", value });
 }
 
-function frozen<T extends Json>(value: T): T {
+function deepFreeze<T extends Json>(value: T): T {
   if (typeof value === "object" && value !== null) {
-    for (const inner of Object.values(value)) frozen(inner as Json);
+    for (const inner of Object.values(value)) deepFreeze(inner as Json);
     Object.freeze(value);
   }
   return value;

@@ -1,6 +1,7 @@
 /**
- * The control plane's store: tables of JSON values by id, tens of thousands of them, held in memory and written to two
- * copies of an LMDB environment. Writes that come while a commit is under way share the next one.
+ * The state, which is the control plane's store: tables of JSON values by id, tens of thousands of them. All are in
+ * memory, and every write goes to two copies of an LMDB environment. Writes that arrive during a commit share the next
+ * one.
  */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -8,29 +9,30 @@ import { Failure } from "../failure.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import {
   copyNames,
+  encodeValues,
   loadCopy,
   type MergedState,
   mergeCopies,
   replaceCopy,
   type StateCopy,
-  storedValues,
   summarize,
 } from "./state-copy.ts";
 import {
   type EncodedRecord,
   encodeSummary,
   type Json,
-  newRecord,
-  recordKey,
-  recordName,
+  makeRecord,
   type StateSummary,
   type StoredRecord,
   summaryName,
+  toRecordKey,
+  toRecordName,
 } from "./state-record.ts";
 import { StateWriter } from "./state-writer.ts";
 
 export type { Json } from "./state-record.ts";
 
+/** One change of a write: sets or removes the entry `id` of a table. */
 export interface StateChange {
   table: string;
   id: string;
@@ -40,41 +42,52 @@ export interface StateChange {
 
 type StateEntry = readonly [id: string, value: Json];
 
+/** Tables of JSON values by id. Reads come from memory; writes are durable when they resolve. */
 export interface State {
-  /** What was found damaged since the state was opened, and what became of it. */
+  /** Damage found at open and since then. */
   readonly damage: readonly DamageReport[];
   /** The value as last committed, frozen. Throws Failure "damage" where it was lost. */
   get(table: string, id: string): Json | undefined;
-  /** Ids in ascending order with their values; without those that were lost. The same list until the table changes. */
+  /**
+   * The entries of a table in ascending order of their ids, without those that were lost. Returns the same list object
+   * until the table changes.
+   */
   list(table: string): readonly StateEntry[];
-  /** How many `list` gives, without reading them. */
+  /** The number of entries that `list` returns; it parses no values. */
   count(table: string): number;
   /**
-   * All changes or none; resolves when they are on disk and get sees them. Throws Failure "disk-full", and "input"
-   * where an id has more than about a thousand bytes or is no valid Unicode.
+   * Applies all changes or none. When it resolves, they are on disk and visible to `get`. Throws Failure "input" where
+   * table and id together have more than 1,023 bytes or the id is not valid Unicode, and "disk-full" or "damage" where
+   * neither copy took the changes.
    */
   write(changes: readonly StateChange[]): Promise<void>;
-  /** Finishes the writes under way. */
+  /** Waits for pending writes, then closes both copies. Later writes are refused. */
   close(): Promise<void>;
 }
 
-/** The state of a data folder. */
+/** The state of a data folder, which a backup can include. */
 export interface StoredState extends State {
-  /** What is acknowledged at this moment. */
+  /** The entries that are acknowledged now. */
   snapshot(): StateSnapshot;
 }
 
 export interface StateSnapshot {
-  /** Keys and frames of all records, the summary of a copy among them. */
+  /** Keys and frames of all records and of the summary: the content of a copy. */
   values(): Iterable<[key: Uint8Array, frame: Uint8Array]>;
-  /** About what they take. */
+  /** Their approximate size: the length of a copy's data file. */
   bytes: number;
 }
 
-/** Deletions that are kept as records, so that a damaged file does not bring the entries back, before they are dropped. */
+/**
+ * Up to this many deletions, or as many as there are other records, are kept as records; see state-record.ts. Beyond it
+ * the next start drops all of them.
+ */
 const deletionsMax = 1_000;
 
-/** Opens (creates) the state in `dir`. Damage is repaired from the other copy, and reported in `damage`. */
+/**
+ * Opens the state in `dir`, and creates it where it is missing. A damaged copy is rebuilt from the other one; `damage`
+ * reports what was found and what is lost.
+ */
 export async function openState(dir: string): Promise<StoredState> {
   mkdirSync(dir, { recursive: true });
   const copies: StateCopy[] = [];
@@ -89,13 +102,17 @@ export async function openState(dir: string): Promise<StoredState> {
     for (const problem of copy.problems) damage.push({ where, problem });
     if (!copy.exists && !isNew) damage.push({ where, problem: "the copy is missing" });
     if (copy.sound && copy.commit === merged.commit && !dropped) continue;
-    await repair(() => replaceCopy(dir, copy, merged), where, damage);
+    await tryReplace(() => replaceCopy(dir, copy, merged), where, damage);
   }
   return new MirroredState(dir, merged, damage);
 }
 
-/** A full disk leaves the copy as it is; the other one serves. */
-async function repair(replace: () => Promise<void>, where: string, damage: DamageReport[]): Promise<void> {
+/** On a full disk the damaged copy stays as it is, and the other one serves. */
+async function tryReplace(
+  replace: () => Promise<void>,
+  where: string,
+  damage: DamageReport[],
+): Promise<void> {
   try {
     await replace();
   } catch (error) {
@@ -104,6 +121,7 @@ async function repair(replace: () => Promise<void>, where: string, damage: Damag
   }
 }
 
+/** Removes all deletions where there are too many. Returns whether it did. */
 function dropDeletions(records: Map<string, StoredRecord>): boolean {
   const deleted = [...records].filter(([, record]) => record.status === "deleted");
   if (deleted.length <= Math.max(deletionsMax, records.size - deleted.length)) return false;
@@ -112,8 +130,8 @@ function dropDeletions(records: Map<string, StoredRecord>): boolean {
 }
 
 interface PendingChange extends Omit<StateChange, "value"> {
-  /** JSON of the value as it was when the write was asked for. */
-  text: string | undefined;
+  /** JSON of the value at the time of the call; undefined removes the entry. */
+  json: string | undefined;
 }
 
 interface PendingWrite {
@@ -122,18 +140,19 @@ interface PendingWrite {
   reject: (reason: Error) => void;
 }
 
+/** The state in memory, mirrored in two copies on disk. */
 class MirroredState implements StoredState {
   readonly damage: DamageReport[];
   readonly #dir: string;
   readonly #records: Map<string, StoredRecord>;
   readonly #tables = new Map<string, Map<string, StoredRecord>>();
-  /** Of tables that were listed since they last changed. */
+  /** Results of `list` for tables that have not changed since. */
   readonly #lists = new Map<string, readonly StateEntry[]>();
   readonly #writer: StateWriter;
   #summary: StateSummary;
   #commit: number;
-  #waiting: PendingWrite[] = [];
-  /** The commit under way, and those that follow it at once. */
+  #pendingWrites: PendingWrite[] = [];
+  /** The running commit and those that follow it without a pause; undefined while none is running. */
   #committing: Promise<void> | undefined;
   #closed = false;
 
@@ -144,7 +163,7 @@ class MirroredState implements StoredState {
     this.#commit = commit;
     this.#summary = summarize(records);
     this.#writer = new StateWriter(copyNames.map((name) => join(dir, name)));
-    for (const record of records.values()) this.#tableOf(record).set(record.id, record);
+    for (const record of records.values()) this.#openTable(record).set(record.id, record);
   }
 
   get(table: string, id: string): Json | undefined {
@@ -174,13 +193,13 @@ class MirroredState implements StoredState {
   }
 
   async write(changes: readonly StateChange[]): Promise<void> {
-    for (const { table, id } of changes) recordKey(table, id);
-    const texts = changes.map(({ table, id, value }) => {
-      return { table, id, text: value === undefined ? undefined : JSON.stringify(value) };
+    for (const { table, id } of changes) toRecordKey(table, id);
+    const pendingChanges = changes.map(({ table, id, value }) => {
+      return { table, id, json: value === undefined ? undefined : JSON.stringify(value) };
     });
     if (this.#closed) throw new Error(`${this.#dir} is closed`);
     await new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ changes: texts, resolve, reject });
+      this.#pendingWrites.push({ changes: pendingChanges, resolve, reject });
       this.#committing ??= this.#commitWaiting();
     });
   }
@@ -190,7 +209,7 @@ class MirroredState implements StoredState {
     const commit = this.#commit;
     const file = join(this.#dir, copyNames[0], "data.mdb");
     const bytes = existsSync(file) ? statSync(file).size : 0;
-    return { values: () => storedValues({ records, commit }), bytes };
+    return { values: () => encodeValues({ records, commit }), bytes };
   }
 
   async close(): Promise<void> {
@@ -199,7 +218,7 @@ class MirroredState implements StoredState {
     await this.#writer.close();
   }
 
-  #tableOf({ table }: { table: string }): Map<string, StoredRecord> {
+  #openTable({ table }: { table: string }): Map<string, StoredRecord> {
     let records = this.#tables.get(table);
     if (records === undefined) {
       records = new Map();
@@ -209,9 +228,9 @@ class MirroredState implements StoredState {
   }
 
   async #commitWaiting(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const writes = this.#waiting;
-      this.#waiting = [];
+    while (this.#pendingWrites.length > 0) {
+      const writes = this.#pendingWrites;
+      this.#pendingWrites = [];
       try {
         await this.#commitAll(writes.flatMap((write) => write.changes));
         for (const { resolve } of writes) resolve();
@@ -226,28 +245,29 @@ class MirroredState implements StoredState {
     const commit = this.#commit + 1;
     const values = new Map<string, EncodedRecord>();
     const changed = new Map<string, StoredRecord>();
-    for (const { table, id, text } of changes) {
-      const name = recordName(table, id);
-      if (text === undefined && !this.#records.has(name) && !values.has(name)) continue;
-      const status = text === undefined ? "deleted" : "value";
-      const { encoded, stored } = newRecord({ table, id, commit, status }, text ?? "null");
+    for (const { table, id, json } of changes) {
+      const name = toRecordName(table, id);
+      if (json === undefined && !this.#records.has(name) && !values.has(name)) continue;
+      const status = json === undefined ? "deleted" : "value";
+      const { encoded, stored } = makeRecord({ table, id, commit, status }, json ?? "null");
       values.set(name, encoded);
       changed.set(name, stored);
     }
     if (values.size === 0) return;
     const summary = this.#summaryWith(changed);
     for (const problem of await this.#writer.write(values.set(summaryName, encodeSummary(summary, commit)))) {
-      this.#note(problem);
+      this.#addDamage(problem);
     }
     this.#commit = commit;
     this.#summary = summary;
     for (const [name, record] of changed) {
       this.#records.set(name, record);
-      this.#tableOf(record).set(record.id, record);
+      this.#openTable(record).set(record.id, record);
       this.#lists.delete(record.table);
     }
   }
 
+  /** The summary after these changes. */
   #summaryWith(changed: ReadonlyMap<string, StoredRecord>): StateSummary {
     const summary = { ...this.#summary };
     for (const [name, record] of changed) {
@@ -258,7 +278,7 @@ class MirroredState implements StoredState {
     return summary;
   }
 
-  #note(problem: string): void {
+  #addDamage(problem: string): void {
     const where = this.#dir;
     if (!this.damage.some((known) => known.problem === problem)) this.damage.push({ where, problem });
   }

@@ -1,13 +1,14 @@
 /**
- * One worker thread behind a queue. The one importer of tinypool, which has one pool a thread, since it knows no affinity. tinypool
- * starts and ends the thread; tasks have a port of their own, since tinypool measures the thread's memory at the end of each of its
- * tasks, which takes 0.1 to 0.2 ms, as long as many a query.
+ * A worker thread with a queue of tasks. This is the one file that uses tinypool, which starts and ends the thread.
+ * There is one pool for each thread, because tinypool cannot send a task to a chosen thread. Tasks go through a port of
+ * their own: after each of its own tasks tinypool measures the thread's memory, which takes 0.1 to 0.2 ms, as long as
+ * many a query.
  */
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { Tinypool } from "tinypool";
 import { Failure, type FailureKind } from "../failure.ts";
 
-/** Errors cross threads as data: structured clone would drop their kind. */
+/** The result of a task. Errors are sent as data, because structured clone would drop their kind. */
 export type WorkerAnswer<T> =
   | { ok: true; value: T }
   | { ok: false; kind: FailureKind | "bug"; message: string };
@@ -15,36 +16,37 @@ export type WorkerAnswer<T> =
 const isTypeScript = import.meta.url.endsWith(".ts");
 const workerUrl = new URL(isTypeScript ? "../worker/worker.ts" : "../worker/worker.js", import.meta.url);
 
-/** What a thread is started with. */
+/** The options that a thread is started with. */
 export interface ThreadOptions {
+  /** Capacity of the thread's cache of decoded columns. */
   columnCacheBytes: number;
 }
 
-/** What a thread is asked to do, as plain data: `kind` says which function does it. */
+/** A task as plain data; `kind` names the function that runs it. */
 interface Task {
   kind: string;
 }
 
-/** A task on its way to the thread. */
+/** The message that sends a task to the thread. */
 interface TaskMessage {
   id: number;
   task: Task;
 }
 
-/** The answer on its way back, under the id of its task. */
+/** The message that returns the answer; `id` is that of the task's message. */
 interface AnswerMessage {
   id: number;
   answer: WorkerAnswer<unknown>;
 }
 
-/** On a worker thread: its options. */
+/** Returns the options that the current worker thread was started with. */
 export function threadOptions(): ThreadOptions {
   return Tinypool.workerData as ThreadOptions;
 }
 
 /**
- * On a worker thread: answers the tasks that come through a port. The buffers of `transferred`, a part of the answer, change threads
- * without a copy: this thread must not use them any more.
+ * On a worker thread: runs the tasks that arrive at a port and returns their answers. `transferred` is a part of the
+ * answer whose buffers are transferred instead of copied: this thread must not use them any more.
  */
 export function serveTasks<T extends Task>(
   port: MessagePort,
@@ -56,12 +58,12 @@ export function serveTasks<T extends Task>(
   });
 }
 
-/** Every buffer of a part of a message once; buffers in shared memory need no transfer. */
+/** Every buffer in a part of a message, once each. Shared memory needs no transfer. */
 function transferList(part: object | undefined): ArrayBuffer[] {
   return part === undefined ? [] : [...new Set(buffersIn(part))];
 }
 
-/** The buffers of all typed arrays in plain data. */
+/** The buffers of all typed arrays in plain data, possibly more than once. */
 function buffersIn(part: object): ArrayBuffer[] {
   if (ArrayBuffer.isView(part)) return part.buffer instanceof ArrayBuffer ? [part.buffer] : [];
   return Object.values(part).flatMap((each) =>
@@ -69,21 +71,22 @@ function buffersIn(part: object): ArrayBuffer[] {
   );
 }
 
-interface Waiting {
+/** The caller of a task that has no answer yet. */
+interface PendingTask {
   resolve: (answer: WorkerAnswer<unknown>) => void;
   reject: (error: unknown) => void;
 }
 
-/** A thread that runs, and who waits for it. */
+/** A started thread and its pending tasks. */
 class RunningThread {
   readonly #pool: Tinypool;
   readonly #port: MessagePort;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, PendingTask>();
   readonly #onEnd: () => void;
   #idNext = 0;
   #ended: Promise<void> | undefined;
 
-  /** `onEnd`: called once the thread has ended, before those who wait hear of it. */
+  /** `onEnd` is called once, when the thread ends, before its pending tasks fail. */
   constructor(options: ThreadOptions, onEnd: () => void) {
     const { port1, port2 } = new MessageChannel();
     this.#onEnd = onEnd;
@@ -93,31 +96,32 @@ class RunningThread {
       minThreads: 1,
       maxThreads: 1,
       workerData: options,
-      // The thread waits in its event loop, where the port is heard.
+      // Otherwise the thread would block in Atomics.wait and never receive the port's messages.
       useAtomics: false,
     });
-    // Of a thread that cannot load its module, one or the other tells why.
+    // Either of these two reports why a thread could not load its module.
     this.#pool.on("error", (error: unknown) => void this.end(error));
     this.#pool.run(port2, { transferList: [port2] }).catch((error: unknown) => this.end(error));
     port1.on("message", ({ id, answer }: AnswerMessage) => {
-      this.#settled(id)?.resolve(answer);
+      this.#takePending(id)?.resolve(answer);
     });
     port1.on("messageerror", (error: unknown) => void this.end(error));
     port1.on("close", () => void this.end("its port was closed"));
-    // A program may end while nobody waits.
+    // The port keeps the process alive only while a task is pending.
     port1.unref();
   }
 
-  ask(task: Task, transferred?: object): Promise<WorkerAnswer<unknown>> {
+  /** Sends a task to the thread; resolves with its answer. */
+  send(task: Task, transferred?: object): Promise<WorkerAnswer<unknown>> {
     return new Promise((resolve, reject) => {
       const id = this.#idNext++;
       this.#port.postMessage({ id, task } satisfies TaskMessage, transferList(transferred));
-      if (this.#waiting.size === 0) this.#port.ref();
-      this.#waiting.set(id, { resolve, reject });
+      if (this.#pending.size === 0) this.#port.ref();
+      this.#pending.set(id, { resolve, reject });
     });
   }
 
-  /** Ends the thread; whoever waits is told the cause that came first. */
+  /** Ends the thread. Its pending tasks fail with the first cause that was given. */
   end(cause: unknown): Promise<void> {
     this.#ended ??= this.#end(cause);
     return this.#ended;
@@ -126,33 +130,34 @@ class RunningThread {
   async #end(cause: unknown): Promise<void> {
     this.#onEnd();
     const reason = cause instanceof Error ? cause.message : String(cause);
-    for (const id of [...this.#waiting.keys()]) {
+    for (const id of [...this.#pending.keys()]) {
       const failure = new Failure("overload", `a worker thread ended (${reason}); try again`, { cause });
-      this.#settled(id)?.reject(failure);
+      this.#takePending(id)?.reject(failure);
     }
     this.#port.close();
     await this.#pool.destroy();
   }
 
-  #settled(id: number): Waiting | undefined {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (this.#waiting.size === 0) this.#port.unref();
-    return waiting;
+  /** Removes a task from the pending ones. */
+  #takePending(id: number): PendingTask | undefined {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (this.#pending.size === 0) this.#port.unref();
+    return pending;
   }
 }
 
-/** One worker thread that does tasks of some kinds, and is started again where it ended. */
+/** A worker thread for tasks of type `T`; it is started again after it has ended. */
 export class WorkerThread<T extends Task> {
   readonly #concurrent: boolean;
   readonly #options: ThreadOptions;
-  /** Undefined after one could not be started: the next task tries again. */
+  /** Undefined after the thread ended or could not be started: the next task starts another. */
   #thread: RunningThread | undefined;
-  /** The task before, where tasks follow one another; it resolves whatever became of it. */
-  #before: Promise<unknown> = Promise.resolve();
+  /** The previous task, where tasks run one after the other; resolves when it has ended, with or without success. */
+  #previous: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  /** `concurrent`: whether tasks take turns on the thread; else each begins when the one before has ended. */
+  /** `concurrent`: true where tasks interleave on the thread; else each starts when the previous one has ended. */
   constructor({ concurrent, ...options }: { concurrent: boolean } & ThreadOptions) {
     this.#concurrent = concurrent;
     this.#options = options;
@@ -160,40 +165,42 @@ export class WorkerThread<T extends Task> {
   }
 
   /**
-   * Throws the Failure that the task ended with; "overload" where its thread ended, or could not be started. The buffers of
-   * `transferred`, a part of the task, change threads without a copy: the caller must not use them any more.
+   * Runs a task. Throws the Failure that the task ended with, and "overload" where its thread ended or could not be
+   * started. `transferred` is a part of the task whose buffers are transferred instead of copied: the caller must not
+   * use them any more.
    */
   async run<Answer>(task: T, transferred?: object): Promise<Answer> {
-    const asked = this.#concurrent ? this.#ask(task, transferred) : this.#askInTurn(task, transferred);
-    const answer = (await asked) as WorkerAnswer<Answer>;
+    const reply = this.#concurrent ? this.#send(task, transferred) : this.#sendInTurn(task, transferred);
+    const answer = (await reply) as WorkerAnswer<Answer>;
     if (answer.ok) return answer.value;
     if (answer.kind === "bug") throw new Error(`worker: ${answer.message}`);
     throw new Failure(answer.kind, answer.message);
   }
 
-  /** Ends a thread that does not answer and starts another; tasks that were on it fail. */
+  /** Replaces a thread that does not answer; its pending tasks fail. */
   async replace(): Promise<void> {
     if (this.#closed) return;
-    const hung = this.#thread;
+    const unresponsive = this.#thread;
     this.#thread = this.#start();
-    await hung?.end("it did not answer");
+    await unresponsive?.end("it did not answer");
   }
 
+  /** Ends the thread; its pending tasks fail. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#thread?.end("the store is closed");
   }
 
-  async #ask(task: T, transferred?: object): Promise<WorkerAnswer<unknown>> {
+  async #send(task: T, transferred?: object): Promise<WorkerAnswer<unknown>> {
     if (this.#closed) throw new Failure("folder", "the store is closed");
     this.#thread ??= this.#start();
-    return this.#thread.ask(task, transferred);
+    return this.#thread.send(task, transferred);
   }
 
-  #askInTurn(task: T, transferred?: object): Promise<WorkerAnswer<unknown>> {
-    const asked = this.#before.then(() => this.#ask(task, transferred));
-    this.#before = asked.catch(() => undefined);
-    return asked;
+  #sendInTurn(task: T, transferred?: object): Promise<WorkerAnswer<unknown>> {
+    const reply = this.#previous.then(() => this.#send(task, transferred));
+    this.#previous = reply.catch(() => undefined);
+    return reply;
   }
 
   #start(): RunningThread {

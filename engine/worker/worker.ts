@@ -1,4 +1,4 @@
-/** A worker thread of the store: answers tasks of protocol.ts. */
+/** The module that every worker thread of the store runs: it maps each kind of task to the function that runs it. */
 import type { MessagePort } from "node:worker_threads";
 import type { AggregateAnswer } from "../aggregate/aggregate-task.ts";
 import {
@@ -30,30 +30,31 @@ type WorkerTask = ScanThreadTask | MaintenanceTask | BackupReadTask;
 
 const scans = new ScanExecutor({ bytesMax: threadOptions().columnCacheBytes, keepsRecent: false });
 
-/** What tinypool runs on the thread. */
+/** The entry point: tinypool calls it once on the new thread. */
 export default function serve(port: MessagePort): void {
   serveTasks(port, run);
 }
 
+/** Runs a task; errors become answers. */
 async function run(
   task: WorkerTask,
 ): Promise<{ answer: WorkerAnswer<unknown>; transferred?: object | undefined }> {
   try {
-    const value = await answer(task);
+    const value = await dispatch(task);
     return { answer: { ok: true, value }, transferred: transferredPart(task, value) };
   } catch (error) {
-    return { answer: refusal(error) };
+    return { answer: toErrorAnswer(error) };
   }
 }
 
-function refusal(error: unknown): WorkerAnswer<never> {
+function toErrorAnswer(error: unknown): WorkerAnswer<never> {
   if (error instanceof Failure) return { ok: false, kind: error.kind, message: error.message };
   if (isDiskFull(error)) return { ok: false, kind: "disk-full", message: diskFullMessage };
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { ok: false, kind: "bug", message };
 }
 
-/** The part of an answer whose buffers are transferred: this thread alone has them, and they may be large. */
+/** The part of an answer whose buffers are transferred: only this thread has them, and they may be large. */
 function transferredPart({ kind }: WorkerTask, value: unknown): object | undefined {
   if (value instanceof Uint8Array) return value;
   if (kind === "aggregate") return (value as AggregateAnswer).states;
@@ -63,7 +64,7 @@ function transferredPart({ kind }: WorkerTask, value: unknown): object | undefin
   return kind === "samples" ? (value as SampleAnswer).points.part : undefined;
 }
 
-function answer(task: WorkerTask): unknown {
+function dispatch(task: WorkerTask): unknown {
   switch (task.kind) {
     case "search":
     case "aggregate":

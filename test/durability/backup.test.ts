@@ -1,4 +1,7 @@
-/** Backups of a store that goes on taking writes: what each of them holds, by the words of the writers. */
+/**
+ * Backups of a store that continues to take writes: what each holds, compared with what the writers sent and got
+ * acknowledged.
+ */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -18,15 +21,16 @@ import { scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import { readContents } from "./contents.ts";
 import { countsOf, samplesOf } from "./sample-batches.ts";
 
-const quiet = { nowMs, onProgress: () => undefined };
+const restoreOptions = { nowMs, onProgress: () => undefined };
 const writers = 2;
 
-/** One write of any kind: moments are counted by a clock that ticks with every word of a writer. */
+/** One write of any kind. Its times are ticks of a clock that advances with every event of a writer. */
 interface Write {
   sentAt: number;
   ackAt: number;
 }
 
+/** Writers of rows, samples and settings, and a loop that seals, until `end`. */
 class Load {
   readonly batches = new Map<number, Write>();
   readonly samples = new Map<number, Write>();
@@ -42,17 +46,18 @@ class Load {
     this.#state = state;
   }
 
-  get moment(): number {
+  /** Advances the clock. */
+  get tick(): number {
     return ++this.#clock;
   }
 
   async run(): Promise<void> {
     this.#isOver = false;
     await Promise.all([
-      ...Array.from({ length: writers }, () => this.#append()),
+      ...Array.from({ length: writers }, () => this.#appendBatches()),
       this.#appendSamples(),
-      this.#set(),
-      this.#seal(),
+      this.#writeSettings(),
+      this.#sealRepeatedly(),
     ]);
   }
 
@@ -60,19 +65,19 @@ class Load {
     this.#isOver = true;
   }
 
-  async #note(writes: Map<number, Write>, number: number, write: Promise<unknown>): Promise<void> {
-    const noted = { sentAt: this.moment, ackAt: Number.POSITIVE_INFINITY };
-    writes.set(number, noted);
+  async #record(writes: Map<number, Write>, number: number, write: Promise<unknown>): Promise<void> {
+    const recorded = { sentAt: this.tick, ackAt: Number.POSITIVE_INFINITY };
+    writes.set(number, recorded);
     await write;
-    noted.ackAt = this.moment;
+    recorded.ackAt = this.tick;
   }
 
-  async #append(): Promise<void> {
+  async #appendBatches(): Promise<void> {
     while (!this.#isOver) {
       const batch = this.#next++;
       const key = keyOf(seed, batch);
       const options = key === undefined ? {} : { key };
-      await this.#note(
+      await this.#record(
         this.batches,
         batch,
         this.#store.append(signalOf(batch), rowsOf(seed, batch), options),
@@ -83,21 +88,21 @@ class Load {
 
   async #appendSamples(): Promise<void> {
     for (let batch = this.samples.size + 1; !this.#isOver; batch++) {
-      await this.#note(this.samples, batch, this.#store.appendSamples(samplesOf(seed, batch)));
+      await this.#record(this.samples, batch, this.#store.appendSamples(samplesOf(seed, batch)));
       await setTimeout(20);
     }
   }
 
-  /** Two entries in one write: one without the other would be half. */
-  async #set(): Promise<void> {
+  /** Writes two entries at once, so that a partly applied write is visible. */
+  async #writeSettings(): Promise<void> {
     for (let number = this.settings.size + 1; !this.#isOver; number++) {
       const changes = ["left", "right"].map((table) => ({ table, id: String(number % 40), value: number }));
-      await this.#note(this.settings, number, this.#state.write(changes));
+      await this.#record(this.settings, number, this.#state.write(changes));
       await setTimeout(1);
     }
   }
 
-  async #seal(): Promise<void> {
+  async #sealRepeatedly(): Promise<void> {
     while (!this.#isOver) {
       await this.#store.seal();
       await setTimeout(150);
@@ -105,8 +110,10 @@ class Load {
   }
 }
 
-/** The numbers of what a store holds of each kind; what must never be is a problem. */
-async function heldIn(dir: string) {
+/**
+ * Opens a store and returns the numbers of the writes of each kind that it holds, and everything that must never occur.
+ */
+async function readNumbers(dir: string) {
   const store = await openStore({ dir, threads: 1, now: () => nowMs });
   const state = await openState(join(dir, "control"));
   const contents = await readContents(store, seed);
@@ -134,14 +141,17 @@ async function heldIn(dir: string) {
   };
 }
 
-/** Moments at which those writes of a kind that are held were sent, and those that are not held were acknowledged. */
-function bounds(all: ReadonlyMap<number, Write>, isHeld: (number: number) => boolean): [number, number] {
-  let [sentMost, ackLeast] = [0, Number.POSITIVE_INFINITY];
+/**
+ * Of one kind of writes: when the last of those that were found was sent, and when the first of the others was
+ * acknowledged.
+ */
+function tickBounds(all: ReadonlyMap<number, Write>, isFound: (number: number) => boolean): [number, number] {
+  let [lastSentAt, firstAckAt] = [0, Number.POSITIVE_INFINITY];
   for (const [number, { sentAt, ackAt }] of all) {
-    if (isHeld(number)) sentMost = Math.max(sentMost, sentAt);
-    else ackLeast = Math.min(ackLeast, ackAt);
+    if (isFound(number)) lastSentAt = Math.max(lastSentAt, sentAt);
+    else firstAckAt = Math.min(firstAckAt, ackAt);
   }
-  return [sentMost, ackLeast];
+  return [lastSentAt, firstAckAt];
 }
 
 async function slowly(pieces: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
@@ -155,7 +165,7 @@ async function slowly(pieces: AsyncIterable<Uint8Array>): Promise<AsyncIterable<
 
 test("a backup under load is one point in the order of writes", async () => {
   const random = seededRandom("backup under load");
-  // Each store grows with every round, and is read whole at the end of each.
+  // Each store grows with every round and is read completely at the end of it.
   for (let stores = 0; stores < scaled(1, 5); stores++) await backUpUnderLoad(random, scaled(1, 8));
 });
 
@@ -168,40 +178,40 @@ async function backUpUnderLoad(random: Random, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     const running = load.run();
     await setTimeout(random.between(300, 800));
-    const begunAt = load.moment;
+    const startedAt = load.tick;
     const opened = await store.openBackup(state);
-    const openAt = load.moment;
+    const openAt = load.tick;
     const backup = join(folder, `backup-${round}`);
     await writeBackup(await slowly(opened.pieces([])), backup, () => undefined);
     await opened.close();
     load.end();
     await running;
     const restored = join(folder, `restored-${round}`);
-    await restoreBackup(backup, restored, quiet);
+    await restoreBackup(backup, restored, restoreOptions);
     expect((await verifyStore(restored)).damage).toEqual([]);
-    const held = await heldIn(restored);
-    expect(held.problems).toEqual([]);
+    const found = await readNumbers(restored);
+    expect(found.problems).toEqual([]);
     const kinds = [
-      bounds(load.batches, (batch) => held.batches.has(batch)),
-      bounds(load.samples, (batch) => held.samples.has(batch)),
-      bounds(load.settings, (number) => number <= held.setting),
+      tickBounds(load.batches, (batch) => found.batches.has(batch)),
+      tickBounds(load.samples, (batch) => found.samples.has(batch)),
+      tickBounds(load.settings, (number) => number <= found.setting),
     ];
-    const sentMost = Math.max(...kinds.map(([sent]) => sent));
-    const ackLeast = Math.min(...kinds.map(([, ack]) => ack));
-    // All that was acknowledged before it began is there, nothing that was sent after it was open, and of no two
-    // writes that followed each other the second alone.
-    expect(ackLeast).toBeGreaterThan(begunAt);
-    expect(sentMost).toBeLessThan(openAt);
-    expect(sentMost).toBeLessThan(ackLeast);
-    expect(held.batches.size).toBeGreaterThan(0);
-    expect(held.samples.size).toBeGreaterThan(0);
+    const lastSentAt = Math.max(...kinds.map(([sent]) => sent));
+    const firstAckAt = Math.min(...kinds.map(([, ack]) => ack));
+    // The backup has every write that was acknowledged before it started, none that was sent after it was open, and
+    // never the second of two successive writes without the first.
+    expect(firstAckAt).toBeGreaterThan(startedAt);
+    expect(lastSentAt).toBeLessThan(openAt);
+    expect(lastSentAt).toBeLessThan(firstAckAt);
+    expect(found.batches.size).toBeGreaterThan(0);
+    expect(found.samples.size).toBeGreaterThan(0);
   }
   await state.close();
   await store.close();
 }
 
-/** A store with rows of three signals, sealed and not, and the backup of it. */
-async function backedUp(folder: string): Promise<string> {
+/** Makes a store with sealed and unsealed rows of three signals; returns the folder of its backup. */
+async function makeBackup(folder: string): Promise<string> {
   const dir = join(folder, "data");
   const store = await openStore({ dir, threads: 1, now: () => nowMs });
   const state = await openState(join(dir, "control"));
@@ -221,8 +231,8 @@ async function backedUp(folder: string): Promise<string> {
   return backup;
 }
 
-test("files of a backup are their owner's alone, and verify takes it for the data folder that it is", async () => {
-  const backup = await backedUp(temporaryFolder());
+test("only the owner can read a backup's files, and verify accepts a backup as a data folder", async () => {
+  const backup = await makeBackup(temporaryFolder());
   for (const entry of readdirSync(backup, { recursive: true, withFileTypes: true })) {
     const { mode } = statSync(join(entry.parentPath, entry.name));
     expect([entry.name, mode & 0o777]).toEqual([entry.name, entry.isDirectory() ? 0o700 : 0o600]);
@@ -232,10 +242,10 @@ test("files of a backup are their owner's alone, and verify takes it for the dat
   await expect(openStore({ dir: backup })).rejects.toThrow(/is a backup: `svc restore`/);
 });
 
-test("a flipped bit, a cut or a missing file anywhere is told, and nothing is restored", async () => {
+test("a flipped bit, a truncated or a missing file is reported, and nothing is restored", async () => {
   const random = seededRandom("damaged backups");
   const folder = temporaryFolder();
-  const backup = await backedUp(folder);
+  const backup = await makeBackup(folder);
   const target = join(folder, "restored");
   const files = readdirSync(backup, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -248,14 +258,14 @@ test("a flipped bit, a cut or a missing file anywhere is told, and nothing is re
     flipped[at]! ^= 1 << random.below(8);
     writeFileSync(file, random.oneIn(4) ? whole.subarray(0, -1) : flipped);
     if (random.oneIn(6)) rmSync(file);
-    await expect(restoreBackup(backup, target, quiet), `${file} at ${at}`).rejects.toThrow(
+    await expect(restoreBackup(backup, target, restoreOptions), `${file} at ${at}`).rejects.toThrow(
       /damaged|checksum|no backup/,
     );
     expect([existsSync(target), existsSync(`${target}.partial`)]).toEqual([false, false]);
     writeFileSync(file, whole);
   }
-  await restoreBackup(backup, target, quiet);
-  await expect(restoreBackup(backup, target, quiet)).rejects.toThrow(/is not empty/);
+  await restoreBackup(backup, target, restoreOptions);
+  await expect(restoreBackup(backup, target, restoreOptions)).rejects.toThrow(/is not empty/);
 });
 
 test("retention and merging wait for a backup, sealing does not", async () => {
@@ -281,7 +291,7 @@ test("retention and merging wait for a backup, sealing does not", async () => {
   expect(store.stats().rows).toBe(0);
   await state.close();
   await store.close();
-  await restoreBackup(join(folder, "backup"), join(folder, "restored"), quiet);
+  await restoreBackup(join(folder, "backup"), join(folder, "restored"), restoreOptions);
   const restored = await openStore({ dir: join(folder, "restored"), threads: 1, now: () => nowMs });
   expect(restored.stats().rows).toBe(rows);
   await restored.close();

@@ -1,6 +1,6 @@
 /**
- * Batches that seed and number determine in full: a test knows what a store must hold from the numbers of the batches that
- * were acknowledged. Every row says in its attributes which row of which batch it is.
+ * Batches that are determined by seed and number: from the numbers of the acknowledged batches a test knows what a
+ * store must hold. The attributes of each row name its batch and its index.
  */
 import type { LogRow, RowSignal } from "../../engine/index.ts";
 import { Random } from "../../fixtures/random.ts";
@@ -8,35 +8,35 @@ import { Random } from "../../fixtures/random.ts";
 export const dayCount = 5;
 export const dayMs = 86_400_000;
 export const firstDayMs = Date.UTC(2025, 2, 1);
-/** Safely behind every row, for the stores' clocks. */
+/** Later than every row; the time of the stores' clocks. */
 export const nowMs = firstDayMs + 30 * dayMs;
 
 export const batchRowsMax = 2_000;
 
-/** Separate streams of one seed: rows of a batch, and whether it has a key. */
+/** Random streams of one seed: the rows of batch n come from stream `rowStream` + n. */
 const rowStream = 1_000_000;
 
 export function rowsOf(seed: number, batch: number): LogRow[] {
   const random = new Random(seed, rowStream + batch);
-  const count = sizeOf(random);
+  const count = randomRowCount(random);
   const days = Array.from({ length: random.between(1, 3) }, () => random.below(dayCount));
-  return Array.from({ length: count }, (_, row) => rowOf(random, batch, row, random.pick(days)));
+  return Array.from({ length: count }, (_, row) => randomRow(random, batch, row, random.pick(days)));
 }
 
-/** Two batches of three have an idempotency key. */
+/** The idempotency key of a batch; two batches of three have one. */
 export function keyOf(seed: number, batch: number): string | undefined {
   return batch % 3 === 0 ? undefined : `key-${seed}-${batch}`;
 }
 
-/** Signals that batches are of. */
+/** The signals of the batches. */
 export const batchSignals = ["logs", "traces"] as const satisfies RowSignal[];
 
-/** One batch of four is of traces. */
+/** The signal of a batch; one batch of four is of traces. */
 export function signalOf(batch: number): (typeof batchSignals)[number] {
   return batch % 4 === 1 ? "traces" : "logs";
 }
 
-/** The batch and row that stored attributes name, or undefined. */
+/** The batch and index that a row's attributes name, or undefined. */
 export function identityOf(
   attributes: Readonly<Record<string, string>>,
 ): [batch: number, row: number] | undefined {
@@ -44,7 +44,7 @@ export function identityOf(
   return match === null ? undefined : [Number(match[1]), Number(match[2])];
 }
 
-export function sameRow(a: LogRow, b: LogRow): boolean {
+export function isSameRow(a: LogRow, b: LogRow): boolean {
   if (a.timeNs !== b.timeNs || a.level !== b.level || a.message !== b.message) return false;
   const keys = Object.keys(a.attributes);
   return (
@@ -53,23 +53,23 @@ export function sameRow(a: LogRow, b: LogRow): boolean {
   );
 }
 
-/** Mostly small, as live traffic is, and now and then as large as a shipper's full buffer. */
-function sizeOf(random: Random): number {
+/** Mostly small, as in live traffic, and sometimes as large as a shipper's full buffer. */
+function randomRowCount(random: Random): number {
   if (random.oneIn(14)) return random.between(1, batchRowsMax);
   return random.oneIn(3) ? random.between(1, 300) : random.between(1, 30);
 }
 
-function rowOf(random: Random, batch: number, row: number, day: number): LogRow {
+function randomRow(random: Random, batch: number, row: number, day: number): LogRow {
   return {
-    timeNs: timeOf(random, day),
+    timeNs: randomTimeNs(random, day),
     level: random.pick(levels),
-    message: messageOf(random, batch, row),
-    attributes: attributesOf(random, batch, row),
+    message: randomMessage(random, batch, row),
+    attributes: randomAttributes(random, batch, row),
   };
 }
 
-/** Half the rows share a few moments, so that ties are everywhere. */
-function timeOf(random: Random, day: number): bigint {
+/** Half of the rows have one of four times of the day, so that there are many ties. */
+function randomTimeNs(random: Random, day: number): bigint {
   const startNs = BigInt(firstDayMs + day * dayMs) * 1_000_000n;
   if (random.oneIn(2)) return startNs + BigInt(random.below(4)) * 21_600_000_000_000n;
   return startNs + BigInt(random.below(dayMs / 64) * 64) * 1_000_000n + BigInt(random.below(1_000_000));
@@ -89,14 +89,14 @@ const words = [
   "Ω",
 ];
 
-function messageOf(random: Random, batch: number, row: number): string {
+function randomMessage(random: Random, batch: number, row: number): string {
   if (random.oneIn(40)) return "";
   const tail = Array.from({ length: random.between(0, 8) }, () => random.pick(words)).join(" ");
   if (random.oneIn(200)) return `${tail} ${random.hex(8).repeat(random.between(10, 2_000))}`;
   return `batch ${batch} row ${row} ${random.hex(random.between(0, 24))} ${tail}`;
 }
 
-function attributesOf(random: Random, batch: number, row: number): Record<string, string> {
+function randomAttributes(random: Random, batch: number, row: number): Record<string, string> {
   const attributes: Record<string, string> = {
     id: `${batch}:${row}`,
     "service.name": `/k8s/shop/service-${random.below(12)}`,

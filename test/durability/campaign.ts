@@ -1,4 +1,4 @@
-/** How far the random tests go, and from which seed. */
+/** The seed and the length of the random tests, and the folders they work in. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,54 +6,55 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { Random } from "../../fixtures/random.ts";
 
-/** `npm run soak` runs the long forms. */
+/** True under `npm run soak`, which runs the tests in their long form. */
 export const isSoak = process.env.SVC_SOAK === "1";
 
-/** SVC_SEED sets it; a failure is repeated by giving the seed that was printed. */
+/** Set by SVC_SEED, else random. To repeat a failure, set it to the seed that was printed. */
 export const seed = Number(process.env.SVC_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
+/** A number for the short or the long form of a test. */
 export function scaled(short: number, long: number): number {
   return isSoak ? long : short;
 }
 
-/** A generator for one test, and its seed on the screen. */
+/** Returns the random generator of one test, and prints its seed. */
 export function seededRandom(name: string): Random {
   report(`${name}: SVC_SEED=${seed}`);
-  return new Random(seed, hashOf(name));
+  return new Random(seed, hashText(name));
 }
 
-/** Prints past vitest, which holds back what a test writes until it has ended. */
+/** Prints a line at once; vitest would hold back a test's output until the test has ended. */
 export function report(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** An empty folder that goes when the test has passed, and stays to be looked at when it has failed. */
+/** Creates an empty folder. It is removed when the test passes, and kept for inspection when it fails. */
 export function temporaryFolder(): string {
   const dir = mkdtempSync(join(tmpdir(), "svc-durability-"));
   onTestFinished(({ task }) => {
-    const isOfUse = task.result?.state === "fail" && readdirSync(dir, { recursive: true }).length > 1;
-    // Said at once: a long run that is cut short never comes to its summary.
+    const isKept = task.result?.state === "fail" && readdirSync(dir, { recursive: true }).length > 1;
+    // Printed at once: a long run that is interrupted never prints its summary.
     const errors = task.result?.errors?.map(({ message }) => message.slice(0, 2_000)) ?? [];
-    if (isOfUse) report([`kept ${dir}`, ...errors].join("\n  "));
+    if (isKept) report([`kept ${dir}`, ...errors].join("\n  "));
     else rmSync(dir, { recursive: true, force: true });
   });
   return dir;
 }
 
-/** A copy of a data folder that goes when the test has passed. */
-export function copyOf(dir: string): string {
+/** Copies a data folder to a temporary one. */
+export function copyToTemporary(dir: string): string {
   const copy = join(temporaryFolder(), "data");
   copyFolder(dir, copy);
   return copy;
 }
 
-/** Copies a data folder; the holes in its files stay holes, which Node's own copying would fill. */
+/** Copies a data folder. Holes in files stay holes; Node's own copy function would fill them. */
 export function copyFolder(dir: string, to: string): void {
   const { status, stderr } = spawnSync("cp", ["-a", dir, to]);
   if (status !== 0) throw new Error(`cp: ${stderr.toString()}`);
 }
 
-function hashOf(name: string): number {
+function hashText(name: string): number {
   let hash = 0;
   for (const character of name) hash = (Math.imul(hash, 31) + character.charCodeAt(0)) | 0;
   return hash;

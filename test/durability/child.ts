@@ -1,31 +1,31 @@
-/** A process under test: its lines, its end. */
+/** A child process under test: its output lines, and how it ended. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 
-export interface Ending {
+export interface ExitStatus {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
 
 export interface ChildOptions {
-  /** A program and its arguments that run the process, such as strace. */
+  /** A program with arguments that starts the process, such as strace. */
   wrapper?: readonly string[];
 }
 
 export class Child {
-  /** Every line that it wrote to its standard output so far. */
+  /** All lines of its standard output so far. */
   readonly lines: string[] = [];
-  /** Resolves when the process has gone and its output was read to the end. */
-  readonly ended: Promise<Ending>;
+  /** Resolves when the process has ended and its output was read to the end. */
+  readonly ended: Promise<ExitStatus>;
   readonly #process: ChildProcess;
   readonly #listeners = new Set<() => void>();
   #stderr = "";
-  #ending: Ending | undefined;
+  #exit: ExitStatus | undefined;
 
-  /** `script`: a file of this folder; `argument` is handed over as JSON. */
+  /** `script` is a file of this folder; `argument` is passed as JSON. */
   constructor(script: string, argument: unknown, options: ChildOptions = {}) {
     const command = [
       ...(options.wrapper ?? []),
@@ -33,7 +33,7 @@ export class Child {
       join(import.meta.dirname, script),
       JSON.stringify(argument),
     ];
-    // A group of its own, so that a wrapper and what it runs are ended together.
+    // A process group of its own, so that a wrapper and its child are killed together.
     this.#process = spawn(command[0]!, command.slice(1), { stdio: "pipe", detached: true });
     this.#process.stdin!.on("error", () => this.#wake());
     this.#process.stderr!.on("data", (data: Buffer) => {
@@ -55,25 +55,28 @@ export class Child {
     this.#process.stdin!.write(`${line}\n`);
   }
 
-  /** The first line from number `from` on that satisfies. Throws where the process ends or the time passes without one. */
-  async line(
-    satisfies: (line: string) => boolean,
+  /**
+   * Waits for the first wanted line, from index `from` on. Throws where the process ends or the time is over without
+   * one.
+   */
+  async waitForLine(
+    isWanted: (line: string) => boolean,
     options: { from?: number; timeoutMs: number },
   ): Promise<string> {
     let next = options.from ?? 0;
     const untilMs = Date.now() + options.timeoutMs;
     for (;;) {
-      for (; next < this.lines.length; next++) if (satisfies(this.lines[next]!)) return this.lines[next]!;
-      if (this.#ending !== undefined)
-        throw new Error(`the process ended (${JSON.stringify(this.#ending)}): ${this.#stderr}`);
+      for (; next < this.lines.length; next++) if (isWanted(this.lines[next]!)) return this.lines[next]!;
+      if (this.#exit !== undefined)
+        throw new Error(`the process ended (${JSON.stringify(this.#exit)}): ${this.#stderr}`);
       if (Date.now() > untilMs) throw new Error(`no answer within ${options.timeoutMs} ms: ${this.#stderr}`);
-      await this.#change(untilMs - Date.now() + 1);
+      await this.#waitForChange(untilMs - Date.now() + 1);
     }
   }
 
-  /** SIGKILL to the process and what runs in it. */
-  async kill(): Promise<Ending> {
-    if (this.#ending === undefined) {
+  /** Sends SIGKILL to the process and its children, and waits until they are gone. */
+  async kill(): Promise<ExitStatus> {
+    if (this.#exit === undefined) {
       try {
         process.kill(-this.#process.pid!, "SIGKILL");
       } catch (error) {
@@ -81,12 +84,12 @@ export class Child {
       }
     }
     const ending = await this.ended;
-    await this.#groupGone();
+    await this.#waitForGroupExit();
     return ending;
   }
 
-  /** What a killed wrapper ran is dying still when the wrapper has gone. */
-  async #groupGone(): Promise<void> {
+  /** A killed wrapper's child may end later than the wrapper. */
+  async #waitForGroupExit(): Promise<void> {
     const untilMs = Date.now() + 5_000;
     while (Date.now() < untilMs) {
       try {
@@ -98,15 +101,15 @@ export class Child {
     }
   }
 
-  async #watch(outputRead: Promise<unknown>): Promise<Ending> {
+  async #watch(outputRead: Promise<unknown>): Promise<ExitStatus> {
     const [code, signal] = (await once(this.#process, "exit")) as [number | null, NodeJS.Signals | null];
     await outputRead;
-    this.#ending = { code, signal };
+    this.#exit = { code, signal };
     this.#wake();
-    return this.#ending;
+    return this.#exit;
   }
 
-  #change(waitMs: number): Promise<void> {
+  #waitForChange(waitMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = globalThis.setTimeout(wake, waitMs);
       const listeners = this.#listeners;

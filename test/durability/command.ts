@@ -1,21 +1,22 @@
-/** What a test tells the process that has the store open, and what that answers: one line of JSON each. */
+/** Commands of a test to the process that has the store open, and its answers: one line of JSON each. */
 import type { FailureKind, StoreStats, VerifyReport } from "../../engine/index.ts";
 import type { Contents } from "./contents.ts";
 
 export type Command =
   | { do: "open"; dir: string; retentionAgeMs?: number; nowMs?: number }
-  /** Each batch by its number, `times` times at once. */
+  /** Appends batches by their numbers, each `times` times at once. */
   | { do: "append"; batches: number[]; times?: number }
   | { do: "seal" }
   | { do: "read"; pageRows?: number }
   | { do: "verify"; dir: string }
   | { do: "close" };
 
+/** The outcome of a command; "bug" is any error but a Failure. */
 export type Answer<T> = { ok: true; value: T } | { ok: false; kind: FailureKind | "bug"; message: string };
 
 export interface Appended {
   batch: number;
-  /** Undefined where the append failed. */
+  /** The acknowledged number of rows; undefined where the append failed. */
   rows: number | undefined;
   duplicate: boolean;
   failure: string | undefined;
@@ -28,6 +29,7 @@ export interface ReadAnswer {
   events: string[];
 }
 
+/** The result of each command. */
 export interface Answers {
   open: { events: string[] };
   append: Appended[];

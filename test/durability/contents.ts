@@ -1,37 +1,40 @@
-/** Reads a store whole, in two ways, and judges each row by what seed and batch number say it must be. */
+/**
+ * Reads all rows of a store, by search and by scan, and compares each with the row that seed and batch number
+ * determine.
+ */
 import type { FoundRow, LogRow, RowPosition, RowQuery, RowSignal, Store } from "../../engine/index.ts";
-import { batchSignals, identityOf, rowsOf, sameRow } from "./batches.ts";
+import { batchSignals, identityOf, isSameRow, rowsOf } from "./batches.ts";
 
 export interface FoundBatch {
   batch: number;
   signal: RowSignal;
-  /** Rows of it that were found. */
+  /** Number of its rows that were found. */
   rows: number;
-  /** Whether these are all. */
+  /** True where these are all its rows. */
   isWhole: boolean;
-  /** Arrival number of its first row, as the rows found tell it. */
+  /** Arrival number of its first row, computed from those of the rows found. */
   arrivalBase: number;
 }
 
 export interface Contents {
   batches: FoundBatch[];
   rows: number;
-  /** What must never be: rows that nobody sent, rows that stand twice, rows out of order. */
+  /** What must never occur: unknown rows, duplicate rows, rows out of order. */
   problems: string[];
 }
 
 export const everythingNs = { fromNs: 0n, toNs: 1n << 62n } as const;
 const problemsMax = 20;
 
-/** `pageRows`: rows a page when reading by search. */
+/** Reads the store. `pageRows`: rows of one page of the search. */
 export async function readContents(store: Store, seed: number, pageRows = 1_000): Promise<Contents> {
-  const bySearch = new Tally(seed);
-  const byScan = new Tally(seed);
+  const bySearch = new BatchTally(seed);
+  const byScan = new BatchTally(seed);
   for (const signal of batchSignals) {
     let before: FoundRow | undefined;
     for await (const row of searchAll(store, pageRows, signal)) {
       bySearch.add(row, signal, row.arrival);
-      if (before !== undefined && !isBehind(row, before))
+      if (before !== undefined && !isAfter(row, before))
         bySearch.note(`row ${row.attributes.id} is out of order`);
       before = row;
     }
@@ -45,7 +48,7 @@ export async function readContents(store: Store, seed: number, pageRows = 1_000)
   return { ...contents, problems };
 }
 
-/** Every row by pages, each resumed behind the last row of the page before. */
+/** Yields every row, page by page; each page starts after the last row of the previous one. */
 export async function* searchAll(
   store: Store,
   pageRows: number,
@@ -61,7 +64,7 @@ export async function* searchAll(
   }
 }
 
-/** Who reads checks every row meanwhile. */
+/** Deadline of the scan: the reader checks every row while the scan runs. */
 const scanMsMax = 600_000;
 
 export async function* scanAll(store: Store, signal: RowSignal): AsyncGenerator<LogRow, void, undefined> {
@@ -81,20 +84,21 @@ export async function* scanAll(store: Store, signal: RowSignal): AsyncGenerator<
   }
 }
 
-/** Newest first, ties in the order of arrival. */
-function isBehind(row: RowPosition, before: RowPosition): boolean {
+/** The order of a search: newest first, ties in the order of arrival. */
+function isAfter(row: RowPosition, before: RowPosition): boolean {
   return row.timeNs < before.timeNs || (row.timeNs === before.timeNs && row.arrival > before.arrival);
 }
 
 interface TalliedBatch {
-  /** Where its first row was found. */
+  /** The signal of its first row that was found. */
   signal: RowSignal;
   rows: LogRow[];
   seen: Uint8Array;
   arrivalBase: number | undefined;
 }
 
-class Tally {
+/** Collects the rows of one way of reading, by batch. */
+class BatchTally {
   readonly #seed: number;
   readonly #batches = new Map<number, TalliedBatch>();
   readonly #problems: string[] = [];
@@ -110,7 +114,7 @@ class Tally {
 
   add(row: LogRow, signal: RowSignal, arrival: number | undefined): void {
     this.#rows++;
-    const problem = this.#judge(row, signal, arrival);
+    const problem = this.#check(row, signal, arrival);
     if (problem !== undefined) this.note(problem);
   }
 
@@ -122,20 +126,20 @@ class Tally {
     return { batches, rows: this.#rows, problems: this.#problems };
   }
 
-  #judge(row: LogRow, signal: RowSignal, arrival: number | undefined): string | undefined {
+  #check(row: LogRow, signal: RowSignal, arrival: number | undefined): string | undefined {
     const identity = identityOf(row.attributes);
-    if (identity === undefined) return `a row that nobody sent: ${describe(row)}`;
+    if (identity === undefined) return `a row that nobody sent: ${describeRow(row)}`;
     const [batch, index] = identity;
     const found = this.#batchOf(batch, signal);
     const sent = found.rows[index];
-    if (sent === undefined || !sameRow(sent, row)) return `row ${batch}:${index} is not as it was sent`;
+    if (sent === undefined || !isSameRow(sent, row)) return `row ${batch}:${index} is not as it was sent`;
     if (found.seen[index] === 1) return `row ${batch}:${index} stands twice`;
     found.seen[index] = 1;
     if (found.signal !== signal) return `rows of batch ${batch} are among ${found.signal} and ${signal}`;
     if (arrival === undefined) return undefined;
     found.arrivalBase ??= arrival - index;
-    const isInPlace = found.arrivalBase === arrival - index;
-    return isInPlace ? undefined : `row ${batch}:${index} has lost its place of arrival`;
+    const hasItsArrival = found.arrivalBase === arrival - index;
+    return hasItsArrival ? undefined : `row ${batch}:${index} has lost its place of arrival`;
   }
 
   #batchOf(batch: number, signal: RowSignal): TalliedBatch {
@@ -149,6 +153,6 @@ class Tally {
   }
 }
 
-function describe(row: LogRow): string {
+function describeRow(row: LogRow): string {
   return JSON.stringify({ ...row, timeNs: String(row.timeNs) }).slice(0, 200);
 }

@@ -1,20 +1,20 @@
 /**
- * kill -9 at the entry of one system call or another that changes the data folder: between a commit and its manifest, within
- * a merge, a sweep, a removal, a repair, an opening.
+ * kill -9 at the entry of a random system call that changes the data folder: between a commit and its manifest, or
+ * during a merge, a garbage collection, a removal, a repair or an open.
  */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dayMs, firstDayMs, nowMs, rowsOf } from "./batches.ts";
-import { copyOf, isSoak, report, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
+import { copyToTemporary, isSoak, report, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import type { Command, ReadAnswer } from "./command.ts";
 import { Driver } from "./driver.ts";
 import { zeroPage } from "./fault.ts";
 import { Ledger } from "./ledger.ts";
-import { hasStrace, killingWrapper, placesOf, straceWrapper } from "./trace.ts";
+import { callSitesOf, hasStrace, killingWrapper, straceWrapper } from "./trace.ts";
 
-const changing = new Set([
+const modifyingCalls = new Set([
   "pwrite64",
   "pwritev",
   "writev",
@@ -27,12 +27,13 @@ const changing = new Set([
   "rmdir",
 ]);
 
-interface Place {
+/** The n-th call of a kind on one thread. */
+interface CallSite {
   call: string;
   nth: number;
 }
 
-/** Fills, seals, merges and closes a store; each round seals, and from eight chunks a day on they are merged. */
+/** Rounds of appending and sealing. From eight chunks a day on, chunks are merged. */
 const rounds = 11;
 
 function commandsOf(round: number): Command[] {
@@ -48,11 +49,11 @@ async function fill(driver: Driver, dir: string, ledger: Ledger): Promise<void> 
         await driver.run(command);
         continue;
       }
-      ledger.sent(command.batches);
+      ledger.addSent(command.batches);
       // Only batches with keys may be sent twice.
       const batches =
         command.times === undefined ? command.batches : command.batches.filter((batch) => batch % 3 !== 0);
-      expect(ledger.heard(await driver.run({ ...command, batches }))).toEqual([]);
+      expect(ledger.addAnswers(await driver.run({ ...command, batches }))).toEqual([]);
     }
   }
   await driver.run({ do: "close" });
@@ -60,56 +61,59 @@ async function fill(driver: Driver, dir: string, ledger: Ledger): Promise<void> 
 
 describe.skipIf(!hasStrace())("under strace (skipped where there is none)", () => {
   const top = mkdtempSync(join(tmpdir(), "svc-durability-base-"));
-  /** A store that was filled and closed, and the calls that this took. */
+  /** A store that was filled and closed under strace. */
   const base = join(top, "data");
-  let fillPlaces: Place[];
+  /** The system calls that this took. */
+  let fillCallSites: CallSite[];
 
   beforeAll(async () => {
     const logFile = join(top, "strace");
     const driver = new Driver(seed, { wrapper: straceWrapper(logFile) });
     await fill(driver, base, new Ledger(seed));
     await driver.kill();
-    fillPlaces = placesOf(logFile, changing);
+    fillCallSites = callSitesOf(logFile, modifyingCalls);
   });
   afterAll(() => rmSync(top, { recursive: true, force: true }));
 
-  test("a store killed at any system call opens with what was acknowledged", async () => {
+  test("a store killed at any system call opens with every acknowledged batch", async () => {
     const random = seededRandom("kill at system calls");
-    const places = fillPlaces;
-    let struck = 0;
+    const callSites = fillCallSites;
+    let kills = 0;
     for (let trial = 0; trial < scaled(2, 80); trial++) {
       const dir = join(temporaryFolder(), "data");
       const ledger = new Ledger(seed);
-      const place = random.pick(places);
-      if (await dies(place, (driver) => fill(driver, dir, ledger))) struck++;
-      // A second death while it opens and recovers.
-      if (random.oneIn(2)) await dies(random.pick(places), (driver) => openAndSeal(driver, dir));
-      expect(await stateOf(dir, ledger), `${place.call} ${place.nth}, ${dir}`).toEqual([]);
+      const callSite = random.pick(callSites);
+      if (await killAt(callSite, (driver) => fill(driver, dir, ledger))) kills++;
+      // A second kill while it opens and recovers.
+      if (random.oneIn(2)) await killAt(random.pick(callSites), (driver) => openAndSeal(driver, dir));
+      expect(await findProblems(dir, ledger), `${callSite.call} ${callSite.nth}, ${dir}`).toEqual([]);
     }
-    expect(struck).toBeGreaterThan(0);
-    report(`killed at ${struck} system calls of ${places.length}`);
+    expect(kills).toBeGreaterThan(0);
+    report(`killed at ${kills} system calls of ${callSites.length}`);
   });
 
-  test("a first opening that was cut short leaves a folder that opens, without damage", async () => {
+  test("after a kill during the first opening the folder opens without damage", async () => {
     const random = seededRandom("kill at the first opening");
     const open = async (driver: Driver, dir: string) => {
       await driver.run({ do: "open", dir });
-      // Closed, lest nobody sees it die at its last calls.
+      // Closed, so that a kill at its last calls is noticed as well.
       await driver.run({ do: "close" });
     };
-    const places = await placesIn(open, undefined);
-    const some = isSoak ? places : [random.pick(places), random.pick(places)];
-    for (const place of some) {
+    const callSites = await findCallSites(open, undefined);
+    const chosen = isSoak ? callSites : [random.pick(callSites), random.pick(callSites)];
+    for (const callSite of chosen) {
       const dir = join(temporaryFolder(), "data");
-      await dies(place, (driver) => open(driver, dir));
-      expect(await stateOf(dir, new Ledger(seed)), `${place.call} ${place.nth}, ${dir}`).toEqual([]);
+      await killAt(callSite, (driver) => open(driver, dir));
+      expect(await findProblems(dir, new Ledger(seed)), `${callSite.call} ${callSite.nth}, ${dir}`).toEqual(
+        [],
+      );
     }
-    report(`killed at ${some.length} of ${places.length} calls of a first opening`);
+    report(`killed at ${chosen.length} of ${callSites.length} calls of a first opening`);
   });
 
-  test("a removal by retention that was cut short is finished, and is no damage", async () => {
+  test("a kill during a removal by retention: the removal is finished later, and nothing is damaged", async () => {
     const random = seededRandom("kill while retention removes");
-    // Two of the five days are past.
+    // Retention removes two of the five days.
     const retention = { nowMs, retentionAgeMs: nowMs - (firstDayMs + 2 * dayMs) };
     const firstKeptNs = BigInt(firstDayMs + 2 * dayMs) * 1_000_000n;
     let kept = 0;
@@ -120,17 +124,17 @@ describe.skipIf(!hasStrace())("under strace (skipped where there is none)", () =
       await driver.run({ do: "open", dir, ...retention });
       await driver.run({ do: "seal" });
     };
-    const places = await placesIn(remove, base);
+    const callSites = await findCallSites(remove, base);
     for (let trial = 0; trial < scaled(1, 25); trial++) {
-      const dir = copyOf(base);
-      const place = random.pick(places);
-      await dies(place, (driver) => remove(driver, dir));
+      const dir = copyToTemporary(base);
+      const callSite = random.pick(callSites);
+      await killAt(callSite, (driver) => remove(driver, dir));
       const after = new Driver(seed);
       await remove(after, dir);
       const { contents, stats, events } = await after.run({ do: "read" });
       await after.kill();
       const found = { problems: contents.problems, rows: contents.rows, damage: stats.damage, events };
-      expect(found, `${place.call} ${place.nth}, ${dir}`).toEqual({
+      expect(found, `${callSite.call} ${callSite.nth}, ${dir}`).toEqual({
         problems: [],
         rows: kept,
         damage: [],
@@ -139,39 +143,39 @@ describe.skipIf(!hasStrace())("under strace (skipped where there is none)", () =
     }
   });
 
-  test("a repair that was cut short loses nothing that a whole one keeps", async () => {
+  test("a kill during a repair loses nothing that a complete repair keeps", async () => {
     const random = seededRandom("kill while a damaged tree is repaired");
     for (let trial = 0; trial < scaled(1, 25); trial++) {
-      const damaged = copyOf(base);
+      const damaged = copyToTemporary(base);
       zeroPage(random, damaged);
-      const whole = await contentsOf(copyOf(damaged));
+      const whole = await readFolder(copyToTemporary(damaged));
       const open = async (driver: Driver, dir: string) => {
         await driver.run({ do: "open", dir });
       };
-      const places = await placesIn(open, damaged);
-      const dir = copyOf(damaged);
-      const place = random.pick(places);
-      await dies(place, (driver) => open(driver, dir));
-      const { contents } = await contentsOf(dir);
-      expect(contents, `${place.call} ${place.nth}, ${dir}`).toEqual(whole.contents);
+      const callSites = await findCallSites(open, damaged);
+      const dir = copyToTemporary(damaged);
+      const callSite = random.pick(callSites);
+      await killAt(callSite, (driver) => open(driver, dir));
+      const { contents } = await readFolder(dir);
+      expect(contents, `${callSite.call} ${callSite.nth}, ${dir}`).toEqual(whole.contents);
     }
   });
 });
 
-/** Runs the work once under strace on a copy of a folder, or on a new one, to see which calls it makes. */
-async function placesIn(
+/** Runs the work once under strace on a copy of `base`, or on a new folder, and returns the calls that it makes. */
+async function findCallSites(
   work: (driver: Driver, dir: string) => Promise<void>,
   base: string | undefined,
-): Promise<Place[]> {
+): Promise<CallSite[]> {
   const logFile = join(temporaryFolder(), "strace");
   const driver = new Driver(seed, { wrapper: straceWrapper(logFile) });
-  await work(driver, base === undefined ? join(temporaryFolder(), "data") : copyOf(base));
+  await work(driver, base === undefined ? join(temporaryFolder(), "data") : copyToTemporary(base));
   await driver.kill();
-  return placesOf(logFile, changing);
+  return callSitesOf(logFile, modifyingCalls);
 }
 
-/** Whether the process met its end at that place. */
-async function dies({ call, nth }: Place, work: (driver: Driver) => Promise<void>): Promise<boolean> {
+/** Runs the work in a process that is killed at that call. Returns whether the call was reached. */
+async function killAt({ call, nth }: CallSite, work: (driver: Driver) => Promise<void>): Promise<boolean> {
   const driver = new Driver(seed, { wrapper: killingWrapper(call, nth) });
   try {
     await work(driver);
@@ -190,7 +194,8 @@ async function openAndSeal(driver: Driver, dir: string): Promise<void> {
   await driver.run({ do: "close" });
 }
 
-async function stateOf(dir: string, ledger: Ledger): Promise<string[]> {
+/** Verifies and opens the folder, compares its contents with the ledger, and returns all problems. */
+async function findProblems(dir: string, ledger: Ledger): Promise<string[]> {
   const driver = new Driver(seed);
   try {
     const { damage } = existsSync(join(dir, "format"))
@@ -211,7 +216,7 @@ async function stateOf(dir: string, ledger: Ledger): Promise<string[]> {
   }
 }
 
-async function contentsOf(dir: string): Promise<ReadAnswer> {
+async function readFolder(dir: string): Promise<ReadAnswer> {
   const driver = new Driver(seed);
   try {
     await driver.run({ do: "open", dir });

@@ -1,4 +1,4 @@
-/** kill -9 at random moments: what was acknowledged is there once, the rest whole or not at all. */
+/** kill -9 at random moments: each acknowledged batch is there exactly once, any other as a whole or not at all. */
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Random } from "../../fixtures/random.ts";
@@ -8,11 +8,11 @@ import { Driver } from "./driver.ts";
 import { Ledger } from "./ledger.ts";
 import type { WriterPlan } from "./writer.ts";
 
-/** After this many rows a folder gives way to a new one, since each check reads all. */
+/** Above this many rows the test continues in a new folder, because each check reads all rows. */
 const folderRowsMax = 120_000;
 
-/** The word after which the kill comes, and how long after at most. */
-const moments = [
+/** The writer's output line after which it is killed, and the longest delay. */
+const killMoments = [
   { after: "open", withinMs: 1_500 },
   { after: "open", withinMs: 400 },
   { after: "opening", withinMs: 150 },
@@ -21,7 +21,7 @@ const moments = [
   { after: "closing", withinMs: 60 },
 ] as const;
 
-test("kill -9 under load loses nothing that was acknowledged", async () => {
+test("kill -9 under load loses no acknowledged batch", async () => {
   const random = seededRandom("kill -9 under load");
   const kills = scaled(6, 100);
   const total = { kills: 0, rows: 0, batches: 0 };
@@ -29,7 +29,7 @@ test("kill -9 under load loses nothing that was acknowledged", async () => {
     const dir = temporaryFolder();
     const ledger = new Ledger(seed);
     while (total.kills < kills && ledger.rows < folderRowsMax) {
-      const moment = total.kills < moments.length ? moments[total.kills]! : random.pick(moments);
+      const moment = total.kills < killMoments.length ? killMoments[total.kills]! : random.pick(killMoments);
       expect(await killWriter(dir, ledger, moment, random), `kill ${total.kills}, ${dir}`).toEqual([]);
       total.kills++;
       if (random.oneIn(3)) total.kills += await killReader(dir, random);
@@ -44,7 +44,7 @@ test("kill -9 under load loses nothing that was acknowledged", async () => {
 async function killWriter(
   dir: string,
   ledger: Ledger,
-  moment: (typeof moments)[number],
+  moment: (typeof killMoments)[number],
   random: Random,
 ): Promise<string[]> {
   const plan: WriterPlan = {
@@ -58,15 +58,15 @@ async function killWriter(
     runMs: moment.after === "closing" ? random.between(50, 600) : 60_000,
   };
   const writer = new Child("writer.ts", plan);
-  await writer.line((line) => line === moment.after, { timeoutMs: 60_000 });
+  await writer.waitForLine((line) => line === moment.after, { timeoutMs: 60_000 });
   await setTimeout(random.below(moment.withinMs));
   const { code } = await writer.kill();
-  const problems = ledger.hear(writer.lines);
-  // Where the kill came too late, the writer has closed the store in good order.
+  const problems = ledger.addWriterLines(writer.lines);
+  // Where the kill came too late, the writer has shut down cleanly.
   return code === null || code === 0 ? problems : [...problems, `exit ${code}: ${writer.stderr}`];
 }
 
-/** Kills a process while it opens the store, or reads, or has it open idly. */
+/** Kills a process while it opens the store, seals, or has it open. Returns the number of kills. */
 async function killReader(dir: string, random: Random): Promise<number> {
   const driver = new Driver(seed);
   driver.start({ do: "open", dir });
@@ -76,16 +76,16 @@ async function killReader(dir: string, random: Random): Promise<number> {
   return 1;
 }
 
-/** Opens in a fresh process, reads everything, sends batches with keys again. */
+/** Opens the store in a new process, reads everything, and sends batches with keys again. Returns all problems. */
 async function check(dir: string, ledger: Ledger, random: Random): Promise<string[]> {
   const driver = new Driver(seed);
   try {
     await driver.run({ do: "open", dir });
     const pageRows = random.between(500, 10_000);
     const problems = ledger.compare(await driver.run({ do: "read", pageRows }));
-    const again = ledger.keyed.filter(() => random.oneIn(4)).slice(-30);
-    ledger.sent(again);
-    problems.push(...ledger.heard(await driver.run({ do: "append", batches: again })));
+    const resent = ledger.keyed.filter(() => random.oneIn(4)).slice(-30);
+    ledger.addSent(resent);
+    problems.push(...ledger.addAnswers(await driver.run({ do: "append", batches: resent })));
     if (random.oneIn(3)) await driver.run({ do: "seal" });
     if (random.oneIn(3)) problems.push(...ledger.compare(await driver.run({ do: "read", pageRows })));
     if (random.oneIn(2)) await driver.run({ do: "close" });

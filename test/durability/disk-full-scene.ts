@@ -1,6 +1,6 @@
 /**
- * Runs inside a small file system of its own: fills it at every moment that matters, makes room again, and says on its
- * standard output what happened, one line of JSON a fact.
+ * Runs on a small file system of its own: fills it up during appends, seals and restarts, frees space again, and prints
+ * what happened, one line of JSON for each scene.
  */
 import { readdirSync, rmSync, statfsSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -12,17 +12,18 @@ import { readContents } from "./contents.ts";
 export interface ScenePlan {
   mount: string;
   seed: number;
-  /** How often each of the scenes is played. */
+  /** Number of runs of each scene. */
   times: number;
 }
 
+/** What happened in one scene. */
 export interface Fact {
   scene: "append" | "seal" | "restart";
   /** Pages left free on the disk. */
   freePages: number;
-  /** What the store answered while the disk was full: "done", or the kind of Failure and its text. */
+  /** The store's answer while the disk was full: "done", or the kind of Failure and its message. */
   answer: string;
-  /** Rows that a store holds must be those that it acknowledged, at each of these moments. */
+  /** Numbers of rows that were acknowledged and that the store holds, at several moments; they must be equal. */
   rows: { when: string; expected: number; found: number }[];
   problems: string[];
 }
@@ -31,14 +32,14 @@ const pageBytes = 4096;
 const plan = JSON.parse(process.argv[2]!) as ScenePlan;
 const random = new Random(plan.seed, 77);
 const dir = join(plan.mount, "data");
-const ballast = join(plan.mount, "ballast");
+const filler = join(plan.mount, "ballast");
 const events: string[] = [];
 let store!: Store;
 let batchNext = 1;
 let rowsExpected = 0;
 let clockMs = nowMs;
-/** Batches that the full disk kept out. */
-let refused: number[] = [];
+/** Batches that were refused while the disk was full. */
+let refusedBatches: number[] = [];
 
 async function open(): Promise<void> {
   events.length = 0;
@@ -52,17 +53,17 @@ async function open(): Promise<void> {
   });
 }
 
-/** Takes all room but so many pages. */
+/** Fills the disk up to this many free pages. */
 function fillDisk(freePages: number): void {
   const { bavail, bsize } = statfsSync(plan.mount);
-  writeFileSync(ballast, Buffer.alloc(Math.max(bavail * bsize - freePages * pageBytes, 0), 1));
+  writeFileSync(filler, Buffer.alloc(Math.max(bavail * bsize - freePages * pageBytes, 0), 1));
 }
 
-function makeRoom(): void {
-  rmSync(ballast, { force: true });
+function freeSpace(): void {
+  rmSync(filler, { force: true });
 }
 
-async function attempt(work: () => Promise<unknown>): Promise<string> {
+async function answerOf(work: () => Promise<unknown>): Promise<string> {
   try {
     await work();
     return "done";
@@ -79,42 +80,48 @@ async function append(batch = batchNext++): Promise<void> {
   rowsExpected += rows.length;
 }
 
-/** Several at once, since one sync serves them all: each is taken or refused for itself. */
+/** Appends several batches at once, since one sync serves them all; each is taken or refused on its own. */
 async function appendTogether(): Promise<void> {
   const batches = Array.from({ length: random.between(1, 5) }, () => batchNext++);
   const answers = await Promise.allSettled(batches.map(append));
-  refused = batches.filter((_, i) => answers[i]!.status === "rejected");
+  refusedBatches = batches.filter((_, i) => answers[i]!.status === "rejected");
   for (const answer of answers) if (answer.status === "rejected") throw answer.reason;
 }
 
-async function observe(fact: Fact, when: string): Promise<void> {
+async function recordRows(fact: Fact, when: string): Promise<void> {
   const { rows, problems } = await readContents(store, plan.seed, 5_000);
   fact.rows.push({ when, expected: rowsExpected, found: rows });
   fact.problems.push(...[...problems, ...events].map((problem) => `${when}: ${problem}`));
 }
 
-/** One scene: `work` meets the full disk, then there is room, and all goes on without a restart; then with one. */
-async function play(scene: Fact["scene"], freePages: number, work: () => Promise<unknown>): Promise<void> {
+/**
+ * Runs one scene: `work` on a full disk, then further work with free space, without a restart and sometimes with one.
+ */
+async function runScene(
+  scene: Fact["scene"],
+  freePages: number,
+  work: () => Promise<unknown>,
+): Promise<void> {
   const fact: Fact = { scene, freePages, answer: "", rows: [], problems: [] };
   fillDisk(freePages);
-  fact.answer = await attempt(work);
+  fact.answer = await answerOf(work);
   if (fact.answer.startsWith("bug")) throw new Error(fact.answer);
-  await observe(fact, "while the disk is full");
-  makeRoom();
-  // Background work waits a few seconds before it tries again.
+  await recordRows(fact, "while the disk is full");
+  freeSpace();
+  // Background work waits a few seconds before it retries.
   clockMs += 10_000;
-  const recovery = await attempt(async () => {
-    for (const batch of refused.splice(0)) await append(batch);
+  const recovery = await answerOf(async () => {
+    for (const batch of refusedBatches.splice(0)) await append(batch);
     await append();
     await store.seal();
   });
   if (recovery !== "done") fact.problems.push(`with room again: ${recovery}`);
-  await observe(fact, "with room again");
+  await recordRows(fact, "with room again");
   if (random.oneIn(2)) {
-    const closed = await attempt(() => store.close());
+    const closed = await answerOf(() => store.close());
     if (closed !== "done") fact.problems.push(`close: ${closed}`);
     await open();
-    await observe(fact, "after a restart");
+    await recordRows(fact, "after a restart");
   }
   writeSync(1, `${JSON.stringify(fact)}\n`);
 }
@@ -123,10 +130,10 @@ async function appendUntilRefused(): Promise<void> {
   for (;;) await appendTogether();
 }
 
-/** A start on a full disk: searches are answered, and retention may make room. */
+/** Restarts on a full disk: the store must open, so that searches are answered and retention can free space. */
 async function restart(): Promise<void> {
-  const closed = await attempt(() => store.close());
-  const opened = await attempt(open);
+  const closed = await answerOf(() => store.close());
+  const opened = await answerOf(open);
   if (closed !== "done" || opened !== "done") throw new Error(`close: ${closed}; open: ${opened}`);
 }
 
@@ -137,11 +144,11 @@ function chunkFolders(): number {
 await open();
 for (let i = 0; i < plan.times; i++) {
   await append();
-  await play("append", random.between(0, 40), appendUntilRefused);
+  await runScene("append", random.between(0, 40), appendUntilRefused);
   for (let batch = 0; batch < 4; batch++) await append();
-  await play("seal", random.between(0, 30), () => store.seal());
+  await runScene("seal", random.between(0, 30), () => store.seal());
   for (let batch = 0; batch < 3; batch++) await append();
-  await play("restart", random.between(0, 6), restart);
+  await runScene("restart", random.between(0, 6), restart);
 }
 await store.close();
 const journalBytes = readdirSync(join(dir, "journal")).reduce(

@@ -1,10 +1,12 @@
+/** A campaign of damaged LMDB files: see test/engine/lmdb/damage-campaign.ts. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runDamageCampaign } from "../engine/lmdb/damage-campaign.ts";
 import { report, scaled, seed, temporaryFolder } from "./campaign.ts";
 
-/** Random environments, and damaged copies of each. */
+/** Number of random environments. */
 const environments = scaled(4, 100);
+/** Damaged copies of each environment. */
 const cases = scaled(60, 400);
 
 test(`${environments * cases} damaged LMDB files: none ends a process, and writes destroy nothing`, async () => {

@@ -1,4 +1,4 @@
-/** What disks, cables and people do to the files of a data folder. */
+/** Random faults of files in a data folder, as disks, cables and people cause them. */
 import {
   closeSync,
   openSync,
@@ -15,83 +15,85 @@ import type { Random } from "../../fixtures/random.ts";
 
 const pageBytes = 4096;
 
-/** Damages one file of the folder; returns what was done, for the message of a failure. */
-export function inflict(random: Random, dir: string): string {
+/** Damages one file of the folder; returns a description for the message of a failed test. */
+export function inflictFault(random: Random, dir: string): string {
   const path = pickFile(random, dir);
   const fault = random.pick(faults);
   return `${relative(dir, path)}: ${fault(random, path)}`;
 }
 
-/** Makes one page of one partition's data file zeros, the two that lead to the trees among them. */
+/** Overwrites one random page of a data file with zeros; it may be a meta page. Returns a description. */
 export function zeroPage(random: Random, dir: string): string {
   const files = filesOf(dir).filter((path) => path.endsWith("data.mdb"));
   const path = random.pick(files);
-  return `${relative(dir, path)}: ${zeros(random, path)}`;
+  return `${relative(dir, path)}: ${zeroRandomPage(random, path)}`;
 }
 
 type Fault = (random: Random, path: string) => string;
 
-/** Flips of bits are the commonest, as in life. */
+/** Flipped bits are the most frequent fault. */
 const faults: readonly Fault[] = [
-  flips,
-  flips,
-  flips,
-  flips,
-  noise,
-  cut,
-  cut,
-  empty,
-  removal,
-  zeros,
-  strayPage,
+  flipBits,
+  flipBits,
+  flipBits,
+  flipBits,
+  writeNoise,
+  truncate,
+  truncate,
+  truncateToZero,
+  removeFile,
+  zeroRandomPage,
+  copyPageElsewhere,
 ];
 
-function flips(random: Random, path: string): string {
+function flipBits(random: Random, path: string): string {
   const count = random.oneIn(2) ? 1 : random.between(2, 8);
-  const places: string[] = [];
+  const flipped: string[] = [];
   for (let i = 0; i < count; i++) {
-    const offset = placeIn(random, path);
+    const offset = randomOffset(random, path);
     const bit = random.below(8);
     patch(path, offset, (byte) => byte ^ (1 << bit));
-    places.push(`${offset}.${bit}`);
+    flipped.push(`${offset}.${bit}`);
   }
-  return `flipped ${places.join(" ")}`;
+  return `flipped ${flipped.join(" ")}`;
 }
 
-function noise(random: Random, path: string): string {
-  const offset = placeIn(random, path);
+function writeNoise(random: Random, path: string): string {
+  const offset = randomOffset(random, path);
   const length = random.between(1, 64);
   for (let i = 0; i < length; i++) patch(path, offset + i, () => random.below(256));
   return `noise in ${length} bytes from ${offset}`;
 }
 
-function cut(random: Random, path: string): string {
-  const length = random.oneIn(3) ? random.below(2 ** 21) % (statSync(path).size + 1) : placeIn(random, path);
+function truncate(random: Random, path: string): string {
+  const length = random.oneIn(3)
+    ? random.below(2 ** 21) % (statSync(path).size + 1)
+    : randomOffset(random, path);
   truncateSync(path, length);
   return `cut to ${length} bytes`;
 }
 
-function empty(_random: Random, path: string): string {
+function truncateToZero(_random: Random, path: string): string {
   truncateSync(path, 0);
   return "emptied";
 }
 
-function removal(_random: Random, path: string): string {
+function removeFile(_random: Random, path: string): string {
   unlinkSync(path);
   return "removed";
 }
 
-function zeros(random: Random, path: string): string {
-  const offset = placeIn(random, path);
+function zeroRandomPage(random: Random, path: string): string {
+  const offset = randomOffset(random, path);
   const start = offset - (offset % pageBytes);
   for (let i = 0; i < pageBytes; i++) patch(path, start + i, () => 0);
   return `zeros from ${start}`;
 }
 
-/** A page that was written to another page's place. */
-function strayPage(random: Random, path: string): string {
-  const from = placeIn(random, path);
-  const to = placeIn(random, path);
+/** Writes a page over another one, as a misdirected write does. */
+function copyPageElsewhere(random: Random, path: string): string {
+  const from = randomOffset(random, path);
+  const to = randomOffset(random, path);
   const page = readFileSync(path)
     .subarray(from - (from % pageBytes))
     .subarray(0, pageBytes);
@@ -100,7 +102,7 @@ function strayPage(random: Random, path: string): string {
   return `page at ${from - (from % pageBytes)} written to ${start}`;
 }
 
-/** Files of every kind come up alike, though some kinds have many files. */
+/** Picks the kind of file first, because some kinds have many files. */
 function pickFile(random: Random, dir: string): string {
   const files = filesOf(dir);
   const kinds: readonly RegExp[] = [
@@ -124,19 +126,19 @@ function filesOf(dir: string): string[] {
     .sort();
 }
 
-/** Mostly where something is written, and often at the head of a page, where the trees have their pointers. */
-function placeIn(random: Random, path: string): number {
+/** A random offset, mostly in the written part of the file, and often in a page's header and pointers. */
+function randomOffset(random: Random, path: string): number {
   const end = random.oneIn(12) ? statSync(path).size : writtenBytes(path);
   const offset = random.between(0, Math.max(end - 1, 0));
   if (!random.oneIn(3)) return offset;
   return Math.min(offset - (offset % pageBytes) + random.below(128), Math.max(end - 1, 0));
 }
 
-/** Bytes up to the last that is not zero. */
+/** Length of the file without the zeros at its end. */
 function writtenBytes(path: string): number {
   const bytes = readFileSync(path);
   let end = bytes.byteLength;
-  // Journal segments are 64 MiB of holes; whole blocks are skipped at once.
+  // Journal segments are mostly holes, 64 MiB long; zeros are skipped in blocks.
   const block = Buffer.alloc(65_536);
   while (end >= block.byteLength && bytes.subarray(end - block.byteLength, end).equals(block))
     end -= block.byteLength;
@@ -144,7 +146,10 @@ function writtenBytes(path: string): number {
   return end;
 }
 
-/** Changes one byte in place, of the same file that a process may have open; nothing behind its end. */
+/**
+ * Changes one byte of the file in place, because a process may have it open. Beyond the end of the file it does
+ * nothing.
+ */
 function patch(path: string, offset: number, change: (byte: number) => number): void {
   if (offset >= statSync(path).size) return;
   const file = openSync(path, "r+");

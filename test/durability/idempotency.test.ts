@@ -1,4 +1,4 @@
-/** A batch that is sent again under its key adds nothing, whatever came between. */
+/** A batch that is sent again under its idempotency key adds no rows, whatever happened in between. */
 import { expect, test } from "vitest";
 import { openStore, type Store } from "../../engine/index.ts";
 import { keyOf, nowMs, rowsOf } from "./batches.ts";
@@ -6,7 +6,7 @@ import { scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import { readContents } from "./contents.ts";
 import { Driver } from "./driver.ts";
 
-/** Batches that have keys. */
+/** Numbers of batches that have keys. */
 const keyed = Array.from({ length: 900 }, (_, i) => i + 1).filter(
   (batch) => keyOf(seed, batch) !== undefined,
 );
@@ -20,45 +20,46 @@ async function send(store: Store, batch: number) {
   return { rows, duplicate };
 }
 
-/** What the first, and what every later sending of a batch answers. */
-function first(batch: number) {
+/** The answer to the first append of a batch. */
+function firstAnswer(batch: number) {
   return { rows: rowsOf(seed, batch).length, duplicate: false };
 }
 
-function again(batch: number) {
+/** The answer to every later append of the same batch. */
+function duplicateAnswer(batch: number) {
   return { rows: rowsOf(seed, batch).length, duplicate: true };
 }
 
-test("sent again one after the other, at once, after a seal and after restarts", async () => {
+test("a batch sent again one after the other, at once, after a seal and after restarts is a duplicate", async () => {
   const random = seededRandom("idempotency");
   const dir = temporaryFolder();
   let store = await open(dir);
   const batches = keyed.slice(0, scaled(24, 400));
   for (const [i, batch] of batches.entries()) {
     const answers = await Promise.all([send(store, batch), send(store, batch), send(store, batch)]);
-    expect(answers).toEqual([first(batch), again(batch), again(batch)]);
-    expect(await send(store, batch)).toEqual(again(batch));
+    expect(answers).toEqual([firstAnswer(batch), duplicateAnswer(batch), duplicateAnswer(batch)]);
+    expect(await send(store, batch)).toEqual(duplicateAnswer(batch));
     if (random.oneIn(4)) await store.seal();
     if (random.oneIn(6)) {
       await store.close();
       store = await open(dir);
     }
     const earlier = batches[random.below(i + 1)]!;
-    expect(await send(store, earlier)).toEqual(again(earlier));
+    expect(await send(store, earlier)).toEqual(duplicateAnswer(earlier));
   }
-  // Segments of the journal are gone by now, and with them the records that bore the keys.
+  // By now segments of the journal were removed, and with them the records that carried the keys.
   await store.seal();
   await store.seal();
   await store.close();
   store = await open(dir);
-  for (const batch of batches) expect(await send(store, batch)).toEqual(again(batch));
+  for (const batch of batches) expect(await send(store, batch)).toEqual(duplicateAnswer(batch));
   const { problems, rows } = await readContents(store, seed);
   const expected = batches.reduce((sum, batch) => sum + rowsOf(seed, batch).length, 0);
   expect({ problems, rows }).toEqual({ problems: [], rows: expected });
   await store.close();
 });
 
-test("sent again to a process that came after one that was killed", async () => {
+test("a batch sent again after kill -9 is a duplicate", async () => {
   const random = seededRandom("idempotency after kill -9");
   const dir = temporaryFolder();
   const sent: number[] = [];
@@ -81,22 +82,22 @@ test("sent again to a process that came after one that was killed", async () => 
   await store.close();
 });
 
-test("a key is remembered for as long as was asked, an hour by default", async () => {
+test("a key is remembered for the requested time, an hour by default", async () => {
   const dir = temporaryFolder();
   const batch = keyed[0]!;
   const key = "k";
   let store = await open(dir);
-  expect(await send(store, batch)).toEqual(first(batch));
+  expect(await send(store, batch)).toEqual(firstAnswer(batch));
   expect((await store.append("logs", rowsOf(seed, 1), { key, keyAgeMs: 5_000 })).duplicate).toBe(false);
   await store.seal();
   await store.close();
   store = await open(dir, nowMs + 3_000_000);
-  expect(await send(store, batch)).toEqual(again(batch));
+  expect(await send(store, batch)).toEqual(duplicateAnswer(batch));
   expect((await store.append("logs", rowsOf(seed, 1), { key, keyAgeMs: 5_000 })).duplicate).toBe(false);
   await store.close();
 });
 
-test("a batch whose rows are all refused, and an empty one, answer alike both times", async () => {
+test("a batch whose rows are all refused and an empty batch are duplicates the second time", async () => {
   const dir = temporaryFolder();
   let store = await open(dir);
   const late = [{ timeNs: -1n, level: "", message: "from 1969", attributes: {} }];
@@ -116,7 +117,7 @@ test("a batch whose rows are all refused, and an empty one, answer alike both ti
   await store.close();
 });
 
-test("another key is another batch, though its rows are the same", async () => {
+test("the same rows under another key are another batch", async () => {
   const store = await open(temporaryFolder());
   const rows = rowsOf(seed, 2);
   await store.append("logs", rows, { key: "a" });

@@ -1,19 +1,19 @@
-/** What a folder must hold after its writers were killed: kept by a test, out of the writers' words alone. */
+/** Which batches a folder must hold after its writers were killed, by what the writers reported alone. */
 import { keyOf, rowsOf, signalOf } from "./batches.ts";
 import type { Appended, ReadAnswer } from "./command.ts";
 
 type Fate =
-  /** Sent, and no answer came: it may be there whole, or not at all. */
-  | "open"
-  /** Acknowledged, or seen whole after a crash: it must stay. */
-  | "kept"
-  /** Seen to be absent after a crash: it must not come back. */
-  | "gone";
+  /** Sent without an answer: it may be there as a whole or not at all. */
+  | "unknown"
+  /** Acknowledged, or found as a whole after a crash: it must stay. */
+  | "present"
+  /** Not found after a crash: it must not come back. */
+  | "absent";
 
 export class Ledger {
   readonly #seed: number;
   readonly #fates = new Map<number, Fate>();
-  readonly #arrivals = new Map<number, number>();
+  readonly #arrivalBases = new Map<number, number>();
   batchNext = 1;
 
   constructor(seed: number) {
@@ -21,82 +21,84 @@ export class Ledger {
   }
 
   get acknowledged(): number[] {
-    return [...this.#fates].filter(([, fate]) => fate === "kept").map(([batch]) => batch);
+    return [...this.#fates].filter(([, fate]) => fate === "present").map(([batch]) => batch);
   }
 
   get rows(): number {
     return this.acknowledged.reduce((sum, batch) => sum + rowsOf(this.#seed, batch).length, 0);
   }
 
-  /** Batches with a key, of any fate. */
+  /** All batches with a key, whatever their fate. */
   get keyed(): number[] {
     return [...this.#fates.keys()].filter((batch) => keyOf(this.#seed, batch) !== undefined);
   }
 
-  /** Takes in what a writer said; returns what it should not have said. */
-  hear(lines: readonly string[]): string[] {
+  /** Evaluates a writer's output lines; returns what it must not have reported. */
+  addWriterLines(lines: readonly string[]): string[] {
     const problems: string[] = [];
     for (const line of lines) {
       const [word, number, rows] = line.split(" ");
       const batch = Number(number);
-      if (word === "sent") this.#sent(batch);
+      if (word === "sent") this.#addSentBatch(batch);
       else if (word === "ack") {
-        this.#fates.set(batch, "kept");
+        this.#fates.set(batch, "present");
         const count = rowsOf(this.#seed, batch).length;
         if (Number(rows) !== count) problems.push(`batch ${batch} of ${count} rows: ${line}`);
       } else if (word === "event") problems.push(line);
     }
-    return problems.filter((problem) => !isUnfinishedTail(problem));
+    return problems.filter((problem) => !isUnfinishedBatch(problem));
   }
 
-  sent(batches: readonly number[]): void {
-    for (const batch of batches) this.#sent(batch);
+  addSent(batches: readonly number[]): void {
+    for (const batch of batches) this.#addSentBatch(batch);
   }
 
-  heard(answers: readonly Appended[]): string[] {
+  /** Evaluates answers to appends; returns what they must not report. */
+  addAnswers(answers: readonly Appended[]): string[] {
     return answers.flatMap(({ batch, rows, duplicate, failure }) => {
       if (failure !== undefined) return [`batch ${batch}: ${failure}`];
-      const wasKept = this.#fates.get(batch) === "kept";
-      this.#fates.set(batch, "kept");
+      const wasKept = this.#fates.get(batch) === "present";
+      this.#fates.set(batch, "present");
       const count = rowsOf(this.#seed, batch).length;
       if (rows !== count) return [`batch ${batch} of ${count} rows was acknowledged with ${rows}`];
       return wasKept && !duplicate ? [`batch ${batch} was taken a second time`] : [];
     });
   }
 
-  /** Compares with what a store that was opened again holds; settles what was open. */
+  /** Compares with the contents of a store that was opened again; decides the unknown fates. Returns all problems. */
   compare({ contents, stats, events }: ReadAnswer): string[] {
     const problems = [...contents.problems];
-    const found = new Map(contents.batches.map((batch) => [batch.batch, batch]));
+    const stored = new Map(contents.batches.map((batch) => [batch.batch, batch]));
     for (const { batch, signal, rows, isWhole, arrivalBase } of contents.batches) {
       const fate = this.#fates.get(batch);
       if (fate === undefined) problems.push(`batch ${batch} was never sent`);
-      if (fate === "gone") problems.push(`batch ${batch} was gone and is back`);
+      if (fate === "absent") problems.push(`batch ${batch} was gone and is back`);
       if (signal !== signalOf(batch)) problems.push(`batch ${batch} is among the ${signal}`);
       if (!isWhole) problems.push(`of batch ${batch} (${fate}) only ${rows} rows are there`);
-      const before = this.#arrivals.get(batch) ?? arrivalBase;
-      if (before !== arrivalBase)
-        problems.push(`batch ${batch} arrived as ${before} and is now ${arrivalBase}`);
-      this.#arrivals.set(batch, arrivalBase);
+      const earlier = this.#arrivalBases.get(batch) ?? arrivalBase;
+      if (earlier !== arrivalBase)
+        problems.push(`batch ${batch} arrived as ${earlier} and is now ${arrivalBase}`);
+      this.#arrivalBases.set(batch, arrivalBase);
     }
     for (const [batch, fate] of this.#fates) {
-      if (fate === "kept" && !found.has(batch)) problems.push(`batch ${batch} was acknowledged and is gone`);
-      this.#fates.set(batch, found.has(batch) ? "kept" : "gone");
+      if (fate === "present" && !stored.has(batch))
+        problems.push(`batch ${batch} was acknowledged and is gone`);
+      this.#fates.set(batch, stored.has(batch) ? "present" : "absent");
     }
     if (stats.rows !== contents.rows)
       problems.push(`stats say ${stats.rows} rows, ${contents.rows} were read`);
     const reports = [...stats.damage.map(({ where, problem }) => `${where}: ${problem}`), ...events];
-    return [...problems, ...reports.filter((text) => !isUnfinishedTail(text))];
+    return [...problems, ...reports.filter((text) => !isUnfinishedBatch(text))];
   }
 
-  #sent(batch: number): void {
+  #addSentBatch(batch: number): void {
     this.batchNext = Math.max(this.batchNext, batch + 1);
     const fate = this.#fates.get(batch);
-    if (fate === undefined || fate === "gone") this.#fates.set(batch, "open");
+    if (fate === undefined || fate === "absent") this.#fates.set(batch, "unknown");
   }
 }
 
-/** The one thing that a crash leaves behind: a batch that was being written and never acknowledged. */
-function isUnfinishedTail(report: string): boolean {
+/** The only damage that a crash may cause: a batch that was being written and was never acknowledged. */
+function isUnfinishedBatch(report: string): boolean {
   return report.includes("journal/") && report.includes("unfinished");
 }

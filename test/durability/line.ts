@@ -1,17 +1,17 @@
-/** Lines that a process under test says. */
+/** The output lines of a process under test. */
 import { writeSync } from "node:fs";
 
 const never = new Int32Array(new SharedArrayBuffer(4));
 
-/** Writes a line to standard output at once; it is out whole when this returns, however late the other end reads. */
+/** Writes a line to standard output. It is completely in the pipe when this returns, even if nobody has read it yet. */
 export function writeLine(line: string): void {
-  let rest = Buffer.from(`${line}\n`);
-  while (rest.length > 0) {
+  let unwritten = Buffer.from(`${line}\n`);
+  while (unwritten.length > 0) {
     try {
-      rest = rest.subarray(writeSync(1, rest));
+      unwritten = unwritten.subarray(writeSync(1, unwritten));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
-      // Standard output is a pipe that does not block, and it is full while a test is busy elsewhere.
+      // Standard output is a non-blocking pipe; it is full while the test is busy elsewhere.
       Atomics.wait(never, 0, 0, 1);
     }
   }

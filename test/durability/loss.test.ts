@@ -1,4 +1,4 @@
-/** What damage took is said for as long as it is missing: by the process that finds it, and by every later one. */
+/** Lost rows are reported as long as they are missing: by the process that finds the damage and by every later one. */
 import { readdirSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ function open(dir: string, options: Partial<StoreOptions> = {}): Promise<Store> 
   return openStore({ dir, threads: 1, now: () => nowMs, ...options });
 }
 
-/** Seals some batches one after the other; returns their rows. */
+/** Appends and seals some batches one after the other; returns their number of rows. */
 async function fill(store: Store, batchMin: number): Promise<number> {
   let rows = 0;
   for (let batch = batchMin; batch < batchMin + rounds; batch++) {
@@ -40,7 +40,7 @@ function partitionsOf(dir: string): string[] {
   return readdirSync(join(dir, "logs")).map((name) => join(dir, "logs", name));
 }
 
-/** Rows of chunks that reports say are gone, each chunk once. */
+/** The number of rows in all chunks that are reported as lost; each chunk counts once. */
 function lostRows(damage: readonly DamageReport[]): number {
   const lost = new Map<string, number>();
   for (const { where, problem } of damage) {
@@ -50,7 +50,7 @@ function lostRows(damage: readonly DamageReport[]): number {
   return [...lost.values()].reduce((sum, rows) => sum + rows, 0);
 }
 
-test("chunks that a repair could not save are reported by later processes and by verify, until retention removes the day", async () => {
+test("chunks that a repair could not salvage are reported by later processes and by verify, until retention removes the day", async () => {
   report(`losses: SVC_SEED=${seed}`);
   const dir = join(temporaryFolder(), "data");
   let store = await open(dir);
@@ -65,7 +65,7 @@ test("chunks that a repair could not save are reported by later processes and by
     expect(missing).toBeGreaterThan(0);
     expect(lostRows(store.stats().damage)).toBe(missing);
     await store.close();
-    // The first process may have left a partition as it was: a start repairs it.
+    // The running process may not have repaired every partition; a start does.
     if (opening > 0) expect(lostRows((await verifyStore(dir)).damage)).toBe(missing);
     store = await open(dir);
   }
@@ -76,7 +76,7 @@ test("chunks that a repair could not save are reported by later processes and by
   expect((await verifyStore(dir)).damage).toEqual([]);
 });
 
-test("without any copy of its manifest a partition's chunks are found again, at a start and by a running process", async () => {
+test("chunks of a partition without a manifest are salvaged, at a start and by a running process", async () => {
   const dir = join(temporaryFolder(), "data");
   const removeManifests = () => {
     for (const partition of partitionsOf(dir))

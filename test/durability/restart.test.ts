@@ -1,4 +1,4 @@
-/** What a store holds does not depend on when it seals, joins, merges, closes and opens. */
+/** A store's contents do not depend on when it seals, compacts, merges, closes and opens. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { type LogRow, openStore, type RowQuery, type Store } from "../../engine/index.ts";
@@ -10,7 +10,7 @@ function open(dir: string): Promise<Store> {
   return openStore({ dir, threads: 2, now: () => nowMs });
 }
 
-/** All rows in the order of a search. */
+/** Returns all rows in the order of a search. */
 async function rowsIn(store: Store): Promise<{ arrival: number; text: string }[]> {
   const rows: { arrival: number; text: string }[] = [];
   for await (const { arrival, timeNs, level, message, attributes } of searchAll(store, 2_000)) {
@@ -22,7 +22,7 @@ async function rowsIn(store: Store): Promise<{ arrival: number; text: string }[]
   return rows;
 }
 
-test("sealing, joining, merging and restarts change nothing that a search sees", async () => {
+test("sealing, compacting, merging and restarts do not change the result of a search", async () => {
   const random = seededRandom("restart");
   const dir = temporaryFolder();
   let store = await open(dir);
@@ -50,7 +50,7 @@ test("sealing, joining, merging and restarts change nothing that a search sees",
   await store.close();
 });
 
-test("rows of one moment keep the order in which they arrived", async () => {
+test("rows with the same time keep the order in which they arrived", async () => {
   const dir = temporaryFolder();
   let store = await open(dir);
   const timeNs = BigInt(nowMs) * 1_000_000n;
@@ -75,7 +75,7 @@ test("rows of one moment keep the order in which they arrived", async () => {
   await store.close();
 });
 
-test("seals that are asked for at once add each row once", async () => {
+test("concurrent seals add each row once", async () => {
   seededRandom("seals at once");
   const store = await open(temporaryFolder());
   let rows = 0;
@@ -90,7 +90,7 @@ test("seals that are asked for at once add each row once", async () => {
   await store.close();
 });
 
-test("a cursor meets every row once while rows arrive and chunks are sealed and merged", async () => {
+test("paging returns every row once while rows arrive and chunks are sealed and merged", async () => {
   const random = seededRandom("cursor");
   const store = await open(temporaryFolder());
   let batch = 0;
@@ -102,28 +102,28 @@ test("a cursor meets every row once while rows arrive and chunks are sealed and 
     for (let i = 0; i < 6; i++) await append();
     const before = await rowsIn(store);
     const found = new Map<number, string>();
-    let twice = 0;
-    let newestLate = 0;
+    let duplicates = 0;
+    let appendedMeanwhile = 0;
     for await (const { arrival, message } of searchAll(store, random.pick([60, 150, 400]))) {
-      if (found.has(arrival)) twice++;
+      if (found.has(arrival)) duplicates++;
       found.set(arrival, message);
-      // As many a round as came before it: in proportion to what is found, they would grow without end.
-      if (newestLate < 6 && random.oneIn(300)) {
+      // At most as many as before the pages were read: in proportion to the rows found, they would grow without end.
+      if (appendedMeanwhile < 6 && random.oneIn(300)) {
         await append();
-        newestLate++;
+        appendedMeanwhile++;
       }
       if (random.oneIn(1_000)) await store.seal();
     }
-    expect(twice).toBe(0);
+    expect(duplicates).toBe(0);
     const missing = before.filter(({ arrival }) => !found.has(arrival));
-    expect(missing, `${newestLate} batches came while the pages were read`).toEqual([]);
+    expect(missing, `${appendedMeanwhile} batches came while the pages were read`).toEqual([]);
   }
   const { problems } = await readContents(store, seed);
   expect(problems).toEqual([]);
   await store.close();
 });
 
-test.skipIf(!isSoak)("a batch that is larger than a journal file is kept, sealed and found", async () => {
+test.skipIf(!isSoak)("a batch that is larger than a journal segment is kept, sealed and found", async () => {
   const dir = temporaryFolder();
   let store = await open(dir);
   const rows: LogRow[] = Array.from({ length: 40 }, (_, i) => ({
@@ -148,7 +148,7 @@ test.skipIf(!isSoak)("a batch that is larger than a journal file is kept, sealed
   await store.close();
 });
 
-test("searches and scans that run while chunks are sealed and merged see each row once", async () => {
+test("searches and scans return each row once while chunks are sealed and merged", async () => {
   seededRandom("searches beside seals");
   const store = await open(temporaryFolder());
   let rows = 0;

@@ -1,14 +1,17 @@
-/** Batches of samples that seed and number determine in full. */
+/** Batches of samples that are determined by seed and number. */
 import { type Sample, type Store, textAt } from "../../engine/index.ts";
 import { Random } from "../../fixtures/random.ts";
 
 const dayMs = 86_400_000;
 const firstDayMs = Date.UTC(2025, 2, 1);
-/** Behind every sample, for the stores' clocks. */
+/** Later than every sample; the time of the stores' clocks. */
 export const sampleNowMs = firstDayMs + 30 * dayMs;
 const stream = 2_000_000;
 
-/** Increases of one each, in series that bear the number of the batch: their sum is how many of them are there. */
+/**
+ * Delta samples of value 1, in series labelled with the number of the batch: their sum is the number of samples in the
+ * store.
+ */
 export function samplesOf(seed: number, batch: number): Sample[] {
   const random = new Random(seed, stream + batch);
   const count = random.oneIn(5) ? random.between(1, 20_000) : random.between(1, 200);
@@ -23,7 +26,7 @@ export function samplesOf(seed: number, batch: number): Sample[] {
   }));
 }
 
-/** A sample that every batch writes anew at the same time: the last batch's stays. */
+/** A sample that every batch writes with the same time: the store keeps that of the last batch. */
 export function latestOf(batch: number): Sample {
   const timeNs = BigInt(firstDayMs) * 1_000_000n;
   return { timeNs, name: "latest", type: "gauge", unit: "", labels: {}, value: batch };
@@ -31,7 +34,7 @@ export function latestOf(batch: number): Sample {
 
 export const everySample = { fromNs: 0n, toNs: 1n << 62n, of: "declared" } as const;
 
-/** How many samples of each batch a store has. */
+/** Returns the number of samples of each batch in a store. */
 export async function countsOf(store: Store): Promise<Map<number, number>> {
   const groupBy = [{ kind: "attribute", key: "batch" } as const];
   const aggregate = { op: "sum" } as const;

@@ -1,4 +1,4 @@
-/** The process under test: opens a store and does what the lines on its standard input say. Its argument is the seed. */
+/** The process under test: opens a store and executes the commands on its standard input. Its argument is the seed. */
 import { createInterface } from "node:readline";
 import { Failure, openStore, type Store, verifyStore } from "../../engine/index.ts";
 import { keyOf, nowMs, rowsOf, signalOf } from "./batches.ts";
@@ -10,7 +10,7 @@ const seed = JSON.parse(process.argv[2]!) as number;
 const events: string[] = [];
 let store: Store | undefined;
 
-function opened(): Store {
+function openedStore(): Store {
   if (store === undefined) throw new Error("no store is open");
   return store;
 }
@@ -32,7 +32,7 @@ async function open({ dir, retentionAgeMs, nowMs: clockMs }: Command & { do: "op
 async function append(batch: number): Promise<Appended> {
   const key = keyOf(seed, batch);
   try {
-    const { rows, duplicate } = await opened().append(
+    const { rows, duplicate } = await openedStore().append(
       signalOf(batch),
       rowsOf(seed, batch),
       key === undefined ? {} : { key },
@@ -53,16 +53,16 @@ async function perform(command: Command): Promise<unknown> {
       return Promise.all(all.map(append));
     }
     case "seal":
-      await opened().seal();
+      await openedStore().seal();
       return null;
     case "read": {
-      const contents = await readContents(opened(), seed, command.pageRows);
-      return { contents, stats: opened().stats(), events };
+      const contents = await readContents(openedStore(), seed, command.pageRows);
+      return { contents, stats: openedStore().stats(), events };
     }
     case "verify":
       return verifyStore(command.dir);
     case "close":
-      await opened().close();
+      await openedStore().close();
       store = undefined;
       return null;
   }

@@ -1,6 +1,6 @@
 /**
- * The order in which bytes are made durable, as the kernel saw it: kill -9 cannot show it, since the kernel still writes
- * what a killed process had handed over.
+ * The order in which bytes are made durable, by the system calls that the kernel saw. kill -9 cannot show it, because
+ * the kernel still writes what a killed process has passed to it.
  */
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -42,7 +42,7 @@ describe.skipIf(!hasStrace())("under strace (skipped where there is none)", () =
     const writer = new Child("writer.ts", plan, { wrapper: straceWrapper(logFile) });
     expect(await writer.ended, writer.stderr).toEqual({ code: 0, signal: null });
     const calls = readTrace(logFile);
-    const { acknowledgements, early } = acknowledgedEarly(calls);
+    const { acknowledgements, early } = findEarlyAcknowledgements(calls);
     expect(acknowledgements).toBe(writer.lines.filter((line) => /^ack \d+ \d+ false$/.test(line)).length);
     expect(acknowledgements).toBeGreaterThan(20);
     expect(early).toEqual([]);
@@ -64,7 +64,7 @@ describe.skipIf(!hasStrace())("under strace (skipped where there is none)", () =
     expect(dataSyncs.length).toBeLessThan(batches.length / 4);
   });
 
-  test("names are durable before anything rests on them, contents before they are named or their journal goes", async () => {
+  test("names are durable before anything depends on them, contents before they are named or their segment is removed", async () => {
     const folder = temporaryFolder();
     const logFile = join(folder, "strace");
     await underStrace(logFile, async (driver) => {
@@ -80,7 +80,7 @@ describe.skipIf(!hasStrace())("under strace (skipped where there is none)", () =
     });
     const calls = readTrace(logFile).filter(({ path }) => path.startsWith(folder));
     expect(calls.filter(({ name, path }) => name === "unlink" && isJournal(path)).length).toBeGreaterThan(3);
-    expect(unsafeSteps(calls)).toEqual([]);
+    expect(findUnsafeSteps(calls)).toEqual([]);
   });
 });
 
@@ -94,10 +94,13 @@ async function underStrace(logFile: string, work: (driver: Driver) => Promise<vo
 }
 
 /**
- * Records stand in the journal in the order of their acknowledgements. So the n-th acknowledgement needs n records whose
- * write was followed by an fdatasync that had ended. Batches that were sent again have no record, and are not counted.
+ * Records are in the journal in the order of their acknowledgements. So before the n-th acknowledgement an fdatasync
+ * must have ended that started after n records were written. Resent batches have no record and do not count.
  */
-function acknowledgedEarly(calls: readonly SystemCall[]): { acknowledgements: number; early: string[] } {
+function findEarlyAcknowledgements(calls: readonly SystemCall[]): {
+  acknowledgements: number;
+  early: string[];
+} {
   const written: { end: number; path: string; records: number }[] = [];
   const durable: { end: number; records: number }[] = [];
   const early: string[] = [];
@@ -118,13 +121,13 @@ function acknowledgedEarly(calls: readonly SystemCall[]): { acknowledgements: nu
   return { acknowledgements, early };
 }
 
-/** Steps that a loss of power would turn into loss of rows. */
-function unsafeSteps(calls: readonly SystemCall[]): string[] {
+/** Finds calls after which a power failure would lose rows. */
+function findUnsafeSteps(calls: readonly SystemCall[]): string[] {
   const state = { dirtyFiles: new Map<string, number>(), dirtyFolders: new Map<string, number>() };
   const selfSyncing = new Set<string>();
   const named = new Set<string>();
   const unsafe: string[] = [];
-  const complain = (call: SystemCall, what: string[]) => {
+  const addUnsafe = (call: SystemCall, what: string[]) => {
     if (what.length > 0)
       unsafe.push(`line ${call.begin + 1}: ${call.name} ${call.path} before the sync of ${what.join(", ")}`);
   };
@@ -135,22 +138,22 @@ function unsafeSteps(calls: readonly SystemCall[]): string[] {
       if (args.includes("O_DSYNC")) selfSyncing.add(descriptor);
       else selfSyncing.delete(descriptor);
       const isNew = args.includes("O_CREAT") && !named.has(path);
-      if (isNew && isKept(path)) state.dirtyFolders.set(dirname(path), begin);
+      if (isNew && mustSurvive(path)) state.dirtyFolders.set(dirname(path), begin);
       named.add(path);
     } else if (name === "mkdir") {
       state.dirtyFolders.set(dirname(path), begin);
-    } else if (writes.has(name) && isKept(path)) {
+    } else if (writes.has(name) && mustSurvive(path)) {
       if (isJournal(path))
-        complain(
+        addUnsafe(
           call,
           [...state.dirtyFolders.keys()].filter((folder) => path.startsWith(folder)),
         );
       if (!selfSyncing.has(descriptorOf(call))) state.dirtyFiles.set(path, begin);
     } else if (syncs.has(name)) {
-      forget(state.dirtyFiles, call);
-      forget(state.dirtyFolders, call);
+      removeSynced(state.dirtyFiles, call);
+      removeSynced(state.dirtyFolders, call);
     } else if (name === "rename") {
-      complain(
+      addUnsafe(
         call,
         [...state.dirtyFiles.keys()].filter((file) => file === path),
       );
@@ -158,23 +161,23 @@ function unsafeSteps(calls: readonly SystemCall[]): string[] {
       named.add(targetOf(call));
       state.dirtyFolders.set(dirname(targetOf(call)), begin);
     } else if (name === "unlink" && isJournal(path)) {
-      const rest = (other: string) => !other.includes("/journal");
-      complain(call, [...state.dirtyFiles.keys(), ...state.dirtyFolders.keys()].filter(rest));
+      const isOutsideJournal = (other: string) => !other.includes("/journal");
+      addUnsafe(call, [...state.dirtyFiles.keys(), ...state.dirtyFolders.keys()].filter(isOutsideJournal));
     }
   }
   return unsafe;
 }
 
-/** What a start after a loss of power needs. The two lock files are made anew. */
-function isKept(path: string): boolean {
+/** Returns whether a start after a power failure needs the file; lock files are created anew. */
+function mustSurvive(path: string): boolean {
   return !path.endsWith("/lock.mdb") && !path.endsWith("/lock") && !path.endsWith("/strace");
 }
 
-function forget(dirty: Map<string, number>, sync: SystemCall): void {
+function removeSynced(dirty: Map<string, number>, sync: SystemCall): void {
   if ((dirty.get(sync.path) ?? Number.POSITIVE_INFINITY) < sync.begin) dirty.delete(sync.path);
 }
 
-test("strace runs here, or the proof of the order of syncs is left out", () => {
+test("strace runs here, or the tests of the order of syncs are skipped", () => {
   if (!hasStrace())
     report(`skipped: strace is missing (${spawnSync("strace").error?.message ?? "not permitted"})`);
 });

@@ -1,15 +1,16 @@
-/** System calls of a process as strace wrote them down, in order of their beginning. */
+/** System calls of a process as logged by strace, in the order in which they started. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 export interface SystemCall {
   name: string;
-  /** As strace prints them; descriptors carry their paths. */
+  /** As strace prints them, with the path of each file descriptor. */
   args: string;
-  /** Of the first descriptor among the arguments, or the first text. */
+  /** Path of the first file descriptor among the arguments, or the first string. */
   path: string;
-  /** Place in the log where it began, and where it had ended. */
+  /** Index of the log line where it started. */
   begin: number;
+  /** Index of the log line where it ended; infinite where it never did. */
   end: number;
   succeeded: boolean;
 }
@@ -22,9 +23,9 @@ export function hasStrace(): boolean {
   return status === 0;
 }
 
-/** Runs a program and writes its calls to `logFile`. */
+/** The command line that runs a program and logs its calls to `logFile`. */
 export function straceWrapper(logFile: string): string[] {
-  // Every element of a vector of buffers is printed, the first bytes of each.
+  // abbrev=none prints every buffer of a writev; -s limits how much of each.
   return [
     "strace",
     "-f",
@@ -41,26 +42,29 @@ export function straceWrapper(logFile: string): string[] {
   ];
 }
 
-/** Ends a program with SIGKILL when one of its threads enters that call for the n-th time. */
+/** The command line that runs a program and kills it when one of its threads enters that call for the n-th time. */
 export function killingWrapper(call: string, nth: number): string[] {
   const filter = ["-e", `trace=${call}`, "-e", `inject=${call}:signal=SIGKILL:when=${nth}`];
-  // Not with --seccomp-bpf: strace 6.1 then counts no further than the first call.
+  // Without --seccomp-bpf: with it, strace 6.1 counts only the first call.
   return ["strace", "-f", "-qq", "-o", "/dev/null", ...filter];
 }
 
-/** How often each thread made each call, as (call, n-th time on its thread): the places for a kill. */
-export function placesOf(logFile: string, calls: ReadonlySet<string>): { call: string; nth: number }[] {
+/**
+ * Returns every call in the log as a pair of its name and its count on its thread: the points at which a process can be
+ * killed.
+ */
+export function callSitesOf(logFile: string, calls: ReadonlySet<string>): { call: string; nth: number }[] {
   const counts = new Map<string, number>();
-  const places: { call: string; nth: number }[] = [];
+  const callSites: { call: string; nth: number }[] = [];
   for (const line of readFileSync(logFile, "latin1").split("\n")) {
     const match = /^(\d+) +(\w+)\(/.exec(line);
     if (match === null || !calls.has(match[2]!)) continue;
     const thread = `${match[1]} ${match[2]}`;
     const nth = (counts.get(thread) ?? 0) + 1;
     counts.set(thread, nth);
-    places.push({ call: match[2]!, nth });
+    callSites.push({ call: match[2]!, nth });
   }
-  return places;
+  return callSites;
 }
 
 export function readTrace(logFile: string): SystemCall[] {
@@ -83,12 +87,12 @@ export function readTrace(logFile: string): SystemCall[] {
     call.succeeded = isSuccess(line);
     if (call.name === "openat") call.args += resumed![2]!;
   }
-  // What never came back had no effect that anything after could rest on.
+  // A call that never returned cannot have had an effect that a later call depends on.
   for (const call of unfinished.values()) call.end = Number.POSITIVE_INFINITY;
   return calls;
 }
 
-/** The second path of a rename. */
+/** The target path of a rename. */
 export function targetOf({ args }: SystemCall): string {
   return /^"[^"]*", "([^"]*)"/.exec(args)?.[1] ?? "";
 }
@@ -97,7 +101,7 @@ export function descriptorOf({ args }: SystemCall): string {
   return /^(\d+)</.exec(args)?.[1] ?? "";
 }
 
-/** The descriptor that an openat gave. */
+/** The file descriptor that an openat returned. */
 export function openedDescriptor({ args }: SystemCall): string {
   return /= (\d+)<[^>]*>$/.exec(args)?.[1] ?? "";
 }

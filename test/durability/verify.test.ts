@@ -1,4 +1,4 @@
-/** verifyStore finds nothing on a store that is whole, also while another process writes to it, and changes nothing. */
+/** verifyStore reports no damage of an intact store, even while another process writes to it, and changes nothing. */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -10,8 +10,8 @@ import { Child } from "./child.ts";
 import { Driver } from "./driver.ts";
 import type { WriterPlan } from "./writer.ts";
 
-/** Name, size and content of every file. */
-function fingerprint(dir: string): string[] {
+/** Path, time of change and content hash of every file. */
+function listFiles(dir: string): string[] {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => {
@@ -21,7 +21,7 @@ function fingerprint(dir: string): string[] {
     .sort();
 }
 
-test("a whole store has no damage, whether it was closed or killed, and verifying changes no file", async () => {
+test("an intact store has no damage, whether it was closed or killed, and verify changes no file", async () => {
   const dir = join(temporaryFolder(), "data");
   await (await openStore({ dir, threads: 1 })).close();
   expect(await verifyStore(dir)).toMatchObject({ chunks: 0, rows: 0, damage: [] });
@@ -36,18 +36,18 @@ test("a whole store has no damage, whether it was closed or killed, and verifyin
     const { stats } = await driver.run({ do: "read", pageRows: 5_000 });
     if (end === "close") await driver.run({ do: "close" });
     await driver.kill();
-    const before = fingerprint(dir);
+    const before = listFiles(dir);
     const progress: number[] = [];
     const verified = await verifyStore(dir, ({ bytes, bytesTotal }) => progress.push(bytes / bytesTotal));
     expect(verified.damage).toEqual([]);
     expect(verified).toMatchObject({ chunks: stats.chunks, rows: stats.rows - stats.unsealedRows });
     expect(progress).toEqual([...progress].sort((a, b) => a - b));
     expect(progress.at(-1)).toBe(1);
-    expect(fingerprint(dir)).toEqual(before);
+    expect(listFiles(dir)).toEqual(before);
   }
 });
 
-test("no damage is seen in a store that another process appends to, seals and merges meanwhile", async () => {
+test("no damage is reported while another process appends, seals and merges", async () => {
   const random = seededRandom("verify beside a writer");
   const dir = join(temporaryFolder(), "data");
   const plan: WriterPlan = {
@@ -61,7 +61,7 @@ test("no damage is seen in a store that another process appends to, seals and me
     runMs: scaled(3_000, 60_000),
   };
   const writer = new Child("writer.ts", plan);
-  await writer.line((line) => line === "open", { timeoutMs: 60_000 });
+  await writer.waitForLine((line) => line === "open", { timeoutMs: 60_000 });
   let isWriting = true;
   void writer.ended.then(() => {
     isWriting = false;
@@ -79,13 +79,13 @@ test("no damage is seen in a store that another process appends to, seals and me
   report(`verified ${times} times beside a writer, up to ${rows} rows`);
 });
 
-test("a folder that is no store, or of another format, is refused by name", async () => {
+test("a folder that is no store is refused with an error", async () => {
   const dir = temporaryFolder();
   await expect(verifyStore(dir)).rejects.toThrow(/is no data folder of svc/);
   await expect(verifyStore(join(dir, "missing"))).rejects.toBeInstanceOf(Failure);
 });
 
-test("a second process is refused while the first has the folder open, and taken after its death", async () => {
+test("a second process is refused while the first has the folder open, and accepted after the first was killed", async () => {
   const dir = join(temporaryFolder(), "data");
   const first = new Driver(seed);
   await first.run({ do: "open", dir });
@@ -101,21 +101,22 @@ test("a second process is refused while the first has the folder open, and taken
   await second.kill();
 });
 
-test("of many processes that open a folder at once one gets it", async () => {
+test("of several processes that open a folder at once exactly one succeeds", async () => {
   const dir = join(temporaryFolder(), "data");
   await (await openStore({ dir, threads: 1, now: () => nowMs })).close();
   const drivers = Array.from({ length: 4 }, () => new Driver(seed));
   for (let round = 0; round < scaled(4, 80); round++) {
     const answers = await Promise.allSettled(drivers.map((driver) => driver.run({ do: "open", dir })));
-    const holders = drivers.filter((_, i) => answers[i]!.status === "fulfilled");
-    expect(holders.length).toBe(1);
-    // Every other time it dies, and leaves its lock behind.
-    if (round % 2 === 0) await holders[0]!.run({ do: "close" });
+    const winners = drivers.filter((_, i) => answers[i]!.status === "fulfilled");
+    expect(winners.length).toBe(1);
+    // In every second round the winner is killed, and its lock stays.
+    if (round % 2 === 0) await winners[0]!.run({ do: "close" });
     else {
-      const at = drivers.indexOf(holders[0]!);
+      const at = drivers.indexOf(winners[0]!);
       await drivers[at]!.kill();
       drivers[at] = new Driver(seed);
-      // It has started when it answers, and the next round's four meet the lock of a dead process at once.
+      // Once it answers, the new process has started, and in the next round all four find the lock of a dead process at
+      // the same time.
       await drivers[at].run({ do: "verify", dir });
     }
   }

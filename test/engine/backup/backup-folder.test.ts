@@ -1,32 +1,35 @@
-/** What comes over the line to be written as a backup is not to be trusted. */
+/** A received stream is not trusted: whatever is wrong with it, no backup is written. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { type BackupItem, toPieces } from "../../../engine/backup/backup-stream.ts";
+import { type BackupItem, encodeItem } from "../../../engine/backup/backup-stream.ts";
 import { writeBackup } from "../../../engine/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-backup-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function* of(...pieces: Iterable<Uint8Array>[]): AsyncGenerator<Uint8Array> {
+async function* concatenate(...pieces: Iterable<Uint8Array>[]): AsyncGenerator<Uint8Array> {
   for (const some of pieces) yield* some;
 }
 
-test("what comes broken, or does not fit the disk, leaves nothing", async () => {
+test("a broken stream, or one that does not fit the disk, leaves nothing behind", async () => {
   const dir = join(folder, "backup");
   const start = { kind: "start", version: 1, takenAtMs: 0, bytesTotal: 100 } as const;
   const journal: BackupItem = { kind: "journal", seqNext: 1, arrivalNext: 1, segments: [], keys: [] };
   const state = { kind: "state" } as const;
   const escaping = { kind: "file", name: "../escaped" } as never;
   const broken: [AsyncIterable<Uint8Array>, RegExp][] = [
-    [of(), /ended before it was whole/],
-    [of([Buffer.from("<html>not at all</html>")]), /no backup of svc/],
-    [of(toPieces(start)), /ended before it was whole/],
-    [of(toPieces(start), toPieces(journal), toPieces(state)), /ended before it was whole/],
-    [of(toPieces(start), toPieces(state)), /out of order/],
-    [of(toPieces(start), toPieces(journal), toPieces(state), toPieces(escaping)), /names "\.\.\/escaped"/],
-    [of(toPieces({ ...start, bytesTotal: 2 ** 52 })), /GB free and .* GB are needed/],
+    [concatenate(), /ended before it was whole/],
+    [concatenate([Buffer.from("<html>not at all</html>")]), /no backup of svc/],
+    [concatenate(encodeItem(start)), /ended before it was whole/],
+    [concatenate(encodeItem(start), encodeItem(journal), encodeItem(state)), /ended before it was whole/],
+    [concatenate(encodeItem(start), encodeItem(state)), /out of order/],
+    [
+      concatenate(encodeItem(start), encodeItem(journal), encodeItem(state), encodeItem(escaping)),
+      /names "\.\.\/escaped"/,
+    ],
+    [concatenate(encodeItem({ ...start, bytesTotal: 2 ** 52 })), /GB free and .* GB are needed/],
   ];
   for (const [pieces, problem] of broken) {
     await expect(writeBackup(pieces, dir, () => undefined)).rejects.toThrow(problem);
@@ -34,6 +37,6 @@ test("what comes broken, or does not fit the disk, leaves nothing", async () => 
   }
   mkdirSync(dir);
   writeFileSync(join(dir, "mine"), "");
-  await expect(writeBackup(of(), dir, () => undefined)).rejects.toThrow(/is not empty/);
+  await expect(writeBackup(concatenate(), dir, () => undefined)).rejects.toThrow(/is not empty/);
   expect(readdirSync(dir)).toEqual(["mine"]);
 });

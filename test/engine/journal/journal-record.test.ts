@@ -1,4 +1,4 @@
-/** Segments of the journal, which are read without the zeros at their end. */
+/** Segments of the journal, read without the zeros at their end. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FrameKind, writeFrame } from "../../../engine/files/frame.ts";
@@ -9,7 +9,7 @@ import {
   writeRecordHeader,
 } from "../../../engine/journal/journal-record.ts";
 
-/** Batches that may end in zeros, one after the other, then zeros; the last may be cut. */
+/** Random batches whose bytes may end in zeros, then zeros; the last batch may be cut off. */
 const segment = fc
   .tuple(
     fc.array(fc.tuple(fc.uint8Array({ maxLength: 40 }), fc.nat(3_000)), { maxLength: 4 }),

@@ -1,4 +1,4 @@
-/** Room for commits against LMDB itself: random transactions, each of which must find what it writes within the room taken. */
+/** The bound of a commit's pages against LMDB itself: random transactions, none of which may append more pages. */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,10 @@ import { seed } from "../kernels/kernel-cases.ts";
 
 const transactions = 250;
 
-/** Many keys at once or few, of all lengths, values within pages and of many pages; most replace what is there, or remove it. */
+/**
+ * Few or many keys of all lengths, with values of less than a page and of many; most replace or remove an existing
+ * value.
+ */
 function randomChanges(random: Random): Map<string, Uint8Array | undefined> {
   const count = random.oneIn(10) ? random.between(100, 600) : random.between(1, 12);
   const bytesMax = 2 ** random.below(count > 100 ? 13 : 19);
@@ -24,19 +27,19 @@ function randomChanges(random: Random): Map<string, Uint8Array | undefined> {
   return changes;
 }
 
-test(`${transactions} commits append no more pages than there is room for (SVC_SEED=${seed})`, async () => {
+test(`${transactions} commits append no more pages than are reserved (SVC_SEED=${seed})`, async () => {
   const random = new Random(seed, 9);
   const dir = mkdtempSync(join(tmpdir(), "svc-commitroom-"));
   const data = join(dir, "data.mdb");
   let environment = openEnvironment(dir, { readOnly: false });
-  const tree = new DataFile(data);
-  const endBytes = () => (tree.snapshot().lastPage + 1) * tree.pageBytes;
+  const dataFile = new DataFile(data);
+  const dataEndBytes = () => (dataFile.readNewestMeta().lastPage + 1) * dataFile.pageBytes;
   for (let i = 0; i < transactions; i++) {
     const changes = randomChanges(random);
-    const meta = tree.snapshot();
+    const meta = dataFile.readNewestMeta();
     const keyChanges = Array.from(changes, ([key, value]) => ({
       value,
-      pagesNow: tree.find(meta, Buffer.from(key))?.overflow?.pages ?? 0,
+      currentOverflowPages: dataFile.find(meta, Buffer.from(key))?.overflow?.pages ?? 0,
     }));
     await environment.write((to) => {
       for (const [key, value] of changes) {
@@ -44,16 +47,16 @@ test(`${transactions} commits append no more pages than there is room for (SVC_S
         else to.put(Buffer.from(key), value);
       }
     });
-    const appended = tree.snapshot().lastPage - meta.lastPage;
-    expect(appended).toBeLessThanOrEqual(commitPagesMax(meta, keyChanges, tree.pageBytes));
-    expect(statSync(data).size).toBeGreaterThanOrEqual(endBytes());
-    expect(statSync(data).size).toBeLessThanOrEqual(endBytes() + 2 ** 20);
+    const appended = dataFile.readNewestMeta().lastPage - meta.lastPage;
+    expect(appended).toBeLessThanOrEqual(commitPagesMax(meta, keyChanges, dataFile.pageBytes));
+    expect(statSync(data).size).toBeGreaterThanOrEqual(dataEndBytes());
+    expect(statSync(data).size).toBeLessThanOrEqual(dataEndBytes() + 2 ** 20);
     if (!random.oneIn(20)) continue;
     await environment.close();
-    expect(statSync(data).size).toBe(endBytes());
+    expect(statSync(data).size).toBe(dataEndBytes());
     environment = openEnvironment(dir, { readOnly: false });
   }
   await environment.close();
-  tree.close();
+  dataFile.close();
   rmSync(dir, { recursive: true });
 });

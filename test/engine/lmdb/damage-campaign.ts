@@ -1,4 +1,7 @@
-/** Damages copies of random environments and lets child processes open them, so that a crash is a failed case. */
+/**
+ * Damages copies of random environments, which child processes then open: a crash is a failed case, not the end of the
+ * test.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,23 +11,24 @@ import { anyDamage, anyShape, buildEnvironment, type FileDamage } from "./random
 export interface CampaignOptions {
   dir: string;
   seed: number;
-  /** Random environments, and damaged copies of each. */
+  /** Number of random environments. */
   environments: number;
+  /** Damaged copies of each environment. */
   cases: number;
 }
 
 export interface CampaignResult {
   opened: number;
   refused: number;
-  /** Crashes, and whatever else must not be, with what led there. */
+  /** Crashes and other forbidden outcomes, with the damage that led to them. */
   failures: string[];
 }
 
-/** One run of the child: `held` are frames by key, both in hexadecimal. */
+/** The task of one child process. `stored` has the frames of the undamaged environment by key, both in hexadecimal. */
 export interface ChildTask {
   whole: string;
   scratch: string;
-  held: [string, string][];
+  stored: [string, string][];
   cases: FileDamage[][];
 }
 
@@ -47,7 +51,7 @@ export async function runDamageCampaign({
   for (const [i, shape] of shapes.entries()) {
     rmSync(dir, { recursive: true, force: true });
     mkdirSync(dir, { recursive: true });
-    const held = [...(await buildEnvironment(join(dir, "whole"), shape))].map(
+    const stored = [...(await buildEnvironment(join(dir, "whole"), shape))].map(
       ([key, frame]): [string, string] => {
         return [key, frame.toString("hex")];
       },
@@ -56,14 +60,14 @@ export async function runDamageCampaign({
       seed: seed + i,
       numRuns: cases,
     });
-    const task = { whole: join(dir, "whole"), scratch: join(dir, "damaged"), held, cases: damages };
+    const task = { whole: join(dir, "whole"), scratch: join(dir, "damaged"), stored, cases: damages };
     runChildren(task, join(dir, "task.json"), `seed ${seed}, environment ${i}`, result);
   }
   rmSync(dir, { recursive: true, force: true });
   return result;
 }
 
-/** A child that dies is followed by one that goes on behind the case that killed it. */
+/** After a crash, another child continues with the case after the one that caused it. */
 function runChildren(task: ChildTask, file: string, where: string, result: CampaignResult): void {
   for (let from = 0; from < task.cases.length; ) {
     writeFileSync(file, JSON.stringify({ ...task, cases: task.cases.slice(from) }));
@@ -77,9 +81,9 @@ function runChildren(task: ChildTask, file: string, where: string, result: Campa
       result.failures.push(...done.failures.map((failure) => `${where}: ${failure}`));
       return;
     }
-    const died = from + Math.max(lines.length - 1, 0);
-    const damage = JSON.stringify(task.cases[died]);
+    const diedAt = from + Math.max(lines.length - 1, 0);
+    const damage = JSON.stringify(task.cases[diedAt]);
     result.failures.push(`${where}: ${child.signal ?? child.status} after ${damage}: ${child.stderr}`);
-    from = died + 1;
+    from = diedAt + 1;
   }
 }

@@ -1,4 +1,7 @@
-/** Opens damaged environments for writing, reads them, writes to them, and looks whether what was left alone survived. */
+/**
+ * Opens damaged environments for writing, reads them and writes to them; checks that values that were not written
+ * survived.
+ */
 import { readFileSync } from "node:fs";
 import { Failure } from "../../../engine/failure.ts";
 import { type Environment, openEnvironment } from "../../../engine/lmdb/environment.ts";
@@ -7,7 +10,7 @@ import type { ChildResult, ChildTask } from "./damage-campaign.ts";
 import { copyEnvironment, damageFile } from "./random-environment.ts";
 
 const task = JSON.parse(readFileSync(process.argv[2]!, "utf8")) as ChildTask;
-const held = new Map(task.held);
+const stored = new Map(task.stored);
 const result: ChildResult = { opened: 0, refused: 0, failures: [] };
 
 for (const damages of task.cases) {
@@ -15,7 +18,7 @@ for (const damages of task.cases) {
   process.stdout.write("case\n");
   const file = copyEnvironment(task.whole, task.scratch);
   damageFile(file, damages);
-  const environment = damageOr(() => openEnvironment(task.scratch, { readOnly: false }), damages);
+  const environment = runOrDamage(() => openEnvironment(task.scratch, { readOnly: false }), damages);
   if (environment === undefined) result.refused++;
   else await exercise(environment, file, damages);
 }
@@ -23,14 +26,14 @@ console.log(JSON.stringify(result));
 
 async function exercise(environment: Environment, file: string, damages: unknown): Promise<void> {
   result.opened++;
-  const right = [...held]
-    .filter(([key, frame]) => storedHex(environment, key, damages) === frame)
+  const intactKeys = [...stored]
+    .filter(([key, frame]) => readHex(environment, key, damages) === frame)
     .map(([key]) => key);
   const touched = new Set<string>();
   for (let round = 0; round < 4; round++) {
     try {
       await environment.write((to) => {
-        for (const [i, key] of [...held.keys()].entries()) {
+        for (const [i, key] of [...stored.keys()].entries()) {
           if (i % 5 !== round) continue;
           touched.add(key);
           if (i % 2 === 0) to.remove(Buffer.from(key, "hex"));
@@ -39,13 +42,13 @@ async function exercise(environment: Environment, file: string, damages: unknown
         for (let i = 0; i < 10; i++) to.put(Buffer.from(`new ${round} ${i}`), Buffer.alloc(i * 2_000, i));
       });
     } catch (error) {
-      damageOr(() => {
+      runOrDamage(() => {
         throw error;
       }, damages);
     }
   }
-  for (const key of right) {
-    if (!touched.has(key) && storedHex(environment, key, damages) !== held.get(key)) {
+  for (const key of intactKeys) {
+    if (!touched.has(key) && readHex(environment, key, damages) !== stored.get(key)) {
       result.failures.push(`a write destroyed ${key} after ${JSON.stringify(damages)}`);
     }
   }
@@ -55,12 +58,13 @@ async function exercise(environment: Environment, file: string, damages: unknown
     result.failures.push(`unsound after writes, ${JSON.stringify(damages)}: ${problems[0]}`);
 }
 
-function storedHex(environment: Environment, key: string, damages: unknown): string | undefined {
-  const value = damageOr(() => environment.get(Buffer.from(key, "hex")), damages);
+function readHex(environment: Environment, key: string, damages: unknown): string | undefined {
+  const value = runOrDamage(() => environment.get(Buffer.from(key, "hex")), damages);
   return value && Buffer.from(value).toString("hex");
 }
 
-function damageOr<T>(act: () => T, damages: unknown): T | undefined {
+/** Runs `act`; Failure "damage" gives undefined, any other error is a failure of the campaign. */
+function runOrDamage<T>(act: () => T, damages: unknown): T | undefined {
   try {
     return act();
   } catch (error) {

@@ -1,11 +1,16 @@
-/** What a thread (task in workerData) or a process (task in its argument) does with an environment that others use too. */
+/**
+ * A thread (task in workerData) or process (task in its argument) that uses an environment at the same time as others.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { type Environment, openEnvironment } from "../../../engine/lmdb/environment.ts";
 
 export interface EnvironmentTask {
   path: string;
   role: "read" | "write";
-  /** The reader ends when it is not 0, or after `rounds`. The writer counts acknowledged commits there and never ends. */
+  /**
+   * The reader ends when this is not 0, or after `rounds`. The writer stores the number of acknowledged commits in it
+   * and never ends.
+   */
   shared: Int32Array;
   rounds: number;
 }
@@ -13,7 +18,7 @@ export interface EnvironmentTask {
 const keysOfGeneration = 50;
 export const generationsKept = 20;
 
-/** Every commit writes the same number under all keys but one, whose name moves on. */
+/** Writes the generation's number under every key but one, whose name contains the number. */
 export async function writeGeneration(environment: Environment, generation: number): Promise<void> {
   await environment.write((to) => {
     to.remove(Buffer.from(`moving ${generation - 1}`));
@@ -26,7 +31,7 @@ export async function writeGeneration(environment: Environment, generation: numb
   });
 }
 
-/** Commits that add keys of their own and remove those of an older commit. */
+/** Commits keys that are named after the commit's number, and removes those of an older commit. */
 async function writeNumbered(environment: Environment, number: number): Promise<void> {
   await environment.write((to) => {
     for (let i = 0; i < 30; i++) {
@@ -38,7 +43,7 @@ async function writeNumbered(environment: Environment, number: number): Promise<
 
 async function read({ path, shared, rounds }: EnvironmentTask): Promise<void> {
   let reads = 0;
-  // A thread that starts late still reads once.
+  // A thread that starts late still reads at least once.
   for (let round = 0; round === 0 || (round < rounds && Atomics.load(shared, 0) === 0); round++) {
     const environment = openEnvironment(path, { readOnly: true });
     for (let i = 0; i < 20; i++) {

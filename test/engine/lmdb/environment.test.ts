@@ -32,7 +32,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-function fresh(name: string): string {
+function emptyPath(name: string): string {
   const path = join(dir, name);
   rmSync(path, { recursive: true, force: true });
   return path;
@@ -64,13 +64,13 @@ describe("an environment", () => {
   test("holds what was written last, across opening again", async () => {
     await fc.assert(
       fc.asyncProperty(anyShape, async (shape) => {
-        const path = fresh("model");
-        const held = await buildEnvironment(path, shape);
+        const path = emptyPath("model");
+        const stored = await buildEnvironment(path, shape);
         for (const readOnly of [true, false]) {
           const environment = openEnvironment(path, { readOnly });
           const keys = environment.keys().map((key) => Buffer.from(key).toString("hex"));
-          expect(keys).toEqual([...held.keys()].sort());
-          for (const [key, frame] of held)
+          expect(keys).toEqual([...stored.keys()].sort());
+          for (const [key, frame] of stored)
             expect(frame.equals(environment.get(Buffer.from(key, "hex"))!)).toBe(true);
           expect(environment.get(k("no such key"))).toBeUndefined();
           await environment.close();
@@ -80,22 +80,22 @@ describe("an environment", () => {
     );
   });
 
-  test("copied without its free pages is smaller and holds the same", async () => {
-    const path = fresh("wide");
+  test("is smaller after compaction and holds the same values", async () => {
+    const path = emptyPath("wide");
     const environment = openEnvironment(path, { readOnly: false });
     for (let i = 0; i < 40; i++)
       await environment.write((to) => to.put(k(`key ${i % 8}`), Buffer.alloc(30_000, i)));
-    await environment.compactInto(fresh("tight"));
-    const tight = openEnvironment(join(dir, "tight"), { readOnly: true });
-    expect(tight.keys()).toEqual(environment.keys());
-    for (const key of tight.keys()) expect(tight.get(key)).toEqual(environment.get(key));
+    await environment.compactInto(emptyPath("tight"));
+    const compacted = openEnvironment(join(dir, "tight"), { readOnly: true });
+    expect(compacted.keys()).toEqual(environment.keys());
+    for (const key of compacted.keys()) expect(compacted.get(key)).toEqual(environment.get(key));
     expect(statSync(join(dir, "tight/data.mdb")).size).toBeLessThan(statSync(join(path, "data.mdb")).size);
-    await tight.close();
+    await compacted.close();
     await environment.close();
   });
 
-  test("takes a transaction whole or not at all", async () => {
-    const path = fresh("atomic");
+  test("applies a transaction as a whole or not at all", async () => {
+    const path = emptyPath("atomic");
     const environment = openEnvironment(path, { readOnly: false });
     await environment.write((to) => to.put(k("a"), k("1")));
     const throwing = environment.write((to) => {
@@ -123,7 +123,7 @@ describe("an environment", () => {
   });
 
   test("commits in the order of the calls, without waiting for each", async () => {
-    const path = fresh("ordered");
+    const path = emptyPath("ordered");
     const environment = openEnvironment(path, { readOnly: false });
     const writes = Array.from({ length: 50 }, (_, i) => {
       return environment.write((to) => {
@@ -140,7 +140,7 @@ describe("an environment", () => {
   });
 
   test("opens whatever its lock file holds", async () => {
-    const path = fresh("lock");
+    const path = emptyPath("lock");
     await openEnvironment(path, { readOnly: false }).close();
     for (const content of [Buffer.alloc(0), Buffer.alloc(10, 255), Buffer.alloc(50_000, 0xa5)]) {
       writeFileSync(join(path, "lock.mdb"), content);
@@ -172,13 +172,16 @@ describe("an environment", () => {
       "--input-type=module",
       "-e",
       script,
-      fresh("synced"),
+      emptyPath("synced"),
     ]);
     expect(syncsBeforeAcknowledgements(readFileSync(log, "utf8"))).toEqual([true, true, true, true, true]);
   });
 });
 
-/** For each acknowledgement, whether data, then fdatasync, then the meta record through O_DSYNC went before it. */
+/**
+ * For each acknowledgement: true where the data was written, then synced with fdatasync, then the meta page written
+ * with O_DSYNC.
+ */
 function syncsBeforeAcknowledgements(trace: string): boolean[] {
   const synced: boolean[] = [];
   let steps = "";
@@ -215,7 +218,7 @@ function startThread(task: EnvironmentTask): {
 
 describe("several threads and processes", () => {
   test("read while one writes, and see whole commits", async () => {
-    const path = fresh("shared");
+    const path = emptyPath("shared");
     const environment = openEnvironment(path, { readOnly: false });
     await writeGeneration(environment, 1);
     const shared = new Int32Array(new SharedArrayBuffer(4));
@@ -236,8 +239,8 @@ describe("several threads and processes", () => {
     expect(auditPageTree(join(path, "data.mdb")).problems).toEqual([]);
   });
 
-  test("may have the folder removed and made again under them", async () => {
-    const path = fresh("removed");
+  test("keep reading while the folder is removed and created again", async () => {
+    const path = emptyPath("removed");
     const write = async (text: string) => {
       const environment = openEnvironment(path, { readOnly: false });
       await environment.write((to) => to.put(k("key"), k(text)));
@@ -255,8 +258,8 @@ describe("several threads and processes", () => {
     await again.close();
   });
 
-  test("may be terminated at any moment: what was acknowledged stays, and the next one goes on", async () => {
-    const path = fresh("terminated");
+  test("may be terminated at any moment: acknowledged commits stay, and the next thread can write", async () => {
+    const path = emptyPath("terminated");
     await openEnvironment(path, { readOnly: false }).close();
     const acknowledged = new Int32Array(new SharedArrayBuffer(4));
     for (let round = 0; round < 12; round++) {
@@ -267,7 +270,7 @@ describe("several threads and processes", () => {
         rounds: 0,
       });
       await message;
-      // However slow the disk is, every round ends a thread that is in the midst of its writes.
+      // However slow the disk is, each round terminates a thread between two of its writes.
       const before = acknowledged[0]!;
       while (acknowledged[0]! < before + 2) await new Promise((resolve) => setTimeout(resolve, 1));
       await new Promise((resolve) => setTimeout(resolve, (round * 7) % 31));
@@ -285,11 +288,11 @@ describe("several threads and processes", () => {
   });
 });
 
-describe("damage under an open environment", () => {
-  test("is a failure for readers, not the end of the process", async () => {
-    const path = fresh("live");
+describe("damage to an open environment", () => {
+  test("is an error for readers, not the end of the process", async () => {
+    const path = emptyPath("live");
     const file = join(path, "data.mdb");
-    const held = await buildEnvironment(path, {
+    const stored = await buildEnvironment(path, {
       keyBytes: 20,
       transactions: [Array.from({ length: 300 }, (_, key) => ({ key, bytes: (key * 97) % 9_000 }))],
     });
@@ -299,13 +302,13 @@ describe("damage under an open environment", () => {
     const whole = readFileSync(file);
     for (let at = 0; at < bytes; at += 4_096) {
       writeSync(fd, Buffer.alloc(64, at), 0, 64, at);
-      for (const key of held.keys()) failureOf(() => reader.get(Buffer.from(key, "hex")));
+      for (const key of stored.keys()) failureOf(() => reader.get(Buffer.from(key, "hex")));
       writeSync(fd, whole, at, 64, at);
     }
     for (let end = bytes; end > 0; end = Math.floor(end * 0.9) - 1) {
       ftruncateSync(fd, end);
       const kinds = new Set(
-        [...held.keys()].map((key) => failureOf(() => reader.get(Buffer.from(key, "hex")))),
+        [...stored.keys()].map((key) => failureOf(() => reader.get(Buffer.from(key, "hex")))),
       );
       expect([...kinds].every((kind) => kind === "damage" || kind === "none")).toBe(true);
     }
@@ -314,8 +317,8 @@ describe("damage under an open environment", () => {
     await reader.close();
   });
 
-  test("that cuts the file short is a failure for the writer", async () => {
-    const path = fresh("cut");
+  test("that truncates the file is an error for the writer", async () => {
+    const path = emptyPath("cut");
     const environment = openEnvironment(path, { readOnly: false });
     await environment.write((to) => to.put(k("key"), Buffer.alloc(50_000)));
     truncateSync(join(path, "data.mdb"), 9_000);
@@ -326,17 +329,17 @@ describe("damage under an open environment", () => {
 });
 
 describe("a full disk", () => {
-  test("refuses the write, keeps what is there, and takes writes again once there is room", async (context) => {
-    const disk = fresh("disk");
+  test("refuses the write, keeps what is stored, and takes writes again once there is space", async (context) => {
+    const disk = emptyPath("disk");
     mkdirSync(disk);
     if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "none", disk]).status !== 0) {
       return context.skip("only root may mount a small disk");
     }
     try {
-      const ballast = join(disk, "ballast");
+      const filler = join(disk, "ballast");
       const environment = openEnvironment(join(disk, "env"), { readOnly: false });
       await environment.write((to) => to.put(k("kept"), Buffer.alloc(100_000, 1)));
-      writeFileSync(ballast, Buffer.alloc(600_000));
+      writeFileSync(filler, Buffer.alloc(600_000));
       for (let i = 0; i < 5; i++) {
         const fill = () => environment.write((to) => to.put(k("big"), Buffer.alloc(3_000_000)));
         expect(await failureOfAsync(fill)).toBe("disk-full");
@@ -350,7 +353,7 @@ describe("a full disk", () => {
       expect(failureOf(() => openEnvironment(join(disk, "new"), { readOnly: false }))).toBe("disk-full");
       expect(auditPageTree(join(disk, "env/data.mdb")).problems).toEqual([]);
       expect(environment.keys().length).toBe(small + 1);
-      rmSync(ballast);
+      rmSync(filler);
       await environment.write((to) => to.put(k("room"), Buffer.alloc(200_000, 2)));
       expect(environment.get(k("room"))).toEqual(Buffer.alloc(200_000, 2));
       await environment.close();

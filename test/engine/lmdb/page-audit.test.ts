@@ -24,34 +24,34 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-function fresh(name: string): string {
+function emptyPath(name: string): string {
   const path = join(dir, name);
   rmSync(path, { recursive: true, force: true });
   return path;
 }
 
 describe("a sound file", () => {
-  test("passes after every commit, and its entries are what was written", async () => {
+  test("passes the audit after every commit, with the entries that were written", async () => {
     await fc.assert(
       fc.asyncProperty(anyShape, async (shape) => {
-        const path = fresh("sound");
-        await buildEnvironment(path, shape, (held) => {
+        const path = emptyPath("sound");
+        await buildEnvironment(path, shape, (stored) => {
           const report = auditPageTree(join(path, "data.mdb"));
           expect(report.problems).toEqual([]);
           expect(report.entries.map(({ key }) => Buffer.from(key).toString("hex"))).toEqual(
-            [...held.keys()].sort(),
+            [...stored.keys()].sort(),
           );
           const lengths = report.entries.map(({ key, length }) => [Buffer.from(key).toString("hex"), length]);
-          for (const [key, length] of lengths) expect(held.get(String(key))?.length).toBe(length);
+          for (const [key, length] of lengths) expect(stored.get(String(key))?.length).toBe(length);
         });
       }),
       { numRuns: scaled(12, 400) },
     );
   });
 
-  test("reads the same through LMDB itself", async () => {
+  test("has the same values through LMDB itself", async () => {
     const shape = fc.sample(anyShape, 20).sort((a, b) => size(b) - size(a))[0]!;
-    const held = await buildEnvironment(fresh("native"), shape);
+    const stored = await buildEnvironment(emptyPath("native"), shape);
     const script = `import { open } from "lmdb";
       const database = open({ path: process.argv[1], noSubdir: false, keyEncoding: "binary", encoding: "binary" });
       const values = [...database.getKeys()].map((key) => [key.toString("hex"), database.getBinary(key).toString("hex")]);
@@ -65,11 +65,11 @@ describe("a sound file", () => {
       },
     );
     const native = new Map<string, string>(JSON.parse(output.toString()));
-    expect(native).toEqual(new Map([...held].map(([key, frame]) => [key, frame.toString("hex")])));
+    expect(native).toEqual(new Map([...stored].map(([key, frame]) => [key, frame.toString("hex")])));
   });
 
-  test("passes at every moment while another process commits", async () => {
-    const path = fresh("busy");
+  test("passes the audit at every moment while another process commits", async () => {
+    const path = emptyPath("busy");
     await openEnvironment(path, { readOnly: false }).close();
     const script = `import { openEnvironment } from ${JSON.stringify(join(import.meta.dirname, "../../../engine/lmdb/environment.ts"))};
       const environment = openEnvironment(process.argv[1], { readOnly: false });
@@ -101,20 +101,20 @@ function size(shape: { transactions: unknown[][] }): number {
 }
 
 describe("a damaged file", () => {
-  test("is read without a crash, and gives right frames or none", async () => {
+  test("is read without a crash, and gives the right frames or none", async () => {
     await fc.assert(
       fc.asyncProperty(
         anyShape,
         fc.array(fc.array(anyDamage, { minLength: 1, maxLength: 3 }), { minLength: 60, maxLength: 60 }),
         async (shape, cases) => {
-          const whole = fresh("whole");
-          const held = await buildEnvironment(whole, shape);
+          const whole = emptyPath("whole");
+          const stored = await buildEnvironment(whole, shape);
           for (const damages of cases) {
-            const path = fresh("damaged");
+            const path = emptyPath("damaged");
             const file = copyEnvironment(whole, path);
             damageFile(file, damages);
             auditPageTree(file);
-            await readEverything(path, held);
+            await readEverything(path, stored);
           }
         },
       ),
@@ -128,7 +128,7 @@ describe("a damaged file", () => {
     ["ends in its second page", (file: string) => truncateSync(file, 5_000), /file ends/],
     ["is something else", (file: string) => writeFileSync(file, "x".repeat(20_000)), /page size/],
   ])("that %s is reported", async (_what, damage, problem) => {
-    const path = fresh("odd");
+    const path = emptyPath("odd");
     await buildEnvironment(path, { keyBytes: 3, transactions: [[{ key: 1, bytes: 10_000 }]] });
     const file = join(path, "data.mdb");
     if (_what === "is missing") rmSync(file);
@@ -142,7 +142,7 @@ describe("a damaged file", () => {
   });
 
   test("cut by one page is reported, whatever page was last", async () => {
-    const path = fresh("cut");
+    const path = emptyPath("cut");
     const shape = { keyBytes: 3, transactions: [1, 2, 3].map((key) => [{ key, bytes: 9_000 }]) };
     await buildEnvironment(path, shape);
     const entries = auditPageTree(join(path, "data.mdb")).entries;
@@ -153,8 +153,11 @@ describe("a damaged file", () => {
   });
 });
 
-/** Every answer is the frame that was written, or a Failure, or nothing, or bytes that their checksum disowns. */
-async function readEverything(path: string, held: ReadonlyMap<string, Buffer>): Promise<void> {
+/**
+ * Every lookup gives the frame that was written, a Failure, nothing, or bytes whose checksum reveals that they are
+ * wrong.
+ */
+async function readEverything(path: string, stored: ReadonlyMap<string, Buffer>): Promise<void> {
   const attempt = <T>(read: () => T): T | undefined => {
     try {
       return read();
@@ -167,7 +170,7 @@ async function readEverything(path: string, held: ReadonlyMap<string, Buffer>): 
   const environment = attempt(() => openEnvironment(path, { readOnly: true }));
   if (environment === undefined) return;
   attempt(() => environment.keys());
-  for (const [key, frame] of held) {
+  for (const [key, frame] of stored) {
     const got = attempt(() => environment.get(Buffer.from(key, "hex")));
     if (got === undefined || frame.equals(got)) continue;
     const isAnother = frameIsWhole(got) && Buffer.from(got).readUInt32LE(4) !== frame.readUInt32LE(4);

@@ -1,4 +1,4 @@
-/** Random LMDB environments whose values are frames, what they should hold, and ways to damage their file. */
+/** Random LMDB environments whose values are frames, the values that they must hold, and damage to their files. */
 import {
   closeSync,
   copyFileSync,
@@ -15,32 +15,35 @@ import fc from "fast-check";
 import { FrameKind, writeFrame } from "../../../engine/files/frame.ts";
 import { openEnvironment } from "../../../engine/lmdb/environment.ts";
 
-/** A change to the key of this number; `bytes` null removes it. */
-export interface KeyChange {
+/** A change to one key. `bytes` is the length of the new payload; null removes the key. */
+export interface RandomChange {
   key: number;
   bytes: number | null;
 }
 
-/** A bit at a place between 0 and 1 of the file's bytes (or of its meta pages'), or the file's end at such a place. */
+/**
+ * A flipped bit, or a new end of the file ("cut"). `position` is a fraction, from 0 to 1, of the file's bytes, of the
+ * meta records ("meta"), or of the first 48 bytes of all pages ("header").
+ */
 export interface FileDamage {
   kind: "any" | "meta" | "header" | "cut";
-  place: number;
+  position: number;
   bit: number;
 }
 
 export interface EnvironmentShape {
-  /** Zeros before a key's number, to make keys of many lengths. */
+  /** Length of the keys: their numbers are padded with zeros. */
   keyBytes: number;
-  transactions: KeyChange[][];
+  transactions: RandomChange[][];
 }
 
-const change = (keys: number, bytesMax: number): fc.Arbitrary<KeyChange> =>
+const change = (keys: number, bytesMax: number): fc.Arbitrary<RandomChange> =>
   fc.record({
     key: fc.noBias(fc.nat(keys - 1)),
     bytes: fc.option(fc.noBias(fc.nat(bytesMax)), { freq: 3 }),
   });
 
-/** Small and large trees, short and long keys, values inside the tree and on pages of their own. */
+/** Small and large trees, short and long keys, values in leaves and on overflow pages. */
 export const anyShape: fc.Arbitrary<EnvironmentShape> = fc
   .record({
     keyBytes: fc.constantFrom(3, 20, 200, 1_500),
@@ -60,7 +63,7 @@ export const anyShape: fc.Arbitrary<EnvironmentShape> = fc
 
 export const anyDamage: fc.Arbitrary<FileDamage> = fc.record({
   kind: fc.constantFrom("any", "any", "meta", "header", "cut"),
-  place: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+  position: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
   bit: fc.nat(7),
 });
 
@@ -68,13 +71,16 @@ export function keyOf(shape: EnvironmentShape, key: number): Buffer {
   return Buffer.from(String(key).padStart(shape.keyBytes, "0"));
 }
 
-/** Writes the environment; what it must hold, frames by key in hexadecimal. `after` runs behind every commit. */
+/**
+ * Writes the environment; returns the frames that it must hold, by key in hexadecimal. Calls `after` after every
+ * commit.
+ */
 export async function buildEnvironment(
   dir: string,
   shape: EnvironmentShape,
-  after: (held: Map<string, Buffer>) => void = () => undefined,
+  after: (stored: Map<string, Buffer>) => void = () => undefined,
 ): Promise<Map<string, Buffer>> {
-  const held = new Map<string, Buffer>();
+  const stored = new Map<string, Buffer>();
   const environment = openEnvironment(dir, { readOnly: false });
   for (const [version, changes] of shape.transactions.entries()) {
     await environment.write((to) => {
@@ -82,21 +88,21 @@ export async function buildEnvironment(
         const key = keyOf(shape, number);
         if (bytes === null) {
           to.remove(key);
-          held.delete(key.toString("hex"));
+          stored.delete(key.toString("hex"));
         } else {
           const frame = writeFrame(FrameKind.column, key, Buffer.alloc(bytes, version + number));
           to.put(key, frame);
-          held.set(key.toString("hex"), frame);
+          stored.set(key.toString("hex"), frame);
         }
       }
     });
-    after(held);
+    after(stored);
   }
   await environment.close();
-  return held;
+  return stored;
 }
 
-/** A copy of the environment's data file in a folder of its own. */
+/** Copies the environment's data file to a new folder; returns the path of the copy. */
 export function copyEnvironment(from: string, to: string): string {
   rmSync(to, { recursive: true, force: true });
   mkdirSync(to, { recursive: true });
@@ -104,17 +110,17 @@ export function copyEnvironment(from: string, to: string): string {
   return join(to, "data.mdb");
 }
 
-/** Damages the file; the offsets of the bytes it changed, or from where it is cut. */
+/** Damages the file; returns the offsets of the changed bytes and the new end of the file. */
 export function damageFile(file: string, damages: readonly FileDamage[]): { bytes: number[]; end: number } {
   const bytes: number[] = [];
   const fd = openSync(file, "r+");
   let end = statSync(file).size;
-  for (const { kind, place, bit } of damages) {
+  for (const { kind, position, bit } of damages) {
     if (kind === "cut") {
-      end = Math.min(end, Math.floor(place * end));
+      end = Math.min(end, Math.floor(position * end));
       continue;
     }
-    const offset = placeOf(kind, place, statSync(file).size);
+    const offset = damageOffset(kind, position, statSync(file).size);
     const byte = Buffer.alloc(1);
     readSync(fd, byte, 0, 1, offset);
     byte[0] = byte[0]! ^ (1 << bit);
@@ -126,11 +132,11 @@ export function damageFile(file: string, damages: readonly FileDamage[]): { byte
   return { bytes, end };
 }
 
-function placeOf(kind: "any" | "meta" | "header", place: number, fileBytes: number): number {
-  if (kind === "any") return Math.floor(place * fileBytes);
+function damageOffset(kind: "any" | "meta" | "header", position: number, fileBytes: number): number {
+  if (kind === "any") return Math.floor(position * fileBytes);
   if (kind === "meta")
-    return place < 0.5 ? Math.floor(place * 2 * 168) : 4096 + Math.floor((place - 0.5) * 2 * 168);
+    return position < 0.5 ? Math.floor(position * 2 * 168) : 4096 + Math.floor((position - 0.5) * 2 * 168);
   const pages = fileBytes / 4096;
-  const page = Math.floor(place * pages);
-  return page * 4096 + Math.floor((place * pages - page) * 48);
+  const page = Math.floor(position * pages);
+  return page * 4096 + Math.floor((position * pages - page) * 48);
 }

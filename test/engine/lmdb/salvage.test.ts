@@ -16,7 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-function fresh(name: string): string {
+function emptyPath(name: string): string {
   const path = join(dir, name);
   rmSync(path, { recursive: true, force: true });
   return path;
@@ -26,13 +26,13 @@ function frame(key: string, bytes: number, fill = 7): Buffer {
   return writeFrame(FrameKind.column, Buffer.from(key), Buffer.alloc(bytes, fill));
 }
 
-/** Copies, since each frame's bytes last until the next. */
-function salvaged(file: string): { offset: number; frame: Buffer }[] {
+/** Copies each frame, because its bytes are valid only until the next one. */
+function salvageAll(file: string): { offset: number; frame: Buffer }[] {
   return Array.from(salvageFrames(file), ({ offset, frame }) => ({ offset, frame: Buffer.from(frame) }));
 }
 
 describe("frames in a file", () => {
-  test("are found wherever they stand, across windows and longer than one", () => {
+  test("are found at any offset, across windows and longer than one", () => {
     const mebibyte = 2 ** 20;
     const parts = [
       Buffer.alloc(13, "S"),
@@ -47,7 +47,7 @@ describe("frames in a file", () => {
     ];
     const file = join(dir, "parts");
     writeFileSync(file, Buffer.concat(parts));
-    const found = salvaged(file);
+    const found = salvageAll(file);
     const expected = [1, 4, 5, 6, 8].map((i) => {
       return { offset: Buffer.concat(parts.slice(0, i)).length, frame: parts[i]! };
     });
@@ -62,59 +62,59 @@ describe("frames in a file", () => {
         const file = join(dir, "edge");
         const before = Buffer.alloc(window + shift, 3);
         writeFileSync(file, Buffer.concat([before, frame("k", bytes), Buffer.alloc(50)]));
-        expect(salvaged(file).map((part) => part.offset)).toEqual([window + shift]);
+        expect(salvageAll(file).map((part) => part.offset)).toEqual([window + shift]);
       }),
       { numRuns: 25 },
     );
   });
 
-  test("that are damaged or cut off are passed over, and what lies behind them is found", () => {
+  test("that are damaged or cut off are skipped, and those after them are found", () => {
     const bytes = Buffer.concat([frame("a", 5_000), frame("b", 5_000), frame("c", 5_000)]);
     const length = bytes.length / 3;
     bytes[length + 200]! ^= 4;
     const file = join(dir, "cut");
     writeFileSync(file, bytes.subarray(0, bytes.length - 1));
-    expect(salvaged(file).map((part) => part.offset)).toEqual([0]);
+    expect(salvageAll(file).map((part) => part.offset)).toEqual([0]);
     writeFileSync(file, bytes);
-    expect(salvaged(file).map((part) => part.offset)).toEqual([0, 2 * length]);
-    expect(salvaged(join(dir, "no such file"))).toEqual([]);
+    expect(salvageAll(file).map((part) => part.offset)).toEqual([0, 2 * length]);
+    expect(salvageAll(join(dir, "no such file"))).toEqual([]);
   });
 
-  test("of a stored value are not mistaken for values", () => {
+  test("inside a stored value are not mistaken for values", () => {
     const inner = frame("inner", 100);
     const file = join(dir, "nested");
     writeFileSync(file, writeFrame(FrameKind.column, Buffer.from("outer"), Buffer.concat([inner, inner])));
-    expect(salvaged(file).map((part) => part.offset)).toEqual([0]);
+    expect(salvageAll(file).map((part) => part.offset)).toEqual([0]);
   });
 });
 
 describe("a damaged environment", () => {
-  test("yields every frame that the damage did not touch, and is made anew of them", async () => {
+  test("yields every frame that the damage did not touch, and is rebuilt from them", async () => {
     await fc.assert(
       fc.asyncProperty(
         anyShape,
         fc.array(anyDamage, { minLength: 1, maxLength: 4 }),
         async (shape, damages) => {
-          const whole = fresh("whole");
-          const held = await buildEnvironment(whole, shape);
-          const places = auditPageTree(join(whole, "data.mdb")).entries;
-          const damaged = fresh("damaged");
+          const whole = emptyPath("whole");
+          const stored = await buildEnvironment(whole, shape);
+          const locations = auditPageTree(join(whole, "data.mdb")).entries;
+          const damaged = emptyPath("damaged");
           const { bytes, end } = damageFile(copyEnvironment(whole, damaged), damages);
           const isTouched = ({ offset, length }: { offset: number; length: number }) =>
             offset + length > end || bytes.some((at) => at >= offset && at < offset + length);
           const touched = new Set(
-            places.filter(isTouched).map(({ key }) => Buffer.from(key).toString("hex")),
+            locations.filter(isTouched).map(({ key }) => Buffer.from(key).toString("hex")),
           );
-          const wanted = new Map([...held].map(([key, bytes]) => [key, frameChecksum(bytes)]));
+          const wanted = new Map([...stored].map(([key, bytes]) => [key, frameChecksum(bytes)]));
 
-          const { restored, missing } = await rebuildEnvironment(damaged, fresh("rebuilt"), wanted);
+          const { restored, missing } = await rebuildEnvironment(damaged, emptyPath("rebuilt"), wanted);
 
-          // A frame that an earlier snapshot left elsewhere in the file may stand in for a damaged one.
+          // A copy that an earlier snapshot left elsewhere in the file may replace a damaged frame.
           for (const key of missing) expect(touched.has(key)).toBe(true);
-          expect(restored + missing.length).toBe(held.size);
+          expect(restored + missing.length).toBe(stored.size);
           const rebuilt = openEnvironment(join(dir, "rebuilt"), { readOnly: true });
           expect(rebuilt.keys().length).toBe(restored);
-          for (const [key, bytes] of held) {
+          for (const [key, bytes] of stored) {
             const got = rebuilt.get(Buffer.from(key, "hex"));
             expect(got === undefined ? missing.includes(key) : bytes.equals(got)).toBe(true);
           }
@@ -126,8 +126,8 @@ describe("a damaged environment", () => {
     );
   });
 
-  test("gives the version that is wanted, not an older one that is still in the file", async () => {
-    const path = fresh("versions");
+  test("gives the wanted version, not an older one that is still in the file", async () => {
+    const path = emptyPath("versions");
     const environment = openEnvironment(path, { readOnly: false });
     const versions = [1, 2, 3].map((fill) => frame("key", 6_000, fill));
     for (const version of versions) await environment.write((to) => to.put(Buffer.from("key"), version));
@@ -143,9 +143,9 @@ describe("a damaged environment", () => {
     }
   });
 
-  test("without a file leaves everything missing", async () => {
-    mkdirSync(fresh("nothing"));
-    const result = await rebuildEnvironment(join(dir, "nothing"), fresh("empty"), new Map([["00", 1]]));
+  test("without a file reports every frame as missing", async () => {
+    mkdirSync(emptyPath("nothing"));
+    const result = await rebuildEnvironment(join(dir, "nothing"), emptyPath("empty"), new Map([["00", 1]]));
     expect(result).toEqual({ restored: 0, missing: ["00"] });
     expect(readFileSync(join(dir, "empty", "data.mdb")).length).toBe(8_192);
   });

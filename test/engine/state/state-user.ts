@@ -1,4 +1,7 @@
-/** A process that writes numbered entries to the state in its argument, and prints each number once it is acknowledged. */
+/**
+ * A process that writes numbered entries to the state in the folder it is given, and prints each number once it is
+ * acknowledged.
+ */
 import { openState } from "../../../engine/state/state.ts";
 
 const state = await openState(process.argv[2]!);

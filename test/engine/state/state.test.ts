@@ -25,7 +25,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-function fresh(name: string): string {
+function emptyPath(name: string): string {
   const path = join(dir, name);
   rmSync(path, { recursive: true, force: true });
   return path;
@@ -72,8 +72,8 @@ function expectSame(state: State, model: Model): void {
   }
 }
 
-/** A state with these writes, closed; what it must hold, and every entry that was ever written. */
-async function written(
+/** Writes a state and closes it. Returns the entries that it must hold, and the names of all that were ever written. */
+async function writeState(
   path: string,
   writes: StateChange[][],
 ): Promise<{ model: Model; names: [string, string][] }> {
@@ -91,7 +91,7 @@ describe("the state", () => {
   test("holds what was written, in order, across opening again", async () => {
     await fc.assert(
       fc.asyncProperty(anyWrites, async (writes) => {
-        const path = fresh("model");
+        const path = emptyPath("model");
         const model: Model = new Map();
         let state = await openState(path);
         for (const [i, changes] of writes.entries()) {
@@ -111,22 +111,22 @@ describe("the state", () => {
     );
   });
 
-  test("takes writes that come together in few commits", async () => {
-    const path = fresh("group");
+  test("groups writes that arrive together into few commits", async () => {
+    const path = emptyPath("group");
     const state = await openState(path);
     await Promise.all(
       Array.from({ length: 500 }, (_, i) => state.write([{ table: "alerts", id: String(i), value: i }])),
     );
     const file = new DataFile(join(path, "a", "data.mdb"));
-    expect(file.snapshot().snapshot).toBeLessThan(10);
+    expect(file.readNewestMeta().transactionId).toBeLessThan(10);
     file.close();
     expect(state.list("alerts").length).toBe(500);
     await state.close();
     await expect(state.write([{ table: "alerts", id: "late", value: 1 }])).rejects.toThrow("closed");
   });
 
-  test("hands out values that no one can change, and takes none that it cannot store", async () => {
-    const state = await openState(fresh("frozen"));
+  test("returns frozen values, and refuses ids that it cannot store", async () => {
+    const state = await openState(emptyPath("frozen"));
     const value = { list: [1, { deep: true }] };
     const write = state.write([{ table: "alerts", id: "one", value }]);
     value.list.push(2);
@@ -145,8 +145,8 @@ describe("the state", () => {
     await state.close();
   });
 
-  test("forgets old deletions, and their entries stay deleted", async () => {
-    const path = fresh("deletions");
+  test("drops old deletion records, and their entries stay deleted", async () => {
+    const path = emptyPath("deletions");
     let state = await openState(path);
     const ids = Array.from({ length: 3_000 }, (_, i) => `token ${i}`);
     await state.write(ids.map((id) => ({ table: "tokens", id, value: "secret".repeat(20) })));
@@ -165,14 +165,14 @@ describe("the state", () => {
   });
 
   test("holds every acknowledged write after kill -9", async () => {
-    const path = fresh("killed");
+    const path = emptyPath("killed");
     let last = 0;
     for (let round = 0; round < 8; round++) {
       const child = spawn(process.execPath, [join(import.meta.dirname, "state-user.ts"), path]);
       let output = "";
       child.stdout.on("data", (text) => {
         output += String(text);
-        // Two writes first, however slow the disk is: then the kill comes in the midst of others.
+        // Waits for two writes, however slow the disk is, so that the kill interrupts a later one.
         if (output.split("\n").length > 3 && !child.killed)
           setTimeout(() => child.kill("SIGKILL"), (round * 13) % 50);
       });
@@ -187,7 +187,7 @@ describe("the state", () => {
       const state = await openState(path);
       expect(state.damage).toEqual([]);
       const counter = (state.get("counter", "last") as number | undefined) ?? 0;
-      // The one that was not acknowledged is there whole or not at all.
+      // A write that was not acknowledged is there as a whole or not at all.
       expect([last, last + 1]).toContain(counter);
       const expected = Array.from({ length: Math.min(counter, 10) }, (_, i) => counter - i);
       expect(
@@ -216,11 +216,11 @@ function damageCopy(path: string, damage: FileDamage[] | "removed" | "emptied"):
 }
 
 describe("damage", () => {
-  test("to one copy loses nothing, and is healed", async () => {
+  test("to one copy loses nothing, and is repaired", async () => {
     await fc.assert(
       fc.asyncProperty(anyWrites, fc.constantFrom("a", "b"), anyCopyDamage, async (writes, copy, damage) => {
-        const path = fresh("one");
-        const { model } = await written(path, writes);
+        const path = emptyPath("one");
+        const { model } = await writeState(path, writes);
         damageCopy(join(path, copy), damage);
         let state = await openState(path);
         expectSame(state, model);
@@ -238,12 +238,12 @@ describe("damage", () => {
     );
   });
 
-  test("to both copies is reported where anything is lost, old or undeleted", async () => {
+  test("to both copies is reported where an entry is lost, out of date or deleted no more", async () => {
     let losses = 0;
     await fc.assert(
       fc.asyncProperty(anyWrites, anyCopyDamage, anyCopyDamage, async (writes, first, second) => {
-        const path = fresh("both");
-        const { model, names } = await written(path, writes);
+        const path = emptyPath("both");
+        const { model, names } = await writeState(path, writes);
         damageCopy(join(path, "a"), first);
         damageCopy(join(path, "b"), second);
         if (!existsSync(join(path, "a")) && !existsSync(join(path, "b"))) return;
@@ -261,8 +261,8 @@ describe("damage", () => {
     expect(losses).toBeGreaterThan(0);
   });
 
-  test("of a value in both copies is known by its id until it is written again", async () => {
-    const path = fresh("value");
+  test("to a value in both copies is reported with its id, and the entry is lost until it is written again", async () => {
+    const path = emptyPath("value");
     let state = await openState(path);
     for (let i = 0; i < 20; i++)
       await state.write([{ table: "tokens", id: `t${i}`, value: "x".repeat(5_000) }]);
@@ -283,8 +283,8 @@ describe("damage", () => {
     await state.close();
   });
 
-  test("to a copy while the state is open is noted, and the other takes the writes", async () => {
-    const path = fresh("live");
+  test("to one copy while the state is open is reported, and the other copy takes the writes", async () => {
+    const path = emptyPath("live");
     let state = await openState(path);
     await state.write([{ table: "tokens", id: "one", value: "x".repeat(9_000) }]);
     truncateSync(join(path, "b/data.mdb"), 8_192);
@@ -296,8 +296,8 @@ describe("damage", () => {
     await state.close();
   });
 
-  test("of the disk's being full refuses writes, and only until there is room", async (context) => {
-    const disk = fresh("disk");
+  test("a full disk refuses writes until there is space again", async (context) => {
+    const disk = emptyPath("disk");
     mkdirSync(disk);
     if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", disk]).status !== 0) {
       return context.skip("only root may mount a small disk");
@@ -325,8 +325,14 @@ describe("damage", () => {
   });
 });
 
-/** Where it is neither right nor refused, the state must have said that something is lost. */
-function expectRightOrReported(state: State, model: Model, table: string, id: string, fresh: boolean): void {
+/** At the first opening an entry is right, throws a Failure, or the state has reported damage. */
+function expectRightOrReported(
+  state: State,
+  model: Model,
+  table: string,
+  id: string,
+  isFirstOpening: boolean,
+): void {
   let got: Json | undefined;
   try {
     got = state.get(table, id);
@@ -335,10 +341,11 @@ function expectRightOrReported(state: State, model: Model, table: string, id: st
     return;
   }
   const right = model.get(table)?.get(id);
-  if (fresh && JSON.stringify(got) !== JSON.stringify(right)) expect(state.damage.length).toBeGreaterThan(0);
+  if (isFirstOpening && JSON.stringify(got) !== JSON.stringify(right))
+    expect(state.damage.length).toBeGreaterThan(0);
 }
 
-/** Flips a bit wherever the text stands in the file. */
+/** Flips one bit in every occurrence of the text in the file. */
 function flipIn(file: string, text: string): void {
   const bytes = readFileSync(file);
   for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + text.length))

@@ -1,4 +1,4 @@
-/** A worker thread that cannot be started fails what was asked of it, and neither hangs nor ends the process. */
+/** Where a worker thread cannot be started, its tasks fail, and the process neither hangs nor ends. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 
 const project = join(import.meta.dirname, "../../..");
-const dir = mkdtempSync(join(tmpdir(), "svc-shard-"));
+const dir = mkdtempSync(join(tmpdir(), "svc-worker-"));
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Runs on a copy of the engine whose worker lacks a module at first. */
+/** Runs on a copy of the engine whose worker module is missing at first. */
 const program = `
 import { renameSync } from "node:fs";
 const { Failure, openStore } = await import(process.argv[2]!);
-const said = async (work) => {
+const outcomeOf = async (work) => {
   try {
     const { rows } = (await work) ?? {};
     return rows?.length ?? "done";
@@ -23,20 +23,20 @@ const said = async (work) => {
 };
 const store = await openStore({ dir: "data", threads: 1 });
 const row = { timeNs: BigInt(Date.now()) * 1_000_000n, level: "", message: "x", attributes: {} };
-// More than a query takes on the calling thread.
+// More rows than a query reads on the query thread.
 await store.append("logs", Array(10_000).fill(row));
-const search = () => said(store.search({ signal: "logs", fromNs: 0n, toNs: 1n << 62n, steps: [], limit: 1 }));
-const answers = [...(await Promise.all([search(), search()])), await search(), await search(), await said(store.seal())];
+const search = () => outcomeOf(store.search({ signal: "logs", fromNs: 0n, toNs: 1n << 62n, steps: [], limit: 1 }));
+const answers = [...(await Promise.all([search(), search()])), await search(), await search(), await outcomeOf(store.seal())];
 renameSync("worker.ts", "engine/worker/worker.ts");
-// One that was being started when the module came back may fail still.
+// A thread that was starting when the module came back may still fail.
 let found = await search();
 for (let i = 0; i < 20 && found !== 1; i++) found = await search();
-answers.push(found, await said(store.seal()), await search());
+answers.push(found, await outcomeOf(store.seal()), await search());
 await store.close();
 console.log(JSON.stringify(answers));
 `;
 
-test("a thread that cannot load its module fails its tasks, and is started again for later ones", () => {
+test("a thread that cannot load its module fails its tasks, and later tasks start it again", () => {
   for (const name of ["engine", "package.json"])
     cpSync(join(project, name), join(dir, name), { recursive: true });
   symlinkSync(join(project, "node_modules"), join(dir, "node_modules"));
