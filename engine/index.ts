@@ -2,7 +2,6 @@
 export type { BackupFile } from "./backup/backup.ts";
 export { type BackupMarker, type CopyProgress, writeBackup } from "./backup/backup-folder.ts";
 export { forgetRestored, RestoreDamage, restoreBackup, restoredFrom } from "./backup/restore.ts";
-export { type VerifyProgress, type VerifyReport, verifyStore } from "./backup/verify.ts";
 export type { EntryTally, EntryTerms } from "./batch/admission-policy.ts";
 export type { EncodedBatch } from "./batch/batch.ts";
 export { BatchDraft, encodeBatch } from "./batch/batch-builder.ts";
@@ -12,12 +11,13 @@ export { encodeSampleBatch, SampleDraft } from "./batch/sample-batch-builder.ts"
 export { SeriesRanges } from "./batch/series-ranges.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export { isOpenElsewhere } from "./files/lock.ts";
+export { type ColumnInventory, type SignalInventory, storeInventory } from "./inspect/inventory.ts";
+export { type VerifyProgress, type VerifyReport, verifyStore } from "./inspect/verify.ts";
 export { type CensusTables, SeriesCensus } from "./metrics/series-census.ts";
 export type { DamageReport } from "./model/damage-report.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./model/row.ts";
 export type { MetricType, Sample } from "./model/sample.ts";
 export { type RowSignal, type Signal, signals } from "./model/signal.ts";
-export { type ColumnInventory, type SignalInventory, storeInventory } from "./partition/inventory.ts";
 export type { SignalStats, StoreStats } from "./partition/store-stats.ts";
 export type { Aggregated, AggregateQuery, Aggregation, Points, Value } from "./plan/aggregation.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./plan/filter.ts";

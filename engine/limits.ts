@@ -57,9 +57,9 @@ export const headerValueBytesMax = 16 * KiB;
 /**
  * Rows in memory up to which the query thread scans them itself: passing a task to another thread and back costs more.
  */
-export const callerRowsMax = 4_096;
+export const queryThreadRowsMax = 4_096;
 /** Chunks up to which the query thread reads their headers itself: some microseconds each once they are open. */
-export const callerChunksMax = 256;
+export const queryThreadChunksMax = 256;
 /**
  * Least size of the query thread's cache, which holds decoded columns of parts and filters of sealed chunks. Scan
  * threads read the filters that do not fit.
@@ -68,7 +68,7 @@ export const queryThreadCacheBytesMin = 64 * MiB;
 /** Size of that cache as a share of the memory for decoded columns, where this is more. */
 export const queryThreadCacheShare = 1 / 16;
 /** Memory for templates of sealed chunks on the query thread, as a share of that cache and in addition to it. */
-export const callerTemplatesShare = 1 / 4;
+export const queryThreadTemplatesShare = 1 / 4;
 /** Where a filter tests row by row, it does so in blocks of this many rows: other queries run between two blocks. */
 export const blockRows = 2_048;
 
@@ -91,7 +91,7 @@ export const journalQueueBytesMax = 256 * MiB;
 /** How long an idempotency key is remembered at least, by default. */
 export const keyAgeMs = 60 * 60 * 1000;
 /** Idempotency keys held in memory (about 100 bytes each). Above it the oldest are forgotten. */
-export const keysMax = 1_000_000;
+export const idempotencyKeysMax = 1_000_000;
 
 /**
  * By default, rows with a time further ahead of the clock are refused: they would head every search result for days.
@@ -137,7 +137,7 @@ export const resultBytesMax = 64 * MiB;
 /** Bytes of rows that one thread returns for one read in order of arrival, over all selections. */
 export const arrivedBytesMax = 16 * MiB;
 /** The part of these bytes that each selection gets at least. */
-export const arrivedBytesLeast = 256 * KiB;
+export const arrivedBytesMin = 256 * KiB;
 /**
  * Groups of one aggregation: each is at least one text in the heap of every thread. Above this they are ids rather than
  * labels.
@@ -159,7 +159,7 @@ export const pointsMax = 1_000_000;
  * Points (group × bucket) of one chunk up to which counts are collected in a dense array: a few bytes each, for the
  * time that the chunk takes. Above it only points with rows are stored.
  */
-export const denseCellsMax = 262_144;
+export const densePointsMax = 262_144;
 /** A scan thread that does not answer this long after a query's deadline is replaced. */
 export const deadlineGraceMs = 5_000;
 /**

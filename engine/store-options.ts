@@ -58,7 +58,7 @@ export interface AppendResult {
 }
 
 /** Cache sizes in bytes: `thread` for each of `threads` scan threads, and `caller` for the query thread in addition. */
-export function cacheShares(bytes: number | undefined, threads: number): { thread: number; caller: number } {
+export function divideCache(bytes: number | undefined, threads: number): { thread: number; caller: number } {
   const total = bytes ?? Math.max(totalmem() * columnCacheShare, threads * columnCacheBytesMin);
   return {
     thread: Math.min(total / threads, columnCacheBytesMax),

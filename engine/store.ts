@@ -60,7 +60,7 @@ import type { StoredState } from "./state/state.ts";
 import {
   type AppendOptions,
   type AppendResult,
-  cacheShares,
+  divideCache,
   type StoreEvent,
   type StoreOptions,
 } from "./store-options.ts";
@@ -110,7 +110,7 @@ export class Store {
     this.#damage = new DamageLog(options.dir, (message) => this.#log("error", message));
     this.#census = new ActiveSeriesCounter(options.seriesMax ?? defaultSeriesMax, this.#now());
     const threads = options.threads ?? availableParallelism();
-    const { thread: columnCacheBytes, caller } = cacheShares(options.columnCacheBytes, threads);
+    const { thread: columnCacheBytes, caller } = divideCache(options.columnCacheBytes, threads);
     this.#queryThread = new ScanExecutor({ bytesMax: caller, keepsRecent: true });
     this.#scanThreads = Array.from(
       { length: threads },
@@ -307,7 +307,7 @@ export class Store {
       encoders: this.#encoders,
       retention: { ageMs: retentionAgeMs, bytes: retentionBytes },
       queriesEnded: () => this.#queriesEnded(),
-      forget: async (dir) => {
+      closePartition: async (dir) => {
         this.#queryThread.forget(dir);
         await Promise.all(this.#scanThreads.map((shard) => shard.run<void>({ kind: "forget", dir })));
       },
@@ -337,7 +337,7 @@ export class Store {
       if (this.#maintenance.failure?.kind === "disk-full") throw this.#maintenance.failure;
       if (this.#now() > waitUntil)
         throw new Failure("overload", "rows come faster than they can be stored; try again shortly");
-      await this.#maintenance.progress();
+      await this.#maintenance.waitForWork();
     }
   }
 

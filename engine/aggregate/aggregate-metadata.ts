@@ -1,6 +1,6 @@
 /** Aggregates that need no column: from summaries of whole days, from chunk headers, and from templates. */
 import { type ChunkRef, type SealedChunkRef, toDamagedChunk } from "../chunk/chunk-ref.ts";
-import { rangeInDay } from "../model/day-range.ts";
+import { clampToDay } from "../model/day-range.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { Field } from "../plan/filter.ts";
 import { checkControl } from "../plan/query-control.ts";
@@ -12,7 +12,7 @@ import type { CountTexts } from "../summary/template-counts.ts";
 import type { AggregateTask } from "./aggregate-task.ts";
 import type { AggregationState } from "./aggregation-state.ts";
 import type { BucketGrid } from "./bucket-runs.ts";
-import { fieldsReadBy } from "./point-states.ts";
+import { collectReadFields } from "./point-states.ts";
 
 /** Aggregations that a chunk's header has the numbers for. */
 const headerOps: ReadonlySet<Aggregation["op"]> = new Set(["count", "min", "max"]);
@@ -54,7 +54,7 @@ async function addDay(
   if (found === undefined) return false;
   for (const [text, rows] of found.counts) {
     if (field !== undefined) groups.stageText(toLabel(field, text));
-    states.addCount(points.place(groups.numberOfStaged(), bucket), rows);
+    states.addCount(points.findOrAdd(groups.findOrAddStaged(), bucket), rows);
   }
   addScanned(scanned, found.scanned);
   return true;
@@ -67,7 +67,7 @@ function commonBucket(
   refs: readonly SealedChunkRef[],
 ): number | undefined {
   const [{ day }] = refs as [SealedChunkRef, ...SealedChunkRef[]];
-  const range = rangeInDay(fromNs, toNs, day);
+  const range = clampToDay(fromNs, toNs, day);
   let least = Number.POSITIVE_INFINITY;
   let greatest = Number.NEGATIVE_INFINITY;
   for (const { entry } of refs) {
@@ -113,12 +113,12 @@ function addFromHeader(
   textRows: CountTextRows,
 ): boolean {
   const { timeNsMin, timeNsMax } = view.header;
-  const range = rangeInDay(task.fromNs, task.toNs, view.day);
+  const range = clampToDay(task.fromNs, task.toNs, view.day);
   if (extraction !== undefined || task.aggregates.some(({ op }) => !headerOps.has(op))) return false;
   if (timeNsMin < range.from || timeNsMax >= range.to) return false;
   const bucket = grid.bucketOf(view.day, timeNsMin);
   if (bucket !== grid.bucketOf(view.day, timeNsMax)) return false;
-  const { values } = fieldsReadBy(task.aggregates);
+  const { values } = collectReadFields(task.aggregates);
   const bounds = values.map((value) => boundsFromHeader(value, view));
   if (bounds.includes(undefined)) return false;
   const counted = countFromHeader(residual, task.groupBy, view, textRows);
@@ -129,7 +129,7 @@ function addFromHeader(
     for (let i = 0; i < task.groupBy.length; i++) {
       groups.stageText(counted.labels[i] ?? toLabel(task.groupBy[i]!, text));
     }
-    const place = points.place(groups.numberOfStaged(), bucket);
+    const place = points.findOrAdd(groups.findOrAddStaged(), bucket);
     states.addCount(place, rows);
     for (const [i, each] of bounds.entries()) {
       if (each !== undefined && each !== "none") states.addBounds(values[i]!, place, each);

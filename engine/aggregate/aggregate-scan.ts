@@ -2,11 +2,11 @@
 
 import type { ChunkRef, OpenChunkView } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { matchingRows } from "../filter/matching-rows.ts";
-import { fieldText, type RowSteps, readRowState } from "../filter/row-steps.ts";
+import { selectMatchingRows } from "../filter/matching-rows.ts";
+import { fieldTextOf, type RowSteps, readRowState } from "../filter/row-steps.ts";
 import { selectRows } from "../filter/selection.ts";
-import { denseCellsMax } from "../limits.ts";
-import { rangeInDay } from "../model/day-range.ts";
+import { densePointsMax } from "../limits.ts";
+import { clampToDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl, type YieldThread } from "../plan/query-control.ts";
 import { answerFrom, type ChunkAnswerSource, eachChunk, type OpenChunk } from "../summary/answer-source.ts";
@@ -19,8 +19,8 @@ import { fromDaySummaries, fromHeader } from "./aggregate-metadata.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
 import { type AggregationState, createAggregationState, finishAggregation } from "./aggregation-state.ts";
 import type { BucketGrid, BucketRuns } from "./bucket-runs.ts";
-import { type CellRows, CellsByRow, countRuns, type SelectedRows } from "./cells.ts";
-import { type GroupCodes, groupCodes } from "./group-codes.ts";
+import { assignCells, type CellRows, CellsByRow, type SelectedRows } from "./cells.ts";
+import { computeGroupCodes, type GroupCodes } from "./group-codes.ts";
 import type { RowFields } from "./point-states.ts";
 import { ColumnFields, ExtractedFields } from "./row-fields.ts";
 import { isSharedBucket } from "./shared-buckets.ts";
@@ -68,7 +68,7 @@ function fromColumns(state: AggregationState): ChunkAnswerSource {
 async function aggregateChunk(state: AggregationState, { view, residual }: OpenChunk): Promise<void> {
   const { task, scanned } = state;
   const { timeNsMin, timeNsMax } = view.header;
-  const range = rangeInDay(task.fromNs, task.toNs, view.day);
+  const range = clampToDay(task.fromNs, task.toNs, view.day);
   scanned.chunks++;
   const isWhole = timeNsMin >= range.from && timeNsMax < range.to;
   const from = isWhole ? 0 : lowerBound(view.timeNs, range.from);
@@ -93,9 +93,9 @@ async function aggregateRows(
     await extractRows(state, view, rows, runs, extraction);
     return;
   }
-  const codes = groupCodes(view, task.groupBy);
+  const codes = computeGroupCodes(view, task.groupBy);
   const cells = codes.cardinality * runs.buckets.length;
-  if (cells > denseCellsMax) await sparseRows(state, view, rows, runs, codes);
+  if (cells > densePointsMax) await sparseRows(state, view, rows, runs, codes);
   else await denseRows(state, view, rows, runs, codes);
 }
 
@@ -114,7 +114,7 @@ async function selectedRows(
   return {
     from: first,
     to,
-    selection: await matchingRows(
+    selection: await selectMatchingRows(
       { kind: "and", of: [...residual] },
       view,
       { from, to },
@@ -143,12 +143,12 @@ async function denseRows(
 ): Promise<void> {
   const { groups, points } = state;
   const groupOf = new Int32Array(cardinality).fill(-1);
-  const cells = countRuns(view.heap, rows, { runs, codes, cardinality }, (run, code) => {
+  const cells = assignCells(view.heap, rows, { runs, codes, cardinality }, (run, code) => {
     if (groupOf[code]! < 0) {
       stage(code, groups);
-      groupOf[code] = groups.numberOfStaged();
+      groupOf[code] = groups.findOrAddStaged();
     }
-    return points.place(groupOf[code]!, runs.buckets[run]!);
+    return points.findOrAdd(groupOf[code]!, runs.buckets[run]!);
   });
   await addCells(state, cells, columnFields(state, view, rows));
 }
@@ -168,9 +168,9 @@ async function sparseRows(
     const code = codes === null ? 0 : codes[row]!;
     if (groupOf[code]! < 0) {
       stage(code, groups);
-      groupOf[code] = groups.numberOfStaged();
+      groupOf[code] = groups.findOrAddStaged();
     }
-    cells.put(row - rows.from, points.place(groupOf[code]!, bucket));
+    cells.add(row - rows.from, points.findOrAdd(groupOf[code]!, bucket));
   });
   await addCells(state, cells.finish(), columnFields(state, view, rows));
 }
@@ -189,9 +189,9 @@ async function extractRows(
   await eachSelected(state, view, rows, runs, (row, bucket) => {
     const state = readRowState(view, row);
     if (!passes(state)) return;
-    for (const field of task.groupBy) groups.stageText(toLabel(field, fieldText(state, field)));
-    cells.put(row - rows.from, points.place(groups.numberOfStaged(), bucket));
-    fields.put(row - rows.from, state);
+    for (const field of task.groupBy) groups.stageText(toLabel(field, fieldTextOf(state, field)));
+    cells.add(row - rows.from, points.findOrAdd(groups.findOrAddStaged(), bucket));
+    fields.add(row - rows.from, state);
   });
   await addCells(state, cells.finish(), fields);
 }

@@ -6,7 +6,7 @@ import { nothingScanned } from "../plan/scan-statistics.ts";
 import type { ChunkScan } from "../summary/answer-source.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
 import { BucketGrid } from "./bucket-runs.ts";
-import { GroupTable, groupCaps } from "./group-table.ts";
+import { GroupTable, groupCapsOf } from "./group-table.ts";
 import { PointStates } from "./point-states.ts";
 import { PointTable } from "./point-table.ts";
 
@@ -32,7 +32,7 @@ export function createAggregationState(
     grid: new BucketGrid(fromNs, task.bucketNs),
     filter: { kind: "and", of: filters },
     extraction: rest.length === 0 ? undefined : compileRowSteps(rest),
-    groups: new GroupTable(task.groupBy.length, groupCaps(control, task.isRanked)),
+    groups: new GroupTable(task.groupBy.length, groupCapsOf(control, task.isRanked)),
     points: new PointTable(),
     states: new PointStates(task.aggregates),
     scanned: nothingScanned(),

@@ -41,7 +41,7 @@ export interface CellShape {
 }
 
 /** Counts the rows of every cell by kernels; `pointOf` finds or adds the point of a cell that has rows. */
-export function countRuns(
+export function assignCells(
   heap: ColumnHeap,
   rows: SelectedRows,
   shape: CellShape,
@@ -122,7 +122,7 @@ export class CellsByRow {
   }
 
   /** Selects row i and assigns it to the cell of a point. */
-  put(i: number, point: number): void {
+  add(i: number, point: number): void {
     let cell = this.#cellOfPoint.get(point);
     if (cell === undefined) {
       cell = this.#counts.push(0) - 1;

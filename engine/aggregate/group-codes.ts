@@ -27,7 +27,7 @@ const codeTableSizeMax = 1 << 20;
 const sparseCardinalityMax = 1 << 14;
 
 /** The group codes of a chunk's rows by the fields of `groupBy`. */
-export function groupCodes(view: ChunkView, groupBy: readonly Field[]): GroupCodes {
+export function computeGroupCodes(view: ChunkView, groupBy: readonly Field[]): GroupCodes {
   return groupBy.reduce<GroupCodes>(
     (before, field) => combineCodes(before, codesOf(view, field), view.heap),
     {

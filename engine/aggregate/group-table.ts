@@ -68,7 +68,7 @@ export class GroupTable {
    * Finds or adds the group of the staged texts. Throws Failure "limit" where there are too many groups or their texts
    * are too long.
    */
-  numberOfStaged(): number {
+  findOrAddStaged(): number {
     const hash = this.#hashStaged();
     const mask = this.#slots.length - 1;
     let slot = hash & mask;
@@ -80,7 +80,7 @@ export class GroupTable {
     this.#checkCaps();
     if (this.#count === this.#hashes.length) {
       this.#grow();
-      return this.numberOfStaged();
+      return this.findOrAddStaged();
     }
     this.#slots[slot] = this.#count + 1;
     this.#hashes[this.#count] = hash;
@@ -176,7 +176,7 @@ export interface GroupCaps {
 }
 
 /** The limits of a query. With `isRanked` the caller keeps only a few groups, so more may be formed. */
-export function groupCaps({ memoryBytesMax }: QueryControl, isRanked = false): GroupCaps {
+export function groupCapsOf({ memoryBytesMax }: QueryControl, isRanked = false): GroupCaps {
   return {
     groupsMax: isRanked ? rankedGroupsMax : groupsMax,
     bytesMax: Math.min(isRanked ? rankedLabelBytesMax : resultBytesMax, memoryBytesMax),

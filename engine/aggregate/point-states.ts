@@ -43,7 +43,7 @@ export interface ReadFields {
 }
 
 /** The values and fields that some aggregates read. */
-export function fieldsReadBy(aggregates: readonly Aggregation[]): ReadFields {
+export function collectReadFields(aggregates: readonly Aggregation[]): ReadFields {
   const values = new Map<string, Value>();
   const fields = new Map<string, Field>();
   for (const aggregate of aggregates) {
@@ -64,7 +64,7 @@ export class PointStates {
   constructor(aggregates: readonly Aggregation[]) {
     this.#aggregates = aggregates;
     this.#rowCounts = new RowCounts(aggregates);
-    const { values, fields } = fieldsReadBy(aggregates);
+    const { values, fields } = collectReadFields(aggregates);
     this.#numbers = values.map((value) => makeNumberStates(value, aggregates));
     this.#distincts = fields.map((field) => ({ field, texts: new DistinctCounts() }));
   }
@@ -120,7 +120,7 @@ export class PointStates {
   }
 
   /** Merges another state; `pointOf` maps its points to points here. */
-  join(part: StatesPart, pointOf: Uint32Array, pointCount: number): void {
+  merge(part: StatesPart, pointOf: Uint32Array, pointCount: number): void {
     this.#rowCounts.merge(part.rowCounts, pointOf, pointCount);
     for (const [i, { moments, quantiles }] of part.numbers.entries()) {
       const own = this.#numbers[i]!;

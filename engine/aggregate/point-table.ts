@@ -19,7 +19,7 @@ export class PointTable {
   }
 
   /** Finds or adds a point and returns its number. Throws Failure "limit" where there are too many. */
-  place(group: number, bucket: number): number {
+  findOrAdd(group: number, bucket: number): number {
     const mask = this.#slots.length - 1;
     let slot = hashOf(group, bucket) & mask;
     for (let taken = this.#slots[slot]!; taken !== 0; taken = this.#slots[slot]!) {
@@ -28,7 +28,7 @@ export class PointTable {
     }
     if (this.#count === this.#groups.length) {
       this.#grow();
-      return this.place(group, bucket);
+      return this.findOrAdd(group, bucket);
     }
     this.#slots[slot] = this.#count + 1;
     this.#groups[this.#count] = group;

@@ -1,7 +1,7 @@
 /** Reads what aggregates need of rows: from columns, or from rows that went through extraction steps. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { fieldText, type RowState } from "../filter/row-steps.ts";
+import { fieldTextOf, type RowState } from "../filter/row-steps.ts";
 import type { Aggregation, Value } from "../plan/aggregation.ts";
 import type { Field } from "../plan/filter.ts";
 import { toLabel } from "../summary/header-counts.ts";
@@ -17,7 +17,7 @@ import {
   readNumbers,
   type YieldTurn,
 } from "./field-numbers.ts";
-import { fieldReadKey, fieldsReadBy, type RowFields } from "./point-states.ts";
+import { collectReadFields, fieldReadKey, type RowFields } from "./point-states.ts";
 import type { DayTimes } from "./row-counts.ts";
 
 /** Fields of rows, read from a chunk's columns. */
@@ -64,7 +64,7 @@ export class ExtractedFields implements RowFields {
     this.#rows = rows;
     const { scratch } = view.heap;
     const length = rows.to - rows.from;
-    const { values, fields } = fieldsReadBy(aggregates);
+    const { values, fields } = collectReadFields(aggregates);
     this.#numbers = values.map((value) => ({
       value,
       parse: compileNumberParser(value),
@@ -75,16 +75,16 @@ export class ExtractedFields implements RowFields {
   }
 
   /** Adds row i, counted from `rows.from`. */
-  put(i: number, state: RowState): void {
+  add(i: number, state: RowState): void {
     for (const { value, parse, values, valid } of this.#numbers) {
-      const text = fieldText(state, value.field);
+      const text = fieldTextOf(state, value.field);
       const number = text === undefined ? Number.NaN : parse(text);
       if (Number.isNaN(number)) continue;
       values[i] = number;
       setBit(valid, i);
     }
     for (const { field, into } of this.#texts) {
-      hashString(into, i, toLabel(field, fieldText(state, field)));
+      hashString(into, i, toLabel(field, fieldTextOf(state, field)));
     }
   }
 

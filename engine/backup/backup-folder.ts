@@ -9,6 +9,7 @@ import { syncFolder } from "../files/folder.ts";
 import { backupMarker, checkFormat } from "../files/format-version.ts";
 import { frameBytesAt, openFrame } from "../files/frame.ts";
 import { checkFreeSpace, fillStagedFolder, listFiles } from "../files/staged-folder.ts";
+import { verifyStore } from "../inspect/verify.ts";
 import { keyFilePattern, segmentPattern } from "../journal/journal-reader.ts";
 import { SegmentList } from "../journal/segment-list.ts";
 import { writeShutdownRecord } from "../journal/shutdown-record.ts";
@@ -17,10 +18,9 @@ import { fillEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { dayName } from "../model/day.ts";
 import { type Signal, signals } from "../model/signal.ts";
 import { writeManifest } from "../partition/manifest.ts";
-import { withoutLostChunks } from "../partition/repair.ts";
+import { addLosses } from "../partition/repair.ts";
 import { copyNames } from "../state/state-copy.ts";
 import { type BackupItem, BackupStreamReader } from "./backup-stream.ts";
-import { verifyStore } from "./verify.ts";
 
 /** Content of the file that marks a folder as a complete backup. It is written last. */
 export interface BackupMarker {
@@ -182,7 +182,7 @@ class BackupFolder {
       await fillEnvironment(dir, this.#readValues("chunk", onItem));
     }
     const chunks = manifest.chunks.filter(({ id }) => receivedChunks.has(id));
-    await writeManifest(dir, { ...withoutLostChunks(manifest, losses), chunks });
+    await writeManifest(dir, { ...addLosses(manifest, losses), chunks });
   }
 
   async #writeFile(): Promise<void> {

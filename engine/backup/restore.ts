@@ -6,9 +6,9 @@ import { Failure } from "../failure.ts";
 import { readCheckedFile, writeCheckedFile } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
 import { checkFreeSpace, fillStagedFolder } from "../files/staged-folder.ts";
+import { verifyStore } from "../inspect/verify.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { type BackupMarker, type CopyProgress, readBackupMarker } from "./backup-folder.ts";
-import { verifyStore } from "./verify.ts";
 
 /** What was restored. */
 export interface Restored {

@@ -41,7 +41,7 @@ export interface PartBytes {
 export type SealedChunkRef = Extract<ChunkRef, { kind: "sealed" }>;
 
 /** Identifies a chunk's content within its partition: chunk numbers are used again after a partition was removed. */
-export function chunkVersion({ id, checksum }: SealedChunkRef["entry"]): string {
+export function chunkIdentity({ id, checksum }: SealedChunkRef["entry"]): string {
   return `${id}/${checksum}`;
 }
 

@@ -108,12 +108,12 @@ export class ChunkView {
   }
 
   /** A column that describes the series of a chunk of metrics. */
-  described(role: "name" | "type" | "unit" | "fingerprint"): Column {
+  seriesColumn(role: "name" | "type" | "unit" | "fingerprint"): Column {
     return this.#column(findColumn(this.header, role));
   }
 
   /** The membership filter over the metric names of a chunk whose header does not list them all. */
-  memberNames(): Uint8Array | undefined {
+  nameFilter(): Uint8Array | undefined {
     return this.#filter(findColumn(this.header, "name"));
   }
 

@@ -40,7 +40,7 @@ export function matchFromStatistics(filter: Filter, view: ChunkView): MatchResul
  * The conjuncts of a filter that must still be evaluated on columns: an empty list where all rows pass, undefined where
  * no row does.
  */
-export function residualFilters(filter: Filter, view: ChunkView): Filter[] | undefined {
+export function findResidualFilters(filter: Filter, view: ChunkView): Filter[] | undefined {
   const residual: Filter[] = [];
   for (const part of conjuncts(filter)) {
     const result = matchFromStatistics(part, view);
@@ -82,7 +82,7 @@ function matchLeaf(filter: LeafFilter, view: ChunkView): MatchResult {
   if (column.values !== undefined) return matchListedValues(filter, column, view.rows);
   if (isOutOfBounds(filter, column)) return "none";
   if (filter.kind === "matches" && field.kind === "message")
-    return matchConjunction(planPattern(filter).needs, view) === "none" ? "none" : "some";
+    return matchConjunction(planPattern(filter).necessary, view) === "none" ? "none" : "some";
   const isExcluded =
     isExcludedByMembership(filter, view) ||
     isExcludedByNgrams(filter, view) ||

@@ -12,7 +12,7 @@ import { compileFilter, isVectorised, selectRows } from "./selection.ts";
  * The selection of the rows in [from, to) that pass; bit 0 is the row `from & ~7`. Throws what the checkpoint throws,
  * and Failure "input" for a pattern that is not RE2.
  */
-export async function matchingRows(
+export async function selectMatchingRows(
   filter: Filter,
   view: ChunkView,
   { from, to }: { from: number; to: number },

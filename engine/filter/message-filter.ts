@@ -39,14 +39,14 @@ export function compilePatternFilter(
   column: Column,
   scope: PatternScope,
 ): BlockFilter {
-  const { needs, proves, exact } = planPattern(filter);
+  const { necessary, sufficient, isExact } = planPattern(filter);
   const { heap } = scope.view;
   const { kernels, scratch } = heap;
-  if (exact) return matchAll(needs.map(scope.compile), heap);
+  if (isExact) return matchAll(necessary.map(scope.compile), heap);
   const matcher = column.kind === "message" ? MessageMatcher.create(filter, column) : undefined;
-  const [first, ...more] = needs;
+  const [first, ...more] = necessary;
   const restFilters = more.map(scope.compile);
-  const acceptProven = scope.compile(proves);
+  const acceptProven = scope.compile(sufficient);
   const matchRows =
     matcher === undefined ? scope.byValue() : filterRows((row) => matcher.matches(row), scope.checkpoint);
   const matchResidual: BlockFilter = (block) => {

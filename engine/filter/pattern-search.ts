@@ -22,11 +22,11 @@ export type PatternFilter = Extract<LeafFilter, { kind: "matches" }>;
 /** The text searches that a pattern implies. */
 export interface PatternPlan {
   /** Rows that fail one of these do not match. The longest text, which is probably the most selective, comes first. */
-  needs: Filter[];
+  necessary: Filter[];
   /** Rows that pass this match. */
-  proves: Filter;
+  sufficient: Filter;
   /** The two are equivalent, so no row need be matched. */
-  exact: boolean;
+  isExact: boolean;
 }
 
 /** By filter, since every chunk of a query asks for the same plan. */
@@ -40,9 +40,9 @@ export function planPattern(filter: PatternFilter): PatternPlan {
   const parts =
     necessary.kind === "and" ? necessary.of.toSorted((a, b) => textLength(b) - textLength(a)) : [necessary];
   const plan: PatternPlan = {
-    needs: parts.map((part) => toFilter(part, filter.field)),
-    proves: toFilter(sufficient, filter.field),
-    exact: isExact,
+    necessary: parts.map((part) => toFilter(part, filter.field)),
+    sufficient: toFilter(sufficient, filter.field),
+    isExact: isExact,
   };
   plans.set(filter, plan);
   return plan;

@@ -20,7 +20,7 @@ export function compileValueTest(filter: LeafFilter): ValueTest {
  * Compiles a filter to a test of one row, whose fields `textOf` reads. Throws Failure "input" for a pattern that is not
  * RE2.
  */
-export function rowTest<Row>(
+export function compileRowTest<Row>(
   filter: Filter,
   textOf: (row: Row, field: Field) => string | undefined,
 ): (row: Row) => boolean {
@@ -30,15 +30,15 @@ export function rowTest<Row>(
     case "never":
       return () => false;
     case "and": {
-      const parts = filter.of.map((of) => rowTest(of, textOf));
+      const parts = filter.of.map((of) => compileRowTest(of, textOf));
       return (row) => parts.every((part) => part(row));
     }
     case "or": {
-      const parts = filter.of.map((of) => rowTest(of, textOf));
+      const parts = filter.of.map((of) => compileRowTest(of, textOf));
       return (row) => parts.some((part) => part(row));
     }
     case "not": {
-      const part = rowTest(filter.of, textOf);
+      const part = compileRowTest(filter.of, textOf);
       return (row) => !part(row);
     }
     default: {

@@ -6,7 +6,7 @@ import type { Extract } from "../extract/extraction.ts";
 import { applyExtractor, compileExtractor } from "../extract/extractor.ts";
 import type { Field, Filter, Step } from "../plan/filter.ts";
 import { templateIdOf } from "../template/template-id.ts";
-import { rowTest } from "./predicate.ts";
+import { compileRowTest } from "./predicate.ts";
 import { formatTime } from "./selection.ts";
 
 /** A row and the attributes that the steps have given it so far. */
@@ -28,7 +28,7 @@ export type RowSteps = (row: RowState) => boolean;
 export function compileRowSteps(steps: readonly Step[]): RowSteps {
   const compiled = steps.map((step) =>
     step.kind === "filter"
-      ? rowTest(step.filter, fieldText)
+      ? compileRowTest(step.filter, fieldTextOf)
       : toExtractionStep(compileExtractor(step.extractor)),
   );
   return (row) => {
@@ -45,7 +45,7 @@ function toExtractionStep(extract: Extract): RowSteps {
 }
 
 /** The text of a field; undefined where the row lacks it. */
-export function fieldText(row: RowState, field: Field): string | undefined {
+export function fieldTextOf(row: RowState, field: Field): string | undefined {
   switch (field.kind) {
     case "time":
       return row.time;

@@ -6,7 +6,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "../files/folder.ts";
 import { FrameKind, openFrame, writeFrame } from "../files/frame.ts";
-import { keysMax } from "../limits.ts";
+import { idempotencyKeysMax } from "../limits.ts";
 import { keyFilePattern } from "./journal-reader.ts";
 
 export interface UsedKey {
@@ -44,7 +44,7 @@ export class IdempotencyKeys {
   add(keyHash: string, used: UsedKey): void {
     this.#used.delete(keyHash);
     this.#used.set(keyHash, used);
-    if (this.#used.size > keysMax) {
+    if (this.#used.size > idempotencyKeysMax) {
       for (const oldest of this.#used.keys()) {
         this.#used.delete(oldest);
         break;

@@ -17,7 +17,7 @@
 import { crc32 } from "node:zlib";
 import { frameIsWhole } from "../files/frame.ts";
 import { align8 } from "../files/payload.ts";
-import { numberOf, type Signal, signalOf } from "../model/signal.ts";
+import { fromSignalNumber, type Signal, toSignalNumber } from "../model/signal.ts";
 
 export const recordHeaderBytes = 96;
 const recordMagic = Buffer.from("SVCJ", "latin1");
@@ -55,7 +55,7 @@ export function writeRecordHeader(header: RecordHeader): Buffer {
   bytes.writeDoubleLE(header.keyUntilMs, 32);
   bytes.writeUInt32LE(header.rows, 40);
   bytes.writeUInt32LE(header.frameBytes, 44);
-  bytes.writeUInt32LE(numberOf(header.signal), 48);
+  bytes.writeUInt32LE(toSignalNumber(header.signal), 48);
   if (header.keyHash !== undefined) bytes.write(header.keyHash, 64, 32, "hex");
   bytes.writeUInt32LE(crc32(bytes.subarray(8)), 4);
   return bytes;
@@ -130,7 +130,7 @@ function extendWithZeros(file: Buffer, end: number, bytes: number): Buffer {
 function addRecord(file: Buffer, at: number, parsed: ParsedHeader, scan: SegmentScan): void {
   const { signalNumber, ...header } = parsed;
   const { seq, arrivalBase, rows, frameBytes } = header;
-  const signal = signalOf(signalNumber);
+  const signal = fromSignalNumber(signalNumber);
   const frame = file.subarray(at + recordHeaderBytes, at + recordHeaderBytes + frameBytes);
   if (frame.byteLength < frameBytes || !frameIsWhole(frame)) {
     scan.problems.push(`batch ${seq} at ${at} is damaged or unfinished (${rows} rows)`);

@@ -37,7 +37,7 @@ export interface MaintenanceOptions {
   /** Resolves once every query has ended that may still read chunks which were just replaced or removed. */
   queriesEnded: () => Promise<void>;
   /** Makes the query thread and the scan threads close a partition's files and drop its columns. */
-  forget: (dir: string) => Promise<void>;
+  closePartition: (dir: string) => Promise<void>;
   /** Hides a damaged chunk from searches and reports it. */
   quarantine: (chunk: DamagedChunk) => void;
   reportDamage: (where: string, problem: string) => void;
@@ -85,7 +85,7 @@ export class MaintenanceScheduler {
   }
 
   /** Resolves when the next piece of background work has ended, whether it succeeded or failed. */
-  progress(): Promise<void> {
+  waitForWork(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiters.push(resolve);
       this.nudge();
@@ -105,7 +105,7 @@ export class MaintenanceScheduler {
    * Calls `read` between two pieces of work. Chunks that a manifest names at that moment stay on disk until `release`.
    * Throws Failure "overload" while another caller holds them.
    */
-  async hold<T>(read: () => T): Promise<T> {
+  async pauseRemoval<T>(read: () => T): Promise<T> {
     if (this.#isRemovalPaused)
       throw new Failure("overload", "another backup is being made: try again when it has ended");
     this.#isRemovalPaused = true;
@@ -120,7 +120,7 @@ export class MaintenanceScheduler {
   }
 
   /** Ends `hold`: chunks may be merged and removed again. */
-  release(): void {
+  resumeRemoval(): void {
     this.#isRemovalPaused = false;
     this.nudge();
   }
@@ -195,13 +195,13 @@ export class MaintenanceScheduler {
   }
 
   async #repair(partition: Partition, cause: string): Promise<void> {
-    const { worker, forget, reportDamage } = this.#options;
+    const { worker, closePartition, reportDamage } = this.#options;
     const { dir, day } = partition;
     const { manifest, damage } = await worker.run<InspectAnswer>({ kind: "repair", dir, day });
     reportDamage(dir, cause);
     for (const { where, problem } of damage) reportDamage(where, problem);
     partition.manifest = removeQuarantined(manifest, partition.manifest);
-    await forget(dir);
+    await closePartition(dir);
   }
 
   #noteFailure(error: unknown): void {
@@ -304,13 +304,13 @@ export class MaintenanceScheduler {
   }
 
   async #applyRetention(): Promise<void> {
-    const { worker, catalog, retention, now, log, queriesEnded, forget } = this.#options;
+    const { worker, catalog, retention, now, log, queriesEnded, closePartition } = this.#options;
     if (this.#isRemovalPaused || (retention.ageMs === undefined && retention.bytes === undefined)) return;
     const plan = planRetention(catalog.partitions(), retention, now());
     for (const partition of plan.partitions) {
       catalog.remove(partition);
       await queriesEnded();
-      await forget(partition.dir);
+      await closePartition(partition.dir);
       await worker.run<void>({ kind: "drop", dir: partition.dir });
       log("info", `retention removed ${partition.dir}`);
     }

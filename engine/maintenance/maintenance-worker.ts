@@ -28,7 +28,7 @@ import {
   readManifest,
   writeManifest,
 } from "../partition/manifest.ts";
-import { repairPartition, withoutLostChunks } from "../partition/repair.ts";
+import { addLosses, repairPartition } from "../partition/repair.ts";
 import { compact, compactAndPack } from "./compact-parts.ts";
 import type {
   CollectGarbageTask,
@@ -176,7 +176,7 @@ async function recoverWithoutDataFile(
     if (!(error instanceof Failure)) throw error;
     losses.push("data.mdb is missing, and no copy of the manifest is whole");
   }
-  const next = { ...withoutLostChunks(manifest, losses), chunks: [] };
+  const next = { ...addLosses(manifest, losses), chunks: [] };
   if (losses.length > 0) await writeManifest(task.dir, { ...next, version: next.version + 1 });
   next.losses?.forEach(report);
   return next;

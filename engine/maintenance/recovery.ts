@@ -1,7 +1,7 @@
 /** Recovery of partitions when a store is opened. */
 
 import { join } from "node:path";
-import { daysIn } from "../model/day.ts";
+import { listDays } from "../model/day.ts";
 import { signals } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
@@ -22,7 +22,7 @@ export async function recoverPartitions(
   for (const signal of signals) {
     const folder = join(dataDir, signal);
     await removeLeftovers(folder);
-    for (const day of daysIn(folder)) {
+    for (const day of listDays(folder)) {
       const partition = catalog.partition(signal, day);
       const { dir } = partition;
       const task = { kind: "inspect", dir, day } as const;

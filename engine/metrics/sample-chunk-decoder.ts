@@ -53,7 +53,7 @@ function appendChunk(builder: SampleChunkBuilder, source: ChunkSource): void {
 function makeIdentityReader(chunk: SeriesView): (series: number) => IdentityWriter {
   const writer = new IdentityWriter();
   const { view } = chunk;
-  const names = view.described("name");
+  const names = view.seriesColumn("name");
   const columns = sortLabelColumns(chunk);
   const hasOverflow = view.overflow.kind !== "absent";
   return (series) => {

@@ -28,7 +28,7 @@ export class SeriesView {
 
   constructor(view: ChunkView) {
     this.view = view;
-    const fingerprints = view.described("fingerprint");
+    const fingerprints = view.seriesColumn("fingerprint");
     if (fingerprints.kind !== "hex") throw new Failure("damage", "column: no fingerprints");
     const { buffer, byteOffset } = fingerprints.bytes;
     this.fingerprints = new Uint32Array(buffer, byteOffset, view.rows * 2);
@@ -69,15 +69,15 @@ export class SeriesView {
   }
 
   name(series: number): string {
-    return columnText(this.view.described("name"), series) ?? "";
+    return columnText(this.view.seriesColumn("name"), series) ?? "";
   }
 
   type(series: number): string {
-    return columnText(this.view.described("type"), series) ?? "unknown";
+    return columnText(this.view.seriesColumn("type"), series) ?? "unknown";
   }
 
   unit(series: number): string {
-    return columnText(this.view.described("unit"), series) ?? "";
+    return columnText(this.view.seriesColumn("unit"), series) ?? "";
   }
 
   /** Every label of a series. */
@@ -93,7 +93,7 @@ export class SeriesView {
 }
 
 /** Returns a predicate: is this the name of a series? Compares codes, not texts, where the column is a dictionary. */
-export function seriesNamed(names: Column, name: string): (series: number) => boolean {
+export function matchSeriesName(names: Column, name: string): (series: number) => boolean {
   if (names.kind !== "dictionary") return (series) => columnText(names, series) === name;
   const wanted = Buffer.from(name, "utf8");
   const { offsets, bytes } = names.values;

@@ -8,7 +8,7 @@ export interface DayRange {
 }
 
 /** The part of [fromNs, toNs) that lies in a day; empty (`from >= to`) where they do not meet. */
-export function rangeInDay(fromNs: bigint, toNs: bigint, day: number): DayRange {
+export function clampToDay(fromNs: bigint, toNs: bigint, day: number): DayRange {
   const start = dayStartNs(day);
   const clamp = (timeNs: bigint) =>
     Number(timeNs < start ? 0n : timeNs > start + dayNs ? dayNs : timeNs - start);

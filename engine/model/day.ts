@@ -41,7 +41,7 @@ function parseDayName(name: string): number | undefined {
 }
 
 /** The days of the partitions in a signal's folder, the oldest first; none where there is no folder. */
-export function daysIn(folder: string): number[] {
+export function listDays(folder: string): number[] {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return names.flatMap((name) => parseDayName(name) ?? []).sort((a, b) => a - b);
 }

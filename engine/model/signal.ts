@@ -13,11 +13,11 @@ export type RowSignal = Exclude<Signal, "metrics">;
  * The signal with this number in the journal; undefined where this build knows none, as in a journal of a later
  * version.
  */
-export function signalOf(number: number): Signal | undefined {
+export function fromSignalNumber(number: number): Signal | undefined {
   return signals[number];
 }
 
 /** The signal's number in the journal. */
-export function numberOf(signal: Signal): number {
+export function toSignalNumber(signal: Signal): number {
   return signals.indexOf(signal);
 }

@@ -8,7 +8,7 @@ import { type ListedKeys, listAttributeKeys, openPart } from "../chunk/chunk-hea
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { JournalRecord } from "../journal/journal-record.ts";
 import { dayName } from "../model/day.ts";
-import { rangeInDay } from "../model/day-range.ts";
+import { clampToDay } from "../model/day-range.ts";
 import type { Signal } from "../model/signal.ts";
 import { OldestArrivals } from "./arrival-times.ts";
 import { emptyManifest, type Manifest } from "./manifest.ts";
@@ -115,11 +115,11 @@ export class Catalog {
   }
 
   /** Every sealed chunk and part of a signal that may hold rows of [fromNs, toNs), newest first. */
-  chunksIn(signal: Signal, fromNs: bigint, toNs: bigint): ChunkRef[] {
+  findChunks(signal: Signal, fromNs: bigint, toNs: bigint): ChunkRef[] {
     const refs: { ref: ChunkRef; timeNsMax: number }[] = [];
     for (const partition of this.partitions(signal)) {
       const { day, dir } = partition;
-      const range = rangeInDay(fromNs, toNs, day);
+      const range = clampToDay(fromNs, toNs, day);
       const overlaps = (entry: { timeNsMin: number; timeNsMax: number }) =>
         entry.timeNsMin < range.to && entry.timeNsMax >= range.from;
       for (const entry of partition.manifest.chunks.filter(overlaps)) {
@@ -157,7 +157,7 @@ export class Catalog {
     const keys = new Set<string>();
     let isWhole = true;
     for (const { day, manifest, parts } of this.partitions(signal)) {
-      const range = rangeInDay(fromNs, toNs, day);
+      const range = clampToDay(fromNs, toNs, day);
       if (range.from >= range.to) continue;
       for (const key of manifest.attributeKeys) keys.add(key);
       isWhole &&= manifest.moreKeys !== true;

@@ -57,14 +57,14 @@ export async function repairPartition(
   const version = known.manifest.version + 1;
   const headersFound = found.map(({ header }) => header);
   const base = known.isIntact ? known.manifest : addAttributeKeys(known.manifest, headersFound);
-  const manifest = { ...withoutLostChunks(base, losses), version, arrivalSealed, chunkNext, chunks };
+  const manifest = { ...addLosses(base, losses), version, arrivalSealed, chunkNext, chunks };
   await replaceDataFile(dir, rebuilt);
   await writeManifest(dir, manifest);
   return manifest;
 }
 
 /** The manifest with further losses noted. */
-export function withoutLostChunks(manifest: Manifest, losses: readonly string[]): Manifest {
+export function addLosses(manifest: Manifest, losses: readonly string[]): Manifest {
   return losses.length === 0 ? manifest : { ...manifest, losses: [...(manifest.losses ?? []), ...losses] };
 }
 

@@ -57,7 +57,7 @@ export interface SamplesAggregated extends Aggregated {
 export const increaseAgeNsMax = 3_600_000_000_000;
 
 /** Whether every series is a group of its own with at most one value in a bucket, so that nothing is merged. */
-export function isOfEachSeries({ groupBy, aggregate: { op } }: SampleQuery): boolean {
+export function hasGroupPerSeries({ groupBy, aggregate: { op } }: SampleQuery): boolean {
   return !Array.isArray(groupBy) && groupBy.without.length === 0 && op !== "quantile" && op !== "distinct";
 }
 

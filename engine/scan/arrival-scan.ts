@@ -6,8 +6,8 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts";
-import { arrivedBytesLeast, arrivedBytesMax, blockRows } from "../limits.ts";
-import { endOfTimeNs, rangeInDay } from "../model/day-range.ts";
+import { arrivedBytesMax, arrivedBytesMin, blockRows } from "../limits.ts";
+import { clampToDay, endOfTimeNs } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
 import type { ArrivedSelection } from "../plan/row-query.ts";
@@ -110,7 +110,7 @@ interface ChunkSelectionScan {
 
 function readChunk({ task, ref, view, reading, scanned }: ChunkSelectionScan): void {
   const { filter, first, rest, rowsAtATime } = reading;
-  const { from: leastNs } = rangeInDay(reading.fromNs, endOfTimeNs, view.day);
+  const { from: leastNs } = clampToDay(reading.fromNs, endOfTimeNs, view.day);
   if (view.header.timeNsMax < leastNs || matchFromStatistics(filter, view) === "none") {
     countSkippedChunk(scanned, view.header);
     return;
@@ -173,7 +173,7 @@ function gathered(
   damaged: DamagedChunk[],
 ): ArrivedRowsPart {
   const { rows: candidates, count, through } = first.finish();
-  const share = Math.max(arrivedBytesMax / task.selections.length, arrivedBytesLeast);
+  const share = Math.max(arrivedBytesMax / task.selections.length, arrivedBytesMin);
   const bytesMax = Math.min(share, task.control.memoryBytesMax);
   const rows = gatherRows(candidates, open, damaged, (bytes) => bytes >= bytesMax);
   const isCut = rows.arrival.length < candidates.length;

@@ -6,7 +6,7 @@ import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { compileRowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, selectRows } from "../filter/selection.ts";
 import { dayStartNs } from "../model/day.ts";
-import { rangeInDay } from "../model/day-range.ts";
+import { clampToDay } from "../model/day-range.ts";
 import type { Step } from "../plan/filter.ts";
 import { checkCaps, checkControl, type QueryControl } from "../plan/query-control.ts";
 import { lowerBound } from "../vector/binary-search.ts";
@@ -86,7 +86,7 @@ function matchingRows(
 ): number[] {
   const filter = { kind: "and", of: filters } as const;
   if (matchFromStatistics(filter, view) === "none") return [];
-  const range = rangeInDay(task.fromNs, task.toNs, view.day);
+  const range = clampToDay(task.fromNs, task.toNs, view.day);
   const from = lowerBound(view.timeNs, range.from);
   const to = lowerBound(view.timeNs, range.to);
   if (from >= to) return [];

@@ -5,10 +5,10 @@ import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.t
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnText, hasValue } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
-import { matchingRows } from "../filter/matching-rows.ts";
+import { selectMatchingRows } from "../filter/matching-rows.ts";
 import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { blockRows, countedKeysMax } from "../limits.ts";
-import { rangeInDay } from "../model/day-range.ts";
+import { clampToDay } from "../model/day-range.ts";
 import type { Filter, Step } from "../plan/filter.ts";
 import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
 import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
@@ -108,7 +108,7 @@ function fromHeader(count: FieldCount): ChunkAnswerSource {
   return ({ view, residual }) => {
     const { task, extraction, answer } = count;
     const { header, rows } = view;
-    const range = rangeInDay(task.fromNs, task.toNs, view.day);
+    const range = clampToDay(task.fromNs, task.toNs, view.day);
     const isWhole = header.timeNsMin >= range.from && header.timeNsMax < range.to;
     const level = header.columns[findColumn(header, "level")];
     const levelless = level?.values === undefined ? undefined : countOf(level.values, "");
@@ -137,7 +137,7 @@ function countOf(values: readonly [string, number][], text: string): number {
 async function countChunk(count: FieldCount, { view, residual }: OpenChunk): Promise<void> {
   const { task, extraction, scanned } = count;
   scanned.chunks++;
-  const range = rangeInDay(task.fromNs, task.toNs, view.day);
+  const range = clampToDay(task.fromNs, task.toNs, view.day);
   const from = lowerBound(view.timeNs, range.from);
   const to = lowerBound(view.timeNs, range.to);
   if (from < to) {
@@ -158,7 +158,7 @@ async function selectedRows(
 ): Promise<Counted> {
   const checkpoint = () => checkControl(task.control);
   const filter: Filter = { kind: "and", of: [...residual] };
-  const selection = await matchingRows(filter, view, range, checkpoint, yieldThread);
+  const selection = await selectMatchingRows(filter, view, range, checkpoint, yieldThread);
   return { from: range.from & ~7, selection, rows: view.heap.kernels.countBits(selection) };
 }
 

@@ -8,7 +8,7 @@ import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../fil
 import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts";
 import { blockRows, resultBytesMax } from "../limits.ts";
 import { timeInDay } from "../model/day.ts";
-import { rangeInDay } from "../model/day-range.ts";
+import { clampToDay } from "../model/day-range.ts";
 import type { RowPosition } from "../model/row.ts";
 import type { Filter, Step } from "../plan/filter.ts";
 import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
@@ -128,7 +128,7 @@ async function searchChunk(
   { ref, view, residual }: OpenChunk,
 ): Promise<void> {
   const { day } = view;
-  const range = rangeInDay(task.fromNs, task.toNs, day);
+  const range = clampToDay(task.fromNs, task.toNs, day);
   scanned.chunks++;
   const filter: Filter = { kind: "and", of: [...residual] };
   const search: BlockSearch = {

@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { AggregateAnswer } from "../aggregate/aggregate-task.ts";
 import { BucketGrid } from "../aggregate/bucket-runs.ts";
-import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
+import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
 import { PointStates } from "../aggregate/point-states.ts";
 import { PointTable } from "../aggregate/point-table.ts";
 import { findSharedBuckets } from "../aggregate/shared-buckets.ts";
@@ -47,7 +47,7 @@ async function mergeAnswers(
   answers: readonly AggregateAnswer[],
   control: QueryControl,
 ): Promise<Pick<Aggregated, "groups" | "labels" | "points">> {
-  const groups = new GroupTable(groupBy.length, groupCaps(control, isRanked));
+  const groups = new GroupTable(groupBy.length, groupCapsOf(control, isRanked));
   const table = new PointTable();
   const states = new PointStates(aggregates);
   for (const answer of answers) {
@@ -59,9 +59,9 @@ async function mergeAnswers(
     const { points } = answer;
     const places = new Uint32Array(points.groups.length);
     for (let i = 0; i < places.length; i++) {
-      places[i] = table.place(numberOf[points.groups[i]!]!, points.buckets[i]!);
+      places[i] = table.findOrAdd(numberOf[points.groups[i]!]!, points.buckets[i]!);
     }
-    states.join(answer.states, places, table.count);
+    states.merge(answer.states, places, table.count);
     const memoryBytes = groups.byteLength + table.byteLength + states.byteLength;
     checkCaps(control, { memoryBytes, scannedRows: 0 });
   }
@@ -73,5 +73,5 @@ function findGroup(groups: GroupTable, { offsets, bytes }: TextVector, from: num
   for (let label = from; label < from + fields; label++) {
     groups.stage(bytes, offsets[label]!, offsets[label + 1]!);
   }
-  return groups.numberOfStaged();
+  return groups.findOrAddStaged();
 }

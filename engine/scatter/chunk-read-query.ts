@@ -11,7 +11,7 @@ export async function* readChunks(
   { signal, fromNs, toNs, steps }: ScanQuery,
   control: QueryControl,
 ): AsyncGenerator<RecordBatch, void, undefined> {
-  for (const chunk of catalog.chunksIn(signal, fromNs, toNs).reverse()) {
+  for (const chunk of catalog.findChunks(signal, fromNs, toNs).reverse()) {
     const thread = threads[threadOfChunk(chunk, threads.length)]!;
     const task = { kind: "read", chunk, fromNs, toNs, steps, control } as const;
     const answer = await runWithin<ReadAnswer>(thread, task, control);

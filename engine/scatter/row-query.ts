@@ -1,7 +1,7 @@
 /** Finds the newest rows over all scan threads. */
 
 import { type ChunkRef, chunkSize } from "../chunk/chunk-ref.ts";
-import { rangeInDay } from "../model/day-range.ts";
+import { clampToDay } from "../model/day-range.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import type { RowQuery, SearchResult } from "../plan/row-query.ts";
 import { countUnreadChunk } from "../plan/scan-statistics.ts";
@@ -62,7 +62,7 @@ async function askNewest(
 function rowsExpected(ref: ChunkRef, { fromNs, toNs, steps }: SearchTask, metadata?: MetadataAnswer): number {
   const { rows, timeNsMin, timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
   const passing = metadata?.rowsInFirst ?? (steps.length === 0 ? rows : 0);
-  const range = rangeInDay(fromNs, toNs, ref.day);
+  const range = clampToDay(fromNs, toNs, ref.day);
   const within = Math.min(timeNsMax + 1, range.to) - Math.max(timeNsMin, range.from);
   return (passing * within) / (timeNsMax + 1 - timeNsMin);
 }

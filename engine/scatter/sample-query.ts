@@ -1,6 +1,6 @@
 /** Queries samples over all scan threads. Each thread takes a share of the series, so that it sees their samples whole and in order of time. */
 
-import { checkGroups, type GroupCaps, GroupTable, groupCaps } from "../aggregate/group-table.ts";
+import { checkGroups, type GroupCaps, GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
 import { checkPoints } from "../aggregate/point-table.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
@@ -19,12 +19,12 @@ import {
   type SeriesCount,
   type SeriesLabelsQuery,
 } from "../plan/sample-query.ts";
-import type { SingleSeriesPart } from "../series/own-points.ts";
 import type { SampleAnswer, SampleTask } from "../series/sample-task.ts";
 import type { SeriesAnswer, SeriesTask } from "../series/series-labels.ts";
-import { pointValues, SeriesPoints, type SeriesPointsPart } from "../series/series-points.ts";
+import { computePointValues, SeriesPoints, type SeriesPointsPart } from "../series/series-points.ts";
 import type { SeriesShare } from "../series/series-selection.ts";
-import { checkLabel, labelFilter } from "../series/series-selection.ts";
+import { checkLabel, toLabelFilter } from "../series/series-selection.ts";
+import type { SingleSeriesPart } from "../series/single-series-points.ts";
 import type { TextVector } from "../vector/text.ts";
 import { TextBuilder, textAt, textCount } from "../vector/text.ts";
 import {
@@ -53,7 +53,7 @@ export async function querySamples(
     gauge: answers.some(({ kinds }) => kinds.gauge),
     counter: answers.some(({ kinds }) => kinds.counter),
   };
-  const caps = groupCaps(control);
+  const caps = groupCapsOf(control);
   const own = answers.flatMap(({ points, ...rest }) =>
     points.kind === "own" ? [{ ...rest, part: points.part }] : [],
   );
@@ -128,7 +128,7 @@ function concatPoints(aggregate: SampleAggregate, parts: readonly PointsPart[]):
   for (const { points, groupOf } of parts) {
     for (let i = 0; i < points.groups.length; i++) groups[at + i] = groupOf[points.groups[i]!]!;
     buckets.set(points.buckets, at);
-    values.set(pointValues(aggregate, points), at);
+    values.set(computePointValues(aggregate, points), at);
     at += points.groups.length;
   }
   return { groups, buckets, values: [values] };
@@ -138,13 +138,13 @@ function mergePoints(aggregate: SampleAggregate, parts: readonly PointsPart[], c
   const texts = new GroupTable(1, caps);
   const table = new SeriesPoints(aggregate);
   for (const { points, groupOf, texts: own } of parts) {
-    table.addAll(points, groupOf, numberLists(texts, own, 1, new Uint8Array(textCount(own)).fill(1)));
+    table.merge(points, groupOf, numberLists(texts, own, 1, new Uint8Array(textCount(own)).fill(1)));
   }
-  const gathered = table.gathered();
+  const gathered = table.finish();
   return {
     groups: gathered.groups,
     buckets: gathered.buckets,
-    values: [pointValues(aggregate, gathered)],
+    values: [computePointValues(aggregate, gathered)],
   };
 }
 
@@ -169,7 +169,7 @@ export async function querySeriesLabels(
   control: QueryControl,
 ): Promise<SeriesCount[]> {
   const { name, fromNs, toNs, steps, key, limit } = query;
-  labelFilter(steps);
+  toLabelFilter(steps);
   const by = key === undefined ? "key" : { label: key };
   const counts = await countBy(context, { name, fromNs, toNs, steps, by }, control);
   return counts.slice(0, limit);
@@ -204,7 +204,7 @@ function checkQuery({ bucketNs, groupBy, steps, aggregate }: SampleQuery): void 
   if (aggregate.op === "quantile" && !(aggregate.q >= 0 && aggregate.q <= 1)) {
     throw new Failure("input", `a quantile lies between 0 and 1, got ${aggregate.q}`);
   }
-  labelFilter(steps);
+  toLabelFilter(steps);
 }
 
 /** Asks every thread for its share of the series, each over all chunks of the range. */
@@ -243,7 +243,7 @@ function numberLists(
     for (let text = list * fields; text < (list + 1) * fields; text++) {
       table.stage(bytes, offsets[text]!, offsets[text + 1]!);
     }
-    return table.numberOfStaged();
+    return table.findOrAddStaged();
   });
 }
 
@@ -253,7 +253,7 @@ export async function countStoredSeries(
   tables: CensusTables,
 ): Promise<void> {
   const [fromNs, toNs] = [dayStartNs(tables.yesterday.day), dayStartNs(tables.today.day + 1)];
-  for (const chunk of catalog.chunksIn("metrics", fromNs, toNs)) {
+  for (const chunk of catalog.findChunks("metrics", fromNs, toNs)) {
     await threads[0]!.run<void>({ kind: "census", chunk, tables });
   }
 }

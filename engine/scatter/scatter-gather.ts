@@ -1,14 +1,14 @@
 /** Scatter and gather: which thread reads which chunks, and how a query is run, retried, cancelled and ended. */
 
-import { type ChunkRef, chunkVersion, type DamagedChunk, type SealedChunkRef } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, chunkIdentity, type DamagedChunk, type SealedChunkRef } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
 import { isVectorised } from "../filter/selection.ts";
 import {
-  callerChunksMax,
-  callerRowsMax,
   deadlineGraceMs,
   defaultDeadlineMs,
   defaultQueryMemoryBytes,
+  queryThreadChunksMax,
+  queryThreadRowsMax,
 } from "../limits.ts";
 import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
@@ -128,7 +128,7 @@ export async function retryWithoutDamaged<Answer extends Pick<ThreadAnswer, "dam
   ask: (chunks: ChunkRef[]) => Promise<Answer[]>,
 ): Promise<Answer[]> {
   for (;;) {
-    const chunks = catalog.chunksIn(signal, fromNs, toNs);
+    const chunks = catalog.findChunks(signal, fromNs, toNs);
     const answers = chunks.length === 0 ? [] : await ask(chunks);
     const damaged = answers.flatMap((answer) => answer.damaged);
     if (damaged.length === 0) return answers;
@@ -149,7 +149,7 @@ function learnTemplates(
     },
     chunksIn: (dir) => {
       const partition = catalog.partitions().find((each) => each.dir === dir);
-      return new Set(partition?.manifest.chunks.map(chunkVersion));
+      return new Set(partition?.manifest.chunks.map(chunkIdentity));
     },
   });
 }
@@ -191,7 +191,7 @@ export function isSmall(chunks: readonly ChunkRef[]): boolean {
     if (ref.kind === "sealed") return false;
     rows += ref.rows;
   }
-  return rows <= callerRowsMax;
+  return rows <= queryThreadRowsMax;
 }
 
 /** Whether a step takes no long time on any row. */
@@ -201,7 +201,7 @@ function isCheap(step: Step): boolean {
 
 /** Whether the query thread tries to answer without columns: it takes less time than waking a scan thread. */
 function isWorthMetadata({ kind, chunks, steps }: RowTask): boolean {
-  return chunks.length <= callerChunksMax && (kind !== "search" || steps.length > 0);
+  return chunks.length <= queryThreadChunksMax && (kind !== "search" || steps.length > 0);
 }
 
 /** The thread of a chunk is always the same, so that its columns are cached once. */

@@ -1,6 +1,6 @@
 /** Aggregates the samples of a share of the series, on one thread: all chunks that have samples of them, day by day. */
 
-import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
+import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
 import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { type Column, columnBytes } from "../column/column.ts";
@@ -8,22 +8,22 @@ import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { sliceSamplesMax } from "../limits.ts";
 import { compareArrivals } from "../metrics/sample-chunk-decoder.ts";
 import { SeriesView } from "../metrics/series-view.ts";
-import { type DayRange, rangeInDay } from "../model/day-range.ts";
+import { clampToDay, type DayRange } from "../model/day-range.ts";
 import { isCounterName } from "../model/sample.ts";
 import type { Field, Filter } from "../plan/filter.ts";
 import type { YieldThread } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
-import { increaseAgeNsMax, isOfEachSeries, type SeriesKinds } from "../plan/sample-query.ts";
+import { hasGroupPerSeries, increaseAgeNsMax, type SeriesKinds } from "../plan/sample-query.ts";
 import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
 import { gatherText, type TextVector, textVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { chooseFold, DayBuckets, type FoldKind, SeriesFolds } from "./folds.ts";
 import { mergeByTime, sliceByTime } from "./overlap.ts";
-import { type SingleSeriesPart, SingleSeriesPoints } from "./own-points.ts";
 import type { SampleAnswer, SampleTask } from "./sample-task.ts";
 import { type ChunkSeries, locateSeries } from "./series-locations.ts";
 import { SeriesPoints } from "./series-points.ts";
-import { labelFilter, mayHaveSeries, visitSeries } from "./series-selection.ts";
+import { mayHaveSeries, toLabelFilter, visitSeries } from "./series-selection.ts";
+import { type SingleSeriesPart, SingleSeriesPoints } from "./single-series-points.ts";
 
 /** Series read between two checks of deadline and memory. */
 const seriesPerCheck = 64;
@@ -70,17 +70,17 @@ export async function aggregateSamples(
   pause: YieldThread,
 ): Promise<SampleAnswer> {
   const { groupBy, control, aggregate } = task;
-  const caps = groupCaps(control);
+  const caps = groupCapsOf(control);
   const aggregation: SampleAggregation = {
     task,
     open,
     pause,
-    filter: labelFilter(task.steps),
+    filter: toLabelFilter(task.steps),
     series: new FingerprintTable(),
     groupOf: [],
     typeOf: [],
     groups: new GroupTable(Array.isArray(groupBy) ? groupBy.length : 1, caps),
-    points: isOfEachSeries(task) ? new SingleSeriesPoints(aggregate) : new SeriesPoints(aggregate),
+    points: hasGroupPerSeries(task) ? new SingleSeriesPoints(aggregate) : new SeriesPoints(aggregate),
     texts: new GroupTable(1, caps),
     textOf: [],
     scanned: nothingScanned(),
@@ -109,7 +109,7 @@ function finishGroups({
   return {
     groups: groups.count,
     labels: groups.finish(),
-    points: { kind: "gathered", part: points.gathered() },
+    points: { kind: "gathered", part: points.finish() },
   };
 }
 
@@ -207,7 +207,7 @@ function findOrAddText({ texts }: SampleAggregation, column: Column, index: numb
   const bytes = columnBytes(column, index);
   if (bytes.byteLength === 0) return -1;
   texts.stage(bytes, 0, bytes.byteLength);
-  return texts.numberOfStaged();
+  return texts.findOrAddStaged();
 }
 
 /** Returns a function that finds or adds the group of a series, given its index in the chunk and among the selected. */
@@ -228,7 +228,7 @@ function makeGroupLookup(
     const without = new Set(groupBy.without);
     return (index) => {
       groups.stageText(formatLabels(chunk.labels(index).filter(([key]) => !without.has(key))));
-      return groups.numberOfStaged();
+      return groups.findOrAddStaged();
     };
   }
   const columns = groupBy.map((field: Field) =>
@@ -239,7 +239,7 @@ function makeGroupLookup(
       const bytes = columnBytes(column, index);
       groups.stage(bytes, 0, bytes.byteLength);
     }
-    return groups.numberOfStaged();
+    return groups.findOrAddStaged();
   };
 }
 
@@ -310,8 +310,8 @@ async function readDay(
   chunks: readonly SelectedChunk[],
 ): Promise<void> {
   const { task } = aggregation;
-  const counted = rangeInDay(task.fromNs, task.toNs, day);
-  const read = rangeInDay(task.fromNs - BigInt(increaseAgeNsMax), task.toNs, day);
+  const counted = clampToDay(task.fromNs, task.toNs, day);
+  const read = clampToDay(task.fromNs - BigInt(increaseAgeNsMax), task.toNs, day);
   folds.beginDay(new DayBuckets(day, task.fromNs, task.bucketNs), counted.from);
   for (const slice of splitByTime(chunks, read)) {
     if (aggregation.damaged.length > 0) return;

@@ -3,9 +3,9 @@ import type { QueryControl } from "../plan/query-control.ts";
 import type { SampleQuery, SeriesKinds } from "../plan/sample-query.ts";
 import type { Scanned } from "../plan/scan-statistics.ts";
 import type { TextVector } from "../vector/text.ts";
-import type { SingleSeriesPart } from "./own-points.ts";
 import type { SeriesPointsPart } from "./series-points.ts";
 import type { SeriesShare } from "./series-selection.ts";
+import type { SingleSeriesPart } from "./single-series-points.ts";
 
 /** The task of aggregating samples on one scan thread, and its answer. */
 

@@ -1,13 +1,13 @@
 /** Counts series by metric, label key or label value, over one thread's share of the series. */
 
-import { GroupTable, groupCaps } from "../aggregate/group-table.ts";
+import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
 import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { columnBytes, hasValue } from "../column/column.ts";
 import { Failure } from "../failure.ts";
 import { type CensusTables, SeriesCensus } from "../metrics/series-census.ts";
 import { SeriesView } from "../metrics/series-view.ts";
-import { rangeInDay } from "../model/day-range.ts";
+import { clampToDay } from "../model/day-range.ts";
 import type { Filter, Step } from "../plan/filter.ts";
 import type { QueryControl, YieldThread } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
@@ -15,7 +15,7 @@ import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-st
 import type { TextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { sliceByTime } from "./overlap.ts";
-import { labelFilter, mayHaveSeries, type SeriesShare, visitSeries } from "./series-selection.ts";
+import { mayHaveSeries, type SeriesShare, toLabelFilter, visitSeries } from "./series-selection.ts";
 
 /** Asks a thread to count the series of its share that have samples in a range. */
 export interface SeriesTask {
@@ -70,9 +70,9 @@ export async function countSeries(
   const { control } = task;
   const counting: SeriesCounting = {
     task,
-    filter: labelFilter(task.steps),
+    filter: toLabelFilter(task.steps),
     seen: new FingerprintTable(),
-    texts: new GroupTable(1, groupCaps(control)),
+    texts: new GroupTable(1, groupCapsOf(control)),
     counts: [],
     scanned: nothingScanned(),
   };
@@ -100,7 +100,7 @@ function countChunk(counting: SeriesCounting, ref: ChunkRef, open: OpenChunkView
       return;
     }
     const chunk = new SeriesView(view);
-    const range = rangeInDay(task.fromNs, task.toNs, ref.day);
+    const range = clampToDay(task.fromNs, task.toNs, ref.day);
     const isInRange = view.header.timeNsMin >= range.from && view.header.timeNsMax < range.to;
     const countTexts = makeTextCounter(counting, chunk);
     const { name, share, control } = task;
@@ -133,7 +133,7 @@ function makeTextCounter(
 ): (index: number) => void {
   const { view } = chunk;
   const countStaged = () => {
-    const number = texts.numberOfStaged();
+    const number = texts.findOrAddStaged();
     counts[number] = (counts[number] ?? 0) + 1;
   };
   if (task.by === "metric") {

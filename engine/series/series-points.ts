@@ -52,7 +52,7 @@ export class SeriesPoints {
 
   /** Finds or adds a point and returns its number. Throws Failure "limit" where there are too many. */
   findOrAdd(group: number, bucket: number): number {
-    const point = this.#points.place(group, bucket);
+    const point = this.#points.findOrAdd(group, bucket);
     if (point < this.#counts.length) return point;
     this.#counts = doubleLength(this.#counts);
     this.#accumulators = doubleLength(this.#accumulators);
@@ -69,7 +69,7 @@ export class SeriesPoints {
   }
 
   /** Merges another thread's states. `groupOf` and `textOf` map its numbers of groups and texts to those here. */
-  addAll(other: SeriesPointsPart, groupOf: Uint32Array, textOf: Uint32Array): void {
+  merge(other: SeriesPointsPart, groupOf: Uint32Array, textOf: Uint32Array): void {
     const pointOf = new Uint32Array(other.groups.length);
     for (let i = 0; i < pointOf.length; i++) {
       pointOf[i] = this.findOrAdd(groupOf[other.groups[i]!]!, other.buckets[i]!);
@@ -86,7 +86,7 @@ export class SeriesPoints {
     }
   }
 
-  gathered(): SeriesPointsPart {
+  finish(): SeriesPointsPart {
     const { count } = this.#points;
     const { groups: textPoints, buckets: texts } = this.#pointTexts.finish();
     return {
@@ -167,7 +167,7 @@ export class SeriesPoints {
 
   #addText(point: number, text: number): void {
     const known = this.#pointTexts.count;
-    if (this.#pointTexts.place(point, text) === known) this.#counts[point]!++;
+    if (this.#pointTexts.findOrAdd(point, text) === known) this.#counts[point]!++;
   }
 
   #quantilesPart(): QuantilesPart | undefined {
@@ -187,7 +187,7 @@ function identityMapping(pointCount: number): Uint32Array {
 }
 
 /** The aggregate's value of every point. */
-export function pointValues(aggregate: SampleAggregate, part: SeriesPointsPart): Float64Array {
+export function computePointValues(aggregate: SampleAggregate, part: SeriesPointsPart): Float64Array {
   const { counts, accumulators, squares, quantiles } = part;
   switch (aggregate.op) {
     case "count":

@@ -5,7 +5,7 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { compileFilter, selectRows } from "../filter/selection.ts";
-import { type SeriesView, seriesNamed } from "../metrics/series-view.ts";
+import { matchSeriesName, type SeriesView } from "../metrics/series-view.ts";
 import type { Field, Filter, Step } from "../plan/filter.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import { checkControl } from "../plan/query-control.ts";
@@ -19,7 +19,7 @@ export interface SeriesShare {
 }
 
 /** The filter of a query's steps. Throws Failure "input" where they are not filters over labels. */
-export function labelFilter(steps: readonly Step[]): Filter {
+export function toLabelFilter(steps: readonly Step[]): Filter {
   const of = steps.map((step) => {
     if (step.kind !== "filter")
       throw new Failure("input", "samples have no message that could be extracted from");
@@ -49,7 +49,7 @@ export function mayHaveSeries(view: ChunkView, name: string | undefined, filter:
 function mayHaveName(view: ChunkView, name: string): boolean {
   const column = view.header.columns[findColumn(view.header, "name")]!;
   if (column.values !== undefined) return column.values.some(([value]) => value === name);
-  const members = view.memberNames();
+  const members = view.nameFilter();
   return members === undefined || mayContain(members, hashText(name));
 }
 
@@ -65,7 +65,7 @@ export function visitSeries(
   onSeries: (series: number) => void,
 ): void {
   const { view, series, fingerprints } = chunk;
-  const isNamed = name === undefined ? () => true : seriesNamed(view.described("name"), name);
+  const isNamed = name === undefined ? () => true : matchSeriesName(view.seriesColumn("name"), name);
   const selection =
     matchFromStatistics(filter, view) === "all" ? undefined : selectRows(view.heap, 0, 0, series);
   if (selection !== undefined) {

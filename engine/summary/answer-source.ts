@@ -4,8 +4,8 @@
  */
 import { type ChunkRef, type DamagedChunk, type OpenChunkView, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { residualFilters } from "../filter/chunk-pruning.ts";
-import { rangeInDay } from "../model/day-range.ts";
+import { findResidualFilters } from "../filter/chunk-pruning.ts";
+import { clampToDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
 import { countSkippedChunk, type Scanned } from "../plan/scan-statistics.ts";
@@ -99,7 +99,7 @@ function undecidedFilters(
   view: ChunkView,
 ): Filter[] | undefined {
   const { timeNsMin, timeNsMax } = view.header;
-  const range = rangeInDay(fromNs, toNs, view.day);
+  const range = clampToDay(fromNs, toNs, view.day);
   if (timeNsMax < range.from || timeNsMin >= range.to || isNeeded?.(view) === false) return undefined;
-  return residualFilters(filter, view);
+  return findResidualFilters(filter, view);
 }

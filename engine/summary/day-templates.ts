@@ -23,7 +23,7 @@ import type { ListedTemplates } from "./template-listing.ts";
 
 /** Whether templates can count the messages that pass. They cannot where the text may stand in variables alone. */
 export function canAnswerFromTemplates(filter: MessageTextFilter): boolean {
-  const texts = filter.kind === "contains" ? [filter] : planPattern(filter).needs;
+  const texts = filter.kind === "contains" ? [filter] : planPattern(filter).necessary;
   return texts.some((text) => {
     const needle = toTextNeedle(text);
     return typeof needle !== "string" && needle.shapes.length > 0;
@@ -159,8 +159,8 @@ export class DayTemplates {
   /** For a pattern one count for each text that every match must contain: where one is not exact, another may be. */
   #countsFor(filter: MessageTextFilter): CountText[] {
     if (filter.kind === "contains") return [this.#countFor(filter, () => "all")];
-    const { needs, exact } = planPattern(filter);
-    if (exact && needs.length === 1) return [this.#countFor(needs[0]!, () => "all")];
+    const { necessary, isExact } = planPattern(filter);
+    if (isExact && necessary.length === 1) return [this.#countFor(necessary[0]!, () => "all")];
     const automaton = buildAutomaton(filter.pattern, filter);
     if (automaton === undefined) return [];
     const results = new Map<number, AutomatonResult>();
@@ -170,7 +170,7 @@ export class DayTemplates {
       results.set(template, result);
       return result;
     };
-    return needs.map((need) => this.#countFor(need, match));
+    return necessary.map((need) => this.#countFor(need, match));
   }
 
   /** `match`: which messages of a template pass, among those that hold the text. */

@@ -3,7 +3,7 @@
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { isMessageTextFilter, type MessageTextFilter } from "../filter/message-search.ts";
-import { rowTest } from "../filter/predicate.ts";
+import { compileRowTest } from "../filter/predicate.ts";
 import type { Value } from "../plan/aggregation.ts";
 import type { Field, Filter } from "../plan/filter.ts";
 
@@ -53,7 +53,7 @@ export function countFromHeader(
   const split: ValueCount[] | undefined =
     field === undefined ? [[undefined, view.rows]] : listedValueCounts(field, view);
   if (split === undefined) return undefined;
-  const passes = rowTest<string | undefined>({ kind: "and", of: [...residual] }, (text) => text);
+  const passes = compileRowTest<string | undefined>({ kind: "and", of: [...residual] }, (text) => text);
   const labels = groupBy.map((each, i): string | undefined => {
     const isSplit = field !== undefined && fieldKey(each) === fieldKey(field);
     return isSplit ? undefined : toLabel(each, counts[i]![0]![0]);

@@ -1,7 +1,7 @@
 /** Lists the templates of sealed chunks with the rows of each, on the thread that has the chunks' columns in its cache. */
 
 import type { ChunkRef, OpenChunkView } from "../chunk/chunk-ref.ts";
-import { chunkVersion } from "../chunk/chunk-ref.ts";
+import { chunkIdentity } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { QueryControl, YieldThread } from "../plan/query-control.ts";
@@ -46,7 +46,7 @@ export async function listTemplates(
       view = open(ref);
       const templates = templatesIn(view);
       if (templates !== undefined)
-        listed.push({ dir: ref.dir, chunk: chunkVersion(ref.entry), ...templates });
+        listed.push({ dir: ref.dir, chunk: chunkIdentity(ref.entry), ...templates });
     } catch (error) {
       // The query that reads the chunk reports its damage.
       if (!(error instanceof Failure) || error.kind !== "damage") throw error;

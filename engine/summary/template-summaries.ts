@@ -3,7 +3,7 @@
  * list a day's templates in the background, after the first query that searched its messages for a text.
  */
 
-import { chunkVersion, type SealedChunkRef } from "../chunk/chunk-ref.ts";
+import { chunkIdentity, type SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { MessageTextFilter } from "../filter/message-search.ts";
@@ -55,7 +55,7 @@ export class TemplateSummaries {
     const day = this.#days.get(dir);
     if (day === undefined) return undefined;
     day.usedMs = performance.now();
-    return day.templates.rowsOf(filter, chunkVersion(entry), (group) => view.tokenFilter(group));
+    return day.templates.rowsOf(filter, chunkIdentity(entry), (group) => view.tokenFilter(group));
   }
 
   /** Lists the templates of chunks, as far as there is room; joins a listing that is under way. */
@@ -78,7 +78,7 @@ export class TemplateSummaries {
   }
 
   #knows({ dir, entry }: SealedChunkRef): boolean {
-    return this.#days.get(dir)?.templates.has(chunkVersion(entry)) === true;
+    return this.#days.get(dir)?.templates.has(chunkIdentity(entry)) === true;
   }
 
   async #learn(
@@ -100,7 +100,7 @@ export class TemplateSummaries {
       }
       for (const ref of some) {
         if (this.#isEnding) return;
-        const own = listed.find(({ dir, chunk }) => dir === ref.dir && chunk === chunkVersion(ref.entry));
+        const own = listed.find(({ dir, chunk }) => dir === ref.dir && chunk === chunkIdentity(ref.entry));
         if (!(await this.#add(ref, own, source, pause))) return;
       }
     }
@@ -125,7 +125,7 @@ export class TemplateSummaries {
       return false;
     }
     // A day may take half of the room: one whose messages hardly repeat would evict all others.
-    templates.skip(chunkVersion(entry));
+    templates.skip(chunkIdentity(entry));
     return true;
   }
 

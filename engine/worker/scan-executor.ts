@@ -4,7 +4,7 @@ import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-s
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
 import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
 import { ColumnCache, type ColumnCacheOptions } from "../kernels/column-cache.ts";
-import { callerTemplatesShare } from "../limits.ts";
+import { queryThreadTemplatesShare } from "../limits.ts";
 import { checkControl, type YieldThread } from "../plan/query-control.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
 import { type ReadTask, readChunk } from "../scan/chunk-read.ts";
@@ -68,7 +68,7 @@ export class ScanExecutor {
 
   constructor(options: ColumnCacheOptions) {
     this.readers = new ChunkReaders(new ColumnCache(options));
-    this.#templates = new TemplateSummaries(options.bytesMax * callerTemplatesShare);
+    this.#templates = new TemplateSummaries(options.bytesMax * queryThreadTemplatesShare);
   }
 
   /** Carries out a task, reading columns where it must. Throws Failure "input", "deadline", "cancelled", "limit". */

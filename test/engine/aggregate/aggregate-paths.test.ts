@@ -236,9 +236,9 @@ describe("a limit", () => {
 
   test("of points is an error that names it", () => {
     const table = new PointTable();
-    for (let i = 0; i < pointsMax; i++) table.place(i % 7, i);
-    expect(table.place(3, 3)).toBe(3);
-    expect(() => table.place(8, 0)).toThrow(`more than ${pointsMax} points`);
+    for (let i = 0; i < pointsMax; i++) table.findOrAdd(i % 7, i);
+    expect(table.findOrAdd(3, 3)).toBe(3);
+    expect(() => table.findOrAdd(8, 0)).toThrow(`more than ${pointsMax} points`);
     expect(table.finish().groups.length).toBe(pointsMax);
   });
 

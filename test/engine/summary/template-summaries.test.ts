@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { SealedChunkRef } from "../../../engine/chunk/chunk-ref.ts";
-import { chunkVersion } from "../../../engine/chunk/chunk-ref.ts";
+import { chunkIdentity } from "../../../engine/chunk/chunk-ref.ts";
 import type { ChunkView } from "../../../engine/chunk/chunk-view.ts";
 import { type Filter, type LogRow, openStore, type Store } from "../../../engine/index.ts";
 import { type TemplateSource, TemplateSummaries } from "../../../engine/summary/template-summaries.ts";
@@ -147,14 +147,14 @@ describe("room for templates", () => {
       asked.push(`${dir}: ${entry.id}`);
       const rows = new Uint32Array(templates).fill(1);
       const ngrams = [undefined, undefined, new Uint8Array(20_000)];
-      return { dir, chunk: chunkVersion(entry), keys, rows, ngrams };
+      return { dir, chunk: chunkIdentity(entry), keys, rows, ngrams };
     });
 
   test("days that do not fit together do not push each other out", async () => {
     const digests = new TemplateSummaries(4 * 1024 * 1024);
     const refs = Array.from({ length: 20 }, (_, day) => [refOf(day, 1), refOf(day, 2)]).flat();
     const chunksIn = (dir: string) =>
-      new Set(refs.filter((ref) => ref.dir === dir).map(({ entry }) => chunkVersion(entry)));
+      new Set(refs.filter((ref) => ref.dir === dir).map(({ entry }) => chunkIdentity(entry)));
     for (let round = 0; round < 5; round++) {
       const lacking = refs.filter((ref) => digests.lacks(ref));
       if (lacking.length > 0) await digests.learn(lacking, { list, chunksIn }, pause);
@@ -177,7 +177,7 @@ describe("room for templates", () => {
     const told: (number | undefined)[] = [];
     for (let id = 1; id <= 300; id++) {
       const ref = refOf(0, id);
-      const chunksIn = () => new Set([id - 1, id].map((one) => chunkVersion(refOf(0, one).entry)));
+      const chunksIn = () => new Set([id - 1, id].map((one) => chunkIdentity(refOf(0, one).entry)));
       for (let tries = 0; tries < 2 && digests.lacks(ref); tries++)
         await digests.learn([ref], { list, chunksIn }, pause);
       told.push(digests.rowsOf(filter, ref, view));

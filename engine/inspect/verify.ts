@@ -15,7 +15,7 @@ import { scanJournal } from "../journal/journal-reader.ts";
 import { type Environment, openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
 import type { DamageReport } from "../model/damage-report.ts";
-import { dayName, daysIn } from "../model/day.ts";
+import { dayName, listDays } from "../model/day.ts";
 import { signals } from "../model/signal.ts";
 import { openChunk } from "../partition/chunk-store.ts";
 import { readManifest } from "../partition/manifest.ts";
@@ -62,7 +62,7 @@ export async function verifyStore(
   const verification = { dir, report, advance };
   const folders = signals.map((signal) => join(dir, signal));
   for (const folder of folders) {
-    for (const day of daysIn(folder)) await verifyPartition(verification, join(folder, dayName(day)));
+    for (const day of listDays(folder)) await verifyPartition(verification, join(folder, dayName(day)));
   }
   const isPartition = (path: string) => folders.some((folder) => path.startsWith(folder + sep));
   for (const path of listDataFiles(dir)) {

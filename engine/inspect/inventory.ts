@@ -9,10 +9,10 @@ import type { ColumnHeader, ColumnRole } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { checkFormat } from "../files/format-version.ts";
 import { openEnvironment } from "../lmdb/environment.ts";
-import { dayName, daysIn } from "../model/day.ts";
+import { dayName, listDays } from "../model/day.ts";
 import { type Signal, signals } from "../model/signal.ts";
-import { openChunk } from "./chunk-store.ts";
-import { readManifest } from "./manifest.ts";
+import { openChunk } from "../partition/chunk-store.ts";
+import { readManifest } from "../partition/manifest.ts";
 
 /** One column, added up over all chunks that have it. */
 export interface ColumnInventory {
@@ -53,7 +53,7 @@ export async function storeInventory(dir: string): Promise<SignalInventory[]> {
   const inventories: SignalInventory[] = [];
   for (const signal of signals) {
     const folder = join(dir, signal);
-    const dirs = daysIn(folder).map((day) => join(folder, dayName(day)));
+    const dirs = listDays(folder).map((day) => join(folder, dayName(day)));
     if (dirs.length > 0 || signal === "logs") inventories.push(await readSignalInventory(signal, dirs));
   }
   return inventories;
