@@ -324,7 +324,7 @@ function createDataFile(dir: string): void {
     writeFileSync(file, buildEmptyDataFile(newPageBytes, mapBytes), { flush: true });
     const top = firstCreated === undefined ? resolve(dir) : dirname(firstCreated);
     for (let at = resolve(dir); ; at = dirname(at)) {
-      syncFolder(at);
+      syncFolderSync(at);
       if (at === top) break;
     }
   } catch (error) {
@@ -348,7 +348,7 @@ function createLockFile(dir: string): void {
   }
 }
 
-function syncFolder(dir: string): void {
+function syncFolderSync(dir: string): void {
   const fd = openSync(dir, "r");
   fsyncSync(fd);
   closeSync(fd);

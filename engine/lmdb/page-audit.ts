@@ -35,7 +35,7 @@ export interface PageTreeEntry extends ValueLocation {
 const problemsMax = 20;
 /** Pages of one level that are read before they are checked; neighbours are read in one call. */
 const batchPages = 1024;
-/** Pages in no tree and no free list that are tolerated, beyond as many as are known. */
+/** Pages without any use that are tolerated, in addition to as many as there are pages with a use. */
 const unknownPagesMax = 1024;
 /** A gap between two pages up to which one read of both is cheaper than two reads. */
 const gapBytesMax = 64 * 1024;
@@ -132,7 +132,7 @@ class TreeWalk {
   readonly #filePages: number;
   /** 1 for each page of the file that has a use: meta, tree, overflow or free. */
   readonly #used: Uint8Array;
-  /** Free pages behind the end of the file. */
+  /** Free pages beyond the end of the file. */
   #freeBeyondFile = 0;
 
   constructor(file: DataFile, meta: Meta) {

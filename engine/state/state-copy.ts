@@ -27,7 +27,7 @@ export interface StateCopy {
   name: string;
   exists: boolean;
   /** True where it holds exactly what its newest commit left. */
-  sound: boolean;
+  isIntact: boolean;
   /** Number of the newest commit of which a record was found. */
   commit: number;
   /** By record name: the newest record of each. */
@@ -45,7 +45,7 @@ export interface StateCopy {
 export interface MergedState {
   records: Map<string, StoredRecord>;
   commit: number;
-  /** What may be lost or out of date, in sentences; empty where one copy was sound. */
+  /** What may be lost or out of date, in sentences; empty where one copy was intact. */
   losses: string[];
 }
 
@@ -57,7 +57,7 @@ export function loadCopy(dir: string, name: string, reference?: StateCopy): Stat
   const copy: StateCopy = {
     name,
     exists: existsSync(join(dir, name)),
-    sound: false,
+    isIntact: false,
     commit: 0,
     records: new Map(),
     found: new Set(),
@@ -68,7 +68,7 @@ export function loadCopy(dir: string, name: string, reference?: StateCopy): Stat
   if (!copy.exists) return copy;
   const file = join(dir, name, "data.mdb");
   // Copies with the same commits are equal byte by byte, and comparing bytes is much faster than decoding records.
-  if (reference?.sound && haveSameBytes(file, join(dir, reference.name, "data.mdb")))
+  if (reference?.isIntact && haveSameBytes(file, join(dir, reference.name, "data.mdb")))
     return { ...reference, name };
   if (!readPageTree(copy, file, reference)) {
     for (const { frame } of salvageFrames(file)) addRecord(copy, decodeRecord(frame));
@@ -109,14 +109,14 @@ function readPageTree(copy: StateCopy, path: string, reference: StateCopy | unde
   try {
     const { ok, problems, entries } = auditDataFile(dataFile);
     copy.problems.push(...problems);
-    readEntries(copy, dataFile, entries, reference?.records);
+    addEntries(copy, dataFile, entries, reference?.records);
     return ok;
   } finally {
     dataFile.close();
   }
 }
 
-function readEntries(
+function addEntries(
   copy: StateCopy,
   dataFile: DataFile,
   entries: readonly PageTreeEntry[],
@@ -151,7 +151,7 @@ function addRecord(copy: StateCopy, record: StoredRecord | undefined): string | 
   return name;
 }
 
-/** Sets `sound`: whether the copy has no damage and agrees with its own summary. */
+/** Sets `isIntact`: whether the copy has no damage and agrees with its own summary. */
 function checkSummary(copy: StateCopy): void {
   const summary = copy.records.get(summaryName);
   copy.records.delete(summaryName);
@@ -159,12 +159,12 @@ function checkSummary(copy: StateCopy): void {
   for (const name of copy.damaged) copy.problems.push(`the value of ${toDisplayName(name)} is not whole`);
   if (copy.problems.length > 0) return;
   const { records, checksums } = summarize(copy.records);
-  copy.sound =
+  copy.isIntact =
     copy.summary !== undefined &&
     summary?.commit === copy.commit &&
     copy.summary.records === records &&
     copy.summary.checksums === checksums;
-  if (!copy.sound) copy.problems.push("it does not hold what its last commit left");
+  if (!copy.isIntact) copy.problems.push("it does not hold what its last commit left");
 }
 
 /** The summary of a copy with these records. */
@@ -174,11 +174,11 @@ export function summarize(records: ReadonlyMap<string, StoredRecord>): StateSumm
   return { records: records.size, checksums };
 }
 
-/** Takes a sound copy of the newest commit, or else the newest record of each name from all copies. */
+/** Takes an intact copy of the newest commit, or else the newest record of each name from all copies. */
 export function mergeCopies(copies: readonly StateCopy[]): MergedState {
   const commit = Math.max(...copies.map((copy) => copy.commit));
-  const sound = copies.find((copy) => copy.sound && copy.commit === commit);
-  if (sound !== undefined) return { records: sound.records, commit, losses: [] };
+  const isIntact = copies.find((copy) => copy.isIntact && copy.commit === commit);
+  if (isIntact !== undefined) return { records: isIntact.records, commit, losses: [] };
   const records = new Map<string, StoredRecord>();
   for (const copy of copies) {
     for (const [name, record] of copy.records) {
@@ -223,7 +223,7 @@ export async function replaceCopy(dir: string, copy: StateCopy, state: MergedSta
   await fillEnvironment(`${path}.new`, encodeValues(state));
   if (copy.exists) {
     rmSync(`${path}.damaged`, { recursive: true, force: true });
-    if (copy.sound) rmSync(path, { recursive: true });
+    if (copy.isIntact) rmSync(path, { recursive: true });
     else renameSync(path, `${path}.damaged`);
   }
   renameSync(`${path}.new`, path);

@@ -101,7 +101,7 @@ export async function openState(dir: string): Promise<StoredState> {
     const where = join(dir, copy.name);
     for (const problem of copy.problems) damage.push({ where, problem });
     if (!copy.exists && !isNew) damage.push({ where, problem: "the copy is missing" });
-    if (copy.sound && copy.commit === merged.commit && !dropped) continue;
+    if (copy.isIntact && copy.commit === merged.commit && !dropped) continue;
     await tryReplace(() => replaceCopy(dir, copy, merged), where, damage);
   }
   return new MirroredState(dir, merged, damage);

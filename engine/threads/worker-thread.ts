@@ -40,7 +40,7 @@ interface AnswerMessage {
 }
 
 /** Returns the options that the current worker thread was started with. */
-export function threadOptions(): ThreadOptions {
+export function getThreadOptions(): ThreadOptions {
   return Tinypool.workerData as ThreadOptions;
 }
 

@@ -23,12 +23,12 @@ import type { PackedChunk } from "../partition/chunk-store.ts";
 import type { ArrivedAnswer } from "../scan/arrival-scan.ts";
 import type { SampleAnswer } from "../series/sample-task.ts";
 import type { ListedTemplates } from "../summary/template-listing.ts";
-import { serveTasks, threadOptions, type WorkerAnswer } from "../threads/worker-thread.ts";
+import { getThreadOptions, serveTasks, type WorkerAnswer } from "../threads/worker-thread.ts";
 import { ScanExecutor, type ScanThreadTask } from "./scan-executor.ts";
 
 type WorkerTask = ScanThreadTask | MaintenanceTask | BackupReadTask;
 
-const scans = new ScanExecutor({ bytesMax: threadOptions().columnCacheBytes, keepsRecent: false });
+const scans = new ScanExecutor({ bytesMax: getThreadOptions().columnCacheBytes, keepsRecent: false });
 
 /** The entry point: tinypool calls it once on the new thread. */
 export default function serve(port: MessagePort): void {

@@ -11,7 +11,7 @@ import { Driver } from "./driver.ts";
 import type { WriterPlan } from "./writer.ts";
 
 /** Path, time of change and content hash of every file. */
-function listFiles(dir: string): string[] {
+function fingerprintFiles(dir: string): string[] {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => {
@@ -36,14 +36,14 @@ test("an intact store has no damage, whether it was closed or killed, and verify
     const { stats } = await driver.run({ do: "read", pageRows: 5_000 });
     if (end === "close") await driver.run({ do: "close" });
     await driver.kill();
-    const before = listFiles(dir);
+    const before = fingerprintFiles(dir);
     const progress: number[] = [];
     const verified = await verifyStore(dir, ({ bytes, bytesTotal }) => progress.push(bytes / bytesTotal));
     expect(verified.damage).toEqual([]);
     expect(verified).toMatchObject({ chunks: stats.chunks, rows: stats.rows - stats.unsealedRows });
     expect(progress).toEqual([...progress].sort((a, b) => a - b));
     expect(progress.at(-1)).toBe(1);
-    expect(listFiles(dir)).toEqual(before);
+    expect(fingerprintFiles(dir)).toEqual(before);
   }
 });
 
