@@ -1,42 +1,18 @@
 /** The query layer's public face: svcQL text in, plans and rows out. */
 
-import { type Expression, printExpression } from "./expression.ts";
-import { parseLogsQuery as parseLogs } from "./logs-query.ts";
-import { parseExpression, readSource } from "./parse.ts";
-import { printTerms, type Terms } from "./terms.ts";
+import { parseLogsQuery as parseLogs } from "./parse/logs-query.ts";
+import { parseExpression } from "./parse/parser.ts";
+import { readSource } from "./text/source.ts";
+import { type Expression, printExpression } from "./tree/expression.ts";
+import { printTerms, type Terms } from "./tree/search-terms.ts";
 
-export { type Explained, explainText } from "./explain.ts";
-export type { Expression } from "./expression.ts";
-export { fieldOf } from "./field.ts";
-export { type FieldList, type FieldQuery, type FieldStore, queryFields } from "./field-list.ts";
-export {
-  type Pattern,
-  type PatternQuery,
-  type PatternStore,
-  type Patterns,
-  queryPatterns,
-} from "./patterns.ts";
-export { type PlanOptions, planLogs, planRows, type RowsPlan } from "./plan.ts";
-export { QueryError } from "./query-error.ts";
-export { type QueryKind, queryKind } from "./query-kind.ts";
-export type { ScanRead, SeriesStore } from "./reading.ts";
+export { type FieldList, type FieldQuery, type FieldStore, queryFields } from "./listing/fields.ts";
 export {
   type HistogramQuery,
   type HistogramStore,
   queryHistogram,
   type RowHistogram,
-} from "./row-histogram.ts";
-export type { RowScan, SampleScan, Scan, ScanLabel } from "./scan-plan.ts";
-export {
-  type LogsFound,
-  planWarnings,
-  type RowsSearch,
-  type RowsStore,
-  type SpansFound,
-  searchLogs,
-  searchSpans,
-} from "./search.ts";
-export type { Series, SeriesColumns } from "./series-columns.ts";
+} from "./listing/histogram.ts";
 export {
   type ListedSeries,
   type MetricStore,
@@ -44,15 +20,39 @@ export {
   queryLabelValues,
   type SeriesList,
   type SeriesQuery,
-} from "./series-list.ts";
-export type { SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
-export { type Span, spanOf } from "./span.ts";
-export type { Terms } from "./terms.ts";
-export { queryTimeseries, type Timeseries, type TimeseriesQuery } from "./timeseries.ts";
-export { planTimeseries } from "./timeseries-plan.ts";
-export { queryTrace, type Trace, type TraceQuery, type TraceSpan, type TraceStore } from "./trace.ts";
-export { isUnlabelled } from "./unlabelled.ts";
-export { queryValues, type ValueList, type ValueQuery, type ValueStore } from "./value-list.ts";
+} from "./listing/metric-labels.ts";
+export {
+  type Pattern,
+  type PatternQuery,
+  type PatternStore,
+  type Patterns,
+  queryPatterns,
+} from "./listing/patterns.ts";
+export { queryValues, type ValueList, type ValueQuery, type ValueStore } from "./listing/values.ts";
+export { type QueryKind, queryKind } from "./parse/query-kind.ts";
+export { type Explained, explainText } from "./plan/explanation.ts";
+export { fieldOf } from "./plan/field.ts";
+export type { RowScan, SampleScan, Scan, ScanLabel, ScanRead } from "./plan/scan.ts";
+export { type PlanOptions, planLogs, planRows, type RowsPlan } from "./plan/search-plan.ts";
+export { isUnlabelled, type SeriesPlan, type TimeseriesPlan } from "./plan/series-plan.ts";
+export { planTimeseries } from "./plan/timeseries-plan.ts";
+export {
+  type LogsFound,
+  type RowsSearch,
+  type RowsStore,
+  type SpansFound,
+  searchLogs,
+  searchSpans,
+} from "./search/search.ts";
+export { type Span, spanOf } from "./search/span.ts";
+export { queryTrace, type Trace, type TraceQuery, type TraceSpan, type TraceStore } from "./search/trace.ts";
+export type { SeriesStore } from "./series/scan-reader.ts";
+export type { Series, SeriesColumns } from "./series/series-columns.ts";
+export { queryTimeseries, type Timeseries, type TimeseriesQuery } from "./series/timeseries.ts";
+export { QueryError } from "./text/query-error.ts";
+export type { Expression } from "./tree/expression.ts";
+export type { Terms } from "./tree/search-terms.ts";
+export { planWarnings } from "./warning/unknown-names.ts";
 
 /** The tree of a structured query; an empty one is all logs. Throws a QueryError. */
 export function parseQuery(text: string): Expression {

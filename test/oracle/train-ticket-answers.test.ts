@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../engine/index.ts";
 import { queryTimeseries } from "../../query/index.ts";
-import { difference } from "../query/timeseries/difference.ts";
+import { difference } from "../query/series/difference.ts";
 import { type Day, dataOf, dayFolder, readDay } from "./train-ticket-day.ts";
 import { questions } from "./train-ticket-questions.ts";
 

@@ -3,7 +3,7 @@ import { createReadStream, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { createGunzip } from "node:zlib";
-import type { Data } from "../query/timeseries/data.ts";
+import type { Data } from "../query/series/naive/data.ts";
 
 interface LogLine {
   timeNs: bigint;

@@ -1,9 +1,9 @@
 /** The questions of a person on call: what plain loops over the raw lines answer is what their queries mean. */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Data } from "../query/timeseries/data.ts";
-import { difference } from "../query/timeseries/difference.ts";
-import { evaluate } from "../query/timeseries/naive.ts";
+import { difference } from "../query/series/difference.ts";
+import type { Data } from "../query/series/naive/data.ts";
+import { evaluate } from "../query/series/naive/evaluator.ts";
 import { type Day, dataOf, dayFolder, readDay } from "./train-ticket-day.ts";
 import { questions } from "./train-ticket-questions.ts";
 

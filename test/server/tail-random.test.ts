@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LogRow } from "../../engine/index.ts";
 import { printQuery, QueryError, queryKind, searchLogs } from "../../query/index.ts";
-import { arbitraryRow, arbitrarySelector, arbitraryTerms } from "../query/meaningful.ts";
+import { arbitraryRow, arbitrarySelector, arbitraryTerms } from "../query/arbitrary-search.ts";
 import { type Running, startServer } from "./running.ts";
 import { openTail, type TailEvent } from "./tail-reader.ts";
 

@@ -1,0 +1,164 @@
+import { EOF } from "chevrotain";
+import * as token from "../text/tokens.ts";
+import { type Rule, SelectorGrammar } from "./selector-grammar.ts";
+
+/** What may stand where the text goes wrong, as the sentence "expected …, found …" says it. */
+const expected = {
+  operand: "a selector such as `logs{…}`, an aggregation, a number or `(`",
+  inner: "a selector such as `logs{…}`, `rate(…)`, `increase(…)`, `json_path(…)` or an aggregation",
+  labelsEnd: "`,` or `)`",
+  number: "a number",
+  end: "an operator, a stage or the end of the query",
+} as const;
+
+/** The grammar of svcQL. It only accepts; visitor.ts makes the tree, with the precedence of operators. */
+class Grammar extends SelectorGrammar {
+  constructor() {
+    super();
+    this.performSelfAnalysis();
+  }
+
+  readonly query: Rule = this.RULE("query", () => {
+    this.SUBRULE(this.expression);
+    this.CONSUME(EOF, { ERR_MSG: expected.end });
+  });
+
+  readonly expression: Rule = this.RULE("expression", () => {
+    this.SUBRULE(this.operand);
+    this.MANY(() => {
+      this.SUBRULE(this.operator);
+      this.SUBRULE2(this.operand);
+    });
+  });
+
+  readonly operator: Rule = this.RULE("operator", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.SUBRULE(this.filteringOperator) },
+        { ALT: () => this.CONSUME(token.Plus) },
+        { ALT: () => this.CONSUME(token.Minus) },
+        { ALT: () => this.CONSUME(token.Times) },
+        { ALT: () => this.CONSUME(token.Over) },
+        { ALT: () => this.CONSUME(token.Modulo) },
+        { ALT: () => this.CONSUME(token.Power) },
+        { ALT: () => this.CONSUME(token.And) },
+        { ALT: () => this.CONSUME(token.Unless) },
+        { ALT: () => this.CONSUME(token.Or) },
+        { ALT: () => this.CONSUME(token.Default) },
+      ],
+      ERR_MSG: expected.end,
+    });
+    this.OPTION(() => this.SUBRULE(this.matching));
+  });
+
+  readonly filteringOperator: Rule = this.RULE("filteringOperator", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.EqualEqual) },
+        { ALT: () => this.CONSUME(token.NotEqual) },
+        { ALT: () => this.CONSUME(token.Greater) },
+        { ALT: () => this.CONSUME(token.GreaterEqual) },
+        { ALT: () => this.CONSUME(token.Less) },
+        { ALT: () => this.CONSUME(token.LessEqual) },
+      ],
+      ERR_MSG: expected.end,
+    });
+    this.OPTION(() => this.CONSUME(token.Bool));
+  });
+
+  readonly matching: Rule = this.RULE("matching", () => {
+    this.OR([{ ALT: () => this.CONSUME(token.On) }, { ALT: () => this.CONSUME(token.Ignoring) }]);
+    this.SUBRULE(this.labels);
+  });
+
+  readonly operand: Rule = this.RULE("operand", () => {
+    this.MANY(() => this.CONSUME(token.Minus));
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.NumberToken) },
+        { ALT: () => this.CONSUME(token.Variable) },
+        { ALT: () => this.SUBRULE(this.bracketed) },
+        { ALT: () => this.SUBRULE(this.series) },
+      ],
+      ERR_MSG: expected.operand,
+    });
+  });
+
+  readonly bracketed: Rule = this.RULE("bracketed", () => {
+    this.CONSUME(token.LeftParen);
+    this.SUBRULE(this.expression);
+    this.CONSUME(token.RightParen, { ERR_MSG: "an operator or `)`" });
+  });
+
+  readonly series: Rule = this.RULE("series", () => {
+    // A name that is also a function is one where `(` or a grouping follows, so functions come first.
+    this.OR({
+      DEF: [
+        { ALT: () => this.SUBRULE(this.aggregate) },
+        { ALT: () => this.SUBRULE(this.rate) },
+        { ALT: () => this.SUBRULE(this.jsonPath) },
+        { ALT: () => this.SUBRULE(this.selector) },
+      ],
+      ERR_MSG: expected.inner,
+    });
+  });
+
+  readonly aggregate: Rule = this.RULE("aggregate", () => {
+    this.CONSUME(token.Aggregation);
+    this.OPTION(() => this.SUBRULE(this.grouping));
+    this.CONSUME(token.LeftParen);
+    this.OPTION1(() => {
+      this.SUBRULE(this.parameter);
+      this.CONSUME(token.Comma);
+    });
+    this.OPTION2(() => {
+      this.SUBRULE(this.label);
+      this.CONSUME2(token.Comma);
+    });
+    this.SUBRULE(this.series);
+    this.CONSUME(token.RightParen, { ERR_MSG: "a stage or `)`" });
+    this.OPTION3(() => this.SUBRULE2(this.grouping));
+  });
+
+  readonly parameter: Rule = this.RULE("parameter", () => {
+    this.OR({
+      DEF: [{ ALT: () => this.CONSUME(token.NumberToken) }, { ALT: () => this.CONSUME(token.Variable) }],
+      ERR_MSG: expected.number,
+    });
+  });
+
+  readonly grouping: Rule = this.RULE("grouping", () => {
+    this.OR([{ ALT: () => this.CONSUME(token.By) }, { ALT: () => this.CONSUME(token.Without) }]);
+    this.SUBRULE(this.labels);
+  });
+
+  readonly labels: Rule = this.RULE("labels", () => {
+    this.CONSUME(token.LeftParen);
+    this.OPTION(() => {
+      this.SUBRULE(this.label);
+      this.MANY(() => {
+        this.CONSUME(token.Comma);
+        this.SUBRULE2(this.label);
+      });
+    });
+    this.CONSUME(token.RightParen, { ERR_MSG: expected.labelsEnd });
+  });
+
+  readonly rate: Rule = this.RULE("rate", () => {
+    this.CONSUME(token.Rate);
+    this.CONSUME(token.LeftParen);
+    this.SUBRULE(this.selector);
+    this.CONSUME(token.RightParen, { ERR_MSG: "a stage or `)`" });
+  });
+
+  readonly jsonPath: Rule = this.RULE("jsonPath", () => {
+    this.CONSUME(token.JsonPath);
+    this.CONSUME(token.LeftParen);
+    this.CONSUME(token.StringToken, { ERR_MSG: 'a path in quotes such as "spec.replicas"' });
+    this.CONSUME(token.Comma);
+    this.SUBRULE(this.selector);
+    this.CONSUME(token.RightParen, { ERR_MSG: "a stage or `)`" });
+  });
+}
+
+export const grammar = new Grammar();

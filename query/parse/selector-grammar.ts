@@ -1,0 +1,250 @@
+import {
+  type CstNode,
+  CstParser,
+  EOF,
+  type IParserErrorMessageProvider,
+  type ParserMethod,
+  tokenLabel,
+} from "chevrotain";
+import * as token from "../text/tokens.ts";
+
+/** What may stand where the text goes wrong, as the sentence "expected …, found …" says it. */
+const expected = {
+  selector: "a selector such as `logs{…}`",
+  item: 'a label such as `service.name="cart"`, or `}`',
+  itemEnd: "`,` or `}`",
+  label: "a label",
+  comparison: "`=`, `!=`, `=~`, `!~`, `>`, `>=`, `<` or `<=`",
+  value: "a text in quotes, a number or a $variable",
+  text: "a text in quotes",
+  afterPipe: '`json`, `logfmt`, `pattern "…"`, `regexp "…"` or a label filter such as `status >= 500`',
+  condition: "a label filter such as `status >= 500`, or `(`",
+  number: "a number",
+  end: "an operator, a stage or the end of the query",
+} as const;
+
+// What Chevrotain calls the message of an error is here the expectation alone; syntax-error.ts makes the sentence.
+const errorMessageProvider: IParserErrorMessageProvider = {
+  buildMismatchTokenMessage: ({ expected }) => tokenLabel(expected),
+  buildNoViableAltMessage: ({ customUserDescription }) => customUserDescription ?? expected.selector,
+  buildEarlyExitMessage: ({ customUserDescription }) => customUserDescription ?? expected.selector,
+  buildNotAllInputParsedMessage: () => expected.end,
+};
+
+export type Rule = ParserMethod<[], CstNode>;
+
+/** The half of the grammar that selects: labels, matchers, selectors and their stages. */
+export class SelectorGrammar extends CstParser {
+  constructor() {
+    super(token.vocabulary, { maxLookahead: 2, errorMessageProvider, recoveryEnabled: false });
+  }
+
+  readonly label: Rule = this.RULE("label", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.Name) },
+        { ALT: () => this.CONSUME(token.StringToken) },
+        { ALT: () => this.CONSUME(token.Variable) },
+      ],
+      ERR_MSG: expected.label,
+    });
+  });
+
+  readonly matcher: Rule = this.RULE("matcher", () => {
+    this.SUBRULE(this.label);
+    this.SUBRULE(this.comparison);
+    this.SUBRULE(this.value);
+  });
+
+  readonly comparison: Rule = this.RULE("comparison", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.Equal) },
+        { ALT: () => this.CONSUME(token.NotEqual) },
+        { ALT: () => this.CONSUME(token.Match) },
+        { ALT: () => this.CONSUME(token.NotMatch) },
+        { ALT: () => this.CONSUME(token.Greater) },
+        { ALT: () => this.CONSUME(token.GreaterEqual) },
+        { ALT: () => this.CONSUME(token.Less) },
+        { ALT: () => this.CONSUME(token.LessEqual) },
+      ],
+      ERR_MSG: expected.comparison,
+    });
+  });
+
+  readonly value: Rule = this.RULE("value", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.StringToken) },
+        { ALT: () => this.CONSUME(token.Variable) },
+        {
+          ALT: () => {
+            this.OPTION(() => this.CONSUME(token.Minus));
+            this.CONSUME(token.NumberToken, { ERR_MSG: expected.number });
+          },
+        },
+      ],
+      ERR_MSG: expected.value,
+    });
+  });
+
+  readonly selector: Rule = this.RULE("selector", () => {
+    this.OR({
+      DEF: [
+        {
+          ALT: () => {
+            this.CONSUME(token.Name);
+            this.OPTION(() => this.SUBRULE(this.braces));
+          },
+        },
+        { ALT: () => this.SUBRULE2(this.braces) },
+      ],
+      ERR_MSG: expected.selector,
+    });
+    this.MANY({
+      // `!=` and `!~` begin a stage only before a text; else `!=` compares series.
+      GATE: () => !this.#isComparison() || this.#isText(this.LA(2).tokenType),
+      DEF: () => this.SUBRULE(this.stage),
+    });
+  });
+
+  readonly braces: Rule = this.RULE("braces", () => {
+    this.CONSUME(token.LeftBrace);
+    this.OR({
+      DEF: [{ ALT: () => this.SUBRULE(this.items) }, { ALT: () => this.CONSUME(token.RightBrace) }],
+      ERR_MSG: expected.item,
+    });
+  });
+
+  readonly items: Rule = this.RULE("items", () => {
+    this.SUBRULE(this.item);
+    this.MANY({
+      // A comma before `}` may stay.
+      GATE: () => this.LA(2).tokenType !== token.RightBrace,
+      MAX_LOOKAHEAD: 1,
+      DEF: () => {
+        this.CONSUME(token.Comma);
+        this.SUBRULE2(this.item);
+      },
+    });
+    this.OPTION(() => this.CONSUME2(token.Comma));
+    this.CONSUME(token.RightBrace, { ERR_MSG: expected.itemEnd });
+  });
+
+  readonly item: Rule = this.RULE("item", () => {
+    this.OR({
+      DEF: [{ ALT: () => this.SUBRULE(this.matcher) }, { ALT: () => this.CONSUME(token.StringToken) }],
+      ERR_MSG: expected.item,
+    });
+  });
+
+  readonly stage: Rule = this.RULE("stage", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.SUBRULE(this.lineStage) },
+        {
+          ALT: () => {
+            this.CONSUME(token.Pipe);
+            this.SUBRULE(this.pipeStage);
+          },
+        },
+      ],
+      ERR_MSG: expected.end,
+    });
+  });
+
+  readonly lineStage: Rule = this.RULE("lineStage", () => {
+    this.OR([
+      { ALT: () => this.CONSUME(token.PipeEqual) },
+      { ALT: () => this.CONSUME(token.NotEqual) },
+      { ALT: () => this.CONSUME(token.PipeMatch) },
+      { ALT: () => this.CONSUME(token.NotMatch) },
+    ]);
+    this.SUBRULE(this.text);
+    this.MANY({
+      // `or` before anything but a text stands between series.
+      GATE: () => this.#isText(this.LA(2).tokenType) || this.LA(2).tokenType === EOF,
+      DEF: () => {
+        this.CONSUME(token.Or);
+        this.SUBRULE2(this.text);
+      },
+    });
+  });
+
+  readonly text: Rule = this.RULE("text", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.StringToken) },
+        { ALT: () => this.CONSUME(token.CaselessString) },
+        { ALT: () => this.CONSUME(token.Variable) },
+      ],
+      ERR_MSG: expected.text,
+    });
+  });
+
+  readonly pipeStage: Rule = this.RULE("pipeStage", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.Json) },
+        { ALT: () => this.CONSUME(token.Logfmt) },
+        { ALT: () => this.SUBRULE(this.patternStage) },
+        { ALT: () => this.SUBRULE(this.regexpStage) },
+        { ALT: () => this.SUBRULE(this.labelFilter) },
+      ],
+      ERR_MSG: expected.afterPipe,
+    });
+  });
+
+  readonly patternStage: Rule = this.RULE("patternStage", () => {
+    this.CONSUME(token.Pattern);
+    this.CONSUME(token.StringToken, { ERR_MSG: 'a pattern in quotes such as "<ip> <_>"' });
+  });
+
+  readonly regexpStage: Rule = this.RULE("regexpStage", () => {
+    this.CONSUME(token.Regexp);
+    this.CONSUME(token.StringToken, {
+      ERR_MSG: 'a regular expression in quotes such as "took (?P<ms>[0-9]+)"',
+    });
+  });
+
+  readonly labelFilter: Rule = this.RULE("labelFilter", () => {
+    this.SUBRULE(this.conjunction);
+    this.MANY(() => {
+      this.CONSUME(token.Or);
+      this.SUBRULE2(this.conjunction);
+    });
+  });
+
+  readonly conjunction: Rule = this.RULE("conjunction", () => {
+    this.SUBRULE(this.condition);
+    this.MANY(() => {
+      this.OR([{ ALT: () => this.CONSUME(token.And) }, { ALT: () => this.CONSUME(token.Comma) }]);
+      this.SUBRULE2(this.condition);
+    });
+  });
+
+  readonly condition: Rule = this.RULE("condition", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.SUBRULE(this.matcher) },
+        {
+          ALT: () => {
+            this.CONSUME(token.LeftParen);
+            this.SUBRULE(this.labelFilter);
+            this.CONSUME(token.RightParen, { ERR_MSG: "`and`, `or` or `)`" });
+          },
+        },
+      ],
+      ERR_MSG: expected.condition,
+    });
+  });
+
+  #isComparison(): boolean {
+    const next = this.LA(1).tokenType;
+    return next === token.NotEqual || next === token.NotMatch;
+  }
+
+  #isText(type: unknown): boolean {
+    return type === token.StringToken || type === token.CaselessString;
+  }
+}

@@ -1,0 +1,47 @@
+import { refuse } from "../text/source.ts";
+import type { Aggregate } from "../tree/aggregate.ts";
+import type { Grouping, Matching } from "../tree/grouping.ts";
+import { parseNumber } from "../tree/number-literal.ts";
+import type { PlanContext } from "./context.ts";
+import type { KeptLabels } from "./series-plan.ts";
+import { labelName, variableValue } from "./variables.ts";
+
+/** The labels of a grouping or matching, each once. */
+export function labelNames({ labels }: Grouping | Matching, context: PlanContext): string[] {
+  return [...new Set(labels.map((label) => labelName(label, context)))];
+}
+
+/** Without a grouping no label is kept. */
+export function keptLabels(grouping: Grouping | null, context: PlanContext): KeptLabels {
+  if (grouping === null) return { kind: "by", labels: [] };
+  return { kind: grouping.kind, labels: labelNames(grouping, context) };
+}
+
+/** The number that an aggregation is given before its series. */
+function parameterText({ parameter }: Aggregate, context: PlanContext): string {
+  return parameter!.kind === "number" ? parameter!.text : variableValue(parameter!, context, parameter!);
+}
+
+/** The number of `topk(5, …)`. */
+export function seriesCount(tree: Aggregate, context: PlanContext): number {
+  const text = parameterText(tree, context);
+  const count = parseNumber(text);
+  if (count !== undefined && Number.isSafeInteger(count) && count >= 1) return count;
+  const problem = `${tree.op} takes a whole number of series, 1 or more, not ${JSON.stringify(text)}`;
+  return refuse(context.source, tree.parameter!, problem);
+}
+
+/** The number of `quantile(0.99, …)`. */
+export function quantileOf(tree: Aggregate, context: PlanContext): number {
+  const text = parameterText(tree, context);
+  const q = parseNumber(text);
+  if (q !== undefined && q >= 0 && q <= 1) return q;
+  const meant = q !== undefined && q >= 2 && q < 100 ? `; did you mean ${q / 100}?` : "";
+  const problem = `${tree.op} takes a number between 0 and 1, such as 0.99, not ${text}${meant}`;
+  return refuse(context.source, tree.parameter!, problem);
+}
+
+/** Throws a QueryError where an aggregation is given a field that it has no use for; `why` ends the sentence. */
+export function refuseField({ op, field }: Aggregate, why: string, context: PlanContext): void {
+  if (field !== null) refuse(context.source, field, `${op} takes no field${why}`);
+}

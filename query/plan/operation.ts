@@ -1,0 +1,62 @@
+import { refuse } from "../text/source.ts";
+import type { Expression, Operation } from "../tree/expression.ts";
+import { labelNames } from "./arguments.ts";
+import { calculate, isComparison, isSetOperator } from "./arithmetic.ts";
+import type { SeriesContext } from "./context.ts";
+import { type Calculation, type Constant, isUnlabelled, type SeriesPlan } from "./series-plan.ts";
+
+type Side = SeriesPlan | Constant;
+
+/** Plans an operator between two sides; two numbers are calculated at once. Throws a QueryError. */
+export function planCalculation(
+  tree: Operation,
+  planSide: (tree: Expression) => Side,
+  context: SeriesContext,
+): Calculation | Constant {
+  const { op, bool } = tree;
+  const left = planSide(tree.left);
+  const right = planSide(tree.right);
+  if (left.kind === "number" && right.kind === "number") return planConstant(tree, left, right, context);
+  const aNumber = left.kind === "number" ? tree.left : right.kind === "number" ? tree.right : undefined;
+  if (aNumber !== undefined && (isSetOperator(op) || (op === "default" && left.kind === "number"))) {
+    const problem =
+      op === "default"
+        ? "`default` fills the gaps of series, which stand on its left side"
+        : `\`${op}\` joins series with series, not with a number`;
+    refuse(context.source, aNumber, problem);
+  }
+  if (tree.matching !== null && aNumber !== undefined) {
+    refuse(
+      context.source,
+      tree.matching,
+      `\`${tree.matching.kind}\` matches series with series, and one side is a number`,
+    );
+  }
+  const matching =
+    tree.matching === null ? null : { kind: tree.matching.kind, labels: labelNames(tree.matching, context) };
+  const isLeftUnlabelled = left.kind !== "number" && isUnlabelled(left, context.scans.scans);
+  const at = context.source.places.get(tree) ?? { start: 0, end: context.source.text.length };
+  return {
+    kind: "calculation",
+    op,
+    bool,
+    matching,
+    left,
+    right,
+    isLeftUnlabelled,
+    at: { start: at.start, end: at.end },
+  };
+}
+
+function planConstant(tree: Operation, left: Constant, right: Constant, context: SeriesContext): Constant {
+  const { op, bool } = tree;
+  if (isSetOperator(op) || op === "default") {
+    return refuse(context.source, tree, `\`${op}\` joins series, and both sides are numbers`);
+  }
+  if (isComparison(op) && !bool) {
+    return refuse(context.source, tree, `comparing two numbers gives 0 or 1: write ${op} bool`);
+  }
+  const value = calculate(op, left.value, right.value, bool);
+  if (value !== undefined) return { kind: "number", value };
+  return refuse(context.source, tree, "this divides by zero");
+}

@@ -1,0 +1,77 @@
+import { Failure } from "../../engine/index.ts";
+import { pointsMax } from "../limits.ts";
+import type { Calculation } from "../plan/series-plan.ts";
+import { checkSingle } from "./binary-operation.ts";
+import { groupsOf, isUnlabelledSeries, matchedLabels } from "./matching.ts";
+import { labelsOf, SeriesDraft, type SeriesSet } from "./series-set.ts";
+import { SeriesUnion } from "./set-operation.ts";
+
+/** `series default number`: every series has a point in each of the range's buckets, the number where it had none. */
+export function fillWithNumber(set: SeriesSet, number: number, bucketCount: number): SeriesSet {
+  checkPoints(set.order.length, bucketCount);
+  const count = set.starts.length - 1;
+  const isThere = new Uint8Array(count);
+  for (const series of set.order) isThere[series] = 1;
+  const starts = new Uint32Array(count + 1);
+  const buckets = new Float64Array(set.order.length * bucketCount);
+  const values = new Float64Array(buckets.length).fill(number);
+  for (let series = 0; series < count; series++) {
+    const start = starts[series]!;
+    starts[series + 1] = start + isThere[series]! * bucketCount;
+    for (let at = start; at < starts[series + 1]!; at++) buckets[at] = at - start;
+    if (isThere[series] === 0) continue;
+    for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
+      const bucket = set.buckets[point]!;
+      if (bucket < bucketCount) values[start + bucket] = set.values[point]!;
+    }
+  }
+  return { ...set, starts, buckets, values };
+}
+
+/** One series without labels that has a number in each of the range's buckets. */
+export function constantSeries(number: number, bucketCount: number): SeriesSet {
+  checkPoints(1, bucketCount);
+  const draft = new SeriesDraft();
+  draft.begin([]);
+  for (let bucket = 0; bucket < bucketCount; bucket++) draft.point(bucket, number);
+  return draft.finish();
+}
+
+function checkPoints(series: number, bucketCount: number): void {
+  if (series * bucketCount <= pointsMax) return;
+  const problem = `\`default\` would fill ${series} series in ${bucketCount} buckets, and a query has ${pointsMax} points at most`;
+  throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
+}
+
+/** `series default series`: points of the right where the left has none. Throws AmbiguousMatch. */
+export function fillWithSeries(
+  { op, matching }: Pick<Calculation, "op" | "matching">,
+  left: SeriesSet,
+  right: SeriesSet,
+): SeriesSet {
+  const keep = matchedLabels(matching);
+  const union = new SeriesUnion();
+  const leftGroups = groupsOf(left, keep);
+  const rightGroups = groupsOf(right, keep);
+  const forAll = left.order.length > 0 && isUnlabelledSeries(right);
+  for (const [key, group] of leftGroups) {
+    const fillers = forAll ? [...right.order] : (rightGroups.get(key) ?? []);
+    if (fillers.length > 1) checkSingle(op, "right", key, fillers);
+    for (const series of group) {
+      union.add(left, series, () => true);
+      for (const filler of fillers) addPoints(union.pointsOf(labelsOf(left, series)), right, filler);
+    }
+  }
+  for (const [key, group] of rightGroups) {
+    if (forAll || leftGroups.has(key)) continue;
+    for (const series of group) union.add(right, series, () => true);
+  }
+  return union.finish();
+}
+
+function addPoints(points: Map<number, number>, set: SeriesSet, series: number): void {
+  for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
+    const bucket = set.buckets[point]!;
+    if (!points.has(bucket)) points.set(bucket, set.values[point]!);
+  }
+}

@@ -1,0 +1,112 @@
+import type { Fold, FoldedSeries } from "../plan/series-plan.ts";
+import { groupsOf, keptOf } from "./matching.ts";
+import { SeriesDraft, type SeriesSet } from "./series-set.ts";
+
+/** A series of each group of series, with the points of one bucket folded into one. */
+export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, set: SeriesSet): SeriesSet {
+  const draft = new SeriesDraft();
+  for (const group of groupsOf(set, keep).values()) {
+    draft.begin(keptOf(set, group[0]!, keep));
+    const values = fold.op === "distinct" ? labelCodes(set, fold.label) : undefined;
+    const points = pointsByBucket(set, group, values);
+    for (let at = 0; at < points.buckets.length; at++) {
+      const value = foldValues(fold, points.values.subarray(points.starts[at], points.starts[at + 1]));
+      // As of infinities: what has no value is no point.
+      if (!Number.isNaN(value)) draft.point(points.buckets[at]!, value);
+    }
+  }
+  return draft.finish();
+}
+
+/** A number for each text of a label, by series; NaN for series that lack it. */
+function labelCodes(set: SeriesSet, label: string): (series: number) => number {
+  const name = set.names().indexOf(label);
+  const codes = new Map<string, number>();
+  return (series) => {
+    const text = name < 0 ? "" : set.labelOf(series, name);
+    if (text === "") return Number.NaN;
+    const code = codes.get(text) ?? codes.size;
+    codes.set(text, code);
+    return code;
+  };
+}
+
+/** Values of bucket b stand at places from starts[b] to starts[b + 1], in the order of their series. */
+interface BucketedPoints {
+  /** Ascending. */
+  buckets: Float64Array;
+  starts: Uint32Array;
+  values: Float64Array;
+}
+
+/** The points of some series bucket by bucket; `codeOf` gives the value of all points of a series in place of their own. */
+function pointsByBucket(
+  { starts: startOf, buckets, values }: SeriesSet,
+  group: readonly number[],
+  codeOf?: (series: number) => number,
+): BucketedPoints {
+  const placeOf = new Map<number, number>();
+  for (const series of group) {
+    for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {
+      placeOf.set(buckets[point]!, (placeOf.get(buckets[point]!) ?? 0) + 1);
+    }
+  }
+  const ascending = Float64Array.from(placeOf.keys()).sort();
+  const starts = new Uint32Array(ascending.length + 1);
+  for (const [place, bucket] of ascending.entries()) {
+    starts[place + 1] = starts[place]! + placeOf.get(bucket)!;
+    placeOf.set(bucket, place);
+  }
+  const next = starts.slice();
+  const ordered = new Float64Array(starts[ascending.length]!);
+  for (const series of group) {
+    const own = codeOf?.(series);
+    for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {
+      ordered[next[placeOf.get(buckets[point]!)!]!++] = own ?? values[point]!;
+    }
+  }
+  return { buckets: ascending, starts, values: ordered };
+}
+
+/** One value of several, one or more. */
+function foldValues(fold: Fold, values: Float64Array): number {
+  switch (fold.op) {
+    case "count":
+      return values.length;
+    case "sum":
+      return sumOf(values);
+    case "avg":
+      return sumOf(values) / values.length;
+    case "min":
+      return values.reduce((least, value) => (value < least ? value : least));
+    case "max":
+      return values.reduce((most, value) => (value > most ? value : most));
+    case "stddev":
+      return stddevOf(values);
+    case "quantile":
+      return quantileAt(fold.q, values.toSorted());
+    case "distinct":
+      return new Set(values.filter((code) => !Number.isNaN(code))).size;
+  }
+}
+
+function sumOf(values: Float64Array): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum;
+}
+
+/** Of the population. */
+function stddevOf(values: Float64Array): number {
+  const mean = sumOf(values) / values.length;
+  return Math.sqrt(sumOf(values.map((value) => (value - mean) ** 2)) / values.length);
+}
+
+/** Linear between the two closest ranks of sorted values, one or more. */
+function quantileAt(q: number, sorted: Float64Array): number {
+  const rank = q * (sorted.length - 1);
+  const low = Math.floor(rank);
+  // A rank that is whole has one value, whatever stands behind it: an infinity times 0 is no number.
+  const [below, above] = [sorted[low]!, sorted[Math.ceil(rank)]!];
+  return below === above ? below : below + (above - below) * (rank - low);
+}

@@ -1,0 +1,70 @@
+import type { Calculation } from "../plan/series-plan.ts";
+import { groupsOf, matchedLabels } from "./matching.ts";
+import { type LabelText, labelsOf, SeriesDraft, type SeriesSet } from "./series-set.ts";
+
+/** `and`, `or`, `unless`, bucket by bucket, as PromQL has them: many series may match many. */
+export function joinSets(
+  op: "and" | "or" | "unless",
+  matching: Calculation["matching"],
+  left: SeriesSet,
+  right: SeriesSet,
+): SeriesSet {
+  const keep = matchedLabels(matching);
+  const leftGroups = groupsOf(left, keep);
+  const rightGroups = groupsOf(right, keep);
+  const union = new SeriesUnion();
+  for (const [key, series] of leftGroups) {
+    const others = bucketsOf(right, rightGroups.get(key) ?? []);
+    for (const each of series) {
+      union.add(left, each, (bucket) => op === "or" || others.has(bucket) === (op === "and"));
+    }
+  }
+  if (op === "or") {
+    for (const [key, series] of rightGroups) {
+      const taken = bucketsOf(left, leftGroups.get(key) ?? []);
+      for (const each of series) union.add(right, each, (bucket) => !taken.has(bucket));
+    }
+  }
+  return union.finish();
+}
+
+function bucketsOf({ starts, buckets }: SeriesSet, group: readonly number[]): Set<number> {
+  const found = new Set<number>();
+  for (const series of group) {
+    for (let point = starts[series]!; point < starts[series + 1]!; point++) found.add(buckets[point]!);
+  }
+  return found;
+}
+
+/** Series from several sets; those with the same labels become one, in which a point that was there first stays. */
+export class SeriesUnion {
+  readonly #series = new Map<string, { labels: LabelText[]; points: Map<number, number> }>();
+
+  add(set: SeriesSet, series: number, isKept: (bucket: number) => boolean): void {
+    const points = this.pointsOf(labelsOf(set, series));
+    for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
+      const bucket = set.buckets[point]!;
+      if (isKept(bucket) && !points.has(bucket)) points.set(bucket, set.values[point]!);
+    }
+  }
+
+  /** The points of the series with these labels, which is made if it is new. */
+  pointsOf(labels: LabelText[]): Map<number, number> {
+    const key = JSON.stringify(labels.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    let known = this.#series.get(key);
+    if (known === undefined) {
+      known = { labels, points: new Map() };
+      this.#series.set(key, known);
+    }
+    return known.points;
+  }
+
+  finish(): SeriesSet {
+    const draft = new SeriesDraft();
+    for (const { labels, points } of this.#series.values()) {
+      draft.begin(labels);
+      for (const [bucket, value] of [...points].sort(([a], [b]) => a - b)) draft.point(bucket, value);
+    }
+    return draft.finish();
+  }
+}

@@ -1,0 +1,67 @@
+import type { Variable } from "./variable.ts";
+
+/** Characters that stand for themselves. */
+export interface Characters {
+  readonly kind: "characters";
+  readonly text: string;
+}
+
+/** A text in quotes: characters and variables in turn, none of them empty, no characters beside characters. */
+export interface Text {
+  readonly kind: "text";
+  readonly parts: readonly (Characters | Variable)[];
+}
+
+export function text(parts: readonly (Characters | Variable)[]): Text {
+  return Object.freeze({ kind: "text", parts: Object.freeze([...parts]) });
+}
+
+export function characters(text: string): Characters {
+  return Object.freeze({ kind: "characters", text });
+}
+
+/** A text without variables. */
+export function plainText(content: string): Text {
+  return text(content === "" ? [] : [characters(content)]);
+}
+
+const controlCharacter = /\p{Cc}/u;
+
+/** Prints a text in double quotes, or in back quotes where that saves escapes. */
+export function printText(node: Text): string {
+  const [only, ...more] = node.parts;
+  if (only?.kind === "characters" && more.length === 0 && fitsBackQuotes(only.text))
+    return `\`${only.text}\``;
+  let printed = "";
+  let previous: Characters | Variable | undefined;
+  for (const part of node.parts) {
+    if (part.kind === "variable") printed += `$${part.name}`;
+    else printed += escaped(part.text, previous?.kind === "variable");
+    previous = part;
+  }
+  return `"${printed}"`;
+}
+
+function fitsBackQuotes(content: string): boolean {
+  if (!/["\\]/.test(content)) return false;
+  return !content.includes("`") && !controlCharacter.test(content) && !/\$[A-Za-z_]/.test(content);
+}
+
+function escaped(content: string, afterVariable: boolean): string {
+  const plain = content
+    .replace(/[\\"]/g, "\\$&")
+    .replace(/\$(?=[A-Za-z_])/g, "\\$")
+    .replace(/\p{Cc}/gu, (control) => controlEscape(control));
+  // A letter would belong to the name before it.
+  return afterVariable ? plain.replace(/^[A-Za-z0-9_]/, (letter) => `\\x${hex(letter, 2)}`) : plain;
+}
+
+function controlEscape(control: string): string {
+  if (control === "\n") return "\\n";
+  if (control === "\t") return "\\t";
+  return `\\u${hex(control, 4)}`;
+}
+
+function hex(character: string, digits: number): string {
+  return character.charCodeAt(0).toString(16).padStart(digits, "0");
+}

@@ -1,0 +1,13 @@
+/** `$name`: stands for a value that is given when the query is planned. */
+export interface Variable {
+  readonly kind: "variable";
+  readonly name: string;
+}
+
+export function variable(name: string): Variable {
+  return Object.freeze({ kind: "variable", name });
+}
+
+export function printVariable(node: Variable): string {
+  return `$${node.name}`;
+}

@@ -1,0 +1,57 @@
+import type { RowSignal, Store } from "../../engine/index.ts";
+import { columns } from "../plan/field.ts";
+import type { RowsPlan } from "../plan/search-plan.ts";
+import { meant } from "../text/suggestion.ts";
+
+const endOfTimeNs = 2n ** 63n - 1n;
+
+/** A sentence for each name that no row of a signal bears, with what was probably meant. */
+export function unknownNameWarnings(
+  store: Pick<Store, "attributeKeys">,
+  { signal, names }: { signal: RowSignal; names: readonly string[] },
+  fromNs: bigint,
+  toNs: bigint,
+): string[] {
+  const [missing, known] = strangers(
+    (from, to) => store.attributeKeys(signal, from, to),
+    names,
+    fromNs,
+    toNs,
+  );
+  const candidates = [...known, ...Object.keys(columns[signal])];
+  const row = signal === "traces" ? "span" : "row";
+  return missing.map(
+    (name) => `no ${row} has the attribute ${JSON.stringify(name)}${meant(name, candidates)}`,
+  );
+}
+
+type ListKeys = (fromNs: bigint, toNs: bigint) => { keys: readonly string[]; isWhole: boolean };
+
+/**
+ * The names that nothing stored bears, and those that are borne: first of the range, which is at hand, then of all time.
+ * None where there are more names than are listed, since any name may then be one of those.
+ */
+function strangers(
+  list: ListKeys,
+  names: readonly string[],
+  fromNs: bigint,
+  toNs: bigint,
+): [string[], readonly string[]] {
+  const missing = (known: readonly string[]) => {
+    const set = new Set(known);
+    return names.filter((name) => !set.has(name));
+  };
+  if (names.length === 0 || missing(list(fromNs, toNs).keys).length === 0) return [[], []];
+  const { keys, isWhole } = list(0n, endOfTimeNs);
+  return isWhole ? [missing(keys), keys] : [[], []];
+}
+
+/** Sentences about what a search may not mean, names that nothing in the store bears among them. */
+export function planWarnings(
+  store: Pick<Store, "attributeKeys">,
+  { signal, names, warnings }: RowsPlan,
+  fromNs: bigint,
+  toNs: bigint,
+): string[] {
+  return [...warnings, ...unknownNameWarnings(store, { signal, names }, fromNs, toNs)];
+}
