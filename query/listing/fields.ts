@@ -1,8 +1,8 @@
 import type { FieldCounts, QueryLimits, RowSignal, Store } from "../../engine/index.ts";
-import { columns, fieldName } from "../plan/field.ts";
-import { planRows } from "../plan/search-plan.ts";
-import { rangeNs } from "../time/range.ts";
-import { unknownNameWarnings } from "../warning/unknown-names.ts";
+import { columnsBySignal, fieldNameOf } from "../plan/field.ts";
+import { planSearch } from "../plan/search-plan.ts";
+import { toRangeNs } from "../time/range.ts";
+import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
 /** The part of a store that a list of fields needs. */
 export type FieldStore = Pick<Store, "countFields" | "attributeKeys">;
@@ -43,28 +43,28 @@ export async function queryFields(
   { signal, query, startMs, endMs, prefix, limit }: FieldQuery,
   limits?: QueryLimits,
 ): Promise<FieldList> {
-  const plan = planRows(signal, query);
-  const range = rangeNs(startMs, endMs);
+  const plan = planSearch(signal, query);
+  const range = toRangeNs(startMs, endMs);
   const counts = await store.countFields({ signal, ...range, steps: plan.steps }, limits);
-  const fields = [...columnFields(signal, counts), ...attributeFields(signal, counts)]
+  const fields = [...countColumns(signal, counts), ...countAttributes(signal, counts)]
     .filter(({ name, rows }) => rows > 0 && name.startsWith(prefix))
     .sort((a, b) => b.rows - a.rows || (a.name < b.name ? -1 : 1));
   return {
     fields: fields.slice(0, limit),
     count: counts.rows,
     isWhole: counts.isWhole && fields.length <= limit,
-    warnings: [...plan.warnings, ...unknownNameWarnings(store, plan, range.fromNs, range.toNs)],
+    warnings: collectPlanWarnings(store, plan, range.fromNs, range.toNs),
   };
 }
 
 /** Every row has its columns, but for the level. */
-function columnFields(signal: RowSignal, { rows, levels }: FieldCounts): ListedField[] {
-  return Object.entries(columns[signal]).map(([name, { kind }]) => ({
+function countColumns(signal: RowSignal, { rows, levels }: FieldCounts): ListedField[] {
+  return Object.entries(columnsBySignal[signal]).map(([name, { kind }]) => ({
     name,
     rows: kind === "level" ? levels : rows,
   }));
 }
 
-function attributeFields(signal: RowSignal, { attributes }: FieldCounts): ListedField[] {
-  return Array.from(attributes, ([key, rows]) => ({ name: fieldName(key, signal), rows }));
+function countAttributes(signal: RowSignal, { attributes }: FieldCounts): ListedField[] {
+  return Array.from(attributes, ([key, rows]) => ({ name: fieldNameOf(key, signal), rows }));
 }

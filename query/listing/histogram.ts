@@ -6,11 +6,11 @@ import {
   type Store,
   textAt,
 } from "../../engine/index.ts";
-import { planRows } from "../plan/search-plan.ts";
-import { dropIdleExtraction } from "../plan/simplification.ts";
-import { type Buckets, bucketStartMs, bucketsOf, partialBuckets } from "../time/buckets.ts";
-import { rangeNs } from "../time/range.ts";
-import { unknownNameWarnings } from "../warning/unknown-names.ts";
+import { planSearch } from "../plan/search-plan.ts";
+import { dropUnreadExtraction } from "../plan/simplification.ts";
+import { bucketStartMsOf, listPartialBuckets, makeTimeBuckets, type TimeBuckets } from "../time/buckets.ts";
+import { toRangeNs } from "../time/range.ts";
+import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
 /** The part of a store that a histogram needs. */
 export type HistogramStore = Pick<Store, "aggregate" | "attributeKeys">;
@@ -47,7 +47,9 @@ export interface RowHistogram {
   warnings: string[];
 }
 
-const kinds: Readonly<Record<RowSignal, { by: NonNullable<RowHistogram["by"]>; field: Field } | null>> = {
+const groupFieldBySignal: Readonly<
+  Record<RowSignal, { by: NonNullable<RowHistogram["by"]>; field: Field } | null>
+> = {
   logs: { by: "level", field: { kind: "level" } },
   traces: { by: "status_code", field: { kind: "attribute", key: "status_code" } },
   profiles: null,
@@ -60,44 +62,44 @@ export async function queryHistogram(
   { signal, query, startMs, endMs, bucketSeconds = 0 }: HistogramQuery,
   limits?: QueryLimits,
 ): Promise<RowHistogram> {
-  const plan = planRows(signal, query);
-  const buckets = bucketsOf(startMs, endMs, bucketSeconds);
-  const range = rangeNs(startMs, endMs);
-  const kind = kinds[signal];
+  const plan = planSearch(signal, query);
+  const buckets = makeTimeBuckets(startMs, endMs, bucketSeconds);
+  const range = toRangeNs(startMs, endMs);
+  const kind = groupFieldBySignal[signal];
   const groupBy = kind === null ? [] : [kind.field];
   const aggregated = await store.aggregate(
     {
       signal,
       ...range,
-      steps: dropIdleExtraction(plan.steps, groupBy),
+      steps: dropUnreadExtraction(plan.steps, groupBy),
       groupBy,
       bucketNs: BigInt(buckets.seconds) * 1_000_000_000n,
       aggregates: [{ op: "count" }],
     },
     limits,
   );
-  const series = seriesOfKinds(aggregated, groupBy.length, buckets);
+  const series = toHistogramSeries(aggregated, groupBy.length, buckets);
   return {
     by: kind?.by ?? null,
     series,
     count: series.reduce((sum, { points }) => sum + points.reduce((rows, [, each]) => rows + each, 0), 0),
     bucketSeconds: buckets.seconds,
-    partial: partialBuckets(buckets),
-    warnings: [...plan.warnings, ...unknownNameWarnings(store, plan, range.fromNs, range.toNs)],
+    partial: listPartialBuckets(buckets),
+    warnings: collectPlanWarnings(store, plan, range.fromNs, range.toNs),
   };
 }
 
-function seriesOfKinds(
+function toHistogramSeries(
   { groups, labels, points }: Aggregated,
   fields: number,
-  buckets: Buckets,
+  buckets: TimeBuckets,
 ): HistogramSeries[] {
   const series = Array.from({ length: groups }, (_, group): HistogramSeries => {
     return { kind: fields === 0 ? "" : textAt(labels, group), points: [] };
   });
   const [counts] = points.values;
   for (const [i, group] of points.groups.entries()) {
-    series[group]!.points.push([bucketStartMs(buckets, points.buckets[i]!), counts![i]!]);
+    series[group]!.points.push([bucketStartMsOf(buckets, points.buckets[i]!), counts![i]!]);
   }
   for (const each of series) each.points.sort(([a], [b]) => a - b);
   return series.sort((a, b) => (a.kind < b.kind ? -1 : 1));

@@ -7,10 +7,10 @@ import {
   textAt,
 } from "../../engine/index.ts";
 import { planLogs } from "../plan/search-plan.ts";
-import { dropIdleExtraction, simplifySteps } from "../plan/simplification.ts";
-import { limitsSince } from "../time/deadline.ts";
-import { rangeNs } from "../time/range.ts";
-import { unknownNameWarnings } from "../warning/unknown-names.ts";
+import { dropUnreadExtraction, simplifySteps } from "../plan/simplification.ts";
+import { deductElapsedTime } from "../time/deadline.ts";
+import { toRangeNs } from "../time/range.ts";
+import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
 /** The part of a store that patterns need. */
 export type PatternStore = Pick<Store, "aggregate" | "search" | "attributeKeys">;
@@ -44,7 +44,7 @@ export interface Pattern {
   levels: Record<string, number>;
 }
 
-export interface Patterns {
+export interface PatternList {
   /** The most frequent first, equally frequent ones by id. */
   patterns: Pattern[];
   /** Rows found, and different patterns among them, listed or not. */
@@ -54,7 +54,7 @@ export interface Patterns {
   scanned: Aggregated["scanned"];
 }
 
-type Counted = Omit<Pattern, "text" | "share" | "example">;
+type PatternCount = Omit<Pattern, "text" | "share" | "example">;
 
 /**
  * The patterns of the messages that a search for logs finds. Throws a QueryError for a query that is none, and what the store throws:
@@ -64,14 +64,14 @@ export async function queryPatterns(
   store: PatternStore,
   { query, startMs, endMs, limit }: PatternQuery,
   limits?: QueryLimits,
-): Promise<Patterns> {
+): Promise<PatternList> {
   const begunMs = performance.now();
   const plan = planLogs(query);
-  const range = { signal: "logs", ...rangeNs(startMs, endMs) } as const;
+  const range = { signal: "logs", ...toRangeNs(startMs, endMs) } as const;
   const aggregated = await store.aggregate(
     {
       ...range,
-      steps: dropIdleExtraction(plan.steps, []),
+      steps: dropUnreadExtraction(plan.steps, []),
       groupBy: [{ kind: "template" }, { kind: "level" }],
       aggregates: [{ op: "count" }, { op: "first" }, { op: "last" }],
     },
@@ -79,7 +79,7 @@ export async function queryPatterns(
   );
   const counted = countPatterns(aggregated);
   const count = counted.reduce((sum, each) => sum + each.count, 0);
-  const newest = newestRow(store, plan.steps, limitsSince(begunMs, limits));
+  const newest = makeExampleReader(store, plan.steps, deductElapsedTime(begunMs, limits));
   const listed = await Promise.all(
     counted.slice(0, limit).map(async (each): Promise<Pattern[]> => {
       const example = await newest(each);
@@ -91,29 +91,29 @@ export async function queryPatterns(
     patterns: listed.flat(),
     count,
     distinct: counted.length,
-    warnings: [...plan.warnings, ...unknownNameWarnings(store, plan, range.fromNs, range.toNs)],
+    warnings: collectPlanWarnings(store, plan, range.fromNs, range.toNs),
     scanned: aggregated.scanned,
   };
 }
 
-function countPatterns({ labels, points }: Aggregated): Counted[] {
-  const patterns = new Map<string, Counted>();
+function countPatterns({ labels, points }: Aggregated): PatternCount[] {
+  const patterns = new Map<string, PatternCount>();
   const [counts, firsts, lasts] = points.values as [Float64Array, Float64Array, Float64Array];
   for (const [point, group] of points.groups.entries()) {
     const template = textAt(labels, group * 2);
     const level = textAt(labels, group * 2 + 1);
-    const pattern = patterns.get(template) ?? emptyPattern(template);
+    const pattern = patterns.get(template) ?? makeEmptyCount(template);
     patterns.set(template, pattern);
     pattern.count += counts[point]!;
     pattern.firstSeenMs = Math.min(pattern.firstSeenMs, firsts[point]!);
     pattern.lastSeenMs = Math.max(pattern.lastSeenMs, lasts[point]!);
     pattern.levels[level] = counts[point]!;
   }
-  const byId = (a: Counted, b: Counted) => (a.template < b.template ? -1 : 1);
+  const byId = (a: PatternCount, b: PatternCount) => (a.template < b.template ? -1 : 1);
   return [...patterns.values()].sort((a, b) => b.count - a.count || byId(a, b));
 }
 
-function emptyPattern(template: string): Counted {
+function makeEmptyCount(template: string): PatternCount {
   return {
     template,
     count: 0,
@@ -125,17 +125,17 @@ function emptyPattern(template: string): Counted {
 }
 
 /** Finds the newest message of a pattern; undefined where its rows went in the meantime. */
-function newestRow(
+function makeExampleReader(
   store: PatternStore,
   steps: readonly Step[],
   limits: QueryLimits,
-): (pattern: Counted) => Promise<string | undefined> {
+): (pattern: PatternCount) => Promise<string | undefined> {
   return async ({ template, lastSeenMs }) => {
     const filter = { kind: "equals", field: { kind: "template" }, value: template } as const;
     const { rows } = await store.search(
       {
         signal: "logs",
-        ...rangeNs(lastSeenMs, lastSeenMs),
+        ...toRangeNs(lastSeenMs, lastSeenMs),
         steps: simplifySteps([...steps, { kind: "filter", filter }]),
         limit: 1,
       },

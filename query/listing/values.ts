@@ -10,12 +10,12 @@ import {
   textAt,
 } from "../../engine/index.ts";
 import { fieldOf } from "../plan/field.ts";
-import { prefixFilter } from "../plan/regexp.ts";
-import { planRows } from "../plan/search-plan.ts";
-import { dropIdleExtraction, simplifySteps } from "../plan/simplification.ts";
-import { limitsSince } from "../time/deadline.ts";
-import { rangeNs } from "../time/range.ts";
-import { unknownNameWarnings } from "../warning/unknown-names.ts";
+import { makePrefixFilter } from "../plan/regexp.ts";
+import { planSearch } from "../plan/search-plan.ts";
+import { dropUnreadExtraction, simplifySteps } from "../plan/simplification.ts";
+import { deductElapsedTime } from "../time/deadline.ts";
+import { toRangeNs } from "../time/range.ts";
+import { warnOfUnknownNames } from "../warning/unknown-names.ts";
 
 /** The part of a store that a list of values needs. */
 export type ValueStore = Pick<Store, "aggregate" | "attributeKeys">;
@@ -62,17 +62,17 @@ export async function queryValues(
   limits?: QueryLimits,
 ): Promise<ValueList> {
   const begunMs = performance.now();
-  const plan = planRows(signal, query);
+  const plan = planSearch(signal, query);
   const field = fieldOf(name, signal);
-  const steps = dropIdleExtraction(plan.steps, [field]);
-  const asked = { signal, field, steps: simplifySteps([...steps, ...prefixSteps(field, prefix)]) };
+  const steps = dropUnreadExtraction(plan.steps, [field]);
+  const asked = { signal, field, steps: simplifySteps([...steps, ...makePrefixSteps(field, prefix)]) };
   const counted = await countNewest(asked, startMs, endMs, (query) =>
-    store.aggregate(query, limitsSince(begunMs, limits)),
+    store.aggregate(query, deductElapsedTime(begunMs, limits)),
   );
-  const { fromNs, toNs } = rangeNs(startMs, endMs);
+  const { fromNs, toNs } = toRangeNs(startMs, endMs);
   const names = field.kind === "attribute" ? [...plan.names, field.key] : plan.names;
   const isBorne = counted.values.length > 0 || prefix !== "";
-  const warnings = unknownNameWarnings(store, { signal, names: isBorne ? plan.names : names }, fromNs, toNs);
+  const warnings = warnOfUnknownNames(store, { signal, names: isBorne ? plan.names : names }, fromNs, toNs);
   return {
     values: counted.values.slice(0, limit),
     isWhole: counted.fromMs === startMs && counted.values.length <= limit,
@@ -82,32 +82,35 @@ export async function queryValues(
 }
 
 /** Levels are compared in lower case. */
-function prefixSteps(field: Field, prefix: string): Step[] {
+function makePrefixSteps(field: Field, prefix: string): Step[] {
   if (prefix === "") return [];
   return [
-    { kind: "filter", filter: prefixFilter(field, field.kind === "level" ? prefix.toLowerCase() : prefix) },
+    {
+      kind: "filter",
+      filter: makePrefixFilter(field, field.kind === "level" ? prefix.toLowerCase() : prefix),
+    },
   ];
 }
 
-interface Asked {
+interface CountedRows {
   signal: RowSignal;
   field: Field;
   steps: Step[];
 }
 
-type Aggregate = (query: AggregateQuery) => Promise<Aggregated>;
+type RunAggregate = (query: AggregateQuery) => Promise<Aggregated>;
 
 /** Counts the values of the whole range, or where they are too many, of as much of the end of its rows as gives fewer. */
 async function countNewest(
-  { signal, field, steps }: Asked,
+  { signal, field, steps }: CountedRows,
   startMs: number,
   endMs: number,
-  aggregate: Aggregate,
+  aggregate: RunAggregate,
 ): Promise<{ values: ListedValue[]; fromMs: number }> {
   const count = async (fromMs: number): Promise<ListedValue[] | undefined> => {
-    const range = rangeNs(fromMs, endMs);
+    const range = toRangeNs(fromMs, endMs);
     try {
-      return countedValues(
+      return toListedValues(
         await aggregate({ signal, ...range, steps, groupBy: [field], aggregates: [{ op: "count" }] }),
       );
     } catch (error) {
@@ -117,7 +120,7 @@ async function countNewest(
   };
   const all = await count(startMs);
   if (all !== undefined) return { values: all, fromMs: startMs };
-  const [firstMs, lastMs] = await timesOf({ signal, ...rangeNs(startMs, endMs), steps }, aggregate);
+  const [firstMs, lastMs] = await readTimeBounds({ signal, ...toRangeNs(startMs, endMs), steps }, aggregate);
   let widthMs = lastMs - firstMs;
   for (let narrowed = 0; narrowed < narrowings && widthMs > 0; narrowed++) {
     widthMs = Math.floor(widthMs / narrowingFactor);
@@ -128,15 +131,15 @@ async function countNewest(
 }
 
 /** The least and the greatest time of the rows, milliseconds since the epoch. */
-async function timesOf(
+async function readTimeBounds(
   rows: Omit<AggregateQuery, "groupBy" | "aggregates">,
-  aggregate: Aggregate,
+  aggregate: RunAggregate,
 ): Promise<[number, number]> {
   const { points } = await aggregate({ ...rows, groupBy: [], aggregates: [{ op: "first" }, { op: "last" }] });
   return [points.values[0]?.[0] ?? 0, points.values[1]?.[0] ?? 0];
 }
 
-function countedValues({ labels, points }: Aggregated): ListedValue[] {
+function toListedValues({ labels, points }: Aggregated): ListedValue[] {
   const [counts] = points.values;
   return Array.from(points.groups, (group, i) => ({ value: textAt(labels, group), count: counts![i]! }))
     .filter(({ value }) => value !== "")

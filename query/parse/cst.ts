@@ -5,24 +5,24 @@ import type { CstNode, IToken } from "chevrotain";
  * The grammar has made sure of what is there; these only give it its type.
  */
 
-export function children(found: CstNode, rule: string): CstNode[] {
+export function childrenOf(found: CstNode, rule: string): CstNode[] {
   return (found.children[rule] ?? []) as CstNode[];
 }
 
-export function child(found: CstNode, rule: string): CstNode {
-  return children(found, rule)[0]!;
+export function childOf(found: CstNode, rule: string): CstNode {
+  return childrenOf(found, rule)[0]!;
 }
 
-export function optionalChild(found: CstNode, rule: string): CstNode | undefined {
-  return children(found, rule)[0];
+export function optionalChildOf(found: CstNode, rule: string): CstNode | undefined {
+  return childrenOf(found, rule)[0];
 }
 
-export function tokens(found: CstNode, type: string): IToken[] {
+export function tokensOf(found: CstNode, type: string): IToken[] {
   return (found.children[type] ?? []) as IToken[];
 }
 
 /** The token that the grammar found first in this node itself. */
-export function firstToken(found: CstNode): IToken {
+export function firstTokenOf(found: CstNode): IToken {
   return Object.values(found.children)
     .flat()
     .find((element) => "image" in element) as IToken;

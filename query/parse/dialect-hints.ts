@@ -1,5 +1,5 @@
 /** Functions of other languages, and what does the same here, as the end of a sentence. */
-const functions: Readonly<Record<string, string>> = {
+const functionHints: Readonly<Record<string, string>> = {
   average: "the average is `avg`",
   mean: "the average is `avg`",
   median: "the median is quantile(0.5, …)",
@@ -15,36 +15,36 @@ const functions: Readonly<Record<string, string>> = {
   quantile_over_time: "quantiles are quantile(0.95, …)",
   absent: "gaps are filled with `default`",
   vector: "a number stands for itself",
-  group_left: noGroupSide("group_left"),
-  group_right: noGroupSide("group_right"),
+  group_left: describeGroupSide("group_left"),
+  group_right: describeGroupSide("group_right"),
 };
 
 /** Words of other languages behind a series. */
-const words: Readonly<Record<string, string>> = {
+const wordHints: Readonly<Record<string, string>> = {
   offset: "there is no offset; the range of time is given beside the query",
   where: "conditions stand within { } or behind |",
   limit: "the greatest series are kept with topk(5, …)",
   group: "series are grouped with `by`, as in by (service.name)",
   order: "series are ranked with topk(5, …)",
-  group_left: noGroupSide("group_left"),
-  group_right: noGroupSide("group_right"),
+  group_left: describeGroupSide("group_left"),
+  group_right: describeGroupSide("group_right"),
 };
 
-function noGroupSide(word: string): string {
+function describeGroupSide(word: string): string {
   return `there is no ${word}: series match one to one, and one without labels goes with all`;
 }
 
 const percentile = /^p(\d{2,3})$/;
 
 /** What takes the place of a function that svcQL does not have; undefined where nothing is known of it. */
-export function foreignFunction(name: string): string | undefined {
+export function findFunctionHint(name: string): string | undefined {
   const [, digits] = percentile.exec(name) ?? [];
   if (digits !== undefined) return `quantiles are quantile(0.${digits}, …)`;
-  return Object.hasOwn(functions, name) ? functions[name] : undefined;
+  return Object.hasOwn(functionHints, name) ? functionHints[name] : undefined;
 }
 
 /** The same for a word that stands behind a series. */
-export function foreignWord(name: string): string | undefined {
+export function findWordHint(name: string): string | undefined {
   const lower = name.toLowerCase();
-  return Object.hasOwn(words, lower) ? words[lower] : undefined;
+  return Object.hasOwn(wordHints, lower) ? wordHints[lower] : undefined;
 }

@@ -1,6 +1,6 @@
 import { EOF } from "chevrotain";
 import * as token from "../text/tokens.ts";
-import { type Rule, SelectorGrammar } from "./selector-grammar.ts";
+import { type GrammarRule, SelectorGrammar } from "./selector-grammar.ts";
 
 /** What may stand where the text goes wrong, as the sentence "expected …, found …" says it. */
 const expected = {
@@ -18,12 +18,12 @@ class Grammar extends SelectorGrammar {
     this.performSelfAnalysis();
   }
 
-  readonly query: Rule = this.RULE("query", () => {
+  readonly query: GrammarRule = this.RULE("query", () => {
     this.SUBRULE(this.expression);
     this.CONSUME(EOF, { ERR_MSG: expected.end });
   });
 
-  readonly expression: Rule = this.RULE("expression", () => {
+  readonly expression: GrammarRule = this.RULE("expression", () => {
     this.SUBRULE(this.operand);
     this.MANY(() => {
       this.SUBRULE(this.operator);
@@ -31,7 +31,7 @@ class Grammar extends SelectorGrammar {
     });
   });
 
-  readonly operator: Rule = this.RULE("operator", () => {
+  readonly operator: GrammarRule = this.RULE("operator", () => {
     this.OR({
       DEF: [
         { ALT: () => this.SUBRULE(this.filteringOperator) },
@@ -51,7 +51,7 @@ class Grammar extends SelectorGrammar {
     this.OPTION(() => this.SUBRULE(this.matching));
   });
 
-  readonly filteringOperator: Rule = this.RULE("filteringOperator", () => {
+  readonly filteringOperator: GrammarRule = this.RULE("filteringOperator", () => {
     this.OR({
       DEF: [
         { ALT: () => this.CONSUME(token.EqualEqual) },
@@ -66,12 +66,12 @@ class Grammar extends SelectorGrammar {
     this.OPTION(() => this.CONSUME(token.Bool));
   });
 
-  readonly matching: Rule = this.RULE("matching", () => {
+  readonly matching: GrammarRule = this.RULE("matching", () => {
     this.OR([{ ALT: () => this.CONSUME(token.On) }, { ALT: () => this.CONSUME(token.Ignoring) }]);
     this.SUBRULE(this.labels);
   });
 
-  readonly operand: Rule = this.RULE("operand", () => {
+  readonly operand: GrammarRule = this.RULE("operand", () => {
     this.MANY(() => this.CONSUME(token.Minus));
     this.OR({
       DEF: [
@@ -84,13 +84,13 @@ class Grammar extends SelectorGrammar {
     });
   });
 
-  readonly bracketed: Rule = this.RULE("bracketed", () => {
+  readonly bracketed: GrammarRule = this.RULE("bracketed", () => {
     this.CONSUME(token.LeftParen);
     this.SUBRULE(this.expression);
     this.CONSUME(token.RightParen, { ERR_MSG: "an operator or `)`" });
   });
 
-  readonly series: Rule = this.RULE("series", () => {
+  readonly series: GrammarRule = this.RULE("series", () => {
     // A name that is also a function is one where `(` or a grouping follows, so functions come first.
     this.OR({
       DEF: [
@@ -103,7 +103,7 @@ class Grammar extends SelectorGrammar {
     });
   });
 
-  readonly aggregate: Rule = this.RULE("aggregate", () => {
+  readonly aggregate: GrammarRule = this.RULE("aggregate", () => {
     this.CONSUME(token.Aggregation);
     this.OPTION(() => this.SUBRULE(this.grouping));
     this.CONSUME(token.LeftParen);
@@ -120,19 +120,19 @@ class Grammar extends SelectorGrammar {
     this.OPTION3(() => this.SUBRULE2(this.grouping));
   });
 
-  readonly parameter: Rule = this.RULE("parameter", () => {
+  readonly parameter: GrammarRule = this.RULE("parameter", () => {
     this.OR({
       DEF: [{ ALT: () => this.CONSUME(token.NumberToken) }, { ALT: () => this.CONSUME(token.Variable) }],
       ERR_MSG: expected.number,
     });
   });
 
-  readonly grouping: Rule = this.RULE("grouping", () => {
+  readonly grouping: GrammarRule = this.RULE("grouping", () => {
     this.OR([{ ALT: () => this.CONSUME(token.By) }, { ALT: () => this.CONSUME(token.Without) }]);
     this.SUBRULE(this.labels);
   });
 
-  readonly labels: Rule = this.RULE("labels", () => {
+  readonly labels: GrammarRule = this.RULE("labels", () => {
     this.CONSUME(token.LeftParen);
     this.OPTION(() => {
       this.SUBRULE(this.label);
@@ -144,14 +144,14 @@ class Grammar extends SelectorGrammar {
     this.CONSUME(token.RightParen, { ERR_MSG: expected.labelsEnd });
   });
 
-  readonly rate: Rule = this.RULE("rate", () => {
+  readonly rate: GrammarRule = this.RULE("rate", () => {
     this.CONSUME(token.Rate);
     this.CONSUME(token.LeftParen);
     this.SUBRULE(this.selector);
     this.CONSUME(token.RightParen, { ERR_MSG: "a stage or `)`" });
   });
 
-  readonly jsonPath: Rule = this.RULE("jsonPath", () => {
+  readonly jsonPath: GrammarRule = this.RULE("jsonPath", () => {
     this.CONSUME(token.JsonPath);
     this.CONSUME(token.LeftParen);
     this.CONSUME(token.StringToken, { ERR_MSG: 'a path in quotes such as "spec.replicas"' });

@@ -3,13 +3,13 @@ import { QueryError } from "../text/query-error.ts";
 import type { Source } from "../text/source.ts";
 import * as token from "../text/tokens.ts";
 import type { Expression } from "../tree/expression.ts";
-import { quoted, type Terms } from "../tree/search-terms.ts";
+import { quoteTerm, type SearchTerms } from "../tree/search-terms.ts";
 import { parseExpression } from "./parser.ts";
-import { readTerms } from "./search-terms.ts";
+import { parseSearchTerms } from "./search-terms.ts";
 
 /** A query as the search for logs takes it: structured, or terms. */
 export interface LogsQuery {
-  readonly tree: Expression | Terms;
+  readonly tree: Expression | SearchTerms;
   readonly warnings: string[];
 }
 
@@ -19,10 +19,10 @@ export interface LogsQuery {
  */
 export function parseLogsQuery(source: Source): LogsQuery {
   const tokens = token.tokenize(source.text);
-  if (beginsStructured(tokens))
+  if (isStructured(tokens))
     return { tree: parseExpression(source), warnings: commentWarning(tokens, source) };
-  const { terms, warnings } = readTerms(source);
-  if (looksStructured(tokens, source)) {
+  const { terms, warnings } = parseSearchTerms(source);
+  if (isOtherStructuredQuery(tokens, source)) {
     warnings.push(
       "this was searched for as text; a structured query of logs begins with `logs`, `{` or `count(logs`",
     );
@@ -35,7 +35,7 @@ function commentWarning(tokens: readonly IToken[], source: Source): string[] {
   const text = source.text.trim();
   if (tokens.length > 0 || text === "") return [];
   return [
-    `this is a comment, so all logs are found; to search for the text, put it in quotes: ${quoted(text)}`,
+    `this is a comment, so all logs are found; to search for the text, put it in quotes: ${quoteTerm(text)}`,
   ];
 }
 
@@ -43,7 +43,7 @@ const is = (found: IToken | undefined, type: TokenType) => found !== undefined &
 const isLogs = (found: IToken | undefined) => is(found, token.Name) && found!.image === "logs";
 
 /** What a person would not type behind the word `logs` meaning just the word. */
-const behindLogs = [
+const tokensAfterLogs = [
   token.LeftBrace,
   token.Pipe,
   token.PipeEqual,
@@ -52,11 +52,11 @@ const behindLogs = [
   token.NotMatch,
 ];
 
-function beginsStructured(tokens: readonly IToken[]): boolean {
+function isStructured(tokens: readonly IToken[]): boolean {
   const [first, second, third] = tokens;
   if (first === undefined || is(first, token.LeftBrace)) return true;
   if (isLogs(first)) {
-    return second === undefined || second.image === "[" || behindLogs.some((type) => is(second, type));
+    return second === undefined || second.image === "[" || tokensAfterLogs.some((type) => is(second, type));
   }
   if (first.image !== "count") return false;
   if (is(second, token.By) || is(second, token.Without))
@@ -70,11 +70,11 @@ function opensLogs(found: IToken | undefined, index: number, tokens: readonly IT
 }
 
 /** Whether terms are a whole query of another kind, such as `sum(rate(x)) by (y)` or `traces{…}`. */
-function looksStructured(tokens: readonly IToken[], source: Source): boolean {
+function isOtherStructuredQuery(tokens: readonly IToken[], source: Source): boolean {
   const brackets = tokens.some((each) => is(each, token.LeftBrace)) || is(tokens[1], token.LeftParen);
   if (!brackets) return false;
   try {
-    parseExpression({ text: source.text, places: new Map() });
+    parseExpression({ text: source.text, spans: new Map() });
     return true;
   } catch (error) {
     if (error instanceof QueryError) return false;

@@ -1,22 +1,22 @@
 import {
+  type BinaryOperation,
+  type BinaryOperator,
   type Expression,
-  negation,
-  type Operation,
-  type Operator,
-  operation,
-  precedence,
+  makeBinaryOperation,
+  makeNegation,
+  operatorPrecedence,
 } from "../tree/expression.ts";
 import type { Matching } from "../tree/grouping.ts";
 
 /** What stands between two operands: the operator as the text has it, and its precedence. */
-export interface Joint {
-  readonly op: Operator;
+export interface InfixOperator {
+  readonly op: BinaryOperator;
   readonly bool: boolean;
   readonly matching: Matching | null;
 }
 
 /** An operand and how many minus signs stand before it. */
-export interface Signed {
+export interface PrefixedOperand {
   readonly minuses: number;
   readonly of: Expression;
 }
@@ -25,21 +25,21 @@ export interface Signed {
  * Joins operands by precedence (shunting-yard, so that long chains do not recurse). `^` joins from the right and binds closer than a
  * minus before it: `-a ^ b` is `-(a ^ b)`, and `a ^ -b ^ c` is `a ^ -(b ^ c)`. `place` is told which joint an operation came from.
  */
-export function join(
-  operands: readonly Signed[],
-  joints: readonly Joint[],
-  place: (made: Operation, joint: Joint) => void,
+export function joinOperands(
+  operands: readonly PrefixedOperand[],
+  joints: readonly InfixOperator[],
+  place: (made: BinaryOperation, joint: InfixOperator) => void,
 ): Expression {
   const output: Expression[] = [];
-  const waiting: (Joint | "minus")[] = [];
+  const waiting: (InfixOperator | "minus")[] = [];
   const reduce = () => {
     const top = waiting.pop()!;
     const right = output.pop()!;
     if (top === "minus") {
-      output.push(negation(right));
+      output.push(makeNegation(right));
       return;
     }
-    const made = operation({ ...top, left: output.pop()!, right });
+    const made = makeBinaryOperation({ ...top, left: output.pop()!, right });
     place(made, top);
     output.push(made);
   };
@@ -55,7 +55,7 @@ export function join(
   return output[0]!;
 }
 
-function bindsFirst(left: Joint | "minus", right: Joint): boolean {
+function bindsFirst(left: InfixOperator | "minus", right: InfixOperator): boolean {
   if (left === "minus") return right.op !== "^";
-  return right.op === "^" ? false : precedence[left.op] >= precedence[right.op];
+  return right.op === "^" ? false : operatorPrecedence[left.op] >= operatorPrecedence[right.op];
 }

@@ -1,34 +1,34 @@
-import type { Span } from "../text/query-error.ts";
+import type { TextSpan } from "../text/query-error.ts";
 import { refuse, type Source } from "../text/source.ts";
-import { label } from "../tree/label.ts";
-import { type Comparison, type Matcher, matcher } from "../tree/matcher.ts";
+import { makeLabel } from "../tree/label.ts";
+import { type Matcher, type MatcherOperator, makeMatcher } from "../tree/matcher.ts";
 import { parseNumber } from "../tree/number-literal.ts";
 import {
+  makePhrase,
+  makeSearchTerm,
+  makeSearchTerms,
   type Phrase,
-  phrase,
-  quoted,
-  type Term,
-  type Terms,
-  term,
-  termComparisons,
-  termLabel,
-  terms,
+  quoteTerm,
+  type SearchTerm,
+  type SearchTerms,
+  termOperators,
+  unquotedTermLabel,
 } from "../tree/search-terms.ts";
-import { plainText, type Text } from "../tree/string-literal.ts";
+import { makePlainString, type StringLiteral } from "../tree/string-literal.ts";
 
 /** Reads search terms. Throws a QueryError for a `"` that is not closed and for an `OR` or `AND` without terms around it. */
-export function readTerms(source: Source): { terms: Terms; warnings: string[] } {
-  const reader = new TermReader(source);
+export function parseSearchTerms(source: Source): { terms: SearchTerms; warnings: string[] } {
+  const reader = new SearchTermParser(source);
   return { terms: reader.read(), warnings: reader.warnings };
 }
 
 /** A text in quotes or up to white space. */
-interface Word extends Span {
+interface Word extends TextSpan {
   text: string;
   quote: string;
 }
 
-class TermReader {
+class SearchTermParser {
   readonly warnings: string[] = [];
   readonly #source: Source;
   readonly #text: string;
@@ -39,8 +39,8 @@ class TermReader {
     this.#text = source.text;
   }
 
-  read(): Terms {
-    const alternatives: Term[][] = [[]];
+  read(): SearchTerms {
+    const alternatives: SearchTerm[][] = [[]];
     let connective: Word | undefined;
     for (this.#skipSpace(); this.#at < this.#text.length; this.#skipSpace()) {
       const word = this.#connective();
@@ -55,7 +55,7 @@ class TermReader {
       connective = word;
     }
     if (connective !== undefined) this.#refuseConnective(connective);
-    return terms(alternatives);
+    return makeSearchTerms(alternatives);
   }
 
   #refuseConnective(word: Word): never {
@@ -76,16 +76,16 @@ class TermReader {
     return { text: word, quote: "", start, end: this.#at };
   }
 
-  #term(): Term {
+  #term(): SearchTerm {
     const excluded = /^-\S/.test(this.#text.slice(this.#at, this.#at + 2));
     if (excluded) this.#at++;
-    return term(this.#matcher() ?? this.#phrase(), excluded);
+    return makeSearchTerm(this.#matcher() ?? this.#phrase(), excluded);
   }
 
   #phrase(): Phrase {
     const word = this.#word();
-    const node = phrase(word.text);
-    this.#source.places.set(node, { start: word.start, end: word.end });
+    const node = makePhrase(word.text);
+    this.#source.spans.set(node, { start: word.start, end: word.end });
     return node;
   }
 
@@ -93,15 +93,15 @@ class TermReader {
   #matcher(): Matcher | undefined {
     const start = this.#at;
     const name = this.#name();
-    const sign = name && termComparisons.find((each) => this.#text.startsWith(each, this.#at));
+    const sign = name && termOperators.find((each) => this.#text.startsWith(each, this.#at));
     if (name === undefined || sign === undefined) return this.#backTo(start);
     this.#at += sign.length;
     if (/^(?:\s|$)/.test(this.#text.charAt(this.#at))) return this.#backTo(start);
     const value = this.#word();
     if (value.quote === "" && !isValue(value.text, sign)) return this.#backTo(start);
     if (sign === ":") this.#warnOfColon(start, name, value);
-    const node = matcher(label(this.#placed(name)), sign === ":" ? "=" : sign, this.#placed(value));
-    this.#source.places.set(node, { start, end: this.#at });
+    const node = makeMatcher(makeLabel(this.#placed(name)), sign === ":" ? "=" : sign, this.#placed(value));
+    this.#source.spans.set(node, { start, end: this.#at });
     return node;
   }
 
@@ -113,16 +113,16 @@ class TermReader {
     const written = this.#text.slice(start, this.#at);
     const read = `${this.#text.slice(name.start, name.end)}=${this.#text.slice(value.start, value.end)}`;
     this.warnings.push(
-      `${written} was read as ${read}; to search for the text itself, put it in quotes: ${quoted(written)}`,
+      `${written} was read as ${read}; to search for the text itself, put it in quotes: ${quoteTerm(written)}`,
     );
   }
 
   #name(): Word | undefined {
     if (this.#text[this.#at] === '"') return this.#quoted('"');
-    termLabel.lastIndex = this.#at;
-    const found = termLabel.exec(this.#text);
+    unquotedTermLabel.lastIndex = this.#at;
+    const found = unquotedTermLabel.exec(this.#text);
     if (found === null) return undefined;
-    this.#at = termLabel.lastIndex;
+    this.#at = unquotedTermLabel.lastIndex;
     return { text: found[0], quote: "", start: found.index, end: this.#at };
   }
 
@@ -159,21 +159,21 @@ class TermReader {
   }
 
   /** A word as the text of a label or a value, its places told where no escape shifts them. */
-  #placed(word: Word): Text {
-    const node = plainText(word.text);
+  #placed(word: Word): StringLiteral {
+    const node = makePlainString(word.text);
     const lead = word.quote.length;
     const straight = word.text.length + 2 * lead === word.end - word.start;
-    const within = ({ start, end }: Span) => ({
+    const spanWithin = ({ start, end }: TextSpan) => ({
       start: word.start + lead + start,
       end: word.start + lead + end,
     });
-    this.#source.places.set(node, { start: word.start, end: word.end, ...(straight ? { within } : {}) });
+    this.#source.spans.set(node, { start: word.start, end: word.end, ...(straight ? { spanWithin } : {}) });
     return node;
   }
 }
 
 /** Whether what stands unquoted behind a sign is a value, rather than all of it a text such as `a==b`, `x=>y` or `http://…`. */
-function isValue(text: string, sign: Comparison | ":"): boolean {
+function isValue(text: string, sign: MatcherOperator | ":"): boolean {
   if (sign === ":") return !/^(?:[:\\]|\/\/)/.test(text);
   if (sign.startsWith(">") || sign.startsWith("<")) return parseNumber(text) !== undefined;
   return !/^[=>]/.test(text);

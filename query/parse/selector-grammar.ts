@@ -31,7 +31,7 @@ const errorMessageProvider: IParserErrorMessageProvider = {
   buildNotAllInputParsedMessage: () => expected.end,
 };
 
-export type Rule = ParserMethod<[], CstNode>;
+export type GrammarRule = ParserMethod<[], CstNode>;
 
 /** The half of the grammar that selects: labels, matchers, selectors and their stages. */
 export class SelectorGrammar extends CstParser {
@@ -39,7 +39,7 @@ export class SelectorGrammar extends CstParser {
     super(token.vocabulary, { maxLookahead: 2, errorMessageProvider, recoveryEnabled: false });
   }
 
-  readonly label: Rule = this.RULE("label", () => {
+  readonly label: GrammarRule = this.RULE("label", () => {
     this.OR({
       DEF: [
         { ALT: () => this.CONSUME(token.Name) },
@@ -50,13 +50,13 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly matcher: Rule = this.RULE("matcher", () => {
+  readonly matcher: GrammarRule = this.RULE("matcher", () => {
     this.SUBRULE(this.label);
     this.SUBRULE(this.comparison);
     this.SUBRULE(this.value);
   });
 
-  readonly comparison: Rule = this.RULE("comparison", () => {
+  readonly comparison: GrammarRule = this.RULE("comparison", () => {
     this.OR({
       DEF: [
         { ALT: () => this.CONSUME(token.Equal) },
@@ -72,7 +72,7 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly value: Rule = this.RULE("value", () => {
+  readonly value: GrammarRule = this.RULE("value", () => {
     this.OR({
       DEF: [
         { ALT: () => this.CONSUME(token.StringToken) },
@@ -88,7 +88,7 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly selector: Rule = this.RULE("selector", () => {
+  readonly selector: GrammarRule = this.RULE("selector", () => {
     this.OR({
       DEF: [
         {
@@ -108,7 +108,7 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly braces: Rule = this.RULE("braces", () => {
+  readonly braces: GrammarRule = this.RULE("braces", () => {
     this.CONSUME(token.LeftBrace);
     this.OR({
       DEF: [{ ALT: () => this.SUBRULE(this.items) }, { ALT: () => this.CONSUME(token.RightBrace) }],
@@ -116,7 +116,7 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly items: Rule = this.RULE("items", () => {
+  readonly items: GrammarRule = this.RULE("items", () => {
     this.SUBRULE(this.item);
     this.MANY({
       // A comma before `}` may stay.
@@ -131,14 +131,14 @@ export class SelectorGrammar extends CstParser {
     this.CONSUME(token.RightBrace, { ERR_MSG: expected.itemEnd });
   });
 
-  readonly item: Rule = this.RULE("item", () => {
+  readonly item: GrammarRule = this.RULE("item", () => {
     this.OR({
       DEF: [{ ALT: () => this.SUBRULE(this.matcher) }, { ALT: () => this.CONSUME(token.StringToken) }],
       ERR_MSG: expected.item,
     });
   });
 
-  readonly stage: Rule = this.RULE("stage", () => {
+  readonly stage: GrammarRule = this.RULE("stage", () => {
     this.OR({
       DEF: [
         { ALT: () => this.SUBRULE(this.lineStage) },
@@ -153,7 +153,7 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly lineStage: Rule = this.RULE("lineStage", () => {
+  readonly lineStage: GrammarRule = this.RULE("lineStage", () => {
     this.OR([
       { ALT: () => this.CONSUME(token.PipeEqual) },
       { ALT: () => this.CONSUME(token.NotEqual) },
@@ -171,7 +171,7 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly text: Rule = this.RULE("text", () => {
+  readonly text: GrammarRule = this.RULE("text", () => {
     this.OR({
       DEF: [
         { ALT: () => this.CONSUME(token.StringToken) },
@@ -182,7 +182,7 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly pipeStage: Rule = this.RULE("pipeStage", () => {
+  readonly pipeStage: GrammarRule = this.RULE("pipeStage", () => {
     this.OR({
       DEF: [
         { ALT: () => this.CONSUME(token.Json) },
@@ -195,19 +195,19 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly patternStage: Rule = this.RULE("patternStage", () => {
+  readonly patternStage: GrammarRule = this.RULE("patternStage", () => {
     this.CONSUME(token.Pattern);
     this.CONSUME(token.StringToken, { ERR_MSG: 'a pattern in quotes such as "<ip> <_>"' });
   });
 
-  readonly regexpStage: Rule = this.RULE("regexpStage", () => {
+  readonly regexpStage: GrammarRule = this.RULE("regexpStage", () => {
     this.CONSUME(token.Regexp);
     this.CONSUME(token.StringToken, {
       ERR_MSG: 'a regular expression in quotes such as "took (?P<ms>[0-9]+)"',
     });
   });
 
-  readonly labelFilter: Rule = this.RULE("labelFilter", () => {
+  readonly labelFilter: GrammarRule = this.RULE("labelFilter", () => {
     this.SUBRULE(this.conjunction);
     this.MANY(() => {
       this.CONSUME(token.Or);
@@ -215,7 +215,7 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly conjunction: Rule = this.RULE("conjunction", () => {
+  readonly conjunction: GrammarRule = this.RULE("conjunction", () => {
     this.SUBRULE(this.condition);
     this.MANY(() => {
       this.OR([{ ALT: () => this.CONSUME(token.And) }, { ALT: () => this.CONSUME(token.Comma) }]);
@@ -223,7 +223,7 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly condition: Rule = this.RULE("condition", () => {
+  readonly condition: GrammarRule = this.RULE("condition", () => {
     this.OR({
       DEF: [
         { ALT: () => this.SUBRULE(this.matcher) },

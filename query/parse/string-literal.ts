@@ -1,10 +1,15 @@
-import type { Span } from "../text/query-error.ts";
-import { type Place, refuse, type Source } from "../text/source.ts";
-import { type Characters, characters, type Text, text } from "../tree/string-literal.ts";
-import { type Variable, variable } from "../tree/variable.ts";
+import type { TextSpan } from "../text/query-error.ts";
+import { type NodeSpan, refuse, type Source } from "../text/source.ts";
+import {
+  type Characters,
+  makeCharacters,
+  makeStringLiteral,
+  type StringLiteral,
+} from "../tree/string-literal.ts";
+import { makeVariable, type Variable } from "../tree/variable.ts";
 
 /** One character or variable of a quoted text and where it stands, `start` and `end` counted from the opening quote. */
-type Unit = { start: number; end: number } & ({ text: string } | { variable: string });
+type StringUnit = { start: number; end: number } & ({ text: string } | { variable: string });
 
 const simpleEscapes: Readonly<Record<string, string>> = {
   a: "\x07",
@@ -22,7 +27,7 @@ const simpleEscapes: Readonly<Record<string, string>> = {
 };
 
 /** What stands behind the letter of an escape by code. */
-const codeEscapes: Readonly<Record<string, string>> = {
+const codeEscapeDescriptions: Readonly<Record<string, string>> = {
   x: "two hexadecimal digits from 00 to 7f, as in \\x41",
   u: "four hexadecimal digits, as in \\u00e9",
   U: "eight hexadecimal digits, as in \\U0001f600",
@@ -33,58 +38,59 @@ const codeEscape = /\\(?:x([0-7][0-9A-Fa-f])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})
 const trailEscape = /\\u(d[c-f][0-9a-f]{2})/iy;
 
 /** An escape that is none; the span counts from the opening quote. */
-class BadEscape extends Error {
-  readonly span: Span;
+class BadEscapeError extends Error {
+  readonly span: TextSpan;
 
-  constructor(message: string, span: Span) {
+  constructor(message: string, span: TextSpan) {
     super(message);
     this.span = span;
   }
 }
 
 /** The content of a quoted text, unit by unit. Throws BadEscape. */
-function* units(image: string): Generator<Unit> {
+function* readUnits(image: string): Generator<StringUnit> {
   const end = image.length - 1;
   const raw = image[0] === "`";
   for (let at = 1; at < end; ) {
-    const unit = variableUnit(image, at) ?? (raw ? rawUnit(image, at) : escapeUnit(image, at));
+    const unit = readVariable(image, at) ?? (raw ? readCharacter(image, at) : readEscape(image, at));
     yield unit;
     at = unit.end;
   }
 }
 
-function variableUnit(image: string, at: number): Unit | undefined {
+function readVariable(image: string, at: number): StringUnit | undefined {
   variableAt.lastIndex = at;
   const found = variableAt.exec(image);
   return found === null ? undefined : { start: at, end: variableAt.lastIndex, variable: found[1]! };
 }
 
 /** Between back quotes nothing is an escape, but `\$` keeps both characters and begins no variable. */
-function rawUnit(image: string, at: number): Unit {
+function readCharacter(image: string, at: number): StringUnit {
   const length = image.startsWith("\\$", at) ? 2 : image.codePointAt(at)! > 0xffff ? 2 : 1;
   return { start: at, end: at + length, text: image.slice(at, at + length) };
 }
 
-function escapeUnit(image: string, at: number): Unit {
-  if (image[at] !== "\\") return rawUnit(image, at);
+function readEscape(image: string, at: number): StringUnit {
+  if (image[at] !== "\\") return readCharacter(image, at);
   const simple = simpleEscapes[image[at + 1]!];
   if (simple !== undefined) return { start: at, end: at + 2, text: simple };
-  return codeUnit(image, at);
+  return readCodeEscape(image, at);
 }
 
 /** `\x41`, `\u00e9`, `\U0001f600`, and a pair of `\u` that is one character. */
-function codeUnit(image: string, at: number): Unit {
+function readCodeEscape(image: string, at: number): StringUnit {
   codeEscape.lastIndex = at;
   const found = codeEscape.exec(image);
-  if (found === null) throw unknownEscape(image, at);
+  if (found === null) throw makeUnknownEscape(image, at);
   const code = Number.parseInt(found[1] ?? found[2] ?? found[3]!, 16);
   const end = codeEscape.lastIndex;
-  if (code > 0x10ffff) throw new BadEscape("there is no character beyond \\U0010ffff", { start: at, end });
+  if (code > 0x10ffff)
+    throw new BadEscapeError("there is no character beyond \\U0010ffff", { start: at, end });
   if (code < 0xd800 || code > 0xdfff) return { start: at, end, text: String.fromCodePoint(code) };
   trailEscape.lastIndex = end;
   const trail = code < 0xdc00 ? trailEscape.exec(image) : null;
   if (trail === null)
-    throw new BadEscape("this is half a character: a surrogate without its partner", { start: at, end });
+    throw new BadEscapeError("this is half a character: a surrogate without its partner", { start: at, end });
   return {
     start: at,
     end: trailEscape.lastIndex,
@@ -92,50 +98,50 @@ function codeUnit(image: string, at: number): Unit {
   };
 }
 
-function unknownEscape(image: string, at: number): BadEscape {
+function makeUnknownEscape(image: string, at: number): BadEscapeError {
   const next = String.fromCodePoint(image.codePointAt(at + 1)!);
   const span = { start: at, end: at + 1 + next.length };
-  const code = codeEscapes[next];
-  if (code !== undefined) return new BadEscape(`\\${next} takes ${code}`, span);
+  const code = codeEscapeDescriptions[next];
+  if (code !== undefined) return new BadEscapeError(`\\${next} takes ${code}`, span);
   const meant = `for a backslash write \\\\${next}, or put the text in back quotes: \`\\${next}\``;
-  return new BadEscape(`\\${next} is not an escape of a text in quotes; ${meant}`, span);
+  return new BadEscapeError(`\\${next} is not an escape of a text in quotes; ${meant}`, span);
 }
 
 /** The text that a token in quotes stands for. Throws a QueryError at an escape that is none. */
-export function readText(image: string, start: number, source: Source): Text {
+export function parseStringLiteral(image: string, start: number, source: Source): StringLiteral {
   const parts: (Characters | Variable)[] = [];
   let run = "";
   try {
-    for (const unit of units(image)) {
+    for (const unit of readUnits(image)) {
       if ("text" in unit) {
         run += unit.text;
         continue;
       }
-      if (run !== "") parts.push(characters(run));
+      if (run !== "") parts.push(makeCharacters(run));
       run = "";
-      parts.push(variable(unit.variable));
+      parts.push(makeVariable(unit.variable));
     }
   } catch (error) {
-    if (!(error instanceof BadEscape)) throw error;
+    if (!(error instanceof BadEscapeError)) throw error;
     refuse(source, { start: start + error.span.start, end: start + error.span.end }, error.message);
   }
-  if (run !== "") parts.push(characters(run));
-  return text(parts);
+  if (run !== "") parts.push(makeCharacters(run));
+  return makeStringLiteral(parts);
 }
 
 /** The place of a text that a token in quotes, which begins at `start`, stands for. */
-export function textPlace(image: string, start: number, node: Text): Place {
+export function nodeSpanOfString(image: string, start: number, node: StringLiteral): NodeSpan {
   const whole = { start, end: start + image.length };
   if (node.parts.some((part) => part.kind === "variable")) return whole;
-  return { ...whole, within: (stretch) => spanWithin(image, start, stretch) };
+  return { ...whole, spanWithin: (stretch) => spanOfCharacters(image, start, stretch) };
 }
 
 /** Where a stretch of the characters of a quoted text stands; behind its last character is the closing quote. */
-function spanWithin(image: string, start: number, stretch: Span): Span {
+function spanOfCharacters(image: string, start: number, stretch: TextSpan): TextSpan {
   const quote = image.length - 1;
   let [from, to] = [quote, quote + 1];
   let length = 0;
-  for (const unit of units(image)) {
+  for (const unit of readUnits(image)) {
     const next = length + ("text" in unit ? unit.text.length : 0);
     if (length <= stretch.start && stretch.start < next) from = unit.start;
     if (length < stretch.end) to = Math.max(unit.end, from + 1);

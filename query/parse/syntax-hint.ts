@@ -1,15 +1,15 @@
 import { type IToken, type TokenType, tokenMatcher } from "chevrotain";
-import { connectives, reservedWords } from "../text/keywords.ts";
-import { placeOf } from "../text/query-error.ts";
+import { reservedKeywords, seriesKeywords } from "../text/keywords.ts";
+import { locateOffset } from "../text/query-error.ts";
 import type { Source } from "../text/source.ts";
-import { closest } from "../text/suggestion.ts";
+import { findClosest } from "../text/suggestion.ts";
 import * as token from "../text/tokens.ts";
-import { tokenSpan } from "../text/tokens.ts";
+import { spanOfToken } from "../text/tokens.ts";
 import { parseNumber } from "../tree/number-literal.ts";
-import { foreignWord } from "./dialect-hints.ts";
+import { findWordHint } from "./dialect-hints.ts";
 
 /** Where the parser stumbled. */
-export interface Situation {
+export interface SyntaxErrorContext {
   /** The rule of the grammar that had to go on here. */
   readonly rule: string;
   /** The token that does not fit; undefined at the end of the query. */
@@ -22,7 +22,7 @@ export interface Situation {
 }
 
 /** What was probably meant, as the end of a sentence; undefined where there is no telling. */
-export function hint(situation: Situation): string | undefined {
+export function findHint(situation: SyntaxErrorContext): string | undefined {
   const { actual, rule } = situation;
   if (actual === undefined) return unclosedBracket(situation);
   return (
@@ -34,7 +34,7 @@ const is = (actual: IToken | undefined, type: TokenType) =>
   actual !== undefined && tokenMatcher(actual, type);
 const isString = (actual: IToken) => actual.tokenType === token.StringToken;
 
-function unclosedBracket({ tokens, source }: Situation): string | undefined {
+function unclosedBracket({ tokens, source }: SyntaxErrorContext): string | undefined {
   const open: IToken[] = [];
   for (const each of tokens) {
     if (is(each, token.LeftParen) || is(each, token.LeftBrace)) open.push(each);
@@ -42,12 +42,12 @@ function unclosedBracket({ tokens, source }: Situation): string | undefined {
   }
   const last = open.at(-1);
   if (last === undefined) return undefined;
-  const { line, column } = placeOf(source.text, last.startOffset);
+  const { line, column } = locateOffset(source.text, last.startOffset);
   return `the ${last.image} of line ${line}, column ${column} is not closed`;
 }
 
 /** What a sign that does not belong is usually meant for, wherever it stands. */
-function signHint(actual: IToken, rule: string, situation: Situation): string | undefined {
+function signHint(actual: IToken, rule: string, situation: SyntaxErrorContext): string | undefined {
   const sign = actual.image;
   if (/^[“”„‘’‚«»]$/u.test(sign)) return "texts stand in straight quotes: \" or '";
   if (sign === "[" && rule === "labels")
@@ -66,7 +66,7 @@ function signHint(actual: IToken, rule: string, situation: Situation): string | 
   return undefined;
 }
 
-function colonHint({ source }: Situation): string {
+function colonHint({ source }: SyntaxErrorContext): string {
   const json = /^\s*\{\s*"/.test(source.text);
   const text = json ? "; to find a message that has this text, search for it with |= `…`" : "";
   return `between a label and its value stands \`=\`${text}`;
@@ -81,7 +81,7 @@ function signAfterSeries(actual: IToken): string | undefined {
   return closes ? `there is nothing open that this ${actual.image} could close` : undefined;
 }
 
-type HintOfRule = (actual: IToken, situation: Situation) => string | undefined;
+type HintOfRule = (actual: IToken, situation: SyntaxErrorContext) => string | undefined;
 
 const hintsByRule: Readonly<Record<string, HintOfRule>> = {
   value: valueHint,
@@ -141,7 +141,7 @@ const operators = new Set([
 const ordered = [token.Greater, token.GreaterEqual, token.Less, token.LessEqual];
 const comparisons = [token.Equal, token.NotEqual, token.Match, token.NotMatch, token.EqualEqual, ...ordered];
 
-function valueHint(actual: IToken, { previous, source }: Situation): string | undefined {
+function valueHint(actual: IToken, { previous, source }: SyntaxErrorContext): string | undefined {
   if (actual.tokenType === token.CaselessString) return 'to ignore case, write =~ "(?i)…"';
   if (is(actual, token.Comma) || is(actual, token.RightBrace)) return 'the empty text is ""';
   if (ordered.some((type) => is(previous, type))) return `\`${previous!.image}\` compares numbers`;
@@ -149,7 +149,7 @@ function valueHint(actual: IToken, { previous, source }: Situation): string | un
 }
 
 /** `| json = "x"`: a label that is called like a stage. */
-function stageAsLabel(actual: IToken, { previous }: Situation): string | undefined {
+function stageAsLabel(actual: IToken, { previous }: SyntaxErrorContext): string | undefined {
   if (!comparisons.some((type) => is(actual, type))) return undefined;
   return `\`${previous!.image}\` is a word of the language; as a label write "${previous!.image}"`;
 }
@@ -160,13 +160,13 @@ function quoteHint(actual: IToken, source: Source): string | undefined {
   return bare === "" || bare.length > 60 ? undefined : `put it in quotes: "${bare}"`;
 }
 
-function loneLabelHint(actual: IToken, { previous }: Situation): string | undefined {
+function loneLabelHint(actual: IToken, { previous }: SyntaxErrorContext): string | undefined {
   const ends = is(actual, token.Comma) || is(actual, token.RightBrace);
   return ends && is(previous, token.Name) ? `${previous!.image}=~".+" asks for rows that have it` : undefined;
 }
 
 /** Behind a whole series: a connective mistyped, an argument too many, or a text or label that stands nowhere. */
-function afterSeries(actual: IToken, situation: Situation): string | undefined {
+function afterSeries(actual: IToken, situation: SyntaxErrorContext): string | undefined {
   const { previous } = situation;
   if (is(previous, token.Json) || is(previous, token.Logfmt)) {
     const argument = is(actual, token.Name) || isString(actual);
@@ -178,7 +178,7 @@ function afterSeries(actual: IToken, situation: Situation): string | undefined {
     return "an aggregation has one grouping: all of its labels stand in it";
   }
   if (is(actual, token.Aggregation)) {
-    const foreign = previous && foreignWord(previous.image);
+    const foreign = previous && findWordHint(previous.image);
     return foreign ?? "rows are counted with count(logs), and operators stand between series";
   }
   if (is(actual, token.By) || is(actual, token.Without)) {
@@ -189,7 +189,10 @@ function afterSeries(actual: IToken, situation: Situation): string | undefined {
 }
 
 /** Where series should begin: a second sign of an operator, an argument in the wrong place, a text. */
-function operandHint(actual: IToken, { previous, beforePrevious, tokens }: Situation): string | undefined {
+function operandHint(
+  actual: IToken,
+  { previous, beforePrevious, tokens }: SyntaxErrorContext,
+): string | undefined {
   const pair = `${previous?.image ?? ""}${actual.image}`;
   if (pair === "<>") return "not equal is written `!=`";
   if (pair === "**") return "powers are written `^`";
@@ -224,7 +227,7 @@ function numberFirst(actual: IToken, tokens: readonly IToken[]): string | undefi
 }
 
 /** Behind the series of an aggregation. */
-function withinAggregate(actual: IToken, situation: Situation): string | undefined {
+function withinAggregate(actual: IToken, situation: SyntaxErrorContext): string | undefined {
   const { next, tokens } = situation;
   if (is(actual, token.Comma) && is(next, token.NumberToken)) {
     const name = aggregationAround(actual, tokens);
@@ -238,13 +241,13 @@ function withinAggregate(actual: IToken, situation: Situation): string | undefin
 }
 
 /** `http-requests`, written without spaces. */
-function dashedName({ actual, previous, next }: Situation): string | undefined {
-  const [before, dash, after] = [previous, actual, next].map((each) => each && tokenSpan(each));
+function dashedName({ actual, previous, next }: SyntaxErrorContext): string | undefined {
+  const [before, dash, after] = [previous, actual, next].map((each) => each && spanOfToken(each));
   if (!before || !dash || !after || before.end !== dash.start || dash.end !== after.start) return undefined;
   return /^\w/.test(next!.image) ? `${previous!.image}-${next!.image}` : undefined;
 }
 
-function withinRate(actual: IToken, situation: Situation): string | undefined {
+function withinRate(actual: IToken, situation: SyntaxErrorContext): string | undefined {
   const { previous, tokens } = situation;
   const name = tokens.find((each) => each.image === "rate" || each.image === "increase")?.image ?? "rate";
   if (is(actual, token.LeftParen) && is(previous, token.Aggregation)) {
@@ -271,10 +274,10 @@ function needleHint(actual: IToken): string | undefined {
     : undefined;
 }
 
-function nameAfterSeries(actual: IToken, { next }: Situation): string {
-  const foreign = foreignWord(actual.image);
+function nameAfterSeries(actual: IToken, { next }: SyntaxErrorContext): string {
+  const foreign = findWordHint(actual.image);
   if (foreign !== undefined) return foreign;
-  const near = closest(actual.image, connectives);
+  const near = findClosest(actual.image, seriesKeywords);
   if (near !== undefined) return `did you mean \`${near}\`?`;
   const sign = comparisons.find((type) => is(next, type));
   if (sign !== undefined)
@@ -285,6 +288,6 @@ function nameAfterSeries(actual: IToken, { next }: Situation): string {
 const labelRules = new Set(["label", "condition", "pipeStage", "labels", "item", "braces"]);
 
 function reservedWord(actual: IToken, rule: string): string | undefined {
-  if (!labelRules.has(rule) || !reservedWords.has(actual.image)) return undefined;
+  if (!labelRules.has(rule) || !reservedKeywords.has(actual.image)) return undefined;
   return `\`${actual.image}\` is a word of the language; as a label write "${actual.image}"`;
 }

@@ -1,116 +1,116 @@
 import type { CstNode, IToken } from "chevrotain";
+import type { RowSignal } from "../../engine/index.ts";
 import { operatorsMax, stagesMax } from "../limits.ts";
-import type { Span } from "../text/query-error.ts";
+import type { TextSpan } from "../text/query-error.ts";
 import { refuse, type Source } from "../text/source.ts";
-import { tokenSpan } from "../text/tokens.ts";
+import { spanOfToken } from "../text/tokens.ts";
 import {
   type Aggregate,
-  type Aggregation,
-  aggregate,
-  parameterMeaning,
-  type Series,
+  type AggregateOperator,
+  makeAggregate,
+  parameterDescriptions,
+  type SeriesExpression,
 } from "../tree/aggregate.ts";
-import type { Expression, Operator } from "../tree/expression.ts";
-import { type Grouping, grouping, type Matching, matching } from "../tree/grouping.ts";
-import { type JsonPath, jsonPath } from "../tree/json-path.ts";
-import { type Label, label } from "../tree/label.ts";
-import { type Comparison, type Matcher, matcher } from "../tree/matcher.ts";
-import { type NumberLiteral, numberLiteral } from "../tree/number-literal.ts";
-import { type Rate, rate } from "../tree/rate.ts";
+import type { BinaryOperator, Expression } from "../tree/expression.ts";
+import { type Grouping, type Matching, makeGrouping, makeMatching } from "../tree/grouping.ts";
+import { type JsonPath, makeJsonPath } from "../tree/json-path.ts";
+import { type Label, makeLabel } from "../tree/label.ts";
+import { type Matcher, type MatcherOperator, makeMatcher } from "../tree/matcher.ts";
+import { makeNumberLiteral, type NumberLiteral } from "../tree/number-literal.ts";
+import { makeRate, type Rate } from "../tree/rate.ts";
 import {
-  isSignal,
-  type Metric,
-  metric,
-  metricName,
-  type Selector,
-  type Signal,
-  type SignalName,
-  selector,
-  signal,
+  isRowSignal,
+  type MetricSource,
+  makeMetricSource,
+  makeSelector,
+  makeSignalSource,
+  type SignalSource,
+  type TelemetrySelector,
+  unquotedMetricName,
 } from "../tree/selector.ts";
 import {
-  type Condition,
+  joinConditions,
   jsonStage,
-  junction,
-  type LineSign,
-  labelFilter,
-  lineStage,
+  type LabelCondition,
+  type LineFilterOperator,
+  type LineFilterText,
   logfmtStage,
-  type Needle,
-  needle,
-  patternStage,
-  regexpStage,
+  makeLabelFilter,
+  makeLineFilter,
+  makeLineFilterText,
+  makePatternStage,
+  makeRegexpStage,
   type Stage,
 } from "../tree/stage.ts";
-import { plainText, type Text, text } from "../tree/string-literal.ts";
-import { type Variable, variable } from "../tree/variable.ts";
-import { child, children, firstToken, optionalChild, tokens } from "./cst.ts";
-import { type Joint, join } from "./operator-precedence.ts";
-import { readText, textPlace } from "./string-literal.ts";
+import { makePlainString, makeStringLiteral, type StringLiteral } from "../tree/string-literal.ts";
+import { makeVariable, type Variable } from "../tree/variable.ts";
+import { childOf, childrenOf, firstTokenOf, optionalChildOf, tokensOf } from "./cst.ts";
+import { type InfixOperator, joinOperands } from "./operator-precedence.ts";
+import { nodeSpanOfString, parseStringLiteral } from "./string-literal.ts";
 
 /** Makes the tree of one query out of what the grammar found, and notes where its nodes stand. A method a rule of the grammar. */
-export class Visitor {
+export class TreeVisitor {
   readonly #source: Source;
   /** What a selector without a name selects from. */
-  readonly #nameless: SignalName;
+  readonly #nameless: RowSignal;
   #operators = 0;
 
-  constructor(source: Source, nameless: SignalName) {
+  constructor(source: Source, nameless: RowSignal) {
     this.#source = source;
     this.#nameless = nameless;
   }
 
   query(found: CstNode): Expression {
-    return this.expression(child(found, "expression"));
+    return this.expression(childOf(found, "expression"));
   }
 
   expression(found: CstNode): Expression {
-    const operands = children(found, "operand").map((operand) => ({
-      minuses: tokens(operand, "Minus").length,
+    const operands = childrenOf(found, "operand").map((operand) => ({
+      minuses: tokensOf(operand, "Minus").length,
       of: this.operand(operand),
     }));
-    const joints = children(found, "operator").map((operator) => this.operator(operator));
+    const joints = childrenOf(found, "operator").map((operator) => this.operator(operator));
     this.#operators += joints.length + operands.reduce((sum, { minuses }) => sum + minuses, 0);
     if (this.#operators > operatorsMax) {
       const problem = `a query has at most ${operatorsMax} operators between series`;
       refuse(this.#source, joints.at(-1) ?? { start: 0, end: 1 }, problem);
     }
-    return join(operands, joints, (made, joint) => this.#place(made, this.#source.places.get(joint)!));
+    return joinOperands(operands, joints, (made, joint) => this.#place(made, this.#source.spans.get(joint)!));
   }
 
-  operator(found: CstNode): Joint {
-    const filtering = optionalChild(found, "filteringOperator");
-    const labels = optionalChild(found, "matching");
-    const sign = firstToken(filtering ?? found);
+  operator(found: CstNode): InfixOperator {
+    const filtering = optionalChildOf(found, "filteringOperator");
+    const labels = optionalChildOf(found, "matching");
+    const sign = firstTokenOf(filtering ?? found);
     const joint = {
-      op: sign.image as Operator,
-      bool: filtering !== undefined && tokens(filtering, "Bool").length > 0,
+      op: sign.image as BinaryOperator,
+      bool: filtering !== undefined && tokensOf(filtering, "Bool").length > 0,
       matching: labels === undefined ? null : this.matching(labels),
     };
     return this.#place(joint, sign);
   }
 
   matching(found: CstNode): Matching {
-    const kind = tokens(found, "On").length > 0 ? "on" : "ignoring";
-    return this.#place(matching(kind, this.labels(child(found, "labels"))), firstToken(found));
+    const kind = tokensOf(found, "On").length > 0 ? "on" : "ignoring";
+    return this.#place(makeMatching(kind, this.labels(childOf(found, "labels"))), firstTokenOf(found));
   }
 
   operand(found: CstNode): Expression {
-    const inBrackets = optionalChild(found, "bracketed");
-    if (inBrackets !== undefined) return this.expression(child(inBrackets, "expression"));
-    const series = optionalChild(found, "series");
+    const inBrackets = optionalChildOf(found, "bracketed");
+    if (inBrackets !== undefined) return this.expression(childOf(inBrackets, "expression"));
+    const series = optionalChildOf(found, "series");
     return series === undefined ? this.parameter(found) : this.series(series);
   }
 
   /** A number or a variable that stands for one. */
   parameter(found: CstNode): NumberLiteral | Variable {
-    const [number] = tokens(found, "Number");
-    if (number !== undefined) return this.#place(numberLiteral(number.image), number);
-    const [named] = tokens(found, "Variable");
-    return this.#place(variable(named!.image.slice(1)), named!);
+    const [number] = tokensOf(found, "Number");
+    if (number !== undefined) return this.#place(makeNumberLiteral(number.image), number);
+    const [named] = tokensOf(found, "Variable");
+    return this.#place(makeVariable(named!.image.slice(1)), named!);
   }
 
-  series(found: CstNode): Series {
+  series(found: CstNode): SeriesExpression {
     const [node] = Object.values(found.children).flat() as CstNode[];
     if (node!.name === "aggregate") return this.aggregate(node!);
     if (node!.name === "rate") return this.rate(node!);
@@ -118,42 +118,42 @@ export class Visitor {
   }
 
   aggregate(found: CstNode): Aggregate {
-    const [sign] = tokens(found, "Aggregation");
-    const op = sign!.image as Aggregation;
-    const given = optionalChild(found, "parameter");
-    const named = optionalChild(found, "label");
+    const [sign] = tokensOf(found, "Aggregation");
+    const op = sign!.image as AggregateOperator;
+    const given = optionalChildOf(found, "parameter");
+    const named = optionalChildOf(found, "label");
     let parameter = given === undefined ? null : this.parameter(given);
     let field = named === undefined ? null : this.label(named);
-    if (parameterMeaning[op] === null && parameter?.kind === "variable" && field === null) {
-      field = this.#place(label(text([parameter])), firstToken(given!));
+    if (parameterDescriptions[op] === null && parameter?.kind === "variable" && field === null) {
+      field = this.#place(makeLabel(makeStringLiteral([parameter])), firstTokenOf(given!));
       parameter = null;
     }
     this.#checkParameter(op, parameter, sign!);
     return this.#place(
-      aggregate({
+      makeAggregate({
         op,
         parameter,
         field,
-        of: this.series(child(found, "series")),
+        of: this.series(childOf(found, "series")),
         grouping: this.#onlyGrouping(found),
       }),
       sign!,
     );
   }
 
-  #checkParameter(op: Aggregation, parameter: NumberLiteral | Variable | null, sign: IToken): void {
-    const meaning = parameterMeaning[op];
+  #checkParameter(op: AggregateOperator, parameter: NumberLiteral | Variable | null, sign: IToken): void {
+    const meaning = parameterDescriptions[op];
     if (meaning === null && parameter !== null) refuse(this.#source, parameter, `${op} takes no number`);
     if (meaning !== null && parameter === null)
-      refuse(this.#source, tokenSpan(sign), `${op} takes a number first: ${meaning}`);
+      refuse(this.#source, spanOfToken(sign), `${op} takes a number first: ${meaning}`);
   }
 
   #onlyGrouping(found: CstNode): Grouping | null {
-    const [first, second] = children(found, "grouping");
+    const [first, second] = childrenOf(found, "grouping");
     if (second !== undefined) {
       refuse(
         this.#source,
-        tokenSpan(firstToken(second)),
+        spanOfToken(firstTokenOf(second)),
         "a grouping stands before the brackets or behind them, not both",
       );
     }
@@ -161,147 +161,150 @@ export class Visitor {
   }
 
   grouping(found: CstNode): Grouping {
-    const kind = tokens(found, "By").length > 0 ? "by" : "without";
-    return this.#place(grouping(kind, this.labels(child(found, "labels"))), firstToken(found));
+    const kind = tokensOf(found, "By").length > 0 ? "by" : "without";
+    return this.#place(makeGrouping(kind, this.labels(childOf(found, "labels"))), firstTokenOf(found));
   }
 
   labels(found: CstNode): Label[] {
-    return children(found, "label").map((each) => this.label(each));
+    return childrenOf(found, "label").map((each) => this.label(each));
   }
 
   rate(found: CstNode): Rate {
-    const sign = tokens(found, "Rate")[0]!;
-    return this.#place(rate(sign.image as Rate["op"], this.selector(child(found, "selector"))), sign);
+    const sign = tokensOf(found, "Rate")[0]!;
+    return this.#place(makeRate(sign.image as Rate["op"], this.selector(childOf(found, "selector"))), sign);
   }
 
   jsonPath(found: CstNode): JsonPath {
-    const path = this.#text(tokens(found, "String")[0]!);
+    const path = this.#text(tokensOf(found, "String")[0]!);
     return this.#place(
-      jsonPath(path, this.selector(child(found, "selector"))),
-      tokens(found, "JsonPath")[0]!,
+      makeJsonPath(path, this.selector(childOf(found, "selector"))),
+      tokensOf(found, "JsonPath")[0]!,
     );
   }
 
-  selector(found: CstNode): Selector {
-    const name = tokens(found, "Name")[0];
-    const braces = optionalChild(found, "braces");
-    const list = braces && optionalChild(braces, "items");
-    const items = list === undefined ? [] : children(list, "item");
+  selector(found: CstNode): TelemetrySelector {
+    const name = tokensOf(found, "Name")[0];
+    const braces = optionalChildOf(found, "braces");
+    const list = braces && optionalChildOf(braces, "items");
+    const items = list === undefined ? [] : childrenOf(list, "item");
     const quotedName = name === undefined ? items[0]?.children.String : undefined;
     const of =
       name === undefined
         ? this.#quotedSource(quotedName?.[0] as IToken | undefined)
         : this.#namedSource(name);
     const matchers = items.slice(quotedName === undefined ? 0 : 1).map((item) => this.item(item));
-    const stages = children(found, "stage").map((stage) => this.stage(stage));
-    const at = name ?? firstToken(braces!);
+    const stages = childrenOf(found, "stage").map((stage) => this.stage(stage));
+    const at = name ?? firstTokenOf(braces!);
     if (stages.length > stagesMax)
-      refuse(this.#source, tokenSpan(at), `a selector has at most ${stagesMax} stages`);
-    return this.#place(selector(of, matchers, stages), at);
+      refuse(this.#source, spanOfToken(at), `a selector has at most ${stagesMax} stages`);
+    return this.#place(makeSelector(of, matchers, stages), at);
   }
 
-  #namedSource(name: IToken): Signal | Metric {
-    if (isSignal(name.image)) return signal(name.image);
-    if (metricName.test(name.image)) return metric(plainText(name.image));
+  #namedSource(name: IToken): SignalSource | MetricSource {
+    if (isRowSignal(name.image)) return makeSignalSource(name.image);
+    if (unquotedMetricName.test(name.image)) return makeMetricSource(makePlainString(name.image));
     const problem = `\`${name.image}\` is not the name of a metric; leave spaces around - and /, or write {"${name.image}"}`;
-    return refuse(this.#source, tokenSpan(name), problem);
+    return refuse(this.#source, spanOfToken(name), problem);
   }
 
-  #quotedSource(name: IToken | undefined): Signal | Metric {
-    return name === undefined ? signal(this.#nameless) : metric(this.#text(name));
+  #quotedSource(name: IToken | undefined): SignalSource | MetricSource {
+    return name === undefined ? makeSignalSource(this.#nameless) : makeMetricSource(this.#text(name));
   }
 
   item(found: CstNode): Matcher {
-    const [name] = tokens(found, "String");
-    if (name === undefined) return this.matcher(child(found, "matcher"));
+    const [name] = tokensOf(found, "String");
+    if (name === undefined) return this.matcher(childOf(found, "matcher"));
     const problem =
       'the name of a metric stands first and only once; expected a comparison behind this label, such as ="…"';
-    return refuse(this.#source, tokenSpan(name), problem);
+    return refuse(this.#source, spanOfToken(name), problem);
   }
 
   matcher(found: CstNode): Matcher {
-    const named = child(found, "label");
-    const sign = firstToken(child(found, "comparison")).image as Comparison;
+    const named = childOf(found, "label");
+    const sign = firstTokenOf(childOf(found, "comparison")).image as MatcherOperator;
     return this.#place(
-      matcher(this.label(named), sign, this.value(child(found, "value"))),
-      firstToken(named),
+      makeMatcher(this.label(named), sign, this.value(childOf(found, "value"))),
+      firstTokenOf(named),
     );
   }
 
   label(found: CstNode): Label {
-    const token = firstToken(found);
-    if (found.children.Name !== undefined) return this.#place(label(plainText(token.image)), token);
-    return this.#place(label(this.#text(token)), token);
+    const token = firstTokenOf(found);
+    if (found.children.Name !== undefined) return this.#place(makeLabel(makePlainString(token.image)), token);
+    return this.#place(makeLabel(this.#text(token)), token);
   }
 
-  value(found: CstNode): Text | NumberLiteral {
-    const [number] = tokens(found, "Number");
-    if (number === undefined) return this.#text(firstToken(found));
-    const [minus] = tokens(found, "Minus");
-    if (minus === undefined) return this.#place(numberLiteral(number.image), number);
-    return this.#place(numberLiteral(`-${number.image}`), {
-      start: tokenSpan(minus).start,
-      end: tokenSpan(number).end,
+  value(found: CstNode): StringLiteral | NumberLiteral {
+    const [number] = tokensOf(found, "Number");
+    if (number === undefined) return this.#text(firstTokenOf(found));
+    const [minus] = tokensOf(found, "Minus");
+    if (minus === undefined) return this.#place(makeNumberLiteral(number.image), number);
+    return this.#place(makeNumberLiteral(`-${number.image}`), {
+      start: spanOfToken(minus).start,
+      end: spanOfToken(number).end,
     });
   }
 
   stage(found: CstNode): Stage {
-    const line = optionalChild(found, "lineStage");
-    return line === undefined ? this.pipeStage(child(found, "pipeStage")) : this.lineStage(line);
+    const line = optionalChildOf(found, "lineStage");
+    return line === undefined ? this.pipeStage(childOf(found, "pipeStage")) : this.lineStage(line);
   }
 
   lineStage(found: CstNode): Stage {
-    const needles = children(found, "text").map((each) => this.text(each));
-    return lineStage(firstToken(found).image as LineSign, needles);
+    const needles = childrenOf(found, "text").map((each) => this.text(each));
+    return makeLineFilter(firstTokenOf(found).image as LineFilterOperator, needles);
   }
 
-  text(found: CstNode): Needle {
-    const token = firstToken(found);
-    return this.#place(needle(this.#text(token), found.children.CaselessString !== undefined), token);
+  text(found: CstNode): LineFilterText {
+    const token = firstTokenOf(found);
+    return this.#place(
+      makeLineFilterText(this.#text(token), found.children.CaselessString !== undefined),
+      token,
+    );
   }
 
   pipeStage(found: CstNode): Stage {
     if (found.children.Json !== undefined) return jsonStage;
     if (found.children.Logfmt !== undefined) return logfmtStage;
-    const pattern = optionalChild(found, "patternStage");
-    if (pattern !== undefined) return patternStage(this.#text(tokens(pattern, "String")[0]!));
-    const regexp = optionalChild(found, "regexpStage");
-    if (regexp !== undefined) return regexpStage(this.#text(tokens(regexp, "String")[0]!));
-    return labelFilter(this.labelFilter(child(found, "labelFilter")));
+    const pattern = optionalChildOf(found, "patternStage");
+    if (pattern !== undefined) return makePatternStage(this.#text(tokensOf(pattern, "String")[0]!));
+    const regexp = optionalChildOf(found, "regexpStage");
+    if (regexp !== undefined) return makeRegexpStage(this.#text(tokensOf(regexp, "String")[0]!));
+    return makeLabelFilter(this.labelFilter(childOf(found, "labelFilter")));
   }
 
-  labelFilter(found: CstNode): Condition {
-    return junction(
+  labelFilter(found: CstNode): LabelCondition {
+    return joinConditions(
       "or",
-      children(found, "conjunction").map((each) => this.conjunction(each)),
+      childrenOf(found, "conjunction").map((each) => this.conjunction(each)),
     );
   }
 
-  conjunction(found: CstNode): Condition {
-    return junction(
+  conjunction(found: CstNode): LabelCondition {
+    return joinConditions(
       "and",
-      children(found, "condition").map((each) => this.condition(each)),
+      childrenOf(found, "condition").map((each) => this.condition(each)),
     );
   }
 
-  condition(found: CstNode): Condition {
-    const inner = optionalChild(found, "labelFilter");
-    return inner === undefined ? this.matcher(child(found, "matcher")) : this.labelFilter(inner);
+  condition(found: CstNode): LabelCondition {
+    const inner = optionalChildOf(found, "labelFilter");
+    return inner === undefined ? this.matcher(childOf(found, "matcher")) : this.labelFilter(inner);
   }
 
   /** The text of a token in quotes or of a variable. */
-  #text(token: IToken): Text {
+  #text(token: IToken): StringLiteral {
     const { image, startOffset } = token;
-    if (image.startsWith("$")) return this.#place(text([variable(image.slice(1))]), token);
+    if (image.startsWith("$")) return this.#place(makeStringLiteral([makeVariable(image.slice(1))]), token);
     const caseless = image.startsWith("i") ? 1 : 0;
     const [quoted, start] = [image.slice(caseless), startOffset + caseless];
-    const node = readText(quoted, start, this.#source);
-    this.#source.places.set(node, textPlace(quoted, start, node));
+    const node = parseStringLiteral(quoted, start, this.#source);
+    this.#source.spans.set(node, nodeSpanOfString(quoted, start, node));
     return node;
   }
 
-  #place<Node extends object>(node: Node, at: IToken | Span): Node {
-    this.#source.places.set(node, "image" in at ? tokenSpan(at) : at);
+  #place<Node extends object>(node: Node, at: IToken | TextSpan): Node {
+    this.#source.spans.set(node, "image" in at ? spanOfToken(at) : at);
     return node;
   }
 }

@@ -1,51 +1,51 @@
 import { refuse } from "../text/source.ts";
 import type { Aggregate } from "../tree/aggregate.ts";
-import { keptLabels, quantileOf, refuseField, seriesCount } from "./arguments.ts";
-import type { SeriesContext } from "./context.ts";
-import { foldOf } from "./fold.ts";
-import { planMetricSeries, planMetricTop } from "./metric-series.ts";
-import { planJsonPath, planRowSeries } from "./row-series.ts";
+import { refuseField, resolveGrouping, resolveQuantile, resolveSeriesCount } from "./arguments.ts";
+import type { TimeseriesContext } from "./context.ts";
+import { planFold } from "./fold.ts";
+import { planMetricSeries, planRankedMetric } from "./metric-series.ts";
+import { planJsonPathSeries, planRowSeries } from "./row-series.ts";
 import type { FoldedSeries, HistogramQuantile, KeptLabels, SeriesPlan, TopSeries } from "./series-plan.ts";
 
 /** Plans an aggregation over rows, samples, or series. Throws a QueryError. */
-export function planAggregate(tree: Aggregate, context: SeriesContext): SeriesPlan {
+export function planAggregate(tree: Aggregate, context: TimeseriesContext): SeriesPlan {
   const { op, of } = tree;
-  if (op === "topk" || op === "bottomk") return planTop(tree, op, context);
-  if (op === "histogram_quantile") return planHistogram(tree, context);
-  if (of.kind === "jsonPath") return planJsonPath(tree, of, context);
-  if (of.kind === "aggregate") return planFold(tree, of, context);
+  if (op === "topk" || op === "bottomk") return planTopSeries(tree, op, context);
+  if (op === "histogram_quantile") return planHistogramQuantile(tree, context);
+  if (of.kind === "jsonPath") return planJsonPathSeries(tree, of, context);
+  if (of.kind === "aggregate") return planFoldedSeries(tree, of, context);
   const selector = of.kind === "rate" ? of.of : of;
   if (selector.of.kind === "signal") return planRowSeries(tree, of, selector.of.name, context);
   return planMetricSeries(tree, of, context);
 }
 
-function planFold(tree: Aggregate, of: Aggregate, context: SeriesContext): FoldedSeries {
-  const keep = keptLabels(tree.grouping, context);
-  return { kind: "fold", fold: foldOf(tree, context), keep, of: planAggregate(of, context) };
+function planFoldedSeries(tree: Aggregate, of: Aggregate, context: TimeseriesContext): FoldedSeries {
+  const keep = resolveGrouping(tree.grouping, context);
+  return { kind: "fold", fold: planFold(tree, context), keep, of: planAggregate(of, context) };
 }
 
-function planTop(tree: Aggregate, op: TopSeries["op"], context: SeriesContext): TopSeries {
+function planTopSeries(tree: Aggregate, op: TopSeries["op"], context: TimeseriesContext): TopSeries {
   const { of, grouping } = tree;
   refuseField(tree, "", context);
-  const count = seriesCount(tree, context);
-  const top = { kind: "top", op, count, among: keptLabels(grouping, context) } as const;
+  const count = resolveSeriesCount(tree, context);
+  const top = { kind: "top", op, count, among: resolveGrouping(grouping, context) } as const;
   if (of.kind === "aggregate") return { ...top, of: planAggregate(of, context) };
   const selector = of.kind === "selector" ? of : of.kind === "rate" ? of.of : undefined;
   if (selector?.of.kind === "metric" && of.kind !== "jsonPath") {
-    return { ...top, of: planMetricTop(of, context) };
+    return { ...top, of: planRankedMetric(of, context) };
   }
   const example = `${op}(${count}, count(logs{…}) by (service.name))`;
   return refuse(context.source, of, `${op} ranks series, which an aggregation makes, e.g. ${example}`);
 }
 
-function planHistogram(tree: Aggregate, context: SeriesContext): HistogramQuantile {
+function planHistogramQuantile(tree: Aggregate, context: TimeseriesContext): HistogramQuantile {
   const { of, grouping } = tree;
   refuseField(tree, "", context);
-  const q = quantileOf(tree, context);
-  const keep = withBounds(keptLabels(grouping, context));
+  const q = resolveQuantile(tree, context);
+  const keep = addBoundLabel(resolveGrouping(grouping, context));
   if (of.kind === "aggregate") {
     const inner = planAggregate(of, context);
-    checkBounds(of, inner, context);
+    checkBoundLabel(of, inner, context);
     const series: SeriesPlan =
       grouping === null ? inner : { kind: "fold", fold: { op: "sum" }, keep, of: inner };
     return { kind: "histogramQuantile", q, of: series };
@@ -66,17 +66,17 @@ function planHistogram(tree: Aggregate, context: SeriesContext): HistogramQuanti
 }
 
 /** The same labels and `le`, the upper bound of a histogram's bucket. */
-function withBounds({ kind, labels }: KeptLabels): KeptLabels {
+function addBoundLabel({ kind, labels }: KeptLabels): KeptLabels {
   const others = labels.filter((label) => label !== "le");
   return { kind, labels: kind === "by" ? [...others, "le"] : others };
 }
 
-function checkBounds(tree: Aggregate, plan: SeriesPlan, context: SeriesContext): void {
+function checkBoundLabel(tree: Aggregate, plan: SeriesPlan, context: TimeseriesContext): void {
   if (plan.kind === "top") {
-    checkBounds(tree.of as Aggregate, plan.of, context);
+    checkBoundLabel(tree.of as Aggregate, plan.of, context);
     return;
   }
-  const { labels, kind } = keptLabels(tree.grouping, context);
+  const { labels, kind } = resolveGrouping(tree.grouping, context);
   if (labels.includes("le") === (kind === "by")) return;
   const problem = "histogram_quantile needs the label `le` of its buckets, which this drops";
   refuse(

@@ -4,27 +4,27 @@ import type { Grouping, Matching } from "../tree/grouping.ts";
 import { parseNumber } from "../tree/number-literal.ts";
 import type { PlanContext } from "./context.ts";
 import type { KeptLabels } from "./series-plan.ts";
-import { labelName, variableValue } from "./variables.ts";
+import { resolveLabel, resolveVariable } from "./variables.ts";
 
 /** The labels of a grouping or matching, each once. */
-export function labelNames({ labels }: Grouping | Matching, context: PlanContext): string[] {
-  return [...new Set(labels.map((label) => labelName(label, context)))];
+export function resolveLabels({ labels }: Grouping | Matching, context: PlanContext): string[] {
+  return [...new Set(labels.map((label) => resolveLabel(label, context)))];
 }
 
 /** Without a grouping no label is kept. */
-export function keptLabels(grouping: Grouping | null, context: PlanContext): KeptLabels {
+export function resolveGrouping(grouping: Grouping | null, context: PlanContext): KeptLabels {
   if (grouping === null) return { kind: "by", labels: [] };
-  return { kind: grouping.kind, labels: labelNames(grouping, context) };
+  return { kind: grouping.kind, labels: resolveLabels(grouping, context) };
 }
 
 /** The number that an aggregation is given before its series. */
-function parameterText({ parameter }: Aggregate, context: PlanContext): string {
-  return parameter!.kind === "number" ? parameter!.text : variableValue(parameter!, context, parameter!);
+function resolveParameter({ parameter }: Aggregate, context: PlanContext): string {
+  return parameter!.kind === "number" ? parameter!.text : resolveVariable(parameter!, context, parameter!);
 }
 
 /** The number of `topk(5, …)`. */
-export function seriesCount(tree: Aggregate, context: PlanContext): number {
-  const text = parameterText(tree, context);
+export function resolveSeriesCount(tree: Aggregate, context: PlanContext): number {
+  const text = resolveParameter(tree, context);
   const count = parseNumber(text);
   if (count !== undefined && Number.isSafeInteger(count) && count >= 1) return count;
   const problem = `${tree.op} takes a whole number of series, 1 or more, not ${JSON.stringify(text)}`;
@@ -32,8 +32,8 @@ export function seriesCount(tree: Aggregate, context: PlanContext): number {
 }
 
 /** The number of `quantile(0.99, …)`. */
-export function quantileOf(tree: Aggregate, context: PlanContext): number {
-  const text = parameterText(tree, context);
+export function resolveQuantile(tree: Aggregate, context: PlanContext): number {
+  const text = resolveParameter(tree, context);
   const q = parseNumber(text);
   if (q !== undefined && q >= 0 && q <= 1) return q;
   const meant = q !== undefined && q >= 2 && q < 100 ? `; did you mean ${q / 100}?` : "";

@@ -2,7 +2,7 @@ import type { Signal } from "../../engine/index.ts";
 import { conditionsMax, patternLengthMax, patternLengthTotalMax } from "../limits.ts";
 import { refuse, type Source } from "../text/source.ts";
 import type { ScanList } from "./scan.ts";
-import type { Named } from "./series-plan.ts";
+import type { ExpectedName } from "./series-plan.ts";
 
 /** What the planning of one query gathers and has at hand. */
 export interface PlanContext {
@@ -19,7 +19,7 @@ export interface PlanContext {
   patternLength: number;
 }
 
-export function planContext(source: Source, variables: ReadonlyMap<string, string>): PlanContext {
+export function createPlanContext(source: Source, variables: ReadonlyMap<string, string>): PlanContext {
   return {
     source,
     variables,
@@ -40,7 +40,7 @@ export function countCondition(context: PlanContext, at: object): void {
 }
 
 /** Counts the characters of one regular expression; `at` is its node. */
-export function countPattern(context: PlanContext, pattern: string, at: object): void {
+export function countRegexp(context: PlanContext, pattern: string, at: object): void {
   if (pattern.length > patternLengthMax) {
     refuse(context.source, at, `a regular expression has at most ${patternLengthMax} characters`);
   }
@@ -52,7 +52,7 @@ export function countPattern(context: PlanContext, pattern: string, at: object):
 }
 
 /** Takes note that a stage extracts these names, so that they are not missed in the store. */
-export function noteExtracted(names: Iterable<string>, context: PlanContext): void {
+export function noteExtractedNames(names: Iterable<string>, context: PlanContext): void {
   if (context.extracted === "any") return;
   for (const name of names) {
     context.extracted.add(name);
@@ -61,7 +61,7 @@ export function noteExtracted(names: Iterable<string>, context: PlanContext): vo
 }
 
 /** What the planning of a timeseries query gathers besides. */
-export interface SeriesContext extends PlanContext {
+export interface TimeseriesContext extends PlanContext {
   readonly scans: ScanList;
-  readonly named: Named[];
+  readonly named: ExpectedName[];
 }

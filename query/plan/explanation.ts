@@ -3,7 +3,7 @@ import type { SampleScan, Scan, ScanRead } from "./scan.ts";
 import type { Constant, Fold, KeptLabels, SeriesPlan } from "./series-plan.ts";
 
 /** A plan and what its scans read. */
-export interface Explained {
+export interface Explanation {
   /** Absent for a search, which returns rows. */
   series?: SeriesPlan;
   reads: ScanRead[];
@@ -11,49 +11,49 @@ export interface Explained {
 }
 
 /** A plan for people: how the series come about, as a tree, then what each scan looks for and what it read. */
-export function explainText({ series, scans, reads }: Explained): string {
-  const lines = series === undefined ? [] : ["series", ...tree(series, "", true, scans)];
+export function printExplanation({ series, scans, reads }: Explanation): string {
+  const lines = series === undefined ? [] : ["series", ...printTree(series, "", true, scans)];
   for (const [place, scan] of scans.entries()) {
-    lines.push(`scan ${place}  ${scanTitle(scan)}`);
-    for (const step of scan.steps) lines.push(`   ${stepText(step)}`);
-    for (const read of reads.filter((each) => each.place === place)) lines.push(`   ${readText(read)}`);
+    lines.push(`scan ${place}  ${printScanTitle(scan)}`);
+    for (const step of scan.steps) lines.push(`   ${printStep(step)}`);
+    for (const read of reads.filter((each) => each.place === place)) lines.push(`   ${printScanRead(read)}`);
   }
   return lines.join("\n");
 }
 
-function tree(
+function printTree(
   plan: SeriesPlan | Constant,
   indent: string,
   isLast: boolean,
   scans: readonly Scan[],
 ): string[] {
-  const lines = [`${indent}${isLast ? "└─" : "├─"} ${nodeText(plan, scans)}`];
-  const parts = partsOf(plan);
+  const lines = [`${indent}${isLast ? "└─" : "├─"} ${printNode(plan, scans)}`];
+  const parts = inputsOf(plan);
   for (const [i, part] of parts.entries()) {
-    lines.push(...tree(part, `${indent}${isLast ? "   " : "│  "}`, i === parts.length - 1, scans));
+    lines.push(...printTree(part, `${indent}${isLast ? "   " : "│  "}`, i === parts.length - 1, scans));
   }
   return lines;
 }
 
-function partsOf(plan: SeriesPlan | Constant): (SeriesPlan | Constant)[] {
+function inputsOf(plan: SeriesPlan | Constant): (SeriesPlan | Constant)[] {
   if (plan.kind === "calculation") return [plan.left, plan.right];
   return "of" in plan ? [plan.of] : [];
 }
 
-function nodeText(plan: SeriesPlan | Constant, scans: readonly Scan[]): string {
+function printNode(plan: SeriesPlan | Constant, scans: readonly Scan[]): string {
   switch (plan.kind) {
     case "number":
       return String(plan.value);
     case "scan": {
       const scan = scans[plan.scan]!;
       const what =
-        scan.kind === "rows" ? aggregationText(scan.aggregates[plan.aggregate]!) : sampleText(scan);
+        scan.kind === "rows" ? printAggregation(scan.aggregates[plan.aggregate]!) : printSampleScan(scan);
       return `${what} of scan ${plan.scan}${plan.perSecond ? ", a second" : ""}`;
     }
     case "top":
-      return `${plan.op} ${plan.count}${keptText(plan.among)}`;
+      return `${plan.op} ${plan.count}${printKeptLabels(plan.among)}`;
     case "fold":
-      return `${foldText(plan.fold)}${keptText(plan.keep)}`;
+      return `${printFold(plan.fold)}${printKeptLabels(plan.keep)}`;
     case "histogramQuantile":
       return `quantile ${plan.q} of histograms`;
     case "negation":
@@ -70,35 +70,35 @@ function nodeText(plan: SeriesPlan | Constant, scans: readonly Scan[]): string {
   }
 }
 
-function keptText({ kind, labels }: KeptLabels): string {
+function printKeptLabels({ kind, labels }: KeptLabels): string {
   return kind === "by" && labels.length === 0 ? "" : ` ${kind} (${labels.join(", ")})`;
 }
 
-function foldText(fold: Fold): string {
+function printFold(fold: Fold): string {
   if (fold.op === "quantile") return `quantile ${fold.q}`;
   return fold.op === "distinct" ? `different ${fold.label}` : fold.op;
 }
 
-function aggregationText(aggregation: Aggregation): string {
+function printAggregation(aggregation: Aggregation): string {
   if (!("of" in aggregation)) return aggregation.op;
-  if (aggregation.op === "distinct") return `different ${fieldText(aggregation.of)}`;
+  if (aggregation.op === "distinct") return `different ${printField(aggregation.of)}`;
   const { field, path } = aggregation.of;
-  const name = path === undefined ? fieldText(field) : `${fieldText(field)} at ${path.join(".")}`;
+  const name = path === undefined ? printField(field) : `${printField(field)} at ${path.join(".")}`;
   return `${aggregation.op}${aggregation.op === "quantile" ? ` ${aggregation.q}` : ""} ${name}`;
 }
 
-function sampleText({ aggregate, of }: SampleScan): string {
-  return `${foldText(aggregate)}${of === "increase" ? " of increases" : ""}`;
+function printSampleScan({ aggregate, of }: SampleScan): string {
+  return `${printFold(aggregate)}${of === "increase" ? " of increases" : ""}`;
 }
 
-function scanTitle(scan: Scan): string {
+function printScanTitle(scan: Scan): string {
   const name = scan.kind === "rows" ? scan.signal : `metric ${JSON.stringify(scan.metric)}`;
   const labels = Array.isArray(scan.groupBy) ? scan.groupBy.map(({ label }) => label) : scan.groupBy.without;
-  return `${name}${keptText({ kind: Array.isArray(scan.groupBy) ? "by" : "without", labels })}`;
+  return `${name}${printKeptLabels({ kind: Array.isArray(scan.groupBy) ? "by" : "without", labels })}`;
 }
 
-function stepText(step: Step): string {
-  if (step.kind === "filter") return `where    ${filterText(step.filter)}`;
+function printStep(step: Step): string {
+  if (step.kind === "filter") return `where    ${printFilter(step.filter)}`;
   const { extractor } = step;
   const pattern = extractor.kind === "regexp" ? ` ${JSON.stringify(extractor.pattern)}` : "";
   return `extract  ${extractor.kind}${pattern}`;
@@ -111,7 +111,7 @@ const negatedOps: Readonly<Record<CompareOp, string>> = {
   "<=": "not <=",
 };
 
-function filterText(filter: Filter, isNegated = false): string {
+function printFilter(filter: Filter, isNegated = false): string {
   const not = isNegated ? "not " : "";
   switch (filter.kind) {
     case "always":
@@ -120,38 +120,38 @@ function filterText(filter: Filter, isNegated = false): string {
     case "and":
     case "or": {
       const parts = filter.of.map((part) =>
-        part.kind === "and" || part.kind === "or" ? `(${filterText(part)})` : filterText(part),
+        part.kind === "and" || part.kind === "or" ? `(${printFilter(part)})` : printFilter(part),
       );
       return isNegated ? `not (${parts.join(` ${filter.kind} `)})` : parts.join(` ${filter.kind} `);
     }
     case "not":
-      return filterText(filter.of, !isNegated);
+      return printFilter(filter.of, !isNegated);
     case "equals":
-      return `${fieldText(filter.field)} ${isNegated ? "!=" : "="} ${JSON.stringify(filter.value)}`;
+      return `${printField(filter.field)} ${isNegated ? "!=" : "="} ${JSON.stringify(filter.value)}`;
     case "present":
-      return `${fieldText(filter.field)} is ${not}there`;
+      return `${printField(filter.field)} is ${not}there`;
     case "compares":
-      return `${fieldText(filter.field)} ${isNegated ? negatedOps[filter.op] : filter.op} ${filter.number}`;
+      return `${printField(filter.field)} ${isNegated ? negatedOps[filter.op] : filter.op} ${filter.number}`;
     case "contains": {
       const how = filter.ignoreCase ? " in any case" : "";
-      return `${fieldText(filter.field)} ${isNegated ? "lacks" : "has"} ${JSON.stringify(filter.text)}${how}`;
+      return `${printField(filter.field)} ${isNegated ? "lacks" : "has"} ${JSON.stringify(filter.text)}${how}`;
     }
     case "matches":
-      return `${fieldText(filter.field)} ${isNegated ? "!~" : "=~"} ${JSON.stringify(filter.pattern)}`;
+      return `${printField(filter.field)} ${isNegated ? "!~" : "=~"} ${JSON.stringify(filter.pattern)}`;
   }
 }
 
-function fieldText(field: Field): string {
+function printField(field: Field): string {
   return field.kind === "attribute" ? field.key : field.kind;
 }
 
-function readText({ scanned, milliseconds }: ScanRead): string {
+function printScanRead({ scanned, milliseconds }: ScanRead): string {
   const { rows, bytes, chunks, rowsSkipped, bytesSkipped, chunksSkipped } = scanned;
-  const read = `read     ${counted(rows, "row")} in ${counted(chunks, "chunk")}, ${counted(bytes, "byte")} that were not at hand`;
-  const skipped = `${counted(rowsSkipped, "row")} in ${counted(chunksSkipped, "chunk")}, ${counted(bytesSkipped, "byte")}`;
+  const read = `read     ${printCount(rows, "row")} in ${printCount(chunks, "chunk")}, ${printCount(bytes, "byte")} that were not at hand`;
+  const skipped = `${printCount(rowsSkipped, "row")} in ${printCount(chunksSkipped, "chunk")}, ${printCount(bytesSkipped, "byte")}`;
   return `${read}; skipped ${skipped}; ${milliseconds.toFixed(1)} ms`;
 }
 
-function counted(number: number, what: string): string {
+function printCount(number: number, what: string): string {
   return `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
 }

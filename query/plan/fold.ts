@@ -1,28 +1,32 @@
 import { refuse } from "../text/source.ts";
 import type { Aggregate } from "../tree/aggregate.ts";
-import { quantileOf, refuseField } from "./arguments.ts";
-import type { SeriesContext } from "./context.ts";
+import { refuseField, resolveQuantile } from "./arguments.ts";
+import type { TimeseriesContext } from "./context.ts";
 import type { Fold, NumberFold } from "./series-plan.ts";
-import { labelName } from "./variables.ts";
+import { resolveLabel } from "./variables.ts";
 
 /** What an aggregation makes of series. Throws a QueryError. */
-export function foldOf(tree: Aggregate, context: SeriesContext): Fold {
+export function planFold(tree: Aggregate, context: TimeseriesContext): Fold {
   const { op, field } = tree;
   if (op === "count_distinct") {
-    if (field !== null) return { op: "distinct", label: labelName(field, context) };
+    if (field !== null) return { op: "distinct", label: resolveLabel(field, context) };
     const problem = "count_distinct takes a label first: count_distinct(service.name, …)";
     return refuse(context.source, tree, problem);
   }
   refuseField(tree, " over series, which have one value each", context);
-  return numberFold(tree, "series", context);
+  return planNumberFold(tree, "series", context);
 }
 
 /** What an aggregation makes of numbers; `what` has them. Throws a QueryError. */
-export function numberFold(tree: Aggregate, what: "series" | "a metric", context: SeriesContext): NumberFold {
+export function planNumberFold(
+  tree: Aggregate,
+  what: "series" | "a metric",
+  context: TimeseriesContext,
+): NumberFold {
   const { op } = tree;
   switch (op) {
     case "quantile":
-      return { op, q: quantileOf(tree, context) };
+      return { op, q: resolveQuantile(tree, context) };
     case "trace_duration_quantile": {
       const problem = `${op} takes spans, e.g. ${op}(0.95, traces{…}), not ${what}`;
       return refuse(context.source, tree, problem);

@@ -1,14 +1,14 @@
 import { refuse } from "../text/source.ts";
 import type { JsonPath } from "../tree/json-path.ts";
 import type { PlanContext } from "./context.ts";
-import { resolveText } from "./variables.ts";
+import { resolveString } from "./variables.ts";
 
 /** One step of a path: `.name`, `[0]` or `["a.b"]`; the dot of the first name may be missing. */
 const pathStep = /(?:\.|^)([^.[\]"]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\]/y;
 
 /** Names of members and places of elements, from the outermost. Throws a QueryError. */
-export function readPath(node: JsonPath, context: PlanContext): (string | number)[] {
-  const path = resolveText(node.path, context).replace(/^\$/, "");
+export function parseJsonPath(node: JsonPath, context: PlanContext): (string | number)[] {
+  const path = resolveString(node.path, context).replace(/^\$/, "");
   const steps: (string | number)[] = [];
   pathStep.lastIndex = 0;
   while (pathStep.lastIndex < path.length) {
@@ -16,12 +16,12 @@ export function readPath(node: JsonPath, context: PlanContext): (string | number
     if (name !== undefined) steps.push(name);
     else if (place !== undefined) steps.push(Number(place));
     else if (quoted !== undefined) steps.push(JSON.parse(quoted) as string);
-    else return refusePath(node, path, context);
+    else return refuseJsonPath(node, path, context);
   }
-  return steps.length === 0 ? refusePath(node, path, context) : steps;
+  return steps.length === 0 ? refuseJsonPath(node, path, context) : steps;
 }
 
-function refusePath(node: JsonPath, path: string, context: PlanContext): never {
+function refuseJsonPath(node: JsonPath, path: string, context: PlanContext): never {
   const problem = `${JSON.stringify(path)} is no path; expected names with dots and places in brackets`;
   return refuse(context.source, node.path, `${problem}, such as "spec.containers[0].image"`);
 }

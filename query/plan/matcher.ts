@@ -3,57 +3,57 @@ import { refuse } from "../text/source.ts";
 import type { Matcher } from "../tree/matcher.ts";
 import { parseNumber } from "../tree/number-literal.ts";
 import { countCondition, type PlanContext } from "./context.ts";
-import { referTo } from "./field.ts";
-import { patternFilter, readPattern } from "./regexp.ts";
-import { labelName, resolveText } from "./variables.ts";
+import { resolveField } from "./field.ts";
+import { makeRegexpFilter, resolveRegexp } from "./regexp.ts";
+import { resolveLabel, resolveString } from "./variables.ts";
 
 /** What a matcher asks of a row. Throws a QueryError for a bad pattern or a comparison with what is no number. */
-export function matcherFilter(node: Matcher, context: PlanContext): Filter {
+export function planMatcher(node: Matcher, context: PlanContext): Filter {
   countCondition(context, node);
-  const field = referTo(labelName(node.label, context), context);
-  switch (node.comparison) {
+  const field = resolveField(resolveLabel(node.label, context), context);
+  switch (node.operator) {
     case "=":
-      return equality(field, node, context);
+      return planEquality(field, node, context);
     case "!=":
-      return { kind: "not", of: equality(field, node, context) };
+      return { kind: "not", of: planEquality(field, node, context) };
     case "=~":
-      return match(field, node, context);
+      return planMatch(field, node, context);
     case "!~":
-      return { kind: "not", of: match(field, node, context) };
+      return { kind: "not", of: planMatch(field, node, context) };
     default:
-      return numeric(field, node.comparison, node, context);
+      return planNumericComparison(field, node.operator, node, context);
   }
 }
 
 /** `=`: the text of the value; `"*"` stands for any value and for none. */
-function equality(field: Field, node: Matcher, context: PlanContext): Filter {
-  const value = node.value.kind === "number" ? node.value.text : resolveText(node.value, context);
-  if (value === "*" && node.value.kind === "text")
-    return node.comparison === "=" ? { kind: "always" } : present(field);
+function planEquality(field: Field, node: Matcher, context: PlanContext): Filter {
+  const value = node.value.kind === "number" ? node.value.text : resolveString(node.value, context);
+  if (value === "*" && node.value.kind === "string")
+    return node.operator === "=" ? { kind: "always" } : planPresence(field);
   return { kind: "equals", field, value: field.kind === "level" ? value.toLowerCase() : value };
 }
 
 /** Every row has a time and a message; a level that was not sent is the empty text. */
-function present(field: Field): Filter {
+function planPresence(field: Field): Filter {
   if (field.kind === "level") return { kind: "not", of: { kind: "equals", field, value: "" } };
   return field.kind === "attribute" ? { kind: "present", field } : { kind: "always" };
 }
 
 /** `=~`: anchored at both ends but for the message, which is searched. Levels are matched lower-cased, so case is ignored there. */
-function match(field: Field, node: Matcher, context: PlanContext): Filter {
+function planMatch(field: Field, node: Matcher, context: PlanContext): Filter {
   if (node.value.kind === "number") {
-    const problem = `${node.comparison} takes a regular expression in quotes, such as ${node.comparison} "${node.value.text}.*"`;
+    const problem = `${node.operator} takes a regular expression in quotes, such as ${node.operator} "${node.value.text}.*"`;
     return refuse(context.source, node.value, problem);
   }
-  const pattern = readPattern(node.value, context);
-  return patternFilter(field, pattern, {
+  const pattern = resolveRegexp(node.value, context);
+  return makeRegexpFilter(field, pattern, {
     ignoreCase: field.kind === "level",
     whole: field.kind !== "message",
   });
 }
 
-function numeric(field: Field, op: CompareOp, node: Matcher, context: PlanContext): Filter {
-  const text = node.value.kind === "number" ? node.value.text : resolveText(node.value, context);
+function planNumericComparison(field: Field, op: CompareOp, node: Matcher, context: PlanContext): Filter {
+  const text = node.value.kind === "number" ? node.value.text : resolveString(node.value, context);
   const number = parseNumber(text);
   if (number !== undefined) return { kind: "compares", field, op, number };
   return refuse(

@@ -2,58 +2,58 @@ import type { SampleQuery } from "../../engine/index.ts";
 import { refuse } from "../text/source.ts";
 import type { Aggregate } from "../tree/aggregate.ts";
 import type { Rate } from "../tree/rate.ts";
-import { isSignal, type Metric, type Selector } from "../tree/selector.ts";
-import { keptLabels, refuseField } from "./arguments.ts";
-import type { SeriesContext } from "./context.ts";
-import { referTo } from "./field.ts";
-import { numberFold } from "./fold.ts";
+import { isRowSignal, type MetricSource, type TelemetrySelector } from "../tree/selector.ts";
+import { refuseField, resolveGrouping } from "./arguments.ts";
+import type { TimeseriesContext } from "./context.ts";
+import { resolveField } from "./field.ts";
+import { planNumberFold } from "./fold.ts";
 import type { ScanSeries } from "./scan.ts";
-import { selectorSteps } from "./selector.ts";
+import { planSelector } from "./selector.ts";
 import type { KeptLabels } from "./series-plan.ts";
 import { simplifySteps } from "./simplification.ts";
-import { labelName, resolveText } from "./variables.ts";
+import { resolveLabel, resolveString } from "./variables.ts";
 
 /** `op(metric{…})`, `op(rate(metric{…}))`, `op(increase(metric{…}))`. `keep` takes the place of the grouping. */
 export function planMetricSeries(
   tree: Aggregate,
-  of: Selector | Rate,
-  context: SeriesContext,
-  keep: KeptLabels = keptLabels(tree.grouping, context),
+  of: TelemetrySelector | Rate,
+  context: TimeseriesContext,
+  keep: KeptLabels = resolveGrouping(tree.grouping, context),
 ): ScanSeries {
-  return planSamples(of, sampleAggregate(tree, context), keep, context);
+  return planSampleScan(of, planSampleAggregate(tree, context), keep, context);
 }
 
 /** `topk(5, metric{…})`: each series stands for itself. */
-export function planMetricTop(of: Selector | Rate, context: SeriesContext): ScanSeries {
-  return planSamples(of, { op: "avg" }, { kind: "without", labels: [] }, context);
+export function planRankedMetric(of: TelemetrySelector | Rate, context: TimeseriesContext): ScanSeries {
+  return planSampleScan(of, { op: "avg" }, { kind: "without", labels: [] }, context);
 }
 
-function planSamples(
-  of: Selector | Rate,
+function planSampleScan(
+  of: TelemetrySelector | Rate,
   aggregate: SampleQuery["aggregate"],
   keep: KeptLabels,
-  context: SeriesContext,
+  context: TimeseriesContext,
 ): ScanSeries {
   const selector = of.kind === "rate" ? of.of : of;
-  const metric = resolveText((selector.of as Metric).name, context);
+  const metric = resolveString((selector.of as MetricSource).name, context);
   context.names = new Set();
-  const steps = simplifySteps(selectorSteps(selector, context));
+  const steps = simplifySteps(planSelector(selector, context));
   const groupBy =
     keep.kind === "without"
       ? { without: keep.labels.toSorted() }
-      : keep.labels.map((label) => ({ label, field: referTo(label, context) }));
+      : keep.labels.map((label) => ({ label, field: resolveField(label, context) }));
   context.named.push({ signal: "metrics", metric });
   for (const label of context.names) context.named.push({ signal: "metrics", metric, label });
   const reading = of.kind === "rate" ? "increase" : "declared";
-  const series = context.scans.samples({ metric, steps, groupBy, of: reading, aggregate });
+  const series = context.scans.addSampleScan({ metric, steps, groupBy, of: reading, aggregate });
   const counts = aggregate.op === "count" || aggregate.op === "distinct";
   return { ...series, perSecond: of.kind === "rate" && of.op === "rate" && !counts };
 }
 
-function sampleAggregate(tree: Aggregate, context: SeriesContext): SampleQuery["aggregate"] {
+function planSampleAggregate(tree: Aggregate, context: TimeseriesContext): SampleQuery["aggregate"] {
   const { op, field } = tree;
   if (op === "count_distinct") {
-    if (field !== null) return { op: "distinct", label: labelName(field, context) };
+    if (field !== null) return { op: "distinct", label: resolveLabel(field, context) };
     return refuse(
       context.source,
       tree,
@@ -61,16 +61,16 @@ function sampleAggregate(tree: Aggregate, context: SeriesContext): SampleQuery["
     );
   }
   checkNoField(tree, context);
-  return numberFold(tree, "a metric", context);
+  return planNumberFold(tree, "a metric", context);
 }
 
 /** The field is of rows; a signal in its place says that the two stand the wrong way round. */
-function checkNoField(tree: Aggregate, context: SeriesContext): void {
+function checkNoField(tree: Aggregate, context: TimeseriesContext): void {
   const { op, field, of, parameter } = tree;
   if (field === null) return;
-  const name = labelName(field, context);
-  const metric = of.kind === "selector" && of.of.kind === "metric" ? resolveText(of.of.name, context) : "";
-  if (isSignal(name) && metric !== "") {
+  const name = resolveLabel(field, context);
+  const metric = of.kind === "selector" && of.of.kind === "metric" ? resolveString(of.of.name, context) : "";
+  if (isRowSignal(name) && metric !== "") {
     const number = parameter?.kind === "number" ? `${parameter.text}, ` : "";
     const problem = `the field stands before \`${name}\`: ${op}(${number}${metric}, ${name})`;
     refuse(context.source, field, problem);

@@ -1,17 +1,17 @@
 import { refuse } from "../text/source.ts";
-import type { Expression, Operation } from "../tree/expression.ts";
-import { labelNames } from "./arguments.ts";
+import type { BinaryOperation, Expression } from "../tree/expression.ts";
+import { resolveLabels } from "./arguments.ts";
 import { calculate, isComparison, isSetOperator } from "./arithmetic.ts";
-import type { SeriesContext } from "./context.ts";
+import type { TimeseriesContext } from "./context.ts";
 import { type Calculation, type Constant, isUnlabelled, type SeriesPlan } from "./series-plan.ts";
 
 type Side = SeriesPlan | Constant;
 
 /** Plans an operator between two sides; two numbers are calculated at once. Throws a QueryError. */
-export function planCalculation(
-  tree: Operation,
+export function planBinaryOperation(
+  tree: BinaryOperation,
   planSide: (tree: Expression) => Side,
-  context: SeriesContext,
+  context: TimeseriesContext,
 ): Calculation | Constant {
   const { op, bool } = tree;
   const left = planSide(tree.left);
@@ -33,9 +33,11 @@ export function planCalculation(
     );
   }
   const matching =
-    tree.matching === null ? null : { kind: tree.matching.kind, labels: labelNames(tree.matching, context) };
+    tree.matching === null
+      ? null
+      : { kind: tree.matching.kind, labels: resolveLabels(tree.matching, context) };
   const isLeftUnlabelled = left.kind !== "number" && isUnlabelled(left, context.scans.scans);
-  const at = context.source.places.get(tree) ?? { start: 0, end: context.source.text.length };
+  const at = context.source.spans.get(tree) ?? { start: 0, end: context.source.text.length };
   return {
     kind: "calculation",
     op,
@@ -48,7 +50,12 @@ export function planCalculation(
   };
 }
 
-function planConstant(tree: Operation, left: Constant, right: Constant, context: SeriesContext): Constant {
+function planConstant(
+  tree: BinaryOperation,
+  left: Constant,
+  right: Constant,
+  context: TimeseriesContext,
+): Constant {
   const { op, bool } = tree;
   if (isSetOperator(op) || op === "default") {
     return refuse(context.source, tree, `\`${op}\` joins series, and both sides are numbers`);

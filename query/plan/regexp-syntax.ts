@@ -1,7 +1,7 @@
-import type { Span } from "../text/query-error.ts";
+import type { TextSpan } from "../text/query-error.ts";
 
 /** A piece of a regular expression in RE2 syntax. Only what planning must tell apart; RE2 itself judges the whole. */
-interface Piece extends Span {
+interface RegexpToken extends TextSpan {
   readonly kind:
     | "character"
     | "escape"
@@ -15,7 +15,7 @@ interface Piece extends Span {
     | "repeat";
 }
 
-const shapes: readonly [Piece["kind"], RegExp][] = [
+const tokenShapes: readonly [RegexpToken["kind"], RegExp][] = [
   ["quoted", /\\Q[\s\S]*?(?:\\E|$)/y],
   ["escape", /\\(?:[pP]\{[^}]*\}|x\{[^}]*\}|x[0-9A-Fa-f]{2}|[\s\S]|$)/y],
   // A `]` in first place is a character of the class; so is the inside of [:alpha:].
@@ -30,18 +30,18 @@ const shapes: readonly [Piece["kind"], RegExp][] = [
 ];
 
 /** Cuts a pattern into pieces. */
-function pieces(pattern: string): Piece[] {
-  const found: Piece[] = [];
+function tokenizeRegexp(pattern: string): RegexpToken[] {
+  const found: RegexpToken[] = [];
   for (let start = 0; start < pattern.length; ) {
-    const piece = pieceAt(pattern, start);
+    const piece = readToken(pattern, start);
     found.push(piece);
     start = piece.end;
   }
   return found;
 }
 
-function pieceAt(pattern: string, start: number): Piece {
-  for (const [kind, shape] of shapes) {
+function readToken(pattern: string, start: number): RegexpToken {
+  for (const [kind, shape] of tokenShapes) {
     shape.lastIndex = start;
     if (shape.test(pattern)) return { kind, start, end: shape.lastIndex };
   }
@@ -52,11 +52,11 @@ function pieceAt(pattern: string, start: number): Piece {
  * About how many characters and classes a pattern has once its counted repetitions are written out, which is what compiling and
  * matching cost. Compiling is what tells the exact number, and with it the price is paid.
  */
-export function expandedSize(pattern: string): number {
+export function estimateExpandedSize(pattern: string): number {
   const outer: number[] = [];
   let sum = 0;
   let last = 0;
-  for (const piece of pieces(pattern)) {
+  for (const piece of tokenizeRegexp(pattern)) {
     if (piece.kind === "open") {
       outer.push(sum);
       sum = 0;
@@ -65,7 +65,7 @@ export function expandedSize(pattern: string): number {
       last = sum;
       sum += outer.pop() ?? 0;
     } else if (piece.kind === "repeat") {
-      const more = last * (repetitions(pattern.slice(piece.start, piece.end)) - 1);
+      const more = last * (countRepetitions(pattern.slice(piece.start, piece.end)) - 1);
       sum += more;
       last += more;
     } else if (piece.kind !== "or" && piece.kind !== "flags") {
@@ -76,15 +76,15 @@ export function expandedSize(pattern: string): number {
   return outer.reduce((total, size) => total + size, sum);
 }
 
-function repetitions(repeat: string): number {
+function countRepetitions(repeat: string): number {
   const counts = repeat.match(/\d+/g)?.map(Number) ?? [1];
   return Math.max(1, ...counts);
 }
 
 /** Offset of the first `)` that closes nothing, else of the innermost `(` that nothing closes; 0 where all are paired. */
-export function unpairedParen(pattern: string): number {
+export function findUnpairedParen(pattern: string): number {
   const open: number[] = [];
-  for (const piece of pieces(pattern)) {
+  for (const piece of tokenizeRegexp(pattern)) {
     if (piece.kind === "open") open.push(piece.start);
     if (piece.kind === "close" && open.pop() === undefined) return piece.start;
   }
@@ -92,15 +92,15 @@ export function unpairedParen(pattern: string): number {
 }
 
 /** Where a fragment stands in a pattern, at the beginning of a piece if it can be. */
-export function locate(fragment: string, pattern: string): Span {
-  const piece = pieces(pattern).find(({ start }) => pattern.startsWith(fragment, start));
+export function locateFragment(fragment: string, pattern: string): TextSpan {
+  const piece = tokenizeRegexp(pattern).find(({ start }) => pattern.startsWith(fragment, start));
   const start = piece?.start ?? Math.max(0, pattern.indexOf(fragment));
   return { start, end: start + Math.max(1, fragment.length) };
 }
 
 /** The words of a pattern that is nothing but plain words with `|` between, after `(?i)` or not; else undefined. */
-export function plainWords(pattern: string): { words: string[]; ignoreCase: boolean } | undefined {
-  const all = pieces(pattern);
+export function parsePlainWords(pattern: string): { words: string[]; ignoreCase: boolean } | undefined {
+  const all = tokenizeRegexp(pattern);
   const ignoreCase = pattern.startsWith("(?i)");
   const words = [""];
   for (const piece of ignoreCase ? all.slice(1) : all) {

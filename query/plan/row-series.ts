@@ -1,19 +1,19 @@
 import type { Aggregation, RowSignal, Value } from "../../engine/index.ts";
 import { refuse } from "../text/source.ts";
-import type { Aggregate, Series } from "../tree/aggregate.ts";
+import type { Aggregate, SeriesExpression } from "../tree/aggregate.ts";
 import type { Grouping } from "../tree/grouping.ts";
 import type { JsonPath } from "../tree/json-path.ts";
-import type { Selector, SignalName } from "../tree/selector.ts";
-import { keptLabels, labelNames, quantileOf, refuseField } from "./arguments.ts";
-import type { SeriesContext } from "./context.ts";
-import { referTo } from "./field.ts";
-import { foldOf } from "./fold.ts";
-import { readPath } from "./json-path.ts";
+import type { TelemetrySelector } from "../tree/selector.ts";
+import { refuseField, resolveGrouping, resolveLabels, resolveQuantile } from "./arguments.ts";
+import type { TimeseriesContext } from "./context.ts";
+import { resolveField } from "./field.ts";
+import { planFold } from "./fold.ts";
+import { parseJsonPath } from "./json-path.ts";
 import type { ScanLabel, ScanSeries } from "./scan.ts";
-import { selectorSteps } from "./selector.ts";
+import { planSelector } from "./selector.ts";
 import type { SeriesPlan } from "./series-plan.ts";
-import { dropIdleExtraction, simplifySteps } from "./simplification.ts";
-import { labelName } from "./variables.ts";
+import { dropUnreadExtraction, simplifySteps } from "./simplification.ts";
+import { resolveLabel } from "./variables.ts";
 
 /** The label that says how long a span took, in milliseconds. */
 const durationLabel = "duration_ms";
@@ -28,12 +28,12 @@ const resourceLabels = [
 /** `op(field, logs{…})`, `op(rate(logs{…}))`. */
 export function planRowSeries(
   tree: Aggregate,
-  of: Exclude<Series, Aggregate | JsonPath>,
-  signal: SignalName,
-  context: SeriesContext,
+  of: Exclude<SeriesExpression, Aggregate | JsonPath>,
+  signal: RowSignal,
+  context: TimeseriesContext,
 ): SeriesPlan {
   if (of.kind === "selector")
-    return planRows(tree, of, () => rowAggregation(tree, of, signal, context), context);
+    return planRowScan(tree, of, () => planRowAggregation(tree, of, signal, context), context);
   if (of.op === "increase") {
     const problem = `increase is of counters, which metrics have; rows are counted with count(${signal}{…})`;
     return refuse(context.source, of, problem);
@@ -41,28 +41,28 @@ export function planRowSeries(
   // Each group has one rate, so that all of these give it.
   if (tree.op === "sum" || tree.op === "avg" || tree.op === "min" || tree.op === "max") {
     refuseField(tree, " over a rate", context);
-    return { ...planRows(tree, of.of, () => ({ op: "count" }), context), perSecond: true };
+    return { ...planRowScan(tree, of.of, () => ({ op: "count" }), context), perSecond: true };
   }
   const problem = `rows a second are sum(rate(${signal}{…})); ${tree.op} of them has no meaning`;
   return refuse(context.source, of, problem);
 }
 
-function planRows(
+function planRowScan(
   tree: Aggregate,
-  of: Selector,
+  of: TelemetrySelector,
   aggregationOf: () => Aggregation,
-  context: SeriesContext,
+  context: TimeseriesContext,
   more: readonly string[] = [],
 ): ScanSeries {
   context.names = new Set();
-  const steps = simplifySteps(selectorSteps(of, context));
-  const asked = rowLabels(tree.grouping, context);
+  const steps = simplifySteps(planSelector(of, context));
+  const asked = planRowGrouping(tree.grouping, context);
   const aggregation = aggregationOf();
   const signal = context.signal as RowSignal;
   for (const label of context.names) context.named.push({ signal, label });
-  const groupBy = [...asked, ...scanLabels(more, context)];
+  const groupBy = [...asked, ...resolveScanLabels(more, context)];
   const read = [...groupBy.map(({ field }) => field), ...fieldsOf(aggregation)];
-  return context.scans.rows({ signal, steps: dropIdleExtraction(steps, read), groupBy }, aggregation);
+  return context.scans.addRowScan({ signal, steps: dropUnreadExtraction(steps, read), groupBy }, aggregation);
 }
 
 function fieldsOf(aggregation: Aggregation) {
@@ -71,11 +71,11 @@ function fieldsOf(aggregation: Aggregation) {
 }
 
 /** What an aggregation makes of rows. The selector is planned already, so that what its stages extract is known. */
-function rowAggregation(
+function planRowAggregation(
   tree: Aggregate,
-  of: Selector,
-  signal: SignalName,
-  context: SeriesContext,
+  of: TelemetrySelector,
+  signal: RowSignal,
+  context: TimeseriesContext,
 ): Aggregation {
   const { op, field } = tree;
   switch (op) {
@@ -91,30 +91,39 @@ function rowAggregation(
     case "min":
     case "max":
     case "stddev":
-      return { op, of: numberOf(tree, signal, context) };
+      return { op, of: resolveNumericField(tree, signal, context) };
     case "quantile":
-      return { op, of: numberOf(tree, signal, context), q: quantileOf(tree, context) };
+      return { op, of: resolveNumericField(tree, signal, context), q: resolveQuantile(tree, context) };
     case "count_distinct":
-      if (field === null) return lacksField(tree, "trace_id", signal, context);
-      return { op: "distinct", of: referTo(labelName(field, context), context) };
+      if (field === null) return refuseMissingField(tree, "trace_id", signal, context);
+      return { op: "distinct", of: resolveField(resolveLabel(field, context), context) };
     case "trace_duration_quantile": {
       refuseField(tree, "; it is of the spans' duration", context);
       if (signal !== "traces") {
         refuse(context.source, of, `${op} takes spans, e.g. ${op}(0.95, traces{…}), not \`${signal}\``);
       }
-      return { op: "quantile", of: { field: referTo(durationLabel, context) }, q: quantileOf(tree, context) };
+      return {
+        op: "quantile",
+        of: { field: resolveField(durationLabel, context) },
+        q: resolveQuantile(tree, context),
+      };
     }
     default:
       throw new Error(`rows: ${op} has a plan of its own`);
   }
 }
 
-function numberOf(tree: Aggregate, signal: SignalName, context: SeriesContext): Value {
-  if (tree.field === null) return lacksField(tree, durationLabel, signal, context);
-  return { field: referTo(labelName(tree.field, context), context) };
+function resolveNumericField(tree: Aggregate, signal: RowSignal, context: TimeseriesContext): Value {
+  if (tree.field === null) return refuseMissingField(tree, durationLabel, signal, context);
+  return { field: resolveField(resolveLabel(tree.field, context), context) };
 }
 
-function lacksField(tree: Aggregate, field: string, signal: SignalName, context: SeriesContext): never {
+function refuseMissingField(
+  tree: Aggregate,
+  field: string,
+  signal: RowSignal,
+  context: TimeseriesContext,
+): never {
   const parameter = tree.parameter?.kind === "number" ? `${tree.parameter.text}, ` : "";
   const example = `${tree.op}(${parameter}${field}, ${signal}{…})`;
   const counted = tree.op === "sum" ? `; rows are counted with count(${signal}{…})` : "";
@@ -122,21 +131,21 @@ function lacksField(tree: Aggregate, field: string, signal: SignalName, context:
 }
 
 /** The labels that the series keep, each once. */
-function rowLabels(grouping: Grouping | null, context: SeriesContext): ScanLabel[] {
+function planRowGrouping(grouping: Grouping | null, context: TimeseriesContext): ScanLabel[] {
   if (grouping === null) return [];
   if (grouping.kind === "without") {
     const problem = "`without` is not supported over rows, which have any number of labels";
     return refuse(context.source, grouping, `${problem}; name the labels to keep: by (…)`);
   }
-  return scanLabels(labelNames(grouping, context), context);
+  return resolveScanLabels(resolveLabels(grouping, context), context);
 }
 
-function scanLabels(names: readonly string[], context: SeriesContext): ScanLabel[] {
-  return names.map((label) => ({ label, field: referTo(label, context) }));
+function resolveScanLabels(names: readonly string[], context: TimeseriesContext): ScanLabel[] {
+  return names.map((label) => ({ label, field: resolveField(label, context) }));
 }
 
 /** `op(json_path("spec.replicas", kubernetes_resources{…}))`: each resource gives the average of its numbers, like a gauge. */
-export function planJsonPath(tree: Aggregate, of: JsonPath, context: SeriesContext): SeriesPlan {
+export function planJsonPathSeries(tree: Aggregate, of: JsonPath, context: TimeseriesContext): SeriesPlan {
   if (of.of.of.kind !== "signal" || of.of.of.name !== "kubernetes_resources") {
     const problem =
       'json_path reads the bodies of Kubernetes resources: json_path("…", kubernetes_resources{…})';
@@ -149,11 +158,11 @@ export function planJsonPath(tree: Aggregate, of: JsonPath, context: SeriesConte
       `${tree.op} takes no json_path, which gives a number for each resource`,
     );
   }
-  const fold = foldOf(tree, context);
-  const keep = keptLabels(tree.grouping, context);
+  const fold = planFold(tree, context);
+  const keep = resolveGrouping(tree.grouping, context);
   const more = resourceLabels.filter((label) => !keep.labels.includes(label));
-  const path = readPath(of, context);
+  const path = parseJsonPath(of, context);
   const value: Aggregation = { op: "avg", of: { field: { kind: "message" }, path } };
-  const series = planRows(tree, of.of, () => value, context, more);
+  const series = planRowScan(tree, of.of, () => value, context, more);
   return { kind: "fold", fold, keep, of: series };
 }

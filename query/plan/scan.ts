@@ -46,7 +46,10 @@ export class ScanList {
   readonly scans: Scan[] = [];
   readonly #places = new Map<string, number>();
 
-  rows({ signal, steps, groupBy }: Omit<RowScan, "kind" | "aggregates">, aggregate: Aggregation): ScanSeries {
+  addRowScan(
+    { signal, steps, groupBy }: Omit<RowScan, "kind" | "aggregates">,
+    aggregate: Aggregation,
+  ): ScanSeries {
     const place = this.#place(["rows", signal, steps, groupBy], () => {
       return { kind: "rows", signal, steps, groupBy, aggregates: [] };
     });
@@ -57,7 +60,7 @@ export class ScanList {
     return { kind: "scan", scan: place, aggregate: index, perSecond: false };
   }
 
-  samples(scan: Omit<SampleScan, "kind">): ScanSeries {
+  addSampleScan(scan: Omit<SampleScan, "kind">): ScanSeries {
     const place = this.#place(["samples", scan], () => ({ kind: "samples", ...scan }));
     return { kind: "scan", scan: place, aggregate: 0, perSecond: false };
   }

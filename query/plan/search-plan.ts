@@ -1,13 +1,13 @@
-import type { Step } from "../../engine/index.ts";
+import type { RowSignal, Step } from "../../engine/index.ts";
 import { parseLogsQuery } from "../parse/logs-query.ts";
 import { parseExpression } from "../parse/parser.ts";
 import { readSource, refuse } from "../text/source.ts";
 import type { Aggregate } from "../tree/aggregate.ts";
 import type { Expression } from "../tree/expression.ts";
-import type { Selector, SignalName } from "../tree/selector.ts";
-import { type PlanContext, planContext } from "./context.ts";
-import { termsFilter } from "./search-terms.ts";
-import { selectorSteps } from "./selector.ts";
+import type { TelemetrySelector } from "../tree/selector.ts";
+import { createPlanContext, type PlanContext } from "./context.ts";
+import { planSearchTerms } from "./search-terms.ts";
+import { planSelector } from "./selector.ts";
 import { simplifySteps } from "./simplification.ts";
 
 export interface PlanOptions {
@@ -16,8 +16,8 @@ export interface PlanOptions {
 }
 
 /** What a search for rows does, as plain data. */
-export interface RowsPlan {
-  signal: SignalName;
+export interface SearchPlan {
+  signal: RowSignal;
   steps: Step[];
   /** Attributes that the query reads and no stage of it extracts: a row has them only if it was stored with them. */
   names: string[];
@@ -26,70 +26,70 @@ export interface RowsPlan {
 }
 
 /** Plans a search for logs, structured or in terms. Throws a QueryError. */
-export function planLogs(text: string, options: PlanOptions = {}): RowsPlan {
+export function planLogs(text: string, options: PlanOptions = {}): SearchPlan {
   const source = readSource(text);
   const { tree, warnings } = parseLogsQuery(source);
-  const context = planContext(source, new Map(Object.entries(options.variables ?? {})));
+  const context = createPlanContext(source, new Map(Object.entries(options.variables ?? {})));
   const steps: Step[] =
     tree.kind === "terms"
-      ? [{ kind: "filter", filter: termsFilter(tree, context) }]
-      : selectorSteps(selectedRows(tree, "logs", context), context);
+      ? [{ kind: "filter", filter: planSearchTerms(tree, context) }]
+      : planSelector(selectorOfSearch(tree, "logs", context), context);
   return { signal: "logs", steps: simplifySteps(steps), names: [...context.names], warnings };
 }
 
 /** Plans a search for rows of a signal: `{…}` and an empty query select from it. Only logs are searched for by terms too. Throws a QueryError. */
-export function planRows(signal: SignalName, text: string, options: PlanOptions = {}): RowsPlan {
+export function planSearch(signal: RowSignal, text: string, options: PlanOptions = {}): SearchPlan {
   if (signal === "logs") return planLogs(text, options);
   const source = readSource(text);
-  const context = planContext(source, new Map(Object.entries(options.variables ?? {})));
-  const selected = selectedRows(parseExpression(source, signal), signal, context);
-  const steps = simplifySteps(selectorSteps(selected, context));
+  const context = createPlanContext(source, new Map(Object.entries(options.variables ?? {})));
+  const selected = selectorOfSearch(parseExpression(source, signal), signal, context);
+  const steps = simplifySteps(planSelector(selected, context));
   return { signal, steps, names: [...context.names], warnings: context.warnings };
 }
 
 /** Plans a search for spans. Throws a QueryError. */
-export function planSpans(text: string, options: PlanOptions = {}): RowsPlan {
-  return planRows("traces", text, options);
+export function planSpans(text: string, options: PlanOptions = {}): SearchPlan {
+  return planSearch("traces", text, options);
 }
 
 /** The selector of a signal's rows that an expression is, or whose rows it counts. */
-function selectedRows(tree: Expression, signal: SignalName, context: PlanContext): Selector {
-  if (tree.kind === "selector") return ofSignal(tree, signal, context);
-  if (tree.kind === "aggregate") return countedRows(tree, signal, context);
+function selectorOfSearch(tree: Expression, signal: RowSignal, context: PlanContext): TelemetrySelector {
+  if (tree.kind === "selector") return checkSignal(tree, signal, context);
+  if (tree.kind === "aggregate") return selectorOfCount(tree, signal, context);
   const calculation = tree.kind === "operation" ? `\`${tree.op}\` calculates` : "this calculates";
-  const problem = `${searchFor(signal)}; ${calculation} with series and belongs to a timeseries`;
-  return refuse(context.source, tree, problem + textMeant(tree));
+  const problem = `${describeSearch(signal)}; ${calculation} with series and belongs to a timeseries`;
+  return refuse(context.source, tree, problem + suggestQuotes(tree));
 }
 
-function searchFor(signal: SignalName): string {
+function describeSearch(signal: RowSignal): string {
   return `a search for ${signal} returns ${signal === "traces" ? "spans" : "rows"}`;
 }
 
 /** `logs != error` compares with a metric, but is written by someone who means the text. */
-function textMeant(tree: Expression): string {
+function suggestQuotes(tree: Expression): string {
   if (tree.kind !== "operation" || tree.right.kind !== "selector" || tree.right.of.kind !== "metric")
     return "";
   const [name] = tree.right.of.name.parts;
   return name?.kind === "characters" ? `; a text stands in quotes: "${name.text}"` : "";
 }
 
-function countedRows(tree: Aggregate, signal: SignalName, context: PlanContext): Selector {
+function selectorOfCount(tree: Aggregate, signal: RowSignal, context: PlanContext): TelemetrySelector {
   const { op, field, of, grouping } = tree;
   if (grouping !== null) {
-    const problem = `${searchFor(signal)} and cannot group; leave out \`${grouping.kind} (…)\` or ask for a timeseries`;
+    const problem = `${describeSearch(signal)} and cannot group; leave out \`${grouping.kind} (…)\` or ask for a timeseries`;
     refuse(context.source, grouping, problem);
   }
   if (op !== "count" || field !== null || of.kind !== "selector") {
     refuse(
       context.source,
       tree,
-      `${searchFor(signal)}; of all aggregations it takes count(${signal}{…}) alone`,
+      `${describeSearch(signal)}; of all aggregations it takes count(${signal}{…}) alone`,
     );
   }
-  return ofSignal(of, signal, context);
+  return checkSignal(of, signal, context);
 }
 
-function ofSignal(tree: Selector, signal: SignalName, context: PlanContext): Selector {
+function checkSignal(tree: TelemetrySelector, signal: RowSignal, context: PlanContext): TelemetrySelector {
   if (tree.of.kind === "signal" && tree.of.name === signal) return tree;
   const what = tree.of.kind === "signal" ? `\`${tree.of.name}\`` : "a metric";
   return refuse(context.source, tree, `a search for ${signal} selects \`${signal}{…}\`, not ${what}`);

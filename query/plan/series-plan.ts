@@ -1,6 +1,6 @@
 import type { Signal } from "../../engine/index.ts";
-import type { Span } from "../text/query-error.ts";
-import type { Operator } from "../tree/expression.ts";
+import type { TextSpan } from "../text/query-error.ts";
+import type { BinaryOperator } from "../tree/expression.ts";
 import type { Scan, ScanSeries } from "./scan.ts";
 
 /** What a timeseries query does, as plain data. */
@@ -8,13 +8,13 @@ export interface TimeseriesPlan {
   scans: Scan[];
   series: SeriesPlan;
   /** Labels that the query reads and no stage of it extracts, and the metrics it names. */
-  names: Named[];
+  names: ExpectedName[];
   /** Sentences for people about what the query may not mean. */
   warnings: string[];
 }
 
 /** A name that a query expects the store to bear: a label of a signal or a metric; without a label, the metric itself. */
-export interface Named {
+export interface ExpectedName {
   signal: Signal;
   metric?: string;
   label?: string;
@@ -80,7 +80,7 @@ export interface Constant {
 /** Two sides point by point; at most one of them is a number. */
 export interface Calculation {
   kind: "calculation";
-  op: Operator;
+  op: BinaryOperator;
   bool: boolean;
   matching: { kind: "on" | "ignoring"; labels: string[] } | null;
   left: SeriesPlan | Constant;
@@ -88,7 +88,7 @@ export interface Calculation {
   /** The left side has one series without labels, if it has any. */
   isLeftUnlabelled: boolean;
   /** Where the operator stands in the query. */
-  at: Span;
+  at: TextSpan;
 }
 
 interface NegatedSeries {
@@ -108,7 +108,7 @@ export function isUnlabelled(plan: SeriesPlan | Constant, scans: readonly Scan[]
     case "fold":
       return plan.keep.kind === "by" && plan.keep.labels.length === 0;
     case "histogramQuantile":
-      return keepsBoundsAlone(plan.of, scans);
+      return keepsOnlyBoundLabel(plan.of, scans);
     case "top":
     case "negation":
       return isUnlabelled(plan.of, scans);
@@ -117,7 +117,7 @@ export function isUnlabelled(plan: SeriesPlan | Constant, scans: readonly Scan[]
   }
 }
 
-function keepsBoundsAlone(plan: SeriesPlan, scans: readonly Scan[]): boolean {
+function keepsOnlyBoundLabel(plan: SeriesPlan, scans: readonly Scan[]): boolean {
   if (plan.kind === "fold")
     return plan.keep.kind === "by" && plan.keep.labels.every((label) => label === "le");
   if (plan.kind !== "scan") return false;

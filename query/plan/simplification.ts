@@ -4,11 +4,11 @@ import type { Field, Filter, Step } from "../../engine/index.ts";
 function simplifyFilter(filter: Filter): Filter {
   switch (filter.kind) {
     case "and":
-      return junction("and", filter.of);
+      return joinFilters("and", filter.of);
     case "or":
-      return junction("or", filter.of);
+      return joinFilters("or", filter.of);
     case "not":
-      return negated(simplifyFilter(filter.of));
+      return negateFilter(simplifyFilter(filter.of));
     case "contains":
       return filter.text === "" ? { kind: "always" } : filter;
     case "matches":
@@ -25,7 +25,7 @@ const constants = {
   or: { neutral: "never", settling: "always" },
 } as const;
 
-function junction(kind: "and" | "or", of: readonly Filter[]): Filter {
+function joinFilters(kind: "and" | "or", of: readonly Filter[]): Filter {
   const { neutral, settling } = constants[kind];
   const parts: Filter[] = [];
   for (const each of of) {
@@ -39,11 +39,11 @@ function junction(kind: "and" | "or", of: readonly Filter[]): Filter {
 }
 
 /** None of several is each of them not, which ends at the first that holds and joins the `and` around it. */
-function negated(filter: Filter): Filter {
+function negateFilter(filter: Filter): Filter {
   if (filter.kind === "always") return { kind: "never" };
   if (filter.kind === "never") return { kind: "always" };
   if (filter.kind === "not") return filter.of;
-  if (filter.kind === "or") return { kind: "and", of: filter.of.map(negated) };
+  if (filter.kind === "or") return { kind: "and", of: filter.of.map(negateFilter) };
   return { kind: "not", of: filter };
 }
 
@@ -59,7 +59,7 @@ export function simplifySteps(steps: readonly Step[]): Step[] {
       rest.push(step);
       continue;
     }
-    const conditions = conjuncts(simplifyFilter(step.filter));
+    const conditions = conjunctsOf(simplifyFilter(step.filter));
     const movable = rest.length === 0 ? conditions : conditions.filter((each) => !readsAttributes(each));
     early.push(...movable);
     const late = conditions.filter((each) => !movable.includes(each));
@@ -67,17 +67,17 @@ export function simplifySteps(steps: readonly Step[]): Step[] {
   }
   const filters = [early, ...rest.map((step) => (step.kind === "filter" ? [step.filter] : []))].flat();
   if (filters.some(({ kind }) => kind === "never")) return [{ kind: "filter", filter: { kind: "never" } }];
-  const first = junction("and", early);
+  const first = joinFilters("and", early);
   return first.kind === "always" ? rest : [{ kind: "filter", filter: first }, ...rest];
 }
 
 /** The same steps without extraction at their end that none of the fields reads. */
-export function dropIdleExtraction(steps: readonly Step[], fields: readonly Field[]): Step[] {
+export function dropUnreadExtraction(steps: readonly Step[], fields: readonly Field[]): Step[] {
   if (fields.some(({ kind }) => kind === "attribute")) return [...steps];
   return steps.slice(0, steps.findLastIndex(({ kind }) => kind === "filter") + 1);
 }
 
-function conjuncts(filter: Filter): Filter[] {
+function conjunctsOf(filter: Filter): Filter[] {
   if (filter.kind === "always") return [];
   return filter.kind === "and" ? filter.of : [filter];
 }
@@ -87,7 +87,7 @@ function appendFilter(steps: Step[], conditions: readonly Filter[]): void {
   const last = steps.at(-1);
   const before = last?.kind === "filter" ? [last.filter] : [];
   if (before.length > 0) steps.pop();
-  steps.push({ kind: "filter", filter: junction("and", [...before, ...conditions]) });
+  steps.push({ kind: "filter", filter: joinFilters("and", [...before, ...conditions]) });
 }
 
 function readsAttributes(filter: Filter): boolean {

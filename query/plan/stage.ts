@@ -1,69 +1,75 @@
 import type { Filter, PatternPart, Step } from "../../engine/index.ts";
-import type { Span } from "../text/query-error.ts";
+import type { TextSpan } from "../text/query-error.ts";
 import { refuse, refuseWithin } from "../text/source.ts";
 import type {
-  Condition,
+  LabelCondition,
   LabelFilter,
-  LineSign,
-  LineStage,
-  Needle,
+  LineFilter,
+  LineFilterOperator,
+  LineFilterText,
   PatternStage,
   RegexpStage,
   Stage,
 } from "../tree/stage.ts";
-import { countCondition, noteExtracted, type PlanContext } from "./context.ts";
-import { textField } from "./field.ts";
-import { matcherFilter } from "./matcher.ts";
-import { groupNames, patternFilter, readPattern } from "./regexp.ts";
-import { resolveText } from "./variables.ts";
+import { countCondition, noteExtractedNames, type PlanContext } from "./context.ts";
+import { lineFieldOf } from "./field.ts";
+import { planMatcher } from "./matcher.ts";
+import { groupNamesOf, makeRegexpFilter, resolveRegexp } from "./regexp.ts";
+import { resolveString } from "./variables.ts";
 
 /** What a stage does to rows. Throws a QueryError where it cannot be planned. */
-export function stageSteps(node: Stage, context: PlanContext): Step[] {
+export function planStage(node: Stage, context: PlanContext): Step[] {
   switch (node.kind) {
-    case "line":
-      return lineSteps(node, context);
+    case "lineFilter":
+      return planLineFilter(node, context);
     case "json":
-      return jsonSteps(context);
+      return planJsonStage(context);
     case "logfmt":
-      return logfmtSteps(context);
+      return planLogfmtStage(context);
     case "pattern":
-      return patternSteps(node, context);
+      return planPatternStage(node, context);
     case "regexp":
-      return regexpSteps(node, context);
+      return planRegexpStage(node, context);
     case "labelFilter":
-      return labelFilterSteps(node, context);
+      return planLabelFilter(node, context);
   }
 }
 
 /** A text passes `|=` and `|~` if it has any of the texts, `!=` and `!~` if it has none of them. */
-function lineSteps(node: LineStage, context: PlanContext): Step[] {
-  const any: Filter = { kind: "or", of: node.needles.map((each) => needleFilter(each, node.sign, context)) };
-  return [{ kind: "filter", filter: node.sign.startsWith("!") ? { kind: "not", of: any } : any }];
+function planLineFilter(node: LineFilter, context: PlanContext): Step[] {
+  const any: Filter = {
+    kind: "or",
+    of: node.texts.map((each) => planLineFilterText(each, node.operator, context)),
+  };
+  return [{ kind: "filter", filter: node.operator.startsWith("!") ? { kind: "not", of: any } : any }];
 }
 
-function needleFilter(node: Needle, sign: LineSign, context: PlanContext): Filter {
+function planLineFilterText(node: LineFilterText, sign: LineFilterOperator, context: PlanContext): Filter {
   countCondition(context, node);
-  const field = textField(context.signal);
+  const field = lineFieldOf(context.signal);
   if (sign.endsWith("=")) {
-    return { kind: "contains", field, text: resolveText(node.text, context), ignoreCase: node.ignoreCase };
+    return { kind: "contains", field, text: resolveString(node.text, context), ignoreCase: node.ignoreCase };
   }
-  return patternFilter(field, readPattern(node.text, context), { ignoreCase: node.ignoreCase, whole: false });
+  return makeRegexpFilter(field, resolveRegexp(node.text, context), {
+    ignoreCase: node.ignoreCase,
+    whole: false,
+  });
 }
 
-function jsonSteps(context: PlanContext): Step[] {
+function planJsonStage(context: PlanContext): Step[] {
   context.extracted = "any";
   return [{ kind: "extract", extractor: { kind: "json" } }];
 }
 
-function logfmtSteps(context: PlanContext): Step[] {
+function planLogfmtStage(context: PlanContext): Step[] {
   context.extracted = "any";
   return [{ kind: "extract", extractor: { kind: "logfmt" } }];
 }
 
 /** Throws a QueryError that points into the pattern where it cannot be told what a capture covers. */
-function patternSteps(node: PatternStage, context: PlanContext): Step[] {
-  const pattern = resolveText(node.pattern, context);
-  const refuseAt = (capture: Span, problem: string) =>
+function planPatternStage(node: PatternStage, context: PlanContext): Step[] {
+  const pattern = resolveString(node.pattern, context);
+  const refuseAt = (capture: TextSpan, problem: string) =>
     refuseWithin(context.source, node.pattern, capture, problem);
   const parts: PatternPart[] = [];
   const names = new Set<string>();
@@ -81,26 +87,26 @@ function patternSteps(node: PatternStage, context: PlanContext): Step[] {
   if (names.size === 0) {
     refuse(context.source, node.pattern, 'a pattern needs a capture with a name, as in "<ip> <_> <path>"');
   }
-  noteExtracted(names, context);
+  noteExtractedNames(names, context);
   return [{ kind: "extract", extractor: { kind: "pattern", parts } }];
 }
 
-function regexpSteps(node: RegexpStage, context: PlanContext): Step[] {
-  const pattern = readPattern(node.pattern, context);
-  const names = groupNames(pattern);
+function planRegexpStage(node: RegexpStage, context: PlanContext): Step[] {
+  const pattern = resolveRegexp(node.pattern, context);
+  const names = groupNamesOf(pattern);
   if (names.length === 0) {
     const problem = 'a regexp stage needs a group with a name, as in "took (?P<ms>[0-9]+)"';
     refuse(context.source, node.pattern, problem);
   }
-  noteExtracted(names, context);
+  noteExtractedNames(names, context);
   return [{ kind: "extract", extractor: { kind: "regexp", pattern } }];
 }
 
-function labelFilterSteps(node: LabelFilter, context: PlanContext): Step[] {
-  return [{ kind: "filter", filter: conditionFilter(node.condition, context) }];
+function planLabelFilter(node: LabelFilter, context: PlanContext): Step[] {
+  return [{ kind: "filter", filter: planCondition(node.condition, context) }];
 }
 
-function conditionFilter(node: Condition, context: PlanContext): Filter {
-  if (node.kind === "matcher") return matcherFilter(node, context);
-  return { kind: node.kind, of: node.of.map((each) => conditionFilter(each, context)) };
+function planCondition(node: LabelCondition, context: PlanContext): Filter {
+  if (node.kind === "matcher") return planMatcher(node, context);
+  return { kind: node.kind, of: node.of.map((each) => planCondition(each, context)) };
 }

@@ -1,16 +1,16 @@
 import type { FoundRow, QueryLimits, SearchResult, Store } from "../../engine/index.ts";
-import type { Explained } from "../plan/explanation.ts";
+import type { Explanation } from "../plan/explanation.ts";
 import type { Scan } from "../plan/scan.ts";
-import { planLogs, planSpans, type RowsPlan } from "../plan/search-plan.ts";
-import { rangeNs } from "../time/range.ts";
-import { planWarnings } from "../warning/unknown-names.ts";
+import { planLogs, planSpans, type SearchPlan } from "../plan/search-plan.ts";
+import { toRangeNs } from "../time/range.ts";
+import { collectPlanWarnings } from "../warning/unknown-names.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { type Span, spanOf } from "./span.ts";
+import { type Span, toSpan } from "./span.ts";
 
 /** The part of a store that a search for rows needs. */
-export type RowsStore = Pick<Store, "search" | "attributeKeys">;
+export type SearchStore = Pick<Store, "search" | "attributeKeys">;
 
-export interface RowsSearch {
+export interface SearchQuery {
   /** svcQL; for logs also search terms. */
   query: string;
   /** Whole milliseconds since the epoch, inclusive. */
@@ -23,20 +23,20 @@ export interface RowsSearch {
   cursor?: string;
 }
 
-interface Found {
+interface SearchResultBase {
   /** Present where there are more rows. */
   cursor?: string;
   warnings: string[];
   scanned: SearchResult["scanned"];
-  explained: Explained;
+  explained: Explanation;
 }
 
-export interface LogsFound extends Found {
+export interface LogSearchResult extends SearchResultBase {
   /** Newest first, ties in the order of arrival. Attributes that stages extract are among the attributes. */
   rows: FoundRow[];
 }
 
-export interface SpansFound extends Found {
+export interface SpanSearchResult extends SearchResultBase {
   /** Those that began last come first, ties in the order of arrival. */
   spans: Span[];
 }
@@ -46,39 +46,39 @@ export interface SpansFound extends Found {
  * "limit".
  */
 export async function searchLogs(
-  store: RowsStore,
-  search: RowsSearch,
+  store: SearchStore,
+  search: SearchQuery,
   limits?: QueryLimits,
-): Promise<LogsFound> {
+): Promise<LogSearchResult> {
   return searchRows(store, search, planLogs(search.query), limits);
 }
 
 /** Searches spans. Throws as `searchLogs` does. */
 export async function searchSpans(
-  store: RowsStore,
-  search: RowsSearch,
+  store: SearchStore,
+  search: SearchQuery,
   limits?: QueryLimits,
-): Promise<SpansFound> {
+): Promise<SpanSearchResult> {
   const { rows, ...found } = await searchRows(store, search, planSpans(search.query), limits);
-  return { spans: rows.map(spanOf), ...found };
+  return { spans: rows.map(toSpan), ...found };
 }
 
 async function searchRows(
-  store: RowsStore,
-  search: RowsSearch,
-  plan: RowsPlan,
+  store: SearchStore,
+  search: SearchQuery,
+  plan: SearchPlan,
   limits: QueryLimits | undefined,
-): Promise<LogsFound> {
+): Promise<LogSearchResult> {
   const begunMs = performance.now();
   const { signal, steps } = plan;
-  const { fromNs, toNs } = rangeNs(search.startMs, search.endMs);
+  const { fromNs, toNs } = toRangeNs(search.startMs, search.endMs);
   const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor) };
   const { rows, more, scanned } = await store.search(
     { signal, fromNs, toNs, steps, limit: search.limit, ...after },
     limits,
   );
   const names = plan.names.filter((name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)));
-  const warnings = planWarnings(store, { ...plan, names }, fromNs, toNs);
+  const warnings = collectPlanWarnings(store, { ...plan, names }, fromNs, toNs);
   const last = rows.at(-1);
   const cursor = more && last !== undefined ? { cursor: writeCursor(last) } : {};
   const explained = {

@@ -20,7 +20,7 @@ export interface Span {
 }
 
 /** The span that a row of traces stands for. */
-export function spanOf({ timeNs, attributes: stored }: FoundRow): Span {
+export function toSpan({ timeNs, attributes: stored }: FoundRow): Span {
   const {
     trace_id: traceId = "",
     span_id: spanId = "",

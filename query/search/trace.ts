@@ -1,7 +1,7 @@
 import type { Filter, FoundRow, QueryLimits, Store } from "../../engine/index.ts";
-import { limitsSince } from "../time/deadline.ts";
-import { rangeNs } from "../time/range.ts";
-import { type Span, spanOf } from "./span.ts";
+import { deductElapsedTime } from "../time/deadline.ts";
+import { toRangeNs } from "../time/range.ts";
+import { type Span, toSpan } from "./span.ts";
 
 /** The part of a store that a trace needs. */
 export type TraceStore = Pick<Store, "search">;
@@ -53,54 +53,60 @@ export async function queryTrace(
   limits?: QueryLimits,
 ): Promise<Trace | undefined> {
   const begunMs = performance.now();
-  const ids = spellings(traceId);
-  const range = rangeNs(startMs, endMs);
-  const steps = [{ kind: "filter", filter: hasTraceId(ids) } as const];
+  const ids = listIdSpellings(traceId);
+  const range = toRangeNs(startMs, endMs);
+  const steps = [{ kind: "filter", filter: makeTraceFilter(ids) } as const];
   const [spans, logs] = await Promise.all([
-    store.search({ signal: "traces", ...range, steps, limit: traceSpansMax }, limitsSince(begunMs, limits)),
-    store.search({ signal: "logs", ...range, steps, limit: traceLogsMax }, limitsSince(begunMs, limits)),
+    store.search(
+      { signal: "traces", ...range, steps, limit: traceSpansMax },
+      deductElapsedTime(begunMs, limits),
+    ),
+    store.search(
+      { signal: "logs", ...range, steps, limit: traceLogsMax },
+      deductElapsedTime(begunMs, limits),
+    ),
   ]);
   if (spans.rows.length === 0 && logs.rows.length === 0) return undefined;
   // Newest first, ties by arrival: a stable sort by time alone keeps the ties.
-  const trace = assembleTrace(traceId.toLowerCase(), oldestFirst(spans.rows), oldestFirst(logs.rows));
+  const trace = buildTrace(traceId.toLowerCase(), sortOldestFirst(spans.rows), sortOldestFirst(logs.rows));
   return { ...trace, isTruncated: spans.more || logs.more };
 }
 
 /** Ids are stored in lower case, those of logs as they were sent; 16 digits may have been filled up to 32. */
-function spellings(traceId: string): string[] {
+function listIdSpellings(traceId: string): string[] {
   const lower = traceId.toLowerCase();
   const padded = lower.length === 16 ? [lower.padStart(32, "0")] : [];
   const bare = /^0{16}(.{16})$/.exec(lower)?.slice(1) ?? [];
   return [...new Set([lower, traceId, ...padded, ...bare])];
 }
 
-function hasTraceId(ids: readonly string[]): Filter {
+function makeTraceFilter(ids: readonly string[]): Filter {
   const field = { kind: "attribute", key: "trace_id" } as const;
   const of = ids.map((value): Filter => ({ kind: "equals", field, value }));
   return of.length === 1 ? of[0]! : { kind: "or", of };
 }
 
-function oldestFirst(rows: readonly FoundRow[]): FoundRow[] {
+function sortOldestFirst(rows: readonly FoundRow[]): FoundRow[] {
   return [...rows].sort((a, b) => (a.timeNs < b.timeNs ? -1 : a.timeNs > b.timeNs ? 1 : 0));
 }
 
 /** The tree of a trace's rows, which are in order of time. A span that was sent twice is one. */
-function assembleTrace(
+function buildTrace(
   traceId: string,
   rows: readonly FoundRow[],
   logs: readonly FoundRow[],
 ): Omit<Trace, "isTruncated"> {
-  const nodes = distinctSpans(rows);
+  const nodes = collectDistinctSpans(rows);
   const byId = new Map<string, TraceSpan>();
   for (const node of nodes) if (!byId.has(node.span.spanId)) byId.set(node.span.spanId, node);
-  const roots = treeOf(nodes, byId);
+  const roots = linkToParents(nodes, byId);
   const apart = logs.filter((log) => {
     const node = byId.get((log.attributes.span_id ?? "").toLowerCase());
     node?.logs.push(log);
     return node === undefined;
   });
   const startNs = nodes[0]?.span.startNs ?? logs[0]?.timeNs ?? 0n;
-  const lastNs = nodes.reduce((last, { span }) => maxOf(last, span.endNs ?? span.startNs), startNs);
+  const lastNs = nodes.reduce((last, { span }) => laterOf(last, span.endNs ?? span.startNs), startNs);
   const services = nodes.map(({ span }) => span.attributes["service.name"] ?? "");
   return {
     traceId,
@@ -113,21 +119,21 @@ function assembleTrace(
   };
 }
 
-function maxOf(a: bigint, b: bigint): bigint {
+function laterOf(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 
-function distinctSpans(rows: readonly FoundRow[]): TraceSpan[] {
+function collectDistinctSpans(rows: readonly FoundRow[]): TraceSpan[] {
   const spans = new Map<string, TraceSpan>();
   for (const row of rows) {
     const key = JSON.stringify([String(row.timeNs), row.attributes]);
-    if (!spans.has(key)) spans.set(key, { span: spanOf(row), children: [], logs: [], isOrphan: false });
+    if (!spans.has(key)) spans.set(key, { span: toSpan(row), children: [], logs: [], isOrphan: false });
   }
   return [...spans.values()];
 }
 
 /** Hangs every span under its parent; returns those that have none, in their order. */
-function treeOf(nodes: readonly TraceSpan[], byId: ReadonlyMap<string, TraceSpan>): TraceSpan[] {
+function linkToParents(nodes: readonly TraceSpan[], byId: ReadonlyMap<string, TraceSpan>): TraceSpan[] {
   const parents = new Map<TraceSpan, TraceSpan>();
   for (const node of nodes) {
     const parent = byId.get(node.span.parentSpanId);
@@ -154,12 +160,13 @@ function cutCycles(nodes: readonly TraceSpan[], parents: Map<TraceSpan, TraceSpa
       at = parents.get(at);
     }
     // A walk that meets itself has come round.
-    if (at !== undefined && walks.get(at) === walk) parents.delete(nodes[firstOfRing(at, places, parents)]!);
+    if (at !== undefined && walks.get(at) === walk)
+      parents.delete(nodes[firstPlaceOfCycle(at, places, parents)]!);
   }
 }
 
 /** The least place of the spans between one and itself. */
-function firstOfRing(
+function firstPlaceOfCycle(
   from: TraceSpan,
   places: ReadonlyMap<TraceSpan, number>,
   parents: ReadonlyMap<TraceSpan, TraceSpan>,

@@ -1,49 +1,49 @@
 import { calculate, isComparison } from "../plan/arithmetic.ts";
 import type { Calculation } from "../plan/series-plan.ts";
-import { groupsOf, isUnlabelledSeries, keptOf, matchedLabels } from "./matching.ts";
+import { groupSeries, isSingleUnlabelled, keptLabelsOf, matchingLabelsOf } from "./matching.ts";
 import {
-  type LabelText,
+  filterMapValues,
+  type LabelPair,
   labelsOf,
   mapValues,
-  SeriesDraft,
+  SeriesBuilder,
   type SeriesSet,
-  withSomePoints,
 } from "./series-set.ts";
 
 /** Two series that go together. */
-interface Pair {
+interface SeriesPair {
   left: number;
   right: number;
-  labels: LabelText[];
+  labels: LabelPair[];
 }
 
-type Operator = Pick<Calculation, "op" | "bool" | "matching">;
+type OperatorPlan = Pick<Calculation, "op" | "bool" | "matching">;
 
 /** Several series of one side go with one of the other: the text says which. */
-export class AmbiguousMatch extends Error {}
+export class AmbiguousMatchError extends Error {}
 
 /** A calculation or comparison of two sets of series, where both have a point. Throws AmbiguousMatch. */
-export function combineSeries(operator: Operator, left: SeriesSet, right: SeriesSet): SeriesSet {
-  const draft = new SeriesDraft();
-  for (const pair of pairsOf(operator, left, right)) {
-    draft.begin(pair.labels);
-    eachShared(left, pair.left, right, pair.right, (bucket, a, b) => {
+export function combineSeries(operator: OperatorPlan, left: SeriesSet, right: SeriesSet): SeriesSet {
+  const draft = new SeriesBuilder();
+  for (const pair of pairSeries(operator, left, right)) {
+    draft.beginSeries(pair.labels);
+    visitSharedBuckets(left, pair.left, right, pair.right, (bucket, a, b) => {
       const value = calculate(operator.op, a, b, operator.bool);
-      if (value !== undefined) draft.point(bucket, value);
+      if (value !== undefined) draft.addPoint(bucket, value);
     });
   }
-  return draft.finish();
+  return draft.build();
 }
 
 /** The same with a number on one side. A comparison keeps the value of the series, on whichever side that stands. */
 export function combineNumber(
-  { op, bool }: Operator,
+  { op, bool }: OperatorPlan,
   set: SeriesSet,
   number: number,
   side: "left" | "right",
 ): SeriesSet {
   const isFilter = isComparison(op) && !bool;
-  return withSomePoints(set, (value) => {
+  return filterMapValues(set, (value) => {
     const result = side === "right" ? calculate(op, value, number, bool) : calculate(op, number, value, bool);
     return result === undefined || !isFilter ? result : value;
   });
@@ -53,39 +53,41 @@ export function negateSeries(set: SeriesSet): SeriesSet {
   return mapValues(set, (value) => -value);
 }
 
-function pairsOf({ op, matching }: Operator, left: SeriesSet, right: SeriesSet): Pair[] {
-  if (isUnlabelledSeries(right)) {
-    return Array.from(left.order, (series) => pair(series, right.order[0]!, labelsOf(left, series)));
+function pairSeries({ op, matching }: OperatorPlan, left: SeriesSet, right: SeriesSet): SeriesPair[] {
+  if (isSingleUnlabelled(right)) {
+    return Array.from(left.order, (series) => makePair(series, right.order[0]!, labelsOf(left, series)));
   }
-  if (isUnlabelledSeries(left)) {
-    return Array.from(right.order, (series) => pair(left.order[0]!, series, labelsOf(right, series)));
+  if (isSingleUnlabelled(left)) {
+    return Array.from(right.order, (series) => makePair(left.order[0]!, series, labelsOf(right, series)));
   }
-  const keep = matchedLabels(matching);
-  const rightGroups = groupsOf(right, keep);
-  const pairs: Pair[] = [];
-  for (const [key, series] of groupsOf(left, keep)) {
+  const keep = matchingLabelsOf(matching);
+  const rightGroups = groupSeries(right, keep);
+  const pairs: SeriesPair[] = [];
+  for (const [key, series] of groupSeries(left, keep)) {
     const others = rightGroups.get(key);
     if (others === undefined) continue;
-    checkSingle(op, "left", key, series);
-    checkSingle(op, "right", key, others);
-    pairs.push(pair(series[0]!, others[0]!, keptOf(left, series[0]!, keep)));
+    checkSingleSeries(op, "left", key, series);
+    checkSingleSeries(op, "right", key, others);
+    pairs.push(makePair(series[0]!, others[0]!, keptLabelsOf(left, series[0]!, keep)));
   }
   return pairs;
 }
 
-function pair(left: number, right: number, labels: LabelText[]): Pair {
+function makePair(left: number, right: number, labels: LabelPair[]): SeriesPair {
   return { left, right, labels };
 }
 
-export function checkSingle(op: string, side: string, key: string, series: readonly number[]): void {
+export function checkSingleSeries(op: string, side: string, key: string, series: readonly number[]): void {
   if (series.length === 1) return;
-  const labels = (JSON.parse(key) as LabelText[]).map(([name, text]) => `${name}=${JSON.stringify(text)}`);
+  const labels = (JSON.parse(key) as LabelPair[]).map(([name, text]) => `${name}=${JSON.stringify(text)}`);
   const problem = `${series.length} series on the ${side} side of \`${op}\` agree in {${labels.join(", ")}}`;
-  throw new AmbiguousMatch(`${problem}, so that it is open which one is meant; group so that one is left`);
+  throw new AmbiguousMatchError(
+    `${problem}, so that it is open which one is meant; group so that one is left`,
+  );
 }
 
 /** Visits the buckets in which both series have a point. */
-function eachShared(
+function visitSharedBuckets(
   a: SeriesSet,
   left: number,
   b: SeriesSet,

@@ -1,14 +1,14 @@
 import { Failure } from "../../engine/index.ts";
 import { pointsMax } from "../limits.ts";
 import type { Calculation } from "../plan/series-plan.ts";
-import { checkSingle } from "./binary-operation.ts";
-import { groupsOf, isUnlabelledSeries, matchedLabels } from "./matching.ts";
-import { labelsOf, SeriesDraft, type SeriesSet } from "./series-set.ts";
+import { checkSingleSeries } from "./binary-operation.ts";
+import { groupSeries, isSingleUnlabelled, matchingLabelsOf } from "./matching.ts";
+import { labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
 import { SeriesUnion } from "./set-operation.ts";
 
 /** `series default number`: every series has a point in each of the range's buckets, the number where it had none. */
 export function fillWithNumber(set: SeriesSet, number: number, bucketCount: number): SeriesSet {
-  checkPoints(set.order.length, bucketCount);
+  checkPointCount(set.order.length, bucketCount);
   const count = set.starts.length - 1;
   const isThere = new Uint8Array(count);
   for (const series of set.order) isThere[series] = 1;
@@ -29,15 +29,15 @@ export function fillWithNumber(set: SeriesSet, number: number, bucketCount: numb
 }
 
 /** One series without labels that has a number in each of the range's buckets. */
-export function constantSeries(number: number, bucketCount: number): SeriesSet {
-  checkPoints(1, bucketCount);
-  const draft = new SeriesDraft();
-  draft.begin([]);
-  for (let bucket = 0; bucket < bucketCount; bucket++) draft.point(bucket, number);
-  return draft.finish();
+export function makeConstantSeries(number: number, bucketCount: number): SeriesSet {
+  checkPointCount(1, bucketCount);
+  const draft = new SeriesBuilder();
+  draft.beginSeries([]);
+  for (let bucket = 0; bucket < bucketCount; bucket++) draft.addPoint(bucket, number);
+  return draft.build();
 }
 
-function checkPoints(series: number, bucketCount: number): void {
+function checkPointCount(series: number, bucketCount: number): void {
   if (series * bucketCount <= pointsMax) return;
   const problem = `\`default\` would fill ${series} series in ${bucketCount} buckets, and a query has ${pointsMax} points at most`;
   throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
@@ -49,14 +49,14 @@ export function fillWithSeries(
   left: SeriesSet,
   right: SeriesSet,
 ): SeriesSet {
-  const keep = matchedLabels(matching);
+  const keep = matchingLabelsOf(matching);
   const union = new SeriesUnion();
-  const leftGroups = groupsOf(left, keep);
-  const rightGroups = groupsOf(right, keep);
-  const forAll = left.order.length > 0 && isUnlabelledSeries(right);
+  const leftGroups = groupSeries(left, keep);
+  const rightGroups = groupSeries(right, keep);
+  const forAll = left.order.length > 0 && isSingleUnlabelled(right);
   for (const [key, group] of leftGroups) {
     const fillers = forAll ? [...right.order] : (rightGroups.get(key) ?? []);
-    if (fillers.length > 1) checkSingle(op, "right", key, fillers);
+    if (fillers.length > 1) checkSingleSeries(op, "right", key, fillers);
     for (const series of group) {
       union.add(left, series, () => true);
       for (const filler of fillers) addPoints(union.pointsOf(labelsOf(left, series)), right, filler);
@@ -66,7 +66,7 @@ export function fillWithSeries(
     if (forAll || leftGroups.has(key)) continue;
     for (const series of group) union.add(right, series, () => true);
   }
-  return union.finish();
+  return union.build();
 }
 
 function addPoints(points: Map<number, number>, set: SeriesSet, series: number): void {

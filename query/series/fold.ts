@@ -1,25 +1,25 @@
 import type { Fold, FoldedSeries } from "../plan/series-plan.ts";
-import { groupsOf, keptOf } from "./matching.ts";
-import { SeriesDraft, type SeriesSet } from "./series-set.ts";
+import { groupSeries, keptLabelsOf } from "./matching.ts";
+import { SeriesBuilder, type SeriesSet } from "./series-set.ts";
 
 /** A series of each group of series, with the points of one bucket folded into one. */
 export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, set: SeriesSet): SeriesSet {
-  const draft = new SeriesDraft();
-  for (const group of groupsOf(set, keep).values()) {
-    draft.begin(keptOf(set, group[0]!, keep));
-    const values = fold.op === "distinct" ? labelCodes(set, fold.label) : undefined;
-    const points = pointsByBucket(set, group, values);
+  const draft = new SeriesBuilder();
+  for (const group of groupSeries(set, keep).values()) {
+    draft.beginSeries(keptLabelsOf(set, group[0]!, keep));
+    const values = fold.op === "distinct" ? makeLabelCoder(set, fold.label) : undefined;
+    const points = sortPointsByBucket(set, group, values);
     for (let at = 0; at < points.buckets.length; at++) {
       const value = foldValues(fold, points.values.subarray(points.starts[at], points.starts[at + 1]));
       // As of infinities: what has no value is no point.
-      if (!Number.isNaN(value)) draft.point(points.buckets[at]!, value);
+      if (!Number.isNaN(value)) draft.addPoint(points.buckets[at]!, value);
     }
   }
-  return draft.finish();
+  return draft.build();
 }
 
 /** A number for each text of a label, by series; NaN for series that lack it. */
-function labelCodes(set: SeriesSet, label: string): (series: number) => number {
+function makeLabelCoder(set: SeriesSet, label: string): (series: number) => number {
   const name = set.names().indexOf(label);
   const codes = new Map<string, number>();
   return (series) => {
@@ -32,7 +32,7 @@ function labelCodes(set: SeriesSet, label: string): (series: number) => number {
 }
 
 /** Values of bucket b stand at places from starts[b] to starts[b + 1], in the order of their series. */
-interface BucketedPoints {
+interface PointsByBucket {
   /** Ascending. */
   buckets: Float64Array;
   starts: Uint32Array;
@@ -40,11 +40,11 @@ interface BucketedPoints {
 }
 
 /** The points of some series bucket by bucket; `codeOf` gives the value of all points of a series in place of their own. */
-function pointsByBucket(
+function sortPointsByBucket(
   { starts: startOf, buckets, values }: SeriesSet,
   group: readonly number[],
   codeOf?: (series: number) => number,
-): BucketedPoints {
+): PointsByBucket {
   const placeOf = new Map<number, number>();
   for (const series of group) {
     for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {

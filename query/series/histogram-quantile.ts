@@ -1,6 +1,6 @@
 import type { KeptLabels } from "../plan/series-plan.ts";
-import { groupsOf, keptOf } from "./matching.ts";
-import { SeriesDraft, type SeriesSet } from "./series-set.ts";
+import { groupSeries, keptLabelsOf } from "./matching.ts";
+import { SeriesBuilder, type SeriesSet } from "./series-set.ts";
 
 /** A histogram's bucket: how many observations are at most `bound`. */
 interface HistogramBucket {
@@ -8,13 +8,13 @@ interface HistogramBucket {
   count: number;
 }
 
-const allButBound: KeptLabels = { kind: "without", labels: ["le"] };
+const labelsButBound: KeptLabels = { kind: "without", labels: ["le"] };
 
 /** A series of each histogram with the quantile of each bucket of time; series are a histogram's buckets, which `le` tells apart. */
-export function histogramQuantiles(q: number, set: SeriesSet): SeriesSet {
-  const bounds = boundsOf(set);
-  const draft = new SeriesDraft();
-  for (const group of groupsOf(set, allButBound).values()) {
+export function computeHistogramQuantiles(q: number, set: SeriesSet): SeriesSet {
+  const bounds = makeBoundReader(set);
+  const draft = new SeriesBuilder();
+  for (const group of groupSeries(set, labelsButBound).values()) {
     const histograms = new Map<number, HistogramBucket[]>();
     for (const series of group) {
       const bound = bounds(series);
@@ -26,17 +26,17 @@ export function histogramQuantiles(q: number, set: SeriesSet): SeriesSet {
         histograms.set(place, histogram);
       }
     }
-    draft.begin(keptOf(set, group[0]!, allButBound));
+    draft.beginSeries(keptLabelsOf(set, group[0]!, labelsButBound));
     for (const [place, histogram] of [...histograms].sort(([a], [b]) => a - b)) {
-      const value = quantileOfBuckets(q, histogram);
-      if (value !== undefined && !Number.isNaN(value)) draft.point(place, value);
+      const value = interpolateQuantile(q, histogram);
+      if (value !== undefined && !Number.isNaN(value)) draft.addPoint(place, value);
     }
   }
-  return draft.finish();
+  return draft.build();
 }
 
 /** The bound that the label `le` of a series says; undefined where it says none. */
-function boundsOf(set: SeriesSet): (series: number) => number | undefined {
+function makeBoundReader(set: SeriesSet): (series: number) => number | undefined {
   const name = set.names().indexOf("le");
   return (series) => {
     const text = name < 0 ? "" : set.labelOf(series, name);
@@ -52,8 +52,8 @@ function boundsOf(set: SeriesSet): (series: number) => number | undefined {
  * quantile in the last bucket, which is endless, is the bound before it. Undefined without an endless bucket, with fewer than two, and
  * without observations.
  */
-function quantileOfBuckets(q: number, unordered: readonly HistogramBucket[]): number | undefined {
-  const buckets = raised(unordered);
+function interpolateQuantile(q: number, unordered: readonly HistogramBucket[]): number | undefined {
+  const buckets = toMonotonicBuckets(unordered);
   const last = buckets.at(-1);
   if (buckets.length < 2 || last!.bound !== Number.POSITIVE_INFINITY || !(last!.count > 0)) return undefined;
   const rank = q * last!.count;
@@ -66,7 +66,7 @@ function quantileOfBuckets(q: number, unordered: readonly HistogramBucket[]): nu
 }
 
 /** Buckets by ascending bound, one a bound, with counts that never fall. */
-function raised(unordered: readonly HistogramBucket[]): HistogramBucket[] {
+function toMonotonicBuckets(unordered: readonly HistogramBucket[]): HistogramBucket[] {
   const buckets: HistogramBucket[] = [];
   for (const { bound, count } of unordered.toSorted((a, b) => a.bound - b.bound)) {
     const last = buckets.at(-1);

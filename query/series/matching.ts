@@ -1,16 +1,16 @@
 import type { Calculation, KeptLabels } from "../plan/series-plan.ts";
-import { type LabelText, labelsOf, type SeriesSet } from "./series-set.ts";
+import { type LabelPair, labelsOf, type SeriesSet } from "./series-set.ts";
 
 /** The labels of a series that are kept. */
-export function keptOf(set: SeriesSet, series: number, { kind, labels }: KeptLabels): LabelText[] {
+export function keptLabelsOf(set: SeriesSet, series: number, { kind, labels }: KeptLabels): LabelPair[] {
   return labelsOf(set, series).filter(([name]) => labels.includes(name) === (kind === "by"));
 }
 
 /** Series that agree in the labels that are kept, by a text of those labels; series in their order. */
-export function groupsOf(set: SeriesSet, keep: KeptLabels): Map<string, number[]> {
+export function groupSeries(set: SeriesSet, keep: KeptLabels): Map<string, number[]> {
   const groups = new Map<string, number[]>();
   for (const series of set.order) {
-    const kept = keptOf(set, series, keep).sort(([a], [b]) => (a < b ? -1 : 1));
+    const kept = keptLabelsOf(set, series, keep).sort(([a], [b]) => (a < b ? -1 : 1));
     const key = JSON.stringify(kept);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [series]);
@@ -20,12 +20,12 @@ export function groupsOf(set: SeriesSet, keep: KeptLabels): Map<string, number[]
 }
 
 /** The labels in which series of two sides must agree to go together. */
-export function matchedLabels(matching: Calculation["matching"]): KeptLabels {
+export function matchingLabelsOf(matching: Calculation["matching"]): KeptLabels {
   if (matching === null) return { kind: "without", labels: [] };
   return { kind: matching.kind === "on" ? "by" : "without", labels: matching.labels };
 }
 
 /** A set of one series without labels goes with every series. */
-export function isUnlabelledSeries(set: SeriesSet): boolean {
+export function isSingleUnlabelled(set: SeriesSet): boolean {
   return set.order.length === 1 && labelsOf(set, set.order[0]!).length === 0;
 }

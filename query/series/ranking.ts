@@ -1,18 +1,18 @@
 import type { TopSeries } from "../plan/series-plan.ts";
-import { compareTexts, labelKey, labelKeys, labelsOf, type SeriesSet } from "./series-set.ts";
+import { compareTexts, labelKeyOf, labelsOf, makeLabelKeyReader, type SeriesSet } from "./series-set.ts";
 
 /** The series with the greatest (or least) sum of their points, the first first; series of one sum in the order of their labels. */
-export function topSeries({ op, count, among }: Omit<TopSeries, "of">, set: SeriesSet): SeriesSet {
+export function selectTopSeries({ op, count, among }: Omit<TopSeries, "of">, set: SeriesSet): SeriesSet {
   const totals = totalsOf(set);
   const sign = op === "topk" ? -1 : 1;
-  const keyOf = labelKeys(set);
+  const keyOf = makeLabelKeyReader(set);
   const compare = (a: number, b: number) =>
     sign * (totals[a]! - totals[b]!) || compareTexts(keyOf(a), keyOf(b));
   // Without labels all series are ranked with each other, as they are with labels that none of them has.
   const isWhole = among.kind === "by" && !among.labels.some((label) => set.names().includes(label));
   if (isWhole) {
     const rankOf = (series: number) => sign * totals[series]!;
-    return { ...set, order: first(set, count, rankOf).sort(compare) };
+    return { ...set, order: selectLeastRanked(set, count, rankOf).sort(compare) };
   }
   const taken = new Map<string, number>();
   const order = set.order.slice().sort(compare);
@@ -30,21 +30,24 @@ export function topSeries({ op, count, among }: Omit<TopSeries, "of">, set: Seri
 }
 
 /** The series of the `count` least ranks, in no order; of one rank those of the least labels. */
-function first(set: SeriesSet, count: number, rankOf: (series: number) => number): Uint32Array {
+function selectLeastRanked(set: SeriesSet, count: number, rankOf: (series: number) => number): Uint32Array {
   const { order } = set;
   if (order.length <= count) return order.slice();
   const bound = Float64Array.from(order, rankOf).sort()[count - 1]!;
   const below = order.filter((series) => rankOf(series) < bound);
   const tied = order.filter((series) => rankOf(series) === bound);
   const left = count - below.length;
-  return Uint32Array.from([...below, ...(tied.length === left ? tied : leastLabelled(set, tied, left))]);
+  return Uint32Array.from([
+    ...below,
+    ...(tied.length === left ? tied : selectLeastLabelled(set, tied, left)),
+  ]);
 }
 
 /** Keeps no more keys than it has to, for very many series may have one row each. */
-function leastLabelled(set: SeriesSet, tied: Uint32Array, count: number): number[] {
+function selectLeastLabelled(set: SeriesSet, tied: Uint32Array, count: number): number[] {
   const kept: { series: number; key: string }[] = [];
   for (const series of tied) {
-    const key = labelKey(set, series);
+    const key = labelKeyOf(set, series);
     if (kept.length === count && key >= kept.at(-1)!.key) continue;
     let at = kept.length;
     while (at > 0 && kept[at - 1]!.key > key) at--;

@@ -10,14 +10,14 @@ import {
 import type { RowScan, SampleScan, Scan, ScanRead, ScanSeries } from "../plan/scan.ts";
 import type { TopSeries } from "../plan/series-plan.ts";
 import { simplifySteps } from "../plan/simplification.ts";
-import { type Buckets, bucketStartMs, secondsCovered } from "../time/buckets.ts";
-import { limitsSince } from "../time/deadline.ts";
-import { rangeNs } from "../time/range.ts";
-import { topSeries } from "./ranking.ts";
-import { type SeriesSet, seriesOf, seriesOfPairs } from "./series-set.ts";
+import { bucketStartMsOf, countCoveredSeconds, type TimeBuckets } from "../time/buckets.ts";
+import { deductElapsedTime } from "../time/deadline.ts";
+import { toRangeNs } from "../time/range.ts";
+import { selectTopSeries } from "./ranking.ts";
+import { type SeriesSet, toSeriesSet, toSeriesSetOfPairs } from "./series-set.ts";
 
 /** Series that a second scan can be narrowed to: each is a condition on every row. */
-const keptMax = 100;
+const rankedSeriesMax = 100;
 
 /** The part of a store that timeseries need. */
 export type SeriesStore = Pick<
@@ -26,20 +26,25 @@ export type SeriesStore = Pick<
 >;
 
 /** The scans of one query over a store: each is run once, when it is first asked for. */
-export class Reading {
+export class ScanReader {
   readonly warnings: string[] = [];
   readonly reads: ScanRead[] = [];
   readonly scanned = nothingScanned();
   /** Metrics that no series was found of, or none that has a label by which it is grouped. */
-  readonly strangers = new Set<string>();
+  readonly unknownMetrics = new Set<string>();
   readonly #store: SeriesStore;
   readonly #scans: readonly Scan[];
-  readonly #buckets: Buckets;
+  readonly #buckets: TimeBuckets;
   readonly #limits: QueryLimits | undefined;
   readonly #begunMs = performance.now();
   readonly #answers = new Map<number, Promise<Aggregated>>();
 
-  constructor(store: SeriesStore, scans: readonly Scan[], buckets: Buckets, limits: QueryLimits | undefined) {
+  constructor(
+    store: SeriesStore,
+    scans: readonly Scan[],
+    buckets: TimeBuckets,
+    limits: QueryLimits | undefined,
+  ) {
     this.#store = store;
     this.#scans = scans;
     this.#buckets = buckets;
@@ -47,9 +52,9 @@ export class Reading {
   }
 
   /** One aggregate of one scan. Throws what the store throws. */
-  async series({ scan: place, aggregate, perSecond }: ScanSeries): Promise<SeriesSet> {
+  async readSeries({ scan: place, aggregate, perSecond }: ScanSeries): Promise<SeriesSet> {
     const scan = this.#scans[place]!;
-    const set = labelled(scan, await this.#answer(place, scan), aggregate);
+    const set = toLabelledSeries(scan, await this.#answer(place, scan), aggregate);
     return perSecond ? this.#dividedBySeconds(set) : set;
   }
 
@@ -57,7 +62,7 @@ export class Reading {
    * The greatest or least series of a scan that has more groups or points than a query may: ranked by their rows in the whole range, which is the
    * sum of their points, and then only those that are kept are counted bucket by bucket. Undefined where there is no such need.
    */
-  async topSeries(plan: TopSeries): Promise<SeriesSet | undefined> {
+  async readTopSeries(plan: TopSeries): Promise<SeriesSet | undefined> {
     const { of } = plan;
     if (of.kind !== "scan" || of.perSecond) return undefined;
     const scan = this.#scans[of.scan]!;
@@ -68,17 +73,17 @@ export class Reading {
     } catch (error) {
       if (!(error instanceof Failure) || error.kind !== "limit") throw error;
       const whole = await this.#aggregate(of.scan, scan, "whole");
-      const ranked = topSeries(plan, labelled(scan, whole, of.aggregate));
-      if (ranked.order.length > keptMax) throw error;
+      const ranked = selectTopSeries(plan, toLabelledSeries(scan, whole, of.aggregate));
+      if (ranked.order.length > rankedSeriesMax) throw error;
       const kept: Filter = {
         kind: "or",
-        of: Array.from(ranked.order, (series) => hasLabels(scan, ranked, series)),
+        of: Array.from(ranked.order, (series) => makeSeriesFilter(scan, ranked, series)),
       };
       const steps = simplifySteps([...scan.steps, { kind: "filter", filter: kept }]);
       const narrowed = { ...scan, steps };
-      return topSeries(
+      return selectTopSeries(
         plan,
-        labelled(narrowed, await this.#aggregate(of.scan, narrowed, "bucket"), of.aggregate),
+        toLabelledSeries(narrowed, await this.#aggregate(of.scan, narrowed, "bucket"), of.aggregate),
       );
     }
   }
@@ -120,8 +125,8 @@ export class Reading {
     if (of === "increase" && answer.kinds.gauge) {
       this.warnings.push(`${metric} is a gauge; its increase is taken as that of a counter`);
     }
-    if (answer.groups === 0 || (Array.isArray(groupBy) && lacksLabel(answer, groupBy.length))) {
-      this.strangers.add(metric);
+    if (answer.groups === 0 || (Array.isArray(groupBy) && isLabelMissing(answer, groupBy.length))) {
+      this.unknownMetrics.add(metric);
     }
     return answer;
   }
@@ -131,40 +136,40 @@ export class Reading {
     read: (limits: QueryLimits) => Promise<Answer>,
   ): Promise<Answer> {
     const begunMs = performance.now();
-    const answer = await read(limitsSince(this.#begunMs, this.#limits));
+    const answer = await read(deductElapsedTime(this.#begunMs, this.#limits));
     this.reads.push({ place, scanned: answer.scanned, milliseconds: performance.now() - begunMs });
     addScanned(this.scanned, answer.scanned);
     return answer;
   }
 
   /** The range of the query, and what is left of its limits. */
-  rest(): { range: { fromNs: bigint; toNs: bigint }; limits: QueryLimits } {
+  remaining(): { range: { fromNs: bigint; toNs: bigint }; limits: QueryLimits } {
     const { bucketNs: _, ...range } = this.#range();
-    return { range, limits: limitsSince(this.#begunMs, this.#limits) };
+    return { range, limits: deductElapsedTime(this.#begunMs, this.#limits) };
   }
 
   #range() {
     const { startMs, endMs, seconds } = this.#buckets;
-    return { ...rangeNs(startMs, endMs), bucketNs: BigInt(seconds) * 1_000_000_000n };
+    return { ...toRangeNs(startMs, endMs), bucketNs: BigInt(seconds) * 1_000_000_000n };
   }
 
   #dividedBySeconds(set: SeriesSet): SeriesSet {
     const buckets = this.#buckets;
     const values = set.values.map(
-      (value, i) => value / secondsCovered(buckets, bucketStartMs(buckets, set.buckets[i]!)),
+      (value, i) => value / countCoveredSeconds(buckets, bucketStartMsOf(buckets, set.buckets[i]!)),
     );
     return { ...set, values };
   }
 }
 
-function labelled(scan: Scan, answer: Aggregated, aggregate: number): SeriesSet {
-  if (!Array.isArray(scan.groupBy)) return seriesOfPairs(answer);
+function toLabelledSeries(scan: Scan, answer: Aggregated, aggregate: number): SeriesSet {
+  if (!Array.isArray(scan.groupBy)) return toSeriesSetOfPairs(answer);
   const names = scan.groupBy.map(({ label }) => label);
-  return seriesOf(answer, names, aggregate);
+  return toSeriesSet(answer, names, aggregate);
 }
 
 /** Whether all groups have the empty text in the place of one of their labels. */
-function lacksLabel({ groups, labels: { offsets } }: Aggregated, labels: number): boolean {
+function isLabelMissing({ groups, labels: { offsets } }: Aggregated, labels: number): boolean {
   for (let label = 0; label < labels; label++) {
     let isBorne = false;
     for (let text = label; text < groups * labels && !isBorne; text += labels) {
@@ -176,7 +181,7 @@ function lacksLabel({ groups, labels: { offsets } }: Aggregated, labels: number)
 }
 
 /** The rows of one series. */
-function hasLabels({ groupBy }: RowScan, { labelOf }: SeriesSet, series: number): Filter {
+function makeSeriesFilter({ groupBy }: RowScan, { labelOf }: SeriesSet, series: number): Filter {
   const of = groupBy.map(({ field }, i): Filter => ({ kind: "equals", field, value: labelOf(series, i) }));
   return { kind: "and", of };
 }

@@ -1,4 +1,4 @@
-import { type Buckets, bucketStartMs } from "../time/buckets.ts";
+import { bucketStartMsOf, type TimeBuckets } from "../time/buckets.ts";
 import { labelsOf, type SeriesSet } from "./series-set.ts";
 
 export interface Series {
@@ -11,10 +11,10 @@ export interface Series {
 /** The series of an answer as columns: labels and points become objects where they are asked for. */
 export class SeriesColumns {
   readonly #set: SeriesSet;
-  readonly #buckets: Buckets;
+  readonly #buckets: TimeBuckets;
 
   /** Every series of the set has points, and their values are finite. */
-  constructor(set: SeriesSet, buckets: Buckets) {
+  constructor(set: SeriesSet, buckets: TimeBuckets) {
     this.#set = set;
     this.#buckets = buckets;
   }
@@ -33,11 +33,11 @@ export class SeriesColumns {
     const { order, starts, buckets, values } = this.#set;
     const series = order[place]!;
     for (let point = starts[series]!; point < starts[series + 1]!; point++) {
-      visit(bucketStartMs(this.#buckets, buckets[point]!), values[point]!);
+      visit(bucketStartMsOf(this.#buckets, buckets[point]!), values[point]!);
     }
   }
 
-  objects(): Series[] {
+  toObjects(): Series[] {
     return Array.from({ length: this.length }, (_, place): Series => {
       const points: Series["points"] = [];
       this.eachPoint(place, (ms, value) => points.push([ms, value]));

@@ -19,24 +19,24 @@ export interface SeriesSet {
 }
 
 /** A label of a series and its text, which is not empty. */
-export type LabelText = [name: string, text: string];
+export type LabelPair = [name: string, text: string];
 
 /** A series of each group with the values of one aggregate; groups are labelled with one text for each name. */
-export function seriesOf(
+export function toSeriesSet(
   { groups, labels, points }: Pick<Aggregated, "groups" | "labels" | "points">,
   names: readonly string[],
   aggregate: number,
 ): SeriesSet {
-  const textOf = textReader(labels);
+  const textOf = makeTextReader(labels);
   return {
-    ...pointsByGroup(points, points.values[aggregate]!, groups),
+    ...sortPointsByGroup(points, points.values[aggregate]!, groups),
     names: () => names,
     labelOf: (series, name) => textOf(series * names.length + name),
   };
 }
 
 /** Numbers of the series that have a point: one without any is none. */
-function withPoints(starts: Uint32Array): Uint32Array {
+function listSeriesWithPoints(starts: Uint32Array): Uint32Array {
   const order = new Uint32Array(starts.length - 1);
   let count = 0;
   for (let series = 0; series < order.length; series++) {
@@ -46,12 +46,12 @@ function withPoints(starts: Uint32Array): Uint32Array {
 }
 
 /** The same where each group is labelled with one text, the JSON of its labels as pairs of name and text in the order of the names. */
-export function seriesOfPairs(aggregated: Pick<Aggregated, "groups" | "labels" | "points">): SeriesSet {
-  const set = seriesOf(aggregated, ["labels"], 0);
-  const keyOf = textReader(aggregated.labels);
+export function toSeriesSetOfPairs(aggregated: Pick<Aggregated, "groups" | "labels" | "points">): SeriesSet {
+  const set = toSeriesSet(aggregated, ["labels"], 0);
+  const keyOf = makeTextReader(aggregated.labels);
   const labelled = new Map<number, Map<string, string>>();
   const labelsAt = (series: number) => {
-    const labels = labelled.get(series) ?? new Map(JSON.parse(keyOf(series)) as LabelText[]);
+    const labels = labelled.get(series) ?? new Map(JSON.parse(keyOf(series)) as LabelPair[]);
     labelled.set(series, labels);
     return labels;
   };
@@ -65,22 +65,22 @@ export function seriesOfPairs(aggregated: Pick<Aggregated, "groups" | "labels" |
 }
 
 /** Reads the texts of a vector. Where all are ASCII they are decoded at once: a part of a string costs next to nothing. */
-function textReader(texts: TextVector): (text: number) => string {
+function makeTextReader(texts: TextVector): (text: number) => string {
   const { offsets, bytes } = texts;
   let whole: string | null | undefined;
   return (text) => {
-    if (whole === undefined) whole = isAscii(bytes) ? decoded(bytes) : null;
+    if (whole === undefined) whole = isAscii(bytes) ? decodeAscii(bytes) : null;
     return whole === null ? textAt(texts, text) : whole.slice(offsets[text], offsets[text + 1]);
   };
 }
 
 /** Of ASCII. */
-function decoded(bytes: Uint8Array): string {
+function decodeAscii(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 }
 
 /** Points that have a value, group by group and in order of time. */
-function pointsByGroup(
+function sortPointsByGroup(
   { groups, buckets }: Aggregated["points"],
   values: Float64Array,
   count: number,
@@ -94,7 +94,7 @@ function pointsByGroup(
   const next = starts.slice();
   const ownBuckets = new Float64Array(starts[count]!);
   const ownValues = new Float64Array(starts[count]!);
-  const inOrder = orderOfBuckets(groups, buckets, count);
+  const inOrder = orderByBucket(groups, buckets, count);
   for (let i = 0; i < groups.length; i++) {
     const point = inOrder === null ? i : inOrder[i]!;
     if (Number.isNaN(values[point])) continue;
@@ -102,14 +102,14 @@ function pointsByGroup(
     ownBuckets[at] = buckets[point]!;
     ownValues[at] = values[point]!;
   }
-  return { order: withPoints(starts), starts, buckets: ownBuckets, values: ownValues };
+  return { order: listSeriesWithPoints(starts), starts, buckets: ownBuckets, values: ownValues };
 }
 
 /** Buckets beyond this many a point are sorted by comparing. */
-const bucketsAPoint = 4;
+const bucketsPerPointMax = 4;
 
 /** The points in order of time; null where those of each of so many groups come so. */
-function orderOfBuckets(groups: Uint32Array, buckets: Float64Array, groupCount: number): Uint32Array | null {
+function orderByBucket(groups: Uint32Array, buckets: Float64Array, groupCount: number): Uint32Array | null {
   const count = buckets.length;
   const last = new Float64Array(groupCount).fill(Number.NEGATIVE_INFINITY);
   let isAscending = true;
@@ -125,7 +125,7 @@ function orderOfBuckets(groups: Uint32Array, buckets: Float64Array, groupCount: 
   }
   if (isAscending) return null;
   const width = greatest - least + 1;
-  if (width > count * bucketsAPoint) {
+  if (width > count * bucketsPerPointMax) {
     return Uint32Array.from({ length: count }, (_, point) => point).sort((a, b) => buckets[a]! - buckets[b]!);
   }
   const next = new Uint32Array(width + 1);
@@ -137,17 +137,17 @@ function orderOfBuckets(groups: Uint32Array, buckets: Float64Array, groupCount: 
 }
 
 /** Without points that are infinite or no number, and without series that have no others. */
-export function withFinitePoints(set: SeriesSet): SeriesSet {
+export function keepFinitePoints(set: SeriesSet): SeriesSet {
   const { values } = set;
   let point = 0;
   while (point < values.length && Number.isFinite(values[point])) point++;
   return point === values.length
     ? set
-    : withSomePoints(set, (value) => (Number.isFinite(value) ? value : undefined));
+    : filterMapValues(set, (value) => (Number.isFinite(value) ? value : undefined));
 }
 
 /** The same series with other values; points for which there is none, and series that have no points then, are left out. */
-export function withSomePoints(set: SeriesSet, map: (value: number) => number | undefined): SeriesSet {
+export function filterMapValues(set: SeriesSet, map: (value: number) => number | undefined): SeriesSet {
   const { order, starts, buckets, values } = set;
   const ownStarts = new Uint32Array(starts.length);
   const ownBuckets = new Float64Array(values.length);
@@ -172,18 +172,18 @@ export function withSomePoints(set: SeriesSet, map: (value: number) => number | 
 }
 
 /** The labels of a series, without those that it lacks. */
-export function labelsOf(set: SeriesSet, series: number): LabelText[] {
-  if (set.keyOf !== undefined) return JSON.parse(set.keyOf(series)) as LabelText[];
+export function labelsOf(set: SeriesSet, series: number): LabelPair[] {
+  if (set.keyOf !== undefined) return JSON.parse(set.keyOf(series)) as LabelPair[];
   const { names, labelOf } = set;
-  return names().flatMap((name, i): LabelText[] => {
+  return names().flatMap((name, i): LabelPair[] => {
     const text = labelOf(series, i);
     return text === "" ? [] : [[name, text]];
   });
 }
 
 /** The same series in the order of their labels' texts. */
-export function sortedByLabels(set: SeriesSet): SeriesSet {
-  const keyOf = labelKeys(set);
+export function sortByLabels(set: SeriesSet): SeriesSet {
+  const keyOf = makeLabelKeyReader(set);
   const keyed = Array.from(set.order, (series) => ({ series, key: keyOf(series) }));
   // As an array and not a vector: its sort finds the runs in which threads hand over their series.
   keyed.sort((a, b) => compareTexts(a.key, b.key));
@@ -191,13 +191,13 @@ export function sortedByLabels(set: SeriesSet): SeriesSet {
 }
 
 /** A text for each series that sorts them by their labels, made when first asked for. */
-export function labelKeys(set: SeriesSet): (series: number) => string {
+export function makeLabelKeyReader(set: SeriesSet): (series: number) => string {
   if (set.keyOf !== undefined) return set.keyOf;
   const keys = new Map<number, string>();
   return (series) => {
     let key = keys.get(series);
     if (key === undefined) {
-      key = labelKey(set, series);
+      key = labelKeyOf(set, series);
       keys.set(series, key);
     }
     return key;
@@ -205,7 +205,7 @@ export function labelKeys(set: SeriesSet): (series: number) => string {
 }
 
 /** The same text for one series. */
-export function labelKey(set: SeriesSet, series: number): string {
+export function labelKeyOf(set: SeriesSet, series: number): string {
   return set.keyOf?.(series) ?? JSON.stringify(labelsOf(set, series));
 }
 
@@ -219,29 +219,29 @@ export function mapValues(set: SeriesSet, map: (value: number) => number): Serie
 }
 
 /** Series on their way to a set: each is begun, then its points are added in order of time. */
-export class SeriesDraft {
+export class SeriesBuilder {
   readonly #labels: Map<string, string>[] = [];
   readonly #starts: number[] = [];
   readonly #buckets: number[] = [];
   readonly #values: number[] = [];
 
   /** Texts of labels are not empty. */
-  begin(labels: readonly LabelText[]): void {
+  beginSeries(labels: readonly LabelPair[]): void {
     this.#labels.push(new Map(labels));
     this.#starts.push(this.#values.length);
   }
 
-  point(bucket: number, value: number): void {
+  addPoint(bucket: number, value: number): void {
     this.#buckets.push(bucket);
     this.#values.push(value);
   }
 
-  finish(): SeriesSet {
+  build(): SeriesSet {
     const labels = this.#labels;
     const names = [...new Set(labels.flatMap((each) => [...each.keys()]))].sort();
     const starts = Uint32Array.from([...this.#starts, this.#values.length]);
     return {
-      order: withPoints(starts),
+      order: listSeriesWithPoints(starts),
       names: () => names,
       labelOf: (series, name) => labels[series]!.get(names[name]!) ?? "",
       starts,

@@ -1,17 +1,17 @@
 import type { Calculation } from "../plan/series-plan.ts";
-import { groupsOf, matchedLabels } from "./matching.ts";
-import { type LabelText, labelsOf, SeriesDraft, type SeriesSet } from "./series-set.ts";
+import { groupSeries, matchingLabelsOf } from "./matching.ts";
+import { type LabelPair, labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
 
 /** `and`, `or`, `unless`, bucket by bucket, as PromQL has them: many series may match many. */
-export function joinSets(
+export function applySetOperator(
   op: "and" | "or" | "unless",
   matching: Calculation["matching"],
   left: SeriesSet,
   right: SeriesSet,
 ): SeriesSet {
-  const keep = matchedLabels(matching);
-  const leftGroups = groupsOf(left, keep);
-  const rightGroups = groupsOf(right, keep);
+  const keep = matchingLabelsOf(matching);
+  const leftGroups = groupSeries(left, keep);
+  const rightGroups = groupSeries(right, keep);
   const union = new SeriesUnion();
   for (const [key, series] of leftGroups) {
     const others = bucketsOf(right, rightGroups.get(key) ?? []);
@@ -25,7 +25,7 @@ export function joinSets(
       for (const each of series) union.add(right, each, (bucket) => !taken.has(bucket));
     }
   }
-  return union.finish();
+  return union.build();
 }
 
 function bucketsOf({ starts, buckets }: SeriesSet, group: readonly number[]): Set<number> {
@@ -38,7 +38,7 @@ function bucketsOf({ starts, buckets }: SeriesSet, group: readonly number[]): Se
 
 /** Series from several sets; those with the same labels become one, in which a point that was there first stays. */
 export class SeriesUnion {
-  readonly #series = new Map<string, { labels: LabelText[]; points: Map<number, number> }>();
+  readonly #series = new Map<string, { labels: LabelPair[]; points: Map<number, number> }>();
 
   add(set: SeriesSet, series: number, isKept: (bucket: number) => boolean): void {
     const points = this.pointsOf(labelsOf(set, series));
@@ -49,7 +49,7 @@ export class SeriesUnion {
   }
 
   /** The points of the series with these labels, which is made if it is new. */
-  pointsOf(labels: LabelText[]): Map<number, number> {
+  pointsOf(labels: LabelPair[]): Map<number, number> {
     const key = JSON.stringify(labels.toSorted(([a], [b]) => (a < b ? -1 : 1)));
     let known = this.#series.get(key);
     if (known === undefined) {
@@ -59,12 +59,12 @@ export class SeriesUnion {
     return known.points;
   }
 
-  finish(): SeriesSet {
-    const draft = new SeriesDraft();
+  build(): SeriesSet {
+    const draft = new SeriesBuilder();
     for (const { labels, points } of this.#series.values()) {
-      draft.begin(labels);
-      for (const [bucket, value] of [...points].sort(([a], [b]) => a - b)) draft.point(bucket, value);
+      draft.beginSeries(labels);
+      for (const [bucket, value] of [...points].sort(([a], [b]) => a - b)) draft.addPoint(bucket, value);
     }
-    return draft.finish();
+    return draft.build();
   }
 }

@@ -1,14 +1,14 @@
 import type { Aggregated, QueryLimits } from "../../engine/index.ts";
-import type { Explained } from "../plan/explanation.ts";
+import type { Explanation } from "../plan/explanation.ts";
 import type { Constant, SeriesPlan, TimeseriesPlan } from "../plan/series-plan.ts";
 import { planTimeseries } from "../plan/timeseries-plan.ts";
-import { bucketsOf, partialBuckets } from "../time/buckets.ts";
-import { unknownMetricWarnings } from "../warning/unknown-metrics.ts";
-import { unknownNameWarnings } from "../warning/unknown-names.ts";
+import { listPartialBuckets, makeTimeBuckets } from "../time/buckets.ts";
+import { warnOfUnknownMetrics } from "../warning/unknown-metrics.ts";
+import { warnOfUnknownNames } from "../warning/unknown-names.ts";
 import { evaluateSeries } from "./evaluation.ts";
-import { Reading, type SeriesStore } from "./scan-reader.ts";
+import { ScanReader, type SeriesStore } from "./scan-reader.ts";
 import { type Series, SeriesColumns } from "./series-columns.ts";
-import { sortedByLabels, withFinitePoints } from "./series-set.ts";
+import { keepFinitePoints, sortByLabels } from "./series-set.ts";
 
 export interface TimeseriesQuery {
   /** svcQL. */
@@ -33,7 +33,7 @@ export interface Timeseries {
   partial: number[];
   warnings: string[];
   scanned: Aggregated["scanned"];
-  explained: Explained;
+  explained: Explanation;
 }
 
 /**
@@ -45,23 +45,23 @@ export async function queryTimeseries(
   { query, startMs, endMs, bucketSeconds = 0, plan = planTimeseries(query) }: TimeseriesQuery,
   limits?: QueryLimits,
 ): Promise<Timeseries> {
-  const buckets = bucketsOf(startMs, endMs, bucketSeconds);
-  const reading = new Reading(store, plan.scans, buckets, limits);
-  const found = await evaluateSeries(plan.series, { query, buckets, reading });
-  const finite = withFinitePoints(found);
-  const columns = new SeriesColumns(isRanked(plan.series) ? finite : sortedByLabels(finite), buckets);
+  const buckets = makeTimeBuckets(startMs, endMs, bucketSeconds);
+  const reader = new ScanReader(store, plan.scans, buckets, limits);
+  const found = await evaluateSeries(plan.series, { query, buckets, reader });
+  const finite = keepFinitePoints(found);
+  const columns = new SeriesColumns(isRanked(plan.series) ? finite : sortByLabels(finite), buckets);
   let series: Series[] | undefined;
   return {
     columns,
     get series() {
-      series ??= columns.objects();
+      series ??= columns.toObjects();
       return series;
     },
     bucketSeconds: buckets.seconds,
-    partial: partialBuckets(buckets),
-    warnings: [...plan.warnings, ...reading.warnings, ...(await nameWarnings(store, plan, reading))],
-    scanned: reading.scanned,
-    explained: { series: plan.series, scans: plan.scans, reads: reading.reads },
+    partial: listPartialBuckets(buckets),
+    warnings: [...plan.warnings, ...reader.warnings, ...(await nameWarnings(store, plan, reader))],
+    scanned: reader.scanned,
+    explained: { series: plan.series, scans: plan.scans, reads: reader.reads },
   };
 }
 
@@ -73,13 +73,15 @@ function isRanked(plan: SeriesPlan | Constant): boolean {
   return left.kind === "number" ? isRanked(right) : right.kind === "number" && isRanked(left);
 }
 
-async function nameWarnings(store: SeriesStore, plan: TimeseriesPlan, reading: Reading): Promise<string[]> {
-  const { range, limits } = reading.rest();
+async function nameWarnings(store: SeriesStore, plan: TimeseriesPlan, reader: ScanReader): Promise<string[]> {
+  const { range, limits } = reader.remaining();
   const ofRows = [...Map.groupBy(plan.names, ({ signal }) => signal)].flatMap(([signal, named]) => {
     if (signal === "metrics") return [];
     const names = [...new Set(named.flatMap(({ label }) => label ?? []))];
-    return unknownNameWarnings(store, { signal, names }, range.fromNs, range.toNs);
+    return warnOfUnknownNames(store, { signal, names }, range.fromNs, range.toNs);
   });
-  const strange = plan.names.filter(({ metric }) => metric !== undefined && reading.strangers.has(metric));
-  return [...ofRows, ...(await unknownMetricWarnings(store, strange, range, limits))];
+  const strange = plan.names.filter(
+    ({ metric }) => metric !== undefined && reader.unknownMetrics.has(metric),
+  );
+  return [...ofRows, ...(await warnOfUnknownMetrics(store, strange, range, limits))];
 }

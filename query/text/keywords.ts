@@ -1,3 +1,5 @@
+import type { RowSignal } from "../../engine/index.ts";
+
 /** Aggregations over rows or series. */
 export const aggregations = [
   "count",
@@ -15,13 +17,13 @@ export const aggregations = [
 ] as const;
 
 /** Functions of a counter or of rows over time. */
-export const rates = ["rate", "increase"] as const;
+export const rateFunctions = ["rate", "increase"] as const;
 
 /** What may stand behind `|` besides a label filter. */
-export const stageWords = ["json", "logfmt", "pattern", "regexp"] as const;
+export const stageKeywords = ["json", "logfmt", "pattern", "regexp"] as const;
 
 /** Words between and behind series. */
-export const connectives = [
+export const seriesKeywords = [
   "by",
   "without",
   "on",
@@ -34,7 +36,12 @@ export const connectives = [
 ] as const;
 
 /** Names that select rows of a signal; every other name is a metric. */
-export const signals = ["logs", "traces", "kubernetes_resources", "profiles"] as const;
+export const rowSignals = [
+  "logs",
+  "traces",
+  "kubernetes_resources",
+  "profiles",
+] as const satisfies readonly RowSignal[];
 
 /** Words that are no labels unless quoted, between series and in label filters. */
-export const reservedWords: ReadonlySet<string> = new Set<string>([...stageWords, ...connectives]);
+export const reservedKeywords: ReadonlySet<string> = new Set<string>([...stageKeywords, ...seriesKeywords]);

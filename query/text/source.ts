@@ -1,10 +1,10 @@
 import { queryLengthMax } from "../limits.ts";
-import { QueryError, type Span } from "./query-error.ts";
+import { QueryError, type TextSpan } from "./query-error.ts";
 
 /** Where in the text of a query a node of its tree stands. */
-export interface Place extends Span {
+export interface NodeSpan extends TextSpan {
   /** For a text: where a stretch of its characters stands, escapes counted. */
-  readonly within?: (stretch: Span) => Span;
+  readonly spanWithin?: (stretch: TextSpan) => TextSpan;
 }
 
 /**
@@ -13,24 +13,24 @@ export interface Place extends Span {
  */
 export interface Source {
   readonly text: string;
-  readonly places: Map<object, Place>;
+  readonly spans: Map<object, NodeSpan>;
 }
 
 /** Throws a QueryError that points at a node of the tree or at a span of the text. */
-export function refuse(source: Source, at: object | Span, problem: string): never {
-  throw new QueryError(problem, { text: source.text, span: spanOf(source, at) });
+export function refuse(source: Source, at: object | TextSpan, problem: string): never {
+  throw new QueryError(problem, { text: source.text, span: spanOfNode(source, at) });
 }
 
 /** Throws a QueryError that points at a stretch of a text's characters where that can be told, else at the text. */
-export function refuseWithin(source: Source, node: object, stretch: Span, problem: string): never {
-  const place = source.places.get(node);
-  refuse(source, place?.within?.(stretch) ?? node, problem);
+export function refuseWithin(source: Source, node: object, stretch: TextSpan, problem: string): never {
+  const place = source.spans.get(node);
+  refuse(source, place?.spanWithin?.(stretch) ?? node, problem);
 }
 
 /** The span of a node; a span stands for itself; the whole text for a node that was not read from it. */
-function spanOf(source: Source, at: object | Span): Span {
-  if ("start" in at && "end" in at) return at as Span;
-  return source.places.get(at) ?? { start: 0, end: source.text.length };
+function spanOfNode(source: Source, at: object | TextSpan): TextSpan {
+  if ("start" in at && "end" in at) return at as TextSpan;
+  return source.spans.get(at) ?? { start: 0, end: source.text.length };
 }
 
 /** Takes in a text: refuses what is too long or holds characters that no query can mean. */
@@ -43,7 +43,7 @@ export function readSource(text: string): Source {
   if (nul >= 0) refuseCharacter(text, nul, "a NUL character; in a text in quotes write \\x00");
   const broken = text.search(/\p{Surrogate}/u);
   if (broken >= 0) refuseCharacter(text, broken, "half a character (a surrogate without its partner)");
-  return { text, places: new Map() };
+  return { text, spans: new Map() };
 }
 
 function refuseCharacter(text: string, at: number, what: string): never {

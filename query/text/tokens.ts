@@ -1,6 +1,6 @@
 import { createToken, type IToken, Lexer, type TokenType } from "chevrotain";
-import { aggregations, rates } from "./keywords.ts";
-import type { Span } from "./query-error.ts";
+import { aggregations, rateFunctions } from "./keywords.ts";
+import type { TextSpan } from "./query-error.ts";
 
 /*
  * What a name is depends on where it stands: `a-b` is one label in `{ }`, in groupings and in label filters, and a subtraction elsewhere.
@@ -46,7 +46,7 @@ function word(name: string, texts: readonly string[], role: WordRole = {}): Toke
 }
 
 export const Aggregation = word("Aggregation", aggregations, { categories: [Name] });
-export const Rate = word("Rate", rates, { categories: [Name] });
+export const Rate = word("Rate", rateFunctions, { categories: [Name] });
 export const JsonPath = word("JsonPath", ["json_path"], { categories: [Name] });
 export const By = word("By", ["by"], { pushMode: "grouping" });
 export const Without = word("Without", ["without"], { pushMode: "grouping" });
@@ -173,6 +173,6 @@ export function tokenize(text: string): IToken[] {
   return lexer.tokenize(text).tokens;
 }
 
-export function tokenSpan(token: IToken): Span {
+export function spanOfToken(token: IToken): TextSpan {
   return { start: token.startOffset, end: token.startOffset + token.image.length };
 }

@@ -1,5 +1,5 @@
 /** The buckets of a range of time: aligned to the epoch, half open, stamped with their start. */
-export interface Buckets {
+export interface TimeBuckets {
   /** Of the range, milliseconds since the epoch, both inclusive. */
   startMs: number;
   endMs: number;
@@ -20,37 +20,37 @@ const roundSeconds = [
 ];
 
 /** Buckets of a range; a width of 0 means the narrowest round one that gives about 200 points. */
-export function bucketsOf(startMs: number, endMs: number, seconds: number): Buckets {
-  return { startMs, endMs, seconds: seconds === 0 ? automaticSeconds(startMs, endMs) : seconds };
+export function makeTimeBuckets(startMs: number, endMs: number, seconds: number): TimeBuckets {
+  return { startMs, endMs, seconds: seconds === 0 ? chooseBucketSeconds(startMs, endMs) : seconds };
 }
 
-function automaticSeconds(startMs: number, endMs: number): number {
+function chooseBucketSeconds(startMs: number, endMs: number): number {
   const least = (endMs + 1 - startMs) / 1000 / pointsMax;
   return roundSeconds.find((seconds) => seconds >= least) ?? Math.ceil(least / day) * day;
 }
 
 /** Start of the bucket that stands so many behind the one that holds the start of the range. */
-export function bucketStartMs({ startMs, seconds }: Buckets, place: number): number {
+export function bucketStartMsOf({ startMs, seconds }: TimeBuckets, place: number): number {
   const widthMs = seconds * 1000;
   return (Math.floor(startMs / widthMs) + place) * widthMs;
 }
 
 /** Buckets that the range touches. */
-export function bucketCount({ startMs, endMs, seconds }: Buckets): number {
+export function countBuckets({ startMs, endMs, seconds }: TimeBuckets): number {
   const widthMs = seconds * 1000;
   return Math.floor(endMs / widthMs) - Math.floor(startMs / widthMs) + 1;
 }
 
 /** Seconds of a bucket that lie in the range. */
-export function secondsCovered(buckets: Buckets, bucketMs: number): number {
+export function countCoveredSeconds(buckets: TimeBuckets, bucketMs: number): number {
   const from = Math.max(bucketMs, buckets.startMs);
   const to = Math.min(bucketMs + buckets.seconds * 1000, buckets.endMs + 1);
   return (to - from) / 1000;
 }
 
 /** Starts of the buckets that lie only in part in the range: the first, the last, both, or none. */
-export function partialBuckets(buckets: Buckets): number[] {
+export function listPartialBuckets(buckets: TimeBuckets): number[] {
   const last = Math.floor(buckets.endMs / (buckets.seconds * 1000)) * buckets.seconds * 1000;
-  const edges = new Set([bucketStartMs(buckets, 0), last]);
-  return [...edges].filter((bucketMs) => secondsCovered(buckets, bucketMs) < buckets.seconds);
+  const edges = new Set([bucketStartMsOf(buckets, 0), last]);
+  return [...edges].filter((bucketMs) => countCoveredSeconds(buckets, bucketMs) < buckets.seconds);
 }

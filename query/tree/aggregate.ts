@@ -1,35 +1,35 @@
 import type { aggregations } from "../text/keywords.ts";
-import { type Grouping, printLabels } from "./grouping.ts";
+import { type Grouping, printGrouping } from "./grouping.ts";
 import type { JsonPath } from "./json-path.ts";
 import { type Label, printField } from "./label.ts";
 import type { NumberLiteral } from "./number-literal.ts";
 import type { Rate } from "./rate.ts";
-import type { Selector } from "./selector.ts";
+import type { TelemetrySelector } from "./selector.ts";
 import type { Variable } from "./variable.ts";
 
-export type Aggregation = (typeof aggregations)[number];
+export type AggregateOperator = (typeof aggregations)[number];
 
 /** What may stand inside an aggregation. */
-export type Series = Selector | Rate | JsonPath | Aggregate;
+export type SeriesExpression = TelemetrySelector | Rate | JsonPath | Aggregate;
 
 /** `sum(…) by (label)` and its kin. */
 export interface Aggregate {
   readonly kind: "aggregate";
-  readonly op: Aggregation;
+  readonly op: AggregateOperator;
   /** The number before the series: which quantile, how many series. */
   readonly parameter: NumberLiteral | Variable | null;
   /** What is aggregated, over rows. */
   readonly field: Label | null;
-  readonly of: Series;
+  readonly of: SeriesExpression;
   readonly grouping: Grouping | null;
 }
 
-export function aggregate(parts: Omit<Aggregate, "kind">): Aggregate {
+export function makeAggregate(parts: Omit<Aggregate, "kind">): Aggregate {
   return Object.freeze({ kind: "aggregate", ...parts });
 }
 
 /** What the number of an aggregation says; null where it takes none. */
-export const parameterMeaning = {
+export const parameterDescriptions = {
   count: null,
   sum: null,
   avg: null,
@@ -42,12 +42,12 @@ export const parameterMeaning = {
   trace_duration_quantile: "which quantile, such as 0.99",
   topk: "how many series, such as 5",
   bottomk: "how many series, such as 5",
-} as const satisfies Record<Aggregation, string | null>;
+} as const satisfies Record<AggregateOperator, string | null>;
 
-export function printAggregate(node: Aggregate, printSeries: (of: Series) => string): string {
+export function printAggregate(node: Aggregate, printSeries: (of: SeriesExpression) => string): string {
   const parameter =
     node.parameter && (node.parameter.kind === "number" ? node.parameter.text : `$${node.parameter.name}`);
   const given = [parameter, node.field && printField(node.field), printSeries(node.of)];
   const call = `${node.op}(${given.filter((each) => each !== null).join(", ")})`;
-  return node.grouping === null ? call : `${call} ${printLabels(node.grouping)}`;
+  return node.grouping === null ? call : `${call} ${printGrouping(node.grouping)}`;
 }

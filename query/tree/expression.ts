@@ -1,24 +1,24 @@
 import { type Aggregate, printAggregate } from "./aggregate.ts";
-import { type Matching, printLabels } from "./grouping.ts";
+import { type Matching, printGrouping } from "./grouping.ts";
 import { type JsonPath, printJsonPath } from "./json-path.ts";
 import { type NumberLiteral, printNumber } from "./number-literal.ts";
 import { printRate, type Rate } from "./rate.ts";
-import { printSelector, type Selector } from "./selector.ts";
+import { printSelector, type TelemetrySelector } from "./selector.ts";
 import { printVariable, type Variable } from "./variable.ts";
 
 /** The tree of a structured query: frozen plain data, the same for every way to write the same query. */
 export type Expression =
-  | Operation
+  | BinaryOperation
   | Negation
   | NumberLiteral
   | Variable
   | Aggregate
   | Rate
   | JsonPath
-  | Selector;
+  | TelemetrySelector;
 
 /** How close an operator between series binds: PromQL's order, `default` last. A unary minus stands between `*` and `^`. */
-export const precedence = {
+export const operatorPrecedence = {
   default: 1,
   or: 2,
   and: 3,
@@ -37,22 +37,22 @@ export const precedence = {
   "^": 8,
 } as const;
 
-export type Operator = keyof typeof precedence;
+export type BinaryOperator = keyof typeof operatorPrecedence;
 
 /** Binds closer than all operators but `^`. */
 const negationPrecedence = 7;
 
 /** `a / b`, with `bool` behind a comparison, and with the labels on which the series of both sides match. */
-export interface Operation {
+export interface BinaryOperation {
   readonly kind: "operation";
-  readonly op: Operator;
+  readonly op: BinaryOperator;
   readonly bool: boolean;
   readonly matching: Matching | null;
   readonly left: Expression;
   readonly right: Expression;
 }
 
-export function operation(parts: Omit<Operation, "kind">): Operation {
+export function makeBinaryOperation(parts: Omit<BinaryOperation, "kind">): BinaryOperation {
   return Object.freeze({ kind: "operation", ...parts });
 }
 
@@ -62,14 +62,14 @@ export interface Negation {
   readonly of: Expression;
 }
 
-export function negation(of: Expression): Negation {
+export function makeNegation(of: Expression): Negation {
   return Object.freeze({ kind: "negation", of });
 }
 
 export function printExpression(node: Expression): string {
   switch (node.kind) {
     case "operation":
-      return printOperation(node);
+      return printBinaryOperation(node);
     case "negation":
       return `-${printOperand(node.of, negationPrecedence)}`;
     case "number":
@@ -87,11 +87,15 @@ export function printExpression(node: Expression): string {
   }
 }
 
-function printOperation(node: Operation): string {
-  const own = precedence[node.op];
+function printBinaryOperation(node: BinaryOperation): string {
+  const own = operatorPrecedence[node.op];
   // `^` joins from the right; a minus may stand bare on its right side only.
   const [left, right] = node.op === "^" ? [own + 1, negationPrecedence] : [own, own + 1];
-  const words = [node.op, node.bool ? "bool" : "", node.matching === null ? "" : printLabels(node.matching)];
+  const words = [
+    node.op,
+    node.bool ? "bool" : "",
+    node.matching === null ? "" : printGrouping(node.matching),
+  ];
   const operator = words.filter((word) => word !== "").join(" ");
   return `${printOperand(node.left, left)} ${operator} ${printOperand(node.right, right)}`;
 }
@@ -99,11 +103,11 @@ function printOperation(node: Operation): string {
 /** Prints an operand, in brackets where it binds less close than it must. */
 function printOperand(node: Expression, closest: number): string {
   const printed = printExpression(node);
-  return binding(node) < closest ? `(${printed})` : printed;
+  return bindingStrengthOf(node) < closest ? `(${printed})` : printed;
 }
 
-function binding(node: Expression): number {
-  if (node.kind === "operation") return precedence[node.op];
+function bindingStrengthOf(node: Expression): number {
+  if (node.kind === "operation") return operatorPrecedence[node.op];
   if (node.kind === "negation") return negationPrecedence;
   // Behind a stage, `or` and `,` and names with `-` would be taken for parts of the stage.
   return node.kind === "selector" && node.stages.length > 0 ? 0 : Number.POSITIVE_INFINITY;

@@ -6,7 +6,7 @@ export interface Grouping {
   readonly labels: readonly Label[];
 }
 
-export function grouping(kind: "by" | "without", labels: readonly Label[]): Grouping {
+export function makeGrouping(kind: "by" | "without", labels: readonly Label[]): Grouping {
   return Object.freeze({ kind, labels: Object.freeze([...labels]) });
 }
 
@@ -16,10 +16,10 @@ export interface Matching {
   readonly labels: readonly Label[];
 }
 
-export function matching(kind: "on" | "ignoring", labels: readonly Label[]): Matching {
+export function makeMatching(kind: "on" | "ignoring", labels: readonly Label[]): Matching {
   return Object.freeze({ kind, labels: Object.freeze([...labels]) });
 }
 
-export function printLabels(node: Grouping | Matching): string {
+export function printGrouping(node: Grouping | Matching): string {
   return `${node.kind} (${node.labels.map(printLabel).join(", ")})`;
 }

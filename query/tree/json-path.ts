@@ -1,17 +1,17 @@
-import { printSelector, type Selector } from "./selector.ts";
-import { printText, type Text } from "./string-literal.ts";
+import { printSelector, type TelemetrySelector } from "./selector.ts";
+import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 
 /** `json_path("spec.replicas", kubernetes_resources{…})`: a number out of the bodies of Kubernetes resources. */
 export interface JsonPath {
   readonly kind: "jsonPath";
-  readonly path: Text;
-  readonly of: Selector;
+  readonly path: StringLiteral;
+  readonly of: TelemetrySelector;
 }
 
-export function jsonPath(path: Text, of: Selector): JsonPath {
+export function makeJsonPath(path: StringLiteral, of: TelemetrySelector): JsonPath {
   return Object.freeze({ kind: "jsonPath", path, of });
 }
 
 export function printJsonPath(node: JsonPath): string {
-  return `json_path(${printText(node.path)}, ${printSelector(node.of)})`;
+  return `json_path(${printStringLiteral(node.path)}, ${printSelector(node.of)})`;
 }

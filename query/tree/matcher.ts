@@ -1,27 +1,31 @@
 import { type Label, printLabel } from "./label.ts";
 import { type NumberLiteral, printNumber } from "./number-literal.ts";
-import { printText, type Text } from "./string-literal.ts";
+import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 
-export type Comparison = "=" | "!=" | "=~" | "!~" | ">" | ">=" | "<" | "<=";
+export type MatcherOperator = "=" | "!=" | "=~" | "!~" | ">" | ">=" | "<" | "<=";
 
 /** `label = "value"` and its kin, in braces and in label filters. */
 export interface Matcher {
   readonly kind: "matcher";
   readonly label: Label;
-  readonly comparison: Comparison;
-  readonly value: Text | NumberLiteral;
+  readonly operator: MatcherOperator;
+  readonly value: StringLiteral | NumberLiteral;
 }
 
-export function matcher(label: Label, comparison: Comparison, value: Text | NumberLiteral): Matcher {
-  return Object.freeze({ kind: "matcher", label, comparison, value });
+export function makeMatcher(
+  label: Label,
+  operator: MatcherOperator,
+  value: StringLiteral | NumberLiteral,
+): Matcher {
+  return Object.freeze({ kind: "matcher", label, operator, value });
 }
 
 export function printMatcher(node: Matcher): string {
-  return `${printLabel(node.label)}${node.comparison}${printValue(node.value)}`;
+  return `${printLabel(node.label)}${node.operator}${printValue(node.value)}`;
 }
 
-function printValue(value: Text | NumberLiteral): string {
+function printValue(value: StringLiteral | NumberLiteral): string {
   if (value.kind === "number") return printNumber(value);
   const [only, ...more] = value.parts;
-  return only?.kind === "variable" && more.length === 0 ? `$${only.name}` : printText(value);
+  return only?.kind === "variable" && more.length === 0 ? `$${only.name}` : printStringLiteral(value);
 }

@@ -4,7 +4,7 @@ export interface NumberLiteral {
   readonly text: string;
 }
 
-export function numberLiteral(text: string): NumberLiteral {
+export function makeNumberLiteral(text: string): NumberLiteral {
   return Object.freeze({ kind: "number", text });
 }
 

@@ -1,13 +1,13 @@
-import { printSelector, type Selector } from "./selector.ts";
+import { printSelector, type TelemetrySelector } from "./selector.ts";
 
 /** `rate(…)`: the increase a second, or rows a second; `increase(…)`: the increase. */
 export interface Rate {
   readonly kind: "rate";
   readonly op: "rate" | "increase";
-  readonly of: Selector;
+  readonly of: TelemetrySelector;
 }
 
-export function rate(op: "rate" | "increase", of: Selector): Rate {
+export function makeRate(op: "rate" | "increase", of: TelemetrySelector): Rate {
   return Object.freeze({ kind: "rate", op, of });
 }
 

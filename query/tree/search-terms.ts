@@ -1,14 +1,14 @@
-import type { Comparison, Matcher } from "./matcher.ts";
+import type { Matcher, MatcherOperator } from "./matcher.ts";
 import { parseNumber } from "./number-literal.ts";
 
 /** Search terms as a person types them. A row is found if all terms of one of the alternatives hold. */
-export interface Terms {
+export interface SearchTerms {
   readonly kind: "terms";
   /** What stands between `OR`; none of them is empty. */
-  readonly alternatives: readonly (readonly Term[])[];
+  readonly alternatives: readonly (readonly SearchTerm[])[];
 }
 
-export interface Term {
+export interface SearchTerm {
   readonly kind: "term";
   /** Whether `-` stands before it. */
   readonly excluded: boolean;
@@ -21,59 +21,64 @@ export interface Phrase {
   readonly text: string;
 }
 
-export function terms(alternatives: readonly (readonly Term[])[]): Terms {
+export function makeSearchTerms(alternatives: readonly (readonly SearchTerm[])[]): SearchTerms {
   return Object.freeze({
     kind: "terms",
     alternatives: Object.freeze(alternatives.map((each) => Object.freeze([...each]))),
   });
 }
 
-export function term(of: Phrase | Matcher, excluded: boolean): Term {
+export function makeSearchTerm(of: Phrase | Matcher, excluded: boolean): SearchTerm {
   return Object.freeze({ kind: "term", excluded, of });
 }
 
-export function phrase(text: string): Phrase {
+export function makePhrase(text: string): Phrase {
   return Object.freeze({ kind: "phrase", text });
 }
 
 /** The comparisons of a term, longer ones first. `:` is read as `=`. */
-export const termComparisons = ["=~", "!~", "!=", ">=", "<=", "=", ">", "<", ":"] as const satisfies (
-  | Comparison
+export const termOperators = ["=~", "!~", "!=", ">=", "<=", "=", ">", "<", ":"] as const satisfies (
+  | MatcherOperator
   | ":"
 )[];
 
 /** A label of a term that needs no quotes. Without `:`, which ends it. */
-export const termLabel = /[A-Za-z_][A-Za-z0-9_]*(?:[./-]+[A-Za-z0-9_]+)*/y;
+export const unquotedTermLabel = /[A-Za-z_][A-Za-z0-9_]*(?:[./-]+[A-Za-z0-9_]+)*/y;
 
-export function printTerms(node: Terms): string {
-  return node.alternatives.map((each) => each.map(printTerm).join(" ")).join(" OR ");
+export function printSearchTerms(node: SearchTerms): string {
+  return node.alternatives.map((each) => each.map(printSearchTerm).join(" ")).join(" OR ");
 }
 
-function printTerm(node: Term): string {
+function printSearchTerm(node: SearchTerm): string {
   const printed = node.of.kind === "phrase" ? printPhrase(node.of) : printTermMatcher(node.of);
   return node.excluded ? `-${printed}` : printed;
 }
 
 /** Words that would be taken for a connective or for the beginning of a structured query. */
-const takenWords = new Set(["AND", "OR", "logs", "count"]);
+const reservedTermWords = new Set(["AND", "OR", "logs", "count"]);
 
 function printPhrase({ text }: Phrase): string {
-  return /^[\p{L}\p{N}_][\p{L}\p{N}_./-]*$/u.test(text) && !takenWords.has(text) ? text : quoted(text);
+  return /^[\p{L}\p{N}_][\p{L}\p{N}_./-]*$/u.test(text) && !reservedTermWords.has(text)
+    ? text
+    : quoteTerm(text);
 }
 
 /** Labels and values of terms have no variables: the characters are all there is. */
 function printTermMatcher(node: Matcher): string {
   const name = charactersOf(node.label.name);
-  termLabel.lastIndex = 0;
-  const bare = termLabel.test(name) && termLabel.lastIndex === name.length && !takenWords.has(name);
-  return `${bare ? name : quoted(name)}${node.comparison}${printTermValue(node)}`;
+  unquotedTermLabel.lastIndex = 0;
+  const bare =
+    unquotedTermLabel.test(name) &&
+    unquotedTermLabel.lastIndex === name.length &&
+    !reservedTermWords.has(name);
+  return `${bare ? name : quoteTerm(name)}${node.operator}${printTermValue(node)}`;
 }
 
 function printTermValue(node: Matcher): string {
   if (node.value.kind === "number") return node.value.text;
   const value = charactersOf(node.value);
-  if (/[<>]/.test(node.comparison) && parseNumber(value) === undefined) return quoted(value);
-  return /^[\p{L}\p{N}_.*-][\p{L}\p{N}_./:*-]*$/u.test(value) ? value : quoted(value);
+  if (/[<>]/.test(node.operator) && parseNumber(value) === undefined) return quoteTerm(value);
+  return /^[\p{L}\p{N}_.*-][\p{L}\p{N}_./:*-]*$/u.test(value) ? value : quoteTerm(value);
 }
 
 function charactersOf(node: { parts: readonly object[] }): string {
@@ -81,6 +86,6 @@ function charactersOf(node: { parts: readonly object[] }): string {
 }
 
 /** A text as a term in quotes. */
-export function quoted(text: string): string {
+export function quoteTerm(text: string): string {
   return `"${text.replace(/[\\"]/g, "\\$&")}"`;
 }

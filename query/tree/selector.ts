@@ -1,35 +1,34 @@
-import { aggregations, connectives, rates, signals } from "../text/keywords.ts";
+import type { RowSignal } from "../../engine/index.ts";
+import { aggregations, rateFunctions, rowSignals, seriesKeywords } from "../text/keywords.ts";
 import { type Matcher, printMatcher } from "./matcher.ts";
 import { printStage, type Stage } from "./stage.ts";
-import { printText, type Text } from "./string-literal.ts";
-
-export type SignalName = (typeof signals)[number];
+import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 
 /** `logs{…} | …`: rows of a signal or series of a metric, narrowed by matchers and then stage by stage. */
-export interface Selector {
+export interface TelemetrySelector {
   readonly kind: "selector";
-  readonly of: Signal | Metric;
+  readonly of: SignalSource | MetricSource;
   readonly matchers: readonly Matcher[];
   readonly stages: readonly Stage[];
 }
 
 /** `logs`, `traces` and so on. `{…}` without a name is `logs`. */
-export interface Signal {
+export interface SignalSource {
   readonly kind: "signal";
-  readonly name: SignalName;
+  readonly name: RowSignal;
 }
 
 /** Any other name, or a text in quotes in first place of the braces. */
-export interface Metric {
+export interface MetricSource {
   readonly kind: "metric";
-  readonly name: Text;
+  readonly name: StringLiteral;
 }
 
-export function selector(
-  of: Signal | Metric,
+export function makeSelector(
+  of: SignalSource | MetricSource,
   matchers: readonly Matcher[],
   stages: readonly Stage[],
-): Selector {
+): TelemetrySelector {
   return Object.freeze({
     kind: "selector",
     of,
@@ -38,36 +37,37 @@ export function selector(
   });
 }
 
-export function signal(name: SignalName): Signal {
+export function makeSignalSource(name: RowSignal): SignalSource {
   return Object.freeze({ kind: "signal", name });
 }
 
-export function metric(name: Text): Metric {
+export function makeMetricSource(name: StringLiteral): MetricSource {
   return Object.freeze({ kind: "metric", name });
 }
 
-export function isSignal(name: string): name is SignalName {
-  return (signals as readonly string[]).includes(name);
+export function isRowSignal(name: string): name is RowSignal {
+  return (rowSignals as readonly string[]).includes(name);
 }
 
-export const metricName = /^[A-Za-z_:][A-Za-z0-9_:.]*$/;
-const functionNames = [...aggregations, ...rates, "json_path"];
-const taken = new Set<string>([...signals, ...connectives, ...functionNames]);
+export const unquotedMetricName = /^[A-Za-z_:][A-Za-z0-9_:.]*$/;
+const functionNames = [...aggregations, ...rateFunctions, "json_path"];
+const reservedNames = new Set<string>([...rowSignals, ...seriesKeywords, ...functionNames]);
 
-export function printSelector(node: Selector): string {
+export function printSelector(node: TelemetrySelector): string {
   return [printSource(node), ...node.stages.map(printStage)].join(" ");
 }
 
-function printSource(node: Selector): string {
+function printSource(node: TelemetrySelector): string {
   const matchers = node.matchers.map(printMatcher);
-  const name = node.of.kind === "signal" ? node.of.name : bareMetricName(node.of.name);
-  if (name === undefined) return `{${[printText((node.of as Metric).name), ...matchers].join(", ")}}`;
+  const name = node.of.kind === "signal" ? node.of.name : toUnquotedMetricName(node.of.name);
+  if (name === undefined)
+    return `{${[printStringLiteral((node.of as MetricSource).name), ...matchers].join(", ")}}`;
   return matchers.length === 0 ? name : `${name}{${matchers.join(", ")}}`;
 }
 
 /** The name of a metric where it can stand before the braces. */
-function bareMetricName(name: Text): string | undefined {
+function toUnquotedMetricName(name: StringLiteral): string | undefined {
   const [only, ...more] = name.parts;
   if (only?.kind !== "characters" || more.length > 0) return undefined;
-  return metricName.test(only.text) && !taken.has(only.text) ? only.text : undefined;
+  return unquotedMetricName.test(only.text) && !reservedNames.has(only.text) ? only.text : undefined;
 }

@@ -1,39 +1,39 @@
 import { type Matcher, printMatcher } from "./matcher.ts";
-import { printText, type Text } from "./string-literal.ts";
+import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 
 /** What stands behind a selector: it drops rows or reads attributes out of their messages, from left to right. */
-export type Stage = LineStage | JsonStage | LogfmtStage | PatternStage | RegexpStage | LabelFilter;
+export type Stage = LineFilter | JsonStage | LogfmtStage | PatternStage | RegexpStage | LabelFilter;
 
-export type LineSign = "|=" | "!=" | "|~" | "!~";
+export type LineFilterOperator = "|=" | "!=" | "|~" | "!~";
 
 /** A text to look for, as it is or, as `i"…"`, without regard to case. */
-export interface Needle {
-  readonly kind: "needle";
-  readonly text: Text;
+export interface LineFilterText {
+  readonly kind: "lineFilterText";
+  readonly text: StringLiteral;
   readonly ignoreCase: boolean;
 }
 
-export function needle(text: Text, ignoreCase: boolean): Needle {
-  return Object.freeze({ kind: "needle", text, ignoreCase });
+export function makeLineFilterText(text: StringLiteral, ignoreCase: boolean): LineFilterText {
+  return Object.freeze({ kind: "lineFilterText", text, ignoreCase });
 }
 
 /** `|= "text"`, `!= "text"`, `|~ "regex"`, `!~ "regex"` on the message (the name of a span); more texts follow with `or`. */
-export interface LineStage {
-  readonly kind: "line";
-  readonly sign: LineSign;
-  readonly needles: readonly Needle[];
+export interface LineFilter {
+  readonly kind: "lineFilter";
+  readonly operator: LineFilterOperator;
+  readonly texts: readonly LineFilterText[];
 }
 
-export function lineStage(sign: LineSign, needles: readonly Needle[]): LineStage {
-  return Object.freeze({ kind: "line", sign, needles: Object.freeze([...needles]) });
+export function makeLineFilter(operator: LineFilterOperator, texts: readonly LineFilterText[]): LineFilter {
+  return Object.freeze({ kind: "lineFilter", operator, texts: Object.freeze([...texts]) });
 }
 
-function printLineStage(node: LineStage): string {
-  return `${node.sign} ${node.needles.map(printNeedle).join(" or ")}`;
+function printLineFilter(node: LineFilter): string {
+  return `${node.operator} ${node.texts.map(printLineFilterText).join(" or ")}`;
 }
 
-function printNeedle(node: Needle): string {
-  return `${node.ignoreCase ? "i" : ""}${printText(node.text)}`;
+function printLineFilterText(node: LineFilterText): string {
+  return `${node.ignoreCase ? "i" : ""}${printStringLiteral(node.text)}`;
 }
 
 /** `| json`: the members of a message that is a JSON object become attributes. */
@@ -61,52 +61,52 @@ function printLogfmtStage(): string {
 /** `| pattern "<ip> <_> <path>"`: captures between literal text become attributes. */
 export interface PatternStage {
   readonly kind: "pattern";
-  readonly pattern: Text;
+  readonly pattern: StringLiteral;
 }
 
-export function patternStage(pattern: Text): PatternStage {
+export function makePatternStage(pattern: StringLiteral): PatternStage {
   return Object.freeze({ kind: "pattern", pattern });
 }
 
 function printPatternStage(node: PatternStage): string {
-  return `| pattern ${printText(node.pattern)}`;
+  return `| pattern ${printStringLiteral(node.pattern)}`;
 }
 
 /** `| regexp "took (?P<ms>[0-9]+)"`: named groups become attributes. */
 export interface RegexpStage {
   readonly kind: "regexp";
-  readonly pattern: Text;
+  readonly pattern: StringLiteral;
 }
 
-export function regexpStage(pattern: Text): RegexpStage {
+export function makeRegexpStage(pattern: StringLiteral): RegexpStage {
   return Object.freeze({ kind: "regexp", pattern });
 }
 
 function printRegexpStage(node: RegexpStage): string {
-  return `| regexp ${printText(node.pattern)}`;
+  return `| regexp ${printStringLiteral(node.pattern)}`;
 }
 
 /** A condition on labels: a matcher, or others joined. `and` binds closer than `or`; `,` is `and`. */
-export type Condition = Matcher | Junction;
+export type LabelCondition = Matcher | JoinedConditions;
 
-interface Junction {
+interface JoinedConditions {
   readonly kind: "and" | "or";
   /** Two or more, none of them of the same kind. */
-  readonly of: readonly Condition[];
+  readonly of: readonly LabelCondition[];
 }
 
 /** `| status >= 500 and method = "GET"`. */
 export interface LabelFilter {
   readonly kind: "labelFilter";
-  readonly condition: Condition;
+  readonly condition: LabelCondition;
 }
 
-export function labelFilter(condition: Condition): LabelFilter {
+export function makeLabelFilter(condition: LabelCondition): LabelFilter {
   return Object.freeze({ kind: "labelFilter", condition });
 }
 
 /** Joins conditions; a junction of the same kind among them is taken apart, and one condition stands for itself. */
-export function junction(kind: "and" | "or", of: readonly Condition[]): Condition {
+export function joinConditions(kind: "and" | "or", of: readonly LabelCondition[]): LabelCondition {
   if (of.length === 1) return of[0]!;
   return Object.freeze({
     kind,
@@ -118,7 +118,7 @@ function printLabelFilter(node: LabelFilter): string {
   return `| ${printCondition(node.condition)}`;
 }
 
-function printCondition(node: Condition): string {
+function printCondition(node: LabelCondition): string {
   if (node.kind === "matcher") return printMatcher(node);
   const parts = node.of.map((each) => {
     const printed = printCondition(each);
@@ -129,8 +129,8 @@ function printCondition(node: Condition): string {
 
 export function printStage(node: Stage): string {
   switch (node.kind) {
-    case "line":
-      return printLineStage(node);
+    case "lineFilter":
+      return printLineFilter(node);
     case "json":
       return printJsonStage();
     case "logfmt":

@@ -7,28 +7,28 @@ export interface Characters {
 }
 
 /** A text in quotes: characters and variables in turn, none of them empty, no characters beside characters. */
-export interface Text {
-  readonly kind: "text";
+export interface StringLiteral {
+  readonly kind: "string";
   readonly parts: readonly (Characters | Variable)[];
 }
 
-export function text(parts: readonly (Characters | Variable)[]): Text {
-  return Object.freeze({ kind: "text", parts: Object.freeze([...parts]) });
+export function makeStringLiteral(parts: readonly (Characters | Variable)[]): StringLiteral {
+  return Object.freeze({ kind: "string", parts: Object.freeze([...parts]) });
 }
 
-export function characters(text: string): Characters {
+export function makeCharacters(text: string): Characters {
   return Object.freeze({ kind: "characters", text });
 }
 
 /** A text without variables. */
-export function plainText(content: string): Text {
-  return text(content === "" ? [] : [characters(content)]);
+export function makePlainString(content: string): StringLiteral {
+  return makeStringLiteral(content === "" ? [] : [makeCharacters(content)]);
 }
 
 const controlCharacter = /\p{Cc}/u;
 
 /** Prints a text in double quotes, or in back quotes where that saves escapes. */
-export function printText(node: Text): string {
+export function printStringLiteral(node: StringLiteral): string {
   const [only, ...more] = node.parts;
   if (only?.kind === "characters" && more.length === 0 && fitsBackQuotes(only.text))
     return `\`${only.text}\``;
@@ -36,7 +36,7 @@ export function printText(node: Text): string {
   let previous: Characters | Variable | undefined;
   for (const part of node.parts) {
     if (part.kind === "variable") printed += `$${part.name}`;
-    else printed += escaped(part.text, previous?.kind === "variable");
+    else printed += escapeCharacters(part.text, previous?.kind === "variable");
     previous = part;
   }
   return `"${printed}"`;
@@ -47,21 +47,21 @@ function fitsBackQuotes(content: string): boolean {
   return !content.includes("`") && !controlCharacter.test(content) && !/\$[A-Za-z_]/.test(content);
 }
 
-function escaped(content: string, afterVariable: boolean): string {
+function escapeCharacters(content: string, afterVariable: boolean): string {
   const plain = content
     .replace(/[\\"]/g, "\\$&")
     .replace(/\$(?=[A-Za-z_])/g, "\\$")
-    .replace(/\p{Cc}/gu, (control) => controlEscape(control));
+    .replace(/\p{Cc}/gu, (control) => escapeControl(control));
   // A letter would belong to the name before it.
-  return afterVariable ? plain.replace(/^[A-Za-z0-9_]/, (letter) => `\\x${hex(letter, 2)}`) : plain;
+  return afterVariable ? plain.replace(/^[A-Za-z0-9_]/, (letter) => `\\x${toHex(letter, 2)}`) : plain;
 }
 
-function controlEscape(control: string): string {
+function escapeControl(control: string): string {
   if (control === "\n") return "\\n";
   if (control === "\t") return "\\t";
-  return `\\u${hex(control, 4)}`;
+  return `\\u${toHex(control, 4)}`;
 }
 
-function hex(character: string, digits: number): string {
+function toHex(character: string, digits: number): string {
   return character.charCodeAt(0).toString(16).padStart(digits, "0");
 }

@@ -4,7 +4,7 @@ export interface Variable {
   readonly name: string;
 }
 
-export function variable(name: string): Variable {
+export function makeVariable(name: string): Variable {
   return Object.freeze({ kind: "variable", name });
 }
 

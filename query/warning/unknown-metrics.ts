@@ -1,9 +1,9 @@
 import type { QueryLimits, Store } from "../../engine/index.ts";
-import type { Named } from "../plan/series-plan.ts";
-import { meant } from "../text/suggestion.ts";
+import type { ExpectedName } from "../plan/series-plan.ts";
+import { suggestName } from "../text/suggestion.ts";
 
 /** Labels of one metric that are looked through for what was meant. */
-const labelsMax = 1_000;
+const suggestedLabelsMax = 1_000;
 
 interface Range {
   fromNs: bigint;
@@ -11,9 +11,9 @@ interface Range {
 }
 
 /** A sentence for each name of a metric, or of a label, that no series of the range bears, with what was probably meant. */
-export async function unknownMetricWarnings(
+export async function warnOfUnknownMetrics(
   store: Pick<Store, "metricNames" | "seriesLabels">,
-  names: readonly Named[],
+  names: readonly ExpectedName[],
   range: Range,
   limits: QueryLimits,
 ): Promise<string[]> {
@@ -22,17 +22,21 @@ export async function unknownMetricWarnings(
   const metrics = [...new Set(known.map(({ name }) => name))];
   const warnings = [...Map.groupBy(names, ({ metric }) => metric!)].map(async ([metric, named]) => {
     if (!metrics.includes(metric)) {
-      return [`no series of that time is of the metric ${JSON.stringify(metric)}${meant(metric, metrics)}`];
+      return [
+        `no series of that time is of the metric ${JSON.stringify(metric)}${suggestName(metric, metrics)}`,
+      ];
     }
     const labels = named.flatMap(({ label }) => label ?? []);
     if (labels.length === 0) return [];
-    const query = { name: metric, ...range, steps: [], limit: labelsMax };
+    const query = { name: metric, ...range, steps: [], limit: suggestedLabelsMax };
     const keys = (await store.seriesLabels(query, limits)).map(({ text }) => text);
     // With more labels than are looked through, any name may be one of the others.
-    if (keys.length === labelsMax) return [];
+    if (keys.length === suggestedLabelsMax) return [];
     return labels
       .filter((label) => !keys.includes(label))
-      .map((label) => `no series of ${metric} has the label ${JSON.stringify(label)}${meant(label, keys)}`);
+      .map(
+        (label) => `no series of ${metric} has the label ${JSON.stringify(label)}${suggestName(label, keys)}`,
+      );
   });
   return (await Promise.all(warnings)).flat();
 }

@@ -1,27 +1,27 @@
 import type { RowSignal, Store } from "../../engine/index.ts";
-import { columns } from "../plan/field.ts";
-import type { RowsPlan } from "../plan/search-plan.ts";
-import { meant } from "../text/suggestion.ts";
+import { columnsBySignal } from "../plan/field.ts";
+import type { SearchPlan } from "../plan/search-plan.ts";
+import { suggestName } from "../text/suggestion.ts";
 
 const endOfTimeNs = 2n ** 63n - 1n;
 
 /** A sentence for each name that no row of a signal bears, with what was probably meant. */
-export function unknownNameWarnings(
+export function warnOfUnknownNames(
   store: Pick<Store, "attributeKeys">,
   { signal, names }: { signal: RowSignal; names: readonly string[] },
   fromNs: bigint,
   toNs: bigint,
 ): string[] {
-  const [missing, known] = strangers(
+  const [missing, known] = findUnknownNames(
     (from, to) => store.attributeKeys(signal, from, to),
     names,
     fromNs,
     toNs,
   );
-  const candidates = [...known, ...Object.keys(columns[signal])];
+  const candidates = [...known, ...Object.keys(columnsBySignal[signal])];
   const row = signal === "traces" ? "span" : "row";
   return missing.map(
-    (name) => `no ${row} has the attribute ${JSON.stringify(name)}${meant(name, candidates)}`,
+    (name) => `no ${row} has the attribute ${JSON.stringify(name)}${suggestName(name, candidates)}`,
   );
 }
 
@@ -31,7 +31,7 @@ type ListKeys = (fromNs: bigint, toNs: bigint) => { keys: readonly string[]; isW
  * The names that nothing stored bears, and those that are borne: first of the range, which is at hand, then of all time.
  * None where there are more names than are listed, since any name may then be one of those.
  */
-function strangers(
+function findUnknownNames(
   list: ListKeys,
   names: readonly string[],
   fromNs: bigint,
@@ -47,11 +47,11 @@ function strangers(
 }
 
 /** Sentences about what a search may not mean, names that nothing in the store bears among them. */
-export function planWarnings(
+export function collectPlanWarnings(
   store: Pick<Store, "attributeKeys">,
-  { signal, names, warnings }: RowsPlan,
+  { signal, names, warnings }: SearchPlan,
   fromNs: bigint,
   toNs: bigint,
 ): string[] {
-  return [...warnings, ...unknownNameWarnings(store, { signal, names }, fromNs, toNs)];
+  return [...warnings, ...warnOfUnknownNames(store, { signal, names }, fromNs, toNs)];
 }

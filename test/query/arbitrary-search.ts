@@ -1,7 +1,7 @@
 /** Random queries of the search for logs and random rows, with so few names and values that what is asked for is often there. */
 import fc from "fast-check";
 import type { LogRow } from "../../engine/index.ts";
-import type { Expression, Terms } from "../../query/index.ts";
+import type { Expression, SearchTerms } from "../../query/index.ts";
 import { templateId } from "./templates.ts";
 
 type Selector = Extract<Expression, { kind: "selector" }>;
@@ -11,7 +11,7 @@ type Condition = Extract<Stage, { kind: "labelFilter" }>["condition"];
 type Text = Matcher["label"]["name"];
 
 const text = (content: string): Text => ({
-  kind: "text",
+  kind: "string",
   parts: content === "" ? [] : [{ kind: "characters", text: content }],
 });
 
@@ -84,19 +84,19 @@ const matcher: fc.Arbitrary<Matcher> = fc.oneof(
   fc.record({
     kind: fc.constant("matcher" as const),
     label,
-    comparison: fc.constantFrom("=" as const, "!=" as const),
+    operator: fc.constantFrom("=" as const, "!=" as const),
     value: fc.constantFrom(...values).map(text),
   }),
   fc.record({
     kind: fc.constant("matcher" as const),
     label,
-    comparison: fc.constantFrom("=~" as const, "!~" as const),
+    operator: fc.constantFrom("=~" as const, "!~" as const),
     value: fc.constantFrom(...patterns).map(text),
   }),
   fc.record({
     kind: fc.constant("matcher" as const),
     label,
-    comparison: fc.constantFrom(">" as const, ">=" as const, "<" as const, "<=" as const),
+    operator: fc.constantFrom(">" as const, ">=" as const, "<" as const, "<=" as const),
     value: fc
       .constantFrom("5", "-1", "0.5", "7e0", "1000")
       .map((digits) => ({ kind: "number" as const, text: digits })),
@@ -116,11 +116,11 @@ const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
 
 const lineStage = (signs: readonly ("|=" | "!=" | "|~" | "!~")[], needles: readonly string[]) =>
   fc.record({
-    kind: fc.constant("line" as const),
-    sign: fc.constantFrom(...signs),
-    needles: fc.array(
+    kind: fc.constant("lineFilter" as const),
+    operator: fc.constantFrom(...signs),
+    texts: fc.array(
       fc.record({
-        kind: fc.constant("needle" as const),
+        kind: fc.constant("lineFilterText" as const),
         text: fc.constantFrom(...needles).map(text),
         ignoreCase: fc.boolean(),
       }),
@@ -148,7 +148,7 @@ export const arbitrarySelector: fc.Arbitrary<Selector> = fc.record({
   stages: fc.array(stage, { maxLength: 4 }),
 });
 
-export const arbitraryTerms: fc.Arbitrary<Terms> = fc.record({
+export const arbitraryTerms: fc.Arbitrary<SearchTerms> = fc.record({
   kind: fc.constant("terms"),
   alternatives: fc.array(
     fc.array(

@@ -4,7 +4,7 @@
  */
 import { RE2JS } from "re2js";
 import type { LogRow, PatternPart } from "../../engine/index.ts";
-import type { Expression, Terms } from "../../query/index.ts";
+import type { Expression, SearchTerms } from "../../query/index.ts";
 import { runSteps } from "./naive.ts";
 import { templateId } from "./templates.ts";
 
@@ -15,7 +15,7 @@ type Condition = Extract<Stage, { kind: "labelFilter" }>["condition"];
 type Text = Matcher["label"]["name"];
 
 /** The row as the query returns it, or undefined where it does not pass. */
-export function answer<Row extends LogRow>(tree: Selector | Terms, row: Row): Row | undefined {
+export function answer<Row extends LogRow>(tree: Selector | SearchTerms, row: Row): Row | undefined {
   if (tree.kind === "terms") {
     return tree.alternatives.some((all) => all.every((one) => holdsTerm(one, row))) ? row : undefined;
   }
@@ -28,16 +28,16 @@ export function answer<Row extends LogRow>(tree: Selector | Terms, row: Row): Ro
 
 function pass<Row extends LogRow>(stage: Stage, row: Row, stored: Row): Row | undefined {
   switch (stage.kind) {
-    case "line": {
-      const any = stage.needles.some(({ text, ignoreCase }) => {
+    case "lineFilter": {
+      const any = stage.texts.some(({ text, ignoreCase }) => {
         const wanted = characters(text);
-        if (stage.sign.endsWith("~"))
+        if (stage.operator.endsWith("~"))
           return RE2JS.compile(wanted, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
             .matcher(row.message)
             .find();
         return ignoreCase ? lower(row.message).includes(lower(wanted)) : row.message.includes(wanted);
       });
-      return any !== stage.sign.startsWith("!") ? row : undefined;
+      return any !== stage.operator.startsWith("!") ? row : undefined;
     }
     case "labelFilter":
       return holdsCondition(stage.condition, row) ? row : undefined;
@@ -48,7 +48,7 @@ function pass<Row extends LogRow>(stage: Stage, row: Row, stored: Row): Row | un
   }
 }
 
-function extractorOf(stage: Exclude<Stage, { kind: "line" | "labelFilter" }>) {
+function extractorOf(stage: Exclude<Stage, { kind: "lineFilter" | "labelFilter" }>) {
   if (stage.kind === "regexp") return { kind: "regexp", pattern: characters(stage.pattern) } as const;
   if (stage.kind === "pattern")
     return { kind: "pattern", parts: patternParts(characters(stage.pattern)) } as const;
@@ -72,7 +72,7 @@ function holdsCondition(condition: Condition, row: LogRow): boolean {
   return condition.of.some((each) => holdsCondition(each, row));
 }
 
-function holdsTerm({ excluded, of }: Terms["alternatives"][number][number], row: LogRow): boolean {
+function holdsTerm({ excluded, of }: SearchTerms["alternatives"][number][number], row: LogRow): boolean {
   const found = of.kind === "matcher" ? holds(of, row) : lower(row.message).includes(lower(of.text));
   return found !== excluded;
 }
@@ -82,7 +82,7 @@ function holds(matcher: Matcher, row: LogRow): boolean {
   const wanted = matcher.value.kind === "number" ? matcher.value.text : characters(matcher.value);
   const value = labelValue(label, row);
   const text = value ?? "";
-  switch (matcher.comparison) {
+  switch (matcher.operator) {
     case "=":
       return wanted === "*" || same(label, text, wanted);
     case "!=":
@@ -92,7 +92,7 @@ function holds(matcher: Matcher, row: LogRow): boolean {
     case "!~":
       return !matches(label, text, wanted);
     default:
-      return isNumber(text) && compare(Number(text), matcher.comparison, Number(wanted));
+      return isNumber(text) && compare(Number(text), matcher.operator, Number(wanted));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Random trees of the language, in the one form that reading gives them. */
 import fc from "fast-check";
-import type { Expression, Terms } from "../../../query/index.ts";
+import type { Expression, SearchTerms } from "../../../query/index.ts";
 
 type NodeOf<Kind extends Expression["kind"]> = Extract<Expression, { kind: Kind }>;
 type Selector = NodeOf<"selector">;
@@ -72,7 +72,7 @@ function text(characters: fc.Arbitrary<string>): fc.Arbitrary<Text> {
         joined[joined.length - 1] = { kind: "characters", text: last.text + each };
       else if (each !== "") joined.push({ kind: "characters", text: each });
     }
-    return { kind: "text", parts: joined };
+    return { kind: "string", parts: joined };
   });
 }
 
@@ -85,11 +85,11 @@ const signedNumber = fc
   .tuple(fc.constantFrom("", "-"), numberText)
   .map(([sign, digits]) => ({ kind: "number" as const, text: sign + digits }));
 
-const comparisons = ["=", "!=", "=~", "!~", ">", ">=", "<", "<="] as const;
+const matcherOperators = ["=", "!=", "=~", "!~", ">", ">=", "<", "<="] as const;
 const matcher: fc.Arbitrary<Matcher> = fc.record({
   kind: fc.constant("matcher"),
   label,
-  comparison: fc.constantFrom(...comparisons),
+  operator: fc.constantFrom(...matcherOperators),
   value: fc.oneof(hardText, signedNumber),
 });
 
@@ -106,12 +106,16 @@ const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
   ),
 }));
 
-const needle = fc.record({ kind: fc.constant("needle" as const), text: hardText, ignoreCase: fc.boolean() });
+const lineFilterText = fc.record({
+  kind: fc.constant("lineFilterText" as const),
+  text: hardText,
+  ignoreCase: fc.boolean(),
+});
 const stage: fc.Arbitrary<Stage> = fc.oneof(
   fc.record({
-    kind: fc.constant("line" as const),
-    sign: fc.constantFrom("|=" as const, "!=" as const, "|~" as const, "!~" as const),
-    needles: fc.array(needle, { minLength: 1, maxLength: 3 }),
+    kind: fc.constant("lineFilter" as const),
+    operator: fc.constantFrom("|=" as const, "!=" as const, "|~" as const, "!~" as const),
+    texts: fc.array(lineFilterText, { minLength: 1, maxLength: 3 }),
   }),
   fc.constantFrom({ kind: "json" as const }, { kind: "logfmt" as const }),
   fc.record({ kind: fc.constant("pattern" as const), pattern: hardText }),
@@ -205,7 +209,7 @@ export { expression as anyExpression };
 const termText = anyText.map((each) => each.replaceAll("\0", ""));
 const plainText = fc.oneof(termText, word, identifier, numberText).map(
   (characters): Text => ({
-    kind: "text",
+    kind: "string",
     parts: characters === "" ? [] : [{ kind: "characters", text: characters }],
   }),
 );
@@ -220,13 +224,13 @@ const term = fc.record({
     fc.record({
       kind: fc.constant("matcher" as const),
       label: fc.record({ kind: fc.constant("label" as const), name: plainText }),
-      comparison: fc.constantFrom(...comparisons),
+      operator: fc.constantFrom(...matcherOperators),
       value: plainText,
     }),
   ),
 });
 
-export const anyTerms: fc.Arbitrary<Terms> = fc.record({
+export const anyTerms: fc.Arbitrary<SearchTerms> = fc.record({
   kind: fc.constant("terms"),
   alternatives: fc.array(fc.array(term, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }),
 });

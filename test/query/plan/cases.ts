@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** One case of a file: what is asked, and the lines that answer it. */
-export interface Case {
+export interface QueryCase {
   query: string;
   answer: string;
 }
@@ -10,7 +10,7 @@ export interface Case {
  * The cases of a file in test/query/cases. A case begins with `>>> ` and its query, which goes on in lines that begin with `... `; the
  * lines behind it up to the next case are the answer, the empty ones at its end left out. Lines before the first case say what it is for.
  */
-export function readCases(file: string): Case[] {
+export function readCases(file: string): QueryCase[] {
   const text = readFileSync(new URL(`./cases/${file}`, import.meta.url), "utf8");
   return text
     .split(/^>>> ?/m)

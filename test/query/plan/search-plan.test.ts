@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { LogRow } from "../../../engine/index.ts";
-import { type Expression, planLogs, printQuery, type Terms } from "../../../query/index.ts";
+import { type Expression, planLogs, printQuery, type SearchTerms } from "../../../query/index.ts";
 import { arbitraryRow, arbitrarySelector, arbitraryTerms } from "../arbitrary-search.ts";
 import { runSteps } from "../naive.ts";
 import { answer } from "../naive-search.ts";
@@ -17,7 +17,7 @@ test.each([
   ["search terms", arbitraryTerms],
 ] as const)(
   "%s",
-  (_name, trees: fc.Arbitrary<Selector | Terms>) => {
+  (_name, trees: fc.Arbitrary<Selector | SearchTerms>) => {
     fc.assert(
       fc.property(trees, fc.array(arbitraryRow, { minLength: 1, maxLength: 6 }), (tree, rows) => {
         const { steps } = planLogs(printQuery(tree));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
-import { type LogsFound, QueryError, searchLogs } from "../../../query/index.ts";
+import { type LogSearchResult, QueryError, searchLogs } from "../../../query/index.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "svc-query-"));
 const startMs = 1_763_560_800_000;
@@ -42,7 +42,7 @@ function search(
   return searchLogs(store, { query, startMs, endMs: startMs + 10, limit: 100, ...more });
 }
 
-const messages = ({ rows }: LogsFound) => rows.map(({ message }) => message);
+const messages = ({ rows }: LogSearchResult) => rows.map(({ message }) => message);
 
 describe("bounds", () => {
   test("are inclusive, the end with its whole millisecond", async () => {

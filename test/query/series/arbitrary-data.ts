@@ -1,7 +1,7 @@
 /** Random data sets: rows of every signal and samples, with so few names and values that what is asked for is often there. */
 import fc from "fast-check";
 import { baseMs } from "./cases.ts";
-import type { Data, Row, Sample } from "./naive/data.ts";
+import type { NaiveRow, NaiveSample, TelemetryData } from "./naive/data.ts";
 
 /** An hour before and after midnight; samples begin an hour earlier, for increases look back. */
 export const spanMs = 2 * 3_600_000;
@@ -29,7 +29,7 @@ const attributes = (model: Record<string, fc.Arbitrary<string>>) =>
     .record(model, { requiredKeys: [] })
     .map((found) => Object.fromEntries(Object.entries(found).map(([name, text]) => [name, text ?? ""])));
 
-const logRow: fc.Arbitrary<Row> = fc.record({
+const logRow: fc.Arbitrary<NaiveRow> = fc.record({
   timeNs: time,
   level,
   message: line,
@@ -41,7 +41,7 @@ const logRow: fc.Arbitrary<Row> = fc.record({
   }),
 });
 
-const span: fc.Arbitrary<Row> = fc
+const span: fc.Arbitrary<NaiveRow> = fc
   .tuple(
     time,
     attributes({
@@ -89,7 +89,7 @@ const body = fc
   )
   .map((object) => JSON.stringify(object));
 
-const resource: fc.Arbitrary<Row> = fc.record({
+const resource: fc.Arbitrary<NaiveRow> = fc.record({
   timeNs: time,
   level: fc.constant(""),
   message: fc.oneof({ weight: 9, arbitrary: body }, fc.constantFrom("no json", "[3]", "null")),
@@ -101,7 +101,7 @@ const resource: fc.Arbitrary<Row> = fc.record({
   }),
 });
 
-const profile: fc.Arbitrary<Row> = fc.record({
+const profile: fc.Arbitrary<NaiveRow> = fc.record({
   timeNs: time,
   level: fc.constant(""),
   message: fc.constantFrom("cpu 1", "heap 2", ""),
@@ -111,7 +111,7 @@ const profile: fc.Arbitrary<Row> = fc.record({
 /** A metric, how its values go on, and the labels that its series have. */
 interface Metric {
   name: string;
-  type: Sample["type"];
+  type: NaiveSample["type"];
   labels: Record<string, string>[];
   values: "level" | "wild" | "count" | "portion";
 }
@@ -176,7 +176,10 @@ const steps: Record<Metric["values"], fc.Arbitrary<number>> = {
 /** One in about twenty: NaN, a second sample of the same time, or a reset. */
 const accident = fc.constantFrom("nan", "again", "reset", ...Array.from({ length: 30 }, () => "none"));
 
-function series(metric: Metric, labels: Record<string, string>): fc.Arbitrary<Omit<Sample, "arrival">[]> {
+function series(
+  metric: Metric,
+  labels: Record<string, string>,
+): fc.Arbitrary<Omit<NaiveSample, "arrival">[]> {
   return fc
     .array(fc.tuple(gap, steps[metric.values], accident), { minLength: 40, maxLength: 80 })
     .map((moves) => {
@@ -200,7 +203,7 @@ function series(metric: Metric, labels: Record<string, string>): fc.Arbitrary<Om
 }
 
 /** Samples in the order of arrival: series side by side, some of them late by many places. */
-const samples: fc.Arbitrary<Sample[]> = fc
+const samples: fc.Arbitrary<NaiveSample[]> = fc
   .tuple(...metrics.flatMap((metric) => metric.labels.map((labels) => series(metric, labels))))
   .chain((all) => {
     const flat = all.flat();
@@ -217,9 +220,10 @@ const samples: fc.Arbitrary<Sample[]> = fc
       );
   });
 
-const rows = (row: fc.Arbitrary<Row>, count: number) => fc.array(row, { minLength: count, maxLength: count });
+const rows = (row: fc.Arbitrary<NaiveRow>, count: number) =>
+  fc.array(row, { minLength: count, maxLength: count });
 
-export const arbitraryData: fc.Arbitrary<Data> = fc.record({
+export const arbitraryData: fc.Arbitrary<TelemetryData> = fc.record({
   rows: fc.record({
     logs: rows(logRow, 300),
     traces: rows(span, 200),

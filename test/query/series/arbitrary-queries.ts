@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { metrics, spanMs } from "./arbitrary-data.ts";
 import { baseMs } from "./cases.ts";
-import type { Range } from "./naive/data.ts";
+import type { BucketedRange } from "./naive/data.ts";
 
 type Texts = fc.Arbitrary<string>;
 const of = (...texts: string[]): Texts => fc.constantFrom(...texts);
@@ -371,7 +371,7 @@ export const arbitraryQuery: Texts = fc.oneof(
 );
 
 /** Ranges cut buckets at their edges; some reach beyond the data. Mostly long, so that there is something in them. */
-export const arbitraryRange: fc.Arbitrary<Range> = fc
+export const arbitraryRange: fc.Arbitrary<BucketedRange> = fc
   .tuple(
     fc.noBias(fc.integer({ min: -600_000, max: spanMs * 0.6 })),
     fc.oneof(

@@ -1,6 +1,7 @@
 /** Worked examples: data sets, queries over them and what they give, from the files in cases/. */
 import { readdirSync, readFileSync } from "node:fs";
-import type { Data, ErrorKind, Range, Row, RowSignal, Sample } from "./naive/data.ts";
+import type { RowSignal } from "../../../engine/index.ts";
+import type { BucketedRange, ErrorKind, NaiveRow, NaiveSample, TelemetryData } from "./naive/data.ts";
 
 /** Seconds in the files count from here: a whole number of hours since the epoch. */
 export const baseMs = Date.UTC(2025, 2, 3, 23);
@@ -11,7 +12,7 @@ interface Load {
   /** Values by series, in the notation of promqltest: `1 2 3`, `0+10x3` is `0 10 20 30`, `5x2` is `5 5 5`, `_` is none. */
   series?: Record<string, string>;
   /** Types of metrics by name; unknown where none is given. */
-  types?: Record<string, Sample["type"]>;
+  types?: Record<string, NaiveSample["type"]>;
   /** Seconds, name, labels and value, in the order of arrival. */
   samples?: [number, string, Record<string, string>, number | string][];
   /** Seconds, level, message and attributes. */
@@ -32,16 +33,16 @@ interface WrittenCase {
   note?: string;
 }
 
-export interface Case {
+export interface TimeseriesCase {
   query: string;
-  data: Data;
-  range: Range;
+  data: TelemetryData;
+  range: BucketedRange;
   expect: { labels: Record<string, string>; points: [number, number][] }[] | ErrorKind;
   isOrdered: boolean;
 }
 
 /** The cases of all files whose name begins so. */
-export function readCases(prefix: string): Case[] {
+export function readCases(prefix: string): TimeseriesCase[] {
   const folder = new URL("./cases/", import.meta.url);
   const files = readdirSync(folder).filter((file) => file.startsWith(prefix) && file.endsWith(".json"));
   return files.flatMap((file) => {
@@ -54,7 +55,10 @@ export function readCases(prefix: string): Case[] {
   });
 }
 
-function caseOf({ query, range: [start, end], bucket, expect, ordered }: WrittenCase, data: Data): Case {
+function caseOf(
+  { query, range: [start, end], bucket, expect, ordered }: WrittenCase,
+  data: TelemetryData,
+): TimeseriesCase {
   const startMs = baseMs + Math.round(start * 1000);
   const range = { startMs, endMs: baseMs + Math.round(end * 1000) - 1, bucketSeconds: bucket };
   if (typeof expect === "string") return { query, data, range, expect, isOrdered: false };
@@ -67,14 +71,14 @@ function caseOf({ query, range: [start, end], bucket, expect, ordered }: Written
   return { query, data, range, expect: series, isOrdered: ordered ?? false };
 }
 
-function dataOf({ step = 60, series = {}, types = {}, samples = [], rows = {} }: Load): Data {
+function dataOf({ step = 60, series = {}, types = {}, samples = [], rows = {} }: Load): TelemetryData {
   const all = [
     ...Object.entries(series).flatMap(([name, values]) => stepped(name, values, step)),
     ...samples.map(([second, name, labels, value]) => ({ second, name, labels, value: Number(value) })),
   ];
   return {
     rows: Object.fromEntries(
-      Object.entries(rows).map(([signal, listed]): [string, Row[]] => [signal, listed.map(rowOf)]),
+      Object.entries(rows).map(([signal, listed]): [string, NaiveRow[]] => [signal, listed.map(rowOf)]),
     ),
     samples: all.map(({ second, name, labels, value }, arrival) => ({
       timeNs: nsOf(second),
@@ -87,7 +91,12 @@ function dataOf({ step = 60, series = {}, types = {}, samples = [], rows = {} }:
   };
 }
 
-function rowOf([second, level, message, attributes]: [number, string, string, Record<string, string>]): Row {
+function rowOf([second, level, message, attributes]: [
+  number,
+  string,
+  string,
+  Record<string, string>,
+]): NaiveRow {
   return { timeNs: nsOf(second), level, message, attributes };
 }
 

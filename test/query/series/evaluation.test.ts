@@ -4,26 +4,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openStore, type Store } from "../../../engine/index.ts";
+import { openStore, type RowSignal, type Store } from "../../../engine/index.ts";
 import { QueryError, queryTimeseries } from "../../../query/index.ts";
 import { arbitraryData } from "./arbitrary-data.ts";
 import { arbitraryQuery, arbitraryRange } from "./arbitrary-queries.ts";
 import { readCases } from "./cases.ts";
 import { difference } from "./difference.ts";
-import type { Data, Range, RowSignal, Sample } from "./naive/data.ts";
-import { type Answer, evaluate } from "./naive/evaluator.ts";
+import type { BucketedRange, NaiveSample, TelemetryData } from "./naive/data.ts";
+import { evaluate, type NaiveAnswer } from "./naive/evaluator.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const dataSets = 6;
 const queriesPerSet = 400;
 
 /** Samples as the store takes them. */
-async function appendSamples(store: Store, samples: readonly Sample[]): Promise<void> {
+async function appendSamples(store: Store, samples: readonly NaiveSample[]): Promise<void> {
   await store.appendSamples(samples.map(({ arrival: _, ...sample }) => ({ ...sample, unit: "" })));
 }
 
 /** Appends in batches and in the order of arrival; half of it is sealed into chunks, the rest is not. */
-async function load(store: Store, data: Data): Promise<void> {
+async function load(store: Store, data: TelemetryData): Promise<void> {
   const arrived = data.samples.toSorted((a, b) => a.arrival - b.arrival);
   for (const [part, isLast] of [
     [0, false],
@@ -33,7 +33,10 @@ async function load(store: Store, data: Data): Promise<void> {
       const middle = Math.floor(all.length / 2);
       return part === 0 ? all.slice(0, middle) : all.slice(middle);
     };
-    for (const [signal, rows] of Object.entries(data.rows) as [RowSignal, Data["rows"]["logs"] & object][])
+    for (const [signal, rows] of Object.entries(data.rows) as [
+      RowSignal,
+      TelemetryData["rows"]["logs"] & object,
+    ][])
       await store.append(signal, half(rows));
     const samples = half(arrived);
     for (let at = 0; at < samples.length; at += 500) await appendSamples(store, samples.slice(at, at + 500));
@@ -41,7 +44,7 @@ async function load(store: Store, data: Data): Promise<void> {
   }
 }
 
-async function withStore(data: Data, use: (store: Store) => Promise<void>): Promise<void> {
+async function withStore(data: TelemetryData, use: (store: Store) => Promise<void>): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "svc-evaluate-"));
   const store = await openStore({ dir, threads: 2 });
   try {
@@ -54,7 +57,11 @@ async function withStore(data: Data, use: (store: Store) => Promise<void>): Prom
 }
 
 /** The series that the store gives, or undefined where the query is refused. */
-async function answered(store: Store, query: string, range: Range): Promise<Answer["series"] | undefined> {
+async function answered(
+  store: Store,
+  query: string,
+  range: BucketedRange,
+): Promise<NaiveAnswer["series"] | undefined> {
   try {
     return (await queryTimeseries(store, { query, ...range })).series;
   } catch (error) {
@@ -79,7 +86,7 @@ describe("worked examples", () => {
 });
 
 /** Ranks by the sums of points, so that series of one rank may change places. */
-function totals(series: Answer["series"]): string {
+function totals(series: NaiveAnswer["series"]): string {
   return series
     .map(({ points }) => points.reduce((sum, [, value]) => sum + value, 0).toPrecision(6))
     .join(" ");

@@ -1,36 +1,43 @@
 /** Aggregations: over rows, over series of a metric, over paths in resources, over other aggregations. */
+import type { RowSignal } from "../../../../engine/index.ts";
 import type { Expression } from "../../../../query/index.ts";
 import {
+  type BucketedRange,
   bucketOf,
-  type Data,
-  Gathered,
   isInRange,
   labelsKey,
-  type Range,
-  Refused,
-  type Row,
-  type RowSignal,
-  type Series,
+  type NaiveRow,
+  type NaiveTimeseries,
+  PointGroups,
+  RefusedError,
   secondsOf,
+  type TelemetryData,
   withPoints,
 } from "./data.ts";
 import { numbersAt } from "./json-path.ts";
-import { type Bucket, boundOf, foldNumbers, histogramQuantile, type NumberFold, sum } from "./numbers.ts";
-import { characters, decimal, type Selector, selectRows, textOf } from "./rows.ts";
+import {
+  boundOf,
+  foldNumbers,
+  type HistogramBound,
+  histogramQuantile,
+  type NaiveFold,
+  sum,
+} from "./numbers.ts";
+import { characters, decimal, type SelectorNode, selectRows, textOf } from "./rows.ts";
 import { increases, type MetricSeries, perSecond, samplesByBucket, selectSeries } from "./samples.ts";
 
-export type Aggregate = Extract<Expression, { kind: "aggregate" }>;
+export type AggregateNode = Extract<Expression, { kind: "aggregate" }>;
 type Rate = Extract<Expression, { kind: "rate" }>;
 type JsonPath = Extract<Expression, { kind: "jsonPath" }>;
 
-export interface World {
-  data: Data;
-  range: Range;
+export interface NaiveInput {
+  data: TelemetryData;
+  range: BucketedRange;
   /** Called where the last digits of a number decide on the answer. */
   fragile: () => void;
 }
 
-export function aggregate(node: Aggregate, world: World): Series[] {
+export function aggregate(node: AggregateNode, world: NaiveInput): NaiveTimeseries[] {
   checkParameter(node);
   if (node.op === "trace_duration_quantile") return traceDurations(node, world);
   if (node.of.kind === "aggregate") return overSeries(node, aggregate(node.of, world), world);
@@ -40,25 +47,29 @@ export function aggregate(node: Aggregate, world: World): Series[] {
   return node.of.kind === "rate" ? overRowRate(node, node.of, world) : overRows(node, selector, world);
 }
 
-function numberOf({ parameter }: Aggregate): number {
-  if (parameter?.kind === "variable") throw new Refused("variable");
+function numberOf({ parameter }: AggregateNode): number {
+  if (parameter?.kind === "variable") throw new RefusedError("variable");
   return Number(parameter?.text);
 }
 
-function checkParameter(node: Aggregate): void {
+function checkParameter(node: AggregateNode): void {
   const number = numberOf(node);
   if (node.op.endsWith("quantile") && !(number >= 0 && number <= 1))
-    throw new Refused("quantile out of range");
+    throw new RefusedError("quantile out of range");
   if (node.op.endsWith("k") && !(Number.isInteger(number) && number >= 1))
-    throw new Refused("count of series");
+    throw new RefusedError("count of series");
 }
 
-function groupNames({ grouping }: Aggregate): string[] {
+function groupNames({ grouping }: AggregateNode): string[] {
   return grouping === null ? [] : grouping.labels.map(({ name }) => characters(name));
 }
 
 /** The labels that an aggregation leaves of a series; `kept` stays in any case. */
-function grouped(node: Aggregate, labels: Series["labels"], kept?: string): Record<string, string> {
+function grouped(
+  node: AggregateNode,
+  labels: NaiveTimeseries["labels"],
+  kept?: string,
+): Record<string, string> {
   const names = new Set(groupNames(node));
   const isWithout = node.grouping?.kind === "without";
   return Object.fromEntries(
@@ -67,25 +78,29 @@ function grouped(node: Aggregate, labels: Series["labels"], kept?: string): Reco
 }
 
 /** The labels that `by` gives a row. */
-function rowLabels(node: Aggregate, signal: RowSignal, row: Row): Record<string, string> {
+function rowLabels(node: AggregateNode, signal: RowSignal, row: NaiveRow): Record<string, string> {
   return Object.fromEntries(groupNames(node).map((name) => [name, textOf(signal, name, row)]));
 }
 
-function rowsOf(node: Aggregate, selector: Selector, { data, range }: World): [RowSignal, Row[]] {
-  if (selector.of.kind !== "signal") throw new Refused("not over rows");
-  if (node.grouping?.kind === "without") throw new Refused("without over rows");
+function rowsOf(
+  node: AggregateNode,
+  selector: SelectorNode,
+  { data, range }: NaiveInput,
+): [RowSignal, NaiveRow[]] {
+  if (selector.of.kind !== "signal") throw new RefusedError("not over rows");
+  if (node.grouping?.kind === "without") throw new RefusedError("without over rows");
   const rows = (data.rows[selector.of.name] ?? []).filter((row) => isInRange(row, range));
   return [selector.of.name, selectRows(selector, rows)];
 }
 
-function overRows(node: Aggregate, selector: Selector, world: World): Series[] {
+function overRows(node: AggregateNode, selector: SelectorNode, world: NaiveInput): NaiveTimeseries[] {
   const [signal, rows] = rowsOf(node, selector, world);
   if (node.op === "count") {
-    if (node.field !== null) throw new Refused("takes no field");
-  } else if (/topk|bottomk|histogram/.test(node.op)) throw new Refused("not over rows");
-  else if (node.field === null) throw new Refused("needs a field");
+    if (node.field !== null) throw new RefusedError("takes no field");
+  } else if (/topk|bottomk|histogram/.test(node.op)) throw new RefusedError("not over rows");
+  else if (node.field === null) throw new RefusedError("needs a field");
   const field = node.field === null ? "" : characters(node.field.name);
-  const groups = new Gathered<Row>();
+  const groups = new PointGroups<NaiveRow>();
   for (const row of rows) groups.add(rowLabels(node, signal, row), bucketOf(row, world.range), row);
   return groups.fold((members) => {
     if (node.op === "count") return members.length;
@@ -93,20 +108,20 @@ function overRows(node: Aggregate, selector: Selector, world: World): Series[] {
     if (node.op === "count_distinct") return new Set(texts.filter((text) => text !== "")).size;
     const numbers = texts.map(decimal).filter((number) => number !== undefined);
     if (numbers.length === 0) return undefined;
-    const value = foldNumbers(node.op as NumberFold, numbers, numberOf(node));
+    const value = foldNumbers(node.op as NaiveFold, numbers, numberOf(node));
     // Far from zero, as times are, the distances from the mean have few digits.
     if (node.op === "stddev" && Math.abs(numbers[0]!) > value * 1e6) world.fragile();
     return value;
   });
 }
 
-function traceDurations(node: Aggregate, world: World): Series[] {
+function traceDurations(node: AggregateNode, world: NaiveInput): NaiveTimeseries[] {
   const isOfTraces =
     node.of.kind === "selector" && node.of.of.kind === "signal" && node.of.of.name === "traces";
-  if (!isOfTraces) throw new Refused("only over traces");
-  if (node.field !== null) throw new Refused("takes no field");
-  const [signal, rows] = rowsOf(node, node.of as Selector, world);
-  const groups = new Gathered<number>();
+  if (!isOfTraces) throw new RefusedError("only over traces");
+  if (node.field !== null) throw new RefusedError("takes no field");
+  const [signal, rows] = rowsOf(node, node.of as SelectorNode, world);
+  const groups = new PointGroups<number>();
   for (const row of rows) {
     const duration = decimal(textOf(signal, "duration_ms", row));
     if (duration !== undefined)
@@ -116,12 +131,12 @@ function traceDurations(node: Aggregate, world: World): Series[] {
 }
 
 /** Rows a second: each group has one value. */
-function overRowRate(node: Aggregate, rate: Rate, world: World): Series[] {
-  if (rate.op === "increase") throw new Refused("increase of rows");
-  if (!["sum", "avg", "min", "max"].includes(node.op)) throw new Refused("not over a rate of rows");
-  if (node.field !== null) throw new Refused("takes no field");
+function overRowRate(node: AggregateNode, rate: Rate, world: NaiveInput): NaiveTimeseries[] {
+  if (rate.op === "increase") throw new RefusedError("increase of rows");
+  if (!["sum", "avg", "min", "max"].includes(node.op)) throw new RefusedError("not over a rate of rows");
+  if (node.field !== null) throw new RefusedError("takes no field");
   const [signal, rows] = rowsOf(node, rate.of, world);
-  const groups = new Gathered<Row>();
+  const groups = new PointGroups<NaiveRow>();
   for (const row of rows) groups.add(rowLabels(node, signal, row), bucketOf(row, world.range), row);
   return groups.fold((members, bucketMs) => members.length / secondsOf(bucketMs, world.range));
 }
@@ -129,14 +144,14 @@ function overRowRate(node: Aggregate, rate: Rate, world: World): Series[] {
 const identity = ["k8s.cluster.name", "k8s.namespace.name", "k8s.resource.kind", "k8s.resource.name"];
 
 /** Each resource gives the average of its numbers in the bucket. */
-function overPath(node: Aggregate, { path, of }: JsonPath, world: World): Series[] {
+function overPath(node: AggregateNode, { path, of }: JsonPath, world: NaiveInput): NaiveTimeseries[] {
   if (of.of.kind !== "signal" || of.of.name !== "kubernetes_resources")
-    throw new Refused("only over kubernetes_resources");
-  if (/topk|bottomk|histogram|distinct/.test(node.op)) throw new Refused("not over json_path");
-  if (node.field !== null) throw new Refused("takes no field");
+    throw new RefusedError("only over kubernetes_resources");
+  if (/topk|bottomk|histogram|distinct/.test(node.op)) throw new RefusedError("not over json_path");
+  if (node.field !== null) throw new RefusedError("takes no field");
   const read = numbersAt(characters(path));
   const [signal, rows] = rowsOf(node, of, world);
-  const groups = new Gathered<{ resource: string; number: number }>();
+  const groups = new PointGroups<{ resource: string; number: number }>();
   for (const row of rows) {
     const resource = JSON.stringify(identity.map((name) => row.attributes[name] ?? ""));
     for (const number of read(row.message))
@@ -145,11 +160,11 @@ function overPath(node: Aggregate, { path, of }: JsonPath, world: World): Series
   return groups.fold((found) => {
     const resources = [...Map.groupBy(found, ({ resource }) => resource).values()];
     const averages = resources.map((same) => sum(same.map(({ number }) => number)) / same.length);
-    return foldNumbers(node.op as NumberFold, averages, numberOf(node));
+    return foldNumbers(node.op as NaiveFold, averages, numberOf(node));
   });
 }
 
-function overMetric(node: Aggregate, selector: Selector, world: World): Series[] {
+function overMetric(node: AggregateNode, selector: SelectorNode, world: NaiveInput): NaiveTimeseries[] {
   const all = selectSeries(selector, world.data.samples);
   if (node.op === "count_distinct" && node.of.kind === "selector") {
     const sampled = all.map((each) => ({ ...each, points: samplesByBucket(each, world.range) }));
@@ -163,7 +178,7 @@ function overMetric(node: Aggregate, selector: Selector, world: World): Series[]
 }
 
 /** One value a series and bucket. */
-function valuesOf(series: MetricSeries, op: Rate["op"] | undefined, range: Range): Series {
+function valuesOf(series: MetricSeries, op: Rate["op"] | undefined, range: BucketedRange): NaiveTimeseries {
   if (op === "rate") return perSecond(increases(series, range), range);
   if (op === "increase" || series.isCounter) return increases(series, range);
   const averages = [...samplesByBucket(series, range)].map(([bucketMs, values]): [number, number] => {
@@ -173,8 +188,12 @@ function valuesOf(series: MetricSeries, op: Rate["op"] | undefined, range: Range
 }
 
 /** All samples of a gauge, the increases of a counter. */
-function overSamples(node: Aggregate, all: readonly MetricSeries[], range: Range): Series[] {
-  const groups = new Gathered<number>();
+function overSamples(
+  node: AggregateNode,
+  all: readonly MetricSeries[],
+  range: BucketedRange,
+): NaiveTimeseries[] {
+  const groups = new PointGroups<number>();
   for (const series of all) {
     const labels = grouped(node, series.labels);
     if (series.isCounter)
@@ -183,43 +202,47 @@ function overSamples(node: Aggregate, all: readonly MetricSeries[], range: Range
       for (const [bucketMs, values] of samplesByBucket(series, range))
         groups.add(labels, bucketMs, ...values);
   }
-  return groups.fold((values) => foldNumbers(node.op as NumberFold, values, numberOf(node)));
+  return groups.fold((values) => foldNumbers(node.op as NaiveFold, values, numberOf(node)));
 }
 
-function overSeries(node: Aggregate, inner: readonly Series[], world: World): Series[] {
+function overSeries(
+  node: AggregateNode,
+  inner: readonly NaiveTimeseries[],
+  world: NaiveInput,
+): NaiveTimeseries[] {
   if (node.op === "count_distinct") return distinct(node, inner);
-  if (node.field !== null) throw new Refused("takes no field");
+  if (node.field !== null) throw new RefusedError("takes no field");
   if (node.op === "topk" || node.op === "bottomk") return top(node, inner, world);
   if (node.op === "histogram_quantile") return histograms(node, inner, world);
-  const groups = new Gathered<number>();
+  const groups = new PointGroups<number>();
   for (const { labels, points } of inner)
     for (const [bucketMs, value] of points) groups.add(grouped(node, labels), bucketMs, value);
-  return groups.fold((values) => foldNumbers(node.op as NumberFold, values, numberOf(node)));
+  return groups.fold((values) => foldNumbers(node.op as NaiveFold, values, numberOf(node)));
 }
 
 /** How many different texts of a label the series of a group have in a bucket. */
 function distinct(
-  node: Aggregate,
-  inner: readonly { labels: Series["labels"]; points: Map<number, unknown> }[],
-): Series[] {
-  if (node.field === null) throw new Refused("needs a field");
+  node: AggregateNode,
+  inner: readonly { labels: NaiveTimeseries["labels"]; points: Map<number, unknown> }[],
+): NaiveTimeseries[] {
+  if (node.field === null) throw new RefusedError("needs a field");
   const label = characters(node.field.name);
-  const groups = new Gathered<string>();
+  const groups = new PointGroups<string>();
   for (const { labels, points } of inner)
     for (const bucketMs of points.keys()) groups.add(grouped(node, labels), bucketMs, labels[label] ?? "");
   return groups.fold((texts) => new Set(texts.filter((text) => text !== "")).size);
 }
 
 /** Ranked by the sum of all points; series of one sum in the order of their labels. */
-function top(node: Aggregate, inner: readonly Series[], world: World): Series[] {
-  const total = ({ points }: Series) => sum([...points.values()]);
+function top(node: AggregateNode, inner: readonly NaiveTimeseries[], world: NaiveInput): NaiveTimeseries[] {
+  const total = ({ points }: NaiveTimeseries) => sum([...points.values()]);
   const sign = node.op === "topk" ? -1 : 1;
   const ranked = inner.toSorted((a, b) => {
     return sign * (total(a) - total(b)) || (labelsKey(a.labels) < labelsKey(b.labels) ? -1 : 1);
   });
-  const isFirst = (series: Series, index: number) => {
+  const isFirst = (series: NaiveTimeseries, index: number) => {
     const key = labelsKey(grouped(node, series.labels));
-    const isAlike = (other: Series) => labelsKey(grouped(node, other.labels)) === key;
+    const isAlike = (other: NaiveTimeseries) => labelsKey(grouped(node, other.labels)) === key;
     const before = ranked.slice(0, index).filter(isAlike);
     const next = ranked.slice(index + 1).find(isAlike);
     if (next !== undefined && isNear(total(series), total(next))) world.fragile();
@@ -232,11 +255,15 @@ export function isNear(a: number, b: number): boolean {
   return a === b || Number.isNaN(a - b) || Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a), Math.abs(b));
 }
 
-function histograms(node: Aggregate, inner: readonly Series[], world: World): Series[] {
+function histograms(
+  node: AggregateNode,
+  inner: readonly NaiveTimeseries[],
+  world: NaiveInput,
+): NaiveTimeseries[] {
   // An inner aggregation decides which histograms there are; a bare metric is one, unless a grouping says otherwise.
   const isApart = node.of.kind === "aggregate" && node.grouping === null;
-  if (node.of.kind === "aggregate" && !keepsBounds(node.of)) throw new Refused("no le");
-  const groups = new Gathered<Bucket>();
+  if (node.of.kind === "aggregate" && !keepsBounds(node.of)) throw new RefusedError("no le");
+  const groups = new PointGroups<HistogramBound>();
   for (const { labels, points } of inner) {
     const { le: text, ...rest } = isApart ? labels : grouped(node, labels, "le");
     const le = boundOf(text);
@@ -249,7 +276,7 @@ function histograms(node: Aggregate, inner: readonly Series[], world: World): Se
   });
 }
 
-function keepsBounds(node: Aggregate): boolean {
+function keepsBounds(node: AggregateNode): boolean {
   const isPassedOn = /topk|bottomk/.test(node.op);
   if (isPassedOn && node.of.kind === "aggregate") return keepsBounds(node.of);
   if (node.op === "histogram_quantile" || node.grouping === null) return isPassedOn;

@@ -1,14 +1,15 @@
 /** What the naive evaluator works on: plain arrays. */
+import type { RowSignal } from "../../../../engine/index.ts";
 
 /** A row of any signal. For spans, level and message are empty and the duration is the attribute `duration_ms`. */
-export interface Row {
+export interface NaiveRow {
   timeNs: bigint;
   level: string;
   message: string;
   attributes: Readonly<Record<string, string>>;
 }
 
-export interface Sample {
+export interface NaiveSample {
   timeNs: bigint;
   name: string;
   type: "gauge" | "counter" | "delta" | "unknown";
@@ -18,21 +19,19 @@ export interface Sample {
   arrival: number;
 }
 
-export type RowSignal = "logs" | "traces" | "kubernetes_resources" | "profiles";
-
-export interface Data {
-  rows: Readonly<Partial<Record<RowSignal, readonly Row[]>>>;
-  samples: readonly Sample[];
+export interface TelemetryData {
+  rows: Readonly<Partial<Record<RowSignal, readonly NaiveRow[]>>>;
+  samples: readonly NaiveSample[];
 }
 
 /** Both ends inclusive, whole milliseconds. */
-export interface Range {
+export interface BucketedRange {
   startMs: number;
   endMs: number;
   bucketSeconds: number;
 }
 
-export interface Series {
+export interface NaiveTimeseries {
   labels: Readonly<Record<string, string>>;
   /** Value by start of the bucket in milliseconds. A missing point is not there. */
   points: Map<number, number>;
@@ -64,7 +63,7 @@ export type ErrorKind =
   | "not a number"
   | "variable";
 
-export class Refused extends Error {
+export class RefusedError extends Error {
   readonly kind: ErrorKind;
 
   constructor(kind: ErrorKind) {
@@ -87,17 +86,17 @@ function msOf(timeNs: bigint): number {
   return Number(timeNs / 1_000_000n);
 }
 
-export function isInRange({ timeNs }: { timeNs: bigint }, { startMs, endMs }: Range): boolean {
+export function isInRange({ timeNs }: { timeNs: bigint }, { startMs, endMs }: BucketedRange): boolean {
   return msOf(timeNs) >= startMs && msOf(timeNs) <= endMs;
 }
 
-export function bucketOf({ timeNs }: { timeNs: bigint }, { bucketSeconds }: Range): number {
+export function bucketOf({ timeNs }: { timeNs: bigint }, { bucketSeconds }: BucketedRange): number {
   const widthMs = bucketSeconds * 1000;
   return Math.floor(msOf(timeNs) / widthMs) * widthMs;
 }
 
 /** The starts of all buckets that the range touches. */
-export function bucketsOf({ startMs, endMs, bucketSeconds }: Range): number[] {
+export function bucketsOf({ startMs, endMs, bucketSeconds }: BucketedRange): number[] {
   const widthMs = bucketSeconds * 1000;
   const starts: number[] = [];
   for (let start = Math.floor(startMs / widthMs) * widthMs; start <= endMs; start += widthMs)
@@ -106,12 +105,12 @@ export function bucketsOf({ startMs, endMs, bucketSeconds }: Range): number[] {
 }
 
 /** Seconds of a bucket that lie in the range; its end covers its whole millisecond. */
-export function secondsOf(bucketMs: number, { startMs, endMs, bucketSeconds }: Range): number {
+export function secondsOf(bucketMs: number, { startMs, endMs, bucketSeconds }: BucketedRange): number {
   return (Math.min(bucketMs + bucketSeconds * 1000, endMs + 1) - Math.max(bucketMs, startMs)) / 1000;
 }
 
 /** Values gathered by labels and bucket. */
-export class Gathered<Value> {
+export class PointGroups<Value> {
   readonly #groups = new Map<string, Map<number, Value[]>>();
 
   add(labels: Readonly<Record<string, string>>, bucketMs: number, ...values: Value[]): void {
@@ -124,7 +123,7 @@ export class Gathered<Value> {
   }
 
   /** One series a group; `undefined` is a missing point. */
-  fold(value: (values: Value[], bucketMs: number) => number | undefined): Series[] {
+  fold(value: (values: Value[], bucketMs: number) => number | undefined): NaiveTimeseries[] {
     const all = [...this.#groups].map(([key, buckets]) => {
       const points = new Map<number, number>();
       for (const [bucketMs, values] of buckets) {
@@ -138,6 +137,6 @@ export class Gathered<Value> {
   }
 }
 
-export function withPoints(all: readonly Series[]): Series[] {
+export function withPoints(all: readonly NaiveTimeseries[]): NaiveTimeseries[] {
   return all.filter(({ points }) => points.size > 0);
 }

@@ -3,19 +3,19 @@
  * query layer answers can be checked against it.
  */
 import { type Expression, parseQuery, QueryError } from "../../../../query/index.ts";
-import { type Aggregate, aggregate, isNear, type World } from "./aggregates.ts";
+import { type AggregateNode, aggregate, isNear, type NaiveInput } from "./aggregates.ts";
 import {
+  type BucketedRange,
   bucketsOf,
-  type Data,
   type ErrorKind,
-  type Range,
-  Refused,
-  type Series,
+  type NaiveTimeseries,
+  RefusedError,
+  type TelemetryData,
   withPoints,
 } from "./data.ts";
-import { compared, matched, type Operation, setOperated } from "./operators.ts";
+import { compared, matched, type OperationNode, setOperated } from "./operators.ts";
 
-export interface Answer {
+export interface NaiveAnswer {
   /** In no order but for topk and bottomk at the top of the query, which rank them. */
   series: { labels: Record<string, string>; points: [ms: number, value: number][] }[];
   /** Whether the last digits of a number decided on something, so that another order of summing may answer otherwise. */
@@ -23,37 +23,41 @@ export interface Answer {
 }
 
 /** What a query gives, or why it is refused. */
-export function evaluate(query: string, data: Data, range: Range): Answer | { error: ErrorKind } {
+export function evaluate(
+  query: string,
+  data: TelemetryData,
+  range: BucketedRange,
+): NaiveAnswer | { error: ErrorKind } {
   let isFragile = false;
   const fragile = () => {
     isFragile = true;
   };
   try {
     const value = evaluated(parseQuery(query), { data, range, fragile });
-    if (typeof value === "number") throw new Refused("only a number");
+    if (typeof value === "number") throw new RefusedError("only a number");
     return { series: answered(value), isFragile };
   } catch (error) {
-    if (error instanceof Refused) return { error: error.kind };
+    if (error instanceof RefusedError) return { error: error.kind };
     if (error instanceof QueryError) return { error: "syntax" };
     throw error;
   }
 }
 
-function answered(all: readonly Series[]): Answer["series"] {
+function answered(all: readonly NaiveTimeseries[]): NaiveAnswer["series"] {
   return all.flatMap(({ labels, points }) => {
     const finite = [...points].filter(([, value]) => Number.isFinite(value)).sort(([a], [b]) => a - b);
     return finite.length === 0 ? [] : [{ labels: { ...labels }, points: finite }];
   });
 }
 
-type Value = number | Series[];
+type Value = number | NaiveTimeseries[];
 
-function evaluated(node: Expression, world: World): Value {
+function evaluated(node: Expression, world: NaiveInput): Value {
   switch (node.kind) {
     case "number":
       return Number(node.text);
     case "variable":
-      throw new Refused("variable");
+      throw new RefusedError("variable");
     case "aggregate":
       return aggregate(node, world);
     case "negation":
@@ -61,7 +65,7 @@ function evaluated(node: Expression, world: World): Value {
     case "operation":
       return operated(node, evaluated(node.left, world), evaluated(node.right, world), world);
     default:
-      throw new Refused("no aggregation");
+      throw new RefusedError("no aggregation");
   }
 }
 
@@ -70,8 +74,11 @@ function negated(value: Value): Value {
 }
 
 /** `undefined` leaves a point out. */
-function mapped(all: readonly Series[], of: (point: number) => number | undefined): Series[] {
-  const points = (series: Series) =>
+function mapped(
+  all: readonly NaiveTimeseries[],
+  of: (point: number) => number | undefined,
+): NaiveTimeseries[] {
+  const points = (series: NaiveTimeseries) =>
     [...series.points].flatMap(([ms, point]): [number, number][] => {
       const value = of(point);
       return value === undefined ? [] : [[ms, value]];
@@ -79,22 +86,22 @@ function mapped(all: readonly Series[], of: (point: number) => number | undefine
   return withPoints(all.map((series) => ({ labels: series.labels, points: new Map(points(series)) })));
 }
 
-function operated(node: Operation, left: Value, right: Value, world: World): Value {
+function operated(node: OperationNode, left: Value, right: Value, world: NaiveInput): Value {
   if (node.op === "default") return filled(node, left, right, world);
   if (node.op === "and" || node.op === "or" || node.op === "unless") {
-    if (typeof left === "number" || typeof right === "number") throw new Refused("needs series");
+    if (typeof left === "number" || typeof right === "number") throw new RefusedError("needs series");
     return setOperated(node, left, right);
   }
   const isExact = !/quantile|avg|stddev|"op":"rate"/.test(JSON.stringify(node));
   const combine = (a: number, b: number) => combined(node, a, b, isExact, world);
   if (typeof left === "number" && typeof right === "number") {
-    if (compared(node.op, 0, 0) !== undefined && !node.bool) throw new Refused("needs bool");
+    if (compared(node.op, 0, 0) !== undefined && !node.bool) throw new RefusedError("needs bool");
     return combine(left, right) ?? Number.NaN;
   }
   if (typeof left === "number") {
     // A comparison keeps the value of the series.
     const isFilter = compared(node.op, 0, 0) !== undefined && !node.bool;
-    return mapped(right as Series[], (b) => {
+    return mapped(right as NaiveTimeseries[], (b) => {
       const kept = combine(left, b);
       return isFilter && kept !== undefined ? b : kept;
     });
@@ -114,7 +121,13 @@ function operated(node: Operation, left: Value, right: Value, world: World): Val
 }
 
 /** Two points under an arithmetic operator or a comparison; undefined is a missing point. */
-function combined(node: Operation, a: number, b: number, isExact: boolean, world: World): number | undefined {
+function combined(
+  node: OperationNode,
+  a: number,
+  b: number,
+  isExact: boolean,
+  world: NaiveInput,
+): number | undefined {
   const isSure = isExact && Number.isInteger(a) && Number.isInteger(b);
   const isTrue = compared(node.op, a, b);
   if (isTrue !== undefined) {
@@ -138,8 +151,8 @@ function combined(node: Operation, a: number, b: number, isExact: boolean, world
   }
 }
 
-function filled(node: Operation, left: Value, right: Value, world: World): Value {
-  if (typeof left === "number") throw new Refused("needs series");
+function filled(node: OperationNode, left: Value, right: Value, world: NaiveInput): Value {
+  if (typeof left === "number") throw new RefusedError("needs series");
   if (typeof right !== "number") return filledBySeries(node, left, right);
   const isOne = left.length === 0 && isUngrouped(node.left);
   const series = isOne ? [{ labels: {}, points: new Map<number, number>() }] : left;
@@ -150,7 +163,11 @@ function filled(node: Operation, left: Value, right: Value, world: World): Value
   }));
 }
 
-function filledBySeries(node: Operation, left: readonly Series[], right: readonly Series[]): Series[] {
+function filledBySeries(
+  node: OperationNode,
+  left: readonly NaiveTimeseries[],
+  right: readonly NaiveTimeseries[],
+): NaiveTimeseries[] {
   const [only, ...more] = right;
   const isForAll = more.length === 0 && only !== undefined && Object.keys(only.labels).length === 0;
   if (isForAll && left.length > 0)
@@ -182,7 +199,7 @@ function isUngrouped(node: Expression): boolean {
   }
 }
 
-function isUngroupedAggregate(node: Aggregate): boolean {
+function isUngroupedAggregate(node: AggregateNode): boolean {
   if (node.op === "topk" || node.op === "bottomk") return isUngrouped(node.of);
   // The bounds of a histogram's buckets are no label of its quantile.
   const grouping = node.grouping ?? (node.of.kind === "aggregate" ? node.of.grouping : null);

@@ -1,5 +1,5 @@
 /** Paths into JSON: members by dots, `[0]` for elements, `["a.b"]` for odd names. */
-import { Refused } from "./data.ts";
+import { RefusedError } from "./data.ts";
 
 const step = /(\.?)([A-Za-z_][\w-]*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/y;
 
@@ -9,12 +9,13 @@ export function numbersAt(path: string): (text: string) => number[] {
   step.lastIndex = 0;
   while (step.lastIndex < path.length) {
     const found = step.exec(path);
-    if (found === null) throw new Refused("bad path");
+    if (found === null) throw new RefusedError("bad path");
     // A dot stands between a name and what is before it, and nowhere else.
-    if (found[2] !== undefined && (found[1] === ".") === (steps.length === 0)) throw new Refused("bad path");
+    if (found[2] !== undefined && (found[1] === ".") === (steps.length === 0))
+      throw new RefusedError("bad path");
     steps.push(found[2] ?? found[3] ?? found[4]!);
   }
-  if (steps.length === 0) throw new Refused("bad path");
+  if (steps.length === 0) throw new RefusedError("bad path");
   return (text) => {
     const value = steps.reduce<unknown>(member, parsed(text));
     return typeof value === "number" ? [value] : [];

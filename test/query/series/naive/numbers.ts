@@ -1,9 +1,9 @@
 /** What lists of numbers come to. */
 
-export type NumberFold = "sum" | "avg" | "min" | "max" | "stddev" | "count" | "quantile";
+export type NaiveFold = "sum" | "avg" | "min" | "max" | "stddev" | "count" | "quantile";
 
 /** `values` is not empty; `q` is of the quantile alone. */
-export function foldNumbers(op: NumberFold, values: readonly number[], q: number): number {
+export function foldNumbers(op: NaiveFold, values: readonly number[], q: number): number {
   switch (op) {
     case "count":
       return values.length;
@@ -41,7 +41,7 @@ function quantile(q: number, values: readonly number[]): number {
 }
 
 /** How many were counted up to a bound. */
-export interface Bucket {
+export interface HistogramBound {
   le: number;
   count: number;
 }
@@ -55,7 +55,7 @@ export function boundOf(text: string | undefined): number | undefined {
 }
 
 /** Prometheus' quantile of a classic histogram; undefined where it has none. */
-export function histogramQuantile(q: number, all: readonly Bucket[]): number | undefined {
+export function histogramQuantile(q: number, all: readonly HistogramBound[]): number | undefined {
   const buckets = monotonic(joined(all));
   const last = buckets.at(-1);
   if (buckets.length < 2 || last!.le !== Number.POSITIVE_INFINITY || last!.count === 0) return undefined;
@@ -70,7 +70,7 @@ export function histogramQuantile(q: number, all: readonly Bucket[]): number | u
 }
 
 /** Sorted by bound, each bound once. */
-function joined(all: readonly Bucket[]): Bucket[] {
+function joined(all: readonly HistogramBound[]): HistogramBound[] {
   const byBound = Map.groupBy(all, ({ le }) => le);
   return [...byBound]
     .map(([le, same]) => ({ le, count: sum(same.map(({ count }) => count)) }))
@@ -78,7 +78,7 @@ function joined(all: readonly Bucket[]): Bucket[] {
 }
 
 /** No bucket holds less than the one below it. */
-function monotonic(buckets: readonly Bucket[]): Bucket[] {
+function monotonic(buckets: readonly HistogramBound[]): HistogramBound[] {
   let most = Number.NEGATIVE_INFINITY;
   return buckets.map(({ le, count }) => {
     most = Math.max(most, count);

@@ -1,12 +1,12 @@
 /** Operators between two lists of series. */
 import type { Expression } from "../../../../query/index.ts";
-import { labelsKey, labelsOf, Refused, type Series, withPoints } from "./data.ts";
+import { labelsKey, labelsOf, type NaiveTimeseries, RefusedError, withPoints } from "./data.ts";
 import { characters } from "./rows.ts";
 
-export type Operation = Extract<Expression, { kind: "operation" }>;
+export type OperationNode = Extract<Expression, { kind: "operation" }>;
 
 /** Whether a comparison holds; undefined for what is no comparison. */
-export function compared(op: Operation["op"], a: number, b: number): boolean | undefined {
+export function compared(op: OperationNode["op"], a: number, b: number): boolean | undefined {
   switch (op) {
     case "==":
       return a === b;
@@ -26,7 +26,7 @@ export function compared(op: Operation["op"], a: number, b: number): boolean | u
 }
 
 /** The labels on which a series matches. */
-function matchLabels({ matching }: Operation, { labels }: Series): Record<string, string> {
+function matchLabels({ matching }: OperationNode, { labels }: NaiveTimeseries): Record<string, string> {
   if (matching === null) return labels;
   const names = new Set(matching.labels.map(({ name }) => characters(name)));
   return Object.fromEntries(
@@ -34,17 +34,22 @@ function matchLabels({ matching }: Operation, { labels }: Series): Record<string
   );
 }
 
-const isWithoutLabels = (side: readonly Series[]) => side.length === 1 && labelsKey(side[0]!.labels) === "[]";
+const isWithoutLabels = (side: readonly NaiveTimeseries[]) =>
+  side.length === 1 && labelsKey(side[0]!.labels) === "[]";
 
 /** Two series that go together: their labels, and buckets where both have a point. */
 interface Pair {
-  labels: Series["labels"];
+  labels: NaiveTimeseries["labels"];
   left: Map<number, number>;
   right: Map<number, number> | undefined;
   points: [ms: number, left: number, right: number][];
 }
 
-function pair(labels: Series["labels"], left: Series, right: Series | undefined): Pair {
+function pair(
+  labels: NaiveTimeseries["labels"],
+  left: NaiveTimeseries,
+  right: NaiveTimeseries | undefined,
+): Pair {
   const points = [...left.points].flatMap(([ms, a]): Pair["points"] => {
     const b = right?.points.get(ms);
     return b === undefined ? [] : [[ms, a, b]];
@@ -54,9 +59,9 @@ function pair(labels: Series["labels"], left: Series, right: Series | undefined)
 
 /** One to one where both sides have series that match; `loose` keeps all series of the left, and their labels. */
 export function matched(
-  node: Operation,
-  left: readonly Series[],
-  right: readonly Series[],
+  node: OperationNode,
+  left: readonly NaiveTimeseries[],
+  right: readonly NaiveTimeseries[],
   keep: "pairs" | "loose" = "pairs",
 ): Pair[] {
   if (keep === "pairs") {
@@ -68,30 +73,30 @@ export function matched(
     const [other, ...more] = others.get(key) ?? [];
     if (keep === "loose") return own.map((each) => pair(each.labels, each, other));
     if (other === undefined) return [];
-    if (own.length > 1 || more.length > 0) throw new Refused("many to many");
+    if (own.length > 1 || more.length > 0) throw new RefusedError("many to many");
     return [pair(labelsOf(key), own[0]!, other)];
   });
 }
 
 /** The series of a side by the labels on which they match. */
-function byMatch(node: Operation, side: readonly Series[]): Map<string, Series[]> {
+function byMatch(node: OperationNode, side: readonly NaiveTimeseries[]): Map<string, NaiveTimeseries[]> {
   return Map.groupBy(side, (series) => labelsKey(matchLabels(node, series)));
 }
 
 /** `and`, `or` and `unless`, bucket by bucket; `whole` asks whether series match at all, whatever buckets they have. */
 export function setOperated(
-  node: Operation,
-  left: readonly Series[],
-  right: readonly Series[],
+  node: OperationNode,
+  left: readonly NaiveTimeseries[],
+  right: readonly NaiveTimeseries[],
   by: "bucket" | "whole" = "bucket",
-): Series[] {
-  const isThere = (side: readonly Series[], like: Series, ms: number) => {
+): NaiveTimeseries[] {
+  const isThere = (side: readonly NaiveTimeseries[], like: NaiveTimeseries, ms: number) => {
     const key = labelsKey(matchLabels(node, like));
     return side.some((series) => {
       return labelsKey(matchLabels(node, series)) === key && (by === "whole" || series.points.has(ms));
     });
   };
-  const kept = (side: readonly Series[], other: readonly Series[], wanted: boolean) =>
+  const kept = (side: readonly NaiveTimeseries[], other: readonly NaiveTimeseries[], wanted: boolean) =>
     side.map((series) => ({
       labels: series.labels,
       points: new Map([...series.points].filter(([ms]) => isThere(other, series, ms) === wanted)),
@@ -101,7 +106,7 @@ export function setOperated(
 }
 
 /** Series of equal labels, which never share a bucket here, as one. */
-function united(all: readonly Series[]): Series[] {
+function united(all: readonly NaiveTimeseries[]): NaiveTimeseries[] {
   const groups = Map.groupBy(all, ({ labels }) => labelsKey(labels));
   return [...groups.values()].map((same) => ({
     labels: same[0]!.labels,

@@ -1,29 +1,29 @@
 /** Metrics: the value of each series in each bucket. */
 import {
+  type BucketedRange,
   bucketOf,
   isInRange,
   labelsKey,
-  type Range,
-  Refused,
-  type Sample,
-  type Series,
+  type NaiveSample,
+  type NaiveTimeseries,
+  RefusedError,
   secondsOf,
 } from "./data.ts";
-import { characters, check, holdsText, type Selector } from "./rows.ts";
+import { characters, check, holdsText, type SelectorNode } from "./rows.ts";
 
 /** All that a selector of a metric needs for any aggregation: by series, ascending in time, one a time, none NaN. */
 export interface MetricSeries {
   labels: Readonly<Record<string, string>>;
   isCounter: boolean;
   isDelta: boolean;
-  samples: Sample[];
+  samples: NaiveSample[];
 }
 
 const hourNs = 3_600_000_000_000n;
 
-export function selectSeries(selector: Selector, samples: readonly Sample[]): MetricSeries[] {
+export function selectSeries(selector: SelectorNode, samples: readonly NaiveSample[]): MetricSeries[] {
   if (selector.of.kind !== "metric") return [];
-  if (selector.stages.length > 0) throw new Refused("stage of a metric");
+  if (selector.stages.length > 0) throw new RefusedError("stage of a metric");
   const name = characters(selector.of.name);
   for (const matcher of selector.matchers) check(matcher);
   const groups = Map.groupBy(
@@ -39,8 +39,8 @@ export function selectSeries(selector: Selector, samples: readonly Sample[]): Me
     );
 }
 
-function seriesOf(name: string, all: readonly Sample[]): MetricSeries {
-  const byTime = new Map<bigint, Sample>();
+function seriesOf(name: string, all: readonly NaiveSample[]): MetricSeries {
+  const byTime = new Map<bigint, NaiveSample>();
   for (const sample of all.toSorted((a, b) => a.arrival - b.arrival)) byTime.set(sample.timeNs, sample);
   const declared = all.find(({ type }) => type !== "unknown")?.type;
   return {
@@ -52,7 +52,7 @@ function seriesOf(name: string, all: readonly Sample[]): MetricSeries {
 }
 
 /** The samples of each bucket in the range. */
-export function samplesByBucket({ samples }: MetricSeries, range: Range): Map<number, number[]> {
+export function samplesByBucket({ samples }: MetricSeries, range: BucketedRange): Map<number, number[]> {
   const buckets = new Map<number, number[]>();
   for (const sample of samples) {
     if (!isInRange(sample, range)) continue;
@@ -63,7 +63,7 @@ export function samplesByBucket({ samples }: MetricSeries, range: Range): Map<nu
 }
 
 /** The increase of each bucket: the sum of the increases of its samples. */
-export function increases(series: MetricSeries, range: Range): Series {
+export function increases(series: MetricSeries, range: BucketedRange): NaiveTimeseries {
   const points = new Map<number, number>();
   series.samples.forEach((sample, index) => {
     const increase = series.isDelta ? sample.value : increaseOf(sample, series.samples[index - 1]);
@@ -75,12 +75,12 @@ export function increases(series: MetricSeries, range: Range): Series {
 }
 
 /** A sample without one before it within an hour is a baseline; one that is smaller is a reset. */
-function increaseOf(sample: Sample, before: Sample | undefined): number | undefined {
+function increaseOf(sample: NaiveSample, before: NaiveSample | undefined): number | undefined {
   if (before === undefined || sample.timeNs - before.timeNs > hourNs) return undefined;
   return sample.value < before.value ? sample.value : sample.value - before.value;
 }
 
-export function perSecond({ labels, points }: Series, range: Range): Series {
+export function perSecond({ labels, points }: NaiveTimeseries, range: BucketedRange): NaiveTimeseries {
   const rates = [...points].map(([bucketMs, value]): [number, number] => {
     return [bucketMs, value / secondsOf(bucketMs, range)];
   });
