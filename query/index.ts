@@ -1,4 +1,4 @@
-/** The query layer's public face: svcQL text in, plans and rows out. */
+/** The public face of the query layer: svcQL text in; trees, plans and answers out. */
 
 import { parseLogsQuery as parseLogs } from "./parse/logs-query.ts";
 import { parseExpression } from "./parse/parser.ts";
@@ -54,17 +54,17 @@ export type { Expression } from "./tree/expression.ts";
 export type { SearchTerms } from "./tree/search-terms.ts";
 export { collectPlanWarnings } from "./warning/unknown-names.ts";
 
-/** The tree of a structured query; an empty one is all logs. Throws a QueryError. */
+/** The syntax tree of a structured query. An empty text selects all logs. Throws a QueryError. */
 export function parseQuery(text: string): Expression {
   return parseExpression(readSource(text));
 }
 
-/** The tree of a query as the search for logs reads it: structured, or search terms. Throws a QueryError. */
+/** The syntax tree of a search for logs: a structured query, or search terms. Throws a QueryError. */
 export function parseLogsQuery(text: string): Expression | SearchTerms {
   return parseLogs(readSource(text)).tree;
 }
 
-/** The text of a tree, which reads back as the same tree. */
+/** The text of a syntax tree, which parses to an equal tree. */
 export function printQuery(tree: Expression | SearchTerms): string {
   return tree.kind === "terms" ? printSearchTerms(tree) : printExpression(tree);
 }

@@ -1,43 +1,47 @@
 import type { FieldCounts, QueryLimits, RowSignal, Store } from "../../engine/index.ts";
 import { columnsBySignal, fieldNameOf } from "../plan/field.ts";
 import { planSearch } from "../plan/search-plan.ts";
-import { toRangeNs } from "../time/range.ts";
+import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
 /** The part of a store that a list of fields needs. */
 export type FieldStore = Pick<Store, "countFields" | "attributeKeys">;
 
-export interface FieldQuery {
+/** The search whose rows' fields are listed, and which of the fields are wanted. */
+export interface FieldQuery extends TimeRange {
   signal: RowSignal;
-  /** Of the search for rows of the signal. */
+  /** A search for rows of the signal: svcQL, for logs also search terms. */
   query: string;
-  /** Whole milliseconds since the epoch, both inclusive. */
-  startMs: number;
-  endMs: number;
-  /** What the names begin with. */
+  /** The beginning of the names that are listed; "" for all. */
   prefix: string;
-  /** Fields at most, from 1. */
+  /** The most fields to return, from 1. */
   limit: number;
 }
 
-/** A field under the name that a query calls it by. */
+/** A field of rows. */
 interface ListedField {
+  /** The name of the field in queries. */
   name: string;
-  /** Rows that have it. */
+  /** The number of rows that have it. */
   rows: number;
 }
 
+/** The fields of the rows that a search finds. */
 export interface FieldList {
-  /** Those that most rows have come first, others in the order of their names. */
+  /** The fields of most rows first; those of equally many rows by name. */
   fields: ListedField[];
-  /** Rows that the search finds. */
+  /** The number of rows that the search finds. */
   count: number;
   /** False where there are more fields than these. */
   isWhole: boolean;
+  /** Sentences for people, such as about names that do not exist. */
   warnings: string[];
 }
 
-/** The fields of the rows that a search finds; what its stages extract is among them. Throws a QueryError, and what the store throws. */
+/**
+ * Lists the fields of the rows that a search finds, among them those that its stages extract. Throws a QueryError for a
+ * mistake in the query, and what the store throws.
+ */
 export async function queryFields(
   store: FieldStore,
   { signal, query, startMs, endMs, prefix, limit }: FieldQuery,
@@ -57,7 +61,7 @@ export async function queryFields(
   };
 }
 
-/** Every row has its columns, but for the level. */
+/** The columns with their rows. Every row has every column, except for the level. */
 function countColumns(signal: RowSignal, { rows, levels }: FieldCounts): ListedField[] {
   return Object.entries(columnsBySignal[signal]).map(([name, { kind }]) => ({
     name,

@@ -9,41 +9,44 @@ import {
 import { planSearch } from "../plan/search-plan.ts";
 import { dropUnreadExtraction } from "../plan/simplification.ts";
 import { bucketStartMsOf, listPartialBuckets, makeTimeBuckets, type TimeBuckets } from "../time/buckets.ts";
-import { toRangeNs } from "../time/range.ts";
+import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
-/** The part of a store that a histogram needs. */
+/** The part of a store that a histogram of rows needs. */
 export type HistogramStore = Pick<Store, "aggregate" | "attributeKeys">;
 
-export interface HistogramQuery {
+/** The search whose rows are counted over time, and the width of the buckets. */
+export interface HistogramQuery extends TimeRange {
   signal: RowSignal;
-  /** Of the search for rows of the signal. */
+  /** A search for rows of the signal: svcQL, for logs also search terms. */
   query: string;
-  /** Whole milliseconds since the epoch, both inclusive. */
-  startMs: number;
-  endMs: number;
-  /** Width of the buckets, whole seconds; 0 or absent: a round width that gives about 200 points. */
+  /** Width of a bucket in whole seconds. 0 or absent: the narrowest round width that gives at most 200 buckets. */
   bucketSeconds?: number;
 }
 
-/** Rows of one kind over time. */
+/** The rows of one level or status over time. */
 interface HistogramSeries {
-  /** Level, in lower case, or status; "" for rows without. */
+  /** The level in lower case, or the status; "" for rows without one, and for signals that have neither. */
   kind: string;
-  /** Start of the bucket in milliseconds since the epoch, and its rows; ascending. A bucket without rows is missing. */
+  /** Start of a bucket in milliseconds since the epoch, and its rows; ascending. Buckets without rows are left out. */
   points: [ms: number, rows: number][];
 }
 
+/** Counts of the rows that a search finds, over time. */
 export interface RowHistogram {
-  /** What tells the rows apart: nothing where a signal has neither levels nor status. */
+  /** The field by which rows are counted separately; null for signals that have neither levels nor status. */
   by: "level" | "status_code" | null;
-  /** In the order of their kinds. */
+  /** Sorted by `kind`. */
   series: HistogramSeries[];
-  /** All rows. */
+  /** The number of rows in all series. */
   count: number;
+  /** Width of a bucket. */
   bucketSeconds: number;
-  /** Starts of the buckets at the edges that the range covers only in part. */
+  /**
+   * Starts of the first and the last bucket, where the range covers only a part of them; milliseconds since the epoch.
+   */
   partial: number[];
+  /** Sentences for people, such as about names that do not exist. */
   warnings: string[];
 }
 
@@ -56,7 +59,10 @@ const groupFieldBySignal: Readonly<
   kubernetes_resources: null,
 };
 
-/** Counts the rows that a search finds in each bucket. Throws a QueryError, and what the store throws. */
+/**
+ * Counts the rows that a search finds, by bucket and by level or status. Throws a QueryError for a mistake in the
+ * query, and what the store throws.
+ */
 export async function queryHistogram(
   store: HistogramStore,
   { signal, query, startMs, endMs, bucketSeconds = 0 }: HistogramQuery,
@@ -65,8 +71,8 @@ export async function queryHistogram(
   const plan = planSearch(signal, query);
   const buckets = makeTimeBuckets(startMs, endMs, bucketSeconds);
   const range = toRangeNs(startMs, endMs);
-  const kind = groupFieldBySignal[signal];
-  const groupBy = kind === null ? [] : [kind.field];
+  const groupField = groupFieldBySignal[signal];
+  const groupBy = groupField === null ? [] : [groupField.field];
   const aggregated = await store.aggregate(
     {
       signal,
@@ -80,7 +86,7 @@ export async function queryHistogram(
   );
   const series = toHistogramSeries(aggregated, groupBy.length, buckets);
   return {
-    by: kind?.by ?? null,
+    by: groupField?.by ?? null,
     series,
     count: series.reduce((sum, { points }) => sum + points.reduce((rows, [, each]) => rows + each, 0), 0),
     bucketSeconds: buckets.seconds,

@@ -9,63 +9,66 @@ import {
 import { planLogs } from "../plan/search-plan.ts";
 import { dropUnreadExtraction, simplifySteps } from "../plan/simplification.ts";
 import { deductElapsedTime } from "../time/deadline.ts";
-import { toRangeNs } from "../time/range.ts";
+import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 
-/** The part of a store that patterns need. */
+/** The part of a store that a list of patterns needs. */
 export type PatternStore = Pick<Store, "aggregate" | "search" | "attributeKeys">;
 
-export interface PatternQuery {
-  /** Of the search for logs: svcQL, or search terms. */
+/** The search for logs whose messages' patterns are listed. */
+export interface PatternQuery extends TimeRange {
+  /** A search for logs: svcQL, or search terms. */
   query: string;
-  /** Whole milliseconds since the epoch, inclusive. */
-  startMs: number;
-  /** Inclusive: the whole millisecond. */
-  endMs: number;
-  /** Patterns at most, from 1. */
+  /** The most patterns to return, from 1. */
   limit: number;
 }
 
-/** Rows whose messages differ in their variables alone. */
+/** The rows whose messages have the same template, so that they differ only in its variables. */
 export interface Pattern {
-  /** Id of the template, as `template="…"` selects it. */
+  /** The id of the template, which `template="…"` selects. */
   template: string;
-  /** The template with `<*>` in the place of each variable. */
+  /** The text of the template, with `<*>` for each variable. */
   text: string;
+  /** The number of rows. */
   count: number;
-  /** Part of all rows found, above 0 and up to 1. */
+  /** The fraction of all rows found, above 0 and up to 1. */
   share: number;
-  /** The newest of the messages. */
+  /** The newest message. */
   example: string;
-  /** Whole milliseconds since the epoch. */
+  /** Time of the first row, whole milliseconds since the epoch. */
   firstSeenMs: number;
+  /** Time of the last row, whole milliseconds since the epoch. */
   lastSeenMs: number;
-  /** Rows of each level, in lower case; "" for rows without one. */
+  /** The number of rows by level in lower case; "" for rows without a level. */
   levels: Record<string, number>;
 }
 
+/** The patterns of the messages that a search finds. */
 export interface PatternList {
-  /** The most frequent first, equally frequent ones by id. */
+  /** The most frequent first; equally frequent ones by id. */
   patterns: Pattern[];
-  /** Rows found, and different patterns among them, listed or not. */
+  /** The number of rows that the search finds. */
   count: number;
+  /** The number of patterns, whether listed or not. */
   distinct: number;
+  /** Sentences for people, such as about names that do not exist. */
   warnings: string[];
+  /** What the aggregation of the rows read. */
   scanned: Aggregated["scanned"];
 }
 
 type PatternCount = Omit<Pattern, "text" | "share" | "example">;
 
 /**
- * The patterns of the messages that a search for logs finds. Throws a QueryError for a query that is none, and what the store throws:
- * Failure "deadline", "cancelled", "limit".
+ * Lists the patterns of the messages that a search for logs finds. Throws a QueryError for a mistake in the query, and
+ * what the store throws: Failure "deadline", "cancelled" or "limit".
  */
 export async function queryPatterns(
   store: PatternStore,
   { query, startMs, endMs, limit }: PatternQuery,
   limits?: QueryLimits,
 ): Promise<PatternList> {
-  const begunMs = performance.now();
+  const startedAtMs = performance.now();
   const plan = planLogs(query);
   const range = { signal: "logs", ...toRangeNs(startMs, endMs) } as const;
   const aggregated = await store.aggregate(
@@ -77,20 +80,20 @@ export async function queryPatterns(
     },
     limits,
   );
-  const counted = countPatterns(aggregated);
-  const count = counted.reduce((sum, each) => sum + each.count, 0);
-  const newest = makeExampleReader(store, plan.steps, deductElapsedTime(begunMs, limits));
+  const counts = countPatterns(aggregated);
+  const count = counts.reduce((sum, pattern) => sum + pattern.count, 0);
+  const readExample = makeExampleReader(store, plan.steps, deductElapsedTime(startedAtMs, limits));
   const listed = await Promise.all(
-    counted.slice(0, limit).map(async (each): Promise<Pattern[]> => {
-      const example = await newest(each);
+    counts.slice(0, limit).map(async (pattern): Promise<Pattern[]> => {
+      const example = await readExample(pattern);
       if (example === undefined) return [];
-      return [{ ...each, text: templateTextOf(example), share: each.count / count, example }];
+      return [{ ...pattern, text: templateTextOf(example), share: pattern.count / count, example }];
     }),
   );
   return {
     patterns: listed.flat(),
     count,
-    distinct: counted.length,
+    distinct: counts.length,
     warnings: collectPlanWarnings(store, plan, range.fromNs, range.toNs),
     scanned: aggregated.scanned,
   };
@@ -119,12 +122,12 @@ function makeEmptyCount(template: string): PatternCount {
     count: 0,
     firstSeenMs: Number.POSITIVE_INFINITY,
     lastSeenMs: 0,
-    // A level may be named like something that every object has.
+    // Without a prototype, as a level may be named like one of its members, such as `constructor`.
     levels: Object.create(null) as Record<string, number>,
   };
 }
 
-/** Finds the newest message of a pattern; undefined where its rows went in the meantime. */
+/** Returns a function that reads the newest message of a pattern; undefined where its rows were deleted meanwhile. */
 function makeExampleReader(
   store: PatternStore,
   steps: readonly Step[],

@@ -14,65 +14,76 @@ import { makePrefixFilter } from "../plan/regexp.ts";
 import { planSearch } from "../plan/search-plan.ts";
 import { dropUnreadExtraction, simplifySteps } from "../plan/simplification.ts";
 import { deductElapsedTime } from "../time/deadline.ts";
-import { toRangeNs } from "../time/range.ts";
+import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { warnOfUnknownNames } from "../warning/unknown-names.ts";
 
 /** The part of a store that a list of values needs. */
 export type ValueStore = Pick<Store, "aggregate" | "attributeKeys">;
 
-export interface ValueQuery {
+/** The search whose rows' values are listed, and which of the values are wanted. */
+export interface ValueQuery extends TimeRange {
   signal: RowSignal;
-  /** As a query calls it. */
+  /** The name of the field in queries. */
   field: string;
-  /** Of the search for rows of the signal. */
+  /** A search for rows of the signal: svcQL, for logs also search terms. */
   query: string;
-  /** Whole milliseconds since the epoch, both inclusive. */
-  startMs: number;
-  endMs: number;
-  /** What the values begin with. */
+  /** The beginning of the values that are listed; "" for all. */
   prefix: string;
-  /** Values at most, from 1. */
+  /** The most values to return, from 1. */
   limit: number;
 }
 
 interface ListedValue {
   value: string;
-  /** Rows that have it. */
+  /** The number of rows that have it. */
   count: number;
 }
 
+/** The values of a field in the rows that a search finds. */
 export interface ValueList {
-  /** The most frequent first, equally frequent ones in their order. */
+  /** The most frequent first; equally frequent ones by text. */
   values: ListedValue[];
   /** False where there are more values than these. */
   isWhole: boolean;
-  /** Where there are too many values to count: those of the rows from this time on were, milliseconds since the epoch. */
+  /**
+   * Present where the rows have more values than the store counts: only rows from this time on were counted.
+   * Milliseconds since the epoch.
+   */
   countedFromMs?: number;
+  /** Sentences for people, such as about names that do not exist. */
   warnings: string[];
 }
 
-/** Where all values are too many, those of the newest part of the range are counted, and so on: the least part is a millionth. */
-const narrowings = 5;
+/**
+ * How often the range is narrowed while it has too many values. The last time it is a millionth (16^-5) of its rows'
+ * time.
+ */
+const narrowingsMax = 5;
+/** By how much the range gets shorter each time. */
 const narrowingFactor = 16;
 
-/** The values of a field in the rows that a search finds; rows without the field, or with an empty text, are left out. Throws a QueryError, and what the store throws. */
+/**
+ * Lists the values of a field in the rows that a search finds. Rows without the field, or with an empty value, are left
+ * out. Throws a QueryError for a mistake in the query, and what the store throws.
+ */
 export async function queryValues(
   store: ValueStore,
   { signal, field: name, query, startMs, endMs, prefix, limit }: ValueQuery,
   limits?: QueryLimits,
 ): Promise<ValueList> {
-  const begunMs = performance.now();
+  const startedAtMs = performance.now();
   const plan = planSearch(signal, query);
   const field = fieldOf(name, signal);
   const steps = dropUnreadExtraction(plan.steps, [field]);
-  const asked = { signal, field, steps: simplifySteps([...steps, ...makePrefixSteps(field, prefix)]) };
-  const counted = await countNewest(asked, startMs, endMs, (query) =>
-    store.aggregate(query, deductElapsedTime(begunMs, limits)),
+  const rows = { signal, field, steps: simplifySteps([...steps, ...makePrefixSteps(field, prefix)]) };
+  const counted = await countNewest(rows, startMs, endMs, (aggregateQuery) =>
+    store.aggregate(aggregateQuery, deductElapsedTime(startedAtMs, limits)),
   );
   const { fromNs, toNs } = toRangeNs(startMs, endMs);
   const names = field.kind === "attribute" ? [...plan.names, field.key] : plan.names;
-  const isBorne = counted.values.length > 0 || prefix !== "";
-  const warnings = warnOfUnknownNames(store, { signal, names: isBorne ? plan.names : names }, fromNs, toNs);
+  // With values the field exists. Without values, it may be the prefix that no value has.
+  const mayExist = counted.values.length > 0 || prefix !== "";
+  const warnings = warnOfUnknownNames(store, { signal, names: mayExist ? plan.names : names }, fromNs, toNs);
   return {
     values: counted.values.slice(0, limit),
     isWhole: counted.fromMs === startMs && counted.values.length <= limit,
@@ -81,7 +92,7 @@ export async function queryValues(
   };
 }
 
-/** Levels are compared in lower case. */
+/** The filter of values with a prefix, as steps. Levels are compared in lower case. */
 function makePrefixSteps(field: Field, prefix: string): Step[] {
   if (prefix === "") return [];
   return [
@@ -92,6 +103,7 @@ function makePrefixSteps(field: Field, prefix: string): Step[] {
   ];
 }
 
+/** The rows whose values of a field are counted. */
 interface CountedRows {
   signal: RowSignal;
   field: Field;
@@ -100,7 +112,10 @@ interface CountedRows {
 
 type RunAggregate = (query: AggregateQuery) => Promise<Aggregated>;
 
-/** Counts the values of the whole range, or where they are too many, of as much of the end of its rows as gives fewer. */
+/**
+ * Counts the values of the whole range. Where they are too many, the range is narrowed to its newest part, until the
+ * store can count them. `fromMs` is the start of the range that was counted.
+ */
 async function countNewest(
   { signal, field, steps }: CountedRows,
   startMs: number,
@@ -122,7 +137,7 @@ async function countNewest(
   if (all !== undefined) return { values: all, fromMs: startMs };
   const [firstMs, lastMs] = await readTimeBounds({ signal, ...toRangeNs(startMs, endMs), steps }, aggregate);
   let widthMs = lastMs - firstMs;
-  for (let narrowed = 0; narrowed < narrowings && widthMs > 0; narrowed++) {
+  for (let narrowed = 0; narrowed < narrowingsMax && widthMs > 0; narrowed++) {
     widthMs = Math.floor(widthMs / narrowingFactor);
     const values = await count(lastMs - widthMs);
     if (values !== undefined) return { values, fromMs: lastMs - widthMs };
@@ -130,7 +145,7 @@ async function countNewest(
   return { values: [], fromMs: endMs + 1 };
 }
 
-/** The least and the greatest time of the rows, milliseconds since the epoch. */
+/** The time of the first and of the last row, milliseconds since the epoch. */
 async function readTimeBounds(
   rows: Omit<AggregateQuery, "groupBy" | "aggregates">,
   aggregate: RunAggregate,

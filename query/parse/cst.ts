@@ -1,29 +1,29 @@
 import type { CstNode, IToken } from "chevrotain";
 
 /*
- * Reading of what the grammar found: a node has its tokens and nodes by the name of their type or rule, in the order of the text.
- * The grammar has made sure of what is there; these only give it its type.
+ * Typed access to Chevrotain's concrete syntax tree. A node lists its child nodes by rule and its tokens by token type,
+ * each list in the order of the text. The parser has already checked what must be there, so nothing is checked again.
  */
 
-export function childrenOf(found: CstNode, rule: string): CstNode[] {
-  return (found.children[rule] ?? []) as CstNode[];
+export function childrenOf(cst: CstNode, rule: string): CstNode[] {
+  return (cst.children[rule] ?? []) as CstNode[];
 }
 
-export function childOf(found: CstNode, rule: string): CstNode {
-  return childrenOf(found, rule)[0]!;
+export function childOf(cst: CstNode, rule: string): CstNode {
+  return childrenOf(cst, rule)[0]!;
 }
 
-export function optionalChildOf(found: CstNode, rule: string): CstNode | undefined {
-  return childrenOf(found, rule)[0];
+export function optionalChildOf(cst: CstNode, rule: string): CstNode | undefined {
+  return childrenOf(cst, rule)[0];
 }
 
-export function tokensOf(found: CstNode, type: string): IToken[] {
-  return (found.children[type] ?? []) as IToken[];
+export function tokensOf(cst: CstNode, type: string): IToken[] {
+  return (cst.children[type] ?? []) as IToken[];
 }
 
-/** The token that the grammar found first in this node itself. */
-export function firstTokenOf(found: CstNode): IToken {
-  return Object.values(found.children)
+/** The first token of this node that is not a token of a child node. */
+export function firstTokenOf(cst: CstNode): IToken {
+  return Object.values(cst.children)
     .flat()
     .find((element) => "image" in element) as IToken;
 }

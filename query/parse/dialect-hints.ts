@@ -1,4 +1,4 @@
-/** Functions of other languages, and what does the same here, as the end of a sentence. */
+/** Functions of PromQL, LogQL and SQL, each with what does the same in svcQL, as the end of a sentence. */
 const functionHints: Readonly<Record<string, string>> = {
   average: "the average is `avg`",
   mean: "the average is `avg`",
@@ -19,7 +19,7 @@ const functionHints: Readonly<Record<string, string>> = {
   group_right: describeGroupSide("group_right"),
 };
 
-/** Words of other languages behind a series. */
+/** Words that PromQL, LogQL and SQL allow after a series, each with what does the same in svcQL. */
 const wordHints: Readonly<Record<string, string>> = {
   offset: "there is no offset; the range of time is given beside the query",
   where: "conditions stand within { } or behind |",
@@ -34,16 +34,17 @@ function describeGroupSide(word: string): string {
   return `there is no ${word}: series match one to one, and one without labels goes with all`;
 }
 
+/** `p95`, `p999`. */
 const percentile = /^p(\d{2,3})$/;
 
-/** What takes the place of a function that svcQL does not have; undefined where nothing is known of it. */
+/** What to write instead of a function that svcQL does not have; undefined for functions that no table lists. */
 export function findFunctionHint(name: string): string | undefined {
   const [, digits] = percentile.exec(name) ?? [];
   if (digits !== undefined) return `quantiles are quantile(0.${digits}, …)`;
   return Object.hasOwn(functionHints, name) ? functionHints[name] : undefined;
 }
 
-/** The same for a word that stands behind a series. */
+/** What to write instead of a word after a series that svcQL does not have; undefined for words that no table lists. */
 export function findWordHint(name: string): string | undefined {
   const lower = name.toLowerCase();
   return Object.hasOwn(wordHints, lower) ? wordHints[lower] : undefined;

@@ -2,7 +2,7 @@ import { EOF } from "chevrotain";
 import * as token from "../text/tokens.ts";
 import { type GrammarRule, SelectorGrammar } from "./selector-grammar.ts";
 
-/** What may stand where the text goes wrong, as the sentence "expected …, found …" says it. */
+/** What the rules expect where the text is wrong: the first half of the sentence "expected …, found …". */
 const expected = {
   operand: "a selector such as `logs{…}`, an aggregation, a number or `(`",
   inner: "a selector such as `logs{…}`, `rate(…)`, `increase(…)`, `json_path(…)` or an aggregation",
@@ -11,7 +11,7 @@ const expected = {
   end: "an operator, a stage or the end of the query",
 } as const;
 
-/** The grammar of svcQL. It only accepts; visitor.ts makes the tree, with the precedence of operators. */
+/** The grammar of svcQL, without operator precedence. `visitor.ts` turns its concrete syntax tree into the tree. */
 class Grammar extends SelectorGrammar {
   constructor() {
     super();
@@ -91,7 +91,8 @@ class Grammar extends SelectorGrammar {
   });
 
   readonly series: GrammarRule = this.RULE("series", () => {
-    // A name that is also a function is one where `(` or a grouping follows, so functions come first.
+    // The name of a function is one only before `(` or a grouping, else it is the name of a metric. So functions come
+    // first.
     this.OR({
       DEF: [
         { ALT: () => this.SUBRULE(this.aggregate) },

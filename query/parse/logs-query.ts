@@ -7,20 +7,20 @@ import { quoteTerm, type SearchTerms } from "../tree/search-terms.ts";
 import { parseExpression } from "./parser.ts";
 import { parseSearchTerms } from "./search-terms.ts";
 
-/** A query as the search for logs takes it: structured, or terms. */
+/** A query of the search for logs: structured, or search terms. */
 export interface LogsQuery {
   readonly tree: Expression | SearchTerms;
   readonly warnings: string[];
 }
 
 /**
- * Reads a query of the search for logs. What is empty, begins with `{`, or begins as `logs…` or `count(logs…)` do, is structured and
- * must parse; all else is search terms. Throws a QueryError.
+ * Parses a query of the search for logs. A text that is empty, or begins with `{`, `logs` or `count(logs`, is
+ * structured. Any other text is search terms. Throws a QueryError where a structured query does not parse, and as
+ * `parseSearchTerms` does.
  */
 export function parseLogsQuery(source: Source): LogsQuery {
   const tokens = token.tokenize(source.text);
-  if (isStructured(tokens))
-    return { tree: parseExpression(source), warnings: commentWarning(tokens, source) };
+  if (isStructured(tokens)) return { tree: parseExpression(source), warnings: warnOfComment(tokens, source) };
   const { terms, warnings } = parseSearchTerms(source);
   if (isOtherStructuredQuery(tokens, source)) {
     warnings.push(
@@ -30,8 +30,8 @@ export function parseLogsQuery(source: Source): LogsQuery {
   return { tree: terms, warnings };
 }
 
-/** `#1234` is a comment, but may have been meant as text. */
-function commentWarning(tokens: readonly IToken[], source: Source): string[] {
+/** Warns of a query such as `#1234`, which is nothing but a comment. The person may have meant the text. */
+function warnOfComment(tokens: readonly IToken[], source: Source): string[] {
   const text = source.text.trim();
   if (tokens.length > 0 || text === "") return [];
   return [
@@ -39,10 +39,11 @@ function commentWarning(tokens: readonly IToken[], source: Source): string[] {
   ];
 }
 
-const is = (found: IToken | undefined, type: TokenType) => found !== undefined && tokenMatcher(found, type);
-const isLogs = (found: IToken | undefined) => is(found, token.Name) && found!.image === "logs";
+const isToken = (found: IToken | undefined, type: TokenType) =>
+  found !== undefined && tokenMatcher(found, type);
+const isLogs = (found: IToken | undefined) => isToken(found, token.Name) && found!.image === "logs";
 
-/** What a person would not type behind the word `logs` meaning just the word. */
+/** Tokens after the word `logs` that show that it is a selector and not a word to search for. */
 const tokensAfterLogs = [
   token.LeftBrace,
   token.Pipe,
@@ -54,25 +55,31 @@ const tokensAfterLogs = [
 
 function isStructured(tokens: readonly IToken[]): boolean {
   const [first, second, third] = tokens;
-  if (first === undefined || is(first, token.LeftBrace)) return true;
+  if (first === undefined || isToken(first, token.LeftBrace)) return true;
   if (isLogs(first)) {
-    return second === undefined || second.image === "[" || tokensAfterLogs.some((type) => is(second, type));
+    return (
+      second === undefined || second.image === "[" || tokensAfterLogs.some((type) => isToken(second, type))
+    );
   }
   if (first.image !== "count") return false;
-  if (is(second, token.By) || is(second, token.Without))
-    return is(third, token.LeftParen) || tokens.some(opensLogs);
-  return opensLogs(second, 1, tokens);
+  if (isToken(second, token.By) || isToken(second, token.Without))
+    return isToken(third, token.LeftParen) || tokens.some(isParenBeforeLogs);
+  return isParenBeforeLogs(second, 1, tokens);
 }
 
-/** `(` before `logs` or `{`. */
-function opensLogs(found: IToken | undefined, index: number, tokens: readonly IToken[]): boolean {
-  return is(found, token.LeftParen) && (isLogs(tokens[index + 1]) || is(tokens[index + 1], token.LeftBrace));
+/** True for `(` before `logs` or `{`. */
+function isParenBeforeLogs(found: IToken | undefined, index: number, tokens: readonly IToken[]): boolean {
+  return (
+    isToken(found, token.LeftParen) &&
+    (isLogs(tokens[index + 1]) || isToken(tokens[index + 1], token.LeftBrace))
+  );
 }
 
-/** Whether terms are a whole query of another kind, such as `sum(rate(x)) by (y)` or `traces{…}`. */
+/** Returns whether search terms would parse as a structured query, such as `sum(rate(x)) by (y)` or `traces{…}`. */
 function isOtherStructuredQuery(tokens: readonly IToken[], source: Source): boolean {
-  const brackets = tokens.some((each) => is(each, token.LeftBrace)) || is(tokens[1], token.LeftParen);
-  if (!brackets) return false;
+  const hasBrackets =
+    tokens.some((each) => isToken(each, token.LeftBrace)) || isToken(tokens[1], token.LeftParen);
+  if (!hasBrackets) return false;
   try {
     parseExpression({ text: source.text, spans: new Map() });
     return true;

@@ -8,54 +8,57 @@ import {
 } from "../tree/expression.ts";
 import type { Matching } from "../tree/grouping.ts";
 
-/** What stands between two operands: the operator as the text has it, and its precedence. */
+/** A binary operator as the text has it, before its operands are known. */
 export interface InfixOperator {
   readonly op: BinaryOperator;
   readonly bool: boolean;
   readonly matching: Matching | null;
 }
 
-/** An operand and how many minus signs stand before it. */
+/** An operand and the number of minus signs before it. */
 export interface PrefixedOperand {
   readonly minuses: number;
   readonly of: Expression;
 }
 
 /**
- * Joins operands by precedence (shunting-yard, so that long chains do not recurse). `^` joins from the right and binds closer than a
- * minus before it: `-a ^ b` is `-(a ^ b)`, and `a ^ -b ^ c` is `a ^ -(b ^ c)`. `place` is told which joint an operation came from.
+ * Builds the tree of a chain of operands by operator precedence. It is Dijkstra's shunting-yard algorithm, so that long
+ * chains do not recurse. `^` is right-associative and binds closer than a minus before it: `-a ^ b` is `-(a ^ b)`, and
+ * `a ^ -b ^ c` is `a ^ -(b ^ c)`. `onOperation` is called with each operation made and the operator that it was made
+ * from.
  */
 export function joinOperands(
   operands: readonly PrefixedOperand[],
-  joints: readonly InfixOperator[],
-  place: (made: BinaryOperation, joint: InfixOperator) => void,
+  operators: readonly InfixOperator[],
+  onOperation: (operation: BinaryOperation, operator: InfixOperator) => void,
 ): Expression {
   const output: Expression[] = [];
-  const waiting: (InfixOperator | "minus")[] = [];
+  const stack: (InfixOperator | "minus")[] = [];
   const reduce = () => {
-    const top = waiting.pop()!;
+    const top = stack.pop()!;
     const right = output.pop()!;
     if (top === "minus") {
       output.push(makeNegation(right));
       return;
     }
-    const made = makeBinaryOperation({ ...top, left: output.pop()!, right });
-    place(made, top);
-    output.push(made);
+    const operation = makeBinaryOperation({ ...top, left: output.pop()!, right });
+    onOperation(operation, top);
+    output.push(operation);
   };
   operands.forEach(({ minuses, of }, index) => {
-    for (let count = 0; count < minuses; count++) waiting.push("minus");
+    for (let count = 0; count < minuses; count++) stack.push("minus");
     output.push(of);
-    const joint = joints[index];
-    if (joint === undefined) return;
-    while (waiting.length > 0 && bindsFirst(waiting.at(-1)!, joint)) reduce();
-    waiting.push(joint);
+    const operator = operators[index];
+    if (operator === undefined) return;
+    while (stack.length > 0 && isAppliedFirst(stack.at(-1)!, operator)) reduce();
+    stack.push(operator);
   });
-  while (waiting.length > 0) reduce();
+  while (stack.length > 0) reduce();
   return output[0]!;
 }
 
-function bindsFirst(left: InfixOperator | "minus", right: InfixOperator): boolean {
+/** Returns whether the left of two operators takes the operand between them. */
+function isAppliedFirst(left: InfixOperator | "minus", right: InfixOperator): boolean {
   if (left === "minus") return right.op !== "^";
   return right.op === "^" ? false : operatorPrecedence[left.op] >= operatorPrecedence[right.op];
 }

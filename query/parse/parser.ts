@@ -9,19 +9,24 @@ import { grammar } from "./grammar.ts";
 import { toQueryError } from "./syntax-error.ts";
 import { TreeVisitor } from "./visitor.ts";
 
-/** The tree of a structured query; `{…}` and an empty one select from `nameless`. Throws a QueryError. */
-export function parseExpression(source: Source, nameless: RowSignal = "logs"): Expression {
+/**
+ * The syntax tree of a structured query. Records the spans of its nodes in `source`. `{…}` and an empty query select
+ * the rows of `defaultSignal`. Throws a QueryError.
+ */
+export function parseExpression(source: Source, defaultSignal: RowSignal = "logs"): Expression {
   const tokens = tokenize(source.text);
-  if (tokens.length === 0) return makeSelector(makeSignalSource(nameless), [], []);
+  if (tokens.length === 0) return makeSelector(makeSignalSource(defaultSignal), [], []);
   checkSize(tokens, source);
   grammar.input = tokens;
-  const found = grammar.query();
+  const cst = grammar.query();
   const [error] = grammar.errors;
   if (error !== undefined) throw toQueryError(error, tokens, source);
-  return new TreeVisitor(source, nameless).query(found);
+  return new TreeVisitor(source, defaultSignal).query(cst);
 }
 
-/** Before the parser starts: it recurses with every bracket, and takes its time with every token. */
+/**
+ * Enforces the limits of nesting and tokens before the parser runs, as their reasons are its recursion and its time.
+ */
 function checkSize(tokens: readonly IToken[], source: Source): void {
   let depth = 0;
   for (const token of tokens) {

@@ -4,17 +4,17 @@ import { readSource } from "../text/source.ts";
 import type { Expression } from "../tree/expression.ts";
 import { parseExpression } from "./parser.ts";
 
-/** What a query gives: lines of logs, spans, or timeseries. */
+/** What a query returns: log rows, spans, or timeseries. */
 export type QueryKind = "logs" | "spans" | "series";
 
-/** How a text begins that calculates: brackets and signs, then an aggregation with its brackets or grouping. */
+/** The start of a timeseries query: brackets and minus signs, then an aggregation before `(` or its grouping. */
 const timeseriesStart = new RegExp(`^[\\s(-]*(?:${aggregations.join("|")})\\s*(?:\\(|(?:by|without)\\b)`);
-/** As the search for logs tells its own structured queries from terms: the word alone, or before what may follow a signal. */
+/** The start of a search for spans: the word `traces` alone, or before what can follow a signal in a selector. */
 const spanSearchStart = /^\s*traces\s*(?:$|[{|#]|!=|!~)/;
 
 /**
- * What a text asks for. One that begins with an aggregation asks for timeseries, but for `count(logs{…})` and `count(traces{…})`, which find
- * the rows that they count.
+ * What a query returns, judged by its beginning. A query that begins with an aggregation returns timeseries, with two
+ * exceptions: `count(logs{…})` and `count(traces{…})` return the rows that they count.
  */
 export function detectQueryKind(text: string): QueryKind {
   if (spanSearchStart.test(text)) return "spans";
@@ -29,7 +29,7 @@ export function detectQueryKind(text: string): QueryKind {
   }
 }
 
-/** The signal whose rows an expression counts, and nothing else. */
+/** The signal of `count(signal{…})`; undefined for any other expression. */
 function countedSignalOf(tree: Expression): string | undefined {
   if (tree.kind !== "aggregate" || tree.op !== "count" || tree.grouping !== null) return undefined;
   return tree.of.kind === "selector" && tree.of.of.kind === "signal" ? tree.of.of.name : undefined;

@@ -16,15 +16,16 @@ import {
 } from "../tree/search-terms.ts";
 import { makePlainString, type StringLiteral } from "../tree/string-literal.ts";
 
-/** Reads search terms. Throws a QueryError for a `"` that is not closed and for an `OR` or `AND` without terms around it. */
+/** Parses search terms. Throws a QueryError for an unclosed `"`, and for `OR` or `AND` without a term on both sides. */
 export function parseSearchTerms(source: Source): { terms: SearchTerms; warnings: string[] } {
-  const reader = new SearchTermParser(source);
-  return { terms: reader.read(), warnings: reader.warnings };
+  const parser = new SearchTermParser(source);
+  return { terms: parser.parse(), warnings: parser.warnings };
 }
 
-/** A text in quotes or up to white space. */
+/** A text in quotes, or up to the next white space. The span includes the quotes. */
 interface Word extends TextSpan {
   text: string;
+  /** The quote character; "" for an unquoted word. */
   quote: string;
 }
 
@@ -32,20 +33,20 @@ class SearchTermParser {
   readonly warnings: string[] = [];
   readonly #source: Source;
   readonly #text: string;
-  #at = 0;
+  #offset = 0;
 
   constructor(source: Source) {
     this.#source = source;
     this.#text = source.text;
   }
 
-  read(): SearchTerms {
+  parse(): SearchTerms {
     const alternatives: SearchTerm[][] = [[]];
     let connective: Word | undefined;
-    for (this.#skipSpace(); this.#at < this.#text.length; this.#skipSpace()) {
-      const word = this.#connective();
+    for (this.#skipSpace(); this.#offset < this.#text.length; this.#skipSpace()) {
+      const word = this.#readConnective();
       if (word === undefined) {
-        alternatives.at(-1)!.push(this.#term());
+        alternatives.at(-1)!.push(this.#readTerm());
         connective = undefined;
         continue;
       }
@@ -64,117 +65,128 @@ class SearchTermParser {
   }
 
   #skipSpace(): void {
-    while (/\s/.test(this.#text.charAt(this.#at))) this.#at++;
+    while (/\s/.test(this.#text.charAt(this.#offset))) this.#offset++;
   }
 
-  /** `AND` or `OR`, alone between white space. */
-  #connective(): Word | undefined {
-    const [word] = /^(?:AND|OR)(?=\s|$)/.exec(this.#text.slice(this.#at, this.#at + 4)) ?? [];
+  /** Reads `AND` or `OR` between white space; undefined where there is none. */
+  #readConnective(): Word | undefined {
+    const [word] = /^(?:AND|OR)(?=\s|$)/.exec(this.#text.slice(this.#offset, this.#offset + 4)) ?? [];
     if (word === undefined) return undefined;
-    const start = this.#at;
-    this.#at += word.length;
-    return { text: word, quote: "", start, end: this.#at };
+    const start = this.#offset;
+    this.#offset += word.length;
+    return { text: word, quote: "", start, end: this.#offset };
   }
 
-  #term(): SearchTerm {
-    const excluded = /^-\S/.test(this.#text.slice(this.#at, this.#at + 2));
-    if (excluded) this.#at++;
-    return makeSearchTerm(this.#matcher() ?? this.#phrase(), excluded);
+  #readTerm(): SearchTerm {
+    const excluded = /^-\S/.test(this.#text.slice(this.#offset, this.#offset + 2));
+    if (excluded) this.#offset++;
+    return makeSearchTerm(this.#readMatcher() ?? this.#readPhrase(), excluded);
   }
 
-  #phrase(): Phrase {
-    const word = this.#word();
+  #readPhrase(): Phrase {
+    const word = this.#readWord();
     const node = makePhrase(word.text);
     this.#source.spans.set(node, { start: word.start, end: word.end });
     return node;
   }
 
-  /** A label, a comparison and a value without white space between; else nothing is read. */
-  #matcher(): Matcher | undefined {
-    const start = this.#at;
-    const name = this.#name();
-    const sign = name && termOperators.find((each) => this.#text.startsWith(each, this.#at));
-    if (name === undefined || sign === undefined) return this.#backTo(start);
-    this.#at += sign.length;
-    if (/^(?:\s|$)/.test(this.#text.charAt(this.#at))) return this.#backTo(start);
-    const value = this.#word();
-    if (value.quote === "" && !isValue(value.text, sign)) return this.#backTo(start);
-    if (sign === ":") this.#warnOfColon(start, name, value);
-    const node = makeMatcher(makeLabel(this.#placed(name)), sign === ":" ? "=" : sign, this.#placed(value));
-    this.#source.spans.set(node, { start, end: this.#at });
+  /** Reads a label, an operator and a value without white space between them. Reads nothing where one is missing. */
+  #readMatcher(): Matcher | undefined {
+    const start = this.#offset;
+    const name = this.#readLabel();
+    const operator = name && termOperators.find((each) => this.#text.startsWith(each, this.#offset));
+    if (name === undefined || operator === undefined) return this.#rewindTo(start);
+    this.#offset += operator.length;
+    if (/^(?:\s|$)/.test(this.#text.charAt(this.#offset))) return this.#rewindTo(start);
+    const value = this.#readWord();
+    if (value.quote === "" && !isValue(value.text, operator)) return this.#rewindTo(start);
+    if (operator === ":") this.#warnOfColon(start, name, value);
+    const node = makeMatcher(
+      makeLabel(this.#makeString(name)),
+      operator === ":" ? "=" : operator,
+      this.#makeString(value),
+    );
+    this.#source.spans.set(node, { start, end: this.#offset });
     return node;
   }
 
-  #backTo(start: number): undefined {
-    this.#at = start;
+  #rewindTo(start: number): undefined {
+    this.#offset = start;
   }
 
   #warnOfColon(start: number, name: Word, value: Word): void {
-    const written = this.#text.slice(start, this.#at);
+    const written = this.#text.slice(start, this.#offset);
     const read = `${this.#text.slice(name.start, name.end)}=${this.#text.slice(value.start, value.end)}`;
     this.warnings.push(
       `${written} was read as ${read}; to search for the text itself, put it in quotes: ${quoteTerm(written)}`,
     );
   }
 
-  #name(): Word | undefined {
-    if (this.#text[this.#at] === '"') return this.#quoted('"');
-    unquotedTermLabel.lastIndex = this.#at;
+  #readLabel(): Word | undefined {
+    if (this.#text[this.#offset] === '"') return this.#readQuoted('"');
+    unquotedTermLabel.lastIndex = this.#offset;
     const found = unquotedTermLabel.exec(this.#text);
     if (found === null) return undefined;
-    this.#at = unquotedTermLabel.lastIndex;
-    return { text: found[0], quote: "", start: found.index, end: this.#at };
+    this.#offset = unquotedTermLabel.lastIndex;
+    return { text: found[0], quote: "", start: found.index, end: this.#offset };
   }
 
-  #word(): Word {
-    const quote = this.#text[this.#at]!;
-    const quoted = /["'`]/.test(quote) ? this.#quoted(quote) : undefined;
-    return quoted ?? this.#bare();
+  #readWord(): Word {
+    const quote = this.#text[this.#offset]!;
+    const quoted = /["'`]/.test(quote) ? this.#readQuoted(quote) : undefined;
+    return quoted ?? this.#readUnquoted();
   }
 
-  #bare(): Word {
-    const start = this.#at;
+  #readUnquoted(): Word {
+    const start = this.#offset;
     const [text] = /^\S+/.exec(this.#text.slice(start))!;
-    this.#at += text.length;
-    return { text, quote: "", start, end: this.#at };
+    this.#offset += text.length;
+    return { text, quote: "", start, end: this.#offset };
   }
 
-  /** A text in quotes. Other quotes than `"` may be apostrophes: they count where one closes before white space or the end. */
-  #quoted(quote: string): Word | undefined {
-    const start = this.#at;
-    const shape =
+  /**
+   * Reads a text in quotes. `'` and `` ` `` may be apostrophes, so they are quotes only where a second one stands
+   * before white space or the end; else nothing is read. Throws a QueryError for a `"` that is not closed.
+   */
+  #readQuoted(quote: string): Word | undefined {
+    const start = this.#offset;
+    const pattern =
       quote === '"'
         ? /"((?:[^"\\]|\\[\s\S])*)"/y
         : new RegExp(`${quote}([^${quote}]*)${quote}(?=\\s|$)`, "y");
-    shape.lastIndex = start;
-    const found = shape.exec(this.#text);
+    pattern.lastIndex = start;
+    const found = pattern.exec(this.#text);
     if (found !== null) {
-      this.#at = shape.lastIndex;
+      this.#offset = pattern.lastIndex;
       const text = quote === '"' ? found[1]!.replace(/\\(["\\])/g, "$1") : found[1]!;
-      return { text, quote, start, end: this.#at };
+      return { text, quote, start, end: this.#offset };
     }
     if (quote !== '"') return undefined;
     const problem = 'this " has no closing "; to search for the character itself, write "\\""';
     return refuse(this.#source, { start, end: start + 1 }, problem);
   }
 
-  /** A word as the text of a label or a value, its places told where no escape shifts them. */
-  #placed(word: Word): StringLiteral {
+  /** The string literal of a word. The spans of its characters are known only where the word has no escape. */
+  #makeString(word: Word): StringLiteral {
     const node = makePlainString(word.text);
-    const lead = word.quote.length;
-    const straight = word.text.length + 2 * lead === word.end - word.start;
+    const quoteLength = word.quote.length;
+    const hasNoEscape = word.text.length + 2 * quoteLength === word.end - word.start;
     const spanWithin = ({ start, end }: TextSpan) => ({
-      start: word.start + lead + start,
-      end: word.start + lead + end,
+      start: word.start + quoteLength + start,
+      end: word.start + quoteLength + end,
     });
-    this.#source.spans.set(node, { start: word.start, end: word.end, ...(straight ? { spanWithin } : {}) });
+    this.#source.spans.set(node, {
+      start: word.start,
+      end: word.end,
+      ...(hasNoEscape ? { spanWithin } : {}),
+    });
     return node;
   }
 }
 
-/** Whether what stands unquoted behind a sign is a value, rather than all of it a text such as `a==b`, `x=>y` or `http://…`. */
-function isValue(text: string, sign: MatcherOperator | ":"): boolean {
-  if (sign === ":") return !/^(?:[:\\]|\/\/)/.test(text);
-  if (sign.startsWith(">") || sign.startsWith("<")) return parseNumber(text) !== undefined;
+/** Returns whether an unquoted text after an operator is a value. In `a==b`, `x=>y` and `http://…` it is not. */
+function isValue(text: string, operator: MatcherOperator | ":"): boolean {
+  if (operator === ":") return !/^(?:[:\\]|\/\/)/.test(text);
+  if (operator.startsWith(">") || operator.startsWith("<")) return parseNumber(text) !== undefined;
   return !/^[=>]/.test(text);
 }

@@ -8,7 +8,7 @@ import {
 } from "chevrotain";
 import * as token from "../text/tokens.ts";
 
-/** What may stand where the text goes wrong, as the sentence "expected …, found …" says it. */
+/** What the rules expect where the text is wrong: the first half of the sentence "expected …, found …". */
 const expected = {
   selector: "a selector such as `logs{…}`",
   item: 'a label such as `service.name="cart"`, or `}`',
@@ -23,7 +23,7 @@ const expected = {
   end: "an operator, a stage or the end of the query",
 } as const;
 
-// What Chevrotain calls the message of an error is here the expectation alone; syntax-error.ts makes the sentence.
+// The message of a Chevrotain error is only what was expected. `syntax-error.ts` makes the sentence from it.
 const errorMessageProvider: IParserErrorMessageProvider = {
   buildMismatchTokenMessage: ({ expected }) => tokenLabel(expected),
   buildNoViableAltMessage: ({ customUserDescription }) => customUserDescription ?? expected.selector,
@@ -31,9 +31,10 @@ const errorMessageProvider: IParserErrorMessageProvider = {
   buildNotAllInputParsedMessage: () => expected.end,
 };
 
+/** A rule of the grammar; a call parses from the next token and returns the concrete syntax tree of what it took. */
 export type GrammarRule = ParserMethod<[], CstNode>;
 
-/** The half of the grammar that selects: labels, matchers, selectors and their stages. */
+/** The part of the grammar for labels, matchers, selectors and their stages. `grammar.ts` adds expressions. */
 export class SelectorGrammar extends CstParser {
   constructor() {
     super(token.vocabulary, { maxLookahead: 2, errorMessageProvider, recoveryEnabled: false });
@@ -102,7 +103,7 @@ export class SelectorGrammar extends CstParser {
       ERR_MSG: expected.selector,
     });
     this.MANY({
-      // `!=` and `!~` begin a stage only before a text; else `!=` compares series.
+      // `!=` and `!~` begin a line filter only before a text. Elsewhere `!=` compares series.
       GATE: () => !this.#isComparison() || this.#isText(this.LA(2).tokenType),
       DEF: () => this.SUBRULE(this.stage),
     });
@@ -119,7 +120,7 @@ export class SelectorGrammar extends CstParser {
   readonly items: GrammarRule = this.RULE("items", () => {
     this.SUBRULE(this.item);
     this.MANY({
-      // A comma before `}` may stay.
+      // A trailing comma before `}` is allowed.
       GATE: () => this.LA(2).tokenType !== token.RightBrace,
       MAX_LOOKAHEAD: 1,
       DEF: () => {
@@ -141,7 +142,7 @@ export class SelectorGrammar extends CstParser {
   readonly stage: GrammarRule = this.RULE("stage", () => {
     this.OR({
       DEF: [
-        { ALT: () => this.SUBRULE(this.lineStage) },
+        { ALT: () => this.SUBRULE(this.lineFilter) },
         {
           ALT: () => {
             this.CONSUME(token.Pipe);
@@ -153,7 +154,7 @@ export class SelectorGrammar extends CstParser {
     });
   });
 
-  readonly lineStage: GrammarRule = this.RULE("lineStage", () => {
+  readonly lineFilter: GrammarRule = this.RULE("lineFilter", () => {
     this.OR([
       { ALT: () => this.CONSUME(token.PipeEqual) },
       { ALT: () => this.CONSUME(token.NotEqual) },
@@ -162,7 +163,7 @@ export class SelectorGrammar extends CstParser {
     ]);
     this.SUBRULE(this.text);
     this.MANY({
-      // `or` before anything but a text stands between series.
+      // `or` before anything but a text is the operator between series.
       GATE: () => this.#isText(this.LA(2).tokenType) || this.LA(2).tokenType === EOF,
       DEF: () => {
         this.CONSUME(token.Or);

@@ -8,7 +8,7 @@ import {
 } from "../tree/string-literal.ts";
 import { makeVariable, type Variable } from "../tree/variable.ts";
 
-/** One character or variable of a quoted text and where it stands, `start` and `end` counted from the opening quote. */
+/** One character, escape or variable of a quoted text. `start` and `end` are offsets from the opening quote. */
 type StringUnit = { start: number; end: number } & ({ text: string } | { variable: string });
 
 const simpleEscapes: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ const simpleEscapes: Readonly<Record<string, string>> = {
   $: "$",
 };
 
-/** What stands behind the letter of an escape by code. */
+/** What must follow the letter of an escape that gives a character by its code. */
 const codeEscapeDescriptions: Readonly<Record<string, string>> = {
   x: "two hexadecimal digits from 00 to 7f, as in \\x41",
   u: "four hexadecimal digits, as in \\u00e9",
@@ -37,7 +37,7 @@ const variableAt = /\$([A-Za-z_][A-Za-z0-9_]*)/y;
 const codeEscape = /\\(?:x([0-7][0-9A-Fa-f])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))/y;
 const trailEscape = /\\u(d[c-f][0-9a-f]{2})/iy;
 
-/** An escape that is none; the span counts from the opening quote. */
+/** An unknown or malformed escape. The span is relative to the opening quote. */
 class BadEscapeError extends Error {
   readonly span: TextSpan;
 
@@ -47,7 +47,7 @@ class BadEscapeError extends Error {
   }
 }
 
-/** The content of a quoted text, unit by unit. Throws BadEscape. */
+/** Yields the units of a quoted text. Throws a BadEscapeError. */
 function* readUnits(image: string): Generator<StringUnit> {
   const end = image.length - 1;
   const raw = image[0] === "`";
@@ -64,7 +64,9 @@ function readVariable(image: string, at: number): StringUnit | undefined {
   return found === null ? undefined : { start: at, end: variableAt.lastIndex, variable: found[1]! };
 }
 
-/** Between back quotes nothing is an escape, but `\$` keeps both characters and begins no variable. */
+/**
+ * Reads one character as it is. `\$` counts as one: within back quotes it keeps both characters and begins no variable.
+ */
 function readCharacter(image: string, at: number): StringUnit {
   const length = image.startsWith("\\$", at) ? 2 : image.codePointAt(at)! > 0xffff ? 2 : 1;
   return { start: at, end: at + length, text: image.slice(at, at + length) };
@@ -77,7 +79,7 @@ function readEscape(image: string, at: number): StringUnit {
   return readCodeEscape(image, at);
 }
 
-/** `\x41`, `\u00e9`, `\U0001f600`, and a pair of `\u` that is one character. */
+/** Reads `\x41`, `\u00e9`, `\U0001f600`, or the two `\u` of a surrogate pair. */
 function readCodeEscape(image: string, at: number): StringUnit {
   codeEscape.lastIndex = at;
   const found = codeEscape.exec(image);
@@ -103,48 +105,48 @@ function makeUnknownEscape(image: string, at: number): BadEscapeError {
   const span = { start: at, end: at + 1 + next.length };
   const code = codeEscapeDescriptions[next];
   if (code !== undefined) return new BadEscapeError(`\\${next} takes ${code}`, span);
-  const meant = `for a backslash write \\\\${next}, or put the text in back quotes: \`\\${next}\``;
-  return new BadEscapeError(`\\${next} is not an escape of a text in quotes; ${meant}`, span);
+  const advice = `for a backslash write \\\\${next}, or put the text in back quotes: \`\\${next}\``;
+  return new BadEscapeError(`\\${next} is not an escape of a text in quotes; ${advice}`, span);
 }
 
-/** The text that a token in quotes stands for. Throws a QueryError at an escape that is none. */
+/** The string literal of a token in quotes that begins at offset `start`. Throws a QueryError at a bad escape. */
 export function parseStringLiteral(image: string, start: number, source: Source): StringLiteral {
   const parts: (Characters | Variable)[] = [];
-  let run = "";
+  let characters = "";
   try {
     for (const unit of readUnits(image)) {
       if ("text" in unit) {
-        run += unit.text;
+        characters += unit.text;
         continue;
       }
-      if (run !== "") parts.push(makeCharacters(run));
-      run = "";
+      if (characters !== "") parts.push(makeCharacters(characters));
+      characters = "";
       parts.push(makeVariable(unit.variable));
     }
   } catch (error) {
     if (!(error instanceof BadEscapeError)) throw error;
     refuse(source, { start: start + error.span.start, end: start + error.span.end }, error.message);
   }
-  if (run !== "") parts.push(makeCharacters(run));
+  if (characters !== "") parts.push(makeCharacters(characters));
   return makeStringLiteral(parts);
 }
 
-/** The place of a text that a token in quotes, which begins at `start`, stands for. */
+/** The span of the string literal of a token in quotes that begins at offset `start`. */
 export function nodeSpanOfString(image: string, start: number, node: StringLiteral): NodeSpan {
   const whole = { start, end: start + image.length };
   if (node.parts.some((part) => part.kind === "variable")) return whole;
-  return { ...whole, spanWithin: (stretch) => spanOfCharacters(image, start, stretch) };
+  return { ...whole, spanWithin: (range) => spanOfCharacters(image, start, range) };
 }
 
-/** Where a stretch of the characters of a quoted text stands; behind its last character is the closing quote. */
-function spanOfCharacters(image: string, start: number, stretch: TextSpan): TextSpan {
+/** The span of a range of a quoted text's characters. After the last character it is that of the closing quote. */
+function spanOfCharacters(image: string, start: number, range: TextSpan): TextSpan {
   const quote = image.length - 1;
   let [from, to] = [quote, quote + 1];
   let length = 0;
   for (const unit of readUnits(image)) {
     const next = length + ("text" in unit ? unit.text.length : 0);
-    if (length <= stretch.start && stretch.start < next) from = unit.start;
-    if (length < stretch.end) to = Math.max(unit.end, from + 1);
+    if (length <= range.start && range.start < next) from = unit.start;
+    if (length < range.end) to = Math.max(unit.end, from + 1);
     length = next;
   }
   return { start: start + from, end: start + (from === quote ? quote + 1 : to) };

@@ -7,10 +7,10 @@ import { BadNumber, LeftParen, Pipe, spanOfToken, UnclosedString } from "../text
 import { findFunctionHint } from "./dialect-hints.ts";
 import { findHint, type SyntaxErrorContext } from "./syntax-hint.ts";
 
-/** Characters of a found token that are shown in the sentence. */
+/** Characters of the found token that an error message shows. */
 const foundLengthMax = 40;
 
-/** What the parser stumbled over, in words. `error.message` is what the grammar expected there. */
+/** Turns an error of the parser into a sentence for people. `error.message` is what the grammar expected. */
 export function toQueryError(
   error: IRecognitionException,
   tokens: readonly IToken[],
@@ -18,7 +18,7 @@ export function toQueryError(
 ): QueryError {
   const ended = error.token.tokenType === EOF;
   const index = ended ? tokens.length : tokens.indexOf(error.token);
-  const situation: SyntaxErrorContext = {
+  const context: SyntaxErrorContext = {
     rule: error.context.ruleStack.at(-1)!,
     actual: tokens[index],
     previous: tokens[index - 1],
@@ -27,14 +27,14 @@ export function toQueryError(
     tokens,
     source,
   };
-  return makeTokenError(situation) ?? makeExpectationError(error.message, situation);
+  return makeTokenError(context) ?? makeExpectationError(error.message, context);
 }
 
-function makeExpectationError(expected: string, situation: SyntaxErrorContext): QueryError {
-  const { actual, source } = situation;
+function makeExpectationError(expected: string, context: SyntaxErrorContext): QueryError {
+  const { actual, source } = context;
   const span = actual === undefined ? endSpanOf(source.text) : spanOfToken(actual);
   const found = actual === undefined ? "the end of the query" : `\`${toShortPrintable(actual.image)}\``;
-  const meant = findHint(situation);
+  const meant = findHint(context);
   const sentence = `expected ${expected}, found ${found}`;
   return new QueryError(meant === undefined ? sentence : `${sentence}; ${meant}`, {
     text: source.text,
@@ -42,7 +42,7 @@ function makeExpectationError(expected: string, situation: SyntaxErrorContext): 
   });
 }
 
-/** Behind the last character that is not white space. */
+/** The empty span after the last character that is not white space. */
 function endSpanOf(text: string): TextSpan {
   const end = text.trimEnd().length;
   return { start: end, end };
@@ -55,9 +55,9 @@ function toShortPrintable(image: string): string {
     : characters.join("");
 }
 
-/** Mistakes that one token shows by itself, so that what was expected does not matter. */
-function makeTokenError(situation: SyntaxErrorContext): QueryError | undefined {
-  const { actual, previous, beforePrevious, rule, source } = situation;
+/** The error of a mistake that a token shows by itself, so that what the grammar expected does not matter. */
+function makeTokenError(context: SyntaxErrorContext): QueryError | undefined {
+  const { actual, previous, beforePrevious, rule, source } = context;
   if (rule === "comparison" && previous && beforePrevious && tokenMatcher(beforePrevious, Pipe)) {
     return makeUnknownStageError(previous, source);
   }
@@ -83,7 +83,9 @@ const logqlStages = new Set([
   "unwrap",
 ]);
 
-/** A name behind `|` that no comparison follows, where it was surely meant for a stage. */
+/**
+ * The error of a name after `|` that no operator follows; undefined where it does not look like the name of a stage.
+ */
 function makeUnknownStageError(name: IToken, source: Source): QueryError | undefined {
   const near = findClosest(name.image, stageKeywords);
   if (near === undefined && !logqlStages.has(name.image)) return undefined;

@@ -48,108 +48,111 @@ import { childOf, childrenOf, firstTokenOf, optionalChildOf, tokensOf } from "./
 import { type InfixOperator, joinOperands } from "./operator-precedence.ts";
 import { nodeSpanOfString, parseStringLiteral } from "./string-literal.ts";
 
-/** Makes the tree of one query out of what the grammar found, and notes where its nodes stand. A method a rule of the grammar. */
+/** Builds the syntax tree of one query, a method for each rule of the grammar. Records the spans of the nodes. */
 export class TreeVisitor {
   readonly #source: Source;
-  /** What a selector without a name selects from. */
-  readonly #nameless: RowSignal;
-  #operators = 0;
+  /** The signal of a selector without a name. */
+  readonly #defaultSignal: RowSignal;
+  #operatorCount = 0;
 
-  constructor(source: Source, nameless: RowSignal) {
+  constructor(source: Source, defaultSignal: RowSignal) {
     this.#source = source;
-    this.#nameless = nameless;
+    this.#defaultSignal = defaultSignal;
   }
 
-  query(found: CstNode): Expression {
-    return this.expression(childOf(found, "expression"));
+  query(cst: CstNode): Expression {
+    return this.expression(childOf(cst, "expression"));
   }
 
-  expression(found: CstNode): Expression {
-    const operands = childrenOf(found, "operand").map((operand) => ({
+  expression(cst: CstNode): Expression {
+    const operands = childrenOf(cst, "operand").map((operand) => ({
       minuses: tokensOf(operand, "Minus").length,
       of: this.operand(operand),
     }));
-    const joints = childrenOf(found, "operator").map((operator) => this.operator(operator));
-    this.#operators += joints.length + operands.reduce((sum, { minuses }) => sum + minuses, 0);
-    if (this.#operators > operatorsMax) {
+    const operators = childrenOf(cst, "operator").map((operator) => this.operator(operator));
+    this.#operatorCount += operators.length + operands.reduce((sum, { minuses }) => sum + minuses, 0);
+    if (this.#operatorCount > operatorsMax) {
       const problem = `a query has at most ${operatorsMax} operators between series`;
-      refuse(this.#source, joints.at(-1) ?? { start: 0, end: 1 }, problem);
+      refuse(this.#source, operators.at(-1) ?? { start: 0, end: 1 }, problem);
     }
-    return joinOperands(operands, joints, (made, joint) => this.#place(made, this.#source.spans.get(joint)!));
+    return joinOperands(operands, operators, (operation, operator) =>
+      this.#recordSpan(operation, this.#source.spans.get(operator)!),
+    );
   }
 
-  operator(found: CstNode): InfixOperator {
-    const filtering = optionalChildOf(found, "filteringOperator");
-    const labels = optionalChildOf(found, "matching");
-    const sign = firstTokenOf(filtering ?? found);
-    const joint = {
-      op: sign.image as BinaryOperator,
+  operator(cst: CstNode): InfixOperator {
+    const filtering = optionalChildOf(cst, "filteringOperator");
+    const labels = optionalChildOf(cst, "matching");
+    const token = firstTokenOf(filtering ?? cst);
+    const operator = {
+      op: token.image as BinaryOperator,
       bool: filtering !== undefined && tokensOf(filtering, "Bool").length > 0,
       matching: labels === undefined ? null : this.matching(labels),
     };
-    return this.#place(joint, sign);
+    return this.#recordSpan(operator, token);
   }
 
-  matching(found: CstNode): Matching {
-    const kind = tokensOf(found, "On").length > 0 ? "on" : "ignoring";
-    return this.#place(makeMatching(kind, this.labels(childOf(found, "labels"))), firstTokenOf(found));
+  matching(cst: CstNode): Matching {
+    const kind = tokensOf(cst, "On").length > 0 ? "on" : "ignoring";
+    return this.#recordSpan(makeMatching(kind, this.labels(childOf(cst, "labels"))), firstTokenOf(cst));
   }
 
-  operand(found: CstNode): Expression {
-    const inBrackets = optionalChildOf(found, "bracketed");
+  operand(cst: CstNode): Expression {
+    const inBrackets = optionalChildOf(cst, "bracketed");
     if (inBrackets !== undefined) return this.expression(childOf(inBrackets, "expression"));
-    const series = optionalChildOf(found, "series");
-    return series === undefined ? this.parameter(found) : this.series(series);
+    const series = optionalChildOf(cst, "series");
+    return series === undefined ? this.parameter(cst) : this.series(series);
   }
 
-  /** A number or a variable that stands for one. */
-  parameter(found: CstNode): NumberLiteral | Variable {
-    const [number] = tokensOf(found, "Number");
-    if (number !== undefined) return this.#place(makeNumberLiteral(number.image), number);
-    const [named] = tokensOf(found, "Variable");
-    return this.#place(makeVariable(named!.image.slice(1)), named!);
+  /** A number, or a variable that has a number as value. */
+  parameter(cst: CstNode): NumberLiteral | Variable {
+    const [number] = tokensOf(cst, "Number");
+    if (number !== undefined) return this.#recordSpan(makeNumberLiteral(number.image), number);
+    const [name] = tokensOf(cst, "Variable");
+    return this.#recordSpan(makeVariable(name!.image.slice(1)), name!);
   }
 
-  series(found: CstNode): SeriesExpression {
-    const [node] = Object.values(found.children).flat() as CstNode[];
+  series(cst: CstNode): SeriesExpression {
+    const [node] = Object.values(cst.children).flat() as CstNode[];
     if (node!.name === "aggregate") return this.aggregate(node!);
     if (node!.name === "rate") return this.rate(node!);
     return node!.name === "jsonPath" ? this.jsonPath(node!) : this.selector(node!);
   }
 
-  aggregate(found: CstNode): Aggregate {
-    const [sign] = tokensOf(found, "Aggregation");
-    const op = sign!.image as AggregateOperator;
-    const given = optionalChildOf(found, "parameter");
-    const named = optionalChildOf(found, "label");
-    let parameter = given === undefined ? null : this.parameter(given);
-    let field = named === undefined ? null : this.label(named);
+  aggregate(cst: CstNode): Aggregate {
+    const [token] = tokensOf(cst, "Aggregation");
+    const op = token!.image as AggregateOperator;
+    const number = optionalChildOf(cst, "parameter");
+    const label = optionalChildOf(cst, "label");
+    let parameter = number === undefined ? null : this.parameter(number);
+    let field = label === undefined ? null : this.label(label);
+    // The grammar reads `sum($name, …)` as a number. Where the aggregation takes none, the variable is the field.
     if (parameterDescriptions[op] === null && parameter?.kind === "variable" && field === null) {
-      field = this.#place(makeLabel(makeStringLiteral([parameter])), firstTokenOf(given!));
+      field = this.#recordSpan(makeLabel(makeStringLiteral([parameter])), firstTokenOf(number!));
       parameter = null;
     }
-    this.#checkParameter(op, parameter, sign!);
-    return this.#place(
+    this.#checkParameter(op, parameter, token!);
+    return this.#recordSpan(
       makeAggregate({
         op,
         parameter,
         field,
-        of: this.series(childOf(found, "series")),
-        grouping: this.#onlyGrouping(found),
+        of: this.series(childOf(cst, "series")),
+        grouping: this.#readGrouping(cst),
       }),
-      sign!,
+      token!,
     );
   }
 
-  #checkParameter(op: AggregateOperator, parameter: NumberLiteral | Variable | null, sign: IToken): void {
+  #checkParameter(op: AggregateOperator, parameter: NumberLiteral | Variable | null, token: IToken): void {
     const meaning = parameterDescriptions[op];
     if (meaning === null && parameter !== null) refuse(this.#source, parameter, `${op} takes no number`);
     if (meaning !== null && parameter === null)
-      refuse(this.#source, spanOfToken(sign), `${op} takes a number first: ${meaning}`);
+      refuse(this.#source, spanOfToken(token), `${op} takes a number first: ${meaning}`);
   }
 
-  #onlyGrouping(found: CstNode): Grouping | null {
-    const [first, second] = childrenOf(found, "grouping");
+  #readGrouping(cst: CstNode): Grouping | null {
+    const [first, second] = childrenOf(cst, "grouping");
     if (second !== undefined) {
       refuse(
         this.#source,
@@ -160,150 +163,158 @@ export class TreeVisitor {
     return first === undefined ? null : this.grouping(first);
   }
 
-  grouping(found: CstNode): Grouping {
-    const kind = tokensOf(found, "By").length > 0 ? "by" : "without";
-    return this.#place(makeGrouping(kind, this.labels(childOf(found, "labels"))), firstTokenOf(found));
+  grouping(cst: CstNode): Grouping {
+    const kind = tokensOf(cst, "By").length > 0 ? "by" : "without";
+    return this.#recordSpan(makeGrouping(kind, this.labels(childOf(cst, "labels"))), firstTokenOf(cst));
   }
 
-  labels(found: CstNode): Label[] {
-    return childrenOf(found, "label").map((each) => this.label(each));
+  labels(cst: CstNode): Label[] {
+    return childrenOf(cst, "label").map((each) => this.label(each));
   }
 
-  rate(found: CstNode): Rate {
-    const sign = tokensOf(found, "Rate")[0]!;
-    return this.#place(makeRate(sign.image as Rate["op"], this.selector(childOf(found, "selector"))), sign);
-  }
-
-  jsonPath(found: CstNode): JsonPath {
-    const path = this.#text(tokensOf(found, "String")[0]!);
-    return this.#place(
-      makeJsonPath(path, this.selector(childOf(found, "selector"))),
-      tokensOf(found, "JsonPath")[0]!,
+  rate(cst: CstNode): Rate {
+    const token = tokensOf(cst, "Rate")[0]!;
+    return this.#recordSpan(
+      makeRate(token.image as Rate["op"], this.selector(childOf(cst, "selector"))),
+      token,
     );
   }
 
-  selector(found: CstNode): TelemetrySelector {
-    const name = tokensOf(found, "Name")[0];
-    const braces = optionalChildOf(found, "braces");
+  jsonPath(cst: CstNode): JsonPath {
+    const path = this.#readString(tokensOf(cst, "String")[0]!);
+    return this.#recordSpan(
+      makeJsonPath(path, this.selector(childOf(cst, "selector"))),
+      tokensOf(cst, "JsonPath")[0]!,
+    );
+  }
+
+  selector(cst: CstNode): TelemetrySelector {
+    const name = tokensOf(cst, "Name")[0];
+    const braces = optionalChildOf(cst, "braces");
     const list = braces && optionalChildOf(braces, "items");
     const items = list === undefined ? [] : childrenOf(list, "item");
     const quotedName = name === undefined ? items[0]?.children.String : undefined;
     const of =
       name === undefined
-        ? this.#quotedSource(quotedName?.[0] as IToken | undefined)
-        : this.#namedSource(name);
+        ? this.#makeQuotedSource(quotedName?.[0] as IToken | undefined)
+        : this.#makeNamedSource(name);
     const matchers = items.slice(quotedName === undefined ? 0 : 1).map((item) => this.item(item));
-    const stages = childrenOf(found, "stage").map((stage) => this.stage(stage));
+    const stages = childrenOf(cst, "stage").map((stage) => this.stage(stage));
     const at = name ?? firstTokenOf(braces!);
     if (stages.length > stagesMax)
       refuse(this.#source, spanOfToken(at), `a selector has at most ${stagesMax} stages`);
-    return this.#place(makeSelector(of, matchers, stages), at);
+    return this.#recordSpan(makeSelector(of, matchers, stages), at);
   }
 
-  #namedSource(name: IToken): SignalSource | MetricSource {
+  #makeNamedSource(name: IToken): SignalSource | MetricSource {
     if (isRowSignal(name.image)) return makeSignalSource(name.image);
     if (unquotedMetricName.test(name.image)) return makeMetricSource(makePlainString(name.image));
     const problem = `\`${name.image}\` is not the name of a metric; leave spaces around - and /, or write {"${name.image}"}`;
     return refuse(this.#source, spanOfToken(name), problem);
   }
 
-  #quotedSource(name: IToken | undefined): SignalSource | MetricSource {
-    return name === undefined ? makeSignalSource(this.#nameless) : makeMetricSource(this.#text(name));
+  #makeQuotedSource(name: IToken | undefined): SignalSource | MetricSource {
+    return name === undefined
+      ? makeSignalSource(this.#defaultSignal)
+      : makeMetricSource(this.#readString(name));
   }
 
-  item(found: CstNode): Matcher {
-    const [name] = tokensOf(found, "String");
-    if (name === undefined) return this.matcher(childOf(found, "matcher"));
+  item(cst: CstNode): Matcher {
+    const [name] = tokensOf(cst, "String");
+    if (name === undefined) return this.matcher(childOf(cst, "matcher"));
     const problem =
       'the name of a metric stands first and only once; expected a comparison behind this label, such as ="…"';
     return refuse(this.#source, spanOfToken(name), problem);
   }
 
-  matcher(found: CstNode): Matcher {
-    const named = childOf(found, "label");
-    const sign = firstTokenOf(childOf(found, "comparison")).image as MatcherOperator;
-    return this.#place(
-      makeMatcher(this.label(named), sign, this.value(childOf(found, "value"))),
-      firstTokenOf(named),
+  matcher(cst: CstNode): Matcher {
+    const label = childOf(cst, "label");
+    const operator = firstTokenOf(childOf(cst, "comparison")).image as MatcherOperator;
+    return this.#recordSpan(
+      makeMatcher(this.label(label), operator, this.value(childOf(cst, "value"))),
+      firstTokenOf(label),
     );
   }
 
-  label(found: CstNode): Label {
-    const token = firstTokenOf(found);
-    if (found.children.Name !== undefined) return this.#place(makeLabel(makePlainString(token.image)), token);
-    return this.#place(makeLabel(this.#text(token)), token);
+  label(cst: CstNode): Label {
+    const token = firstTokenOf(cst);
+    if (cst.children.Name !== undefined)
+      return this.#recordSpan(makeLabel(makePlainString(token.image)), token);
+    return this.#recordSpan(makeLabel(this.#readString(token)), token);
   }
 
-  value(found: CstNode): StringLiteral | NumberLiteral {
-    const [number] = tokensOf(found, "Number");
-    if (number === undefined) return this.#text(firstTokenOf(found));
-    const [minus] = tokensOf(found, "Minus");
-    if (minus === undefined) return this.#place(makeNumberLiteral(number.image), number);
-    return this.#place(makeNumberLiteral(`-${number.image}`), {
+  value(cst: CstNode): StringLiteral | NumberLiteral {
+    const [number] = tokensOf(cst, "Number");
+    if (number === undefined) return this.#readString(firstTokenOf(cst));
+    const [minus] = tokensOf(cst, "Minus");
+    if (minus === undefined) return this.#recordSpan(makeNumberLiteral(number.image), number);
+    return this.#recordSpan(makeNumberLiteral(`-${number.image}`), {
       start: spanOfToken(minus).start,
       end: spanOfToken(number).end,
     });
   }
 
-  stage(found: CstNode): Stage {
-    const line = optionalChildOf(found, "lineStage");
-    return line === undefined ? this.pipeStage(childOf(found, "pipeStage")) : this.lineStage(line);
+  stage(cst: CstNode): Stage {
+    const line = optionalChildOf(cst, "lineFilter");
+    return line === undefined ? this.pipeStage(childOf(cst, "pipeStage")) : this.lineFilter(line);
   }
 
-  lineStage(found: CstNode): Stage {
-    const needles = childrenOf(found, "text").map((each) => this.text(each));
-    return makeLineFilter(firstTokenOf(found).image as LineFilterOperator, needles);
+  lineFilter(cst: CstNode): Stage {
+    const texts = childrenOf(cst, "text").map((each) => this.text(each));
+    return makeLineFilter(firstTokenOf(cst).image as LineFilterOperator, texts);
   }
 
-  text(found: CstNode): LineFilterText {
-    const token = firstTokenOf(found);
-    return this.#place(
-      makeLineFilterText(this.#text(token), found.children.CaselessString !== undefined),
+  text(cst: CstNode): LineFilterText {
+    const token = firstTokenOf(cst);
+    return this.#recordSpan(
+      makeLineFilterText(this.#readString(token), cst.children.CaselessString !== undefined),
       token,
     );
   }
 
-  pipeStage(found: CstNode): Stage {
-    if (found.children.Json !== undefined) return jsonStage;
-    if (found.children.Logfmt !== undefined) return logfmtStage;
-    const pattern = optionalChildOf(found, "patternStage");
-    if (pattern !== undefined) return makePatternStage(this.#text(tokensOf(pattern, "String")[0]!));
-    const regexp = optionalChildOf(found, "regexpStage");
-    if (regexp !== undefined) return makeRegexpStage(this.#text(tokensOf(regexp, "String")[0]!));
-    return makeLabelFilter(this.labelFilter(childOf(found, "labelFilter")));
+  pipeStage(cst: CstNode): Stage {
+    if (cst.children.Json !== undefined) return jsonStage;
+    if (cst.children.Logfmt !== undefined) return logfmtStage;
+    const pattern = optionalChildOf(cst, "patternStage");
+    if (pattern !== undefined) return makePatternStage(this.#readString(tokensOf(pattern, "String")[0]!));
+    const regexp = optionalChildOf(cst, "regexpStage");
+    if (regexp !== undefined) return makeRegexpStage(this.#readString(tokensOf(regexp, "String")[0]!));
+    return makeLabelFilter(this.labelFilter(childOf(cst, "labelFilter")));
   }
 
-  labelFilter(found: CstNode): LabelCondition {
+  labelFilter(cst: CstNode): LabelCondition {
     return joinConditions(
       "or",
-      childrenOf(found, "conjunction").map((each) => this.conjunction(each)),
+      childrenOf(cst, "conjunction").map((each) => this.conjunction(each)),
     );
   }
 
-  conjunction(found: CstNode): LabelCondition {
+  conjunction(cst: CstNode): LabelCondition {
     return joinConditions(
       "and",
-      childrenOf(found, "condition").map((each) => this.condition(each)),
+      childrenOf(cst, "condition").map((each) => this.condition(each)),
     );
   }
 
-  condition(found: CstNode): LabelCondition {
-    const inner = optionalChildOf(found, "labelFilter");
-    return inner === undefined ? this.matcher(childOf(found, "matcher")) : this.labelFilter(inner);
+  condition(cst: CstNode): LabelCondition {
+    const inner = optionalChildOf(cst, "labelFilter");
+    return inner === undefined ? this.matcher(childOf(cst, "matcher")) : this.labelFilter(inner);
   }
 
-  /** The text of a token in quotes or of a variable. */
-  #text(token: IToken): StringLiteral {
+  /** The string literal of a token in quotes, or of a variable. */
+  #readString(token: IToken): StringLiteral {
     const { image, startOffset } = token;
-    if (image.startsWith("$")) return this.#place(makeStringLiteral([makeVariable(image.slice(1))]), token);
-    const caseless = image.startsWith("i") ? 1 : 0;
-    const [quoted, start] = [image.slice(caseless), startOffset + caseless];
+    if (image.startsWith("$"))
+      return this.#recordSpan(makeStringLiteral([makeVariable(image.slice(1))]), token);
+    // A text that ignores case is written i"…".
+    const prefixLength = image.startsWith("i") ? 1 : 0;
+    const [quoted, start] = [image.slice(prefixLength), startOffset + prefixLength];
     const node = parseStringLiteral(quoted, start, this.#source);
     this.#source.spans.set(node, nodeSpanOfString(quoted, start, node));
     return node;
   }
 
-  #place<Node extends object>(node: Node, at: IToken | TextSpan): Node {
+  #recordSpan<Node extends object>(node: Node, at: IToken | TextSpan): Node {
     this.#source.spans.set(node, "image" in at ? spanOfToken(at) : at);
     return node;
   }

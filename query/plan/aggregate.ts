@@ -7,7 +7,7 @@ import { planMetricSeries, planRankedMetric } from "./metric-series.ts";
 import { planJsonPathSeries, planRowSeries } from "./row-series.ts";
 import type { FoldedSeries, HistogramQuantile, KeptLabels, SeriesPlan, TopSeries } from "./series-plan.ts";
 
-/** Plans an aggregation over rows, samples, or series. Throws a QueryError. */
+/** Plans an aggregation over rows, samples of a metric, or other series. Throws a QueryError. */
 export function planAggregate(tree: Aggregate, context: TimeseriesContext): SeriesPlan {
   const { op, of } = tree;
   if (op === "topk" || op === "bottomk") return planTopSeries(tree, op, context);
@@ -65,12 +65,13 @@ function planHistogramQuantile(tree: Aggregate, context: TimeseriesContext): His
   return { kind: "histogramQuantile", q, of: { ...series, perSecond: false } };
 }
 
-/** The same labels and `le`, the upper bound of a histogram's bucket. */
+/** Kept labels that include `le`, the label with the upper bound of a histogram's bucket. */
 function addBoundLabel({ kind, labels }: KeptLabels): KeptLabels {
   const others = labels.filter((label) => label !== "le");
   return { kind, labels: kind === "by" ? [...others, "le"] : others };
 }
 
+/** Throws a QueryError where an aggregation within `histogram_quantile` drops the label `le`. */
 function checkBoundLabel(tree: Aggregate, plan: SeriesPlan, context: TimeseriesContext): void {
   if (plan.kind === "top") {
     checkBoundLabel(tree.of as Aggregate, plan.of, context);

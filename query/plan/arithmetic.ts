@@ -1,6 +1,6 @@
 import type { BinaryOperator } from "../tree/expression.ts";
 
-/** Operators that calculate with two numbers; of those that filter, what holds. */
+/** The operators on two numbers. Comparisons return whether they are true. */
 const arithmetic = {
   "+": (a, b) => a + b,
   "-": (a, b) => a - b,
@@ -27,8 +27,8 @@ export function isSetOperator(op: BinaryOperator): op is "and" | "or" | "unless"
 }
 
 /**
- * The value of two numbers under an operator; undefined where there is none: division and remainder by zero, and a comparison that does
- * not hold. A comparison that holds gives the left number, with `bool` 1 or 0.
+ * The value of an operator for two numbers. A comparison gives the left number if it is true, or 1 and 0 with `bool`.
+ * Undefined for division and remainder by zero, and for a comparison without `bool` that is false.
  */
 export function calculate(op: BinaryOperator, a: number, b: number, bool: boolean): number | undefined {
   if ((op === "/" || op === "%") && b === 0) return undefined;

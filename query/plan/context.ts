@@ -1,22 +1,26 @@
 import type { Signal } from "../../engine/index.ts";
-import { conditionsMax, patternLengthMax, patternLengthTotalMax } from "../limits.ts";
+import { conditionsMax, regexpLengthMax, regexpLengthTotalMax } from "../limits.ts";
 import { refuse, type Source } from "../text/source.ts";
 import type { ScanList } from "./scan.ts";
 import type { ExpectedName } from "./series-plan.ts";
 
-/** What the planning of one query gathers and has at hand. */
+/** State of the planning of one query. */
 export interface PlanContext {
   readonly source: Source;
+  /** Values of `$name`s, by name. */
   readonly variables: ReadonlyMap<string, string>;
-  /** What the selector at hand selects from: it says what labels mean. */
+  /** The signal of the selector that is being planned. It decides which labels are columns. */
   signal: Signal;
-  /** Attributes that the query names and that rows must have been stored with to have any. */
+  /** Attributes that the query reads and no stage extracts, so that only rows stored with them have them. */
   names: Set<string>;
-  readonly warnings: string[];
-  /** Names that the stages before this place extract; "any" once a stage extracts whatever it finds. */
+  /**
+   * Names that the stages planned so far extract; "any" after a stage that extracts every name it finds (json, logfmt).
+   */
   extracted: Set<string> | "any";
+  /** Conditions of the query so far. */
   conditions: number;
-  patternLength: number;
+  /** Characters of all regular expressions of the query so far. */
+  regexpLength: number;
 }
 
 export function createPlanContext(source: Source, variables: ReadonlyMap<string, string>): PlanContext {
@@ -25,33 +29,33 @@ export function createPlanContext(source: Source, variables: ReadonlyMap<string,
     variables,
     signal: "logs",
     names: new Set(),
-    warnings: [],
+
     extracted: new Set(),
     conditions: 0,
-    patternLength: 0,
+    regexpLength: 0,
   };
 }
 
-/** Counts one condition on rows; `at` is its node. */
+/** Counts one condition on rows. `at` is its node. Throws a QueryError above the limit. */
 export function countCondition(context: PlanContext, at: object): void {
   context.conditions++;
   if (context.conditions > conditionsMax)
     refuse(context.source, at, `a query has at most ${conditionsMax} conditions`);
 }
 
-/** Counts the characters of one regular expression; `at` is its node. */
+/** Counts the characters of one regular expression. `at` is its node. Throws a QueryError above the limits. */
 export function countRegexp(context: PlanContext, pattern: string, at: object): void {
-  if (pattern.length > patternLengthMax) {
-    refuse(context.source, at, `a regular expression has at most ${patternLengthMax} characters`);
+  if (pattern.length > regexpLengthMax) {
+    refuse(context.source, at, `a regular expression has at most ${regexpLengthMax} characters`);
   }
-  context.patternLength += pattern.length;
-  if (context.patternLength > patternLengthTotalMax) {
-    const problem = `the regular expressions of a query have at most ${patternLengthTotalMax} characters together`;
+  context.regexpLength += pattern.length;
+  if (context.regexpLength > regexpLengthTotalMax) {
+    const problem = `the regular expressions of a query have at most ${regexpLengthTotalMax} characters together`;
     refuse(context.source, at, problem);
   }
 }
 
-/** Takes note that a stage extracts these names, so that they are not missed in the store. */
+/** Records the names that a stage extracts. Later stages may read them without a warning that no row has them. */
 export function noteExtractedNames(names: Iterable<string>, context: PlanContext): void {
   if (context.extracted === "any") return;
   for (const name of names) {
@@ -60,8 +64,9 @@ export function noteExtractedNames(names: Iterable<string>, context: PlanContext
   }
 }
 
-/** What the planning of a timeseries query gathers besides. */
+/** State of the planning of one timeseries query. */
 export interface TimeseriesContext extends PlanContext {
   readonly scans: ScanList;
-  readonly named: ExpectedName[];
+  /** Labels and metrics that the scans planned so far expect the store to have. */
+  readonly expectedNames: ExpectedName[];
 }

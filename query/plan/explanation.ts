@@ -2,7 +2,7 @@ import type { Aggregation, CompareOp, Field, Filter, Step } from "../../engine/i
 import type { SampleScan, Scan, ScanRead } from "./scan.ts";
 import type { Constant, Fold, KeptLabels, SeriesPlan } from "./series-plan.ts";
 
-/** A plan and what its scans read. */
+/** A plan and what its scans read: the field `explain` of an answer over HTTP. */
 export interface Explanation {
   /** Absent for a search, which returns rows. */
   series?: SeriesPlan;
@@ -10,13 +10,13 @@ export interface Explanation {
   scans: Scan[];
 }
 
-/** A plan for people: how the series come about, as a tree, then what each scan looks for and what it read. */
+/** The text of an explanation for people: the tree of the series, then each scan with its steps and what it read. */
 export function printExplanation({ series, scans, reads }: Explanation): string {
   const lines = series === undefined ? [] : ["series", ...printTree(series, "", true, scans)];
-  for (const [place, scan] of scans.entries()) {
-    lines.push(`scan ${place}  ${printScanTitle(scan)}`);
+  for (const [index, scan] of scans.entries()) {
+    lines.push(`scan ${index}  ${printScanTitle(scan)}`);
     for (const step of scan.steps) lines.push(`   ${printStep(step)}`);
-    for (const read of reads.filter((each) => each.place === place)) lines.push(`   ${printScanRead(read)}`);
+    for (const read of reads.filter(({ place }) => place === index)) lines.push(`   ${printScanRead(read)}`);
   }
   return lines.join("\n");
 }
@@ -28,9 +28,9 @@ function printTree(
   scans: readonly Scan[],
 ): string[] {
   const lines = [`${indent}${isLast ? "└─" : "├─"} ${printNode(plan, scans)}`];
-  const parts = inputsOf(plan);
-  for (const [i, part] of parts.entries()) {
-    lines.push(...printTree(part, `${indent}${isLast ? "   " : "│  "}`, i === parts.length - 1, scans));
+  const inputs = inputsOf(plan);
+  for (const [i, input] of inputs.entries()) {
+    lines.push(...printTree(input, `${indent}${isLast ? "   " : "│  "}`, i === inputs.length - 1, scans));
   }
   return lines;
 }

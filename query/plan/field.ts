@@ -3,7 +3,7 @@ import type { PlanContext } from "./context.ts";
 
 type Columns = Readonly<Record<string, Field>>;
 
-/** Names that are columns of a row rather than attributes, by signal. */
+/** Labels that are columns of a row, by signal. Every other label is an attribute. */
 export const columnsBySignal: Readonly<Record<Signal, Columns>> = {
   logs: {
     timestamp: { kind: "time" },
@@ -21,29 +21,33 @@ export const columnsBySignal: Readonly<Record<Signal, Columns>> = {
   },
 };
 
-/** What the text stages read: the line of a log, the name of a span, the body of what has one. */
+/** The field that line filters read: the message of a log, the name of a span, the body of other rows. */
 export function lineFieldOf(signal: Signal): Field {
   return signal === "traces" ? { kind: "attribute", key: "name" } : { kind: "message" };
 }
 
-/** `attributes.message`, with more `attributes.` before it for the attribute that is named so but for the first. */
+/**
+ * `attributes.message`: the attribute `message`, which is named like a column. More `attributes.` before it are part of
+ * the name: `attributes.attributes.message` is the attribute `attributes.message`.
+ */
 const escapedName = /^attributes\.((?:attributes\.)*(.+))$/s;
 
-/** Where the value of a label stands in a row. */
+/** The field of a row that a label of a query names. */
 export function fieldOf(name: string, signal: Signal): Field {
-  const known = columnsBySignal[signal];
-  if (Object.hasOwn(known, name)) return known[name]!;
-  const [, inner, bare] = escapedName.exec(name) ?? [];
-  return { kind: "attribute", key: bare !== undefined && Object.hasOwn(known, bare) ? inner! : name };
+  const columns = columnsBySignal[signal];
+  if (Object.hasOwn(columns, name)) return columns[name]!;
+  const [, key, column] = escapedName.exec(name) ?? [];
+  const isEscaped = column !== undefined && Object.hasOwn(columns, column);
+  return { kind: "attribute", key: isEscaped ? key! : name };
 }
 
-/** What an attribute is called in queries: the name that `fieldOf` finds it by. */
+/** The name of an attribute in queries, by which `fieldOf` finds it. */
 export function fieldNameOf(key: string, signal: Signal): string {
-  const bare = key.replace(/^(?:attributes\.)+/, "");
-  return Object.hasOwn(columnsBySignal[signal], bare) ? `attributes.${key}` : key;
+  const unprefixed = key.replace(/^(?:attributes\.)+/, "");
+  return Object.hasOwn(columnsBySignal[signal], unprefixed) ? `attributes.${key}` : key;
 }
 
-/** Like fieldOf, and takes note of an attribute that no stage before extracts. */
+/** The field that a label names. Records it in `context.names` if it is an attribute that no earlier stage extracts. */
 export function resolveField(name: string, context: PlanContext): Field {
   const field = fieldOf(name, context.signal);
   if (field.kind === "attribute" && context.extracted !== "any" && !context.extracted.has(field.key)) {

@@ -5,7 +5,7 @@ import type { TimeseriesContext } from "./context.ts";
 import type { Fold, NumberFold } from "./series-plan.ts";
 import { resolveLabel } from "./variables.ts";
 
-/** What an aggregation makes of series. Throws a QueryError. */
+/** The fold of an aggregation over series. Throws a QueryError. */
 export function planFold(tree: Aggregate, context: TimeseriesContext): Fold {
   const { op, field } = tree;
   if (op === "count_distinct") {
@@ -17,7 +17,7 @@ export function planFold(tree: Aggregate, context: TimeseriesContext): Fold {
   return planNumberFold(tree, "series", context);
 }
 
-/** What an aggregation makes of numbers; `what` has them. Throws a QueryError. */
+/** The fold of an aggregation over numbers. `what` names their owner in errors. Throws a QueryError. */
 export function planNumberFold(
   tree: Aggregate,
   what: "series" | "a metric",

@@ -3,19 +3,19 @@ import type { JsonPath } from "../tree/json-path.ts";
 import type { PlanContext } from "./context.ts";
 import { resolveString } from "./variables.ts";
 
-/** One step of a path: `.name`, `[0]` or `["a.b"]`; the dot of the first name may be missing. */
+/** One step of a path: `.name`, `[0]` or `["a.b"]`. The first name needs no dot. */
 const pathStep = /(?:\.|^)([^.[\]"]+)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\]/y;
 
-/** Names of members and places of elements, from the outermost. Throws a QueryError. */
+/** The steps of a path, from the outermost: names of members, and indexes of elements. Throws a QueryError. */
 export function parseJsonPath(node: JsonPath, context: PlanContext): (string | number)[] {
   const path = resolveString(node.path, context).replace(/^\$/, "");
   const steps: (string | number)[] = [];
   pathStep.lastIndex = 0;
   while (pathStep.lastIndex < path.length) {
-    const [, name, place, quoted] = pathStep.exec(path) ?? [];
+    const [, name, index, quotedName] = pathStep.exec(path) ?? [];
     if (name !== undefined) steps.push(name);
-    else if (place !== undefined) steps.push(Number(place));
-    else if (quoted !== undefined) steps.push(JSON.parse(quoted) as string);
+    else if (index !== undefined) steps.push(Number(index));
+    else if (quotedName !== undefined) steps.push(JSON.parse(quotedName) as string);
     else return refuseJsonPath(node, path, context);
   }
   return steps.length === 0 ? refuseJsonPath(node, path, context) : steps;

@@ -7,7 +7,9 @@ import { resolveField } from "./field.ts";
 import { makeRegexpFilter, resolveRegexp } from "./regexp.ts";
 import { resolveLabel, resolveString } from "./variables.ts";
 
-/** What a matcher asks of a row. Throws a QueryError for a bad pattern or a comparison with what is no number. */
+/**
+ * The filter of a matcher. Throws a QueryError for a bad regular expression, and for `>` and similar with no number.
+ */
 export function planMatcher(node: Matcher, context: PlanContext): Filter {
   countCondition(context, node);
   const field = resolveField(resolveLabel(node.label, context), context);
@@ -25,7 +27,7 @@ export function planMatcher(node: Matcher, context: PlanContext): Filter {
   }
 }
 
-/** `=`: the text of the value; `"*"` stands for any value and for none. */
+/** The filter of `=`. `"*"` matches any value, and also rows without the label. */
 function planEquality(field: Field, node: Matcher, context: PlanContext): Filter {
   const value = node.value.kind === "number" ? node.value.text : resolveString(node.value, context);
   if (value === "*" && node.value.kind === "string")
@@ -33,13 +35,15 @@ function planEquality(field: Field, node: Matcher, context: PlanContext): Filter
   return { kind: "equals", field, value: field.kind === "level" ? value.toLowerCase() : value };
 }
 
-/** Every row has a time and a message; a level that was not sent is the empty text. */
+/**
+ * The filter of rows that have a label. Every row has a time and a message; a row without a level has the empty level.
+ */
 function planPresence(field: Field): Filter {
   if (field.kind === "level") return { kind: "not", of: { kind: "equals", field, value: "" } };
   return field.kind === "attribute" ? { kind: "present", field } : { kind: "always" };
 }
 
-/** `=~`: anchored at both ends but for the message, which is searched. Levels are matched lower-cased, so case is ignored there. */
+/** The filter of `=~`. It is anchored at both ends, but searched in messages. Case is ignored for levels. */
 function planMatch(field: Field, node: Matcher, context: PlanContext): Filter {
   if (node.value.kind === "number") {
     const problem = `${node.operator} takes a regular expression in quotes, such as ${node.operator} "${node.value.text}.*"`;

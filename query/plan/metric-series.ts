@@ -13,7 +13,7 @@ import type { KeptLabels } from "./series-plan.ts";
 import { simplifySteps } from "./simplification.ts";
 import { resolveLabel, resolveString } from "./variables.ts";
 
-/** `op(metric{…})`, `op(rate(metric{…}))`, `op(increase(metric{…}))`. `keep` takes the place of the grouping. */
+/** Plans `op(metric{…})`, also with `rate` or `increase`. `keep` replaces the grouping. Throws a QueryError. */
 export function planMetricSeries(
   tree: Aggregate,
   of: TelemetrySelector | Rate,
@@ -23,7 +23,7 @@ export function planMetricSeries(
   return planSampleScan(of, planSampleAggregate(tree, context), keep, context);
 }
 
-/** `topk(5, metric{…})`: each series stands for itself. */
+/** Plans the metric of `topk(5, metric{…})`. Its series are not aggregated: each is a group of its own. */
 export function planRankedMetric(of: TelemetrySelector | Rate, context: TimeseriesContext): ScanSeries {
   return planSampleScan(of, { op: "avg" }, { kind: "without", labels: [] }, context);
 }
@@ -42,12 +42,13 @@ function planSampleScan(
     keep.kind === "without"
       ? { without: keep.labels.toSorted() }
       : keep.labels.map((label) => ({ label, field: resolveField(label, context) }));
-  context.named.push({ signal: "metrics", metric });
-  for (const label of context.names) context.named.push({ signal: "metrics", metric, label });
-  const reading = of.kind === "rate" ? "increase" : "declared";
-  const series = context.scans.addSampleScan({ metric, steps, groupBy, of: reading, aggregate });
-  const counts = aggregate.op === "count" || aggregate.op === "distinct";
-  return { ...series, perSecond: of.kind === "rate" && of.op === "rate" && !counts };
+  context.expectedNames.push({ signal: "metrics", metric });
+  for (const label of context.names) context.expectedNames.push({ signal: "metrics", metric, label });
+  const sampleKind = of.kind === "rate" ? "increase" : "declared";
+  const series = context.scans.addSampleScan({ metric, steps, groupBy, of: sampleKind, aggregate });
+  // The number of series does not depend on the width of the bucket.
+  const isCount = aggregate.op === "count" || aggregate.op === "distinct";
+  return { ...series, perSecond: of.kind === "rate" && of.op === "rate" && !isCount };
 }
 
 function planSampleAggregate(tree: Aggregate, context: TimeseriesContext): SampleQuery["aggregate"] {
@@ -64,7 +65,7 @@ function planSampleAggregate(tree: Aggregate, context: TimeseriesContext): Sampl
   return planNumberFold(tree, "a metric", context);
 }
 
-/** The field is of rows; a signal in its place says that the two stand the wrong way round. */
+/** Throws a QueryError for a field, as only rows have fields. `avg(traces, duration_ms)` is in the wrong order. */
 function checkNoField(tree: Aggregate, context: TimeseriesContext): void {
   const { op, field, of, parameter } = tree;
   if (field === null) return;

@@ -5,27 +5,27 @@ import { calculate, isComparison, isSetOperator } from "./arithmetic.ts";
 import type { TimeseriesContext } from "./context.ts";
 import { type Calculation, type Constant, isUnlabelled, type SeriesPlan } from "./series-plan.ts";
 
-type Side = SeriesPlan | Constant;
+type Operand = SeriesPlan | Constant;
 
-/** Plans an operator between two sides; two numbers are calculated at once. Throws a QueryError. */
+/** Plans a binary operation, and its sides by `planOperand`. Calculates with two numbers. Throws a QueryError. */
 export function planBinaryOperation(
   tree: BinaryOperation,
-  planSide: (tree: Expression) => Side,
+  planOperand: (tree: Expression) => Operand,
   context: TimeseriesContext,
 ): Calculation | Constant {
   const { op, bool } = tree;
-  const left = planSide(tree.left);
-  const right = planSide(tree.right);
+  const left = planOperand(tree.left);
+  const right = planOperand(tree.right);
   if (left.kind === "number" && right.kind === "number") return planConstant(tree, left, right, context);
-  const aNumber = left.kind === "number" ? tree.left : right.kind === "number" ? tree.right : undefined;
-  if (aNumber !== undefined && (isSetOperator(op) || (op === "default" && left.kind === "number"))) {
+  const number = left.kind === "number" ? tree.left : right.kind === "number" ? tree.right : undefined;
+  if (number !== undefined && (isSetOperator(op) || (op === "default" && left.kind === "number"))) {
     const problem =
       op === "default"
         ? "`default` fills the gaps of series, which stand on its left side"
         : `\`${op}\` joins series with series, not with a number`;
-    refuse(context.source, aNumber, problem);
+    refuse(context.source, number, problem);
   }
-  if (tree.matching !== null && aNumber !== undefined) {
+  if (tree.matching !== null && number !== undefined) {
     refuse(
       context.source,
       tree.matching,

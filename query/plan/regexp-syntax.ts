@@ -1,6 +1,6 @@
 import type { TextSpan } from "../text/query-error.ts";
 
-/** A piece of a regular expression in RE2 syntax. Only what planning must tell apart; RE2 itself judges the whole. */
+/** A token of a regular expression in RE2 syntax. Planning needs no more detail: RE2 itself checks the syntax. */
 interface RegexpToken extends TextSpan {
   readonly kind:
     | "character"
@@ -18,7 +18,7 @@ interface RegexpToken extends TextSpan {
 const tokenShapes: readonly [RegexpToken["kind"], RegExp][] = [
   ["quoted", /\\Q[\s\S]*?(?:\\E|$)/y],
   ["escape", /\\(?:[pP]\{[^}]*\}|x\{[^}]*\}|x[0-9A-Fa-f]{2}|[\s\S]|$)/y],
-  // A `]` in first place is a character of the class; so is the inside of [:alpha:].
+  // A `]` at the first place is a character of the class, and the `]` of [:alpha:] does not end it.
   ["class", /\[\^?\]?(?:\[:\^?[a-z]*:\]|\\[\s\S]|[^\]\\])*\]/y],
   ["flags", /\(\?[imsU-]*\)/y],
   ["open", /\((?:\?(?:P?<[^>=!]*>|[imsU-]*:))?/y],
@@ -29,15 +29,14 @@ const tokenShapes: readonly [RegexpToken["kind"], RegExp][] = [
   ["character", /[\s\S]/uy],
 ];
 
-/** Cuts a pattern into pieces. */
 function tokenizeRegexp(pattern: string): RegexpToken[] {
-  const found: RegexpToken[] = [];
+  const tokens: RegexpToken[] = [];
   for (let start = 0; start < pattern.length; ) {
-    const piece = readToken(pattern, start);
-    found.push(piece);
-    start = piece.end;
+    const token = readToken(pattern, start);
+    tokens.push(token);
+    start = token.end;
   }
-  return found;
+  return tokens;
 }
 
 function readToken(pattern: string, start: number): RegexpToken {
@@ -49,27 +48,29 @@ function readToken(pattern: string, start: number): RegexpToken {
 }
 
 /**
- * About how many characters and classes a pattern has once its counted repetitions are written out, which is what compiling and
- * matching cost. Compiling is what tells the exact number, and with it the price is paid.
+ * About how many characters and classes a pattern has with its counted repetitions written out. Compiling and matching
+ * take time in proportion. The exact number is known only after compiling, which is too late to avoid its cost.
  */
 export function estimateExpandedSize(pattern: string): number {
+  // Sizes of the groups around the current one, before it.
   const outer: number[] = [];
   let sum = 0;
+  // Size of the last character, class or group, which a repetition multiplies.
   let last = 0;
-  for (const piece of tokenizeRegexp(pattern)) {
-    if (piece.kind === "open") {
+  for (const token of tokenizeRegexp(pattern)) {
+    if (token.kind === "open") {
       outer.push(sum);
       sum = 0;
       last = 0;
-    } else if (piece.kind === "close") {
+    } else if (token.kind === "close") {
       last = sum;
       sum += outer.pop() ?? 0;
-    } else if (piece.kind === "repeat") {
-      const more = last * (countRepetitions(pattern.slice(piece.start, piece.end)) - 1);
+    } else if (token.kind === "repeat") {
+      const more = last * (countRepetitions(pattern.slice(token.start, token.end)) - 1);
       sum += more;
       last += more;
-    } else if (piece.kind !== "or" && piece.kind !== "flags") {
-      last = piece.kind === "quoted" ? piece.end - piece.start : 1;
+    } else if (token.kind !== "or" && token.kind !== "flags") {
+      last = token.kind === "quoted" ? token.end - token.start : 1;
       sum += last;
     }
   }
@@ -81,33 +82,33 @@ function countRepetitions(repeat: string): number {
   return Math.max(1, ...counts);
 }
 
-/** Offset of the first `)` that closes nothing, else of the innermost `(` that nothing closes; 0 where all are paired. */
+/** Offset of the first unmatched `)`, else of the innermost unmatched `(`. 0 where all are matched. */
 export function findUnpairedParen(pattern: string): number {
   const open: number[] = [];
-  for (const piece of tokenizeRegexp(pattern)) {
-    if (piece.kind === "open") open.push(piece.start);
-    if (piece.kind === "close" && open.pop() === undefined) return piece.start;
+  for (const token of tokenizeRegexp(pattern)) {
+    if (token.kind === "open") open.push(token.start);
+    if (token.kind === "close" && open.pop() === undefined) return token.start;
   }
   return open.at(-1) ?? 0;
 }
 
-/** Where a fragment stands in a pattern, at the beginning of a piece if it can be. */
+/** The span of a fragment's first occurrence in a pattern, preferably one that begins where a token begins. */
 export function locateFragment(fragment: string, pattern: string): TextSpan {
-  const piece = tokenizeRegexp(pattern).find(({ start }) => pattern.startsWith(fragment, start));
-  const start = piece?.start ?? Math.max(0, pattern.indexOf(fragment));
+  const token = tokenizeRegexp(pattern).find(({ start }) => pattern.startsWith(fragment, start));
+  const start = token?.start ?? Math.max(0, pattern.indexOf(fragment));
   return { start, end: start + Math.max(1, fragment.length) };
 }
 
-/** The words of a pattern that is nothing but plain words with `|` between, after `(?i)` or not; else undefined. */
+/** The words of a pattern such as `a|b` or `(?i)a|b`. Undefined for a pattern that is not plain words only. */
 export function parsePlainWords(pattern: string): { words: string[]; ignoreCase: boolean } | undefined {
   const all = tokenizeRegexp(pattern);
   const ignoreCase = pattern.startsWith("(?i)");
   const words = [""];
-  for (const piece of ignoreCase ? all.slice(1) : all) {
-    const text = pattern.slice(piece.start, piece.end);
-    if (piece.kind === "or") words.push("");
-    else if (piece.kind === "character") words.push(words.pop() + text);
-    else if (piece.kind === "escape" && /^\\[!-/:-@[-`{-~]$/.test(text))
+  for (const token of ignoreCase ? all.slice(1) : all) {
+    const text = pattern.slice(token.start, token.end);
+    if (token.kind === "or") words.push("");
+    else if (token.kind === "character") words.push(words.pop() + text);
+    else if (token.kind === "escape" && /^\\[!-/:-@[-`{-~]$/.test(text))
       words.push(words.pop() + text.slice(1));
     else return undefined;
   }

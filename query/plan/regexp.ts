@@ -1,6 +1,6 @@
 import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
 import type { Field, Filter } from "../../engine/index.ts";
-import { patternSizeMax, patternWordsMax } from "../limits.ts";
+import { regexpSizeMax, regexpWordsMax } from "../limits.ts";
 import type { TextSpan } from "../text/query-error.ts";
 import { refuseWithin } from "../text/source.ts";
 import type { StringLiteral } from "../tree/string-literal.ts";
@@ -8,33 +8,36 @@ import { countRegexp, type PlanContext } from "./context.ts";
 import { estimateExpandedSize, findUnpairedParen, locateFragment, parsePlainWords } from "./regexp-syntax.ts";
 import { resolveString } from "./variables.ts";
 
-/** The pattern that a text stands for, with the values of variables quoted. Throws a QueryError that points into it where RE2 refuses it. */
+/**
+ * The regular expression of a string literal. Values of variables are quoted, so that they match themselves. Throws a
+ * QueryError that points at the mistake where RE2 refuses the pattern, or where it is too long.
+ */
 export function resolveRegexp(node: StringLiteral, context: PlanContext): string {
   const pattern = resolveString(node, context, RE2JS.quote);
   countRegexp(context, pattern, node);
   const problem = findRegexpProblem(pattern);
-  if (problem !== undefined) refuseWithin(context.source, node, problem.at, problem.text);
+  if (problem !== undefined) refuseWithin(context.source, node, problem.span, problem.text);
   return pattern;
 }
 
-/** The named groups of a pattern that readPattern has passed, in the order in which they stand in it. */
+/** The named groups of a pattern that `resolveRegexp` returned, in the order of the pattern. */
 export function groupNamesOf(pattern: string): string[] {
   return Object.keys(RE2JS.compile(pattern).namedGroups());
 }
 
-/** How a pattern is put to a field. */
+/** How a pattern is matched with a field. */
 export interface RegexpUse {
   ignoreCase: boolean;
-  /** Anchored at both ends. */
+  /** True: anchored at both ends. False: searched. */
   whole: boolean;
 }
 
-/** The filter for a pattern that readPattern has passed. Plain words need no pattern and are found faster. */
+/** The filter for a pattern that `resolveRegexp` returned. Plain words become text filters, which are faster. */
 export function makeRegexpFilter(field: Field, pattern: string, use: RegexpUse): Filter {
   return makeWordsFilter(field, pattern, use) ?? makeMatchFilter(field, pattern, use);
 }
 
-/** The filter for texts that begin so. */
+/** The filter for values that begin with a text. */
 export function makePrefixFilter(field: Field, prefix: string): Filter {
   return { kind: "matches", field, pattern: `^${RE2JS.quote(prefix)}`, whole: false };
 }
@@ -45,13 +48,13 @@ function makeMatchFilter(field: Field, pattern: string, use: RegexpUse): Filter 
 
 function makeWordsFilter(field: Field, pattern: string, use: RegexpUse): Filter | undefined {
   const plain = parsePlainWords(pattern);
-  if (plain === undefined || plain.words.length > patternWordsMax) return undefined;
+  if (plain === undefined || plain.words.length > regexpWordsMax) return undefined;
   const ignoreCase = use.ignoreCase || plain.ignoreCase;
   if (ignoreCase && !plain.words.every(isFoldedAlike)) return undefined;
   if (!use.whole)
     return joinWithOr(plain.words.map((text) => ({ kind: "contains", field, text, ignoreCase })));
   if (ignoreCase && field.kind !== "level") return undefined;
-  // A level is compared lower-cased, so a lower-cased word is all that ignoring case asks for.
+  // Levels are compared in lower case, so a word in lower case matches whatever the case.
   const values = ignoreCase ? plain.words.map((value) => value.toLowerCase()) : plain.words;
   return joinWithOr(values.map((value) => ({ kind: "equals", field, value })));
 }
@@ -60,20 +63,24 @@ function joinWithOr(of: Filter[]): Filter {
   return of.length === 1 ? of[0]! : { kind: "or", of };
 }
 
-/** Whether RE2's `(?i)` and our lower-casing find the same: not beyond ASCII, and to RE2 the Kelvin sign is a k, the long s an s. */
+/**
+ * Returns whether RE2's `(?i)` and the engine's lower-casing match the same texts. They may differ beyond ASCII, and
+ * RE2 folds the Kelvin sign to k and the long s to s.
+ */
 function isFoldedAlike(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text) && !/[ks]/i.test(text);
 }
 
 interface RegexpProblem {
   text: string;
-  at: TextSpan;
+  /** In the pattern. */
+  span: TextSpan;
 }
 
-/** What RE2 says of a pattern, in words, and where in it; undefined where it is one. */
+/** The reason why RE2 refuses a pattern, in words for people; undefined where it accepts it. */
 function findRegexpProblem(pattern: string): RegexpProblem | undefined {
   try {
-    if (estimateExpandedSize(pattern) > patternSizeMax) return makeTooLargeProblem(pattern);
+    if (estimateExpandedSize(pattern) > regexpSizeMax) return makeTooLargeProblem(pattern);
     RE2JS.compile(pattern);
     return undefined;
   } catch (error) {
@@ -85,10 +92,10 @@ function findRegexpProblem(pattern: string): RegexpProblem | undefined {
 }
 
 function makeTooLargeProblem(pattern: string): RegexpProblem {
-  return { text: reasonDescriptions["expression too large"]!, at: { start: 0, end: pattern.length } };
+  return { text: reasonDescriptions["expression too large"]!, span: { start: 0, end: pattern.length } };
 }
 
-/** RE2's reasons, as they stand in the errors of re2js, and what they mean to a person. */
+/** What the reasons in re2js' errors mean, in words for people. */
 const reasonDescriptions: Readonly<Record<string, string>> = {
   "missing closing )": "this ( of the regular expression has no )",
   "unexpected )": "this ) of the regular expression has no (",
@@ -108,12 +115,12 @@ const reasonDescriptions: Readonly<Record<string, string>> = {
 };
 
 function describeProblem(reason: string, fragment: string, pattern: string): RegexpProblem {
-  const at = spanOfProblem(reason, fragment, pattern);
-  const rest = pattern.slice(at.start);
-  const alien = findUnsupportedSyntax(rest, at.start);
-  if (alien !== undefined) return alien;
+  const span = spanOfProblem(reason, fragment, pattern);
+  const rest = pattern.slice(span.start);
+  const unsupported = findUnsupportedSyntax(rest, span.start);
+  if (unsupported !== undefined) return unsupported;
   const text = reasonDescriptions[reason] ?? describeUnknownSyntax(rest) ?? `RE2 refuses this: ${reason}`;
-  return { text: text + suggestAnyValue(reason, pattern), at };
+  return { text: text + suggestAnyValue(reason, pattern), span };
 }
 
 function spanOfProblem(reason: string, fragment: string, pattern: string): TextSpan {
@@ -124,7 +131,7 @@ function spanOfProblem(reason: string, fragment: string, pattern: string): TextS
     const start = findUnpairedParen(pattern);
     return { start, end: start + 1 };
   }
-  // Of two groups with one name, the second is one too many.
+  // The mistake is the second of two groups with the same name.
   if (reason === "duplicate capture group name") {
     const start = pattern.lastIndexOf(`<${fragment}>`) + 1;
     return { start, end: start + fragment.length };
@@ -132,7 +139,7 @@ function spanOfProblem(reason: string, fragment: string, pattern: string): TextS
   return fragment === "" ? { start: 0, end: pattern.length } : locateFragment(fragment, pattern);
 }
 
-/** What other dialects have and RE2 leaves out on purpose, by how it begins. */
+/** Syntax of other dialects that RE2 leaves out on purpose, by its beginning. */
 const unsupportedSyntax: readonly [RegExp, string][] = [
   [/^\(\?<?[=!]/, "look-around"],
   [/^(?:\\[1-9]|\\k[<{']\w*[>}']?|\(\?P=\w*\)?)/, "a back-reference"],
@@ -141,10 +148,10 @@ const unsupportedSyntax: readonly [RegExp, string][] = [
 
 function findUnsupportedSyntax(rest: string, start: number): RegexpProblem | undefined {
   for (const [shape, name] of unsupportedSyntax) {
-    const [alien] = shape.exec(rest) ?? [];
-    if (alien === undefined) continue;
+    const [syntax] = shape.exec(rest) ?? [];
+    if (syntax === undefined) continue;
     const text = `${name} is not part of RE2, whose expressions are matched in linear time`;
-    return { text, at: { start, end: start + alien.length } };
+    return { text, span: { start, end: start + syntax.length } };
   }
   return undefined;
 }
@@ -155,8 +162,8 @@ function describeUnknownSyntax(rest: string): string | undefined {
   return escaped === null ? undefined : `\\${escaped[1]} means nothing in RE2`;
 }
 
-/** `=~ "*"` is what someone writes who means any value. */
+/** People who write `=~ "*"` mean any value. */
 function suggestAnyValue(reason: string, pattern: string): string {
-  const star = reason === "missing argument to repetition operator" && pattern.startsWith("*");
-  return star ? '; any text is .* as a regular expression, and ="*" without one' : "";
+  const isStar = reason === "missing argument to repetition operator" && pattern.startsWith("*");
+  return isStar ? '; any text is .* as a regular expression, and ="*" without one' : "";
 }

@@ -15,9 +15,9 @@ import type { SeriesPlan } from "./series-plan.ts";
 import { dropUnreadExtraction, simplifySteps } from "./simplification.ts";
 import { resolveLabel } from "./variables.ts";
 
-/** The label that says how long a span took, in milliseconds. */
+/** The label with the duration of a span in milliseconds. */
 const durationLabel = "duration_ms";
-/** What tells one Kubernetes resource from another. */
+/** The labels that identify a Kubernetes resource. */
 const resourceLabels = [
   "k8s.cluster.name",
   "k8s.namespace.name",
@@ -25,7 +25,7 @@ const resourceLabels = [
   "k8s.resource.name",
 ] as const;
 
-/** `op(field, logs{…})`, `op(rate(logs{…}))`. */
+/** Plans `op(field, logs{…})` and `op(rate(logs{…}))`. Throws a QueryError. */
 export function planRowSeries(
   tree: Aggregate,
   of: Exclude<SeriesExpression, Aggregate | JsonPath>,
@@ -38,7 +38,7 @@ export function planRowSeries(
     const problem = `increase is of counters, which metrics have; rows are counted with count(${signal}{…})`;
     return refuse(context.source, of, problem);
   }
-  // Each group has one rate, so that all of these give it.
+  // A group has one rate per bucket, so sum, avg, min and max all give that rate.
   if (tree.op === "sum" || tree.op === "avg" || tree.op === "min" || tree.op === "max") {
     refuseField(tree, " over a rate", context);
     return { ...planRowScan(tree, of.of, () => ({ op: "count" }), context), perSecond: true };
@@ -47,30 +47,38 @@ export function planRowSeries(
   return refuse(context.source, of, problem);
 }
 
+/**
+ * Adds a scan over the rows of a selector, grouped as `tree` says and by `extraLabels`. `planAggregation` is called
+ * after the selector is planned, when it is known what the stages extract.
+ */
 function planRowScan(
   tree: Aggregate,
   of: TelemetrySelector,
-  aggregationOf: () => Aggregation,
+  planAggregation: () => Aggregation,
   context: TimeseriesContext,
-  more: readonly string[] = [],
+  extraLabels: readonly string[] = [],
 ): ScanSeries {
   context.names = new Set();
   const steps = simplifySteps(planSelector(of, context));
-  const asked = planRowGrouping(tree.grouping, context);
-  const aggregation = aggregationOf();
+  const keptLabels = planRowGrouping(tree.grouping, context);
+  const aggregation = planAggregation();
   const signal = context.signal as RowSignal;
-  for (const label of context.names) context.named.push({ signal, label });
-  const groupBy = [...asked, ...resolveScanLabels(more, context)];
-  const read = [...groupBy.map(({ field }) => field), ...fieldsOf(aggregation)];
-  return context.scans.addRowScan({ signal, steps: dropUnreadExtraction(steps, read), groupBy }, aggregation);
+  for (const label of context.names) context.expectedNames.push({ signal, label });
+  const groupBy = [...keptLabels, ...resolveScanLabels(extraLabels, context)];
+  const fields = [...groupBy.map(({ field }) => field), ...fieldsOf(aggregation)];
+  return context.scans.addRowScan(
+    { signal, steps: dropUnreadExtraction(steps, fields), groupBy },
+    aggregation,
+  );
 }
 
+/** The field that an aggregation reads, or none. */
 function fieldsOf(aggregation: Aggregation) {
   if (!("of" in aggregation)) return [];
   return [aggregation.op === "distinct" ? aggregation.of : aggregation.of.field];
 }
 
-/** What an aggregation makes of rows. The selector is planned already, so that what its stages extract is known. */
+/** The aggregation of a scan over rows. Throws a QueryError where its arguments do not fit. */
 function planRowAggregation(
   tree: Aggregate,
   of: TelemetrySelector,
@@ -130,7 +138,7 @@ function refuseMissingField(
   return refuse(context.source, tree, `${tree.op} over rows takes a field, e.g. ${example}${counted}`);
 }
 
-/** The labels that the series keep, each once. */
+/** The labels that `by (…)` keeps, each once. Throws a QueryError for `without (…)`. */
 function planRowGrouping(grouping: Grouping | null, context: TimeseriesContext): ScanLabel[] {
   if (grouping === null) return [];
   if (grouping.kind === "without") {
@@ -144,7 +152,10 @@ function resolveScanLabels(names: readonly string[], context: TimeseriesContext)
   return names.map((label) => ({ label, field: resolveField(label, context) }));
 }
 
-/** `op(json_path("spec.replicas", kubernetes_resources{…}))`: each resource gives the average of its numbers, like a gauge. */
+/**
+ * Plans `op(json_path("spec.replicas", kubernetes_resources{…}))`: the average of each resource's numbers in a bucket,
+ * as for a gauge, and `op` over these averages. Throws a QueryError.
+ */
 export function planJsonPathSeries(tree: Aggregate, of: JsonPath, context: TimeseriesContext): SeriesPlan {
   if (of.of.of.kind !== "signal" || of.of.of.name !== "kubernetes_resources") {
     const problem =
@@ -160,9 +171,9 @@ export function planJsonPathSeries(tree: Aggregate, of: JsonPath, context: Times
   }
   const fold = planFold(tree, context);
   const keep = resolveGrouping(tree.grouping, context);
-  const more = resourceLabels.filter((label) => !keep.labels.includes(label));
+  const extraLabels = resourceLabels.filter((label) => !keep.labels.includes(label));
   const path = parseJsonPath(of, context);
-  const value: Aggregation = { op: "avg", of: { field: { kind: "message" }, path } };
-  const series = planRowScan(tree, of.of, () => value, context, more);
+  const average: Aggregation = { op: "avg", of: { field: { kind: "message" }, path } };
+  const series = planRowScan(tree, of.of, () => average, context, extraLabels);
   return { kind: "fold", fold, keep, of: series };
 }

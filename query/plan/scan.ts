@@ -1,15 +1,15 @@
 import type { Aggregated, Aggregation, Field, RowSignal, SampleQuery, Step } from "../../engine/index.ts";
 
-/** What a query reads of the store, as plain data. */
+/** One read of the store by a timeseries query, as plain data. */
 export type Scan = RowScan | SampleScan;
 
-/** A label of series and where rows have its text. */
+/** A label of series, and the field of rows that it comes from. */
 export interface ScanLabel {
   label: string;
   field: Field;
 }
 
-/** Rows of a signal, aggregated by labels. */
+/** Rows of a signal, grouped by labels and aggregated. */
 export interface RowScan {
   kind: "rows";
   signal: RowSignal;
@@ -18,64 +18,66 @@ export interface RowScan {
   aggregates: Aggregation[];
 }
 
-/** Samples of a metric, aggregated over its series. */
+/** Samples of a metric, whose series are grouped by labels and aggregated. */
 export interface SampleScan {
   kind: "samples";
   metric: string;
-  /** Conditions on labels. */
+  /** Filters on labels. */
   steps: Step[];
-  /** Labels that the groups keep. */
+  /** Labels that the groups keep, or those that they drop. */
   groupBy: ScanLabel[] | { without: string[] };
   of: SampleQuery["of"];
   aggregate: SampleQuery["aggregate"];
 }
 
-/** One aggregate of one scan: a series for each of its groups. */
+/** The series of one aggregate of one scan: one series for each group. */
 export interface ScanSeries {
   kind: "scan";
-  /** Place in the list of scans. */
+  /** Index of the scan in the plan. */
   scan: number;
-  /** Place among the aggregates of the scan. */
+  /** Index of the aggregate in the scan. */
   aggregate: number;
-  /** Values are divided by the seconds of their bucket. */
+  /** True where values are divided by the seconds of their bucket. */
   perSecond: boolean;
 }
 
-/** The scans of one query: equal ones are one, and aggregates over the same rows and groups are taken in one. */
+/** The scans of one query. Equal scans are merged, and so are aggregates over the same rows and groups. */
 export class ScanList {
   readonly scans: Scan[] = [];
-  readonly #places = new Map<string, number>();
+  /** Indexes of the scans, by the JSON of what they read. */
+  readonly #indexes = new Map<string, number>();
 
   addRowScan(
     { signal, steps, groupBy }: Omit<RowScan, "kind" | "aggregates">,
     aggregate: Aggregation,
   ): ScanSeries {
-    const place = this.#place(["rows", signal, steps, groupBy], () => {
+    const scan = this.#findOrAdd(["rows", signal, steps, groupBy], () => {
       return { kind: "rows", signal, steps, groupBy, aggregates: [] };
     });
-    const { aggregates } = this.scans[place] as RowScan;
-    const written = JSON.stringify(aggregate);
-    const known = aggregates.findIndex((each) => JSON.stringify(each) === written);
+    const { aggregates } = this.scans[scan] as RowScan;
+    const json = JSON.stringify(aggregate);
+    const known = aggregates.findIndex((each) => JSON.stringify(each) === json);
     const index = known < 0 ? aggregates.push(aggregate) - 1 : known;
-    return { kind: "scan", scan: place, aggregate: index, perSecond: false };
+    return { kind: "scan", scan, aggregate: index, perSecond: false };
   }
 
   addSampleScan(scan: Omit<SampleScan, "kind">): ScanSeries {
-    const place = this.#place(["samples", scan], () => ({ kind: "samples", ...scan }));
-    return { kind: "scan", scan: place, aggregate: 0, perSecond: false };
+    const index = this.#findOrAdd(["samples", scan], () => ({ kind: "samples", ...scan }));
+    return { kind: "scan", scan: index, aggregate: 0, perSecond: false };
   }
 
-  #place(parts: unknown[], make: () => Scan): number {
-    const key = JSON.stringify(parts);
-    const place = this.#places.get(key) ?? this.scans.push(make()) - 1;
-    this.#places.set(key, place);
-    return place;
+  /** The index of the scan with this key, which is added if it is new. */
+  #findOrAdd(keyParts: unknown[], make: () => Scan): number {
+    const key = JSON.stringify(keyParts);
+    const index = this.#indexes.get(key) ?? this.scans.push(make()) - 1;
+    this.#indexes.set(key, index);
+    return index;
   }
 }
 
-/** What one scan of a plan read. */
+/** What one scan of a plan read, and how long it took. */
 export interface ScanRead {
-  /** Place of the scan in the plan. */
+  /** Index of the scan in the plan. */
   place: number;
   scanned: Aggregated["scanned"];
   milliseconds: number;

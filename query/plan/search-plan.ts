@@ -10,22 +10,23 @@ import { planSearchTerms } from "./search-terms.ts";
 import { planSelector } from "./selector.ts";
 import { simplifySteps } from "./simplification.ts";
 
+/** What the text of a query leaves open. */
 export interface PlanOptions {
-  /** Values for the `$name`s of the query, by name. */
+  /** Values of the query's `$name`s, by name. */
   variables?: Readonly<Record<string, string>>;
 }
 
-/** What a search for rows does, as plain data. */
+/** The plan of a search for rows, as plain data. */
 export interface SearchPlan {
   signal: RowSignal;
   steps: Step[];
-  /** Attributes that the query reads and no stage of it extracts: a row has them only if it was stored with them. */
+  /** Attributes that the query reads and none of its stages extracts, so that only rows stored with them have them. */
   names: string[];
-  /** Sentences for people about what the query may not mean. */
+  /** Sentences for people, about parts of the query that they may have meant differently. */
   warnings: string[];
 }
 
-/** Plans a search for logs, structured or in terms. Throws a QueryError. */
+/** Plans a search for logs, by a structured query or search terms. Throws a QueryError. */
 export function planLogs(text: string, options: PlanOptions = {}): SearchPlan {
   const source = readSource(text);
   const { tree, warnings } = parseLogsQuery(source);
@@ -37,14 +38,17 @@ export function planLogs(text: string, options: PlanOptions = {}): SearchPlan {
   return { signal: "logs", steps: simplifySteps(steps), names: [...context.names], warnings };
 }
 
-/** Plans a search for rows of a signal: `{…}` and an empty query select from it. Only logs are searched for by terms too. Throws a QueryError. */
+/**
+ * Plans a search for the rows of a signal. `{…}` and an empty query select all of them. Search terms are read for logs
+ * alone. Throws a QueryError.
+ */
 export function planSearch(signal: RowSignal, text: string, options: PlanOptions = {}): SearchPlan {
   if (signal === "logs") return planLogs(text, options);
   const source = readSource(text);
   const context = createPlanContext(source, new Map(Object.entries(options.variables ?? {})));
   const selected = selectorOfSearch(parseExpression(source, signal), signal, context);
   const steps = simplifySteps(planSelector(selected, context));
-  return { signal, steps, names: [...context.names], warnings: context.warnings };
+  return { signal, steps, names: [...context.names], warnings: [] };
 }
 
 /** Plans a search for spans. Throws a QueryError. */
@@ -52,7 +56,9 @@ export function planSpans(text: string, options: PlanOptions = {}): SearchPlan {
   return planSearch("traces", text, options);
 }
 
-/** The selector of a signal's rows that an expression is, or whose rows it counts. */
+/**
+ * The selector that an expression is, or whose rows it counts. Throws a QueryError for any other expression or signal.
+ */
 function selectorOfSearch(tree: Expression, signal: RowSignal, context: PlanContext): TelemetrySelector {
   if (tree.kind === "selector") return checkSignal(tree, signal, context);
   if (tree.kind === "aggregate") return selectorOfCount(tree, signal, context);
@@ -65,7 +71,7 @@ function describeSearch(signal: RowSignal): string {
   return `a search for ${signal} returns ${signal === "traces" ? "spans" : "rows"}`;
 }
 
-/** `logs != error` compares with a metric, but is written by someone who means the text. */
+/** `logs != error` compares logs with a metric. The person probably meant the text, which needs quotes. */
 function suggestQuotes(tree: Expression): string {
   if (tree.kind !== "operation" || tree.right.kind !== "selector" || tree.right.of.kind !== "metric")
     return "";

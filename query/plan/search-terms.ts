@@ -3,10 +3,10 @@ import type { Phrase, SearchTerm, SearchTerms } from "../tree/search-terms.ts";
 import { countCondition, type PlanContext } from "./context.ts";
 import { planMatcher } from "./matcher.ts";
 
-/** What terms ask of a row. */
+/** The filter of search terms. Throws a QueryError as `planMatcher` does. */
 export function planSearchTerms(node: SearchTerms, context: PlanContext): Filter {
   const alternatives = node.alternatives.map(
-    (each): Filter => ({ kind: "and", of: each.map((one) => planSearchTerm(one, context)) }),
+    (terms): Filter => ({ kind: "and", of: terms.map((term) => planSearchTerm(term, context)) }),
   );
   return { kind: "or", of: alternatives };
 }

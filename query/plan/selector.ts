@@ -6,24 +6,27 @@ import type { PlanContext } from "./context.ts";
 import { planMatcher } from "./matcher.ts";
 import { planStage } from "./stage.ts";
 
-/** What a selector keeps of the rows of its signal. Throws a QueryError where it cannot be planned. */
+/** The steps that keep the rows which a selector selects. Throws a QueryError. */
 export function planSelector(node: TelemetrySelector, context: PlanContext): Step[] {
   context.signal = node.of.kind === "signal" ? node.of.name : "metrics";
   context.extracted = new Set();
   const matchers = node.matchers.map(
-    (each): Step => ({ kind: "filter", filter: planMatcher(each, context) }),
+    (matcher): Step => ({ kind: "filter", filter: planMatcher(matcher, context) }),
   );
-  // One after the other: a stage says what the stages behind it can read.
+  // In their order, as a stage changes which names the stages after it may read without a warning.
   return [
     ...matchers,
-    ...node.stages.flatMap((each) => {
-      checkReadable(node, each, context);
-      return planStage(each, context);
+    ...node.stages.flatMap((stage) => {
+      checkReadable(node, stage, context);
+      return planStage(stage, context);
     }),
   ];
 }
 
-/** Text stages and extraction read a text, which samples lack; a span has its name, of which nothing is extracted. */
+/**
+ * Throws a QueryError where a stage reads a text that rows of the signal do not have. Samples have none. Spans have a
+ * name, which line filters read, but nothing that attributes are extracted from.
+ */
 function checkReadable(node: TelemetrySelector, stage: Stage, context: PlanContext): void {
   if (stage.kind === "labelFilter" || (stage.kind === "lineFilter" && context.signal !== "metrics")) return;
   const what = stage.kind === "lineFilter" ? `\`${stage.operator}\`` : `\`| ${stage.kind}\``;

@@ -3,24 +3,26 @@ import type { TextSpan } from "../text/query-error.ts";
 import type { BinaryOperator } from "../tree/expression.ts";
 import type { Scan, ScanSeries } from "./scan.ts";
 
-/** What a timeseries query does, as plain data. */
+/** The plan of a timeseries query, as plain data. */
 export interface TimeseriesPlan {
+  /** What is read from the store. */
   scans: Scan[];
+  /** What is calculated from the scans, which it refers to by index. */
   series: SeriesPlan;
-  /** Labels that the query reads and no stage of it extracts, and the metrics it names. */
+  /** The metrics of the query, and the labels that it reads and none of its stages extracts. */
   names: ExpectedName[];
-  /** Sentences for people about what the query may not mean. */
+  /** Sentences for people, about parts of the query that they may have meant differently. */
   warnings: string[];
 }
 
-/** A name that a query expects the store to bear: a label of a signal or a metric; without a label, the metric itself. */
+/** A name that a query expects the store to have: a metric, or a label of a metric or of another signal's rows. */
 export interface ExpectedName {
   signal: Signal;
   metric?: string;
   label?: string;
 }
 
-/** How series come about. */
+/** How series are made: a node of the plan's tree, whose leaves are scans. */
 export type SeriesPlan =
   | ScanSeries
   | TopSeries
@@ -29,34 +31,34 @@ export type SeriesPlan =
   | Calculation
   | NegatedSeries;
 
-/** The labels that series keep: these, or all but these. */
+/** The labels that series keep: `by` these, or all `without` these. */
 export interface KeptLabels {
   kind: "by" | "without";
   labels: string[];
 }
 
-/** The series with the greatest or the least sum of their points. */
+/** `topk` and `bottomk`: the `count` series with the greatest or the least sum of their points. */
 export interface TopSeries {
   kind: "top";
   op: "topk" | "bottomk";
   count: number;
-  /** So many of each set of series that agree in these labels. */
+  /** Series are ranked among those with the same values of these labels. */
   among: KeptLabels;
   of: SeriesPlan;
 }
 
-/** What becomes of several numbers. */
+/** How several numbers become one. */
 export type NumberFold =
   | { op: "count" | "sum" | "avg" | "min" | "max" | "stddev" }
   | { op: "quantile"; q: number };
 
-/** What becomes of the points that series of one group have in one bucket. */
+/** How the points that the series of one group have in one bucket become one point. */
 export type Fold =
   | NumberFold
-  /** How many different texts a label has. */
+  /** The number of distinct values of a label. */
   | { op: "distinct"; label: string };
 
-/** One series for each different list of kept labels. */
+/** An aggregation over series: one series for each distinct set of kept labels. */
 export interface FoldedSeries {
   kind: "fold";
   fold: Fold;
@@ -64,20 +66,20 @@ export interface FoldedSeries {
   of: SeriesPlan;
 }
 
-/** A quantile of each histogram, whose buckets are series that differ in `le` alone. */
+/** A quantile of each histogram. The buckets of a histogram are series that differ only in `le`. */
 export interface HistogramQuantile {
   kind: "histogramQuantile";
   q: number;
   of: SeriesPlan;
 }
 
-/** A number in place of series. */
+/** A number as an operand. */
 export interface Constant {
   kind: "number";
   value: number;
 }
 
-/** Two sides point by point; at most one of them is a number. */
+/** A binary operator on the points of two operands. At most one of them is a number. */
 export interface Calculation {
   kind: "calculation";
   op: BinaryOperator;
@@ -85,9 +87,9 @@ export interface Calculation {
   matching: { kind: "on" | "ignoring"; labels: string[] } | null;
   left: SeriesPlan | Constant;
   right: SeriesPlan | Constant;
-  /** The left side has one series without labels, if it has any. */
+  /** True where the left operand is at most one series, which has no labels. */
   isLeftUnlabelled: boolean;
-  /** Where the operator stands in the query. */
+  /** Span of the operator in the query. */
   at: TextSpan;
 }
 
@@ -96,7 +98,7 @@ interface NegatedSeries {
   of: SeriesPlan;
 }
 
-/** Whether a plan gives one series without labels, or none. */
+/** Returns whether a plan gives at most one series, and that without labels. `scans` are the scans of the plan. */
 export function isUnlabelled(plan: SeriesPlan | Constant, scans: readonly Scan[]): boolean {
   switch (plan.kind) {
     case "number":
@@ -108,7 +110,7 @@ export function isUnlabelled(plan: SeriesPlan | Constant, scans: readonly Scan[]
     case "fold":
       return plan.keep.kind === "by" && plan.keep.labels.length === 0;
     case "histogramQuantile":
-      return keepsOnlyBoundLabel(plan.of, scans);
+      return hasOnlyBoundLabel(plan.of, scans);
     case "top":
     case "negation":
       return isUnlabelled(plan.of, scans);
@@ -117,7 +119,8 @@ export function isUnlabelled(plan: SeriesPlan | Constant, scans: readonly Scan[]
   }
 }
 
-function keepsOnlyBoundLabel(plan: SeriesPlan, scans: readonly Scan[]): boolean {
+/** Returns whether all series of a plan belong to one histogram: they have no label but `le`. */
+function hasOnlyBoundLabel(plan: SeriesPlan, scans: readonly Scan[]): boolean {
   if (plan.kind === "fold")
     return plan.keep.kind === "by" && plan.keep.labels.every((label) => label === "le");
   if (plan.kind !== "scan") return false;

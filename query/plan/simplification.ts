@@ -1,6 +1,6 @@
 import type { Field, Filter, Step } from "../../engine/index.ts";
 
-/** The same filter with constants folded, lists of `and` and `or` flattened, and `not` taken inwards where it shortens. */
+/** An equivalent filter: constants folded, nested `and` and `or` flattened, `not` of `or` made an `and` of `not`. */
 function simplifyFilter(filter: Filter): Filter {
   switch (filter.kind) {
     case "and":
@@ -12,25 +12,25 @@ function simplifyFilter(filter: Filter): Filter {
     case "contains":
       return filter.text === "" ? { kind: "always" } : filter;
     case "matches":
-      // Both find the empty text anywhere.
+      // The patterns "" and ".*" are found in any text.
       return !filter.whole && /^(?:\.\*)?$/.test(filter.pattern) ? { kind: "always" } : filter;
     default:
       return filter;
   }
 }
 
-/** What leaves a junction as it is, and what settles it. */
+/** The neutral and the absorbing element of `and` and `or`: `x and always` is `x`, `x and never` is `never`. */
 const constants = {
-  and: { neutral: "always", settling: "never" },
-  or: { neutral: "never", settling: "always" },
+  and: { neutral: "always", absorbing: "never" },
+  or: { neutral: "never", absorbing: "always" },
 } as const;
 
 function joinFilters(kind: "and" | "or", of: readonly Filter[]): Filter {
-  const { neutral, settling } = constants[kind];
+  const { neutral, absorbing } = constants[kind];
   const parts: Filter[] = [];
   for (const each of of) {
     const part = simplifyFilter(each);
-    if (part.kind === settling) return part;
+    if (part.kind === absorbing) return part;
     if (part.kind === kind) parts.push(...part.of);
     else if (part.kind !== neutral) parts.push(part);
   }
@@ -38,7 +38,7 @@ function joinFilters(kind: "and" | "or", of: readonly Filter[]): Filter {
   return parts.length === 1 ? parts[0]! : { kind, of: parts };
 }
 
-/** None of several is each of them not, which ends at the first that holds and joins the `and` around it. */
+/** De Morgan: `not (a or b)` becomes `not a and not b`, which can be merged with an `and` around it. */
 function negateFilter(filter: Filter): Filter {
   if (filter.kind === "always") return { kind: "never" };
   if (filter.kind === "never") return { kind: "always" };
@@ -48,8 +48,8 @@ function negateFilter(filter: Filter): Filter {
 }
 
 /**
- * The same steps with filters simplified and joined. What looks at the message, level or time only comes before all extraction, for no
- * extraction changes those. Extraction stays even where no filter reads it: it shows in the rows.
+ * Equivalent steps with filters simplified and merged. Conditions that read no attribute move before all extraction, as
+ * extraction changes only attributes. Extraction that no filter reads is kept, as the rows returned show it.
  */
 export function simplifySteps(steps: readonly Step[]): Step[] {
   const early: Filter[] = [];
@@ -60,7 +60,7 @@ export function simplifySteps(steps: readonly Step[]): Step[] {
       continue;
     }
     const conditions = conjunctsOf(simplifyFilter(step.filter));
-    const movable = rest.length === 0 ? conditions : conditions.filter((each) => !readsAttributes(each));
+    const movable = rest.length === 0 ? conditions : conditions.filter((each) => !hasAttributes(each));
     early.push(...movable);
     const late = conditions.filter((each) => !movable.includes(each));
     if (late.length > 0) appendFilter(rest, late);
@@ -71,7 +71,9 @@ export function simplifySteps(steps: readonly Step[]): Step[] {
   return first.kind === "always" ? rest : [{ kind: "filter", filter: first }, ...rest];
 }
 
-/** The same steps without extraction at their end that none of the fields reads. */
+/**
+ * Drops extraction after the last filter, unless one of `fields` is an attribute. `fields` are read after all steps.
+ */
 export function dropUnreadExtraction(steps: readonly Step[], fields: readonly Field[]): Step[] {
   if (fields.some(({ kind }) => kind === "attribute")) return [...steps];
   return steps.slice(0, steps.findLastIndex(({ kind }) => kind === "filter") + 1);
@@ -82,7 +84,7 @@ function conjunctsOf(filter: Filter): Filter[] {
   return filter.kind === "and" ? filter.of : [filter];
 }
 
-/** Adds conditions behind the steps, to the filter that stands last if one does. */
+/** Appends conditions, to the last step if that is a filter. */
 function appendFilter(steps: Step[], conditions: readonly Filter[]): void {
   const last = steps.at(-1);
   const before = last?.kind === "filter" ? [last.filter] : [];
@@ -90,16 +92,17 @@ function appendFilter(steps: Step[], conditions: readonly Filter[]): void {
   steps.push({ kind: "filter", filter: joinFilters("and", [...before, ...conditions]) });
 }
 
-function readsAttributes(filter: Filter): boolean {
+/** Returns whether a filter reads an attribute. */
+function hasAttributes(filter: Filter): boolean {
   switch (filter.kind) {
     case "always":
     case "never":
       return false;
     case "and":
     case "or":
-      return filter.of.some(readsAttributes);
+      return filter.of.some(hasAttributes);
     case "not":
-      return readsAttributes(filter.of);
+      return hasAttributes(filter.of);
     default:
       return filter.field.kind === "attribute";
   }

@@ -3,7 +3,6 @@ import type { TextSpan } from "../text/query-error.ts";
 import { refuse, refuseWithin } from "../text/source.ts";
 import type {
   LabelCondition,
-  LabelFilter,
   LineFilter,
   LineFilterOperator,
   LineFilterText,
@@ -17,37 +16,41 @@ import { planMatcher } from "./matcher.ts";
 import { groupNamesOf, makeRegexpFilter, resolveRegexp } from "./regexp.ts";
 import { resolveString } from "./variables.ts";
 
-/** What a stage does to rows. Throws a QueryError where it cannot be planned. */
+/** The steps of a stage. Records the names that it extracts in `context.extracted`. Throws a QueryError. */
 export function planStage(node: Stage, context: PlanContext): Step[] {
   switch (node.kind) {
     case "lineFilter":
       return planLineFilter(node, context);
     case "json":
-      return planJsonStage(context);
     case "logfmt":
-      return planLogfmtStage(context);
+      context.extracted = "any";
+      return [{ kind: "extract", extractor: { kind: node.kind } }];
     case "pattern":
       return planPatternStage(node, context);
     case "regexp":
       return planRegexpStage(node, context);
     case "labelFilter":
-      return planLabelFilter(node, context);
+      return [{ kind: "filter", filter: planCondition(node.condition, context) }];
   }
 }
 
-/** A text passes `|=` and `|~` if it has any of the texts, `!=` and `!~` if it has none of them. */
+/** A row passes `|=` and `|~` if one of the texts matches, `!=` and `!~` if none of them does. */
 function planLineFilter(node: LineFilter, context: PlanContext): Step[] {
   const any: Filter = {
     kind: "or",
-    of: node.texts.map((each) => planLineFilterText(each, node.operator, context)),
+    of: node.texts.map((text) => planLineFilterText(text, node.operator, context)),
   };
   return [{ kind: "filter", filter: node.operator.startsWith("!") ? { kind: "not", of: any } : any }];
 }
 
-function planLineFilterText(node: LineFilterText, sign: LineFilterOperator, context: PlanContext): Filter {
+function planLineFilterText(
+  node: LineFilterText,
+  operator: LineFilterOperator,
+  context: PlanContext,
+): Filter {
   countCondition(context, node);
   const field = lineFieldOf(context.signal);
-  if (sign.endsWith("=")) {
+  if (operator.endsWith("=")) {
     return { kind: "contains", field, text: resolveString(node.text, context), ignoreCase: node.ignoreCase };
   }
   return makeRegexpFilter(field, resolveRegexp(node.text, context), {
@@ -56,17 +59,10 @@ function planLineFilterText(node: LineFilterText, sign: LineFilterOperator, cont
   });
 }
 
-function planJsonStage(context: PlanContext): Step[] {
-  context.extracted = "any";
-  return [{ kind: "extract", extractor: { kind: "json" } }];
-}
-
-function planLogfmtStage(context: PlanContext): Step[] {
-  context.extracted = "any";
-  return [{ kind: "extract", extractor: { kind: "logfmt" } }];
-}
-
-/** Throws a QueryError that points into the pattern where it cannot be told what a capture covers. */
+/**
+ * Throws a QueryError that points into the pattern where two captures have no text between them or the same name, and
+ * where no capture has a name.
+ */
 function planPatternStage(node: PatternStage, context: PlanContext): Step[] {
   const pattern = resolveString(node.pattern, context);
   const refuseAt = (capture: TextSpan, problem: string) =>
@@ -100,10 +96,6 @@ function planRegexpStage(node: RegexpStage, context: PlanContext): Step[] {
   }
   noteExtractedNames(names, context);
   return [{ kind: "extract", extractor: { kind: "regexp", pattern } }];
-}
-
-function planLabelFilter(node: LabelFilter, context: PlanContext): Step[] {
-  return [{ kind: "filter", filter: planCondition(node.condition, context) }];
 }
 
 function planCondition(node: LabelCondition, context: PlanContext): Filter {

@@ -15,17 +15,17 @@ export function planTimeseries(text: string, options: PlanOptions = {}): Timeser
   const source = readSource(text);
   const context: TimeseriesContext = Object.assign(
     createPlanContext(source, new Map(Object.entries(options.variables ?? {}))),
-    { scans: new ScanList(), named: [] },
+    { scans: new ScanList(), expectedNames: [] },
   );
   const tree = parseExpression(source);
   const series = planOperand(tree, context);
   if (series.kind === "number") return refuseMissingAggregation(tree, "count(logs{…})", context);
-  const { scans, named, warnings } = context;
-  const names = [...new Map(named.map((each) => [JSON.stringify(each), each])).values()];
-  return { scans: scans.scans, series, names, warnings };
+  const { scans, expectedNames } = context;
+  const names = [...new Map(expectedNames.map((each) => [JSON.stringify(each), each])).values()];
+  return { scans: scans.scans, series, names, warnings: [] };
 }
 
-/** One side of a calculation: series, or a number. */
+/** Plans an expression, which gives series or a number. */
 function planOperand(tree: Expression, context: TimeseriesContext): SeriesPlan | Constant {
   switch (tree.kind) {
     case "aggregate":
@@ -51,6 +51,7 @@ function planOperand(tree: Expression, context: TimeseriesContext): SeriesPlan |
   }
 }
 
+/** An aggregation around the expression, as an example for an error. */
 function exampleOf(tree: Extract<Expression, { kind: "selector" | "rate" | "jsonPath" }>): string {
   if (tree.kind === "jsonPath") return "sum(json_path(…))";
   const selector = tree.kind === "rate" ? tree.of : tree;

@@ -4,17 +4,17 @@ import type { StringLiteral } from "../tree/string-literal.ts";
 import type { Variable } from "../tree/variable.ts";
 import type { PlanContext } from "./context.ts";
 
-/** The value given for a variable. Throws a QueryError that names it where none is; `at` is the node that holds it. */
+/** The value of a variable. Throws a QueryError at `at`, the node that holds the variable, where it has none. */
 export function resolveVariable(node: Variable, context: PlanContext, at: object): string {
   const value = context.variables.get(node.name);
   if (value !== undefined) return value;
-  const place = context.source.spans.get(at);
-  const bare = place === undefined || context.source.text.startsWith("$", place.start);
-  const inText = bare ? "" : `; for the characters themselves write \\$${node.name}`;
-  return refuse(context.source, at, `the variable $${node.name} has no value here${inText}`);
+  const span = context.source.spans.get(at);
+  const isUnquoted = span === undefined || context.source.text.startsWith("$", span.start);
+  const advice = isUnquoted ? "" : `; for the characters themselves write \\$${node.name}`;
+  return refuse(context.source, at, `the variable $${node.name} has no value here${advice}`);
 }
 
-/** The characters of a text with its variables replaced; `insert` may quote what is inserted. */
+/** The characters of a string literal with its variables replaced. `insert` may quote the values that are inserted. */
 export function resolveString(
   node: StringLiteral,
   context: PlanContext,
@@ -25,7 +25,7 @@ export function resolveString(
     .join("");
 }
 
-/** The name of the label with its variables replaced. */
+/** The name of a label with its variables replaced. */
 export function resolveLabel(node: Label, context: PlanContext): string {
   return resolveString(node.name, context);
 }

@@ -14,6 +14,7 @@ import { QueryError } from "../text/query-error.ts";
 const version = 1;
 const size = 21;
 
+/** The cursor of a position, which `readCursor` reads back. */
 export function writeCursor(position: RowPosition): string {
   const bytes = Buffer.alloc(size);
   bytes.writeUInt8(version, 0);
@@ -23,11 +24,11 @@ export function writeCursor(position: RowPosition): string {
   return bytes.toString("base64url");
 }
 
-/** Throws a QueryError for what writeCursor has not written. */
+/** The position in a cursor. Throws a QueryError for a text that `writeCursor` did not write. */
 export function readCursor(cursor: string): RowPosition {
   const bytes = Buffer.from(cursor.slice(0, 2 * size), "base64url");
-  const sound = bytes.length === size && bytes.toString("base64url") === cursor && bytes[0] === version;
-  if (!sound || bytes.readUInt32BE(17) !== crc32(bytes.subarray(0, 17))) {
+  const isSound = bytes.length === size && bytes.toString("base64url") === cursor && bytes[0] === version;
+  if (!isSound || bytes.readUInt32BE(17) !== crc32(bytes.subarray(0, 17))) {
     throw new QueryError(
       "cursor: expected the cursor of an earlier answer, unchanged, or none to begin with the newest row",
     );

@@ -1,6 +1,6 @@
 import type { FoundRow } from "../../engine/index.ts";
 
-/** A span as it was sent. */
+/** A span of a trace, as it was received. */
 export interface Span {
   traceId: string;
   spanId: string;
@@ -10,16 +10,16 @@ export interface Span {
   kind?: string;
   /** Nanoseconds since the epoch. */
   startNs: bigint;
-  /** Missing, as the duration, where no end was sent. */
+  /** Nanoseconds since the epoch. Absent, as `durationMs` is, for a span that was received without its end. */
   endNs?: bigint;
   durationMs?: number;
   statusCode?: string;
   statusMessage?: string;
-  /** The span's own; one that is named like a field of it has `attributes.` before its name. */
+  /** The attributes that the sender set. One that is named like a label of spans has `attributes.` before its name. */
   attributes: Record<string, string>;
 }
 
-/** The span that a row of traces stands for. */
+/** The span that is stored in a row of the signal `traces`. */
 export function toSpan({ timeNs, attributes: stored }: FoundRow): Span {
   const {
     trace_id: traceId = "",

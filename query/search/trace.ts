@@ -1,83 +1,87 @@
 import type { Filter, FoundRow, QueryLimits, Store } from "../../engine/index.ts";
 import { deductElapsedTime } from "../time/deadline.ts";
-import { toRangeNs } from "../time/range.ts";
+import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { type Span, toSpan } from "./span.ts";
 
-/** The part of a store that a trace needs. */
+/** The part of a store that reading a trace needs. */
 export type TraceStore = Pick<Store, "search">;
 
-export interface TraceQuery {
+/** The id of a trace, and a range of time that holds its spans and logs. */
+export interface TraceQuery extends TimeRange {
   /** 32 hexadecimal digits, or 16 as older tracers write them. */
   traceId: string;
-  /** Whole milliseconds since the epoch, both inclusive. */
-  startMs: number;
-  endMs: number;
 }
 
-/** A span among the others of its trace. */
+/** A span as a node in the tree of its trace. */
 export interface TraceSpan {
   span: Span;
   /** In order of their start. */
   children: TraceSpan[];
-  /** In order of time. */
+  /** The logs that name this span, in order of time. */
   logs: FoundRow[];
-  /** A root that names a parent, which is not among the spans, or comes after itself. */
+  /** True for a root that has a parent id: the parent was not found, or the span would be its own ancestor. */
   isOrphan: boolean;
 }
 
+/** A trace: its spans as a forest, and the logs that name it. */
 export interface Trace {
   traceId: string;
-  /** Of the first span, or of the first log where there are logs alone: nanoseconds since the epoch. */
+  /** Start of the first span, or time of the first log where there is no span; nanoseconds since the epoch. */
   startNs: bigint;
-  /** From there to the last end of a span. */
+  /** From `startNs` to the last end of a span. */
   durationMs: number;
+  /** The number of spans. */
   spans: number;
-  /** What is in `service.name`, in the order in which the spans began. */
+  /** Distinct values of `service.name`, in the order in which their first spans start. */
   services: string[];
-  /** In order of their start. */
+  /** Spans without a parent, in order of their start. */
   roots: TraceSpan[];
-  /** Logs of the trace that belong to none of its spans, in order of time. */
+  /** Logs of the trace that name none of its spans, in order of time. */
   logs: FoundRow[];
-  /** There are more spans or logs than these, which are the newest. */
+  /** True where there are more spans or logs. Those returned are the newest. */
   isTruncated: boolean;
 }
 
-/** Spans and logs of one trace that are looked at: more than a person reads, and a tree of them is built on one thread. */
+/** Spans of one trace that are read. It is more than a person reads, and the tree is built on the query thread. */
 const traceSpansMax = 10_000;
+/** Logs of one trace that are read. */
 const traceLogsMax = 1_000;
 
-/** All of a trace, with the logs that name it; undefined where there is nothing of it. Throws what the store throws. */
+/** Reads a trace and the logs that name it; undefined where neither is found. Throws what the store throws. */
 export async function queryTrace(
   store: TraceStore,
   { traceId, startMs, endMs }: TraceQuery,
   limits?: QueryLimits,
 ): Promise<Trace | undefined> {
-  const begunMs = performance.now();
+  const startedAtMs = performance.now();
   const ids = listIdSpellings(traceId);
   const range = toRangeNs(startMs, endMs);
   const steps = [{ kind: "filter", filter: makeTraceFilter(ids) } as const];
   const [spans, logs] = await Promise.all([
     store.search(
       { signal: "traces", ...range, steps, limit: traceSpansMax },
-      deductElapsedTime(begunMs, limits),
+      deductElapsedTime(startedAtMs, limits),
     ),
     store.search(
       { signal: "logs", ...range, steps, limit: traceLogsMax },
-      deductElapsedTime(begunMs, limits),
+      deductElapsedTime(startedAtMs, limits),
     ),
   ]);
   if (spans.rows.length === 0 && logs.rows.length === 0) return undefined;
-  // Newest first, ties by arrival: a stable sort by time alone keeps the ties.
+  // Rows of equal time come in the order of arrival, which a stable sort by time keeps.
   const trace = buildTrace(traceId.toLowerCase(), sortOldestFirst(spans.rows), sortOldestFirst(logs.rows));
   return { ...trace, isTruncated: spans.more || logs.more };
 }
 
-/** Ids are stored in lower case, those of logs as they were sent; 16 digits may have been filled up to 32. */
+/**
+ * The ways in which a trace id may be stored. Ids of spans are stored in lower case, those of logs as they were
+ * received. An id of 16 digits may have been padded to 32.
+ */
 function listIdSpellings(traceId: string): string[] {
   const lower = traceId.toLowerCase();
   const padded = lower.length === 16 ? [lower.padStart(32, "0")] : [];
-  const bare = /^0{16}(.{16})$/.exec(lower)?.slice(1) ?? [];
-  return [...new Set([lower, traceId, ...padded, ...bare])];
+  const unpadded = /^0{16}(.{16})$/.exec(lower)?.slice(1) ?? [];
+  return [...new Set([lower, traceId, ...padded, ...unpadded])];
 }
 
 function makeTraceFilter(ids: readonly string[]): Filter {
@@ -90,7 +94,9 @@ function sortOldestFirst(rows: readonly FoundRow[]): FoundRow[] {
   return [...rows].sort((a, b) => (a.timeNs < b.timeNs ? -1 : a.timeNs > b.timeNs ? 1 : 0));
 }
 
-/** The tree of a trace's rows, which are in order of time. A span that was sent twice is one. */
+/**
+ * Builds the tree of a trace from its rows, which are in order of time. A span that was received twice is counted once.
+ */
 function buildTrace(
   traceId: string,
   rows: readonly FoundRow[],
@@ -100,7 +106,7 @@ function buildTrace(
   const byId = new Map<string, TraceSpan>();
   for (const node of nodes) if (!byId.has(node.span.spanId)) byId.set(node.span.spanId, node);
   const roots = linkToParents(nodes, byId);
-  const apart = logs.filter((log) => {
+  const otherLogs = logs.filter((log) => {
     const node = byId.get((log.attributes.span_id ?? "").toLowerCase());
     node?.logs.push(log);
     return node === undefined;
@@ -115,7 +121,7 @@ function buildTrace(
     spans: nodes.length,
     services: [...new Set(services.filter((name) => name !== ""))],
     roots,
-    logs: apart,
+    logs: otherLogs,
   };
 }
 
@@ -132,7 +138,7 @@ function collectDistinctSpans(rows: readonly FoundRow[]): TraceSpan[] {
   return [...spans.values()];
 }
 
-/** Hangs every span under its parent; returns those that have none, in their order. */
+/** Adds every span to the children of its parent. Returns the spans without a parent, in their order. */
 function linkToParents(nodes: readonly TraceSpan[], byId: ReadonlyMap<string, TraceSpan>): TraceSpan[] {
   const parents = new Map<TraceSpan, TraceSpan>();
   for (const node of nodes) {
@@ -148,10 +154,12 @@ function linkToParents(nodes: readonly TraceSpan[], byId: ReadonlyMap<string, Tr
   return nodes.filter((node) => !parents.has(node));
 }
 
-/** Spans that are their own ancestors would hang below nothing: the first of each such ring loses its parent. */
+/**
+ * Makes the first span of each cycle of parents a root, as no span of a cycle could be reached from a root otherwise.
+ */
 function cutCycles(nodes: readonly TraceSpan[], parents: Map<TraceSpan, TraceSpan>): void {
-  const places = new Map(nodes.map((node, place) => [node, place]));
-  /** The walk that came by, by the place of the span that it began with. */
+  const indexes = new Map(nodes.map((node, index) => [node, index]));
+  // For each span visited, the index of the span from which the walk began.
   const walks = new Map<TraceSpan, number>();
   for (const [walk, node] of nodes.entries()) {
     let at: TraceSpan | undefined = node;
@@ -159,21 +167,21 @@ function cutCycles(nodes: readonly TraceSpan[], parents: Map<TraceSpan, TraceSpa
       walks.set(at, walk);
       at = parents.get(at);
     }
-    // A walk that meets itself has come round.
+    // A walk that meets its own trail is in a cycle.
     if (at !== undefined && walks.get(at) === walk)
-      parents.delete(nodes[firstPlaceOfCycle(at, places, parents)]!);
+      parents.delete(nodes[firstIndexOfCycle(at, indexes, parents)]!);
   }
 }
 
-/** The least place of the spans between one and itself. */
-function firstPlaceOfCycle(
-  from: TraceSpan,
-  places: ReadonlyMap<TraceSpan, number>,
+/** The least index of the spans in the cycle of a span. */
+function firstIndexOfCycle(
+  member: TraceSpan,
+  indexes: ReadonlyMap<TraceSpan, number>,
   parents: ReadonlyMap<TraceSpan, TraceSpan>,
 ): number {
-  let first = places.get(from)!;
-  for (let at = parents.get(from)!; at !== from; at = parents.get(at)!) {
-    first = Math.min(first, places.get(at)!);
+  let first = indexes.get(member)!;
+  for (let at = parents.get(member)!; at !== member; at = parents.get(at)!) {
+    first = Math.min(first, indexes.get(at)!);
   }
   return first;
 }

@@ -10,7 +10,7 @@ import {
   type SeriesSet,
 } from "./series-set.ts";
 
-/** Two series that go together. */
+/** A series of the left operand, the one of the right operand that it matches, and the labels of the result. */
 interface SeriesPair {
   left: number;
   right: number;
@@ -19,23 +19,25 @@ interface SeriesPair {
 
 type OperatorPlan = Pick<Calculation, "op" | "bool" | "matching">;
 
-/** Several series of one side go with one of the other: the text says which. */
+/** Several series of one operand match one series of the other. The message names their labels. */
 export class AmbiguousMatchError extends Error {}
 
-/** A calculation or comparison of two sets of series, where both have a point. Throws AmbiguousMatch. */
+/** Applies an operator where two matching series both have a point. Throws an AmbiguousMatchError. */
 export function combineSeries(operator: OperatorPlan, left: SeriesSet, right: SeriesSet): SeriesSet {
-  const draft = new SeriesBuilder();
+  const builder = new SeriesBuilder();
   for (const pair of pairSeries(operator, left, right)) {
-    draft.beginSeries(pair.labels);
+    builder.beginSeries(pair.labels);
     visitSharedBuckets(left, pair.left, right, pair.right, (bucket, a, b) => {
       const value = calculate(operator.op, a, b, operator.bool);
-      if (value !== undefined) draft.addPoint(bucket, value);
+      if (value !== undefined) builder.addPoint(bucket, value);
     });
   }
-  return draft.build();
+  return builder.build();
 }
 
-/** The same with a number on one side. A comparison keeps the value of the series, on whichever side that stands. */
+/**
+ * Applies an operator to each point and a number. A comparison keeps the value of the series, on whichever side it is.
+ */
 export function combineNumber(
   { op, bool }: OperatorPlan,
   set: SeriesSet,
@@ -77,6 +79,9 @@ function makePair(left: number, right: number, labels: LabelPair[]): SeriesPair 
   return { left, right, labels };
 }
 
+/**
+ * Throws an AmbiguousMatchError unless a group of matching series has one member. `key` is the JSON of their labels.
+ */
 export function checkSingleSeries(op: string, side: string, key: string, series: readonly number[]): void {
   if (series.length === 1) return;
   const labels = (JSON.parse(key) as LabelPair[]).map(([name, text]) => `${name}=${JSON.stringify(text)}`);

@@ -6,7 +6,9 @@ import { groupSeries, isSingleUnlabelled, matchingLabelsOf } from "./matching.ts
 import { labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
 import { SeriesUnion } from "./set-operation.ts";
 
-/** `series default number`: every series has a point in each of the range's buckets, the number where it had none. */
+/**
+ * `series default number`: gives every series a point in each bucket of the range, with the number where it had none.
+ */
 export function fillWithNumber(set: SeriesSet, number: number, bucketCount: number): SeriesSet {
   checkPointCount(set.order.length, bucketCount);
   const count = set.starts.length - 1;
@@ -28,22 +30,25 @@ export function fillWithNumber(set: SeriesSet, number: number, bucketCount: numb
   return { ...set, starts, buckets, values };
 }
 
-/** One series without labels that has a number in each of the range's buckets. */
+/** One series without labels that has the number in each bucket of the range. */
 export function makeConstantSeries(number: number, bucketCount: number): SeriesSet {
   checkPointCount(1, bucketCount);
-  const draft = new SeriesBuilder();
-  draft.beginSeries([]);
-  for (let bucket = 0; bucket < bucketCount; bucket++) draft.addPoint(bucket, number);
-  return draft.build();
+  const builder = new SeriesBuilder();
+  builder.beginSeries([]);
+  for (let bucket = 0; bucket < bucketCount; bucket++) builder.addPoint(bucket, number);
+  return builder.build();
 }
 
+/** Throws a Failure "limit" where so many full series would have too many points. */
 function checkPointCount(series: number, bucketCount: number): void {
   if (series * bucketCount <= pointsMax) return;
   const problem = `\`default\` would fill ${series} series in ${bucketCount} buckets, and a query has ${pointsMax} points at most`;
   throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
 }
 
-/** `series default series`: points of the right where the left has none. Throws AmbiguousMatch. */
+/**
+ * `series default series`: adds points of the right operand where the left one has none. Throws an AmbiguousMatchError.
+ */
 export function fillWithSeries(
   { op, matching }: Pick<Calculation, "op" | "matching">,
   left: SeriesSet,

@@ -11,51 +11,52 @@ import type { ScanReader } from "./scan-reader.ts";
 import type { SeriesSet } from "./series-set.ts";
 import { applySetOperator } from "./set-operation.ts";
 
+/** What the evaluation of one plan needs besides the plan. */
 export interface EvaluationContext {
-  /** svcQL, for the places of errors. */
+  /** The text of the query, which errors point into. */
   query: string;
   buckets: TimeBuckets;
   reader: ScanReader;
 }
 
-/** The series of a plan. Throws a QueryError where series do not match, and what the store throws. */
-export async function evaluateSeries(plan: SeriesPlan, evaluation: EvaluationContext): Promise<SeriesSet> {
+/** Evaluates a plan. Throws a QueryError where operands do not match one to one, and what the store throws. */
+export async function evaluateSeries(plan: SeriesPlan, context: EvaluationContext): Promise<SeriesSet> {
   switch (plan.kind) {
     case "scan":
-      return evaluation.reader.readSeries(plan);
+      return context.reader.readSeries(plan);
     case "top": {
-      const ranked = await evaluation.reader.readTopSeries(plan);
-      return ranked ?? selectTopSeries(plan, await evaluateSeries(plan.of, evaluation));
+      const ranked = await context.reader.readTopSeries(plan);
+      return ranked ?? selectTopSeries(plan, await evaluateSeries(plan.of, context));
     }
     case "fold":
-      return foldSeries(plan, await evaluateSeries(plan.of, evaluation));
+      return foldSeries(plan, await evaluateSeries(plan.of, context));
     case "histogramQuantile":
-      return computeHistogramQuantiles(plan.q, await evaluateSeries(plan.of, evaluation));
+      return computeHistogramQuantiles(plan.q, await evaluateSeries(plan.of, context));
     case "negation":
-      return negateSeries(await evaluateSeries(plan.of, evaluation));
+      return negateSeries(await evaluateSeries(plan.of, context));
     case "calculation":
-      return evaluateCalculation(plan, evaluation);
+      return evaluateCalculation(plan, context);
   }
 }
 
-async function evaluateCalculation(plan: Calculation, evaluation: EvaluationContext): Promise<SeriesSet> {
+async function evaluateCalculation(plan: Calculation, context: EvaluationContext): Promise<SeriesSet> {
   const [left, right] = await Promise.all([
-    evaluateOperand(plan.left, evaluation),
-    evaluateOperand(plan.right, evaluation),
+    evaluateOperand(plan.left, context),
+    evaluateOperand(plan.right, context),
   ]);
   try {
-    return applyOperator(plan, left, right, evaluation);
+    return applyOperator(plan, left, right, context);
   } catch (error) {
     if (!(error instanceof AmbiguousMatchError)) throw error;
-    throw new QueryError(error.message, { text: evaluation.query, span: plan.at });
+    throw new QueryError(error.message, { text: context.query, span: plan.at });
   }
 }
 
 async function evaluateOperand(
-  side: SeriesPlan | Constant,
-  evaluation: EvaluationContext,
+  operand: SeriesPlan | Constant,
+  context: EvaluationContext,
 ): Promise<SeriesSet | number> {
-  return side.kind === "number" ? side.value : evaluateSeries(side, evaluation);
+  return operand.kind === "number" ? operand.value : evaluateSeries(operand, context);
 }
 
 function applyOperator(
@@ -68,8 +69,8 @@ function applyOperator(
   if (typeof left === "number") return combineNumber(plan, right as SeriesSet, left, "left");
   if (op === "default") {
     if (typeof right !== "number") return fillWithSeries(plan, left, right);
-    const isNone = left.order.length === 0 && plan.isLeftUnlabelled;
-    if (isNone) return makeConstantSeries(right, countBuckets(buckets));
+    const isEmpty = left.order.length === 0 && plan.isLeftUnlabelled;
+    if (isEmpty) return makeConstantSeries(right, countBuckets(buckets));
     return fillWithNumber(left, right, countBuckets(buckets));
   }
   if (typeof right === "number") return combineNumber(plan, left, right, "right");

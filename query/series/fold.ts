@@ -2,23 +2,23 @@ import type { Fold, FoldedSeries } from "../plan/series-plan.ts";
 import { groupSeries, keptLabelsOf } from "./matching.ts";
 import { SeriesBuilder, type SeriesSet } from "./series-set.ts";
 
-/** A series of each group of series, with the points of one bucket folded into one. */
+/** One series for each group of series. Each point is the fold of the points that the group has in the bucket. */
 export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, set: SeriesSet): SeriesSet {
-  const draft = new SeriesBuilder();
+  const builder = new SeriesBuilder();
   for (const group of groupSeries(set, keep).values()) {
-    draft.beginSeries(keptLabelsOf(set, group[0]!, keep));
+    builder.beginSeries(keptLabelsOf(set, group[0]!, keep));
     const values = fold.op === "distinct" ? makeLabelCoder(set, fold.label) : undefined;
     const points = sortPointsByBucket(set, group, values);
     for (let at = 0; at < points.buckets.length; at++) {
       const value = foldValues(fold, points.values.subarray(points.starts[at], points.starts[at + 1]));
-      // As of infinities: what has no value is no point.
-      if (!Number.isNaN(value)) draft.addPoint(points.buckets[at]!, value);
+      // NaN, as the sum of opposite infinities: there is no point.
+      if (!Number.isNaN(value)) builder.addPoint(points.buckets[at]!, value);
     }
   }
-  return draft.build();
+  return builder.build();
 }
 
-/** A number for each text of a label, by series; NaN for series that lack it. */
+/** Returns a function that gives equal numbers to series with equal values of a label, and NaN to series without it. */
 function makeLabelCoder(set: SeriesSet, label: string): (series: number) => number {
   const name = set.names().indexOf(label);
   const codes = new Map<string, number>();
@@ -31,15 +31,15 @@ function makeLabelCoder(set: SeriesSet, label: string): (series: number) => numb
   };
 }
 
-/** Values of bucket b stand at places from starts[b] to starts[b + 1], in the order of their series. */
+/** The values of buckets[b] are at indexes from starts[b] to starts[b + 1], exclusive, in the order of their series. */
 interface PointsByBucket {
-  /** Ascending. */
+  /** Distinct, ascending. */
   buckets: Float64Array;
   starts: Uint32Array;
   values: Float64Array;
 }
 
-/** The points of some series bucket by bucket; `codeOf` gives the value of all points of a series in place of their own. */
+/** The points of a group of series by bucket. `codeOf`, where given, gives all points of a series one value. */
 function sortPointsByBucket(
   { starts: startOf, buckets, values }: SeriesSet,
   group: readonly number[],
@@ -68,7 +68,7 @@ function sortPointsByBucket(
   return { buckets: ascending, starts, values: ordered };
 }
 
-/** One value of several, one or more. */
+/** Folds one or more values into one. */
 function foldValues(fold: Fold, values: Float64Array): number {
   switch (fold.op) {
     case "count":
@@ -96,17 +96,17 @@ function sumOf(values: Float64Array): number {
   return sum;
 }
 
-/** Of the population. */
+/** The standard deviation of the population. */
 function stddevOf(values: Float64Array): number {
   const mean = sumOf(values) / values.length;
   return Math.sqrt(sumOf(values.map((value) => (value - mean) ** 2)) / values.length);
 }
 
-/** Linear between the two closest ranks of sorted values, one or more. */
+/** The quantile of one or more sorted values, interpolated linearly between the two closest ranks. */
 function quantileAt(q: number, sorted: Float64Array): number {
   const rank = q * (sorted.length - 1);
   const low = Math.floor(rank);
-  // A rank that is whole has one value, whatever stands behind it: an infinity times 0 is no number.
+  // Equal neighbours need no interpolation, which for infinities would give NaN.
   const [below, above] = [sorted[low]!, sorted[Math.ceil(rank)]!];
   return below === above ? below : below + (above - below) * (rank - low);
 }

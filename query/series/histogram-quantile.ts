@@ -2,7 +2,7 @@ import type { KeptLabels } from "../plan/series-plan.ts";
 import { groupSeries, keptLabelsOf } from "./matching.ts";
 import { SeriesBuilder, type SeriesSet } from "./series-set.ts";
 
-/** A histogram's bucket: how many observations are at most `bound`. */
+/** A bucket of a histogram: the number of observations up to `bound`, inclusive. */
 interface HistogramBucket {
   bound: number;
   count: number;
@@ -10,10 +10,12 @@ interface HistogramBucket {
 
 const labelsButBound: KeptLabels = { kind: "without", labels: ["le"] };
 
-/** A series of each histogram with the quantile of each bucket of time; series are a histogram's buckets, which `le` tells apart. */
+/**
+ * One series for each histogram, with its quantile in each time bucket. The series of a histogram differ only in `le`.
+ */
 export function computeHistogramQuantiles(q: number, set: SeriesSet): SeriesSet {
   const bounds = makeBoundReader(set);
-  const draft = new SeriesBuilder();
+  const builder = new SeriesBuilder();
   for (const group of groupSeries(set, labelsButBound).values()) {
     const histograms = new Map<number, HistogramBucket[]>();
     for (const series of group) {
@@ -26,16 +28,16 @@ export function computeHistogramQuantiles(q: number, set: SeriesSet): SeriesSet 
         histograms.set(place, histogram);
       }
     }
-    draft.beginSeries(keptLabelsOf(set, group[0]!, labelsButBound));
+    builder.beginSeries(keptLabelsOf(set, group[0]!, labelsButBound));
     for (const [place, histogram] of [...histograms].sort(([a], [b]) => a - b)) {
       const value = interpolateQuantile(q, histogram);
-      if (value !== undefined && !Number.isNaN(value)) draft.addPoint(place, value);
+      if (value !== undefined && !Number.isNaN(value)) builder.addPoint(place, value);
     }
   }
-  return draft.build();
+  return builder.build();
 }
 
-/** The bound that the label `le` of a series says; undefined where it says none. */
+/** Returns a function that gives the number in the label `le` of a series; undefined where there is none. */
 function makeBoundReader(set: SeriesSet): (series: number) => number | undefined {
   const name = set.names().indexOf("le");
   return (series) => {
@@ -47,10 +49,10 @@ function makeBoundReader(set: SeriesSet): (series: number) => number | undefined
 }
 
 /**
- * A quantile of a classic histogram, linear within the bucket that holds it, as Prometheus' `histogram_quantile` has it: buckets of one
- * bound are added up, counts that fall are raised to the one before, the lowest bucket begins at 0 where its bound is above 0, and a
- * quantile in the last bucket, which is endless, is the bound before it. Undefined without an endless bucket, with fewer than two, and
- * without observations.
+ * The quantile of a classic histogram, as Prometheus' `histogram_quantile` calculates it: linear within the bucket that
+ * holds it. The lowest bucket begins at 0 if its bound is above 0. A quantile in the last bucket, whose bound is
+ * infinite, is the bound before it. Undefined without an infinite bound, with fewer than two buckets, and without
+ * observations.
  */
 function interpolateQuantile(q: number, unordered: readonly HistogramBucket[]): number | undefined {
   const buckets = toMonotonicBuckets(unordered);
@@ -65,7 +67,7 @@ function interpolateQuantile(q: number, unordered: readonly HistogramBucket[]): 
   return below.bound + (bound - below.bound) * ((rank - below.count) / (count - below.count));
 }
 
-/** Buckets by ascending bound, one a bound, with counts that never fall. */
+/** Buckets by ascending bound. Buckets of equal bound are added up. A count below the one before it is raised to it. */
 function toMonotonicBuckets(unordered: readonly HistogramBucket[]): HistogramBucket[] {
   const buckets: HistogramBucket[] = [];
   for (const { bound, count } of unordered.toSorted((a, b) => a.bound - b.bound)) {

@@ -1,12 +1,12 @@
 import type { Calculation, KeptLabels } from "../plan/series-plan.ts";
 import { type LabelPair, labelsOf, type SeriesSet } from "./series-set.ts";
 
-/** The labels of a series that are kept. */
+/** The labels of a series that a grouping keeps. */
 export function keptLabelsOf(set: SeriesSet, series: number, { kind, labels }: KeptLabels): LabelPair[] {
   return labelsOf(set, series).filter(([name]) => labels.includes(name) === (kind === "by"));
 }
 
-/** Series that agree in the labels that are kept, by a text of those labels; series in their order. */
+/** Groups of series with equal kept labels, by the JSON of these. The series of a group are in the set's order. */
 export function groupSeries(set: SeriesSet, keep: KeptLabels): Map<string, number[]> {
   const groups = new Map<string, number[]>();
   for (const series of set.order) {
@@ -19,13 +19,13 @@ export function groupSeries(set: SeriesSet, keep: KeptLabels): Map<string, numbe
   return groups;
 }
 
-/** The labels in which series of two sides must agree to go together. */
+/** The labels that must be equal for a series of the left operand to match one of the right. */
 export function matchingLabelsOf(matching: Calculation["matching"]): KeptLabels {
   if (matching === null) return { kind: "without", labels: [] };
   return { kind: matching.kind === "on" ? "by" : "without", labels: matching.labels };
 }
 
-/** A set of one series without labels goes with every series. */
+/** Returns whether a set is one series without labels. As an operand it matches every series of the other. */
 export function isSingleUnlabelled(set: SeriesSet): boolean {
   return set.order.length === 1 && labelsOf(set, set.order[0]!).length === 0;
 }

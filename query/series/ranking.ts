@@ -1,20 +1,23 @@
 import type { TopSeries } from "../plan/series-plan.ts";
 import { compareTexts, labelKeyOf, labelsOf, makeLabelKeyReader, type SeriesSet } from "./series-set.ts";
 
-/** The series with the greatest (or least) sum of their points, the first first; series of one sum in the order of their labels. */
+/**
+ * The series with the greatest or the least sums of their points, in that order. Series with equal sums are in the
+ * order of their labels.
+ */
 export function selectTopSeries({ op, count, among }: Omit<TopSeries, "of">, set: SeriesSet): SeriesSet {
   const totals = totalsOf(set);
   const sign = op === "topk" ? -1 : 1;
   const keyOf = makeLabelKeyReader(set);
   const compare = (a: number, b: number) =>
     sign * (totals[a]! - totals[b]!) || compareTexts(keyOf(a), keyOf(b));
-  // Without labels all series are ranked with each other, as they are with labels that none of them has.
-  const isWhole = among.kind === "by" && !among.labels.some((label) => set.names().includes(label));
-  if (isWhole) {
+  // All series are one group without `by`, and also where no series has one of its labels.
+  const isOneGroup = among.kind === "by" && !among.labels.some((label) => set.names().includes(label));
+  if (isOneGroup) {
     const rankOf = (series: number) => sign * totals[series]!;
     return { ...set, order: selectLeastRanked(set, count, rankOf).sort(compare) };
   }
-  const taken = new Map<string, number>();
+  const countByGroup = new Map<string, number>();
   const order = set.order.slice().sort(compare);
   return {
     ...set,
@@ -22,14 +25,14 @@ export function selectTopSeries({ op, count, among }: Omit<TopSeries, "of">, set
       const key = JSON.stringify(
         labelsOf(set, series).filter(([name]) => among.labels.includes(name) === (among.kind === "by")),
       );
-      const place = taken.get(key) ?? 0;
-      taken.set(key, place + 1);
-      return place < count;
+      const rank = countByGroup.get(key) ?? 0;
+      countByGroup.set(key, rank + 1);
+      return rank < count;
     }),
   };
 }
 
-/** The series of the `count` least ranks, in no order; of one rank those of the least labels. */
+/** The `count` series with the least `rankOf`, unordered. Of equal ones those with the least labels. */
 function selectLeastRanked(set: SeriesSet, count: number, rankOf: (series: number) => number): Uint32Array {
   const { order } = set;
   if (order.length <= count) return order.slice();
@@ -43,7 +46,7 @@ function selectLeastRanked(set: SeriesSet, count: number, rankOf: (series: numbe
   ]);
 }
 
-/** Keeps no more keys than it has to, for very many series may have one row each. */
+/** The `count` series with the least labels. It holds only `count` keys, as a million series may be tied. */
 function selectLeastLabelled(set: SeriesSet, tied: Uint32Array, count: number): number[] {
   const kept: { series: number; key: string }[] = [];
   for (const series of tied) {
@@ -57,7 +60,7 @@ function selectLeastLabelled(set: SeriesSet, tied: Uint32Array, count: number): 
   return kept.map(({ series }) => series);
 }
 
-/** The sum of each series' points, by number. */
+/** The sum of each series' points, by series. */
 function totalsOf({ starts, values }: SeriesSet): Float64Array {
   const totals = new Float64Array(starts.length - 1);
   for (let series = 0; series < totals.length; series++) {

@@ -1,27 +1,30 @@
 import { isAscii } from "node:buffer";
 import { type Aggregated, type TextVector, textAt } from "../../engine/index.ts";
 
-/** Series as vectors: they are calculated with as such, and labels are decoded only where they are looked at. */
+/**
+ * Series as vectors. A series is an index into `starts`. Labels are decoded only when they are read, as most are not:
+ * `topk` reads those of the series that it keeps.
+ */
 export interface SeriesSet {
-  /** The series in their order, by number. */
+  /** Indexes of the series that have points, in the order of the answer. */
   order: Uint32Array;
-  /** Names of the labels, gathered when first asked for. */
+  /** Names of all labels, collected at the first call. */
   names: () => readonly string[];
-  /** A label's text by the number of the series and the place of the name; "" where the series lacks it. */
+  /** A label's text, by series and index in `names()`; "" where the series lacks the label. */
   labelOf: (series: number, name: number) => string;
-  /** The JSON of a series' labels as pairs in the order of their names, where it is at hand. */
+  /** The JSON of a series' labels, as pairs sorted by name. Present where the store already gave it. */
   keyOf?: (series: number) => string;
-  /** Points of series s stand at places from starts[s] to starts[s + 1], in order of time. */
+  /** The points of series s are at indexes from starts[s] to starts[s + 1], exclusive, in order of time. */
   starts: Uint32Array;
-  /** Places of the points' buckets in the range. */
+  /** Indexes of the points' buckets in the range. */
   buckets: Float64Array;
   values: Float64Array;
 }
 
-/** A label of a series and its text, which is not empty. */
+/** A label of a series. The text is not empty. */
 export type LabelPair = [name: string, text: string];
 
-/** A series of each group with the values of one aggregate; groups are labelled with one text for each name. */
+/** One series for each group, with the values of one aggregate. `labels` holds one text for each group and name. */
 export function toSeriesSet(
   { groups, labels, points }: Pick<Aggregated, "groups" | "labels" | "points">,
   names: readonly string[],
@@ -35,7 +38,7 @@ export function toSeriesSet(
   };
 }
 
-/** Numbers of the series that have a point: one without any is none. */
+/** Indexes of the series that have a point. A group without points is no series. */
 function listSeriesWithPoints(starts: Uint32Array): Uint32Array {
   const order = new Uint32Array(starts.length - 1);
   let count = 0;
@@ -45,26 +48,30 @@ function listSeriesWithPoints(starts: Uint32Array): Uint32Array {
   return order.subarray(0, count);
 }
 
-/** The same where each group is labelled with one text, the JSON of its labels as pairs of name and text in the order of the names. */
+/** One series for each group, whose text in `labels` is the JSON of its labels, as pairs sorted by name. */
 export function toSeriesSetOfPairs(aggregated: Pick<Aggregated, "groups" | "labels" | "points">): SeriesSet {
   const set = toSeriesSet(aggregated, ["labels"], 0);
   const keyOf = makeTextReader(aggregated.labels);
-  const labelled = new Map<number, Map<string, string>>();
-  const labelsAt = (series: number) => {
-    const labels = labelled.get(series) ?? new Map(JSON.parse(keyOf(series)) as LabelPair[]);
-    labelled.set(series, labels);
+  const parsed = new Map<number, Map<string, string>>();
+  const parseLabels = (series: number) => {
+    const labels = parsed.get(series) ?? new Map(JSON.parse(keyOf(series)) as LabelPair[]);
+    parsed.set(series, labels);
     return labels;
   };
-  let found: string[] | undefined;
+  let allNames: string[] | undefined;
   const names = () => {
-    found ??= [...new Set(Array.from(set.order, (series) => [...labelsAt(series).keys()]).flat())].sort();
-    return found;
+    allNames ??= [
+      ...new Set(Array.from(set.order, (series) => [...parseLabels(series).keys()]).flat()),
+    ].sort();
+    return allNames;
   };
-  const labelOf = (series: number, name: number) => labelsAt(series).get(names()[name]!) ?? "";
+  const labelOf = (series: number, name: number) => parseLabels(series).get(names()[name]!) ?? "";
   return { ...set, keyOf, names, labelOf };
 }
 
-/** Reads the texts of a vector. Where all are ASCII they are decoded at once: a part of a string costs next to nothing. */
+/**
+ * Returns a reader of a vector's texts. ASCII bytes are decoded once as a whole, as slicing a string is almost free.
+ */
 function makeTextReader(texts: TextVector): (text: number) => string {
   const { offsets, bytes } = texts;
   let whole: string | null | undefined;
@@ -74,12 +81,11 @@ function makeTextReader(texts: TextVector): (text: number) => string {
   };
 }
 
-/** Of ASCII. */
 function decodeAscii(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 }
 
-/** Points that have a value, group by group and in order of time. */
+/** Sorts points by group and then by time, and drops those without a value. `count` is the number of groups. */
 function sortPointsByGroup(
   { groups, buckets }: Aggregated["points"],
   values: Float64Array,
@@ -87,28 +93,28 @@ function sortPointsByGroup(
 ): Pick<SeriesSet, "order" | "starts" | "buckets" | "values"> {
   const starts = new Uint32Array(count + 1);
   for (let point = 0; point < groups.length; point++) {
-    // A point without any number has no value.
+    // NaN: none of the rows has a number.
     if (!Number.isNaN(values[point])) starts[groups[point]! + 1]!++;
   }
   for (let group = 0; group < count; group++) starts[group + 1] = starts[group + 1]! + starts[group]!;
   const next = starts.slice();
-  const ownBuckets = new Float64Array(starts[count]!);
-  const ownValues = new Float64Array(starts[count]!);
+  const sortedBuckets = new Float64Array(starts[count]!);
+  const sortedValues = new Float64Array(starts[count]!);
   const inOrder = orderByBucket(groups, buckets, count);
   for (let i = 0; i < groups.length; i++) {
     const point = inOrder === null ? i : inOrder[i]!;
     if (Number.isNaN(values[point])) continue;
     const at = next[groups[point]!]!++;
-    ownBuckets[at] = buckets[point]!;
-    ownValues[at] = values[point]!;
+    sortedBuckets[at] = buckets[point]!;
+    sortedValues[at] = values[point]!;
   }
-  return { order: listSeriesWithPoints(starts), starts, buckets: ownBuckets, values: ownValues };
+  return { order: listSeriesWithPoints(starts), starts, buckets: sortedBuckets, values: sortedValues };
 }
 
-/** Buckets beyond this many a point are sorted by comparing. */
+/** Up to this many buckets per point, points are sorted by counting. Above it they are sorted by comparing. */
 const bucketsPerPointMax = 4;
 
-/** The points in order of time; null where those of each of so many groups come so. */
+/** Indexes of the points in order of time; null where the points of each group already are. */
 function orderByBucket(groups: Uint32Array, buckets: Float64Array, groupCount: number): Uint32Array | null {
   const count = buckets.length;
   const last = new Float64Array(groupCount).fill(Number.NEGATIVE_INFINITY);
@@ -136,7 +142,7 @@ function orderByBucket(groups: Uint32Array, buckets: Float64Array, groupCount: n
   return order;
 }
 
-/** Without points that are infinite or no number, and without series that have no others. */
+/** Drops points that are infinite or NaN, and series that have no other points. */
 export function keepFinitePoints(set: SeriesSet): SeriesSet {
   const { values } = set;
   let point = 0;
@@ -146,32 +152,32 @@ export function keepFinitePoints(set: SeriesSet): SeriesSet {
     : filterMapValues(set, (value) => (Number.isFinite(value) ? value : undefined));
 }
 
-/** The same series with other values; points for which there is none, and series that have no points then, are left out. */
+/** Replaces the value of each point. Drops points where `map` returns undefined, and series left without points. */
 export function filterMapValues(set: SeriesSet, map: (value: number) => number | undefined): SeriesSet {
   const { order, starts, buckets, values } = set;
-  const ownStarts = new Uint32Array(starts.length);
-  const ownBuckets = new Float64Array(values.length);
-  const ownValues = new Float64Array(values.length);
+  const newStarts = new Uint32Array(starts.length);
+  const newBuckets = new Float64Array(values.length);
+  const newValues = new Float64Array(values.length);
   let count = 0;
   for (let series = 0; series + 1 < starts.length; series++) {
     for (let point = starts[series]!; point < starts[series + 1]!; point++) {
       const value = map(values[point]!);
       if (value === undefined) continue;
-      ownBuckets[count] = buckets[point]!;
-      ownValues[count++] = value;
+      newBuckets[count] = buckets[point]!;
+      newValues[count++] = value;
     }
-    ownStarts[series + 1] = count;
+    newStarts[series + 1] = count;
   }
   return {
     ...set,
-    order: order.filter((series) => ownStarts[series + 1]! > ownStarts[series]!),
-    starts: ownStarts,
-    buckets: ownBuckets.subarray(0, count),
-    values: ownValues.subarray(0, count),
+    order: order.filter((series) => newStarts[series + 1]! > newStarts[series]!),
+    starts: newStarts,
+    buckets: newBuckets.subarray(0, count),
+    values: newValues.subarray(0, count),
   };
 }
 
-/** The labels of a series, without those that it lacks. */
+/** The labels that a series has. */
 export function labelsOf(set: SeriesSet, series: number): LabelPair[] {
   if (set.keyOf !== undefined) return JSON.parse(set.keyOf(series)) as LabelPair[];
   const { names, labelOf } = set;
@@ -181,16 +187,18 @@ export function labelsOf(set: SeriesSet, series: number): LabelPair[] {
   });
 }
 
-/** The same series in the order of their labels' texts. */
+/** Orders series by their labels. */
 export function sortByLabels(set: SeriesSet): SeriesSet {
   const keyOf = makeLabelKeyReader(set);
   const keyed = Array.from(set.order, (series) => ({ series, key: keyOf(series) }));
-  // As an array and not a vector: its sort finds the runs in which threads hand over their series.
+  // An array's sort is TimSort, which is fast here: the series come in sorted runs, one from each thread.
   keyed.sort((a, b) => compareTexts(a.key, b.key));
   return { ...set, order: Uint32Array.from(keyed, ({ series }) => series) };
 }
 
-/** A text for each series that sorts them by their labels, made when first asked for. */
+/**
+ * Returns a function that gives each series' sort key by labels. Keys are made when they are first asked for, and kept.
+ */
 export function makeLabelKeyReader(set: SeriesSet): (series: number) => string {
   if (set.keyOf !== undefined) return set.keyOf;
   const keys = new Map<number, string>();
@@ -204,7 +212,7 @@ export function makeLabelKeyReader(set: SeriesSet): (series: number) => string {
   };
 }
 
-/** The same text for one series. */
+/** The sort key of one series by its labels. */
 export function labelKeyOf(set: SeriesSet, series: number): string {
   return set.keyOf?.(series) ?? JSON.stringify(labelsOf(set, series));
 }
@@ -213,19 +221,19 @@ export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The same series with other values, point by point. */
+/** Replaces the value of each point. */
 export function mapValues(set: SeriesSet, map: (value: number) => number): SeriesSet {
   return { ...set, values: set.values.map(map) };
 }
 
-/** Series on their way to a set: each is begun, then its points are added in order of time. */
+/** Builds a set series by series: begin a series, then add its points in order of time. */
 export class SeriesBuilder {
   readonly #labels: Map<string, string>[] = [];
   readonly #starts: number[] = [];
   readonly #buckets: number[] = [];
   readonly #values: number[] = [];
 
-  /** Texts of labels are not empty. */
+  /** The texts of the labels must not be empty. */
   beginSeries(labels: readonly LabelPair[]): void {
     this.#labels.push(new Map(labels));
     this.#starts.push(this.#values.length);

@@ -2,7 +2,7 @@ import type { Calculation } from "../plan/series-plan.ts";
 import { groupSeries, matchingLabelsOf } from "./matching.ts";
 import { type LabelPair, labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
 
-/** `and`, `or`, `unless`, bucket by bucket, as PromQL has them: many series may match many. */
+/** Applies `and`, `or` or `unless` bucket by bucket, as PromQL does. Many series may match many. */
 export function applySetOperator(
   op: "and" | "or" | "unless",
   matching: Calculation["matching"],
@@ -36,7 +36,7 @@ function bucketsOf({ starts, buckets }: SeriesSet, group: readonly number[]): Se
   return found;
 }
 
-/** Series from several sets; those with the same labels become one, in which a point that was there first stays. */
+/** Merges series with equal labels, of several sets. Of two points in one bucket the one added first is kept. */
 export class SeriesUnion {
   readonly #series = new Map<string, { labels: LabelPair[]; points: Map<number, number> }>();
 
@@ -48,7 +48,7 @@ export class SeriesUnion {
     }
   }
 
-  /** The points of the series with these labels, which is made if it is new. */
+  /** The points, by bucket, of the series with these labels. The series is added if it is new. */
   pointsOf(labels: LabelPair[]): Map<number, number> {
     const key = JSON.stringify(labels.toSorted(([a], [b]) => (a < b ? -1 : 1)));
     let known = this.#series.get(key);
@@ -60,11 +60,11 @@ export class SeriesUnion {
   }
 
   build(): SeriesSet {
-    const draft = new SeriesBuilder();
+    const builder = new SeriesBuilder();
     for (const { labels, points } of this.#series.values()) {
-      draft.beginSeries(labels);
-      for (const [bucket, value] of [...points].sort(([a], [b]) => a - b)) draft.addPoint(bucket, value);
+      builder.beginSeries(labels);
+      for (const [bucket, value] of [...points].sort(([a], [b]) => a - b)) builder.addPoint(bucket, value);
     }
-    return draft.build();
+    return builder.build();
   }
 }

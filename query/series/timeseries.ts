@@ -3,6 +3,7 @@ import type { Explanation } from "../plan/explanation.ts";
 import type { Constant, SeriesPlan, TimeseriesPlan } from "../plan/series-plan.ts";
 import { planTimeseries } from "../plan/timeseries-plan.ts";
 import { listPartialBuckets, makeTimeBuckets } from "../time/buckets.ts";
+import type { TimeRange } from "../time/range.ts";
 import { warnOfUnknownMetrics } from "../warning/unknown-metrics.ts";
 import { warnOfUnknownNames } from "../warning/unknown-names.ts";
 import { evaluateSeries } from "./evaluation.ts";
@@ -10,35 +11,38 @@ import { ScanReader, type SeriesStore } from "./scan-reader.ts";
 import { type Series, SeriesColumns } from "./series-columns.ts";
 import { keepFinitePoints, sortByLabels } from "./series-set.ts";
 
-export interface TimeseriesQuery {
-  /** svcQL. */
+/** A timeseries query, its range of time and the width of its buckets. */
+export interface TimeseriesQuery extends TimeRange {
+  /** The text of the query, svcQL. */
   query: string;
-  /** Whole milliseconds since the epoch, inclusive. */
-  startMs: number;
-  /** Inclusive: the whole millisecond. */
-  endMs: number;
-  /** Width of the buckets, whole seconds; 0 or absent: a round width that gives about 200 points. */
+  /** Width of a bucket in whole seconds. 0 or absent: the narrowest round width that gives at most 200 buckets. */
   bucketSeconds?: number;
-  /** Of the query, where that was planned before. */
+  /** The plan of `query`, where the caller has it already. */
   plan?: TimeseriesPlan;
 }
 
+/** The answer to a timeseries query. */
 export interface Timeseries {
-  /** In the order of their labels; those of topk and bottomk, also with a number on the other side of an operator, by rank. */
+  /** In the order of `topk` or `bottomk`, also after an operator with a number; else in the order of their labels. */
   columns: SeriesColumns;
-  /** The same as objects, which are made when they are first asked for. */
+  /** The same series as objects, which are made at the first access. */
   readonly series: Series[];
+  /** Width of a bucket. */
   bucketSeconds: number;
-  /** Starts of the buckets at the edges that the range covers only in part. */
+  /**
+   * Starts of the first and the last bucket, where the range covers only a part of them; milliseconds since the epoch.
+   */
   partial: number[];
+  /** Sentences for people, such as about names that do not exist. */
   warnings: string[];
+  /** What all scans together read. */
   scanned: Aggregated["scanned"];
   explained: Explanation;
 }
 
 /**
- * Answers a timeseries query. Throws a QueryError for a query that is none, and what the store throws: Failure "deadline",
- * "cancelled", "limit".
+ * Answers a timeseries query. Throws a QueryError for a mistake in the query, and what the store throws: Failure
+ * "deadline", "cancelled" or "limit".
  */
 export async function queryTimeseries(
   store: SeriesStore,
@@ -59,13 +63,13 @@ export async function queryTimeseries(
     },
     bucketSeconds: buckets.seconds,
     partial: listPartialBuckets(buckets),
-    warnings: [...plan.warnings, ...reader.warnings, ...(await nameWarnings(store, plan, reader))],
+    warnings: [...plan.warnings, ...reader.warnings, ...(await warnOfNames(store, plan, reader))],
     scanned: reader.scanned,
     explained: { series: plan.series, scans: plan.scans, reads: reader.reads },
   };
 }
 
-/** Series stand by rank where they were ranked last, and where what was done to them since took them one by one. */
+/** Returns whether series are in the order of `topk` or `bottomk`, also after an operator with a number. */
 function isRanked(plan: SeriesPlan | Constant): boolean {
   if (plan.kind === "top") return true;
   if (plan.kind !== "calculation") return false;
@@ -73,15 +77,16 @@ function isRanked(plan: SeriesPlan | Constant): boolean {
   return left.kind === "number" ? isRanked(right) : right.kind === "number" && isRanked(left);
 }
 
-async function nameWarnings(store: SeriesStore, plan: TimeseriesPlan, reader: ScanReader): Promise<string[]> {
+/** A sentence for each label and metric of the query that does not exist. */
+async function warnOfNames(store: SeriesStore, plan: TimeseriesPlan, reader: ScanReader): Promise<string[]> {
   const { range, limits } = reader.remaining();
-  const ofRows = [...Map.groupBy(plan.names, ({ signal }) => signal)].flatMap(([signal, named]) => {
+  const rowWarnings = [...Map.groupBy(plan.names, ({ signal }) => signal)].flatMap(([signal, expected]) => {
     if (signal === "metrics") return [];
-    const names = [...new Set(named.flatMap(({ label }) => label ?? []))];
+    const names = [...new Set(expected.flatMap(({ label }) => label ?? []))];
     return warnOfUnknownNames(store, { signal, names }, range.fromNs, range.toNs);
   });
-  const strange = plan.names.filter(
+  const unknown = plan.names.filter(
     ({ metric }) => metric !== undefined && reader.unknownMetrics.has(metric),
   );
-  return [...ofRows, ...(await warnOfUnknownMetrics(store, strange, range, limits))];
+  return [...rowWarnings, ...(await warnOfUnknownMetrics(store, unknown, range, limits))];
 }

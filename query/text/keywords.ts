@@ -1,6 +1,6 @@
 import type { RowSignal } from "../../engine/index.ts";
 
-/** Aggregations over rows or series. */
+/** Names of the aggregations, over rows or series. */
 export const aggregations = [
   "count",
   "sum",
@@ -16,13 +16,13 @@ export const aggregations = [
   "trace_duration_quantile",
 ] as const;
 
-/** Functions of a counter or of rows over time. */
+/** Names of the functions that give the increase of a counter, or the number of rows, over time. */
 export const rateFunctions = ["rate", "increase"] as const;
 
-/** What may stand behind `|` besides a label filter. */
+/** Stages that begin with a word after `|`. Any other text after `|` is a label filter. */
 export const stageKeywords = ["json", "logfmt", "pattern", "regexp"] as const;
 
-/** Words between and behind series. */
+/** Words between series (operators) and after them (groupings). */
 export const seriesKeywords = [
   "by",
   "without",
@@ -35,7 +35,7 @@ export const seriesKeywords = [
   "default",
 ] as const;
 
-/** Names that select rows of a signal; every other name is a metric. */
+/** Names that select the rows of a signal. Every other name selects a metric. */
 export const rowSignals = [
   "logs",
   "traces",
@@ -43,5 +43,5 @@ export const rowSignals = [
   "profiles",
 ] as const satisfies readonly RowSignal[];
 
-/** Words that are no labels unless quoted, between series and in label filters. */
+/** Words that must be quoted to be labels, in expressions and label filters. */
 export const reservedKeywords: ReadonlySet<string> = new Set<string>([...stageKeywords, ...seriesKeywords]);

@@ -1,39 +1,42 @@
 import { queryLengthMax } from "../limits.ts";
 import { QueryError, type TextSpan } from "./query-error.ts";
 
-/** Where in the text of a query a node of its tree stands. */
+/** The span of a tree's node in the text of the query. */
 export interface NodeSpan extends TextSpan {
-  /** For a text: where a stretch of its characters stands, escapes counted. */
-  readonly spanWithin?: (stretch: TextSpan) => TextSpan;
+  /** Of a string literal: maps a range of its characters to the span in the query, where escapes make it longer. */
+  readonly spanWithin?: (range: TextSpan) => TextSpan;
 }
 
 /**
- * A query's text and the places of the nodes of its tree. They are kept beside the tree, so that a tree is plain data that equals
- * another of the same meaning.
+ * The text of a query and the spans of the nodes of its tree. The spans are kept outside the tree, so that the tree is
+ * plain data: two queries of the same meaning have equal trees.
  */
 export interface Source {
   readonly text: string;
   readonly spans: Map<object, NodeSpan>;
 }
 
-/** Throws a QueryError that points at a node of the tree or at a span of the text. */
+/** Throws a QueryError that points at a node of the tree, or at a span of the text. */
 export function refuse(source: Source, at: object | TextSpan, problem: string): never {
   throw new QueryError(problem, { text: source.text, span: spanOfNode(source, at) });
 }
 
-/** Throws a QueryError that points at a stretch of a text's characters where that can be told, else at the text. */
-export function refuseWithin(source: Source, node: object, stretch: TextSpan, problem: string): never {
-  const place = source.spans.get(node);
-  refuse(source, place?.spanWithin?.(stretch) ?? node, problem);
+/**
+ * Throws a QueryError that points at a range of a string literal's characters, or at all of it where its span is all
+ * that is known.
+ */
+export function refuseWithin(source: Source, node: object, range: TextSpan, problem: string): never {
+  const span = source.spans.get(node);
+  refuse(source, span?.spanWithin?.(range) ?? node, problem);
 }
 
-/** The span of a node; a span stands for itself; the whole text for a node that was not read from it. */
+/** The span of a node; that of the whole text for a node that was not parsed. A span is returned as it is. */
 function spanOfNode(source: Source, at: object | TextSpan): TextSpan {
   if ("start" in at && "end" in at) return at as TextSpan;
   return source.spans.get(at) ?? { start: 0, end: source.text.length };
 }
 
-/** Takes in a text: refuses what is too long or holds characters that no query can mean. */
+/** Makes a source of a text. Throws a QueryError where the text is too long, or holds NUL or an unpaired surrogate. */
 export function readSource(text: string): Source {
   if (text.length > queryLengthMax) {
     const problem = `a query has at most ${queryLengthMax} characters, this one has ${text.length}`;

@@ -3,9 +3,10 @@ import { aggregations, rateFunctions } from "./keywords.ts";
 import type { TextSpan } from "./query-error.ts";
 
 /*
- * What a name is depends on where it stands: `a-b` is one label in `{ }`, in groupings and in label filters, and a subtraction elsewhere.
- * So the lexer has four modes: `series` at first, `labels` within `{ }`, `grouping` from `by` to its `)`, and `filter` from the first
- * `|` to the `)` that closes the brackets around it. What reads or acts differently by mode is a category with a type for each mode.
+ * Where a name ends depends on its place: `a-b` is one label in `{ }`, in groupings and in label filters, and a
+ * subtraction elsewhere. So the lexer has four modes: `series` at the start, `labels` within `{ }`, `grouping` from
+ * `by` to its `)`, and `filter` from the first `|` to the `)` that closes the brackets around it. A token that is
+ * matched differently, or changes the mode differently, in two modes is a category with one token type per mode.
  */
 
 const category = (name: string, label: string, categories: TokenType[] = []) =>
@@ -24,14 +25,14 @@ const labelName = createToken({
   categories: Name,
 });
 
-/** Ends a word: what goes on is a longer name. */
+/** What must not follow a keyword, by mode: with these characters it would be a longer name. */
 const wordEnd = { series: "(?![A-Za-z0-9_:.])", filter: "(?![A-Za-z0-9_]|[./:-]+[A-Za-z0-9_])" };
 const modeWords: Record<keyof typeof wordEnd, TokenType[]> = { series: [], filter: [] };
 
 interface WordRole {
   categories?: TokenType[];
   pushMode?: string;
-  /** A stage is a word behind `|` alone, where the mode is `filter`: a metric may be called `json`. */
+  /** The word is a keyword in mode `filter` alone, which is after `|`. Elsewhere a metric may be named `json`. */
   stage?: boolean;
 }
 
@@ -73,7 +74,7 @@ export const CaselessString = createToken({
   label: '`i"…"`',
   pattern: new RegExp(`i(?:${quoted})`),
 });
-/** A quote that no other closes. */
+/** A quote without a closing quote. */
 export const UnclosedString = createToken({ name: "UnclosedString", pattern: /i?["'`]/ });
 
 export const NumberToken = createToken({
@@ -81,7 +82,7 @@ export const NumberToken = createToken({
   label: "a number",
   pattern: /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![A-Za-z0-9_.])/,
 });
-/** What begins as a number and is none: `20ms`, `0x10`, `1.2.3`. */
+/** A text that begins like a number and is none: `20ms`, `0x10`, `1.2.3`. */
 export const BadNumber = createToken({ name: "BadNumber", pattern: /\.?\d[A-Za-z0-9_.]*/ });
 export const Variable = createToken({
   name: "Variable",
@@ -130,7 +131,7 @@ const parenLeaving = sign("ParenLeaving", ")", { categories: RightParen, pop_mod
 
 const whiteSpace = createToken({ name: "WhiteSpace", pattern: /\s+/, group: Lexer.SKIPPED });
 const comment = createToken({ name: "Comment", pattern: /#[^\n]*/, group: Lexer.SKIPPED });
-/** Any character that begins no token: the grammar has no place for it, so the parser stops at it. Line breaks are white space. */
+/** Any character that begins no other token. No rule of the grammar takes it, so the parser stops at it. */
 const unknown = createToken({ name: "Unknown", pattern: /[\ud800-\udbff][\udc00-\udfff]|./ });
 
 const literals = [CaselessString, StringToken, UnclosedString, NumberToken, BadNumber, Variable];
@@ -161,14 +162,14 @@ const categories = [
 ];
 const wordCategories = [Bool, And, Or, Unless, Default, Json, Logfmt, Pattern, Regexp];
 
-/** Every type that the grammar may name. */
+/** Every token type, which Chevrotain's parser must be given. */
 export const vocabulary: TokenType[] = [
   ...new Set([...categories, ...wordCategories, ...Object.values(modes).flat()]),
 ];
 
 const lexer = new Lexer({ modes, defaultMode: "series" }, { positionTracking: "onlyOffset" });
 
-/** The tokens of a text, white space and comments left out. Never fails: what begins no token is a token of type unknown. */
+/** The tokens of a text, without white space and comments. Never throws: any other character is an `unknown` token. */
 export function tokenize(text: string): IToken[] {
   return lexer.tokenize(text).tokens;
 }

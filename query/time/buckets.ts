@@ -1,17 +1,20 @@
-/** The buckets of a range of time: aligned to the epoch, half open, stamped with their start. */
-export interface TimeBuckets {
-  /** Of the range, milliseconds since the epoch, both inclusive. */
-  startMs: number;
-  endMs: number;
+import type { TimeRange } from "./range.ts";
+
+/**
+ * A range of time in buckets of equal width. Buckets are aligned to the epoch, hold their start but not their end, and
+ * are identified by their start.
+ */
+export interface TimeBuckets extends TimeRange {
+  /** Width of a bucket. */
   seconds: number;
 }
 
-/** Points that an automatic width gives at most. */
+/** Buckets of a range at most, where the width is chosen. */
 const pointsMax = 200;
 const minute = 60;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** Widths that people read easily, each a divisor of the next larger unit. */
+/** Widths that people read easily. Each divides the next larger unit: a minute, an hour, a day. */
 const roundSeconds = [
   ...[1, 2, 5, 10, 15, 20, 30],
   ...[1, 2, 5, 10, 15, 20, 30].map((minutes) => minutes * minute),
@@ -19,7 +22,7 @@ const roundSeconds = [
   day,
 ];
 
-/** Buckets of a range; a width of 0 means the narrowest round one that gives about 200 points. */
+/** The buckets of a range. A width of 0 means the narrowest round width that gives at most 200 buckets. */
 export function makeTimeBuckets(startMs: number, endMs: number, seconds: number): TimeBuckets {
   return { startMs, endMs, seconds: seconds === 0 ? chooseBucketSeconds(startMs, endMs) : seconds };
 }
@@ -29,26 +32,26 @@ function chooseBucketSeconds(startMs: number, endMs: number): number {
   return roundSeconds.find((seconds) => seconds >= least) ?? Math.ceil(least / day) * day;
 }
 
-/** Start of the bucket that stands so many behind the one that holds the start of the range. */
-export function bucketStartMsOf({ startMs, seconds }: TimeBuckets, place: number): number {
+/** Start of a bucket by its index. Bucket 0 holds the start of the range. */
+export function bucketStartMsOf({ startMs, seconds }: TimeBuckets, index: number): number {
   const widthMs = seconds * 1000;
-  return (Math.floor(startMs / widthMs) + place) * widthMs;
+  return (Math.floor(startMs / widthMs) + index) * widthMs;
 }
 
-/** Buckets that the range touches. */
+/** Buckets that overlap the range. */
 export function countBuckets({ startMs, endMs, seconds }: TimeBuckets): number {
   const widthMs = seconds * 1000;
   return Math.floor(endMs / widthMs) - Math.floor(startMs / widthMs) + 1;
 }
 
-/** Seconds of a bucket that lie in the range. */
+/** Seconds of a bucket that are within the range. */
 export function countCoveredSeconds(buckets: TimeBuckets, bucketMs: number): number {
   const from = Math.max(bucketMs, buckets.startMs);
   const to = Math.min(bucketMs + buckets.seconds * 1000, buckets.endMs + 1);
   return (to - from) / 1000;
 }
 
-/** Starts of the buckets that lie only in part in the range: the first, the last, both, or none. */
+/** Starts of the buckets that are only partly within the range: the first, the last, both, or none. */
 export function listPartialBuckets(buckets: TimeBuckets): number[] {
   const last = Math.floor(buckets.endMs / (buckets.seconds * 1000)) * buckets.seconds * 1000;
   const edges = new Set([bucketStartMsOf(buckets, 0), last]);

@@ -1,7 +1,10 @@
 import type { QueryLimits } from "../../engine/index.ts";
 
-/** The same limits for the later parts of work that began at a time of `performance.now()`: its deadline is one for all parts. */
-export function deductElapsedTime(begunMs: number, limits: QueryLimits | undefined): QueryLimits {
+/**
+ * Limits for a later step of work that started at `startedAtMs` (`performance.now()`). All steps share one deadline, so
+ * the time that has passed is deducted from it.
+ */
+export function deductElapsedTime(startedAtMs: number, limits: QueryLimits | undefined): QueryLimits {
   if (limits?.deadlineMs === undefined) return limits ?? {};
-  return { ...limits, deadlineMs: limits.deadlineMs - (performance.now() - begunMs) };
+  return { ...limits, deadlineMs: limits.deadlineMs - (performance.now() - startedAtMs) };
 }

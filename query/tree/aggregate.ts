@@ -9,16 +9,16 @@ import type { Variable } from "./variable.ts";
 
 export type AggregateOperator = (typeof aggregations)[number];
 
-/** What may stand inside an aggregation. */
+/** What an aggregation aggregates. */
 export type SeriesExpression = TelemetrySelector | Rate | JsonPath | Aggregate;
 
-/** `sum(…) by (label)` and its kin. */
+/** `sum(…) by (label)`, `quantile(0.99, field, …)` and similar. */
 export interface Aggregate {
   readonly kind: "aggregate";
   readonly op: AggregateOperator;
-  /** The number before the series: which quantile, how many series. */
+  /** The number before the series: which quantile, or how many series. */
   readonly parameter: NumberLiteral | Variable | null;
-  /** What is aggregated, over rows. */
+  /** The field of rows whose values are aggregated, or the label whose values are counted. */
   readonly field: Label | null;
   readonly of: SeriesExpression;
   readonly grouping: Grouping | null;
@@ -28,7 +28,7 @@ export function makeAggregate(parts: Omit<Aggregate, "kind">): Aggregate {
   return Object.freeze({ kind: "aggregate", ...parts });
 }
 
-/** What the number of an aggregation says; null where it takes none. */
+/** What the number before the series means, by aggregation; null for those that take none. */
 export const parameterDescriptions = {
   count: null,
   sum: null,
@@ -44,10 +44,11 @@ export const parameterDescriptions = {
   bottomk: "how many series, such as 5",
 } as const satisfies Record<AggregateOperator, string | null>;
 
+/** Prints an aggregation. `printSeries` prints what it aggregates. */
 export function printAggregate(node: Aggregate, printSeries: (of: SeriesExpression) => string): string {
   const parameter =
     node.parameter && (node.parameter.kind === "number" ? node.parameter.text : `$${node.parameter.name}`);
-  const given = [parameter, node.field && printField(node.field), printSeries(node.of)];
-  const call = `${node.op}(${given.filter((each) => each !== null).join(", ")})`;
+  const args = [parameter, node.field && printField(node.field), printSeries(node.of)];
+  const call = `${node.op}(${args.filter((arg) => arg !== null).join(", ")})`;
   return node.grouping === null ? call : `${call} ${printGrouping(node.grouping)}`;
 }

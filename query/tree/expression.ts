@@ -6,7 +6,10 @@ import { printRate, type Rate } from "./rate.ts";
 import { printSelector, type TelemetrySelector } from "./selector.ts";
 import { printVariable, type Variable } from "./variable.ts";
 
-/** The tree of a structured query: frozen plain data, the same for every way to write the same query. */
+/**
+ * The syntax tree of a structured query: frozen plain data. Queries that differ only in white space, brackets or quotes
+ * have equal trees. Each node has a literal `kind`.
+ */
 export type Expression =
   | BinaryOperation
   | Negation
@@ -17,7 +20,7 @@ export type Expression =
   | JsonPath
   | TelemetrySelector;
 
-/** How close an operator between series binds: PromQL's order, `default` last. A unary minus stands between `*` and `^`. */
+/** Precedence of the operators between series: as in PromQL, with `default` below all. Higher numbers bind closer. */
 export const operatorPrecedence = {
   default: 1,
   or: 2,
@@ -39,14 +42,16 @@ export const operatorPrecedence = {
 
 export type BinaryOperator = keyof typeof operatorPrecedence;
 
-/** Binds closer than all operators but `^`. */
+/** A unary minus binds closer than all binary operators but `^`. */
 const negationPrecedence = 7;
 
-/** `a / b`, with `bool` behind a comparison, and with the labels on which the series of both sides match. */
+/** `a / b`. */
 export interface BinaryOperation {
   readonly kind: "operation";
   readonly op: BinaryOperator;
+  /** True for a comparison with `bool`, which gives 1 or 0. */
   readonly bool: boolean;
+  /** `on (…)` or `ignoring (…)` after the operator. */
   readonly matching: Matching | null;
   readonly left: Expression;
   readonly right: Expression;
@@ -66,6 +71,7 @@ export function makeNegation(of: Expression): Negation {
   return Object.freeze({ kind: "negation", of });
 }
 
+/** The text of a tree, which parses to an equal tree. */
 export function printExpression(node: Expression): string {
   switch (node.kind) {
     case "operation":
@@ -89,7 +95,7 @@ export function printExpression(node: Expression): string {
 
 function printBinaryOperation(node: BinaryOperation): string {
   const own = operatorPrecedence[node.op];
-  // `^` joins from the right; a minus may stand bare on its right side only.
+  // `^` is right-associative. A negation needs brackets as its left operand, but not as its right one.
   const [left, right] = node.op === "^" ? [own + 1, negationPrecedence] : [own, own + 1];
   const words = [
     node.op,
@@ -100,15 +106,15 @@ function printBinaryOperation(node: BinaryOperation): string {
   return `${printOperand(node.left, left)} ${operator} ${printOperand(node.right, right)}`;
 }
 
-/** Prints an operand, in brackets where it binds less close than it must. */
-function printOperand(node: Expression, closest: number): string {
+/** Prints an operand, in brackets where its precedence is below `precedenceMin`. */
+function printOperand(node: Expression, precedenceMin: number): string {
   const printed = printExpression(node);
-  return bindingStrengthOf(node) < closest ? `(${printed})` : printed;
+  return precedenceOf(node) < precedenceMin ? `(${printed})` : printed;
 }
 
-function bindingStrengthOf(node: Expression): number {
+function precedenceOf(node: Expression): number {
   if (node.kind === "operation") return operatorPrecedence[node.op];
   if (node.kind === "negation") return negationPrecedence;
-  // Behind a stage, `or` and `,` and names with `-` would be taken for parts of the stage.
+  // After a stage, `or`, `,` and names with `-` would be read as parts of the stage, so such a selector gets brackets.
   return node.kind === "selector" && node.stages.length > 0 ? 0 : Number.POSITIVE_INFINITY;
 }

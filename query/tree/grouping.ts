@@ -1,6 +1,6 @@
 import { type Label, printLabel } from "./label.ts";
 
-/** `by (a, b)` or `without (a, b)`: which labels the series of an aggregation keep. */
+/** `by (a, b)` or `without (a, b)`: the labels that the series of an aggregation keep, or drop. */
 export interface Grouping {
   readonly kind: "by" | "without";
   readonly labels: readonly Label[];
@@ -10,7 +10,7 @@ export function makeGrouping(kind: "by" | "without", labels: readonly Label[]): 
   return Object.freeze({ kind, labels: Object.freeze([...labels]) });
 }
 
-/** `on (a, b)` or `ignoring (a, b)`: which labels must be equal for two series to combine. */
+/** `on (a, b)` or `ignoring (a, b)`: the labels that must be equal, or need not be, for two series to match. */
 export interface Matching {
   readonly kind: "on" | "ignoring";
   readonly labels: readonly Label[];

@@ -1,7 +1,7 @@
 import { printSelector, type TelemetrySelector } from "./selector.ts";
 import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 
-/** `json_path("spec.replicas", kubernetes_resources{…})`: a number out of the bodies of Kubernetes resources. */
+/** `json_path("spec.replicas", kubernetes_resources{…})`: a number from the body of each Kubernetes resource. */
 export interface JsonPath {
   readonly kind: "jsonPath";
   readonly path: StringLiteral;

@@ -4,7 +4,7 @@ import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 
 export type MatcherOperator = "=" | "!=" | "=~" | "!~" | ">" | ">=" | "<" | "<=";
 
-/** `label = "value"` and its kin, in braces and in label filters. */
+/** `label = "value"` and similar, in braces, label filters and search terms. */
 export interface Matcher {
   readonly kind: "matcher";
   readonly label: Label;

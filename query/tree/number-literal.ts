@@ -1,4 +1,4 @@
-/** A number as it is written, in decimal notation; a sign only where it is a matcher's value. */
+/** A number as it is written, in decimal notation. Only the value of a matcher has a sign. */
 export interface NumberLiteral {
   readonly kind: "number";
   readonly text: string;
@@ -14,7 +14,7 @@ export function printNumber(node: NumberLiteral): string {
 
 const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** The number that a text denotes, or undefined where it is not in decimal notation. */
+/** The number of a text; undefined where the text is not in decimal notation. */
 export function parseNumber(text: string): number | undefined {
   return decimal.test(text) ? Number(text) : undefined;
 }

@@ -1,6 +1,6 @@
 import { printSelector, type TelemetrySelector } from "./selector.ts";
 
-/** `rate(…)`: the increase a second, or rows a second; `increase(…)`: the increase. */
+/** `rate(…)`: the increase of a counter per second, or rows per second. `increase(…)`: the increase of a counter. */
 export interface Rate {
   readonly kind: "rate";
   readonly op: "rate" | "increase";

@@ -1,21 +1,21 @@
 import type { Matcher, MatcherOperator } from "./matcher.ts";
 import { parseNumber } from "./number-literal.ts";
 
-/** Search terms as a person types them. A row is found if all terms of one of the alternatives hold. */
+/** Search terms, as a person types them. A row is found if it matches all terms of at least one alternative. */
 export interface SearchTerms {
   readonly kind: "terms";
-  /** What stands between `OR`; none of them is empty. */
+  /** The lists of terms that `OR` separates. None of them is empty. */
   readonly alternatives: readonly (readonly SearchTerm[])[];
 }
 
 export interface SearchTerm {
   readonly kind: "term";
-  /** Whether `-` stands before it. */
+  /** True after `-`: the row must not match. */
   readonly excluded: boolean;
   readonly of: Phrase | Matcher;
 }
 
-/** A text that the message has, whatever the case. */
+/** A text that the message contains, ignoring case. */
 export interface Phrase {
   readonly kind: "phrase";
   readonly text: string;
@@ -36,15 +36,16 @@ export function makePhrase(text: string): Phrase {
   return Object.freeze({ kind: "phrase", text });
 }
 
-/** The comparisons of a term, longer ones first. `:` is read as `=`. */
+/** The operators of a term. Longer ones come first, as the first that fits is taken. `:` means `=`. */
 export const termOperators = ["=~", "!~", "!=", ">=", "<=", "=", ">", "<", ":"] as const satisfies (
   | MatcherOperator
   | ":"
 )[];
 
-/** A label of a term that needs no quotes. Without `:`, which ends it. */
+/** A label of a term that needs no quotes. Unlike elsewhere it has no `:`, which is an operator here. */
 export const unquotedTermLabel = /[A-Za-z_][A-Za-z0-9_]*(?:[./-]+[A-Za-z0-9_]+)*/y;
 
+/** The text of search terms, which parses to equal terms. */
 export function printSearchTerms(node: SearchTerms): string {
   return node.alternatives.map((each) => each.map(printSearchTerm).join(" ")).join(" OR ");
 }
@@ -54,7 +55,7 @@ function printSearchTerm(node: SearchTerm): string {
   return node.excluded ? `-${printed}` : printed;
 }
 
-/** Words that would be taken for a connective or for the beginning of a structured query. */
+/** Words that must be quoted in terms: unquoted they are an operator, or begin a structured query. */
 const reservedTermWords = new Set(["AND", "OR", "logs", "count"]);
 
 function printPhrase({ text }: Phrase): string {
@@ -63,15 +64,14 @@ function printPhrase({ text }: Phrase): string {
     : quoteTerm(text);
 }
 
-/** Labels and values of terms have no variables: the characters are all there is. */
 function printTermMatcher(node: Matcher): string {
   const name = charactersOf(node.label.name);
   unquotedTermLabel.lastIndex = 0;
-  const bare =
+  const needsNoQuotes =
     unquotedTermLabel.test(name) &&
     unquotedTermLabel.lastIndex === name.length &&
     !reservedTermWords.has(name);
-  return `${bare ? name : quoteTerm(name)}${node.operator}${printTermValue(node)}`;
+  return `${needsNoQuotes ? name : quoteTerm(name)}${node.operator}${printTermValue(node)}`;
 }
 
 function printTermValue(node: Matcher): string {
@@ -81,11 +81,12 @@ function printTermValue(node: Matcher): string {
   return /^[\p{L}\p{N}_.*-][\p{L}\p{N}_./:*-]*$/u.test(value) ? value : quoteTerm(value);
 }
 
+/** The characters of a label or value of a term, where variables are not part of the language. */
 function charactersOf(node: { parts: readonly object[] }): string {
   return node.parts.map((part) => ("text" in part ? part.text : "")).join("");
 }
 
-/** A text as a term in quotes. */
+/** A text in quotes, as search terms read it. */
 export function quoteTerm(text: string): string {
   return `"${text.replace(/[\\"]/g, "\\$&")}"`;
 }

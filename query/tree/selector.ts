@@ -4,7 +4,7 @@ import { type Matcher, printMatcher } from "./matcher.ts";
 import { printStage, type Stage } from "./stage.ts";
 import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 
-/** `logs{…} | …`: rows of a signal or series of a metric, narrowed by matchers and then stage by stage. */
+/** `logs{…} | …`: the rows of a signal, or the series of a metric, that pass all matchers and then all stages. */
 export interface TelemetrySelector {
   readonly kind: "selector";
   readonly of: SignalSource | MetricSource;
@@ -12,13 +12,13 @@ export interface TelemetrySelector {
   readonly stages: readonly Stage[];
 }
 
-/** `logs`, `traces` and so on. `{…}` without a name is `logs`. */
+/** `logs`, `traces`, `kubernetes_resources` or `profiles`. `{…}` without a name is `logs`. */
 export interface SignalSource {
   readonly kind: "signal";
   readonly name: RowSignal;
 }
 
-/** Any other name, or a text in quotes in first place of the braces. */
+/** Any other name, or a string literal at the first place in the braces. */
 export interface MetricSource {
   readonly kind: "metric";
   readonly name: StringLiteral;
@@ -65,7 +65,7 @@ function printSource(node: TelemetrySelector): string {
   return matchers.length === 0 ? name : `${name}{${matchers.join(", ")}}`;
 }
 
-/** The name of a metric where it can stand before the braces. */
+/** The name of a metric if it can be written before the braces; undefined where it must be quoted within them. */
 function toUnquotedMetricName(name: StringLiteral): string | undefined {
   const [only, ...more] = name.parts;
   if (only?.kind !== "characters" || more.length > 0) return undefined;

@@ -1,12 +1,12 @@
 import { type Matcher, printMatcher } from "./matcher.ts";
 import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
 
-/** What stands behind a selector: it drops rows or reads attributes out of their messages, from left to right. */
+/** A step after the braces of a selector. It drops rows, or extracts attributes from their messages. */
 export type Stage = LineFilter | JsonStage | LogfmtStage | PatternStage | RegexpStage | LabelFilter;
 
 export type LineFilterOperator = "|=" | "!=" | "|~" | "!~";
 
-/** A text to look for, as it is or, as `i"…"`, without regard to case. */
+/** A text or regular expression of a line filter. `i"…"` ignores case. */
 export interface LineFilterText {
   readonly kind: "lineFilterText";
   readonly text: StringLiteral;
@@ -17,7 +17,10 @@ export function makeLineFilterText(text: StringLiteral, ignoreCase: boolean): Li
   return Object.freeze({ kind: "lineFilterText", text, ignoreCase });
 }
 
-/** `|= "text"`, `!= "text"`, `|~ "regex"`, `!~ "regex"` on the message (the name of a span); more texts follow with `or`. */
+/**
+ * `|= "text" or "other"`: contains, `!=`: does not contain, `|~`: matches, `!~`: does not match. Spans are filtered by
+ * name.
+ */
 export interface LineFilter {
   readonly kind: "lineFilter";
   readonly operator: LineFilterOperator;
@@ -28,24 +31,12 @@ export function makeLineFilter(operator: LineFilterOperator, texts: readonly Lin
   return Object.freeze({ kind: "lineFilter", operator, texts: Object.freeze([...texts]) });
 }
 
-function printLineFilter(node: LineFilter): string {
-  return `${node.operator} ${node.texts.map(printLineFilterText).join(" or ")}`;
-}
-
-function printLineFilterText(node: LineFilterText): string {
-  return `${node.ignoreCase ? "i" : ""}${printStringLiteral(node.text)}`;
-}
-
 /** `| json`: the members of a message that is a JSON object become attributes. */
 export interface JsonStage {
   readonly kind: "json";
 }
 
 export const jsonStage: JsonStage = Object.freeze({ kind: "json" });
-
-function printJsonStage(): string {
-  return "| json";
-}
 
 /** `| logfmt`: the `key=value` pairs of a message become attributes. */
 export interface LogfmtStage {
@@ -54,11 +45,7 @@ export interface LogfmtStage {
 
 export const logfmtStage: LogfmtStage = Object.freeze({ kind: "logfmt" });
 
-function printLogfmtStage(): string {
-  return "| logfmt";
-}
-
-/** `| pattern "<ip> <_> <path>"`: captures between literal text become attributes. */
+/** `| pattern "<ip> <_> <path>"`: what the captures between literal texts match becomes attributes. */
 export interface PatternStage {
   readonly kind: "pattern";
   readonly pattern: StringLiteral;
@@ -68,11 +55,7 @@ export function makePatternStage(pattern: StringLiteral): PatternStage {
   return Object.freeze({ kind: "pattern", pattern });
 }
 
-function printPatternStage(node: PatternStage): string {
-  return `| pattern ${printStringLiteral(node.pattern)}`;
-}
-
-/** `| regexp "took (?P<ms>[0-9]+)"`: named groups become attributes. */
+/** `| regexp "took (?P<ms>[0-9]+)"`: what the named groups match becomes attributes. */
 export interface RegexpStage {
   readonly kind: "regexp";
   readonly pattern: StringLiteral;
@@ -82,16 +65,12 @@ export function makeRegexpStage(pattern: StringLiteral): RegexpStage {
   return Object.freeze({ kind: "regexp", pattern });
 }
 
-function printRegexpStage(node: RegexpStage): string {
-  return `| regexp ${printStringLiteral(node.pattern)}`;
-}
-
-/** A condition on labels: a matcher, or others joined. `and` binds closer than `or`; `,` is `and`. */
+/** A matcher, or several conditions joined by `and` or `or`. `,` is `and`, which binds closer than `or`. */
 export type LabelCondition = Matcher | JoinedConditions;
 
 interface JoinedConditions {
   readonly kind: "and" | "or";
-  /** Two or more, none of them of the same kind. */
+  /** Two or more. None has the same kind: an `and` within an `and` is flattened. */
   readonly of: readonly LabelCondition[];
 }
 
@@ -105,17 +84,13 @@ export function makeLabelFilter(condition: LabelCondition): LabelFilter {
   return Object.freeze({ kind: "labelFilter", condition });
 }
 
-/** Joins conditions; a junction of the same kind among them is taken apart, and one condition stands for itself. */
+/** Joins conditions and flattens those of the same kind. A single condition is returned as it is. */
 export function joinConditions(kind: "and" | "or", of: readonly LabelCondition[]): LabelCondition {
   if (of.length === 1) return of[0]!;
   return Object.freeze({
     kind,
     of: Object.freeze(of.flatMap((each) => (each.kind === kind ? each.of : [each]))),
   });
-}
-
-function printLabelFilter(node: LabelFilter): string {
-  return `| ${printCondition(node.condition)}`;
 }
 
 function printCondition(node: LabelCondition): string {
@@ -130,16 +105,18 @@ function printCondition(node: LabelCondition): string {
 export function printStage(node: Stage): string {
   switch (node.kind) {
     case "lineFilter":
-      return printLineFilter(node);
+      return `${node.operator} ${node.texts.map(printLineFilterText).join(" or ")}`;
     case "json":
-      return printJsonStage();
     case "logfmt":
-      return printLogfmtStage();
+      return `| ${node.kind}`;
     case "pattern":
-      return printPatternStage(node);
     case "regexp":
-      return printRegexpStage(node);
+      return `| ${node.kind} ${printStringLiteral(node.pattern)}`;
     case "labelFilter":
-      return printLabelFilter(node);
+      return `| ${printCondition(node.condition)}`;
   }
+}
+
+function printLineFilterText(node: LineFilterText): string {
+  return `${node.ignoreCase ? "i" : ""}${printStringLiteral(node.text)}`;
 }

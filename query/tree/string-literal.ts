@@ -1,12 +1,15 @@
 import type { Variable } from "./variable.ts";
 
-/** Characters that stand for themselves. */
+/** A part of a string literal that is not a variable, with its escapes resolved. */
 export interface Characters {
   readonly kind: "characters";
   readonly text: string;
 }
 
-/** A text in quotes: characters and variables in turn, none of them empty, no characters beside characters. */
+/**
+ * A text in quotes. No part is empty, and two `characters` are never neighbours, so that equal texts have equal nodes.
+ * Unquoted labels and names of metrics are string literals too.
+ */
 export interface StringLiteral {
   readonly kind: "string";
   readonly parts: readonly (Characters | Variable)[];
@@ -20,14 +23,14 @@ export function makeCharacters(text: string): Characters {
   return Object.freeze({ kind: "characters", text });
 }
 
-/** A text without variables. */
+/** A string literal without variables. */
 export function makePlainString(content: string): StringLiteral {
   return makeStringLiteral(content === "" ? [] : [makeCharacters(content)]);
 }
 
 const controlCharacter = /\p{Cc}/u;
 
-/** Prints a text in double quotes, or in back quotes where that saves escapes. */
+/** Prints a string literal in double quotes, or in back quotes where that saves escapes. */
 export function printStringLiteral(node: StringLiteral): string {
   const [only, ...more] = node.parts;
   if (only?.kind === "characters" && more.length === 0 && fitsBackQuotes(only.text))
@@ -52,7 +55,7 @@ function escapeCharacters(content: string, afterVariable: boolean): string {
     .replace(/[\\"]/g, "\\$&")
     .replace(/\$(?=[A-Za-z_])/g, "\\$")
     .replace(/\p{Cc}/gu, (control) => escapeControl(control));
-  // A letter would belong to the name before it.
+  // A letter right after a variable would be read as part of its name, so it is escaped.
   return afterVariable ? plain.replace(/^[A-Za-z0-9_]/, (letter) => `\\x${toHex(letter, 2)}`) : plain;
 }
 

@@ -1,4 +1,4 @@
-/** `$name`: stands for a value that is given when the query is planned. */
+/** `$name`: a value that the caller gives when the query is planned. */
 export interface Variable {
   readonly kind: "variable";
   readonly name: string;

@@ -5,7 +5,7 @@ import { suggestName } from "../text/suggestion.ts";
 
 const endOfTimeNs = 2n ** 63n - 1n;
 
-/** A sentence for each name that no row of a signal bears, with what was probably meant. */
+/** A sentence for each attribute that no stored row of a signal has, with a suggestion. */
 export function warnOfUnknownNames(
   store: Pick<Store, "attributeKeys">,
   { signal, names }: { signal: RowSignal; names: readonly string[] },
@@ -28,8 +28,9 @@ export function warnOfUnknownNames(
 type ListKeys = (fromNs: bigint, toNs: bigint) => { keys: readonly string[]; isWhole: boolean };
 
 /**
- * The names that nothing stored bears, and those that are borne: first of the range, which is at hand, then of all time.
- * None where there are more names than are listed, since any name may then be one of those.
+ * The names that no stored row has, and all names that rows have. The range is looked up first, as that is cheaper than
+ * all of time. Both lists are empty where the store does not list all names, as a name that is not listed may then
+ * exist.
  */
 function findUnknownNames(
   list: ListKeys,
@@ -46,7 +47,7 @@ function findUnknownNames(
   return isWhole ? [missing(keys), keys] : [[], []];
 }
 
-/** Sentences about what a search may not mean, names that nothing in the store bears among them. */
+/** The warnings of a search: those of its plan, and a sentence for each attribute that no stored row has. */
 export function collectPlanWarnings(
   store: Pick<Store, "attributeKeys">,
   { signal, names, warnings }: SearchPlan,
