@@ -1,70 +1,70 @@
-/** The query layer's public face: svcQL text in, plans and rows out. */
+/** The public face of the query layer: svcQL text in; trees, plans and answers out. */
 
-import { type Expression, printExpression } from "./expression.ts";
-import { parseLogsQuery as parseLogs } from "./logs-query.ts";
-import { parseExpression, readSource } from "./parse.ts";
-import { printTerms, type Terms } from "./terms.ts";
+import { parseLogsQuery as parseLogs } from "./parse/logs-query.ts";
+import { parseExpression } from "./parse/parser.ts";
+import { readSource } from "./text/source.ts";
+import { type Expression, printExpression } from "./tree/expression.ts";
+import { printSearchTerms, type SearchTerms } from "./tree/search-terms.ts";
 
-export { type Explained, explainText } from "./explain.ts";
-export type { Expression } from "./expression.ts";
-export { fieldOf } from "./field.ts";
-export { type FieldList, type FieldQuery, type FieldStore, queryFields } from "./field-list.ts";
-export {
-  type Pattern,
-  type PatternQuery,
-  type PatternStore,
-  type Patterns,
-  queryPatterns,
-} from "./patterns.ts";
-export { type PlanOptions, planLogs, planRows, type RowsPlan } from "./plan.ts";
-export { QueryError } from "./query-error.ts";
-export { type QueryKind, queryKind } from "./query-kind.ts";
-export type { ScanRead, SeriesStore } from "./reading.ts";
+export { type FieldList, type FieldQuery, type FieldStore, queryFields } from "./listing/fields.ts";
 export {
   type HistogramQuery,
   type HistogramStore,
   queryHistogram,
   type RowHistogram,
-} from "./row-histogram.ts";
-export type { RowScan, SampleScan, Scan, ScanLabel } from "./scan-plan.ts";
+} from "./listing/histogram.ts";
 export {
-  type LogsFound,
-  planWarnings,
-  type RowsSearch,
-  type RowsStore,
-  type SpansFound,
-  searchLogs,
-  searchSpans,
-} from "./search.ts";
-export type { Series, SeriesColumns } from "./series-columns.ts";
-export {
-  type ListedSeries,
+  type ListedLabel,
+  type MetricLabelList,
+  type MetricLabelQuery,
   type MetricStore,
   queryLabels,
   queryLabelValues,
-  type SeriesList,
-  type SeriesQuery,
-} from "./series-list.ts";
-export type { SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
-export { type Span, spanOf } from "./span.ts";
-export type { Terms } from "./terms.ts";
-export { queryTimeseries, type Timeseries, type TimeseriesQuery } from "./timeseries.ts";
-export { planTimeseries } from "./timeseries-plan.ts";
-export { queryTrace, type Trace, type TraceQuery, type TraceSpan, type TraceStore } from "./trace.ts";
-export { isUnlabelled } from "./unlabelled.ts";
-export { queryValues, type ValueList, type ValueQuery, type ValueStore } from "./value-list.ts";
+} from "./listing/metric-labels.ts";
+export {
+  type Pattern,
+  type PatternList,
+  type PatternQuery,
+  type PatternStore,
+  queryPatterns,
+} from "./listing/patterns.ts";
+export { queryValues, type ValueList, type ValueQuery, type ValueStore } from "./listing/values.ts";
+export { detectQueryKind, type QueryKind } from "./parse/query-kind.ts";
+export { type Explanation, printExplanation } from "./plan/explanation.ts";
+export { fieldOf } from "./plan/field.ts";
+export type { RowScan, SampleScan, Scan, ScanLabel, ScanRead } from "./plan/scan.ts";
+export { type PlanOptions, planLogs, planSearch, type SearchPlan } from "./plan/search-plan.ts";
+export { isUnlabelled, type SeriesPlan, type TimeseriesPlan } from "./plan/series-plan.ts";
+export { planTimeseries } from "./plan/timeseries-plan.ts";
+export {
+  type LogSearchResult,
+  type SearchQuery,
+  type SearchStore,
+  type SpanSearchResult,
+  searchLogs,
+  searchSpans,
+} from "./search/search.ts";
+export { type Span, toSpan } from "./search/span.ts";
+export { queryTrace, type Trace, type TraceQuery, type TraceSpan, type TraceStore } from "./search/trace.ts";
+export type { SeriesStore } from "./series/scan-reader.ts";
+export type { Series, SeriesColumns } from "./series/series-columns.ts";
+export { queryTimeseries, type Timeseries, type TimeseriesQuery } from "./series/timeseries.ts";
+export { QueryError } from "./text/query-error.ts";
+export type { Expression } from "./tree/expression.ts";
+export type { SearchTerms } from "./tree/search-terms.ts";
+export { collectPlanWarnings } from "./warning/unknown-names.ts";
 
-/** The tree of a structured query; an empty one is all logs. Throws a QueryError. */
+/** The syntax tree of a structured query. An empty text selects all logs. Throws a QueryError. */
 export function parseQuery(text: string): Expression {
   return parseExpression(readSource(text));
 }
 
-/** The tree of a query as the search for logs reads it: structured, or search terms. Throws a QueryError. */
-export function parseLogsQuery(text: string): Expression | Terms {
+/** The syntax tree of a search for logs: a structured query, or search terms. Throws a QueryError. */
+export function parseLogsQuery(text: string): Expression | SearchTerms {
   return parseLogs(readSource(text)).tree;
 }
 
-/** The text of a tree, which reads back as the same tree. */
-export function printQuery(tree: Expression | Terms): string {
-  return tree.kind === "terms" ? printTerms(tree) : printExpression(tree);
+/** The text of a syntax tree, which parses to an equal tree. */
+export function printQuery(tree: Expression | SearchTerms): string {
+  return tree.kind === "terms" ? printSearchTerms(tree) : printExpression(tree);
 }

@@ -1,24 +1,24 @@
-/** Every cap of the language, each with its reason. */
+/** Every limit of the language, each with its reason. "The query thread" is the thread that serves all requests. */
 
-/** Characters of a query: generated queries with long lists of values stay far below; parsing this much takes milliseconds. */
+/** Characters of a query. Generated queries with long lists of values stay far below; parsing takes milliseconds. */
 export const queryLengthMax = 65_536;
-/** Names, texts, numbers and signs of a structured query: the parser takes about 10 µs for each, on the thread that serves others. */
+/** Tokens of a structured query. The parser takes about 10 µs for each and blocks the query thread. */
 export const tokensMax = 10_000;
-/** Brackets inside brackets: the parser recurses once a bracket, and its stack must hold whatever a caller sends. */
+/** Depth of nested brackets. The parser recurses once per bracket, and no query may overflow its stack. */
 export const nestingMax = 100;
-/** Operators between series in one query: the tree is as deep as its longest chain, and readers of it recurse. */
+/** Operators between series in one query. A chain of operators is as deep a tree, and walking a tree recurses. */
 export const operatorsMax = 500;
-/** Stages behind one selector: every extraction stage reads the message of every row again. */
+/** Stages of one selector. Every extraction stage reads the message of every row again. */
 export const stagesMax = 100;
-/** Conditions (matchers, texts, terms) in one query: each costs a look at every row. */
+/** Conditions (matchers, line filter texts, search terms) in one query. Each is evaluated for every row. */
 export const conditionsMax = 1_000;
-/** Characters of one regular expression: compiling takes up to 0.1 ms a character. */
-export const patternLengthMax = 4_096;
-/** Characters of all regular expressions of a query together, for the same reason. */
-export const patternLengthTotalMax = 8_192;
-/** Size of a regular expression once its counted repetitions are written out; a search costs time in proportion. */
-export const patternSizeMax = 10_000;
-/** Points that a query calculates with at one time: 16 bytes and more each, on the thread that serves others. */
+/** Characters of one regular expression. Compiling takes up to 0.1 ms per character. */
+export const regexpLengthMax = 4_096;
+/** Characters of all regular expressions of a query together. Compiling takes up to 0.1 ms per character. */
+export const regexpLengthTotalMax = 8_192;
+/** Characters of a regular expression with its counted repetitions written out. Matching takes time in proportion. */
+export const regexpSizeMax = 10_000;
+/** Points that a query holds at one time. Each takes 16 bytes or more, in the memory of the query thread. */
 export const pointsMax = 1_000_000;
-/** Alternatives up to which a pattern of plain words is searched as words rather than as a pattern. */
-export const patternWordsMax = 50;
+/** Alternatives up to which `a|b|c` of plain words is searched as a list of words instead of a regular expression. */
+export const regexpWordsMax = 50;

@@ -1,6 +1,6 @@
 /** `svc query`: searches logs and spans and prints them, newest first; calculates timeseries and draws them. */
 
-import { type Explained, explainText, queryKind } from "../../query/index.ts";
+import { detectQueryKind, type Explanation, printExplanation } from "../../query/index.ts";
 import type { Client } from "./client.ts";
 import { askJson, openClient } from "./client.ts";
 import type { Command, Settings } from "./flag.ts";
@@ -83,7 +83,7 @@ export const query: Command<typeof flags> = {
     }
     const client = await openClient(settings);
     const text = operands[0] ?? "";
-    const kind = settings.bucket === null ? queryKind(text) : "series";
+    const kind = settings.bucket === null ? detectQueryKind(text) : "series";
     if (kind === "series") await printTimeseries(client, settings, text);
     else if (kind === "spans") await printRows(client, settings, text, spans);
     else await printRows(client, settings, text, logs);
@@ -107,9 +107,13 @@ async function printTimeseries(
 ): Promise<void> {
   const width = settings.bucket === null ? {} : { bucketSize: settings.bucket };
   const asked = { ...bodyOf(settings, text), ...width, ...(settings.explain ? { explain: true } : {}) };
-  const answer = await ask<SeriesAnswer & { explain?: Explained }>(client, "/api/v1/query/timeseries", asked);
+  const answer = await ask<SeriesAnswer & { explain?: Explanation }>(
+    client,
+    "/api/v1/query/timeseries",
+    asked,
+  );
   warn(answer.warnings);
-  if (answer.explain !== undefined) return write([safe(explainText(answer.explain))]);
+  if (answer.explain !== undefined) return write([safe(printExplanation(answer.explain))]);
   if (settings.json) return write(answer.series.map((each) => safeJson(JSON.stringify(each))));
   const range = { startMs: settings.from, endMs: settings.to };
   return write(seriesLines(answer, range, wantsColour(process.stdout, process.env)));
@@ -136,8 +140,8 @@ async function printRows<Entry>(
 ): Promise<void> {
   if (settings.explain) {
     const asked = { ...bodyOf(settings, text), limit: Math.min(settings.limit, pageLimit), explain: true };
-    const { explain } = await ask<{ explain: Explained }>(client, rows.path, asked);
-    return write([safe(explainText(explain))]);
+    const { explain } = await ask<{ explain: Explanation }>(client, rows.path, asked);
+    return write([safe(printExplanation(explain))]);
   }
   const inColour = wantsColour(process.stdout, process.env);
   const lineOf = settings.json

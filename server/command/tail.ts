@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { EventSourceMessage } from "eventsource-parser";
-import { queryKind } from "../../query/index.ts";
+import { detectQueryKind } from "../../query/index.ts";
 import { answerProblem, type Client, ConnectionProblem, openClient } from "./client.ts";
 import { eventsOf, NoEvents } from "./event-stream.ts";
 import { type Command, one, type Settings } from "./flag.ts";
@@ -73,7 +73,7 @@ class Reading {
     this.#startMs = since === null ? null : Math.max(0, Date.now() - since);
     this.#signal = signal;
     const inColour = wantsColour(process.stdout, process.env);
-    const printed = queryKind(query) === "spans" ? spanText : logText;
+    const printed = detectQueryKind(query) === "spans" ? spanText : logText;
     this.#lineOf = json ? safeJson : (data) => printed(data, inColour);
   }
 

@@ -2,12 +2,12 @@
 
 import * as z from "zod";
 import {
+  detectQueryKind,
   planLogs,
-  planRows,
+  planSearch,
   planTimeseries,
   QueryError,
   type QueryKind,
-  queryKind,
 } from "../../query/index.ts";
 import { dashboardQueriesMax, layoutColumns, listedMax, widgetsMax } from "../limits.ts";
 import { Refusal } from "../route.ts";
@@ -175,11 +175,11 @@ function fits(query: string, returns: Returns, variables: Readonly<Record<string
 /** Warnings of the plan. Throws a QueryError. */
 function planned(query: string, returns: Returns, variables: Readonly<Record<string, string>>): string[] {
   const options = { variables };
-  switch (returns === "either" ? queryKind(query) : returns) {
+  switch (returns === "either" ? detectQueryKind(query) : returns) {
     case "logs":
       return planLogs(query, options).warnings;
     case "spans":
-      return planRows("traces", query, options).warnings;
+      return planSearch("traces", query, options).warnings;
     case "series":
       return planTimeseries(query, options).warnings;
   }

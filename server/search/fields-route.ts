@@ -3,10 +3,10 @@
 import { type RowSignal, signals } from "../../engine/index.ts";
 import {
   type FieldQuery,
-  type ListedSeries,
+  type ListedLabel,
+  type MetricLabelQuery,
   queryFields,
   queryLabels,
-  type SeriesQuery,
 } from "../../query/index.ts";
 import { fieldsOf, integerField, isGiven, oneOfField } from "../fields.ts";
 import { listReply } from "./list-reply.ts";
@@ -15,7 +15,7 @@ import { optionalText, rangeFields, type SearchKind } from "./searches.ts";
 const limitRange = { min: 1, max: 10_000, expected: "an integer from 1 to 10000" };
 const limitDefault = 1_000;
 
-type AskedFields = { signal: "metrics"; asked: SeriesQuery } | { signal: RowSignal; asked: FieldQuery };
+type AskedFields = { signal: "metrics"; asked: MetricLabelQuery } | { signal: RowSignal; asked: FieldQuery };
 
 export const fieldsSearch: SearchKind<AskedFields> = {
   path: "/api/v1/query/fields",
@@ -36,7 +36,7 @@ export const fieldsSearch: SearchKind<AskedFields> = {
   },
 };
 
-function labelText({ text, series }: ListedSeries): string {
+function labelText({ text, series }: ListedLabel): string {
   return JSON.stringify({ name: text, series });
 }
 

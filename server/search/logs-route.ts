@@ -1,14 +1,14 @@
 /** POST /api/v1/query/logs, as the interface specification has it in sections 2.4 and 4. */
 
 import type { FoundRow } from "../../engine/index.ts";
-import { type RowsSearch, searchLogs } from "../../query/index.ts";
+import { type SearchQuery, searchLogs } from "../../query/index.ts";
 import { fieldsOf, integerField, isGiven, stringField, switchField } from "../fields.ts";
 import { listReply } from "./list-reply.ts";
 import { entryText } from "./log-entry.ts";
 import { rangeFields, type SearchKind } from "./searches.ts";
 
 /** A search for rows, as a body asks for it. */
-export interface RowsAsked extends RowsSearch {
+export interface RowsAsked extends SearchQuery {
   /** The plan and what it read come with the rows. */
   explain: boolean;
 }

@@ -1,7 +1,7 @@
 /** What a tail writes: server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 
 import type { FoundRow, RowList } from "../../engine/index.ts";
-import { spanOf } from "../../query/index.ts";
+import { toSpan } from "../../query/index.ts";
 import { tailSliceBytesMax, tailSliceRowsMax } from "../limits.ts";
 import { entryText } from "./log-entry.ts";
 import { spanText } from "./span-entry.ts";
@@ -38,7 +38,7 @@ function named(event: string, data: object, id: number): string {
 }
 
 function rowEvent(row: FoundRow, signal: TailSignal): string {
-  return `id: ${row.arrival}\ndata: ${signal === "logs" ? entryText(row) : spanText(spanOf(row))}\n\n`;
+  return `id: ${row.arrival}\ndata: ${signal === "logs" ? entryText(row) : spanText(toSpan(row))}\n\n`;
 }
 
 /** Rows that are written in one go. */

@@ -1,7 +1,13 @@
 /** GET /api/v1/query/tail: rows as they arrive, as server-sent events. How many there may be, and what is counted of them. */
 
 import type { Signal, Step } from "../../engine/index.ts";
-import { planRows, planWarnings, QueryError, queryKind, type RowsPlan } from "../../query/index.ts";
+import {
+  collectPlanWarnings,
+  detectQueryKind,
+  planSearch,
+  QueryError,
+  type SearchPlan,
+} from "../../query/index.ts";
 import { Budget } from "../budget.ts";
 import { shown } from "../fields.ts";
 import {
@@ -143,7 +149,7 @@ export class Tails {
     throw new Refusal(429, `${whose} open; close one, or try again`, { headers: { "Retry-After": "5" } });
   }
 
-  #tailOf(request: ServerRequest, { startMs, last }: TailAsked, plan: RowsPlan): Tail {
+  #tailOf(request: ServerRequest, { startMs, last }: TailAsked, plan: SearchPlan): Tail {
     const { store, stepsFor, storeFor, deadlineMs, memoryBytes } = this.#options;
     const signal = plan.signal as TailSignal;
     const fromNs = startMs === null ? 0n : BigInt(startMs) * 1_000_000n;
@@ -155,7 +161,7 @@ export class Tails {
     return new Tail({
       selection,
       after: last ?? (startMs === null ? store.arrivalMax : 0),
-      warnings: planWarnings(storeFor(request.caller), plan, 0n, endOfTimeNs),
+      warnings: collectPlanWarnings(storeFor(request.caller), plan, 0n, endOfTimeNs),
       store,
       lane: this.#lanes[signal],
       queue: new TailQueue(this.#waiting, (rows) => this.#missed.add(rows)),
@@ -184,9 +190,9 @@ async function problemOf(
 }
 
 /** Throws Refusal 400 as a search does. */
-function planOf(query: string): RowsPlan {
+function planOf(query: string): SearchPlan {
   try {
-    return planRows(queryKind(query) === "spans" ? "traces" : "logs", query);
+    return planSearch(detectQueryKind(query) === "spans" ? "traces" : "logs", query);
   } catch (error) {
     if (error instanceof QueryError) throw new Refusal(400, error.message);
     throw error;

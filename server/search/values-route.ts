@@ -2,10 +2,10 @@
 
 import { type RowSignal, signals } from "../../engine/index.ts";
 import {
-  type ListedSeries,
+  type ListedLabel,
+  type MetricLabelQuery,
   queryLabelValues,
   queryValues,
-  type SeriesQuery,
   type ValueQuery,
 } from "../../query/index.ts";
 import { fieldsOf, integerField, isGiven, oneOfField, stringField } from "../fields.ts";
@@ -17,7 +17,7 @@ const limitRange = { min: 1, max: 1_000, expected: "an integer from 1 to 1000" }
 const limitDefault = 100;
 
 type AskedValues =
-  | { signal: "metrics"; label: string; asked: SeriesQuery }
+  | { signal: "metrics"; label: string; asked: MetricLabelQuery }
   | { signal: RowSignal; asked: ValueQuery };
 
 export const valuesSearch: SearchKind<AskedValues> = {
@@ -39,7 +39,7 @@ export const valuesSearch: SearchKind<AskedValues> = {
   },
 };
 
-function labelValueText({ text, ...of }: ListedSeries): string {
+function labelValueText({ text, ...of }: ListedLabel): string {
   return JSON.stringify({ value: text, ...of });
 }
 

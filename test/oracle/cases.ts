@@ -5,7 +5,7 @@ import type { FoundRow, Store } from "../../engine/index.ts";
 import { searchLogs } from "../../query/index.ts";
 
 /** A query with the answer that `logs.py` gave to the same question by looking at every line. */
-export interface Case {
+export interface OracleCase {
   name: string;
   query: string;
   /** Milliseconds since the epoch, both included; all of time when absent. */
@@ -30,12 +30,12 @@ const pageRows = 1000;
 const patienceMs = 120_000;
 const endOfTimeMs = Date.UTC(2100, 0, 1);
 
-export function readCases(file: string): Case[] {
+export function readCases(file: string): OracleCase[] {
   return JSON.parse(readFileSync(new URL(file, import.meta.url), "utf8"));
 }
 
 /** One test a case: the query's rows, read page by page, against the answer. */
-export function testCases(cases: readonly Case[], openedStore: () => Store): void {
+export function testCases(cases: readonly OracleCase[], openedStore: () => Store): void {
   test.each(cases)(
     "$name: $query",
     async (asked) => {
@@ -45,7 +45,7 @@ export function testCases(cases: readonly Case[], openedStore: () => Store): voi
   );
 }
 
-async function answerOf(store: Store, asked: Case): Promise<Answer> {
+async function answerOf(store: Store, asked: OracleCase): Promise<Answer> {
   const digest = createHash("sha256");
   const answer: Answer = { count: 0, newest: [], digest: "" };
   const tally = new Map<string, number>();
@@ -63,7 +63,7 @@ async function answerOf(store: Store, asked: Case): Promise<Answer> {
 
 async function* everyRow(
   store: Store,
-  { query, from = 0, to = endOfTimeMs }: Case,
+  { query, from = 0, to = endOfTimeMs }: OracleCase,
 ): AsyncGenerator<FoundRow> {
   let cursor: string | undefined;
   do {

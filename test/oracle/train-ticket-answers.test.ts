@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../engine/index.ts";
 import { queryTimeseries } from "../../query/index.ts";
-import { difference } from "../query/timeseries/difference.ts";
-import { type Day, dataOf, dayFolder, readDay } from "./train-ticket-day.ts";
+import { difference } from "../query/series/difference.ts";
+import { dataOf, dayFolder, type RawDay, readDay } from "./train-ticket-day.ts";
 import { questions } from "./train-ticket-questions.ts";
 
 const batch = 10_000;
@@ -15,7 +15,7 @@ describe.skipIf(dayFolder === undefined)(
   "a day of Train Ticket telemetry in a store (skipped where SVC_TRAIN_TICKET names no logs.jsonl.gz with spans and metrics beside it)",
   () => {
     let dir = "";
-    let day: Day;
+    let day: RawDay;
     let store: Store;
     beforeAll(async () => {
       day = await readDay(dayFolder!);

@@ -3,7 +3,7 @@ import { createReadStream, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { createGunzip } from "node:zlib";
-import type { Data } from "../query/timeseries/data.ts";
+import type { TelemetryData } from "../query/series/naive/data.ts";
 
 interface LogLine {
   timeNs: bigint;
@@ -29,7 +29,7 @@ interface MetricLine {
   value: number;
 }
 
-export interface Day {
+export interface RawDay {
   logs: LogLine[];
   spans: SpanLine[];
   metrics: MetricLine[];
@@ -81,7 +81,7 @@ interface RawMetric {
   value: number | null;
 }
 
-export async function readDay(from: string): Promise<Day> {
+export async function readDay(from: string): Promise<RawDay> {
   return {
     logs: await readLines(join(from, "logs.jsonl.gz"), (raw: RawLog) => ({
       timeNs: BigInt(raw.timeUnixNano),
@@ -108,7 +108,7 @@ export async function readDay(from: string): Promise<Day> {
 }
 
 /** Spans and samples as they are stored. */
-export function dataOf({ logs, spans, metrics }: Day): Data {
+export function dataOf({ logs, spans, metrics }: RawDay): TelemetryData {
   const traces = spans.map(({ traceId, spanId, parentSpanId, name, startNs, endNs, attributes }) => ({
     timeNs: startNs,
     level: "",

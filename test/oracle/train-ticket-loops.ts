@@ -1,7 +1,7 @@
 /** Plain loops over the raw lines of a day. */
-import type { Day } from "./train-ticket-day.ts";
+import type { RawDay } from "./train-ticket-day.ts";
 
-export interface Answered {
+export interface LoopSeries {
   labels: Record<string, string>;
   points: [ms: number, value: number][];
 }
@@ -15,24 +15,27 @@ interface Window {
 }
 
 /** One thing that counts: when, for which series, and as what number. */
-export type Item = [ms: number, series: string, value: number];
+export type TimedItem = [ms: number, series: string, value: number];
 
 export const toMs = (ns: bigint) => Number(ns / 1_000_000n);
 
-export function logItems({ logs }: Day, series: (line: Day["logs"][number]) => string | undefined): Item[] {
-  return logs.flatMap((line): Item[] => {
+export function logItems(
+  { logs }: RawDay,
+  series: (line: RawDay["logs"][number]) => string | undefined,
+): TimedItem[] {
+  return logs.flatMap((line): TimedItem[] => {
     const own = series(line);
     return own === undefined ? [] : [[toMs(line.timeNs), own, 1]];
   });
 }
 
-export const durationOf = (span: Day["spans"][number]) => Number(span.endNs - span.startNs) / 1e6;
+export const durationOf = (span: RawDay["spans"][number]) => Number(span.endNs - span.startNs) / 1e6;
 
 export function spanItems(
-  { spans }: Day,
-  series: (span: Day["spans"][number]) => string | undefined,
-): Item[] {
-  return spans.flatMap((span): Item[] => {
+  { spans }: RawDay,
+  series: (span: RawDay["spans"][number]) => string | undefined,
+): TimedItem[] {
+  return spans.flatMap((span): TimedItem[] => {
     const own = series(span);
     return own === undefined ? [] : [[toMs(span.startNs), own, durationOf(span)]];
   });
@@ -40,11 +43,11 @@ export function spanItems(
 
 /** The values of each series and bucket, folded. `label` names the series; without one there is one series. */
 export function table(
-  items: readonly Item[],
+  items: readonly TimedItem[],
   { startMs, endMs, bucketSeconds }: Window,
   label: string | null,
   fold: (values: number[], bucketMs: number) => number,
-): Answered[] {
+): LoopSeries[] {
   const widthMs = bucketSeconds * 1000;
   const found = new Map<string, Map<number, number[]>>();
   for (const [ms, series, value] of items) {
@@ -82,13 +85,13 @@ export function stddev(values: readonly number[]): number {
 }
 
 /** The series with the greatest sums, the greatest first. */
-export function top(series: readonly Answered[], many: number): Answered[] {
-  const total = ({ points }: Answered) => sum(points.map(([, value]) => value));
+export function top(series: readonly LoopSeries[], many: number): LoopSeries[] {
+  const total = ({ points }: LoopSeries) => sum(points.map(([, value]) => value));
   return [...series].sort((a, b) => total(b) - total(a)).slice(0, many);
 }
 
 /** Points of both, put together where both are. */
-export function ratio(above: readonly Answered[], below: readonly Answered[]): Answered[] {
+export function ratio(above: readonly LoopSeries[], below: readonly LoopSeries[]): LoopSeries[] {
   return above.flatMap(({ labels, points }) => {
     const other = below.find((each) => JSON.stringify(each.labels) === JSON.stringify(labels));
     const shared = points.flatMap(([ms, value]): [number, number][] => {
@@ -99,25 +102,25 @@ export function ratio(above: readonly Answered[], below: readonly Answered[]): A
   });
 }
 
-export function keep(series: readonly Answered[], isKept: (value: number) => boolean): Answered[] {
+export function keep(series: readonly LoopSeries[], isKept: (value: number) => boolean): LoopSeries[] {
   return series
     .map(({ labels, points }) => ({ labels, points: points.filter(([, value]) => isKept(value)) }))
     .filter(({ points }) => points.length > 0);
 }
 
 /** The samples of a metric that are numbers. */
-export function samplesOf({ metrics }: Day, metric: string): Day["metrics"] {
+export function samplesOf({ metrics }: RawDay, metric: string): RawDay["metrics"] {
   return metrics.filter(({ name, value }) => name === metric && !Number.isNaN(value));
 }
 
 /** Each pod's average of a gauge in each bucket, as items of a series that a label names. */
-export function podAverages(data: Day, window: Window, metric: string, label: string | null): Item[] {
+export function podAverages(data: RawDay, window: Window, metric: string, label: string | null): TimedItem[] {
   const samples = samplesOf(data, metric);
   // All labels of a series: a pod belongs to one service.
-  const bySeries = samples.map(({ ms, labels, value }): Item => [ms, JSON.stringify(labels), value]);
+  const bySeries = samples.map(({ ms, labels, value }): TimedItem => [ms, JSON.stringify(labels), value]);
   return table(bySeries, window, "of", avg).flatMap(({ labels, points }) => {
     const own = JSON.parse(labels.of!) as Record<string, string>;
-    return points.map(([ms, value]): Item => [ms, label === null ? "" : own[label]!, value]);
+    return points.map(([ms, value]): TimedItem => [ms, label === null ? "" : own[label]!, value]);
   });
 }
 

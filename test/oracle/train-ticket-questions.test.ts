@@ -1,14 +1,14 @@
 /** The questions of a person on call: what plain loops over the raw lines answer is what their queries mean. */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Data } from "../query/timeseries/data.ts";
-import { difference } from "../query/timeseries/difference.ts";
-import { evaluate } from "../query/timeseries/naive.ts";
-import { type Day, dataOf, dayFolder, readDay } from "./train-ticket-day.ts";
+import { difference } from "../query/series/difference.ts";
+import type { TelemetryData } from "../query/series/naive/data.ts";
+import { evaluate } from "../query/series/naive/evaluator.ts";
+import { dataOf, dayFolder, type RawDay, readDay } from "./train-ticket-day.ts";
 import { questions } from "./train-ticket-questions.ts";
 
-let day: Day;
-let data: Data;
+let day: RawDay;
+let data: TelemetryData;
 
 describe.skipIf(dayFolder === undefined)(
   "a day of Train Ticket telemetry (skipped where SVC_TRAIN_TICKET names no logs.jsonl.gz with spans and metrics beside it)",

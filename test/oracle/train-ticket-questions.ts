@@ -1,13 +1,12 @@
 /** What a person on call would ask over a day of Train Ticket: the question, its query, and the loop over the raw lines that answers it. */
-import type { Day } from "./train-ticket-day.ts";
+import type { RawDay } from "./train-ticket-day.ts";
 import {
-  type Answered,
   avg,
   count,
   durationOf,
-  type Item,
   isError,
   keep,
+  type LoopSeries,
   logItems,
   max,
   podAverages,
@@ -18,20 +17,21 @@ import {
   spanItems,
   stddev,
   sum,
+  type TimedItem,
   table,
   toMs,
   top,
   wholly,
 } from "./train-ticket-loops.ts";
 
-export interface Question {
+export interface OnCallQuestion {
   asks: string;
   query: string;
   startMs: number;
   /** Inclusive. */
   endMs: number;
   bucketSeconds: number;
-  answer: (day: Day, question: Question) => Answered[];
+  answer: (day: RawDay, question: OnCallQuestion) => LoopSeries[];
 }
 
 const minuteMs = 60_000;
@@ -52,14 +52,15 @@ const around = (ms: number, beforeMinutes: number, afterMinutes: number) => ({
 const service = (name: string) => `/k8s/train-ticket/ts-${name}-service`;
 const errorsOf = (name: string) => `count(logs{service.name="${service(name)}", log_level="error"})`;
 
-export const questions: readonly Question[] = [
+export const questions: readonly OnCallQuestion[] = [
   {
     asks: "How slow were the slowest twentieth of spans of contacts while its processor was taken away?",
     query: `trace_duration_quantile(0.95, traces{service.name="${service("contacts")}"})`,
     ...around(contactsCpuMs, 30, 60),
     bucketSeconds: 600,
     answer: (data, question) => {
-      const own = (span: Day["spans"][number]) => (serviceOf(span) === service("contacts") ? "" : undefined);
+      const own = (span: RawDay["spans"][number]) =>
+        serviceOf(span) === service("contacts") ? "" : undefined;
       return table(spanItems(data, own), question, null, quantile(0.95));
     },
   },
@@ -69,7 +70,7 @@ export const questions: readonly Question[] = [
     ...around(verificationCpuMs, 30, 30),
     bucketSeconds: 300,
     answer: (data, question) => {
-      const own = (span: Day["spans"][number]) =>
+      const own = (span: RawDay["spans"][number]) =>
         serviceOf(span) === service("verification-code") ? span.name : undefined;
       return table(spanItems(data, own), question, "name", quantile(0.5));
     },
@@ -80,7 +81,7 @@ export const questions: readonly Question[] = [
     ...around(basicExceptionMs, 20, 20),
     bucketSeconds: 300,
     answer: (data, question) => {
-      const own = (line: Day["logs"][number]) => (serviceOf(line) === service("basic") ? "" : undefined);
+      const own = (line: RawDay["logs"][number]) => (serviceOf(line) === service("basic") ? "" : undefined);
       const errors = logItems(data, (line) => (isError(line) ? own(line) : undefined));
       return ratio(table(errors, question, null, count), table(logItems(data, own), question, null, count));
     },
@@ -91,10 +92,10 @@ export const questions: readonly Question[] = [
     ...around(foodReturnMs, 30, 30),
     bucketSeconds: 120,
     answer: (data, question) => {
-      const isOwn = (line: Day["logs"][number]) => serviceOf(line) === service("food");
+      const isOwn = (line: RawDay["logs"][number]) => serviceOf(line) === service("food");
       const weighed = data.logs
         .filter(isOwn)
-        .map((line): Item => [toMs(line.timeNs), "", isError(line) ? 1 : 0]);
+        .map((line): TimedItem => [toMs(line.timeNs), "", isError(line) ? 1 : 0]);
       return table(weighed, question, null, avg);
     },
   },
@@ -143,7 +144,7 @@ export const questions: readonly Question[] = [
         ({ labels }) => labels["k8s.pod.name"] === contactsPod,
       );
       return table(
-        own.map(({ ms, value }): Item => [ms, "", value]),
+        own.map(({ ms, value }): TimedItem => [ms, "", value]),
         question,
         null,
         avg,
@@ -183,7 +184,7 @@ export const questions: readonly Question[] = [
       const numbers = new Map(
         [...new Set(slow.map(({ traceId }) => traceId))].map((id, index) => [id, index]),
       );
-      const items = slow.map((span): Item => [toMs(span.startNs), "", numbers.get(span.traceId)!]);
+      const items = slow.map((span): TimedItem => [toMs(span.startNs), "", numbers.get(span.traceId)!]);
       return table(items, question, null, (values) => new Set(values).size);
     },
   },
@@ -204,7 +205,7 @@ export const questions: readonly Question[] = [
     bucketSeconds: 3_600,
     answer: (data, question) => {
       const own = samplesOf(data, "memory_usage_mi");
-      const items = own.map(({ ms, labels, value }): Item => [ms, labels["service.name"]!, value]);
+      const items = own.map(({ ms, labels, value }): TimedItem => [ms, labels["service.name"]!, value]);
       return table(items, question, "service.name", max);
     },
   },
@@ -234,7 +235,7 @@ export const questions: readonly Question[] = [
     answer: (data, question) => {
       const names = [...new Set(data.logs.map(serviceOf))];
       const errors = data.logs.filter(isError);
-      const items = errors.map((line): Item => [toMs(line.timeNs), "", names.indexOf(serviceOf(line))]);
+      const items = errors.map((line): TimedItem => [toMs(line.timeNs), "", names.indexOf(serviceOf(line))]);
       return table(items, question, null, (values) => new Set(values).size);
     },
   },
@@ -308,7 +309,7 @@ export const questions: readonly Question[] = [
     answer: (data, question) => {
       const own = samplesOf(data, "pod_server_latency_p99_s");
       return table(
-        own.map(({ ms, value }): Item => [ms, "", value]),
+        own.map(({ ms, value }): TimedItem => [ms, "", value]),
         question,
         null,
         quantile(0.9),

@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LogRow } from "../../engine/index.ts";
-import { printQuery, QueryError, queryKind, searchLogs } from "../../query/index.ts";
-import { arbitraryRow, arbitrarySelector, arbitraryTerms } from "../query/meaningful.ts";
+import { detectQueryKind, printQuery, QueryError, searchLogs } from "../../query/index.ts";
+import { arbitraryRow, arbitrarySelector, arbitraryTerms } from "../query/arbitrary-search.ts";
 import { type Running, startServer } from "./running.ts";
 import { openTail, type TailEvent } from "./tail-reader.ts";
 
@@ -90,7 +90,9 @@ function queriesOf(round: number): string[] {
     ...sample(arbitrarySelector, tailsEach, 1_000 + round),
     ...sample(arbitraryTerms, tailsEach, 2_000 + round),
   ];
-  const queries = trees.map(printQuery).filter((query) => queryKind(query) === "logs" && isRunnable(query));
+  const queries = trees
+    .map(printQuery)
+    .filter((query) => detectQueryKind(query) === "logs" && isRunnable(query));
   return ["", "", "", "logs | json", ...queries].slice(0, tailsEach);
 }
 

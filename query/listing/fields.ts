@@ -1,0 +1,74 @@
+import type { FieldCounts, QueryLimits, RowSignal, Store } from "../../engine/index.ts";
+import { columnsBySignal, fieldNameOf } from "../plan/field.ts";
+import { planSearch } from "../plan/search-plan.ts";
+import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { collectPlanWarnings } from "../warning/unknown-names.ts";
+
+/** The part of a store that a list of fields needs. */
+export type FieldStore = Pick<Store, "countFields" | "attributeKeys">;
+
+/** The search whose rows' fields are listed, and which of the fields are wanted. */
+export interface FieldQuery extends TimeRange {
+  signal: RowSignal;
+  /** A search for rows of the signal: svcQL, for logs also search terms. */
+  query: string;
+  /** The beginning of the names that are listed; "" for all. */
+  prefix: string;
+  /** The most fields to return, from 1. */
+  limit: number;
+}
+
+/** A field of rows. */
+interface ListedField {
+  /** The name of the field in queries. */
+  name: string;
+  /** The number of rows that have it. */
+  rows: number;
+}
+
+/** The fields of the rows that a search finds. */
+export interface FieldList {
+  /** The fields of most rows first; those of equally many rows by name. */
+  fields: ListedField[];
+  /** The number of rows that the search finds. */
+  count: number;
+  /** False where there are more fields than these. */
+  isWhole: boolean;
+  /** Sentences for people, such as about names that do not exist. */
+  warnings: string[];
+}
+
+/**
+ * Lists the fields of the rows that a search finds, among them those that its stages extract. Throws a QueryError for a
+ * mistake in the query, and what the store throws.
+ */
+export async function queryFields(
+  store: FieldStore,
+  { signal, query, startMs, endMs, prefix, limit }: FieldQuery,
+  limits?: QueryLimits,
+): Promise<FieldList> {
+  const plan = planSearch(signal, query);
+  const range = toRangeNs(startMs, endMs);
+  const counts = await store.countFields({ signal, ...range, steps: plan.steps }, limits);
+  const fields = [...countColumns(signal, counts), ...countAttributes(signal, counts)]
+    .filter(({ name, rows }) => rows > 0 && name.startsWith(prefix))
+    .sort((a, b) => b.rows - a.rows || (a.name < b.name ? -1 : 1));
+  return {
+    fields: fields.slice(0, limit),
+    count: counts.rows,
+    isWhole: counts.isWhole && fields.length <= limit,
+    warnings: collectPlanWarnings(store, plan, range.fromNs, range.toNs),
+  };
+}
+
+/** The columns with their rows. Every row has every column, except for the level. */
+function countColumns(signal: RowSignal, { rows, levels }: FieldCounts): ListedField[] {
+  return Object.entries(columnsBySignal[signal]).map(([name, { kind }]) => ({
+    name,
+    rows: kind === "level" ? levels : rows,
+  }));
+}
+
+function countAttributes(signal: RowSignal, { attributes }: FieldCounts): ListedField[] {
+  return Array.from(attributes, ([key, rows]) => ({ name: fieldNameOf(key, signal), rows }));
+}

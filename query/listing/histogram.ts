@@ -1,0 +1,112 @@
+import {
+  type Aggregated,
+  type Field,
+  type QueryLimits,
+  type RowSignal,
+  type Store,
+  textAt,
+} from "../../engine/index.ts";
+import { planSearch } from "../plan/search-plan.ts";
+import { dropUnreadExtraction } from "../plan/simplification.ts";
+import { bucketStartMsOf, listPartialBuckets, makeTimeBuckets, type TimeBuckets } from "../time/buckets.ts";
+import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { collectPlanWarnings } from "../warning/unknown-names.ts";
+
+/** The part of a store that a histogram of rows needs. */
+export type HistogramStore = Pick<Store, "aggregate" | "attributeKeys">;
+
+/** The search whose rows are counted over time, and the width of the buckets. */
+export interface HistogramQuery extends TimeRange {
+  signal: RowSignal;
+  /** A search for rows of the signal: svcQL, for logs also search terms. */
+  query: string;
+  /** Width of a bucket in whole seconds. 0 or absent: the narrowest round width that gives at most 200 buckets. */
+  bucketSeconds?: number;
+}
+
+/** The rows of one level or status over time. */
+interface HistogramSeries {
+  /** The level in lower case, or the status; "" for rows without one, and for signals that have neither. */
+  kind: string;
+  /** Start of a bucket in milliseconds since the epoch, and its rows; ascending. Buckets without rows are left out. */
+  points: [ms: number, rows: number][];
+}
+
+/** Counts of the rows that a search finds, over time. */
+export interface RowHistogram {
+  /** The field by which rows are counted separately; null for signals that have neither levels nor status. */
+  by: "level" | "status_code" | null;
+  /** Sorted by `kind`. */
+  series: HistogramSeries[];
+  /** The number of rows in all series. */
+  count: number;
+  /** Width of a bucket. */
+  bucketSeconds: number;
+  /**
+   * Starts of the first and the last bucket, where the range covers only a part of them; milliseconds since the epoch.
+   */
+  partial: number[];
+  /** Sentences for people, such as about names that do not exist. */
+  warnings: string[];
+}
+
+const groupFieldBySignal: Readonly<
+  Record<RowSignal, { by: NonNullable<RowHistogram["by"]>; field: Field } | null>
+> = {
+  logs: { by: "level", field: { kind: "level" } },
+  traces: { by: "status_code", field: { kind: "attribute", key: "status_code" } },
+  profiles: null,
+  kubernetes_resources: null,
+};
+
+/**
+ * Counts the rows that a search finds, by bucket and by level or status. Throws a QueryError for a mistake in the
+ * query, and what the store throws.
+ */
+export async function queryHistogram(
+  store: HistogramStore,
+  { signal, query, startMs, endMs, bucketSeconds = 0 }: HistogramQuery,
+  limits?: QueryLimits,
+): Promise<RowHistogram> {
+  const plan = planSearch(signal, query);
+  const buckets = makeTimeBuckets(startMs, endMs, bucketSeconds);
+  const range = toRangeNs(startMs, endMs);
+  const groupField = groupFieldBySignal[signal];
+  const groupBy = groupField === null ? [] : [groupField.field];
+  const aggregated = await store.aggregate(
+    {
+      signal,
+      ...range,
+      steps: dropUnreadExtraction(plan.steps, groupBy),
+      groupBy,
+      bucketNs: BigInt(buckets.seconds) * 1_000_000_000n,
+      aggregates: [{ op: "count" }],
+    },
+    limits,
+  );
+  const series = toHistogramSeries(aggregated, groupBy.length, buckets);
+  return {
+    by: groupField?.by ?? null,
+    series,
+    count: series.reduce((sum, { points }) => sum + points.reduce((rows, [, each]) => rows + each, 0), 0),
+    bucketSeconds: buckets.seconds,
+    partial: listPartialBuckets(buckets),
+    warnings: collectPlanWarnings(store, plan, range.fromNs, range.toNs),
+  };
+}
+
+function toHistogramSeries(
+  { groups, labels, points }: Aggregated,
+  fields: number,
+  buckets: TimeBuckets,
+): HistogramSeries[] {
+  const series = Array.from({ length: groups }, (_, group): HistogramSeries => {
+    return { kind: fields === 0 ? "" : textAt(labels, group), points: [] };
+  });
+  const [counts] = points.values;
+  for (const [i, group] of points.groups.entries()) {
+    series[group]!.points.push([bucketStartMsOf(buckets, points.buckets[i]!), counts![i]!]);
+  }
+  for (const each of series) each.points.sort(([a], [b]) => a - b);
+  return series.sort((a, b) => (a.kind < b.kind ? -1 : 1));
+}

@@ -1,0 +1,149 @@
+import {
+  type Aggregated,
+  type QueryLimits,
+  type Step,
+  type Store,
+  templateTextOf,
+  textAt,
+} from "../../engine/index.ts";
+import { planLogs } from "../plan/search-plan.ts";
+import { dropUnreadExtraction, simplifySteps } from "../plan/simplification.ts";
+import { deductElapsedTime } from "../time/deadline.ts";
+import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { collectPlanWarnings } from "../warning/unknown-names.ts";
+
+/** The part of a store that a list of patterns needs. */
+export type PatternStore = Pick<Store, "aggregate" | "search" | "attributeKeys">;
+
+/** The search for logs whose messages' patterns are listed. */
+export interface PatternQuery extends TimeRange {
+  /** A search for logs: svcQL, or search terms. */
+  query: string;
+  /** The most patterns to return, from 1. */
+  limit: number;
+}
+
+/** The rows whose messages have the same template, so that they differ only in its variables. */
+export interface Pattern {
+  /** The id of the template, which `template="…"` selects. */
+  template: string;
+  /** The text of the template, with `<*>` for each variable. */
+  text: string;
+  /** The number of rows. */
+  count: number;
+  /** The fraction of all rows found, above 0 and up to 1. */
+  share: number;
+  /** The newest message. */
+  example: string;
+  /** Time of the first row, whole milliseconds since the epoch. */
+  firstSeenMs: number;
+  /** Time of the last row, whole milliseconds since the epoch. */
+  lastSeenMs: number;
+  /** The number of rows by level in lower case; "" for rows without a level. */
+  levels: Record<string, number>;
+}
+
+/** The patterns of the messages that a search finds. */
+export interface PatternList {
+  /** The most frequent first; equally frequent ones by id. */
+  patterns: Pattern[];
+  /** The number of rows that the search finds. */
+  count: number;
+  /** The number of patterns, whether listed or not. */
+  distinct: number;
+  /** Sentences for people, such as about names that do not exist. */
+  warnings: string[];
+  /** What the aggregation of the rows read. */
+  scanned: Aggregated["scanned"];
+}
+
+type PatternCount = Omit<Pattern, "text" | "share" | "example">;
+
+/**
+ * Lists the patterns of the messages that a search for logs finds. Throws a QueryError for a mistake in the query, and
+ * what the store throws: Failure "deadline", "cancelled" or "limit".
+ */
+export async function queryPatterns(
+  store: PatternStore,
+  { query, startMs, endMs, limit }: PatternQuery,
+  limits?: QueryLimits,
+): Promise<PatternList> {
+  const startedAtMs = performance.now();
+  const plan = planLogs(query);
+  const range = { signal: "logs", ...toRangeNs(startMs, endMs) } as const;
+  const aggregated = await store.aggregate(
+    {
+      ...range,
+      steps: dropUnreadExtraction(plan.steps, []),
+      groupBy: [{ kind: "template" }, { kind: "level" }],
+      aggregates: [{ op: "count" }, { op: "first" }, { op: "last" }],
+    },
+    limits,
+  );
+  const counts = countPatterns(aggregated);
+  const count = counts.reduce((sum, pattern) => sum + pattern.count, 0);
+  const readExample = makeExampleReader(store, plan.steps, deductElapsedTime(startedAtMs, limits));
+  const listed = await Promise.all(
+    counts.slice(0, limit).map(async (pattern): Promise<Pattern[]> => {
+      const example = await readExample(pattern);
+      if (example === undefined) return [];
+      return [{ ...pattern, text: templateTextOf(example), share: pattern.count / count, example }];
+    }),
+  );
+  return {
+    patterns: listed.flat(),
+    count,
+    distinct: counts.length,
+    warnings: collectPlanWarnings(store, plan, range.fromNs, range.toNs),
+    scanned: aggregated.scanned,
+  };
+}
+
+function countPatterns({ labels, points }: Aggregated): PatternCount[] {
+  const patterns = new Map<string, PatternCount>();
+  const [counts, firsts, lasts] = points.values as [Float64Array, Float64Array, Float64Array];
+  for (const [point, group] of points.groups.entries()) {
+    const template = textAt(labels, group * 2);
+    const level = textAt(labels, group * 2 + 1);
+    const pattern = patterns.get(template) ?? makeEmptyCount(template);
+    patterns.set(template, pattern);
+    pattern.count += counts[point]!;
+    pattern.firstSeenMs = Math.min(pattern.firstSeenMs, firsts[point]!);
+    pattern.lastSeenMs = Math.max(pattern.lastSeenMs, lasts[point]!);
+    pattern.levels[level] = counts[point]!;
+  }
+  const byId = (a: PatternCount, b: PatternCount) => (a.template < b.template ? -1 : 1);
+  return [...patterns.values()].sort((a, b) => b.count - a.count || byId(a, b));
+}
+
+function makeEmptyCount(template: string): PatternCount {
+  return {
+    template,
+    count: 0,
+    firstSeenMs: Number.POSITIVE_INFINITY,
+    lastSeenMs: 0,
+    // Without a prototype, as a level may be named like one of its members, such as `constructor`.
+    levels: Object.create(null) as Record<string, number>,
+  };
+}
+
+/** Returns a function that reads the newest message of a pattern; undefined where its rows were deleted meanwhile. */
+function makeExampleReader(
+  store: PatternStore,
+  steps: readonly Step[],
+  limits: QueryLimits,
+): (pattern: PatternCount) => Promise<string | undefined> {
+  return async ({ template, lastSeenMs }) => {
+    const filter = { kind: "equals", field: { kind: "template" }, value: template } as const;
+    const { rows } = await store.search(
+      {
+        signal: "logs",
+        ...toRangeNs(lastSeenMs, lastSeenMs),
+        steps: simplifySteps([...steps, { kind: "filter", filter }]),
+        limit: 1,
+      },
+      limits,
+    );
+    return rows[0]?.message;
+  };
+}

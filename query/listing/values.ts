@@ -1,0 +1,162 @@
+import {
+  type Aggregated,
+  type AggregateQuery,
+  Failure,
+  type Field,
+  type QueryLimits,
+  type RowSignal,
+  type Step,
+  type Store,
+  textAt,
+} from "../../engine/index.ts";
+import { fieldOf } from "../plan/field.ts";
+import { makePrefixFilter } from "../plan/regexp.ts";
+import { planSearch } from "../plan/search-plan.ts";
+import { dropUnreadExtraction, simplifySteps } from "../plan/simplification.ts";
+import { deductElapsedTime } from "../time/deadline.ts";
+import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { warnOfUnknownNames } from "../warning/unknown-names.ts";
+
+/** The part of a store that a list of values needs. */
+export type ValueStore = Pick<Store, "aggregate" | "attributeKeys">;
+
+/** The search whose rows' values are listed, and which of the values are wanted. */
+export interface ValueQuery extends TimeRange {
+  signal: RowSignal;
+  /** The name of the field in queries. */
+  field: string;
+  /** A search for rows of the signal: svcQL, for logs also search terms. */
+  query: string;
+  /** The beginning of the values that are listed; "" for all. */
+  prefix: string;
+  /** The most values to return, from 1. */
+  limit: number;
+}
+
+interface ListedValue {
+  value: string;
+  /** The number of rows that have it. */
+  count: number;
+}
+
+/** The values of a field in the rows that a search finds. */
+export interface ValueList {
+  /** The most frequent first; equally frequent ones by text. */
+  values: ListedValue[];
+  /** False where there are more values than these. */
+  isWhole: boolean;
+  /**
+   * Present where the rows have more values than the store counts: only rows from this time on were counted.
+   * Milliseconds since the epoch.
+   */
+  countedFromMs?: number;
+  /** Sentences for people, such as about names that do not exist. */
+  warnings: string[];
+}
+
+/**
+ * How often the range is narrowed while it has too many values. The last time it is a millionth (16^-5) of its rows'
+ * time.
+ */
+const narrowingsMax = 5;
+/** By how much the range gets shorter each time. */
+const narrowingFactor = 16;
+
+/**
+ * Lists the values of a field in the rows that a search finds. Rows without the field, or with an empty value, are left
+ * out. Throws a QueryError for a mistake in the query, and what the store throws.
+ */
+export async function queryValues(
+  store: ValueStore,
+  { signal, field: name, query, startMs, endMs, prefix, limit }: ValueQuery,
+  limits?: QueryLimits,
+): Promise<ValueList> {
+  const startedAtMs = performance.now();
+  const plan = planSearch(signal, query);
+  const field = fieldOf(name, signal);
+  const steps = dropUnreadExtraction(plan.steps, [field]);
+  const rows = { signal, field, steps: simplifySteps([...steps, ...makePrefixSteps(field, prefix)]) };
+  const counted = await countNewest(rows, startMs, endMs, (aggregateQuery) =>
+    store.aggregate(aggregateQuery, deductElapsedTime(startedAtMs, limits)),
+  );
+  const { fromNs, toNs } = toRangeNs(startMs, endMs);
+  const names = field.kind === "attribute" ? [...plan.names, field.key] : plan.names;
+  // With values the field exists. Without values, it may be the prefix that no value has.
+  const mayExist = counted.values.length > 0 || prefix !== "";
+  const warnings = warnOfUnknownNames(store, { signal, names: mayExist ? plan.names : names }, fromNs, toNs);
+  return {
+    values: counted.values.slice(0, limit),
+    isWhole: counted.fromMs === startMs && counted.values.length <= limit,
+    ...(counted.fromMs === startMs ? {} : { countedFromMs: counted.fromMs }),
+    warnings: [...new Set([...plan.warnings, ...warnings])],
+  };
+}
+
+/** The filter of values with a prefix, as steps. Levels are compared in lower case. */
+function makePrefixSteps(field: Field, prefix: string): Step[] {
+  if (prefix === "") return [];
+  return [
+    {
+      kind: "filter",
+      filter: makePrefixFilter(field, field.kind === "level" ? prefix.toLowerCase() : prefix),
+    },
+  ];
+}
+
+/** The rows whose values of a field are counted. */
+interface CountedRows {
+  signal: RowSignal;
+  field: Field;
+  steps: Step[];
+}
+
+type RunAggregate = (query: AggregateQuery) => Promise<Aggregated>;
+
+/**
+ * Counts the values of the whole range. Where they are too many, the range is narrowed to its newest part, until the
+ * store can count them. `fromMs` is the start of the range that was counted.
+ */
+async function countNewest(
+  { signal, field, steps }: CountedRows,
+  startMs: number,
+  endMs: number,
+  aggregate: RunAggregate,
+): Promise<{ values: ListedValue[]; fromMs: number }> {
+  const count = async (fromMs: number): Promise<ListedValue[] | undefined> => {
+    const range = toRangeNs(fromMs, endMs);
+    try {
+      return toListedValues(
+        await aggregate({ signal, ...range, steps, groupBy: [field], aggregates: [{ op: "count" }] }),
+      );
+    } catch (error) {
+      if (error instanceof Failure && error.kind === "limit") return undefined;
+      throw error;
+    }
+  };
+  const all = await count(startMs);
+  if (all !== undefined) return { values: all, fromMs: startMs };
+  const [firstMs, lastMs] = await readTimeBounds({ signal, ...toRangeNs(startMs, endMs), steps }, aggregate);
+  let widthMs = lastMs - firstMs;
+  for (let narrowed = 0; narrowed < narrowingsMax && widthMs > 0; narrowed++) {
+    widthMs = Math.floor(widthMs / narrowingFactor);
+    const values = await count(lastMs - widthMs);
+    if (values !== undefined) return { values, fromMs: lastMs - widthMs };
+  }
+  return { values: [], fromMs: endMs + 1 };
+}
+
+/** The time of the first and of the last row, milliseconds since the epoch. */
+async function readTimeBounds(
+  rows: Omit<AggregateQuery, "groupBy" | "aggregates">,
+  aggregate: RunAggregate,
+): Promise<[number, number]> {
+  const { points } = await aggregate({ ...rows, groupBy: [], aggregates: [{ op: "first" }, { op: "last" }] });
+  return [points.values[0]?.[0] ?? 0, points.values[1]?.[0] ?? 0];
+}
+
+function toListedValues({ labels, points }: Aggregated): ListedValue[] {
+  const [counts] = points.values;
+  return Array.from(points.groups, (group, i) => ({ value: textAt(labels, group), count: counts![i]! }))
+    .filter(({ value }) => value !== "")
+    .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
+}

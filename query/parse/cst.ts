@@ -1,0 +1,29 @@
+import type { CstNode, IToken } from "chevrotain";
+
+/*
+ * Typed access to Chevrotain's concrete syntax tree. A node lists its child nodes by rule and its tokens by token type,
+ * each list in the order of the text. The parser has already checked what must be there, so nothing is checked again.
+ */
+
+export function childrenOf(cst: CstNode, rule: string): CstNode[] {
+  return (cst.children[rule] ?? []) as CstNode[];
+}
+
+export function childOf(cst: CstNode, rule: string): CstNode {
+  return childrenOf(cst, rule)[0]!;
+}
+
+export function optionalChildOf(cst: CstNode, rule: string): CstNode | undefined {
+  return childrenOf(cst, rule)[0];
+}
+
+export function tokensOf(cst: CstNode, type: string): IToken[] {
+  return (cst.children[type] ?? []) as IToken[];
+}
+
+/** The first token of this node that is not a token of a child node. */
+export function firstTokenOf(cst: CstNode): IToken {
+  return Object.values(cst.children)
+    .flat()
+    .find((element) => "image" in element) as IToken;
+}

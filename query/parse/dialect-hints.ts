@@ -1,0 +1,51 @@
+/** Functions of PromQL, LogQL and SQL, each with what does the same in svcQL, as the end of a sentence. */
+const functionHints: Readonly<Record<string, string>> = {
+  average: "the average is `avg`",
+  mean: "the average is `avg`",
+  median: "the median is quantile(0.5, …)",
+  percentile: "percentiles are quantiles: quantile(0.95, …)",
+  irate: "the increase a second is `rate`",
+  delta: "the increase of a counter is `increase`",
+  count_over_time: "lines are counted with count(logs{…})",
+  bytes_over_time: "fields are added up with sum(field, logs{…})",
+  sum_over_time: "fields are added up with sum(field, logs{…}), metrics with sum(…)",
+  avg_over_time: "a metric's average in each bucket is avg(…)",
+  min_over_time: "a metric's least value in each bucket is min(…)",
+  max_over_time: "a metric's greatest value in each bucket is max(…)",
+  quantile_over_time: "quantiles are quantile(0.95, …)",
+  absent: "gaps are filled with `default`",
+  vector: "a number stands for itself",
+  group_left: describeGroupSide("group_left"),
+  group_right: describeGroupSide("group_right"),
+};
+
+/** Words that PromQL, LogQL and SQL allow after a series, each with what does the same in svcQL. */
+const wordHints: Readonly<Record<string, string>> = {
+  offset: "there is no offset; the range of time is given beside the query",
+  where: "conditions stand within { } or behind |",
+  limit: "the greatest series are kept with topk(5, …)",
+  group: "series are grouped with `by`, as in by (service.name)",
+  order: "series are ranked with topk(5, …)",
+  group_left: describeGroupSide("group_left"),
+  group_right: describeGroupSide("group_right"),
+};
+
+function describeGroupSide(word: string): string {
+  return `there is no ${word}: series match one to one, and one without labels goes with all`;
+}
+
+/** `p95`, `p999`. */
+const percentile = /^p(\d{2,3})$/;
+
+/** What to write instead of a function that svcQL does not have; undefined for functions that no table lists. */
+export function findFunctionHint(name: string): string | undefined {
+  const [, digits] = percentile.exec(name) ?? [];
+  if (digits !== undefined) return `quantiles are quantile(0.${digits}, …)`;
+  return Object.hasOwn(functionHints, name) ? functionHints[name] : undefined;
+}
+
+/** What to write instead of a word after a series that svcQL does not have; undefined for words that no table lists. */
+export function findWordHint(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  return Object.hasOwn(wordHints, lower) ? wordHints[lower] : undefined;
+}

@@ -1,0 +1,251 @@
+import {
+  type CstNode,
+  CstParser,
+  EOF,
+  type IParserErrorMessageProvider,
+  type ParserMethod,
+  tokenLabel,
+} from "chevrotain";
+import * as token from "../text/tokens.ts";
+
+/** What the rules expect where the text is wrong: the first half of the sentence "expected …, found …". */
+const expected = {
+  selector: "a selector such as `logs{…}`",
+  item: 'a label such as `service.name="cart"`, or `}`',
+  itemEnd: "`,` or `}`",
+  label: "a label",
+  comparison: "`=`, `!=`, `=~`, `!~`, `>`, `>=`, `<` or `<=`",
+  value: "a text in quotes, a number or a $variable",
+  text: "a text in quotes",
+  afterPipe: '`json`, `logfmt`, `pattern "…"`, `regexp "…"` or a label filter such as `status >= 500`',
+  condition: "a label filter such as `status >= 500`, or `(`",
+  number: "a number",
+  end: "an operator, a stage or the end of the query",
+} as const;
+
+// The message of a Chevrotain error is only what was expected. `syntax-error.ts` makes the sentence from it.
+const errorMessageProvider: IParserErrorMessageProvider = {
+  buildMismatchTokenMessage: ({ expected }) => tokenLabel(expected),
+  buildNoViableAltMessage: ({ customUserDescription }) => customUserDescription ?? expected.selector,
+  buildEarlyExitMessage: ({ customUserDescription }) => customUserDescription ?? expected.selector,
+  buildNotAllInputParsedMessage: () => expected.end,
+};
+
+/** A rule of the grammar; a call parses from the next token and returns the concrete syntax tree of what it took. */
+export type GrammarRule = ParserMethod<[], CstNode>;
+
+/** The part of the grammar for labels, matchers, selectors and their stages. `grammar.ts` adds expressions. */
+export class SelectorGrammar extends CstParser {
+  constructor() {
+    super(token.vocabulary, { maxLookahead: 2, errorMessageProvider, recoveryEnabled: false });
+  }
+
+  readonly label: GrammarRule = this.RULE("label", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.Name) },
+        { ALT: () => this.CONSUME(token.StringToken) },
+        { ALT: () => this.CONSUME(token.Variable) },
+      ],
+      ERR_MSG: expected.label,
+    });
+  });
+
+  readonly matcher: GrammarRule = this.RULE("matcher", () => {
+    this.SUBRULE(this.label);
+    this.SUBRULE(this.comparison);
+    this.SUBRULE(this.value);
+  });
+
+  readonly comparison: GrammarRule = this.RULE("comparison", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.Equal) },
+        { ALT: () => this.CONSUME(token.NotEqual) },
+        { ALT: () => this.CONSUME(token.Match) },
+        { ALT: () => this.CONSUME(token.NotMatch) },
+        { ALT: () => this.CONSUME(token.Greater) },
+        { ALT: () => this.CONSUME(token.GreaterEqual) },
+        { ALT: () => this.CONSUME(token.Less) },
+        { ALT: () => this.CONSUME(token.LessEqual) },
+      ],
+      ERR_MSG: expected.comparison,
+    });
+  });
+
+  readonly value: GrammarRule = this.RULE("value", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.StringToken) },
+        { ALT: () => this.CONSUME(token.Variable) },
+        {
+          ALT: () => {
+            this.OPTION(() => this.CONSUME(token.Minus));
+            this.CONSUME(token.NumberToken, { ERR_MSG: expected.number });
+          },
+        },
+      ],
+      ERR_MSG: expected.value,
+    });
+  });
+
+  readonly selector: GrammarRule = this.RULE("selector", () => {
+    this.OR({
+      DEF: [
+        {
+          ALT: () => {
+            this.CONSUME(token.Name);
+            this.OPTION(() => this.SUBRULE(this.braces));
+          },
+        },
+        { ALT: () => this.SUBRULE2(this.braces) },
+      ],
+      ERR_MSG: expected.selector,
+    });
+    this.MANY({
+      // `!=` and `!~` begin a line filter only before a text. Elsewhere `!=` compares series.
+      GATE: () => !this.#isComparison() || this.#isText(this.LA(2).tokenType),
+      DEF: () => this.SUBRULE(this.stage),
+    });
+  });
+
+  readonly braces: GrammarRule = this.RULE("braces", () => {
+    this.CONSUME(token.LeftBrace);
+    this.OR({
+      DEF: [{ ALT: () => this.SUBRULE(this.items) }, { ALT: () => this.CONSUME(token.RightBrace) }],
+      ERR_MSG: expected.item,
+    });
+  });
+
+  readonly items: GrammarRule = this.RULE("items", () => {
+    this.SUBRULE(this.item);
+    this.MANY({
+      // A trailing comma before `}` is allowed.
+      GATE: () => this.LA(2).tokenType !== token.RightBrace,
+      MAX_LOOKAHEAD: 1,
+      DEF: () => {
+        this.CONSUME(token.Comma);
+        this.SUBRULE2(this.item);
+      },
+    });
+    this.OPTION(() => this.CONSUME2(token.Comma));
+    this.CONSUME(token.RightBrace, { ERR_MSG: expected.itemEnd });
+  });
+
+  readonly item: GrammarRule = this.RULE("item", () => {
+    this.OR({
+      DEF: [{ ALT: () => this.SUBRULE(this.matcher) }, { ALT: () => this.CONSUME(token.StringToken) }],
+      ERR_MSG: expected.item,
+    });
+  });
+
+  readonly stage: GrammarRule = this.RULE("stage", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.SUBRULE(this.lineFilter) },
+        {
+          ALT: () => {
+            this.CONSUME(token.Pipe);
+            this.SUBRULE(this.pipeStage);
+          },
+        },
+      ],
+      ERR_MSG: expected.end,
+    });
+  });
+
+  readonly lineFilter: GrammarRule = this.RULE("lineFilter", () => {
+    this.OR([
+      { ALT: () => this.CONSUME(token.PipeEqual) },
+      { ALT: () => this.CONSUME(token.NotEqual) },
+      { ALT: () => this.CONSUME(token.PipeMatch) },
+      { ALT: () => this.CONSUME(token.NotMatch) },
+    ]);
+    this.SUBRULE(this.text);
+    this.MANY({
+      // `or` before anything but a text is the operator between series.
+      GATE: () => this.#isText(this.LA(2).tokenType) || this.LA(2).tokenType === EOF,
+      DEF: () => {
+        this.CONSUME(token.Or);
+        this.SUBRULE2(this.text);
+      },
+    });
+  });
+
+  readonly text: GrammarRule = this.RULE("text", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.StringToken) },
+        { ALT: () => this.CONSUME(token.CaselessString) },
+        { ALT: () => this.CONSUME(token.Variable) },
+      ],
+      ERR_MSG: expected.text,
+    });
+  });
+
+  readonly pipeStage: GrammarRule = this.RULE("pipeStage", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.CONSUME(token.Json) },
+        { ALT: () => this.CONSUME(token.Logfmt) },
+        { ALT: () => this.SUBRULE(this.patternStage) },
+        { ALT: () => this.SUBRULE(this.regexpStage) },
+        { ALT: () => this.SUBRULE(this.labelFilter) },
+      ],
+      ERR_MSG: expected.afterPipe,
+    });
+  });
+
+  readonly patternStage: GrammarRule = this.RULE("patternStage", () => {
+    this.CONSUME(token.Pattern);
+    this.CONSUME(token.StringToken, { ERR_MSG: 'a pattern in quotes such as "<ip> <_>"' });
+  });
+
+  readonly regexpStage: GrammarRule = this.RULE("regexpStage", () => {
+    this.CONSUME(token.Regexp);
+    this.CONSUME(token.StringToken, {
+      ERR_MSG: 'a regular expression in quotes such as "took (?P<ms>[0-9]+)"',
+    });
+  });
+
+  readonly labelFilter: GrammarRule = this.RULE("labelFilter", () => {
+    this.SUBRULE(this.conjunction);
+    this.MANY(() => {
+      this.CONSUME(token.Or);
+      this.SUBRULE2(this.conjunction);
+    });
+  });
+
+  readonly conjunction: GrammarRule = this.RULE("conjunction", () => {
+    this.SUBRULE(this.condition);
+    this.MANY(() => {
+      this.OR([{ ALT: () => this.CONSUME(token.And) }, { ALT: () => this.CONSUME(token.Comma) }]);
+      this.SUBRULE2(this.condition);
+    });
+  });
+
+  readonly condition: GrammarRule = this.RULE("condition", () => {
+    this.OR({
+      DEF: [
+        { ALT: () => this.SUBRULE(this.matcher) },
+        {
+          ALT: () => {
+            this.CONSUME(token.LeftParen);
+            this.SUBRULE(this.labelFilter);
+            this.CONSUME(token.RightParen, { ERR_MSG: "`and`, `or` or `)`" });
+          },
+        },
+      ],
+      ERR_MSG: expected.condition,
+    });
+  });
+
+  #isComparison(): boolean {
+    const next = this.LA(1).tokenType;
+    return next === token.NotEqual || next === token.NotMatch;
+  }
+
+  #isText(type: unknown): boolean {
+    return type === token.StringToken || type === token.CaselessString;
+  }
+}

@@ -1,0 +1,118 @@
+import { EOF, type IRecognitionException, type IToken, tokenMatcher } from "chevrotain";
+import { aggregations, rateFunctions, stageKeywords } from "../text/keywords.ts";
+import { QueryError, type TextSpan } from "../text/query-error.ts";
+import type { Source } from "../text/source.ts";
+import { findClosest } from "../text/suggestion.ts";
+import { BadNumber, LeftParen, Pipe, spanOfToken, UnclosedString } from "../text/tokens.ts";
+import { findFunctionHint } from "./dialect-hints.ts";
+import { findHint, type SyntaxErrorContext } from "./syntax-hint.ts";
+
+/** Characters of the found token that an error message shows. */
+const foundLengthMax = 40;
+
+/** Turns an error of the parser into a sentence for people. `error.message` is what the grammar expected. */
+export function toQueryError(
+  error: IRecognitionException,
+  tokens: readonly IToken[],
+  source: Source,
+): QueryError {
+  const ended = error.token.tokenType === EOF;
+  const index = ended ? tokens.length : tokens.indexOf(error.token);
+  const context: SyntaxErrorContext = {
+    rule: error.context.ruleStack.at(-1)!,
+    actual: tokens[index],
+    previous: tokens[index - 1],
+    beforePrevious: tokens[index - 2],
+    next: tokens[index + 1],
+    tokens,
+    source,
+  };
+  return makeTokenError(context) ?? makeExpectationError(error.message, context);
+}
+
+function makeExpectationError(expected: string, context: SyntaxErrorContext): QueryError {
+  const { actual, source } = context;
+  const span = actual === undefined ? endSpanOf(source.text) : spanOfToken(actual);
+  const found = actual === undefined ? "the end of the query" : `\`${toShortPrintable(actual.image)}\``;
+  const meant = findHint(context);
+  const sentence = `expected ${expected}, found ${found}`;
+  return new QueryError(meant === undefined ? sentence : `${sentence}; ${meant}`, {
+    text: source.text,
+    span,
+  });
+}
+
+/** The empty span after the last character that is not white space. */
+function endSpanOf(text: string): TextSpan {
+  const end = text.trimEnd().length;
+  return { start: end, end };
+}
+
+function toShortPrintable(image: string): string {
+  const characters = [...image.replace(/\s/g, " ").replace(/[\p{Cc}\p{Cf}]/gu, "\ufffd")];
+  return characters.length > foundLengthMax
+    ? `${characters.slice(0, foundLengthMax - 1).join("")}…`
+    : characters.join("");
+}
+
+/** The error of a mistake that a token shows by itself, so that what the grammar expected does not matter. */
+function makeTokenError(context: SyntaxErrorContext): QueryError | undefined {
+  const { actual, previous, beforePrevious, rule, source } = context;
+  if (rule === "comparison" && previous && beforePrevious && tokenMatcher(beforePrevious, Pipe)) {
+    return makeUnknownStageError(previous, source);
+  }
+  if (actual === undefined) return undefined;
+  if (actual.tokenType === UnclosedString) return makeUnclosedQuoteError(actual, source);
+  if (actual.tokenType === BadNumber) {
+    const problem = `\`${toShortPrintable(actual.image)}\` is not a number: numbers are decimal and have no unit`;
+    return new QueryError(problem, { text: source.text, span: spanOfToken(actual) });
+  }
+  const isCalled = tokenMatcher(actual, LeftParen) && previous?.tokenType.name === "MetricName";
+  return isCalled ? makeUnknownFunctionError(previous, source) : undefined;
+}
+
+/** Stages of LogQL that svcQL does not have. */
+const logqlStages = new Set([
+  "decolorize",
+  "distinct",
+  "drop",
+  "keep",
+  "label_format",
+  "line_format",
+  "unpack",
+  "unwrap",
+]);
+
+/**
+ * The error of a name after `|` that no operator follows; undefined where it does not look like the name of a stage.
+ */
+function makeUnknownStageError(name: IToken, source: Source): QueryError | undefined {
+  const near = findClosest(name.image, stageKeywords);
+  if (near === undefined && !logqlStages.has(name.image)) return undefined;
+  const meant =
+    near === undefined
+      ? "there are json, logfmt, pattern, regexp and label filters"
+      : `did you mean \`${near}\`?`;
+  const problem = `there is no stage \`${name.image}\`; ${meant}`;
+  return new QueryError(problem, { text: source.text, span: spanOfToken(name) });
+}
+
+function makeUnclosedQuoteError(token: IToken, source: Source): QueryError {
+  const quote = token.image.at(-1)!;
+  const line = quote === "`" ? "" : " on its line; a line break in a text is \\n, or stands in back quotes";
+  return new QueryError(`this ${quote} has no closing ${quote}${line}`, {
+    text: source.text,
+    span: spanOfToken(token),
+  });
+}
+
+function makeUnknownFunctionError(name: IToken, source: Source): QueryError {
+  const functions = [...aggregations, ...rateFunctions, "json_path"];
+  const near = findClosest(name.image, functions);
+  const known = near === undefined ? `there are ${functions.join(", ")}` : `did you mean \`${near}\`?`;
+  const meant = findFunctionHint(name.image) ?? known;
+  return new QueryError(`\`${toShortPrintable(name.image)}\` is not a function; ${meant}`, {
+    text: source.text,
+    span: spanOfToken(name),
+  });
+}

@@ -1,0 +1,39 @@
+import type { BinaryOperator } from "../tree/expression.ts";
+
+/** The operators on two numbers. Comparisons return whether they are true. */
+const arithmetic = {
+  "+": (a, b) => a + b,
+  "-": (a, b) => a - b,
+  "*": (a, b) => a * b,
+  "/": (a, b) => a / b,
+  "%": (a, b) => a % b,
+  "^": (a, b) => a ** b,
+  "==": (a, b) => a === b,
+  "!=": (a, b) => a !== b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+} as const satisfies Partial<Record<BinaryOperator, (a: number, b: number) => number | boolean>>;
+
+type ArithmeticOperator = keyof typeof arithmetic;
+
+export function isComparison(op: BinaryOperator): boolean {
+  return ["==", "!=", ">", ">=", "<", "<="].includes(op);
+}
+
+export function isSetOperator(op: BinaryOperator): op is "and" | "or" | "unless" {
+  return op === "and" || op === "or" || op === "unless";
+}
+
+/**
+ * The value of an operator for two numbers. A comparison gives the left number if it is true, or 1 and 0 with `bool`.
+ * Undefined for division and remainder by zero, and for a comparison without `bool` that is false.
+ */
+export function calculate(op: BinaryOperator, a: number, b: number, bool: boolean): number | undefined {
+  if ((op === "/" || op === "%") && b === 0) return undefined;
+  const result = arithmetic[op as ArithmeticOperator](a, b);
+  if (typeof result === "number") return result;
+  if (bool) return result ? 1 : 0;
+  return result ? a : undefined;
+}

@@ -1,0 +1,72 @@
+import type { Signal } from "../../engine/index.ts";
+import { conditionsMax, regexpLengthMax, regexpLengthTotalMax } from "../limits.ts";
+import { refuse, type Source } from "../text/source.ts";
+import type { ScanList } from "./scan.ts";
+import type { ExpectedName } from "./series-plan.ts";
+
+/** State of the planning of one query. */
+export interface PlanContext {
+  readonly source: Source;
+  /** Values of `$name`s, by name. */
+  readonly variables: ReadonlyMap<string, string>;
+  /** The signal of the selector that is being planned. It decides which labels are columns. */
+  signal: Signal;
+  /** Attributes that the query reads and no stage extracts, so that only rows stored with them have them. */
+  names: Set<string>;
+  /**
+   * Names that the stages planned so far extract; "any" after a stage that extracts every name it finds (json, logfmt).
+   */
+  extracted: Set<string> | "any";
+  /** Conditions of the query so far. */
+  conditions: number;
+  /** Characters of all regular expressions of the query so far. */
+  regexpLength: number;
+}
+
+export function createPlanContext(source: Source, variables: ReadonlyMap<string, string>): PlanContext {
+  return {
+    source,
+    variables,
+    signal: "logs",
+    names: new Set(),
+
+    extracted: new Set(),
+    conditions: 0,
+    regexpLength: 0,
+  };
+}
+
+/** Counts one condition on rows. `at` is its node. Throws a QueryError above the limit. */
+export function countCondition(context: PlanContext, at: object): void {
+  context.conditions++;
+  if (context.conditions > conditionsMax)
+    refuse(context.source, at, `a query has at most ${conditionsMax} conditions`);
+}
+
+/** Counts the characters of one regular expression. `at` is its node. Throws a QueryError above the limits. */
+export function countRegexp(context: PlanContext, pattern: string, at: object): void {
+  if (pattern.length > regexpLengthMax) {
+    refuse(context.source, at, `a regular expression has at most ${regexpLengthMax} characters`);
+  }
+  context.regexpLength += pattern.length;
+  if (context.regexpLength > regexpLengthTotalMax) {
+    const problem = `the regular expressions of a query have at most ${regexpLengthTotalMax} characters together`;
+    refuse(context.source, at, problem);
+  }
+}
+
+/** Records the names that a stage extracts. Later stages may read them without a warning that no row has them. */
+export function noteExtractedNames(names: Iterable<string>, context: PlanContext): void {
+  if (context.extracted === "any") return;
+  for (const name of names) {
+    context.extracted.add(name);
+    context.extracted.add(`${name}_extracted`);
+  }
+}
+
+/** State of the planning of one timeseries query. */
+export interface TimeseriesContext extends PlanContext {
+  readonly scans: ScanList;
+  /** Labels and metrics that the scans planned so far expect the store to have. */
+  readonly expectedNames: ExpectedName[];
+}

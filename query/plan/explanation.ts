@@ -1,0 +1,157 @@
+import type { Aggregation, CompareOp, Field, Filter, Step } from "../../engine/index.ts";
+import type { SampleScan, Scan, ScanRead } from "./scan.ts";
+import type { Constant, Fold, KeptLabels, SeriesPlan } from "./series-plan.ts";
+
+/** A plan and what its scans read: the field `explain` of an answer over HTTP. */
+export interface Explanation {
+  /** Absent for a search, which returns rows. */
+  series?: SeriesPlan;
+  reads: ScanRead[];
+  scans: Scan[];
+}
+
+/** The text of an explanation for people: the tree of the series, then each scan with its steps and what it read. */
+export function printExplanation({ series, scans, reads }: Explanation): string {
+  const lines = series === undefined ? [] : ["series", ...printTree(series, "", true, scans)];
+  for (const [index, scan] of scans.entries()) {
+    lines.push(`scan ${index}  ${printScanTitle(scan)}`);
+    for (const step of scan.steps) lines.push(`   ${printStep(step)}`);
+    for (const read of reads.filter(({ place }) => place === index)) lines.push(`   ${printScanRead(read)}`);
+  }
+  return lines.join("\n");
+}
+
+function printTree(
+  plan: SeriesPlan | Constant,
+  indent: string,
+  isLast: boolean,
+  scans: readonly Scan[],
+): string[] {
+  const lines = [`${indent}${isLast ? "└─" : "├─"} ${printNode(plan, scans)}`];
+  const inputs = inputsOf(plan);
+  for (const [i, input] of inputs.entries()) {
+    lines.push(...printTree(input, `${indent}${isLast ? "   " : "│  "}`, i === inputs.length - 1, scans));
+  }
+  return lines;
+}
+
+function inputsOf(plan: SeriesPlan | Constant): (SeriesPlan | Constant)[] {
+  if (plan.kind === "calculation") return [plan.left, plan.right];
+  return "of" in plan ? [plan.of] : [];
+}
+
+function printNode(plan: SeriesPlan | Constant, scans: readonly Scan[]): string {
+  switch (plan.kind) {
+    case "number":
+      return String(plan.value);
+    case "scan": {
+      const scan = scans[plan.scan]!;
+      const what =
+        scan.kind === "rows" ? printAggregation(scan.aggregates[plan.aggregate]!) : printSampleScan(scan);
+      return `${what} of scan ${plan.scan}${plan.perSecond ? ", a second" : ""}`;
+    }
+    case "top":
+      return `${plan.op} ${plan.count}${printKeptLabels(plan.among)}`;
+    case "fold":
+      return `${printFold(plan.fold)}${printKeptLabels(plan.keep)}`;
+    case "histogramQuantile":
+      return `quantile ${plan.q} of histograms`;
+    case "negation":
+      return "minus";
+    case "calculation": {
+      const { op, bool, matching } = plan;
+      const words = [
+        op,
+        bool ? "bool" : "",
+        matching ? `${matching.kind} (${matching.labels.join(", ")})` : "",
+      ];
+      return words.filter((word) => word !== "").join(" ");
+    }
+  }
+}
+
+function printKeptLabels({ kind, labels }: KeptLabels): string {
+  return kind === "by" && labels.length === 0 ? "" : ` ${kind} (${labels.join(", ")})`;
+}
+
+function printFold(fold: Fold): string {
+  if (fold.op === "quantile") return `quantile ${fold.q}`;
+  return fold.op === "distinct" ? `different ${fold.label}` : fold.op;
+}
+
+function printAggregation(aggregation: Aggregation): string {
+  if (!("of" in aggregation)) return aggregation.op;
+  if (aggregation.op === "distinct") return `different ${printField(aggregation.of)}`;
+  const { field, path } = aggregation.of;
+  const name = path === undefined ? printField(field) : `${printField(field)} at ${path.join(".")}`;
+  return `${aggregation.op}${aggregation.op === "quantile" ? ` ${aggregation.q}` : ""} ${name}`;
+}
+
+function printSampleScan({ aggregate, of }: SampleScan): string {
+  return `${printFold(aggregate)}${of === "increase" ? " of increases" : ""}`;
+}
+
+function printScanTitle(scan: Scan): string {
+  const name = scan.kind === "rows" ? scan.signal : `metric ${JSON.stringify(scan.metric)}`;
+  const labels = Array.isArray(scan.groupBy) ? scan.groupBy.map(({ label }) => label) : scan.groupBy.without;
+  return `${name}${printKeptLabels({ kind: Array.isArray(scan.groupBy) ? "by" : "without", labels })}`;
+}
+
+function printStep(step: Step): string {
+  if (step.kind === "filter") return `where    ${printFilter(step.filter)}`;
+  const { extractor } = step;
+  const pattern = extractor.kind === "regexp" ? ` ${JSON.stringify(extractor.pattern)}` : "";
+  return `extract  ${extractor.kind}${pattern}`;
+}
+
+const negatedOps: Readonly<Record<CompareOp, string>> = {
+  ">": "not >",
+  ">=": "not >=",
+  "<": "not <",
+  "<=": "not <=",
+};
+
+function printFilter(filter: Filter, isNegated = false): string {
+  const not = isNegated ? "not " : "";
+  switch (filter.kind) {
+    case "always":
+    case "never":
+      return `${not}${filter.kind}`;
+    case "and":
+    case "or": {
+      const parts = filter.of.map((part) =>
+        part.kind === "and" || part.kind === "or" ? `(${printFilter(part)})` : printFilter(part),
+      );
+      return isNegated ? `not (${parts.join(` ${filter.kind} `)})` : parts.join(` ${filter.kind} `);
+    }
+    case "not":
+      return printFilter(filter.of, !isNegated);
+    case "equals":
+      return `${printField(filter.field)} ${isNegated ? "!=" : "="} ${JSON.stringify(filter.value)}`;
+    case "present":
+      return `${printField(filter.field)} is ${not}there`;
+    case "compares":
+      return `${printField(filter.field)} ${isNegated ? negatedOps[filter.op] : filter.op} ${filter.number}`;
+    case "contains": {
+      const how = filter.ignoreCase ? " in any case" : "";
+      return `${printField(filter.field)} ${isNegated ? "lacks" : "has"} ${JSON.stringify(filter.text)}${how}`;
+    }
+    case "matches":
+      return `${printField(filter.field)} ${isNegated ? "!~" : "=~"} ${JSON.stringify(filter.pattern)}`;
+  }
+}
+
+function printField(field: Field): string {
+  return field.kind === "attribute" ? field.key : field.kind;
+}
+
+function printScanRead({ scanned, milliseconds }: ScanRead): string {
+  const { rows, bytes, chunks, rowsSkipped, bytesSkipped, chunksSkipped } = scanned;
+  const read = `read     ${printCount(rows, "row")} in ${printCount(chunks, "chunk")}, ${printCount(bytes, "byte")} that were not at hand`;
+  const skipped = `${printCount(rowsSkipped, "row")} in ${printCount(chunksSkipped, "chunk")}, ${printCount(bytesSkipped, "byte")}`;
+  return `${read}; skipped ${skipped}; ${milliseconds.toFixed(1)} ms`;
+}
+
+function printCount(number: number, what: string): string {
+  return `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
+}

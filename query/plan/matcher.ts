@@ -1,0 +1,68 @@
+import type { CompareOp, Field, Filter } from "../../engine/index.ts";
+import { refuse } from "../text/source.ts";
+import type { Matcher } from "../tree/matcher.ts";
+import { parseNumber } from "../tree/number-literal.ts";
+import { countCondition, type PlanContext } from "./context.ts";
+import { resolveField } from "./field.ts";
+import { makeRegexpFilter, resolveRegexp } from "./regexp.ts";
+import { resolveLabel, resolveString } from "./variables.ts";
+
+/**
+ * The filter of a matcher. Throws a QueryError for a bad regular expression, and for `>` and similar with no number.
+ */
+export function planMatcher(node: Matcher, context: PlanContext): Filter {
+  countCondition(context, node);
+  const field = resolveField(resolveLabel(node.label, context), context);
+  switch (node.operator) {
+    case "=":
+      return planEquality(field, node, context);
+    case "!=":
+      return { kind: "not", of: planEquality(field, node, context) };
+    case "=~":
+      return planMatch(field, node, context);
+    case "!~":
+      return { kind: "not", of: planMatch(field, node, context) };
+    default:
+      return planNumericComparison(field, node.operator, node, context);
+  }
+}
+
+/** The filter of `=`. `"*"` matches any value, and also rows without the label. */
+function planEquality(field: Field, node: Matcher, context: PlanContext): Filter {
+  const value = node.value.kind === "number" ? node.value.text : resolveString(node.value, context);
+  if (value === "*" && node.value.kind === "string")
+    return node.operator === "=" ? { kind: "always" } : planPresence(field);
+  return { kind: "equals", field, value: field.kind === "level" ? value.toLowerCase() : value };
+}
+
+/**
+ * The filter of rows that have a label. Every row has a time and a message; a row without a level has the empty level.
+ */
+function planPresence(field: Field): Filter {
+  if (field.kind === "level") return { kind: "not", of: { kind: "equals", field, value: "" } };
+  return field.kind === "attribute" ? { kind: "present", field } : { kind: "always" };
+}
+
+/** The filter of `=~`. It is anchored at both ends, but searched in messages. Case is ignored for levels. */
+function planMatch(field: Field, node: Matcher, context: PlanContext): Filter {
+  if (node.value.kind === "number") {
+    const problem = `${node.operator} takes a regular expression in quotes, such as ${node.operator} "${node.value.text}.*"`;
+    return refuse(context.source, node.value, problem);
+  }
+  const pattern = resolveRegexp(node.value, context);
+  return makeRegexpFilter(field, pattern, {
+    ignoreCase: field.kind === "level",
+    whole: field.kind !== "message",
+  });
+}
+
+function planNumericComparison(field: Field, op: CompareOp, node: Matcher, context: PlanContext): Filter {
+  const text = node.value.kind === "number" ? node.value.text : resolveString(node.value, context);
+  const number = parseNumber(text);
+  if (number !== undefined) return { kind: "compares", field, op, number };
+  return refuse(
+    context.source,
+    node.value,
+    `${op} compares with a number in decimal notation, not with ${JSON.stringify(text)}`,
+  );
+}

@@ -1,0 +1,169 @@
+import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
+import type { Field, Filter } from "../../engine/index.ts";
+import { regexpSizeMax, regexpWordsMax } from "../limits.ts";
+import type { TextSpan } from "../text/query-error.ts";
+import { refuseWithin } from "../text/source.ts";
+import type { StringLiteral } from "../tree/string-literal.ts";
+import { countRegexp, type PlanContext } from "./context.ts";
+import { estimateExpandedSize, findUnpairedParen, locateFragment, parsePlainWords } from "./regexp-syntax.ts";
+import { resolveString } from "./variables.ts";
+
+/**
+ * The regular expression of a string literal. Values of variables are quoted, so that they match themselves. Throws a
+ * QueryError that points at the mistake where RE2 refuses the pattern, or where it is too long.
+ */
+export function resolveRegexp(node: StringLiteral, context: PlanContext): string {
+  const pattern = resolveString(node, context, RE2JS.quote);
+  countRegexp(context, pattern, node);
+  const problem = findRegexpProblem(pattern);
+  if (problem !== undefined) refuseWithin(context.source, node, problem.span, problem.text);
+  return pattern;
+}
+
+/** The named groups of a pattern that `resolveRegexp` returned, in the order of the pattern. */
+export function groupNamesOf(pattern: string): string[] {
+  return Object.keys(RE2JS.compile(pattern).namedGroups());
+}
+
+/** How a pattern is matched with a field. */
+export interface RegexpUse {
+  ignoreCase: boolean;
+  /** True: anchored at both ends. False: searched. */
+  whole: boolean;
+}
+
+/** The filter for a pattern that `resolveRegexp` returned. Plain words become text filters, which are faster. */
+export function makeRegexpFilter(field: Field, pattern: string, use: RegexpUse): Filter {
+  return makeWordsFilter(field, pattern, use) ?? makeMatchFilter(field, pattern, use);
+}
+
+/** The filter for values that begin with a text. */
+export function makePrefixFilter(field: Field, prefix: string): Filter {
+  return { kind: "matches", field, pattern: `^${RE2JS.quote(prefix)}`, whole: false };
+}
+
+function makeMatchFilter(field: Field, pattern: string, use: RegexpUse): Filter {
+  return { kind: "matches", field, pattern: use.ignoreCase ? `(?i)${pattern}` : pattern, whole: use.whole };
+}
+
+function makeWordsFilter(field: Field, pattern: string, use: RegexpUse): Filter | undefined {
+  const plain = parsePlainWords(pattern);
+  if (plain === undefined || plain.words.length > regexpWordsMax) return undefined;
+  const ignoreCase = use.ignoreCase || plain.ignoreCase;
+  if (ignoreCase && !plain.words.every(isFoldedAlike)) return undefined;
+  if (!use.whole)
+    return joinWithOr(plain.words.map((text) => ({ kind: "contains", field, text, ignoreCase })));
+  if (ignoreCase && field.kind !== "level") return undefined;
+  // Levels are compared in lower case, so a word in lower case matches whatever the case.
+  const values = ignoreCase ? plain.words.map((value) => value.toLowerCase()) : plain.words;
+  return joinWithOr(values.map((value) => ({ kind: "equals", field, value })));
+}
+
+function joinWithOr(of: Filter[]): Filter {
+  return of.length === 1 ? of[0]! : { kind: "or", of };
+}
+
+/**
+ * Returns whether RE2's `(?i)` and the engine's lower-casing match the same texts. They may differ beyond ASCII, and
+ * RE2 folds the Kelvin sign to k and the long s to s.
+ */
+function isFoldedAlike(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text) && !/[ks]/i.test(text);
+}
+
+interface RegexpProblem {
+  text: string;
+  /** In the pattern. */
+  span: TextSpan;
+}
+
+/** The reason why RE2 refuses a pattern, in words for people; undefined where it accepts it. */
+function findRegexpProblem(pattern: string): RegexpProblem | undefined {
+  try {
+    if (estimateExpandedSize(pattern) > regexpSizeMax) return makeTooLargeProblem(pattern);
+    RE2JS.compile(pattern);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RE2JSSyntaxException)
+      return describeProblem(error.error, error.input ?? "", pattern);
+    if (error instanceof RE2JSException) return makeTooLargeProblem(pattern);
+    throw error;
+  }
+}
+
+function makeTooLargeProblem(pattern: string): RegexpProblem {
+  return { text: reasonDescriptions["expression too large"]!, span: { start: 0, end: pattern.length } };
+}
+
+/** What the reasons in re2js' errors mean, in words for people. */
+const reasonDescriptions: Readonly<Record<string, string>> = {
+  "missing closing )": "this ( of the regular expression has no )",
+  "unexpected )": "this ) of the regular expression has no (",
+  "missing closing ]": "this [ of the regular expression has no ]",
+  "missing argument to repetition operator":
+    "there is nothing to repeat before this sign of the regular expression",
+  "invalid nested repetition operator": "one repetition follows another here; put ( ) around the first",
+  "invalid repeat count":
+    "a repetition of a regular expression counts from 0 to 1000, the smaller number first",
+  "invalid character class range": "a regular expression has no such range or class of characters",
+  "duplicate capture group name": "two groups of the regular expression have this name",
+  "trailing backslash at end of expression": "a regular expression cannot end in a single backslash",
+  "expression nests too deeply": "this regular expression nests too deeply",
+  "expression too large":
+    "this regular expression is too large once its repetitions are written out; repeat fewer times",
+  "invalid named capture": "the name of a group is letters, digits and _, as in (?P<name>…)",
+};
+
+function describeProblem(reason: string, fragment: string, pattern: string): RegexpProblem {
+  const span = spanOfProblem(reason, fragment, pattern);
+  const rest = pattern.slice(span.start);
+  const unsupported = findUnsupportedSyntax(rest, span.start);
+  if (unsupported !== undefined) return unsupported;
+  const text = reasonDescriptions[reason] ?? describeUnknownSyntax(rest) ?? `RE2 refuses this: ${reason}`;
+  return { text: text + suggestAnyValue(reason, pattern), span };
+}
+
+function spanOfProblem(reason: string, fragment: string, pattern: string): TextSpan {
+  if (reason === "trailing backslash at end of expression") {
+    return { start: pattern.length - 1, end: pattern.length };
+  }
+  if (reason === "missing closing )" || reason === "unexpected )") {
+    const start = findUnpairedParen(pattern);
+    return { start, end: start + 1 };
+  }
+  // The mistake is the second of two groups with the same name.
+  if (reason === "duplicate capture group name") {
+    const start = pattern.lastIndexOf(`<${fragment}>`) + 1;
+    return { start, end: start + fragment.length };
+  }
+  return fragment === "" ? { start: 0, end: pattern.length } : locateFragment(fragment, pattern);
+}
+
+/** Syntax of other dialects that RE2 leaves out on purpose, by its beginning. */
+const unsupportedSyntax: readonly [RegExp, string][] = [
+  [/^\(\?<?[=!]/, "look-around"],
+  [/^(?:\\[1-9]|\\k[<{']\w*[>}']?|\(\?P=\w*\)?)/, "a back-reference"],
+  [/^\(\?>/, "an atomic group"],
+];
+
+function findUnsupportedSyntax(rest: string, start: number): RegexpProblem | undefined {
+  for (const [shape, name] of unsupportedSyntax) {
+    const [syntax] = shape.exec(rest) ?? [];
+    if (syntax === undefined) continue;
+    const text = `${name} is not part of RE2, whose expressions are matched in linear time`;
+    return { text, span: { start, end: start + syntax.length } };
+  }
+  return undefined;
+}
+
+function describeUnknownSyntax(rest: string): string | undefined {
+  if (rest.startsWith("(?")) return "RE2 has no such group; it has (?:…), (?P<name>…) and the flags (?imsU)";
+  const escaped = /^\\([\s\S])/u.exec(rest);
+  return escaped === null ? undefined : `\\${escaped[1]} means nothing in RE2`;
+}
+
+/** People who write `=~ "*"` mean any value. */
+function suggestAnyValue(reason: string, pattern: string): string {
+  const isStar = reason === "missing argument to repetition operator" && pattern.startsWith("*");
+  return isStar ? '; any text is .* as a regular expression, and ="*" without one' : "";
+}

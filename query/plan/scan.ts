@@ -1,0 +1,84 @@
+import type { Aggregated, Aggregation, Field, RowSignal, SampleQuery, Step } from "../../engine/index.ts";
+
+/** One read of the store by a timeseries query, as plain data. */
+export type Scan = RowScan | SampleScan;
+
+/** A label of series, and the field of rows that it comes from. */
+export interface ScanLabel {
+  label: string;
+  field: Field;
+}
+
+/** Rows of a signal, grouped by labels and aggregated. */
+export interface RowScan {
+  kind: "rows";
+  signal: RowSignal;
+  steps: Step[];
+  groupBy: ScanLabel[];
+  aggregates: Aggregation[];
+}
+
+/** Samples of a metric, whose series are grouped by labels and aggregated. */
+export interface SampleScan {
+  kind: "samples";
+  metric: string;
+  /** Filters on labels. */
+  steps: Step[];
+  /** Labels that the groups keep, or those that they drop. */
+  groupBy: ScanLabel[] | { without: string[] };
+  of: SampleQuery["of"];
+  aggregate: SampleQuery["aggregate"];
+}
+
+/** The series of one aggregate of one scan: one series for each group. */
+export interface ScanSeries {
+  kind: "scan";
+  /** Index of the scan in the plan. */
+  scan: number;
+  /** Index of the aggregate in the scan. */
+  aggregate: number;
+  /** True where values are divided by the seconds of their bucket. */
+  perSecond: boolean;
+}
+
+/** The scans of one query. Equal scans are merged, and so are aggregates over the same rows and groups. */
+export class ScanList {
+  readonly scans: Scan[] = [];
+  /** Indexes of the scans, by the JSON of what they read. */
+  readonly #indexes = new Map<string, number>();
+
+  addRowScan(
+    { signal, steps, groupBy }: Omit<RowScan, "kind" | "aggregates">,
+    aggregate: Aggregation,
+  ): ScanSeries {
+    const scan = this.#findOrAdd(["rows", signal, steps, groupBy], () => {
+      return { kind: "rows", signal, steps, groupBy, aggregates: [] };
+    });
+    const { aggregates } = this.scans[scan] as RowScan;
+    const json = JSON.stringify(aggregate);
+    const known = aggregates.findIndex((each) => JSON.stringify(each) === json);
+    const index = known < 0 ? aggregates.push(aggregate) - 1 : known;
+    return { kind: "scan", scan, aggregate: index, perSecond: false };
+  }
+
+  addSampleScan(scan: Omit<SampleScan, "kind">): ScanSeries {
+    const index = this.#findOrAdd(["samples", scan], () => ({ kind: "samples", ...scan }));
+    return { kind: "scan", scan: index, aggregate: 0, perSecond: false };
+  }
+
+  /** The index of the scan with this key, which is added if it is new. */
+  #findOrAdd(keyParts: unknown[], make: () => Scan): number {
+    const key = JSON.stringify(keyParts);
+    const index = this.#indexes.get(key) ?? this.scans.push(make()) - 1;
+    this.#indexes.set(key, index);
+    return index;
+  }
+}
+
+/** What one scan of a plan read, and how long it took. */
+export interface ScanRead {
+  /** Index of the scan in the plan. */
+  place: number;
+  scanned: Aggregated["scanned"];
+  milliseconds: number;
+}

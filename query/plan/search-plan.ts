@@ -1,0 +1,102 @@
+import type { RowSignal, Step } from "../../engine/index.ts";
+import { parseLogsQuery } from "../parse/logs-query.ts";
+import { parseExpression } from "../parse/parser.ts";
+import { readSource, refuse } from "../text/source.ts";
+import type { Aggregate } from "../tree/aggregate.ts";
+import type { Expression } from "../tree/expression.ts";
+import type { TelemetrySelector } from "../tree/selector.ts";
+import { createPlanContext, type PlanContext } from "./context.ts";
+import { planSearchTerms } from "./search-terms.ts";
+import { planSelector } from "./selector.ts";
+import { simplifySteps } from "./simplification.ts";
+
+/** What the text of a query leaves open. */
+export interface PlanOptions {
+  /** Values of the query's `$name`s, by name. */
+  variables?: Readonly<Record<string, string>>;
+}
+
+/** The plan of a search for rows, as plain data. */
+export interface SearchPlan {
+  signal: RowSignal;
+  steps: Step[];
+  /** Attributes that the query reads and none of its stages extracts, so that only rows stored with them have them. */
+  names: string[];
+  /** Sentences for people, about parts of the query that they may have meant differently. */
+  warnings: string[];
+}
+
+/** Plans a search for logs, by a structured query or search terms. Throws a QueryError. */
+export function planLogs(text: string, options: PlanOptions = {}): SearchPlan {
+  const source = readSource(text);
+  const { tree, warnings } = parseLogsQuery(source);
+  const context = createPlanContext(source, new Map(Object.entries(options.variables ?? {})));
+  const steps: Step[] =
+    tree.kind === "terms"
+      ? [{ kind: "filter", filter: planSearchTerms(tree, context) }]
+      : planSelector(selectorOfSearch(tree, "logs", context), context);
+  return { signal: "logs", steps: simplifySteps(steps), names: [...context.names], warnings };
+}
+
+/**
+ * Plans a search for the rows of a signal. `{…}` and an empty query select all of them. Search terms are read for logs
+ * alone. Throws a QueryError.
+ */
+export function planSearch(signal: RowSignal, text: string, options: PlanOptions = {}): SearchPlan {
+  if (signal === "logs") return planLogs(text, options);
+  const source = readSource(text);
+  const context = createPlanContext(source, new Map(Object.entries(options.variables ?? {})));
+  const selected = selectorOfSearch(parseExpression(source, signal), signal, context);
+  const steps = simplifySteps(planSelector(selected, context));
+  return { signal, steps, names: [...context.names], warnings: [] };
+}
+
+/** Plans a search for spans. Throws a QueryError. */
+export function planSpans(text: string, options: PlanOptions = {}): SearchPlan {
+  return planSearch("traces", text, options);
+}
+
+/**
+ * The selector that an expression is, or whose rows it counts. Throws a QueryError for any other expression or signal.
+ */
+function selectorOfSearch(tree: Expression, signal: RowSignal, context: PlanContext): TelemetrySelector {
+  if (tree.kind === "selector") return checkSignal(tree, signal, context);
+  if (tree.kind === "aggregate") return selectorOfCount(tree, signal, context);
+  const calculation = tree.kind === "operation" ? `\`${tree.op}\` calculates` : "this calculates";
+  const problem = `${describeSearch(signal)}; ${calculation} with series and belongs to a timeseries`;
+  return refuse(context.source, tree, problem + suggestQuotes(tree));
+}
+
+function describeSearch(signal: RowSignal): string {
+  return `a search for ${signal} returns ${signal === "traces" ? "spans" : "rows"}`;
+}
+
+/** `logs != error` compares logs with a metric. The person probably meant the text, which needs quotes. */
+function suggestQuotes(tree: Expression): string {
+  if (tree.kind !== "operation" || tree.right.kind !== "selector" || tree.right.of.kind !== "metric")
+    return "";
+  const [name] = tree.right.of.name.parts;
+  return name?.kind === "characters" ? `; a text stands in quotes: "${name.text}"` : "";
+}
+
+function selectorOfCount(tree: Aggregate, signal: RowSignal, context: PlanContext): TelemetrySelector {
+  const { op, field, of, grouping } = tree;
+  if (grouping !== null) {
+    const problem = `${describeSearch(signal)} and cannot group; leave out \`${grouping.kind} (…)\` or ask for a timeseries`;
+    refuse(context.source, grouping, problem);
+  }
+  if (op !== "count" || field !== null || of.kind !== "selector") {
+    refuse(
+      context.source,
+      tree,
+      `${describeSearch(signal)}; of all aggregations it takes count(${signal}{…}) alone`,
+    );
+  }
+  return checkSignal(of, signal, context);
+}
+
+function checkSignal(tree: TelemetrySelector, signal: RowSignal, context: PlanContext): TelemetrySelector {
+  if (tree.of.kind === "signal" && tree.of.name === signal) return tree;
+  const what = tree.of.kind === "signal" ? `\`${tree.of.name}\`` : "a metric";
+  return refuse(context.source, tree, `a search for ${signal} selects \`${signal}{…}\`, not ${what}`);
+}

@@ -1,0 +1,129 @@
+import type { Signal } from "../../engine/index.ts";
+import type { TextSpan } from "../text/query-error.ts";
+import type { BinaryOperator } from "../tree/expression.ts";
+import type { Scan, ScanSeries } from "./scan.ts";
+
+/** The plan of a timeseries query, as plain data. */
+export interface TimeseriesPlan {
+  /** What is read from the store. */
+  scans: Scan[];
+  /** What is calculated from the scans, which it refers to by index. */
+  series: SeriesPlan;
+  /** The metrics of the query, and the labels that it reads and none of its stages extracts. */
+  names: ExpectedName[];
+  /** Sentences for people, about parts of the query that they may have meant differently. */
+  warnings: string[];
+}
+
+/** A name that a query expects the store to have: a metric, or a label of a metric or of another signal's rows. */
+export interface ExpectedName {
+  signal: Signal;
+  metric?: string;
+  label?: string;
+}
+
+/** How series are made: a node of the plan's tree, whose leaves are scans. */
+export type SeriesPlan =
+  | ScanSeries
+  | TopSeries
+  | FoldedSeries
+  | HistogramQuantile
+  | Calculation
+  | NegatedSeries;
+
+/** The labels that series keep: `by` these, or all `without` these. */
+export interface KeptLabels {
+  kind: "by" | "without";
+  labels: string[];
+}
+
+/** `topk` and `bottomk`: the `count` series with the greatest or the least sum of their points. */
+export interface TopSeries {
+  kind: "top";
+  op: "topk" | "bottomk";
+  count: number;
+  /** Series are ranked among those with the same values of these labels. */
+  among: KeptLabels;
+  of: SeriesPlan;
+}
+
+/** How several numbers become one. */
+export type NumberFold =
+  | { op: "count" | "sum" | "avg" | "min" | "max" | "stddev" }
+  | { op: "quantile"; q: number };
+
+/** How the points that the series of one group have in one bucket become one point. */
+export type Fold =
+  | NumberFold
+  /** The number of distinct values of a label. */
+  | { op: "distinct"; label: string };
+
+/** An aggregation over series: one series for each distinct set of kept labels. */
+export interface FoldedSeries {
+  kind: "fold";
+  fold: Fold;
+  keep: KeptLabels;
+  of: SeriesPlan;
+}
+
+/** A quantile of each histogram. The buckets of a histogram are series that differ only in `le`. */
+export interface HistogramQuantile {
+  kind: "histogramQuantile";
+  q: number;
+  of: SeriesPlan;
+}
+
+/** A number as an operand. */
+export interface Constant {
+  kind: "number";
+  value: number;
+}
+
+/** A binary operator on the points of two operands. At most one of them is a number. */
+export interface Calculation {
+  kind: "calculation";
+  op: BinaryOperator;
+  bool: boolean;
+  matching: { kind: "on" | "ignoring"; labels: string[] } | null;
+  left: SeriesPlan | Constant;
+  right: SeriesPlan | Constant;
+  /** True where the left operand is at most one series, which has no labels. */
+  isLeftUnlabelled: boolean;
+  /** Span of the operator in the query. */
+  at: TextSpan;
+}
+
+interface NegatedSeries {
+  kind: "negation";
+  of: SeriesPlan;
+}
+
+/** Returns whether a plan gives at most one series, and that without labels. `scans` are the scans of the plan. */
+export function isUnlabelled(plan: SeriesPlan | Constant, scans: readonly Scan[]): boolean {
+  switch (plan.kind) {
+    case "number":
+      return true;
+    case "scan": {
+      const { groupBy } = scans[plan.scan]!;
+      return Array.isArray(groupBy) && groupBy.length === 0;
+    }
+    case "fold":
+      return plan.keep.kind === "by" && plan.keep.labels.length === 0;
+    case "histogramQuantile":
+      return hasOnlyBoundLabel(plan.of, scans);
+    case "top":
+    case "negation":
+      return isUnlabelled(plan.of, scans);
+    case "calculation":
+      return isUnlabelled(plan.left, scans) && isUnlabelled(plan.right, scans);
+  }
+}
+
+/** Returns whether all series of a plan belong to one histogram: they have no label but `le`. */
+function hasOnlyBoundLabel(plan: SeriesPlan, scans: readonly Scan[]): boolean {
+  if (plan.kind === "fold")
+    return plan.keep.kind === "by" && plan.keep.labels.every((label) => label === "le");
+  if (plan.kind !== "scan") return false;
+  const { groupBy } = scans[plan.scan]!;
+  return Array.isArray(groupBy) && groupBy.every(({ label }) => label === "le");
+}

@@ -1,0 +1,109 @@
+import type { Field, Filter, Step } from "../../engine/index.ts";
+
+/** An equivalent filter: constants folded, nested `and` and `or` flattened, `not` of `or` made an `and` of `not`. */
+function simplifyFilter(filter: Filter): Filter {
+  switch (filter.kind) {
+    case "and":
+      return joinFilters("and", filter.of);
+    case "or":
+      return joinFilters("or", filter.of);
+    case "not":
+      return negateFilter(simplifyFilter(filter.of));
+    case "contains":
+      return filter.text === "" ? { kind: "always" } : filter;
+    case "matches":
+      // The patterns "" and ".*" are found in any text.
+      return !filter.whole && /^(?:\.\*)?$/.test(filter.pattern) ? { kind: "always" } : filter;
+    default:
+      return filter;
+  }
+}
+
+/** The neutral and the absorbing element of `and` and `or`: `x and always` is `x`, `x and never` is `never`. */
+const constants = {
+  and: { neutral: "always", absorbing: "never" },
+  or: { neutral: "never", absorbing: "always" },
+} as const;
+
+function joinFilters(kind: "and" | "or", of: readonly Filter[]): Filter {
+  const { neutral, absorbing } = constants[kind];
+  const parts: Filter[] = [];
+  for (const each of of) {
+    const part = simplifyFilter(each);
+    if (part.kind === absorbing) return part;
+    if (part.kind === kind) parts.push(...part.of);
+    else if (part.kind !== neutral) parts.push(part);
+  }
+  if (parts.length === 0) return { kind: neutral };
+  return parts.length === 1 ? parts[0]! : { kind, of: parts };
+}
+
+/** De Morgan: `not (a or b)` becomes `not a and not b`, which can be merged with an `and` around it. */
+function negateFilter(filter: Filter): Filter {
+  if (filter.kind === "always") return { kind: "never" };
+  if (filter.kind === "never") return { kind: "always" };
+  if (filter.kind === "not") return filter.of;
+  if (filter.kind === "or") return { kind: "and", of: filter.of.map(negateFilter) };
+  return { kind: "not", of: filter };
+}
+
+/**
+ * Equivalent steps with filters simplified and merged. Conditions that read no attribute move before all extraction, as
+ * extraction changes only attributes. Extraction that no filter reads is kept, as the rows returned show it.
+ */
+export function simplifySteps(steps: readonly Step[]): Step[] {
+  const early: Filter[] = [];
+  const rest: Step[] = [];
+  for (const step of steps) {
+    if (step.kind === "extract") {
+      rest.push(step);
+      continue;
+    }
+    const conditions = conjunctsOf(simplifyFilter(step.filter));
+    const movable = rest.length === 0 ? conditions : conditions.filter((each) => !hasAttributes(each));
+    early.push(...movable);
+    const late = conditions.filter((each) => !movable.includes(each));
+    if (late.length > 0) appendFilter(rest, late);
+  }
+  const filters = [early, ...rest.map((step) => (step.kind === "filter" ? [step.filter] : []))].flat();
+  if (filters.some(({ kind }) => kind === "never")) return [{ kind: "filter", filter: { kind: "never" } }];
+  const first = joinFilters("and", early);
+  return first.kind === "always" ? rest : [{ kind: "filter", filter: first }, ...rest];
+}
+
+/**
+ * Drops extraction after the last filter, unless one of `fields` is an attribute. `fields` are read after all steps.
+ */
+export function dropUnreadExtraction(steps: readonly Step[], fields: readonly Field[]): Step[] {
+  if (fields.some(({ kind }) => kind === "attribute")) return [...steps];
+  return steps.slice(0, steps.findLastIndex(({ kind }) => kind === "filter") + 1);
+}
+
+function conjunctsOf(filter: Filter): Filter[] {
+  if (filter.kind === "always") return [];
+  return filter.kind === "and" ? filter.of : [filter];
+}
+
+/** Appends conditions, to the last step if that is a filter. */
+function appendFilter(steps: Step[], conditions: readonly Filter[]): void {
+  const last = steps.at(-1);
+  const before = last?.kind === "filter" ? [last.filter] : [];
+  if (before.length > 0) steps.pop();
+  steps.push({ kind: "filter", filter: joinFilters("and", [...before, ...conditions]) });
+}
+
+/** Returns whether a filter reads an attribute. */
+function hasAttributes(filter: Filter): boolean {
+  switch (filter.kind) {
+    case "always":
+    case "never":
+      return false;
+    case "and":
+    case "or":
+      return filter.of.some(hasAttributes);
+    case "not":
+      return hasAttributes(filter.of);
+    default:
+      return filter.field.kind === "attribute";
+  }
+}

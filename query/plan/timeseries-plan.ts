@@ -1,0 +1,64 @@
+import { parseExpression } from "../parse/parser.ts";
+import { readSource, refuse } from "../text/source.ts";
+import type { Expression } from "../tree/expression.ts";
+import { parseNumber } from "../tree/number-literal.ts";
+import { planAggregate } from "./aggregate.ts";
+import { createPlanContext, type TimeseriesContext } from "./context.ts";
+import { planBinaryOperation } from "./operation.ts";
+import { ScanList } from "./scan.ts";
+import type { PlanOptions } from "./search-plan.ts";
+import type { Constant, SeriesPlan, TimeseriesPlan } from "./series-plan.ts";
+import { resolveVariable } from "./variables.ts";
+
+/** Plans a timeseries query. Throws a QueryError. */
+export function planTimeseries(text: string, options: PlanOptions = {}): TimeseriesPlan {
+  const source = readSource(text);
+  const context: TimeseriesContext = Object.assign(
+    createPlanContext(source, new Map(Object.entries(options.variables ?? {}))),
+    { scans: new ScanList(), expectedNames: [] },
+  );
+  const tree = parseExpression(source);
+  const series = planOperand(tree, context);
+  if (series.kind === "number") return refuseMissingAggregation(tree, "count(logs{…})", context);
+  const { scans, expectedNames } = context;
+  const names = [...new Map(expectedNames.map((each) => [JSON.stringify(each), each])).values()];
+  return { scans: scans.scans, series, names, warnings: [] };
+}
+
+/** Plans an expression, which gives series or a number. */
+function planOperand(tree: Expression, context: TimeseriesContext): SeriesPlan | Constant {
+  switch (tree.kind) {
+    case "aggregate":
+      return planAggregate(tree, context);
+    case "operation":
+      return planBinaryOperation(tree, (side) => planOperand(side, context), context);
+    case "negation": {
+      const of = planOperand(tree.of, context);
+      return of.kind === "number" ? { kind: "number", value: -of.value } : { kind: "negation", of };
+    }
+    case "number":
+      return { kind: "number", value: Number(tree.text) };
+    case "variable": {
+      const text = resolveVariable(tree, context, tree);
+      const value = parseNumber(text);
+      if (value !== undefined) return { kind: "number", value };
+      return refuse(context.source, tree, `$${tree.name} must be a number here, not ${JSON.stringify(text)}`);
+    }
+    case "selector":
+    case "rate":
+    case "jsonPath":
+      return refuseMissingAggregation(tree, exampleOf(tree), context);
+  }
+}
+
+/** An aggregation around the expression, as an example for an error. */
+function exampleOf(tree: Extract<Expression, { kind: "selector" | "rate" | "jsonPath" }>): string {
+  if (tree.kind === "jsonPath") return "sum(json_path(…))";
+  const selector = tree.kind === "rate" ? tree.of : tree;
+  if (selector.of.kind === "metric") return tree.kind === "rate" ? `sum(${tree.op}(…))` : "avg(…)";
+  return tree.kind === "rate" ? `sum(rate(${selector.of.name}{…}))` : `count(${selector.of.name}{…})`;
+}
+
+function refuseMissingAggregation(tree: Expression, example: string, context: TimeseriesContext): never {
+  return refuse(context.source, tree, `a timeseries query needs an aggregation, e.g. ${example}`);
+}

@@ -1,6 +1,0 @@
-const nsPerMs = 1_000_000n;
-
-/** Half-open nanoseconds for whole milliseconds since the epoch, both inclusive: the end counts with its whole millisecond. */
-export function rangeNs(startMs: number, endMs: number): { fromNs: bigint; toNs: bigint } {
-  return { fromNs: BigInt(startMs) * nsPerMs, toNs: (BigInt(endMs) + 1n) * nsPerMs };
-}

@@ -1,0 +1,92 @@
+import type { FoundRow, QueryLimits, SearchResult, Store } from "../../engine/index.ts";
+import type { Explanation } from "../plan/explanation.ts";
+import type { Scan } from "../plan/scan.ts";
+import { planLogs, planSpans, type SearchPlan } from "../plan/search-plan.ts";
+import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { collectPlanWarnings } from "../warning/unknown-names.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import { type Span, toSpan } from "./span.ts";
+
+/** The part of a store that a search for logs or spans needs. */
+export type SearchStore = Pick<Store, "search" | "attributeKeys">;
+
+/** A search for logs or spans, its range of time and which page of the answer is wanted. */
+export interface SearchQuery extends TimeRange {
+  /** svcQL. For logs also search terms. */
+  query: string;
+  /** The most rows to return, from 1. */
+  limit: number;
+  /** The cursor of an earlier answer to the same search: the answer continues after its last row. */
+  cursor?: string;
+}
+
+interface SearchResultBase {
+  /** Continues the search after the last row. Present where there are more rows. */
+  cursor?: string;
+  /** Sentences for people, such as about names that do not exist. */
+  warnings: string[];
+  scanned: SearchResult["scanned"];
+  explained: Explanation;
+}
+
+/** The answer to a search for logs. */
+export interface LogSearchResult extends SearchResultBase {
+  /**
+   * The newest first; rows of equal time in the order of arrival. Their attributes include those that stages extracted.
+   */
+  rows: FoundRow[];
+}
+
+/** The answer to a search for spans. */
+export interface SpanSearchResult extends SearchResultBase {
+  /** The last to start first; spans of equal start in the order of arrival. */
+  spans: Span[];
+}
+
+/**
+ * Searches logs. Throws a QueryError for a mistake in the query or the cursor, and what the store throws: Failure
+ * "deadline", "cancelled" or "limit".
+ */
+export async function searchLogs(
+  store: SearchStore,
+  search: SearchQuery,
+  limits?: QueryLimits,
+): Promise<LogSearchResult> {
+  return searchRows(store, search, planLogs(search.query), limits);
+}
+
+/** Searches spans. Throws as `searchLogs` does. */
+export async function searchSpans(
+  store: SearchStore,
+  search: SearchQuery,
+  limits?: QueryLimits,
+): Promise<SpanSearchResult> {
+  const { rows, ...found } = await searchRows(store, search, planSpans(search.query), limits);
+  return { spans: rows.map(toSpan), ...found };
+}
+
+async function searchRows(
+  store: SearchStore,
+  search: SearchQuery,
+  plan: SearchPlan,
+  limits: QueryLimits | undefined,
+): Promise<LogSearchResult> {
+  const startedAtMs = performance.now();
+  const { signal, steps } = plan;
+  const { fromNs, toNs } = toRangeNs(search.startMs, search.endMs);
+  const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor) };
+  const { rows, more, scanned } = await store.search(
+    { signal, fromNs, toNs, steps, limit: search.limit, ...after },
+    limits,
+  );
+  // A name that one of the rows has need not be looked up.
+  const names = plan.names.filter((name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)));
+  const warnings = collectPlanWarnings(store, { ...plan, names }, fromNs, toNs);
+  const last = rows.at(-1);
+  const cursor = more && last !== undefined ? { cursor: writeCursor(last) } : {};
+  const explained = {
+    scans: [{ kind: "rows", signal, steps, groupBy: [], aggregates: [] } as const satisfies Scan],
+    reads: [{ place: 0, scanned, milliseconds: performance.now() - startedAtMs }],
+  };
+  return { rows, ...cursor, warnings, scanned, explained };
+}

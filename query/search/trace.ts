@@ -1,0 +1,187 @@
+import type { Filter, FoundRow, QueryLimits, Store } from "../../engine/index.ts";
+import { deductElapsedTime } from "../time/deadline.ts";
+import { type TimeRange, toRangeNs } from "../time/range.ts";
+import { type Span, toSpan } from "./span.ts";
+
+/** The part of a store that reading a trace needs. */
+export type TraceStore = Pick<Store, "search">;
+
+/** The id of a trace, and a range of time that holds its spans and logs. */
+export interface TraceQuery extends TimeRange {
+  /** 32 hexadecimal digits, or 16 as older tracers write them. */
+  traceId: string;
+}
+
+/** A span as a node in the tree of its trace. */
+export interface TraceSpan {
+  span: Span;
+  /** In order of their start. */
+  children: TraceSpan[];
+  /** The logs that name this span, in order of time. */
+  logs: FoundRow[];
+  /** True for a root that has a parent id: the parent was not found, or the span would be its own ancestor. */
+  isOrphan: boolean;
+}
+
+/** A trace: its spans as a forest, and the logs that name it. */
+export interface Trace {
+  traceId: string;
+  /** Start of the first span, or time of the first log where there is no span; nanoseconds since the epoch. */
+  startNs: bigint;
+  /** From `startNs` to the last end of a span. */
+  durationMs: number;
+  /** The number of spans. */
+  spans: number;
+  /** Distinct values of `service.name`, in the order in which their first spans start. */
+  services: string[];
+  /** Spans without a parent, in order of their start. */
+  roots: TraceSpan[];
+  /** Logs of the trace that name none of its spans, in order of time. */
+  logs: FoundRow[];
+  /** True where there are more spans or logs. Those returned are the newest. */
+  isTruncated: boolean;
+}
+
+/** Spans of one trace that are read. It is more than a person reads, and the tree is built on the query thread. */
+const traceSpansMax = 10_000;
+/** Logs of one trace that are read. */
+const traceLogsMax = 1_000;
+
+/** Reads a trace and the logs that name it; undefined where neither is found. Throws what the store throws. */
+export async function queryTrace(
+  store: TraceStore,
+  { traceId, startMs, endMs }: TraceQuery,
+  limits?: QueryLimits,
+): Promise<Trace | undefined> {
+  const startedAtMs = performance.now();
+  const ids = listIdSpellings(traceId);
+  const range = toRangeNs(startMs, endMs);
+  const steps = [{ kind: "filter", filter: makeTraceFilter(ids) } as const];
+  const [spans, logs] = await Promise.all([
+    store.search(
+      { signal: "traces", ...range, steps, limit: traceSpansMax },
+      deductElapsedTime(startedAtMs, limits),
+    ),
+    store.search(
+      { signal: "logs", ...range, steps, limit: traceLogsMax },
+      deductElapsedTime(startedAtMs, limits),
+    ),
+  ]);
+  if (spans.rows.length === 0 && logs.rows.length === 0) return undefined;
+  // Rows of equal time come in the order of arrival, which a stable sort by time keeps.
+  const trace = buildTrace(traceId.toLowerCase(), sortOldestFirst(spans.rows), sortOldestFirst(logs.rows));
+  return { ...trace, isTruncated: spans.more || logs.more };
+}
+
+/**
+ * The ways in which a trace id may be stored. Ids of spans are stored in lower case, those of logs as they were
+ * received. An id of 16 digits may have been padded to 32.
+ */
+function listIdSpellings(traceId: string): string[] {
+  const lower = traceId.toLowerCase();
+  const padded = lower.length === 16 ? [lower.padStart(32, "0")] : [];
+  const unpadded = /^0{16}(.{16})$/.exec(lower)?.slice(1) ?? [];
+  return [...new Set([lower, traceId, ...padded, ...unpadded])];
+}
+
+function makeTraceFilter(ids: readonly string[]): Filter {
+  const field = { kind: "attribute", key: "trace_id" } as const;
+  const of = ids.map((value): Filter => ({ kind: "equals", field, value }));
+  return of.length === 1 ? of[0]! : { kind: "or", of };
+}
+
+function sortOldestFirst(rows: readonly FoundRow[]): FoundRow[] {
+  return [...rows].sort((a, b) => (a.timeNs < b.timeNs ? -1 : a.timeNs > b.timeNs ? 1 : 0));
+}
+
+/**
+ * Builds the tree of a trace from its rows, which are in order of time. A span that was received twice is counted once.
+ */
+function buildTrace(
+  traceId: string,
+  rows: readonly FoundRow[],
+  logs: readonly FoundRow[],
+): Omit<Trace, "isTruncated"> {
+  const nodes = collectDistinctSpans(rows);
+  const byId = new Map<string, TraceSpan>();
+  for (const node of nodes) if (!byId.has(node.span.spanId)) byId.set(node.span.spanId, node);
+  const roots = linkToParents(nodes, byId);
+  const otherLogs = logs.filter((log) => {
+    const node = byId.get((log.attributes.span_id ?? "").toLowerCase());
+    node?.logs.push(log);
+    return node === undefined;
+  });
+  const startNs = nodes[0]?.span.startNs ?? logs[0]?.timeNs ?? 0n;
+  const lastNs = nodes.reduce((last, { span }) => laterOf(last, span.endNs ?? span.startNs), startNs);
+  const services = nodes.map(({ span }) => span.attributes["service.name"] ?? "");
+  return {
+    traceId,
+    startNs,
+    durationMs: Number(lastNs - startNs) / 1e6,
+    spans: nodes.length,
+    services: [...new Set(services.filter((name) => name !== ""))],
+    roots,
+    logs: otherLogs,
+  };
+}
+
+function laterOf(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+function collectDistinctSpans(rows: readonly FoundRow[]): TraceSpan[] {
+  const spans = new Map<string, TraceSpan>();
+  for (const row of rows) {
+    const key = JSON.stringify([String(row.timeNs), row.attributes]);
+    if (!spans.has(key)) spans.set(key, { span: toSpan(row), children: [], logs: [], isOrphan: false });
+  }
+  return [...spans.values()];
+}
+
+/** Adds every span to the children of its parent. Returns the spans without a parent, in their order. */
+function linkToParents(nodes: readonly TraceSpan[], byId: ReadonlyMap<string, TraceSpan>): TraceSpan[] {
+  const parents = new Map<TraceSpan, TraceSpan>();
+  for (const node of nodes) {
+    const parent = byId.get(node.span.parentSpanId);
+    if (parent !== undefined && parent !== node) parents.set(node, parent);
+  }
+  cutCycles(nodes, parents);
+  for (const node of nodes) {
+    const parent = parents.get(node);
+    if (parent === undefined) node.isOrphan = node.span.parentSpanId !== "";
+    else parent.children.push(node);
+  }
+  return nodes.filter((node) => !parents.has(node));
+}
+
+/**
+ * Makes the first span of each cycle of parents a root, as no span of a cycle could be reached from a root otherwise.
+ */
+function cutCycles(nodes: readonly TraceSpan[], parents: Map<TraceSpan, TraceSpan>): void {
+  const indexes = new Map(nodes.map((node, index) => [node, index]));
+  // For each span visited, the index of the span from which the walk began.
+  const walks = new Map<TraceSpan, number>();
+  for (const [walk, node] of nodes.entries()) {
+    let at: TraceSpan | undefined = node;
+    while (at !== undefined && !walks.has(at)) {
+      walks.set(at, walk);
+      at = parents.get(at);
+    }
+    // A walk that meets its own trail is in a cycle.
+    if (at !== undefined && walks.get(at) === walk)
+      parents.delete(nodes[firstIndexOfCycle(at, indexes, parents)]!);
+  }
+}
+
+/** The least index of the spans in the cycle of a span. */
+function firstIndexOfCycle(
+  member: TraceSpan,
+  indexes: ReadonlyMap<TraceSpan, number>,
+  parents: ReadonlyMap<TraceSpan, TraceSpan>,
+): number {
+  let first = indexes.get(member)!;
+  for (let at = parents.get(member)!; at !== member; at = parents.get(at)!) {
+    first = Math.min(first, indexes.get(at)!);
+  }
+  return first;
+}

@@ -1,0 +1,110 @@
+import { calculate, isComparison } from "../plan/arithmetic.ts";
+import type { Calculation } from "../plan/series-plan.ts";
+import { groupSeries, isSingleUnlabelled, keptLabelsOf, matchingLabelsOf } from "./matching.ts";
+import {
+  filterMapValues,
+  type LabelPair,
+  labelsOf,
+  mapValues,
+  SeriesBuilder,
+  type SeriesSet,
+} from "./series-set.ts";
+
+/** A series of the left operand, the one of the right operand that it matches, and the labels of the result. */
+interface SeriesPair {
+  left: number;
+  right: number;
+  labels: LabelPair[];
+}
+
+type OperatorPlan = Pick<Calculation, "op" | "bool" | "matching">;
+
+/** Several series of one operand match one series of the other. The message names their labels. */
+export class AmbiguousMatchError extends Error {}
+
+/** Applies an operator where two matching series both have a point. Throws an AmbiguousMatchError. */
+export function combineSeries(operator: OperatorPlan, left: SeriesSet, right: SeriesSet): SeriesSet {
+  const builder = new SeriesBuilder();
+  for (const pair of pairSeries(operator, left, right)) {
+    builder.beginSeries(pair.labels);
+    visitSharedBuckets(left, pair.left, right, pair.right, (bucket, a, b) => {
+      const value = calculate(operator.op, a, b, operator.bool);
+      if (value !== undefined) builder.addPoint(bucket, value);
+    });
+  }
+  return builder.build();
+}
+
+/**
+ * Applies an operator to each point and a number. A comparison keeps the value of the series, on whichever side it is.
+ */
+export function combineNumber(
+  { op, bool }: OperatorPlan,
+  set: SeriesSet,
+  number: number,
+  side: "left" | "right",
+): SeriesSet {
+  const isFilter = isComparison(op) && !bool;
+  return filterMapValues(set, (value) => {
+    const result = side === "right" ? calculate(op, value, number, bool) : calculate(op, number, value, bool);
+    return result === undefined || !isFilter ? result : value;
+  });
+}
+
+export function negateSeries(set: SeriesSet): SeriesSet {
+  return mapValues(set, (value) => -value);
+}
+
+function pairSeries({ op, matching }: OperatorPlan, left: SeriesSet, right: SeriesSet): SeriesPair[] {
+  if (isSingleUnlabelled(right)) {
+    return Array.from(left.order, (series) => makePair(series, right.order[0]!, labelsOf(left, series)));
+  }
+  if (isSingleUnlabelled(left)) {
+    return Array.from(right.order, (series) => makePair(left.order[0]!, series, labelsOf(right, series)));
+  }
+  const keep = matchingLabelsOf(matching);
+  const rightGroups = groupSeries(right, keep);
+  const pairs: SeriesPair[] = [];
+  for (const [key, series] of groupSeries(left, keep)) {
+    const others = rightGroups.get(key);
+    if (others === undefined) continue;
+    checkSingleSeries(op, "left", key, series);
+    checkSingleSeries(op, "right", key, others);
+    pairs.push(makePair(series[0]!, others[0]!, keptLabelsOf(left, series[0]!, keep)));
+  }
+  return pairs;
+}
+
+function makePair(left: number, right: number, labels: LabelPair[]): SeriesPair {
+  return { left, right, labels };
+}
+
+/**
+ * Throws an AmbiguousMatchError unless a group of matching series has one member. `key` is the JSON of their labels.
+ */
+export function checkSingleSeries(op: string, side: string, key: string, series: readonly number[]): void {
+  if (series.length === 1) return;
+  const labels = (JSON.parse(key) as LabelPair[]).map(([name, text]) => `${name}=${JSON.stringify(text)}`);
+  const problem = `${series.length} series on the ${side} side of \`${op}\` agree in {${labels.join(", ")}}`;
+  throw new AmbiguousMatchError(
+    `${problem}, so that it is open which one is meant; group so that one is left`,
+  );
+}
+
+/** Visits the buckets in which both series have a point. */
+function visitSharedBuckets(
+  a: SeriesSet,
+  left: number,
+  b: SeriesSet,
+  right: number,
+  visit: (bucket: number, a: number, b: number) => void,
+): void {
+  let [i, j] = [a.starts[left]!, b.starts[right]!];
+  const [iEnd, jEnd] = [a.starts[left + 1]!, b.starts[right + 1]!];
+  while (i < iEnd && j < jEnd) {
+    const difference = a.buckets[i]! - b.buckets[j]!;
+    if (difference === 0) visit(a.buckets[i]!, a.values[i]!, b.values[j]!);
+    if (difference <= 0) i++;
+    if (difference >= 0) j++;
+  }
+}

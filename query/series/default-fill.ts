@@ -1,0 +1,82 @@
+import { Failure } from "../../engine/index.ts";
+import { pointsMax } from "../limits.ts";
+import type { Calculation } from "../plan/series-plan.ts";
+import { checkSingleSeries } from "./binary-operation.ts";
+import { groupSeries, isSingleUnlabelled, matchingLabelsOf } from "./matching.ts";
+import { labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
+import { SeriesUnion } from "./set-operation.ts";
+
+/**
+ * `series default number`: gives every series a point in each bucket of the range, with the number where it had none.
+ */
+export function fillWithNumber(set: SeriesSet, number: number, bucketCount: number): SeriesSet {
+  checkPointCount(set.order.length, bucketCount);
+  const count = set.starts.length - 1;
+  const isThere = new Uint8Array(count);
+  for (const series of set.order) isThere[series] = 1;
+  const starts = new Uint32Array(count + 1);
+  const buckets = new Float64Array(set.order.length * bucketCount);
+  const values = new Float64Array(buckets.length).fill(number);
+  for (let series = 0; series < count; series++) {
+    const start = starts[series]!;
+    starts[series + 1] = start + isThere[series]! * bucketCount;
+    for (let at = start; at < starts[series + 1]!; at++) buckets[at] = at - start;
+    if (isThere[series] === 0) continue;
+    for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
+      const bucket = set.buckets[point]!;
+      if (bucket < bucketCount) values[start + bucket] = set.values[point]!;
+    }
+  }
+  return { ...set, starts, buckets, values };
+}
+
+/** One series without labels that has the number in each bucket of the range. */
+export function makeConstantSeries(number: number, bucketCount: number): SeriesSet {
+  checkPointCount(1, bucketCount);
+  const builder = new SeriesBuilder();
+  builder.beginSeries([]);
+  for (let bucket = 0; bucket < bucketCount; bucket++) builder.addPoint(bucket, number);
+  return builder.build();
+}
+
+/** Throws a Failure "limit" where so many full series would have too many points. */
+function checkPointCount(series: number, bucketCount: number): void {
+  if (series * bucketCount <= pointsMax) return;
+  const problem = `\`default\` would fill ${series} series in ${bucketCount} buckets, and a query has ${pointsMax} points at most`;
+  throw new Failure("limit", `${problem}; take wider buckets or group by fewer labels`);
+}
+
+/**
+ * `series default series`: adds points of the right operand where the left one has none. Throws an AmbiguousMatchError.
+ */
+export function fillWithSeries(
+  { op, matching }: Pick<Calculation, "op" | "matching">,
+  left: SeriesSet,
+  right: SeriesSet,
+): SeriesSet {
+  const keep = matchingLabelsOf(matching);
+  const union = new SeriesUnion();
+  const leftGroups = groupSeries(left, keep);
+  const rightGroups = groupSeries(right, keep);
+  const forAll = left.order.length > 0 && isSingleUnlabelled(right);
+  for (const [key, group] of leftGroups) {
+    const fillers = forAll ? [...right.order] : (rightGroups.get(key) ?? []);
+    if (fillers.length > 1) checkSingleSeries(op, "right", key, fillers);
+    for (const series of group) {
+      union.add(left, series, () => true);
+      for (const filler of fillers) addPoints(union.pointsOf(labelsOf(left, series)), right, filler);
+    }
+  }
+  for (const [key, group] of rightGroups) {
+    if (forAll || leftGroups.has(key)) continue;
+    for (const series of group) union.add(right, series, () => true);
+  }
+  return union.build();
+}
+
+function addPoints(points: Map<number, number>, set: SeriesSet, series: number): void {
+  for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
+    const bucket = set.buckets[point]!;
+    if (!points.has(bucket)) points.set(bucket, set.values[point]!);
+  }
+}

@@ -1,0 +1,78 @@
+import { isSetOperator } from "../plan/arithmetic.ts";
+import type { Calculation, Constant, SeriesPlan } from "../plan/series-plan.ts";
+import { QueryError } from "../text/query-error.ts";
+import { countBuckets, type TimeBuckets } from "../time/buckets.ts";
+import { AmbiguousMatchError, combineNumber, combineSeries, negateSeries } from "./binary-operation.ts";
+import { fillWithNumber, fillWithSeries, makeConstantSeries } from "./default-fill.ts";
+import { foldSeries } from "./fold.ts";
+import { computeHistogramQuantiles } from "./histogram-quantile.ts";
+import { selectTopSeries } from "./ranking.ts";
+import type { ScanReader } from "./scan-reader.ts";
+import type { SeriesSet } from "./series-set.ts";
+import { applySetOperator } from "./set-operation.ts";
+
+/** What the evaluation of one plan needs besides the plan. */
+export interface EvaluationContext {
+  /** The text of the query, which errors point into. */
+  query: string;
+  buckets: TimeBuckets;
+  reader: ScanReader;
+}
+
+/** Evaluates a plan. Throws a QueryError where operands do not match one to one, and what the store throws. */
+export async function evaluateSeries(plan: SeriesPlan, context: EvaluationContext): Promise<SeriesSet> {
+  switch (plan.kind) {
+    case "scan":
+      return context.reader.readSeries(plan);
+    case "top": {
+      const ranked = await context.reader.readTopSeries(plan);
+      return ranked ?? selectTopSeries(plan, await evaluateSeries(plan.of, context));
+    }
+    case "fold":
+      return foldSeries(plan, await evaluateSeries(plan.of, context));
+    case "histogramQuantile":
+      return computeHistogramQuantiles(plan.q, await evaluateSeries(plan.of, context));
+    case "negation":
+      return negateSeries(await evaluateSeries(plan.of, context));
+    case "calculation":
+      return evaluateCalculation(plan, context);
+  }
+}
+
+async function evaluateCalculation(plan: Calculation, context: EvaluationContext): Promise<SeriesSet> {
+  const [left, right] = await Promise.all([
+    evaluateOperand(plan.left, context),
+    evaluateOperand(plan.right, context),
+  ]);
+  try {
+    return applyOperator(plan, left, right, context);
+  } catch (error) {
+    if (!(error instanceof AmbiguousMatchError)) throw error;
+    throw new QueryError(error.message, { text: context.query, span: plan.at });
+  }
+}
+
+async function evaluateOperand(
+  operand: SeriesPlan | Constant,
+  context: EvaluationContext,
+): Promise<SeriesSet | number> {
+  return operand.kind === "number" ? operand.value : evaluateSeries(operand, context);
+}
+
+function applyOperator(
+  plan: Calculation,
+  left: SeriesSet | number,
+  right: SeriesSet | number,
+  { buckets }: EvaluationContext,
+): SeriesSet {
+  const { op, matching } = plan;
+  if (typeof left === "number") return combineNumber(plan, right as SeriesSet, left, "left");
+  if (op === "default") {
+    if (typeof right !== "number") return fillWithSeries(plan, left, right);
+    const isEmpty = left.order.length === 0 && plan.isLeftUnlabelled;
+    if (isEmpty) return makeConstantSeries(right, countBuckets(buckets));
+    return fillWithNumber(left, right, countBuckets(buckets));
+  }
+  if (typeof right === "number") return combineNumber(plan, left, right, "right");
+  return isSetOperator(op) ? applySetOperator(op, matching, left, right) : combineSeries(plan, left, right);
+}

@@ -1,0 +1,112 @@
+import type { Fold, FoldedSeries } from "../plan/series-plan.ts";
+import { groupSeries, keptLabelsOf } from "./matching.ts";
+import { SeriesBuilder, type SeriesSet } from "./series-set.ts";
+
+/** One series for each group of series. Each point is the fold of the points that the group has in the bucket. */
+export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, set: SeriesSet): SeriesSet {
+  const builder = new SeriesBuilder();
+  for (const group of groupSeries(set, keep).values()) {
+    builder.beginSeries(keptLabelsOf(set, group[0]!, keep));
+    const values = fold.op === "distinct" ? makeLabelCoder(set, fold.label) : undefined;
+    const points = sortPointsByBucket(set, group, values);
+    for (let at = 0; at < points.buckets.length; at++) {
+      const value = foldValues(fold, points.values.subarray(points.starts[at], points.starts[at + 1]));
+      // NaN, as the sum of opposite infinities: there is no point.
+      if (!Number.isNaN(value)) builder.addPoint(points.buckets[at]!, value);
+    }
+  }
+  return builder.build();
+}
+
+/** Returns a function that gives equal numbers to series with equal values of a label, and NaN to series without it. */
+function makeLabelCoder(set: SeriesSet, label: string): (series: number) => number {
+  const name = set.names().indexOf(label);
+  const codes = new Map<string, number>();
+  return (series) => {
+    const text = name < 0 ? "" : set.labelOf(series, name);
+    if (text === "") return Number.NaN;
+    const code = codes.get(text) ?? codes.size;
+    codes.set(text, code);
+    return code;
+  };
+}
+
+/** The values of buckets[b] are at indexes from starts[b] to starts[b + 1], exclusive, in the order of their series. */
+interface PointsByBucket {
+  /** Distinct, ascending. */
+  buckets: Float64Array;
+  starts: Uint32Array;
+  values: Float64Array;
+}
+
+/** The points of a group of series by bucket. `codeOf`, where given, gives all points of a series one value. */
+function sortPointsByBucket(
+  { starts: startOf, buckets, values }: SeriesSet,
+  group: readonly number[],
+  codeOf?: (series: number) => number,
+): PointsByBucket {
+  const placeOf = new Map<number, number>();
+  for (const series of group) {
+    for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {
+      placeOf.set(buckets[point]!, (placeOf.get(buckets[point]!) ?? 0) + 1);
+    }
+  }
+  const ascending = Float64Array.from(placeOf.keys()).sort();
+  const starts = new Uint32Array(ascending.length + 1);
+  for (const [place, bucket] of ascending.entries()) {
+    starts[place + 1] = starts[place]! + placeOf.get(bucket)!;
+    placeOf.set(bucket, place);
+  }
+  const next = starts.slice();
+  const ordered = new Float64Array(starts[ascending.length]!);
+  for (const series of group) {
+    const own = codeOf?.(series);
+    for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {
+      ordered[next[placeOf.get(buckets[point]!)!]!++] = own ?? values[point]!;
+    }
+  }
+  return { buckets: ascending, starts, values: ordered };
+}
+
+/** Folds one or more values into one. */
+function foldValues(fold: Fold, values: Float64Array): number {
+  switch (fold.op) {
+    case "count":
+      return values.length;
+    case "sum":
+      return sumOf(values);
+    case "avg":
+      return sumOf(values) / values.length;
+    case "min":
+      return values.reduce((least, value) => (value < least ? value : least));
+    case "max":
+      return values.reduce((most, value) => (value > most ? value : most));
+    case "stddev":
+      return stddevOf(values);
+    case "quantile":
+      return quantileAt(fold.q, values.toSorted());
+    case "distinct":
+      return new Set(values.filter((code) => !Number.isNaN(code))).size;
+  }
+}
+
+function sumOf(values: Float64Array): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum;
+}
+
+/** The standard deviation of the population. */
+function stddevOf(values: Float64Array): number {
+  const mean = sumOf(values) / values.length;
+  return Math.sqrt(sumOf(values.map((value) => (value - mean) ** 2)) / values.length);
+}
+
+/** The quantile of one or more sorted values, interpolated linearly between the two closest ranks. */
+function quantileAt(q: number, sorted: Float64Array): number {
+  const rank = q * (sorted.length - 1);
+  const low = Math.floor(rank);
+  // Equal neighbours need no interpolation, which for infinities would give NaN.
+  const [below, above] = [sorted[low]!, sorted[Math.ceil(rank)]!];
+  return below === above ? below : below + (above - below) * (rank - low);
+}

@@ -1,0 +1,84 @@
+import type { KeptLabels } from "../plan/series-plan.ts";
+import { groupSeries, keptLabelsOf } from "./matching.ts";
+import { SeriesBuilder, type SeriesSet } from "./series-set.ts";
+
+/** A bucket of a histogram: the number of observations up to `bound`, inclusive. */
+interface HistogramBucket {
+  bound: number;
+  count: number;
+}
+
+const labelsButBound: KeptLabels = { kind: "without", labels: ["le"] };
+
+/**
+ * One series for each histogram, with its quantile in each time bucket. The series of a histogram differ only in `le`.
+ */
+export function computeHistogramQuantiles(q: number, set: SeriesSet): SeriesSet {
+  const bounds = makeBoundReader(set);
+  const builder = new SeriesBuilder();
+  for (const group of groupSeries(set, labelsButBound).values()) {
+    const histograms = new Map<number, HistogramBucket[]>();
+    for (const series of group) {
+      const bound = bounds(series);
+      if (bound === undefined) continue;
+      for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
+        const place = set.buckets[point]!;
+        const histogram = histograms.get(place) ?? [];
+        histogram.push({ bound, count: set.values[point]! });
+        histograms.set(place, histogram);
+      }
+    }
+    builder.beginSeries(keptLabelsOf(set, group[0]!, labelsButBound));
+    for (const [place, histogram] of [...histograms].sort(([a], [b]) => a - b)) {
+      const value = interpolateQuantile(q, histogram);
+      if (value !== undefined && !Number.isNaN(value)) builder.addPoint(place, value);
+    }
+  }
+  return builder.build();
+}
+
+/** Returns a function that gives the number in the label `le` of a series; undefined where there is none. */
+function makeBoundReader(set: SeriesSet): (series: number) => number | undefined {
+  const name = set.names().indexOf("le");
+  return (series) => {
+    const text = name < 0 ? "" : set.labelOf(series, name);
+    if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
+    const bound = text === "" ? Number.NaN : Number(text);
+    return Number.isNaN(bound) ? undefined : bound;
+  };
+}
+
+/**
+ * The quantile of a classic histogram, as Prometheus' `histogram_quantile` calculates it: linear within the bucket that
+ * holds it. The lowest bucket begins at 0 if its bound is above 0. A quantile in the last bucket, whose bound is
+ * infinite, is the bound before it. Undefined without an infinite bound, with fewer than two buckets, and without
+ * observations.
+ */
+function interpolateQuantile(q: number, unordered: readonly HistogramBucket[]): number | undefined {
+  const buckets = toMonotonicBuckets(unordered);
+  const last = buckets.at(-1);
+  if (buckets.length < 2 || last!.bound !== Number.POSITIVE_INFINITY || !(last!.count > 0)) return undefined;
+  const rank = q * last!.count;
+  const found = buckets.slice(0, -1).findIndex(({ count }) => count >= rank);
+  if (found < 0) return buckets.at(-2)!.bound;
+  const { bound, count } = buckets[found]!;
+  if (found === 0 && bound <= 0) return bound;
+  const below = found === 0 ? { bound: 0, count: 0 } : buckets[found - 1]!;
+  return below.bound + (bound - below.bound) * ((rank - below.count) / (count - below.count));
+}
+
+/** Buckets by ascending bound. Buckets of equal bound are added up. A count below the one before it is raised to it. */
+function toMonotonicBuckets(unordered: readonly HistogramBucket[]): HistogramBucket[] {
+  const buckets: HistogramBucket[] = [];
+  for (const { bound, count } of unordered.toSorted((a, b) => a.bound - b.bound)) {
+    const last = buckets.at(-1);
+    if (last?.bound === bound) last.count += count;
+    else buckets.push({ bound, count });
+  }
+  let most = 0;
+  for (const bucket of buckets) {
+    if (bucket.count > most) most = bucket.count;
+    bucket.count = most;
+  }
+  return buckets;
+}

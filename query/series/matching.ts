@@ -1,0 +1,31 @@
+import type { Calculation, KeptLabels } from "../plan/series-plan.ts";
+import { type LabelPair, labelsOf, type SeriesSet } from "./series-set.ts";
+
+/** The labels of a series that a grouping keeps. */
+export function keptLabelsOf(set: SeriesSet, series: number, { kind, labels }: KeptLabels): LabelPair[] {
+  return labelsOf(set, series).filter(([name]) => labels.includes(name) === (kind === "by"));
+}
+
+/** Groups of series with equal kept labels, by the JSON of these. The series of a group are in the set's order. */
+export function groupSeries(set: SeriesSet, keep: KeptLabels): Map<string, number[]> {
+  const groups = new Map<string, number[]>();
+  for (const series of set.order) {
+    const kept = keptLabelsOf(set, series, keep).sort(([a], [b]) => (a < b ? -1 : 1));
+    const key = JSON.stringify(kept);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [series]);
+    else group.push(series);
+  }
+  return groups;
+}
+
+/** The labels that must be equal for a series of the left operand to match one of the right. */
+export function matchingLabelsOf(matching: Calculation["matching"]): KeptLabels {
+  if (matching === null) return { kind: "without", labels: [] };
+  return { kind: matching.kind === "on" ? "by" : "without", labels: matching.labels };
+}
+
+/** Returns whether a set is one series without labels. As an operand it matches every series of the other. */
+export function isSingleUnlabelled(set: SeriesSet): boolean {
+  return set.order.length === 1 && labelsOf(set, set.order[0]!).length === 0;
+}

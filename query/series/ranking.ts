@@ -1,0 +1,72 @@
+import type { TopSeries } from "../plan/series-plan.ts";
+import { compareTexts, labelKeyOf, labelsOf, makeLabelKeyReader, type SeriesSet } from "./series-set.ts";
+
+/**
+ * The series with the greatest or the least sums of their points, in that order. Series with equal sums are in the
+ * order of their labels.
+ */
+export function selectTopSeries({ op, count, among }: Omit<TopSeries, "of">, set: SeriesSet): SeriesSet {
+  const totals = totalsOf(set);
+  const sign = op === "topk" ? -1 : 1;
+  const keyOf = makeLabelKeyReader(set);
+  const compare = (a: number, b: number) =>
+    sign * (totals[a]! - totals[b]!) || compareTexts(keyOf(a), keyOf(b));
+  // All series are one group without `by`, and also where no series has one of its labels.
+  const isOneGroup = among.kind === "by" && !among.labels.some((label) => set.names().includes(label));
+  if (isOneGroup) {
+    const rankOf = (series: number) => sign * totals[series]!;
+    return { ...set, order: selectLeastRanked(set, count, rankOf).sort(compare) };
+  }
+  const countByGroup = new Map<string, number>();
+  const order = set.order.slice().sort(compare);
+  return {
+    ...set,
+    order: order.filter((series) => {
+      const key = JSON.stringify(
+        labelsOf(set, series).filter(([name]) => among.labels.includes(name) === (among.kind === "by")),
+      );
+      const rank = countByGroup.get(key) ?? 0;
+      countByGroup.set(key, rank + 1);
+      return rank < count;
+    }),
+  };
+}
+
+/** The `count` series with the least `rankOf`, unordered. Of equal ones those with the least labels. */
+function selectLeastRanked(set: SeriesSet, count: number, rankOf: (series: number) => number): Uint32Array {
+  const { order } = set;
+  if (order.length <= count) return order.slice();
+  const bound = Float64Array.from(order, rankOf).sort()[count - 1]!;
+  const below = order.filter((series) => rankOf(series) < bound);
+  const tied = order.filter((series) => rankOf(series) === bound);
+  const left = count - below.length;
+  return Uint32Array.from([
+    ...below,
+    ...(tied.length === left ? tied : selectLeastLabelled(set, tied, left)),
+  ]);
+}
+
+/** The `count` series with the least labels. It holds only `count` keys, as a million series may be tied. */
+function selectLeastLabelled(set: SeriesSet, tied: Uint32Array, count: number): number[] {
+  const kept: { series: number; key: string }[] = [];
+  for (const series of tied) {
+    const key = labelKeyOf(set, series);
+    if (kept.length === count && key >= kept.at(-1)!.key) continue;
+    let at = kept.length;
+    while (at > 0 && kept[at - 1]!.key > key) at--;
+    kept.splice(at, 0, { series, key });
+    if (kept.length > count) kept.pop();
+  }
+  return kept.map(({ series }) => series);
+}
+
+/** The sum of each series' points, by series. */
+function totalsOf({ starts, values }: SeriesSet): Float64Array {
+  const totals = new Float64Array(starts.length - 1);
+  for (let series = 0; series < totals.length; series++) {
+    let total = 0;
+    for (let point = starts[series]!; point < starts[series + 1]!; point++) total += values[point]!;
+    totals[series] = total;
+  }
+  return totals;
+}

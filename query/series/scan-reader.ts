@@ -1,0 +1,198 @@
+import {
+  type Aggregated,
+  addScanned,
+  Failure,
+  type Filter,
+  nothingScanned,
+  type QueryLimits,
+  type Store,
+} from "../../engine/index.ts";
+import type { RowScan, SampleScan, Scan, ScanRead, ScanSeries } from "../plan/scan.ts";
+import type { TopSeries } from "../plan/series-plan.ts";
+import { simplifySteps } from "../plan/simplification.ts";
+import { bucketStartMsOf, countCoveredSeconds, type TimeBuckets } from "../time/buckets.ts";
+import { deductElapsedTime } from "../time/deadline.ts";
+import { type TimeRangeNs, toRangeNs } from "../time/range.ts";
+import { selectTopSeries } from "./ranking.ts";
+import { type SeriesSet, toSeriesSet, toSeriesSetOfPairs } from "./series-set.ts";
+
+/** Series that the second scan of `readTopSeries` may select. Each is one more condition on every row. */
+const rankedSeriesMax = 100;
+
+/** The part of a store that timeseries queries need. */
+export type SeriesStore = Pick<
+  Store,
+  "aggregate" | "aggregateSamples" | "attributeKeys" | "metricNames" | "seriesLabels"
+>;
+
+/** Runs the scans of one query over a store, each once, when its series are first read. */
+export class ScanReader {
+  /** Sentences for people about the scans read so far. */
+  readonly warnings: string[] = [];
+  /** One entry for each read of the store so far. */
+  readonly reads: ScanRead[] = [];
+  /** The sum of what `reads` scanned. */
+  readonly scanned = nothingScanned();
+  /**
+   * Metrics without any series in the range, or without a series that has one of the labels that they are grouped by.
+   */
+  readonly unknownMetrics = new Set<string>();
+  readonly #store: SeriesStore;
+  readonly #scans: readonly Scan[];
+  readonly #buckets: TimeBuckets;
+  readonly #limits: QueryLimits | undefined;
+  readonly #startedAtMs = performance.now();
+  /** By index of the scan. */
+  readonly #results = new Map<number, Promise<Aggregated>>();
+
+  constructor(
+    store: SeriesStore,
+    scans: readonly Scan[],
+    buckets: TimeBuckets,
+    limits: QueryLimits | undefined,
+  ) {
+    this.#store = store;
+    this.#scans = scans;
+    this.#buckets = buckets;
+    this.#limits = limits;
+  }
+
+  /** The series of one aggregate of one scan. Throws what the store throws. */
+  async readSeries({ scan: index, aggregate, perSecond }: ScanSeries): Promise<SeriesSet> {
+    const scan = this.#scans[index]!;
+    const set = toLabelledSeries(scan, await this.#readOnce(index, scan), aggregate);
+    return perSecond ? this.#divideBySeconds(set) : set;
+  }
+
+  /**
+   * The series of `topk` or `bottomk` over counts of rows, where the scan has more groups or points than a query may
+   * hold. A first scan ranks the groups by their rows in the whole range, which is the sum of their points. A second
+   * scan counts only the groups that are kept, bucket by bucket. Undefined where the plain scan is within the limits,
+   * or is not a count of rows.
+   */
+  async readTopSeries(plan: TopSeries): Promise<SeriesSet | undefined> {
+    const { of } = plan;
+    if (of.kind !== "scan" || of.perSecond) return undefined;
+    const scan = this.#scans[of.scan]!;
+    if (scan.kind !== "rows" || scan.aggregates[of.aggregate]!.op !== "count") return undefined;
+    try {
+      await this.#readOnce(of.scan, scan);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof Failure) || error.kind !== "limit") throw error;
+      const whole = await this.#aggregate(of.scan, scan, "whole");
+      const ranked = selectTopSeries(plan, toLabelledSeries(scan, whole, of.aggregate));
+      if (ranked.order.length > rankedSeriesMax) throw error;
+      const filter: Filter = {
+        kind: "or",
+        of: Array.from(ranked.order, (series) => makeSeriesFilter(scan, ranked, series)),
+      };
+      const steps = simplifySteps([...scan.steps, { kind: "filter", filter }]);
+      const narrowed = { ...scan, steps };
+      return selectTopSeries(
+        plan,
+        toLabelledSeries(narrowed, await this.#aggregate(of.scan, narrowed, "bucket"), of.aggregate),
+      );
+    }
+  }
+
+  #readOnce(index: number, scan: Scan): Promise<Aggregated> {
+    let result = this.#results.get(index);
+    if (result === undefined) {
+      result =
+        scan.kind === "rows" ? this.#aggregate(index, scan, "bucket") : this.#aggregateSamples(index, scan);
+      this.#results.set(index, result);
+    }
+    return result;
+  }
+
+  /** Aggregates rows by bucket, or over the whole range. */
+  async #aggregate(index: number, scan: RowScan, width: "bucket" | "whole"): Promise<Aggregated> {
+    const { signal, steps, groupBy, aggregates } = scan;
+    const fields = groupBy.map(({ field }) => field);
+    const { bucketNs, ...range } = this.#range();
+    return this.#measure(index, (limits) =>
+      this.#store.aggregate(
+        {
+          ...range,
+          ...(width === "bucket" ? { bucketNs } : { isRanked: true }),
+          signal,
+          steps,
+          groupBy: fields,
+          aggregates,
+        },
+        limits,
+      ),
+    );
+  }
+
+  async #aggregateSamples(index: number, scan: SampleScan): Promise<Aggregated> {
+    const { metric, steps, groupBy, of, aggregate } = scan;
+    const fields = Array.isArray(groupBy) ? groupBy.map(({ field }) => field) : groupBy;
+    const query = { ...this.#range(), name: metric, steps, groupBy: fields, of, aggregate };
+    const result = await this.#measure(index, (limits) => this.#store.aggregateSamples(query, limits));
+    if (of === "increase" && result.kinds.gauge) {
+      this.warnings.push(`${metric} is a gauge; its increase is taken as that of a counter`);
+    }
+    if (result.groups === 0 || (Array.isArray(groupBy) && isLabelMissing(result, groupBy.length))) {
+      this.unknownMetrics.add(metric);
+    }
+    return result;
+  }
+
+  /** Runs a read with the limits that are left, and records what it scanned and how long it took. */
+  async #measure<Result extends Aggregated>(
+    index: number,
+    read: (limits: QueryLimits) => Promise<Result>,
+  ): Promise<Result> {
+    const startedAtMs = performance.now();
+    const result = await read(deductElapsedTime(this.#startedAtMs, this.#limits));
+    this.reads.push({ place: index, scanned: result.scanned, milliseconds: performance.now() - startedAtMs });
+    addScanned(this.scanned, result.scanned);
+    return result;
+  }
+
+  /** The range of the query, and the limits that are left. */
+  remaining(): { range: TimeRangeNs; limits: QueryLimits } {
+    const { bucketNs: _, ...range } = this.#range();
+    return { range, limits: deductElapsedTime(this.#startedAtMs, this.#limits) };
+  }
+
+  #range() {
+    const { startMs, endMs, seconds } = this.#buckets;
+    return { ...toRangeNs(startMs, endMs), bucketNs: BigInt(seconds) * 1_000_000_000n };
+  }
+
+  /** Divides each point by the seconds of its bucket that are within the range. */
+  #divideBySeconds(set: SeriesSet): SeriesSet {
+    const buckets = this.#buckets;
+    const values = set.values.map(
+      (value, i) => value / countCoveredSeconds(buckets, bucketStartMsOf(buckets, set.buckets[i]!)),
+    );
+    return { ...set, values };
+  }
+}
+
+function toLabelledSeries(scan: Scan, result: Aggregated, aggregate: number): SeriesSet {
+  if (!Array.isArray(scan.groupBy)) return toSeriesSetOfPairs(result);
+  const names = scan.groupBy.map(({ label }) => label);
+  return toSeriesSet(result, names, aggregate);
+}
+
+/** Returns whether there is a label that no group has. Groups have `labels` texts each; the empty text is no label. */
+function isLabelMissing({ groups, labels: { offsets } }: Aggregated, labels: number): boolean {
+  for (let label = 0; label < labels; label++) {
+    let isFound = false;
+    for (let text = label; text < groups * labels && !isFound; text += labels) {
+      isFound = offsets[text + 1]! > offsets[text]!;
+    }
+    if (!isFound) return true;
+  }
+  return false;
+}
+
+/** The filter of the rows of one series. */
+function makeSeriesFilter({ groupBy }: RowScan, { labelOf }: SeriesSet, series: number): Filter {
+  const of = groupBy.map(({ field }, i): Filter => ({ kind: "equals", field, value: labelOf(series, i) }));
+  return { kind: "and", of };
+}

@@ -1,0 +1,260 @@
+import { isAscii } from "node:buffer";
+import { type Aggregated, type TextVector, textAt } from "../../engine/index.ts";
+
+/**
+ * Series as vectors. A series is an index into `starts`. Labels are decoded only when they are read, as most are not:
+ * `topk` reads those of the series that it keeps.
+ */
+export interface SeriesSet {
+  /** Indexes of the series that have points, in the order of the answer. */
+  order: Uint32Array;
+  /** Names of all labels, collected at the first call. */
+  names: () => readonly string[];
+  /** A label's text, by series and index in `names()`; "" where the series lacks the label. */
+  labelOf: (series: number, name: number) => string;
+  /** The JSON of a series' labels, as pairs sorted by name. Present where the store already gave it. */
+  keyOf?: (series: number) => string;
+  /** The points of series s are at indexes from starts[s] to starts[s + 1], exclusive, in order of time. */
+  starts: Uint32Array;
+  /** Indexes of the points' buckets in the range. */
+  buckets: Float64Array;
+  values: Float64Array;
+}
+
+/** A label of a series. The text is not empty. */
+export type LabelPair = [name: string, text: string];
+
+/** One series for each group, with the values of one aggregate. `labels` holds one text for each group and name. */
+export function toSeriesSet(
+  { groups, labels, points }: Pick<Aggregated, "groups" | "labels" | "points">,
+  names: readonly string[],
+  aggregate: number,
+): SeriesSet {
+  const textOf = makeTextReader(labels);
+  return {
+    ...sortPointsByGroup(points, points.values[aggregate]!, groups),
+    names: () => names,
+    labelOf: (series, name) => textOf(series * names.length + name),
+  };
+}
+
+/** Indexes of the series that have a point. A group without points is no series. */
+function listSeriesWithPoints(starts: Uint32Array): Uint32Array {
+  const order = new Uint32Array(starts.length - 1);
+  let count = 0;
+  for (let series = 0; series < order.length; series++) {
+    if (starts[series + 1]! > starts[series]!) order[count++] = series;
+  }
+  return order.subarray(0, count);
+}
+
+/** One series for each group, whose text in `labels` is the JSON of its labels, as pairs sorted by name. */
+export function toSeriesSetOfPairs(aggregated: Pick<Aggregated, "groups" | "labels" | "points">): SeriesSet {
+  const set = toSeriesSet(aggregated, ["labels"], 0);
+  const keyOf = makeTextReader(aggregated.labels);
+  const parsed = new Map<number, Map<string, string>>();
+  const parseLabels = (series: number) => {
+    const labels = parsed.get(series) ?? new Map(JSON.parse(keyOf(series)) as LabelPair[]);
+    parsed.set(series, labels);
+    return labels;
+  };
+  let allNames: string[] | undefined;
+  const names = () => {
+    allNames ??= [
+      ...new Set(Array.from(set.order, (series) => [...parseLabels(series).keys()]).flat()),
+    ].sort();
+    return allNames;
+  };
+  const labelOf = (series: number, name: number) => parseLabels(series).get(names()[name]!) ?? "";
+  return { ...set, keyOf, names, labelOf };
+}
+
+/**
+ * Returns a reader of a vector's texts. ASCII bytes are decoded once as a whole, as slicing a string is almost free.
+ */
+function makeTextReader(texts: TextVector): (text: number) => string {
+  const { offsets, bytes } = texts;
+  let whole: string | null | undefined;
+  return (text) => {
+    if (whole === undefined) whole = isAscii(bytes) ? decodeAscii(bytes) : null;
+    return whole === null ? textAt(texts, text) : whole.slice(offsets[text], offsets[text + 1]);
+  };
+}
+
+function decodeAscii(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}
+
+/** Sorts points by group and then by time, and drops those without a value. `count` is the number of groups. */
+function sortPointsByGroup(
+  { groups, buckets }: Aggregated["points"],
+  values: Float64Array,
+  count: number,
+): Pick<SeriesSet, "order" | "starts" | "buckets" | "values"> {
+  const starts = new Uint32Array(count + 1);
+  for (let point = 0; point < groups.length; point++) {
+    // NaN: none of the rows has a number.
+    if (!Number.isNaN(values[point])) starts[groups[point]! + 1]!++;
+  }
+  for (let group = 0; group < count; group++) starts[group + 1] = starts[group + 1]! + starts[group]!;
+  const next = starts.slice();
+  const sortedBuckets = new Float64Array(starts[count]!);
+  const sortedValues = new Float64Array(starts[count]!);
+  const inOrder = orderByBucket(groups, buckets, count);
+  for (let i = 0; i < groups.length; i++) {
+    const point = inOrder === null ? i : inOrder[i]!;
+    if (Number.isNaN(values[point])) continue;
+    const at = next[groups[point]!]!++;
+    sortedBuckets[at] = buckets[point]!;
+    sortedValues[at] = values[point]!;
+  }
+  return { order: listSeriesWithPoints(starts), starts, buckets: sortedBuckets, values: sortedValues };
+}
+
+/** Up to this many buckets per point, points are sorted by counting. Above it they are sorted by comparing. */
+const bucketsPerPointMax = 4;
+
+/** Indexes of the points in order of time; null where the points of each group already are. */
+function orderByBucket(groups: Uint32Array, buckets: Float64Array, groupCount: number): Uint32Array | null {
+  const count = buckets.length;
+  const last = new Float64Array(groupCount).fill(Number.NEGATIVE_INFINITY);
+  let isAscending = true;
+  let least = Number.POSITIVE_INFINITY;
+  let greatest = Number.NEGATIVE_INFINITY;
+  for (let point = 0; point < count; point++) {
+    const bucket = buckets[point]!;
+    const group = groups[point]!;
+    if (bucket < last[group]!) isAscending = false;
+    last[group] = bucket;
+    if (bucket < least) least = bucket;
+    if (bucket > greatest) greatest = bucket;
+  }
+  if (isAscending) return null;
+  const width = greatest - least + 1;
+  if (width > count * bucketsPerPointMax) {
+    return Uint32Array.from({ length: count }, (_, point) => point).sort((a, b) => buckets[a]! - buckets[b]!);
+  }
+  const next = new Uint32Array(width + 1);
+  for (let point = 0; point < count; point++) next[buckets[point]! - least + 1]!++;
+  for (let bucket = 0; bucket < width; bucket++) next[bucket + 1] = next[bucket + 1]! + next[bucket]!;
+  const order = new Uint32Array(count);
+  for (let point = 0; point < count; point++) order[next[buckets[point]! - least]!++] = point;
+  return order;
+}
+
+/** Drops points that are infinite or NaN, and series that have no other points. */
+export function keepFinitePoints(set: SeriesSet): SeriesSet {
+  const { values } = set;
+  let point = 0;
+  while (point < values.length && Number.isFinite(values[point])) point++;
+  return point === values.length
+    ? set
+    : filterMapValues(set, (value) => (Number.isFinite(value) ? value : undefined));
+}
+
+/** Replaces the value of each point. Drops points where `map` returns undefined, and series left without points. */
+export function filterMapValues(set: SeriesSet, map: (value: number) => number | undefined): SeriesSet {
+  const { order, starts, buckets, values } = set;
+  const newStarts = new Uint32Array(starts.length);
+  const newBuckets = new Float64Array(values.length);
+  const newValues = new Float64Array(values.length);
+  let count = 0;
+  for (let series = 0; series + 1 < starts.length; series++) {
+    for (let point = starts[series]!; point < starts[series + 1]!; point++) {
+      const value = map(values[point]!);
+      if (value === undefined) continue;
+      newBuckets[count] = buckets[point]!;
+      newValues[count++] = value;
+    }
+    newStarts[series + 1] = count;
+  }
+  return {
+    ...set,
+    order: order.filter((series) => newStarts[series + 1]! > newStarts[series]!),
+    starts: newStarts,
+    buckets: newBuckets.subarray(0, count),
+    values: newValues.subarray(0, count),
+  };
+}
+
+/** The labels that a series has. */
+export function labelsOf(set: SeriesSet, series: number): LabelPair[] {
+  if (set.keyOf !== undefined) return JSON.parse(set.keyOf(series)) as LabelPair[];
+  const { names, labelOf } = set;
+  return names().flatMap((name, i): LabelPair[] => {
+    const text = labelOf(series, i);
+    return text === "" ? [] : [[name, text]];
+  });
+}
+
+/** Orders series by their labels. */
+export function sortByLabels(set: SeriesSet): SeriesSet {
+  const keyOf = makeLabelKeyReader(set);
+  const keyed = Array.from(set.order, (series) => ({ series, key: keyOf(series) }));
+  // An array's sort is TimSort, which is fast here: the series come in sorted runs, one from each thread.
+  keyed.sort((a, b) => compareTexts(a.key, b.key));
+  return { ...set, order: Uint32Array.from(keyed, ({ series }) => series) };
+}
+
+/**
+ * Returns a function that gives each series' sort key by labels. Keys are made when they are first asked for, and kept.
+ */
+export function makeLabelKeyReader(set: SeriesSet): (series: number) => string {
+  if (set.keyOf !== undefined) return set.keyOf;
+  const keys = new Map<number, string>();
+  return (series) => {
+    let key = keys.get(series);
+    if (key === undefined) {
+      key = labelKeyOf(set, series);
+      keys.set(series, key);
+    }
+    return key;
+  };
+}
+
+/** The sort key of one series by its labels. */
+export function labelKeyOf(set: SeriesSet, series: number): string {
+  return set.keyOf?.(series) ?? JSON.stringify(labelsOf(set, series));
+}
+
+export function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Replaces the value of each point. */
+export function mapValues(set: SeriesSet, map: (value: number) => number): SeriesSet {
+  return { ...set, values: set.values.map(map) };
+}
+
+/** Builds a set series by series: begin a series, then add its points in order of time. */
+export class SeriesBuilder {
+  readonly #labels: Map<string, string>[] = [];
+  readonly #starts: number[] = [];
+  readonly #buckets: number[] = [];
+  readonly #values: number[] = [];
+
+  /** The texts of the labels must not be empty. */
+  beginSeries(labels: readonly LabelPair[]): void {
+    this.#labels.push(new Map(labels));
+    this.#starts.push(this.#values.length);
+  }
+
+  addPoint(bucket: number, value: number): void {
+    this.#buckets.push(bucket);
+    this.#values.push(value);
+  }
+
+  build(): SeriesSet {
+    const labels = this.#labels;
+    const names = [...new Set(labels.flatMap((each) => [...each.keys()]))].sort();
+    const starts = Uint32Array.from([...this.#starts, this.#values.length]);
+    return {
+      order: listSeriesWithPoints(starts),
+      names: () => names,
+      labelOf: (series, name) => labels[series]!.get(names[name]!) ?? "",
+      starts,
+      buckets: Float64Array.from(this.#buckets),
+      values: Float64Array.from(this.#values),
+    };
+  }
+}

@@ -1,0 +1,92 @@
+import type { Aggregated, QueryLimits } from "../../engine/index.ts";
+import type { Explanation } from "../plan/explanation.ts";
+import type { Constant, SeriesPlan, TimeseriesPlan } from "../plan/series-plan.ts";
+import { planTimeseries } from "../plan/timeseries-plan.ts";
+import { listPartialBuckets, makeTimeBuckets } from "../time/buckets.ts";
+import type { TimeRange } from "../time/range.ts";
+import { warnOfUnknownMetrics } from "../warning/unknown-metrics.ts";
+import { warnOfUnknownNames } from "../warning/unknown-names.ts";
+import { evaluateSeries } from "./evaluation.ts";
+import { ScanReader, type SeriesStore } from "./scan-reader.ts";
+import { type Series, SeriesColumns } from "./series-columns.ts";
+import { keepFinitePoints, sortByLabels } from "./series-set.ts";
+
+/** A timeseries query, its range of time and the width of its buckets. */
+export interface TimeseriesQuery extends TimeRange {
+  /** The text of the query, svcQL. */
+  query: string;
+  /** Width of a bucket in whole seconds. 0 or absent: the narrowest round width that gives at most 200 buckets. */
+  bucketSeconds?: number;
+  /** The plan of `query`, where the caller has it already. */
+  plan?: TimeseriesPlan;
+}
+
+/** The answer to a timeseries query. */
+export interface Timeseries {
+  /** In the order of `topk` or `bottomk`, also after an operator with a number; else in the order of their labels. */
+  columns: SeriesColumns;
+  /** The same series as objects, which are made at the first access. */
+  readonly series: Series[];
+  /** Width of a bucket. */
+  bucketSeconds: number;
+  /**
+   * Starts of the first and the last bucket, where the range covers only a part of them; milliseconds since the epoch.
+   */
+  partial: number[];
+  /** Sentences for people, such as about names that do not exist. */
+  warnings: string[];
+  /** What all scans together read. */
+  scanned: Aggregated["scanned"];
+  explained: Explanation;
+}
+
+/**
+ * Answers a timeseries query. Throws a QueryError for a mistake in the query, and what the store throws: Failure
+ * "deadline", "cancelled" or "limit".
+ */
+export async function queryTimeseries(
+  store: SeriesStore,
+  { query, startMs, endMs, bucketSeconds = 0, plan = planTimeseries(query) }: TimeseriesQuery,
+  limits?: QueryLimits,
+): Promise<Timeseries> {
+  const buckets = makeTimeBuckets(startMs, endMs, bucketSeconds);
+  const reader = new ScanReader(store, plan.scans, buckets, limits);
+  const found = await evaluateSeries(plan.series, { query, buckets, reader });
+  const finite = keepFinitePoints(found);
+  const columns = new SeriesColumns(isRanked(plan.series) ? finite : sortByLabels(finite), buckets);
+  let series: Series[] | undefined;
+  return {
+    columns,
+    get series() {
+      series ??= columns.toObjects();
+      return series;
+    },
+    bucketSeconds: buckets.seconds,
+    partial: listPartialBuckets(buckets),
+    warnings: [...plan.warnings, ...reader.warnings, ...(await warnOfNames(store, plan, reader))],
+    scanned: reader.scanned,
+    explained: { series: plan.series, scans: plan.scans, reads: reader.reads },
+  };
+}
+
+/** Returns whether series are in the order of `topk` or `bottomk`, also after an operator with a number. */
+function isRanked(plan: SeriesPlan | Constant): boolean {
+  if (plan.kind === "top") return true;
+  if (plan.kind !== "calculation") return false;
+  const { left, right } = plan;
+  return left.kind === "number" ? isRanked(right) : right.kind === "number" && isRanked(left);
+}
+
+/** A sentence for each label and metric of the query that does not exist. */
+async function warnOfNames(store: SeriesStore, plan: TimeseriesPlan, reader: ScanReader): Promise<string[]> {
+  const { range, limits } = reader.remaining();
+  const rowWarnings = [...Map.groupBy(plan.names, ({ signal }) => signal)].flatMap(([signal, expected]) => {
+    if (signal === "metrics") return [];
+    const names = [...new Set(expected.flatMap(({ label }) => label ?? []))];
+    return warnOfUnknownNames(store, { signal, names }, range.fromNs, range.toNs);
+  });
+  const unknown = plan.names.filter(
+    ({ metric }) => metric !== undefined && reader.unknownMetrics.has(metric),
+  );
+  return [...rowWarnings, ...(await warnOfUnknownMetrics(store, unknown, range, limits))];
+}

@@ -1,0 +1,47 @@
+import type { RowSignal } from "../../engine/index.ts";
+
+/** Names of the aggregations, over rows or series. */
+export const aggregations = [
+  "count",
+  "sum",
+  "avg",
+  "min",
+  "max",
+  "stddev",
+  "quantile",
+  "count_distinct",
+  "topk",
+  "bottomk",
+  "histogram_quantile",
+  "trace_duration_quantile",
+] as const;
+
+/** Names of the functions that give the increase of a counter, or the number of rows, over time. */
+export const rateFunctions = ["rate", "increase"] as const;
+
+/** Stages that begin with a word after `|`. Any other text after `|` is a label filter. */
+export const stageKeywords = ["json", "logfmt", "pattern", "regexp"] as const;
+
+/** Words between series (operators) and after them (groupings). */
+export const seriesKeywords = [
+  "by",
+  "without",
+  "on",
+  "ignoring",
+  "bool",
+  "and",
+  "or",
+  "unless",
+  "default",
+] as const;
+
+/** Names that select the rows of a signal. Every other name selects a metric. */
+export const rowSignals = [
+  "logs",
+  "traces",
+  "kubernetes_resources",
+  "profiles",
+] as const satisfies readonly RowSignal[];
+
+/** Words that must be quoted to be labels, in expressions and label filters. */
+export const reservedKeywords: ReadonlySet<string> = new Set<string>([...stageKeywords, ...seriesKeywords]);

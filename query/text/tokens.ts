@@ -1,0 +1,179 @@
+import { createToken, type IToken, Lexer, type TokenType } from "chevrotain";
+import { aggregations, rateFunctions } from "./keywords.ts";
+import type { TextSpan } from "./query-error.ts";
+
+/*
+ * Where a name ends depends on its place: `a-b` is one label in `{ }`, in groupings and in label filters, and a
+ * subtraction elsewhere. So the lexer has four modes: `series` at the start, `labels` within `{ }`, `grouping` from
+ * `by` to its `)`, and `filter` from the first `|` to the `)` that closes the brackets around it. A token that is
+ * matched differently, or changes the mode differently, in two modes is a category with one token type per mode.
+ */
+
+const category = (name: string, label: string, categories: TokenType[] = []) =>
+  createToken({ name, label, categories, pattern: Lexer.NA });
+
+/** A label, a field or the name of a metric. */
+export const Name = category("Name", "a name");
+const metricName = createToken({
+  name: "MetricName",
+  pattern: /[A-Za-z_:][A-Za-z0-9_:.]*/,
+  categories: Name,
+});
+const labelName = createToken({
+  name: "LabelName",
+  pattern: /[A-Za-z_][A-Za-z0-9_]*(?:[./:-]+[A-Za-z0-9_]+)*/,
+  categories: Name,
+});
+
+/** What must not follow a keyword, by mode: with these characters it would be a longer name. */
+const wordEnd = { series: "(?![A-Za-z0-9_:.])", filter: "(?![A-Za-z0-9_]|[./:-]+[A-Za-z0-9_])" };
+const modeWords: Record<keyof typeof wordEnd, TokenType[]> = { series: [], filter: [] };
+
+interface WordRole {
+  categories?: TokenType[];
+  pushMode?: string;
+  /** The word is a keyword in mode `filter` alone, which is after `|`. Elsewhere a metric may be named `json`. */
+  stage?: boolean;
+}
+
+function word(name: string, texts: readonly string[], role: WordRole = {}): TokenType {
+  const type = category(name, texts.map((text) => `\`${text}\``).join(" or "), role.categories);
+  for (const mode of role.stage ? (["filter"] as const) : (["series", "filter"] as const)) {
+    const pattern = new RegExp(`(?:${texts.join("|")})${wordEnd[mode]}`);
+    const push = role.pushMode === undefined ? {} : { push_mode: role.pushMode };
+    modeWords[mode].push(createToken({ name: `${name}-${mode}`, pattern, categories: type, ...push }));
+  }
+  return type;
+}
+
+export const Aggregation = word("Aggregation", aggregations, { categories: [Name] });
+export const Rate = word("Rate", rateFunctions, { categories: [Name] });
+export const JsonPath = word("JsonPath", ["json_path"], { categories: [Name] });
+export const By = word("By", ["by"], { pushMode: "grouping" });
+export const Without = word("Without", ["without"], { pushMode: "grouping" });
+export const On = word("On", ["on"], { pushMode: "grouping" });
+export const Ignoring = word("Ignoring", ["ignoring"], { pushMode: "grouping" });
+export const Bool = word("Bool", ["bool"]);
+export const And = word("And", ["and"]);
+export const Or = word("Or", ["or"]);
+export const Unless = word("Unless", ["unless"]);
+export const Default = word("Default", ["default"]);
+export const Json = word("Json", ["json"], { stage: true });
+export const Logfmt = word("Logfmt", ["logfmt"], { stage: true });
+export const Pattern = word("Pattern", ["pattern"], { stage: true });
+export const Regexp = word("Regexp", ["regexp"], { stage: true });
+
+const quoted = /"(?:[^"\\\r\n]|\\[^\r\n])*"|'(?:[^'\\\r\n]|\\[^\r\n])*'|`[^`]*`/.source;
+export const StringToken = createToken({
+  name: "String",
+  label: "a text in quotes",
+  pattern: new RegExp(quoted),
+});
+export const CaselessString = createToken({
+  name: "CaselessString",
+  label: '`i"…"`',
+  pattern: new RegExp(`i(?:${quoted})`),
+});
+/** A quote without a closing quote. */
+export const UnclosedString = createToken({ name: "UnclosedString", pattern: /i?["'`]/ });
+
+export const NumberToken = createToken({
+  name: "Number",
+  label: "a number",
+  pattern: /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![A-Za-z0-9_.])/,
+});
+/** A text that begins like a number and is none: `20ms`, `0x10`, `1.2.3`. */
+export const BadNumber = createToken({ name: "BadNumber", pattern: /\.?\d[A-Za-z0-9_.]*/ });
+export const Variable = createToken({
+  name: "Variable",
+  label: "a $variable",
+  pattern: /\$[A-Za-z_][A-Za-z0-9_]*/,
+});
+
+interface Moves {
+  push_mode?: string;
+  pop_mode?: boolean;
+  categories?: TokenType;
+}
+
+const sign = (name: string, text: string, moves: Moves = {}) =>
+  createToken({ name, label: `\`${text}\``, pattern: text, ...moves });
+
+export const PipeEqual = sign("PipeEqual", "|=");
+export const PipeMatch = sign("PipeMatch", "|~");
+export const Pipe = category("Pipe", "`|`");
+const pipeFirst = sign("PipeFirst", "|", { categories: Pipe, push_mode: "filter" });
+const pipeAgain = sign("PipeAgain", "|", { categories: Pipe });
+export const NotEqual = sign("NotEqual", "!=");
+export const NotMatch = sign("NotMatch", "!~");
+export const Match = sign("Match", "=~");
+export const EqualEqual = sign("EqualEqual", "==");
+export const Equal = sign("Equal", "=");
+export const GreaterEqual = sign("GreaterEqual", ">=");
+export const LessEqual = sign("LessEqual", "<=");
+export const Greater = sign("Greater", ">");
+export const Less = sign("Less", "<");
+export const Plus = sign("Plus", "+");
+export const Minus = sign("Minus", "-");
+export const Times = sign("Times", "*");
+export const Over = sign("Over", "/");
+export const Modulo = sign("Modulo", "%");
+export const Power = sign("Power", "^");
+export const Comma = sign("Comma", ",");
+export const LeftBrace = sign("LeftBrace", "{", { push_mode: "labels" });
+export const RightBrace = sign("RightBrace", "}", { pop_mode: true });
+export const LeftParen = category("LeftParen", "`(`");
+const parenPlain = sign("ParenPlain", "(", { categories: LeftParen });
+const parenInFilter = sign("ParenInFilter", "(", { categories: LeftParen, push_mode: "filter" });
+export const RightParen = category("RightParen", "`)`");
+const parenClosing = sign("ParenClosing", ")", { categories: RightParen });
+const parenLeaving = sign("ParenLeaving", ")", { categories: RightParen, pop_mode: true });
+
+const whiteSpace = createToken({ name: "WhiteSpace", pattern: /\s+/, group: Lexer.SKIPPED });
+const comment = createToken({ name: "Comment", pattern: /#[^\n]*/, group: Lexer.SKIPPED });
+/** Any character that begins no other token. No rule of the grammar takes it, so the parser stops at it. */
+const unknown = createToken({ name: "Unknown", pattern: /[\ud800-\udbff][\udc00-\udfff]|./ });
+
+const literals = [CaselessString, StringToken, UnclosedString, NumberToken, BadNumber, Variable];
+const comparisons = [NotEqual, NotMatch, Match, EqualEqual, Equal, GreaterEqual, LessEqual, Greater, Less];
+const arithmetic = [Plus, Minus, Times, Over, Modulo, Power];
+const signs = [PipeEqual, PipeMatch, ...comparisons, ...arithmetic, Comma, LeftBrace];
+
+const mode = (...own: TokenType[]) => [whiteSpace, comment, ...literals, ...signs, ...own, unknown];
+const modes = {
+  series: mode(...modeWords.series, metricName, pipeFirst, parenPlain, parenClosing),
+  filter: mode(...modeWords.filter, labelName, pipeAgain, parenInFilter, parenLeaving),
+  labels: mode(labelName, pipeAgain, parenPlain, parenClosing, RightBrace),
+  grouping: mode(labelName, pipeAgain, parenPlain, parenLeaving),
+};
+
+const categories = [
+  Name,
+  Pipe,
+  LeftParen,
+  RightParen,
+  Aggregation,
+  Rate,
+  JsonPath,
+  By,
+  Without,
+  On,
+  Ignoring,
+];
+const wordCategories = [Bool, And, Or, Unless, Default, Json, Logfmt, Pattern, Regexp];
+
+/** Every token type, which Chevrotain's parser must be given. */
+export const vocabulary: TokenType[] = [
+  ...new Set([...categories, ...wordCategories, ...Object.values(modes).flat()]),
+];
+
+const lexer = new Lexer({ modes, defaultMode: "series" }, { positionTracking: "onlyOffset" });
+
+/** The tokens of a text, without white space and comments. Never throws: any other character is an `unknown` token. */
+export function tokenize(text: string): IToken[] {
+  return lexer.tokenize(text).tokens;
+}
+
+export function spanOfToken(token: IToken): TextSpan {
+  return { start: token.startOffset, end: token.startOffset + token.image.length };
+}

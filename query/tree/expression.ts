@@ -1,0 +1,120 @@
+import { type Aggregate, printAggregate } from "./aggregate.ts";
+import { type Matching, printGrouping } from "./grouping.ts";
+import { type JsonPath, printJsonPath } from "./json-path.ts";
+import { type NumberLiteral, printNumber } from "./number-literal.ts";
+import { printRate, type Rate } from "./rate.ts";
+import { printSelector, type TelemetrySelector } from "./selector.ts";
+import { printVariable, type Variable } from "./variable.ts";
+
+/**
+ * The syntax tree of a structured query: frozen plain data. Queries that differ only in white space, brackets or quotes
+ * have equal trees. Each node has a literal `kind`.
+ */
+export type Expression =
+  | BinaryOperation
+  | Negation
+  | NumberLiteral
+  | Variable
+  | Aggregate
+  | Rate
+  | JsonPath
+  | TelemetrySelector;
+
+/** Precedence of the operators between series: as in PromQL, with `default` below all. Higher numbers bind closer. */
+export const operatorPrecedence = {
+  default: 1,
+  or: 2,
+  and: 3,
+  unless: 3,
+  "==": 4,
+  "!=": 4,
+  ">": 4,
+  ">=": 4,
+  "<": 4,
+  "<=": 4,
+  "+": 5,
+  "-": 5,
+  "*": 6,
+  "/": 6,
+  "%": 6,
+  "^": 8,
+} as const;
+
+export type BinaryOperator = keyof typeof operatorPrecedence;
+
+/** A unary minus binds closer than all binary operators but `^`. */
+const negationPrecedence = 7;
+
+/** `a / b`. */
+export interface BinaryOperation {
+  readonly kind: "operation";
+  readonly op: BinaryOperator;
+  /** True for a comparison with `bool`, which gives 1 or 0. */
+  readonly bool: boolean;
+  /** `on (…)` or `ignoring (…)` after the operator. */
+  readonly matching: Matching | null;
+  readonly left: Expression;
+  readonly right: Expression;
+}
+
+export function makeBinaryOperation(parts: Omit<BinaryOperation, "kind">): BinaryOperation {
+  return Object.freeze({ kind: "operation", ...parts });
+}
+
+/** `-a`. */
+export interface Negation {
+  readonly kind: "negation";
+  readonly of: Expression;
+}
+
+export function makeNegation(of: Expression): Negation {
+  return Object.freeze({ kind: "negation", of });
+}
+
+/** The text of a tree, which parses to an equal tree. */
+export function printExpression(node: Expression): string {
+  switch (node.kind) {
+    case "operation":
+      return printBinaryOperation(node);
+    case "negation":
+      return `-${printOperand(node.of, negationPrecedence)}`;
+    case "number":
+      return printNumber(node);
+    case "variable":
+      return printVariable(node);
+    case "aggregate":
+      return printAggregate(node, printExpression);
+    case "rate":
+      return printRate(node);
+    case "jsonPath":
+      return printJsonPath(node);
+    case "selector":
+      return printSelector(node);
+  }
+}
+
+function printBinaryOperation(node: BinaryOperation): string {
+  const own = operatorPrecedence[node.op];
+  // `^` is right-associative. A negation needs brackets as its left operand, but not as its right one.
+  const [left, right] = node.op === "^" ? [own + 1, negationPrecedence] : [own, own + 1];
+  const words = [
+    node.op,
+    node.bool ? "bool" : "",
+    node.matching === null ? "" : printGrouping(node.matching),
+  ];
+  const operator = words.filter((word) => word !== "").join(" ");
+  return `${printOperand(node.left, left)} ${operator} ${printOperand(node.right, right)}`;
+}
+
+/** Prints an operand, in brackets where its precedence is below `precedenceMin`. */
+function printOperand(node: Expression, precedenceMin: number): string {
+  const printed = printExpression(node);
+  return precedenceOf(node) < precedenceMin ? `(${printed})` : printed;
+}
+
+function precedenceOf(node: Expression): number {
+  if (node.kind === "operation") return operatorPrecedence[node.op];
+  if (node.kind === "negation") return negationPrecedence;
+  // After a stage, `or`, `,` and names with `-` would be read as parts of the stage, so such a selector gets brackets.
+  return node.kind === "selector" && node.stages.length > 0 ? 0 : Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,20 @@
+/** A number as it is written, in decimal notation. Only the value of a matcher has a sign. */
+export interface NumberLiteral {
+  readonly kind: "number";
+  readonly text: string;
+}
+
+export function makeNumberLiteral(text: string): NumberLiteral {
+  return Object.freeze({ kind: "number", text });
+}
+
+export function printNumber(node: NumberLiteral): string {
+  return node.text;
+}
+
+const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/** The number of a text; undefined where the text is not in decimal notation. */
+export function parseNumber(text: string): number | undefined {
+  return decimal.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,92 @@
+import type { Matcher, MatcherOperator } from "./matcher.ts";
+import { parseNumber } from "./number-literal.ts";
+
+/** Search terms, as a person types them. A row is found if it matches all terms of at least one alternative. */
+export interface SearchTerms {
+  readonly kind: "terms";
+  /** The lists of terms that `OR` separates. None of them is empty. */
+  readonly alternatives: readonly (readonly SearchTerm[])[];
+}
+
+export interface SearchTerm {
+  readonly kind: "term";
+  /** True after `-`: the row must not match. */
+  readonly excluded: boolean;
+  readonly of: Phrase | Matcher;
+}
+
+/** A text that the message contains, ignoring case. */
+export interface Phrase {
+  readonly kind: "phrase";
+  readonly text: string;
+}
+
+export function makeSearchTerms(alternatives: readonly (readonly SearchTerm[])[]): SearchTerms {
+  return Object.freeze({
+    kind: "terms",
+    alternatives: Object.freeze(alternatives.map((each) => Object.freeze([...each]))),
+  });
+}
+
+export function makeSearchTerm(of: Phrase | Matcher, excluded: boolean): SearchTerm {
+  return Object.freeze({ kind: "term", excluded, of });
+}
+
+export function makePhrase(text: string): Phrase {
+  return Object.freeze({ kind: "phrase", text });
+}
+
+/** The operators of a term. Longer ones come first, as the first that fits is taken. `:` means `=`. */
+export const termOperators = ["=~", "!~", "!=", ">=", "<=", "=", ">", "<", ":"] as const satisfies (
+  | MatcherOperator
+  | ":"
+)[];
+
+/** A label of a term that needs no quotes. Unlike elsewhere it has no `:`, which is an operator here. */
+export const unquotedTermLabel = /[A-Za-z_][A-Za-z0-9_]*(?:[./-]+[A-Za-z0-9_]+)*/y;
+
+/** The text of search terms, which parses to equal terms. */
+export function printSearchTerms(node: SearchTerms): string {
+  return node.alternatives.map((each) => each.map(printSearchTerm).join(" ")).join(" OR ");
+}
+
+function printSearchTerm(node: SearchTerm): string {
+  const printed = node.of.kind === "phrase" ? printPhrase(node.of) : printTermMatcher(node.of);
+  return node.excluded ? `-${printed}` : printed;
+}
+
+/** Words that must be quoted in terms: unquoted they are an operator, or begin a structured query. */
+const reservedTermWords = new Set(["AND", "OR", "logs", "count"]);
+
+function printPhrase({ text }: Phrase): string {
+  return /^[\p{L}\p{N}_][\p{L}\p{N}_./-]*$/u.test(text) && !reservedTermWords.has(text)
+    ? text
+    : quoteTerm(text);
+}
+
+function printTermMatcher(node: Matcher): string {
+  const name = charactersOf(node.label.name);
+  unquotedTermLabel.lastIndex = 0;
+  const needsNoQuotes =
+    unquotedTermLabel.test(name) &&
+    unquotedTermLabel.lastIndex === name.length &&
+    !reservedTermWords.has(name);
+  return `${needsNoQuotes ? name : quoteTerm(name)}${node.operator}${printTermValue(node)}`;
+}
+
+function printTermValue(node: Matcher): string {
+  if (node.value.kind === "number") return node.value.text;
+  const value = charactersOf(node.value);
+  if (/[<>]/.test(node.operator) && parseNumber(value) === undefined) return quoteTerm(value);
+  return /^[\p{L}\p{N}_.*-][\p{L}\p{N}_./:*-]*$/u.test(value) ? value : quoteTerm(value);
+}
+
+/** The characters of a label or value of a term, where variables are not part of the language. */
+function charactersOf(node: { parts: readonly object[] }): string {
+  return node.parts.map((part) => ("text" in part ? part.text : "")).join("");
+}
+
+/** A text in quotes, as search terms read it. */
+export function quoteTerm(text: string): string {
+  return `"${text.replace(/[\\"]/g, "\\$&")}"`;
+}

@@ -1,0 +1,73 @@
+import type { RowSignal } from "../../engine/index.ts";
+import { aggregations, rateFunctions, rowSignals, seriesKeywords } from "../text/keywords.ts";
+import { type Matcher, printMatcher } from "./matcher.ts";
+import { printStage, type Stage } from "./stage.ts";
+import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
+
+/** `logs{…} | …`: the rows of a signal, or the series of a metric, that pass all matchers and then all stages. */
+export interface TelemetrySelector {
+  readonly kind: "selector";
+  readonly of: SignalSource | MetricSource;
+  readonly matchers: readonly Matcher[];
+  readonly stages: readonly Stage[];
+}
+
+/** `logs`, `traces`, `kubernetes_resources` or `profiles`. `{…}` without a name is `logs`. */
+export interface SignalSource {
+  readonly kind: "signal";
+  readonly name: RowSignal;
+}
+
+/** Any other name, or a string literal at the first place in the braces. */
+export interface MetricSource {
+  readonly kind: "metric";
+  readonly name: StringLiteral;
+}
+
+export function makeSelector(
+  of: SignalSource | MetricSource,
+  matchers: readonly Matcher[],
+  stages: readonly Stage[],
+): TelemetrySelector {
+  return Object.freeze({
+    kind: "selector",
+    of,
+    matchers: Object.freeze([...matchers]),
+    stages: Object.freeze([...stages]),
+  });
+}
+
+export function makeSignalSource(name: RowSignal): SignalSource {
+  return Object.freeze({ kind: "signal", name });
+}
+
+export function makeMetricSource(name: StringLiteral): MetricSource {
+  return Object.freeze({ kind: "metric", name });
+}
+
+export function isRowSignal(name: string): name is RowSignal {
+  return (rowSignals as readonly string[]).includes(name);
+}
+
+export const unquotedMetricName = /^[A-Za-z_:][A-Za-z0-9_:.]*$/;
+const functionNames = [...aggregations, ...rateFunctions, "json_path"];
+const reservedNames = new Set<string>([...rowSignals, ...seriesKeywords, ...functionNames]);
+
+export function printSelector(node: TelemetrySelector): string {
+  return [printSource(node), ...node.stages.map(printStage)].join(" ");
+}
+
+function printSource(node: TelemetrySelector): string {
+  const matchers = node.matchers.map(printMatcher);
+  const name = node.of.kind === "signal" ? node.of.name : toUnquotedMetricName(node.of.name);
+  if (name === undefined)
+    return `{${[printStringLiteral((node.of as MetricSource).name), ...matchers].join(", ")}}`;
+  return matchers.length === 0 ? name : `${name}{${matchers.join(", ")}}`;
+}
+
+/** The name of a metric if it can be written before the braces; undefined where it must be quoted within them. */
+function toUnquotedMetricName(name: StringLiteral): string | undefined {
+  const [only, ...more] = name.parts;
+  if (only?.kind !== "characters" || more.length > 0) return undefined;
+  return unquotedMetricName.test(only.text) && !reservedNames.has(only.text) ? only.text : undefined;
+}

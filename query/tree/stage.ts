@@ -1,0 +1,122 @@
+import { type Matcher, printMatcher } from "./matcher.ts";
+import { printStringLiteral, type StringLiteral } from "./string-literal.ts";
+
+/** A step after the braces of a selector. It drops rows, or extracts attributes from their messages. */
+export type Stage = LineFilter | JsonStage | LogfmtStage | PatternStage | RegexpStage | LabelFilter;
+
+export type LineFilterOperator = "|=" | "!=" | "|~" | "!~";
+
+/** A text or regular expression of a line filter. `i"…"` ignores case. */
+export interface LineFilterText {
+  readonly kind: "lineFilterText";
+  readonly text: StringLiteral;
+  readonly ignoreCase: boolean;
+}
+
+export function makeLineFilterText(text: StringLiteral, ignoreCase: boolean): LineFilterText {
+  return Object.freeze({ kind: "lineFilterText", text, ignoreCase });
+}
+
+/**
+ * `|= "text" or "other"`: contains, `!=`: does not contain, `|~`: matches, `!~`: does not match. Spans are filtered by
+ * name.
+ */
+export interface LineFilter {
+  readonly kind: "lineFilter";
+  readonly operator: LineFilterOperator;
+  readonly texts: readonly LineFilterText[];
+}
+
+export function makeLineFilter(operator: LineFilterOperator, texts: readonly LineFilterText[]): LineFilter {
+  return Object.freeze({ kind: "lineFilter", operator, texts: Object.freeze([...texts]) });
+}
+
+/** `| json`: the members of a message that is a JSON object become attributes. */
+export interface JsonStage {
+  readonly kind: "json";
+}
+
+export const jsonStage: JsonStage = Object.freeze({ kind: "json" });
+
+/** `| logfmt`: the `key=value` pairs of a message become attributes. */
+export interface LogfmtStage {
+  readonly kind: "logfmt";
+}
+
+export const logfmtStage: LogfmtStage = Object.freeze({ kind: "logfmt" });
+
+/** `| pattern "<ip> <_> <path>"`: what the captures between literal texts match becomes attributes. */
+export interface PatternStage {
+  readonly kind: "pattern";
+  readonly pattern: StringLiteral;
+}
+
+export function makePatternStage(pattern: StringLiteral): PatternStage {
+  return Object.freeze({ kind: "pattern", pattern });
+}
+
+/** `| regexp "took (?P<ms>[0-9]+)"`: what the named groups match becomes attributes. */
+export interface RegexpStage {
+  readonly kind: "regexp";
+  readonly pattern: StringLiteral;
+}
+
+export function makeRegexpStage(pattern: StringLiteral): RegexpStage {
+  return Object.freeze({ kind: "regexp", pattern });
+}
+
+/** A matcher, or several conditions joined by `and` or `or`. `,` is `and`, which binds closer than `or`. */
+export type LabelCondition = Matcher | JoinedConditions;
+
+interface JoinedConditions {
+  readonly kind: "and" | "or";
+  /** Two or more. None has the same kind: an `and` within an `and` is flattened. */
+  readonly of: readonly LabelCondition[];
+}
+
+/** `| status >= 500 and method = "GET"`. */
+export interface LabelFilter {
+  readonly kind: "labelFilter";
+  readonly condition: LabelCondition;
+}
+
+export function makeLabelFilter(condition: LabelCondition): LabelFilter {
+  return Object.freeze({ kind: "labelFilter", condition });
+}
+
+/** Joins conditions and flattens those of the same kind. A single condition is returned as it is. */
+export function joinConditions(kind: "and" | "or", of: readonly LabelCondition[]): LabelCondition {
+  if (of.length === 1) return of[0]!;
+  return Object.freeze({
+    kind,
+    of: Object.freeze(of.flatMap((each) => (each.kind === kind ? each.of : [each]))),
+  });
+}
+
+function printCondition(node: LabelCondition): string {
+  if (node.kind === "matcher") return printMatcher(node);
+  const parts = node.of.map((each) => {
+    const printed = printCondition(each);
+    return node.kind === "and" && each.kind === "or" ? `(${printed})` : printed;
+  });
+  return parts.join(` ${node.kind} `);
+}
+
+export function printStage(node: Stage): string {
+  switch (node.kind) {
+    case "lineFilter":
+      return `${node.operator} ${node.texts.map(printLineFilterText).join(" or ")}`;
+    case "json":
+    case "logfmt":
+      return `| ${node.kind}`;
+    case "pattern":
+    case "regexp":
+      return `| ${node.kind} ${printStringLiteral(node.pattern)}`;
+    case "labelFilter":
+      return `| ${printCondition(node.condition)}`;
+  }
+}
+
+function printLineFilterText(node: LineFilterText): string {
+  return `${node.ignoreCase ? "i" : ""}${printStringLiteral(node.text)}`;
+}

@@ -1,0 +1,100 @@
+/** Patterns through the query layer's public face, against a loop over the rows. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
+import { type Pattern, printQuery, queryPatterns, searchLogs } from "../../../query/index.ts";
+import { arbitraryRow, arbitrarySelector } from "../arbitrary-search.ts";
+import { answer } from "../naive-search.ts";
+import { templateId, templateText } from "../templates.ts";
+
+const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+const startMs = Date.UTC(2025, 2, 3, 23);
+const spanMs = 2 * 3_600_000;
+
+let dir: string;
+let store: Store;
+let rows: LogRow[];
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "svc-patterns-"));
+  store = await openStore({ dir, threads: 2 });
+  const drawn = fc.sample(fc.tuple(arbitraryRow, fc.nat({ max: spanMs - 1 }), fc.nat({ max: 99 })), {
+    seed,
+    numRuns: 600,
+  });
+  // Times differ, so that one message is the newest of its pattern.
+  rows = drawn.map(([row, ms, number], i) => ({
+    ...row,
+    message: i % 3 === 0 ? `request ${number} took ${number * 7} ms ${row.message}` : row.message,
+    timeNs: BigInt(startMs + ms) * 1_000_000n + BigInt(i),
+  }));
+  await store.append("logs", rows.slice(0, 400));
+  await store.seal();
+  for (let at = 400; at < rows.length; at += 50) await store.append("logs", rows.slice(at, at + 50));
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(dir, { recursive: true });
+});
+
+function naive(found: readonly LogRow[]): Pattern[] {
+  const byTemplate = Map.groupBy(found, ({ message }) => templateId(message));
+  const patterns = Array.from(byTemplate, ([template, own]): Pattern => {
+    const newest = own.reduce((a, b) => (b.timeNs > a.timeNs ? b : a));
+    const times = own.map(({ timeNs }) => Number(timeNs / 1_000_000n));
+    const levels = Map.groupBy(own, ({ level }) => level.toLowerCase());
+    return {
+      template,
+      text: templateText(newest.message),
+      count: own.length,
+      share: own.length / found.length,
+      example: newest.message,
+      firstSeenMs: Math.min(...times),
+      lastSeenMs: Math.max(...times),
+      levels: Object.fromEntries([...levels].map(([level, { length }]) => [level, length])),
+    };
+  });
+  return patterns.sort((a, b) => b.count - a.count || (a.template < b.template ? -1 : 1));
+}
+
+const plain = (patterns: readonly Pattern[]) =>
+  patterns.map((pattern) => ({ ...pattern, levels: { ...pattern.levels } }));
+
+test(`the patterns of random selections are those of the rows (SVC_SEED=${seed})`, async () => {
+  for (const selector of fc.sample(arbitrarySelector, { seed: seed + 1, numRuns: 150 })) {
+    const query = printQuery(selector);
+    const wanted = naive(rows.filter((row) => answer(selector, row) !== undefined));
+    const found = await queryPatterns(store, { query, startMs, endMs: startMs + spanMs, limit: 7 });
+    expect(plain(found.patterns), query).toEqual(wanted.slice(0, 7));
+    expect(found.distinct, query).toBe(wanted.length);
+    expect(found.count, query).toBe(wanted.reduce((sum, { count }) => sum + count, 0));
+  }
+}, 120_000);
+
+test("the id of a pattern selects its rows", async () => {
+  const { patterns } = await queryPatterns(store, {
+    query: "took",
+    startMs,
+    endMs: startMs + spanMs,
+    limit: 3,
+  });
+  expect(patterns.length).toBe(3);
+  for (const { template, count } of patterns) {
+    const query = `logs{template="${template}"}`;
+    const found = await searchLogs(store, { query, startMs, endMs: startMs + spanMs, limit: 1_000 });
+    expect(found.rows.length).toBe(count);
+  }
+});
+
+test("names that no row bears are warned of", async () => {
+  const { warnings } = await queryPatterns(store, {
+    query: '{statu="5"}',
+    startMs,
+    endMs: startMs,
+    limit: 1,
+  });
+  expect(warnings).toEqual(['no row has the attribute "statu"; did you mean "status"?']);
+});

@@ -1,0 +1,29 @@
+/** Printing and reading undo each other, on random trees. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseLogsQuery, parseQuery, printQuery } from "../../../query/index.ts";
+import { anyExpression, anyTerms } from "./arbitrary-tree.ts";
+
+test("a printed expression reads as the same tree and prints the same", () => {
+  fc.assert(
+    fc.property(anyExpression, (tree) => {
+      const printed = printQuery(tree);
+      const read = parseQuery(printed);
+      expect(read).toEqual(tree);
+      expect(printQuery(read)).toBe(printed);
+    }),
+    { numRuns: 2_000 },
+  );
+}, 60_000);
+
+test("printed terms read as the same terms and print the same", () => {
+  fc.assert(
+    fc.property(anyTerms, (tree) => {
+      const printed = printQuery(tree);
+      const read = parseLogsQuery(printed);
+      expect(read).toEqual(tree);
+      expect(printQuery(read)).toBe(printed);
+    }),
+    { numRuns: 2_000 },
+  );
+}, 60_000);

@@ -1,0 +1,392 @@
+/** Random timeseries queries as text: of every aggregation, operator and grouping, nested, and some that are refused. */
+import fc from "fast-check";
+import { metrics, spanMs } from "./arbitrary-data.ts";
+import { baseMs } from "./cases.ts";
+import type { BucketedRange } from "./naive/data.ts";
+
+type Texts = fc.Arbitrary<string>;
+const of = (...texts: string[]): Texts => fc.constantFrom(...texts);
+const quantiles = of("0", "0.25", "0.5", "0.9", "0.99", "1");
+
+const labels = {
+  logs: ["service", "status", "log_level", "pod", "none"],
+  traces: ["service", "status_code", "name", "http.status"],
+  kubernetes_resources: ["k8s.resource.name", "k8s.namespace.name", "k8s.cluster.name"],
+  profiles: ["type", "service", "body"],
+  metrics: ["service", "pod", "code", "le", "none"],
+};
+
+/** `by` or `without` some labels, or nothing. */
+function grouping(names: readonly string[], kinds: readonly ("by" | "without")[]): Texts {
+  const some = fc
+    .tuple(
+      fc.constantFrom(...kinds),
+      fc.uniqueArray(fc.constantFrom(...names), { minLength: 1, maxLength: 2 }),
+    )
+    .map(([kind, own]) => `${kind} (${own.join(", ")})`);
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.constant("") },
+    { weight: 5, arbitrary: some },
+    of(`${kinds[0]!} ()`),
+  );
+}
+
+/** The grouping stands before or behind the brackets. */
+function call(op: Texts, content: Texts, grouped: Texts): Texts {
+  return fc.tuple(op, content, grouped, fc.boolean()).map(([name, inner, group, isBefore]) => {
+    if (group === "") return `${name}(${inner})`;
+    return isBefore ? `${name} ${group} (${inner})` : `${name}(${inner}) ${group}`;
+  });
+}
+
+/** Mostly none or one, so that some rows are left. */
+function few(texts: readonly string[]): fc.Arbitrary<string[]> {
+  const some = (maxLength: number) => fc.uniqueArray(fc.constantFrom(...texts), { maxLength });
+  return fc.oneof(
+    { weight: 5, arbitrary: fc.constant<string[]>([]) },
+    { weight: 3, arbitrary: some(1) },
+    some(2),
+  );
+}
+
+/** A few of these between braces. */
+function braces(name: Texts, matchers: readonly string[]): Texts {
+  return fc
+    .tuple(name, few(matchers))
+    .map(([signal, own]) => (own.length === 0 ? signal : `${signal}{${own.join(", ")}}`));
+}
+
+function staged(selector: Texts, stages: readonly string[]): Texts {
+  return fc.tuple(selector, few(stages)).map((parts) => parts.flat().join(" "));
+}
+
+const lineStages = ['|= "GET"', '!= "refused"', '|~ "[0-9]+$"', '!~ "^GET"', '|= i"CART" or "took"'];
+const logs = staged(
+  braces(of("logs"), [
+    'service="web"',
+    'service!="web"',
+    'service=~"w.*|db"',
+    'service!~"(?i)web"',
+    'service="*"',
+    'service!="*"',
+    'log_level="ERROR"',
+    'log_level=~"err.*|info"',
+    "ms>5",
+    "ms<=12",
+    'status=""',
+    'message=~"pay|cart"',
+  ]),
+  [...lineStages, "| json", "| logfmt", '| status >= 400 or service = "db"', "| took > 5"],
+);
+const traces = staged(
+  braces(of("traces"), [
+    'service="web"',
+    'name=~"GET.*|select"',
+    "duration_ms>1000",
+    "duration_ms<=2",
+    'parent_span_id=""',
+    'parent_span_id!="*"',
+    'status_code!="ok"',
+    'kind!~"s.*"',
+  ]),
+  ['|= "GET"', '!= "SELECT"', '|~ "(?i)select"', '| http.status >= 300, service != "db"'],
+);
+const resources = staged(
+  braces(of("kubernetes_resources"), [
+    'k8s.resource.name="cart"',
+    'k8s.namespace.name=~"sh.*"',
+    'k8s.cluster.name!="c1"',
+    'k8s.cluster.name!="*"',
+  ]),
+  ['|= "replicas"', '!= "no json"'],
+);
+const profiles = staged(
+  braces(of("profiles"), ['type="cpu"', 'body="heap 2"', 'message!=""', 'service!="*"']),
+  ['|= "1"'],
+);
+
+/** `fields` hold numbers now and then, `texts` mostly not. */
+const rowSignals = [
+  {
+    rows: logs,
+    fields: ["ms", "ms", "status", "took", "timestamp"],
+    texts: ["service", "status", "log_level", "none"],
+    names: labels.logs,
+  },
+  {
+    rows: traces,
+    fields: ["duration_ms", "duration_ms", "http.status"],
+    texts: ["trace_id", "name", "service"],
+    names: labels.traces,
+  },
+  {
+    rows: resources,
+    fields: ["timestamp"],
+    texts: ["k8s.resource.name", "none"],
+    names: labels.kubernetes_resources,
+  },
+  { rows: profiles, fields: ["timestamp"], texts: ["service", "type", "body"], names: labels.profiles },
+];
+
+const overRows: Texts = fc.oneof(
+  ...rowSignals.map(({ rows, fields, texts, names }) => {
+    const grouped = grouping(names, ["by"]);
+    const content = (...parts: Texts[]) => fc.tuple(...parts).map((all) => all.join(", "));
+    const mostlyNumbers = fc.oneof({ weight: 9, arbitrary: of(...fields) }, of(...texts));
+    return fc.oneof(
+      call(of("count"), rows, grouped),
+      call(of("sum", "avg", "min", "max", "stddev"), content(mostlyNumbers, rows), grouped),
+      call(of("count_distinct"), content(of(...texts, ...fields), rows), grouped),
+      call(of("quantile"), content(quantiles, mostlyNumbers, rows), grouped),
+      call(
+        of("sum", "avg", "min", "max"),
+        rows.map((inner) => `rate(${inner})`),
+        grouped,
+      ),
+    );
+  }),
+  call(
+    of("trace_duration_quantile"),
+    fc.tuple(quantiles, traces).map((all) => all.join(", ")),
+    grouping(labels.traces, ["by"]),
+  ),
+);
+
+const paths = ["spec.replicas", "spec.replicas", 'spec[\\"a.b\\"][0]', "status.conditions[1].n"];
+/** `min`, `max` and `quantile` are left out: whether they see each number or each resource's average is not said. */
+const overPaths: Texts = call(
+  of("sum", "avg", "count", "stddev"),
+  fc.tuple(fc.constantFrom(...paths), resources).map(([path, rows]) => `json_path("${path}", ${rows})`),
+  grouping(labels.kubernetes_resources, ["by"]),
+);
+
+const plainMetrics = metrics
+  .filter(({ values, name }) => values !== "wild" && !name.includes(" "))
+  .map(({ name }) => name);
+const metric = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: braces(of(...plainMetrics), [
+      'service="web"',
+      'pod=~"a|b"',
+      'pod!="a"',
+      'service="*"',
+      'pod!="*"',
+      "code>=500",
+      'le!~"1"',
+    ]),
+  },
+  of('{"odd metric"}', '{"odd metric", pod="a"}', "nothing"),
+);
+const ratedMetric = fc.oneof(
+  { weight: 2, arbitrary: metric },
+  { weight: 1, arbitrary: metric.map((inner) => `rate(${inner})`) },
+  { weight: 1, arbitrary: metric.map((inner) => `increase(${inner})`) },
+);
+const metricGrouping = grouping(labels.metrics, ["by", "without"]);
+const overMetrics: Texts = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: call(of("sum", "avg", "min", "max", "stddev", "count"), ratedMetric, metricGrouping),
+  },
+  {
+    weight: 1,
+    arbitrary: call(
+      of("quantile"),
+      fc.tuple(quantiles, ratedMetric).map((all) => all.join(", ")),
+      metricGrouping,
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: call(
+      of("count_distinct"),
+      fc.tuple(of("pod", "service", "none"), metric).map((all) => all.join(", ")),
+      metricGrouping,
+    ),
+  },
+  // Infinities: only what does not depend on the order of adding.
+  { weight: 1, arbitrary: call(of("sum", "min", "max", "count"), of("heat"), grouping(["pod"], ["by"])) },
+);
+
+const bucketQuantiles = of("0.1", "0.5", "0.9", "0.99", "1");
+const bounded = braces(of("lat_bucket", "odd_bucket"), ['service="web"', 'service!="db"', 'le!="0.5"']);
+const histogramInner = fc.oneof(
+  bounded,
+  bounded.map((inner) => `rate(${inner})`),
+  bounded.map((inner) => `increase(${inner})`),
+  call(
+    of("sum", "avg"),
+    fc.oneof(
+      bounded,
+      bounded.map((inner) => `rate(${inner})`),
+    ),
+    of("by (le)", "by (le, service)", "without (none)"),
+  ),
+);
+const histograms: Texts = call(
+  of("histogram_quantile"),
+  fc.tuple(bucketQuantiles, histogramInner).map((all) => all.join(", ")),
+  of("", "", "by (service)", "without ()", "by (le)"),
+);
+
+const simple = fc.oneof(
+  { weight: 5, arbitrary: overRows },
+  { weight: 1, arbitrary: overPaths },
+  { weight: 5, arbitrary: overMetrics },
+  { weight: 1, arbitrary: histograms },
+);
+const anyGrouping = grouping(["service", "pod", "log_level", "code"], ["by", "without"]);
+const nested: Texts = fc.oneof(
+  call(of("sum", "avg", "min", "max", "stddev", "count"), simple, anyGrouping),
+  call(
+    of("quantile"),
+    fc.tuple(quantiles, simple).map((all) => all.join(", ")),
+    anyGrouping,
+  ),
+  call(
+    of("count_distinct"),
+    fc.tuple(of("service", "pod", "log_level"), simple).map((all) => all.join(", ")),
+    anyGrouping,
+  ),
+  call(
+    of("topk", "bottomk"),
+    fc.tuple(of("1", "2", "3"), simple).map((all) => all.join(", ")),
+    anyGrouping,
+  ),
+);
+const aggregates = fc.oneof({ weight: 4, arbitrary: simple }, { weight: 2, arbitrary: nested });
+
+const numbers = of("0", "1", "2", "0.5", "1e2", "3");
+const arithmetic = ["+", "-", "*", "/", "%"];
+const comparisons = ["==", "!=", ">", ">=", "<", "<="];
+const comparing = fc
+  .tuple(fc.constantFrom(...comparisons), of("", "", " bool"))
+  .map((parts) => parts.join(""));
+const connecting = fc.oneof(of(...arithmetic), comparing);
+const matching = of(
+  "",
+  "",
+  "",
+  " on (service)",
+  " ignoring (service)",
+  " on ()",
+  " ignoring (pod, log_level)",
+);
+
+/** Two sides that are grouped alike, so that they often match. */
+const alike: Texts = fc
+  .tuple(
+    of("service", "pod", "service, pod"),
+    fc.tuple(of(...countables()), of(...countables())),
+    fc.oneof(connecting, of("and", "or", "unless", "default")),
+    of("", "", " on (service)", " ignoring (pod)"),
+  )
+  .map(
+    ([by, [left, right], op, match]) =>
+      `${left} by (${by}) ${op}${op === "default" ? "" : match} ${right} by (${by})`,
+  );
+
+function countables(): string[] {
+  return [
+    "count(logs)",
+    'count(logs{log_level="error"})',
+    'count(logs |= "GET")',
+    "sum(cpu)",
+    "sum(requests_total)",
+    "sum(jobs)",
+    "max(ms, logs)",
+  ];
+}
+
+const combined: Texts = fc.oneof(
+  alike,
+  fc.tuple(aggregates, connecting, numbers).map((parts) => parts.join(" ")),
+  fc.tuple(numbers, connecting, aggregates).map((parts) => parts.join(" ")),
+  fc.tuple(aggregates, of("default"), of("0", "1.5", "-2")).map((parts) => parts.join(" ")),
+  fc
+    .tuple(aggregates, connecting, matching, of(...countables()))
+    .map(([left, op, match, right]) => `${left} ${op}${match} ${right}`),
+  fc
+    .tuple(of(...countables()), connecting, matching, aggregates)
+    .map(([left, op, match, right]) => `${left} ${op}${match} ${right}`),
+  fc
+    .tuple(aggregates, of("and", "or", "unless"), matching, aggregates)
+    .map(([left, op, match, right]) => `${left} ${op}${match} ${right}`),
+  aggregates.map((one) => `-${one}`),
+);
+/** Chains without brackets, for the precedence of operators, over series that are always there. */
+const chain: Texts = fc
+  .array(
+    fc.tuple(
+      of(...arithmetic, "^", "> bool", "==", "and", "or", "unless", "default"),
+      of("2", "3", "count(logs)", "-count(logs)", "sum(cpu)", "-1"),
+    ),
+    {
+      minLength: 2,
+      maxLength: 4,
+    },
+  )
+  .map((links) => `count(logs) ${links.flat().join(" ")}`);
+const deep: Texts = fc
+  .tuple(fc.oneof(combined, aggregates), connecting, fc.oneof(combined, aggregates, numbers))
+  .map(([left, op, right]) => `(${left}) ${op} (${right})`);
+
+/** Refused, wherever data come from. */
+const refused: Texts = fc.oneof(
+  of(
+    "logs",
+    "cpu",
+    "rate(requests_total)",
+    "1 + 2",
+    "1 < 2",
+    "sum(logs)",
+    "count(ms, logs)",
+    "quantile(1.5, ms, logs)",
+    "quantile(0.5, logs)",
+    "sum(increase(logs))",
+    "count(logs) without (service)",
+    "trace_duration_quantile(0.5, logs)",
+    "histogram_quantile(0.5, sum(lat_bucket) by (service))",
+    "topk(0, count(logs) by (service))",
+    "topk(1.5, count(logs) by (service))",
+    'sum(json_path("spec", logs))',
+    "count(logs) and 1",
+    "sum(cpu) + $x",
+    "count(logs) +",
+    "count(logs",
+    'count(logs{service=~"("})',
+    "sum(ms, cpu)",
+    "count_distinct(cpu)",
+  ),
+  aggregates.map((one) => `${one} / logs`),
+);
+
+export const arbitraryQuery: Texts = fc.oneof(
+  { weight: 8, arbitrary: aggregates },
+  { weight: 8, arbitrary: combined },
+  { weight: 2, arbitrary: chain },
+  { weight: 2, arbitrary: deep },
+  { weight: 1, arbitrary: refused },
+);
+
+/** Ranges cut buckets at their edges; some reach beyond the data. Mostly long, so that there is something in them. */
+export const arbitraryRange: fc.Arbitrary<BucketedRange> = fc
+  .tuple(
+    fc.noBias(fc.integer({ min: -600_000, max: spanMs * 0.6 })),
+    fc.oneof(
+      { weight: 1, arbitrary: fc.integer({ min: 0, max: 600_000 }) },
+      { weight: 6, arbitrary: fc.noBias(fc.integer({ min: 1_200_000, max: spanMs })) },
+    ),
+    fc.constantFrom(7, 60, 97, 300, 600, 3_600, 86_400),
+    fc.boolean(),
+  )
+  .map(([from, length, bucketSeconds, isRound]) => {
+    if (!isRound) return { startMs: baseMs + from, endMs: baseMs + from + length, bucketSeconds };
+    const [first, minutes] = [Math.floor(from / 60_000), Math.floor(length / 60_000) + 1];
+    return {
+      startMs: baseMs + first * 60_000,
+      endMs: baseMs + (first + minutes) * 60_000 - 1,
+      bucketSeconds,
+    };
+  });

@@ -1,0 +1,88 @@
+/** Metrics: the value of each series in each bucket. */
+import {
+  type BucketedRange,
+  bucketOf,
+  isInRange,
+  labelsKey,
+  type NaiveSample,
+  type NaiveTimeseries,
+  RefusedError,
+  secondsOf,
+} from "./data.ts";
+import { characters, check, holdsText, type SelectorNode } from "./rows.ts";
+
+/** All that a selector of a metric needs for any aggregation: by series, ascending in time, one a time, none NaN. */
+export interface MetricSeries {
+  labels: Readonly<Record<string, string>>;
+  isCounter: boolean;
+  isDelta: boolean;
+  samples: NaiveSample[];
+}
+
+const hourNs = 3_600_000_000_000n;
+
+export function selectSeries(selector: SelectorNode, samples: readonly NaiveSample[]): MetricSeries[] {
+  if (selector.of.kind !== "metric") return [];
+  if (selector.stages.length > 0) throw new RefusedError("stage of a metric");
+  const name = characters(selector.of.name);
+  for (const matcher of selector.matchers) check(matcher);
+  const groups = Map.groupBy(
+    samples.filter((sample) => sample.name === name && !Number.isNaN(sample.value)),
+    ({ labels }) => labelsKey(labels),
+  );
+  return [...groups.values()]
+    .map((all) => seriesOf(name, all))
+    .filter(({ labels }) =>
+      selector.matchers.every((matcher) => {
+        return holdsText(matcher, labels[characters(matcher.label.name)], false);
+      }),
+    );
+}
+
+function seriesOf(name: string, all: readonly NaiveSample[]): MetricSeries {
+  const byTime = new Map<bigint, NaiveSample>();
+  for (const sample of all.toSorted((a, b) => a.arrival - b.arrival)) byTime.set(sample.timeNs, sample);
+  const declared = all.find(({ type }) => type !== "unknown")?.type;
+  return {
+    labels: all[0]!.labels,
+    isCounter: declared === undefined ? /_(total|bucket)$/.test(name) : declared !== "gauge",
+    isDelta: declared === "delta",
+    samples: [...byTime.values()].sort((a, b) => (a.timeNs < b.timeNs ? -1 : 1)),
+  };
+}
+
+/** The samples of each bucket in the range. */
+export function samplesByBucket({ samples }: MetricSeries, range: BucketedRange): Map<number, number[]> {
+  const buckets = new Map<number, number[]>();
+  for (const sample of samples) {
+    if (!isInRange(sample, range)) continue;
+    const bucketMs = bucketOf(sample, range);
+    buckets.set(bucketMs, [...(buckets.get(bucketMs) ?? []), sample.value]);
+  }
+  return buckets;
+}
+
+/** The increase of each bucket: the sum of the increases of its samples. */
+export function increases(series: MetricSeries, range: BucketedRange): NaiveTimeseries {
+  const points = new Map<number, number>();
+  series.samples.forEach((sample, index) => {
+    const increase = series.isDelta ? sample.value : increaseOf(sample, series.samples[index - 1]);
+    if (increase === undefined || !isInRange(sample, range)) return;
+    const bucketMs = bucketOf(sample, range);
+    points.set(bucketMs, (points.get(bucketMs) ?? 0) + increase);
+  });
+  return { labels: series.labels, points };
+}
+
+/** A sample without one before it within an hour is a baseline; one that is smaller is a reset. */
+function increaseOf(sample: NaiveSample, before: NaiveSample | undefined): number | undefined {
+  if (before === undefined || sample.timeNs - before.timeNs > hourNs) return undefined;
+  return sample.value < before.value ? sample.value : sample.value - before.value;
+}
+
+export function perSecond({ labels, points }: NaiveTimeseries, range: BucketedRange): NaiveTimeseries {
+  const rates = [...points].map(([bucketMs, value]): [number, number] => {
+    return [bucketMs, value / secondsOf(bucketMs, range)];
+  });
+  return { labels, points: new Map(rates) };
+}

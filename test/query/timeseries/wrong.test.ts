@@ -1,9 +1,0 @@
-/** The wrong queries are wrong: the parser refuses them, or they mean nothing. */
-import { expect, test } from "vitest";
-import { evaluate } from "./naive.ts";
-import { wrongQueries } from "./wrong.ts";
-
-test.each(wrongQueries)("$query is refused", ({ query }) => {
-  const nothing = { rows: {}, samples: [] };
-  expect(evaluate(query, nothing, { startMs: 0, endMs: 59_999, bucketSeconds: 60 })).toHaveProperty("error");
-});

@@ -1,0 +1,76 @@
+/** Where rows bear more names than the store lists, no name is said to be unknown. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
+import { searchLogs } from "../../../query/index.ts";
+
+const atMs = Date.UTC(2026, 0, 5, 12);
+let dir: string;
+let store: Store;
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), "svc-names-"));
+  store = await open();
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function open(): Promise<Store> {
+  return openStore({ dir, threads: 1, now: () => atMs });
+}
+
+/** One batch of a row a key. */
+function append(keyMin: number, keys: number): Promise<unknown> {
+  const rows: LogRow[] = Array.from({ length: keys }, (_, i) => ({
+    timeNs: BigInt(atMs) * 1_000_000n,
+    level: "info",
+    message: "",
+    attributes: { [`key${keyMin + i}`]: "x" },
+  }));
+  return store.append("logs", rows);
+}
+
+/** Warnings for each name, of a search that finds no row. */
+async function warningsFor(...names: string[]): Promise<string[][]> {
+  const asked = names.map(async (name) => {
+    const query = `logs{"${name}"="y"}`;
+    return (await searchLogs(store, { query, startMs: atMs, endMs: atMs, limit: 1 })).warnings;
+  });
+  return Promise.all(asked);
+}
+
+const stranger = ['no row has the attribute "unborne"'];
+
+test("while all are listed a stranger is named, and none of them is", async () => {
+  for (let batch = 0; batch < 4; batch++) {
+    await append(batch * 500, 500);
+    await store.seal();
+  }
+  expect(await warningsFor("key0", "key1999", "unborne")).toEqual([[], [], stranger]);
+});
+
+test("beyond what a manifest lists", async () => {
+  for (let batch = 0; batch < 4; batch++) {
+    await append(batch * 500, 500);
+    await store.seal();
+  }
+  await append(2_000, 1);
+  expect(await warningsFor("key0", "key2000", "unborne")).toEqual([[], [], stranger]);
+  await store.seal();
+  expect(await warningsFor("key0", "key2000", "unborne")).toEqual([[], [], []]);
+  await store.close();
+  store = await open();
+  expect(await warningsFor("key0", "key2000", "unborne")).toEqual([[], [], []]);
+});
+
+test("beyond what a chunk's header names", async () => {
+  await append(0, 700);
+  const names = Array.from({ length: 700 }, (_, i) => `key${i}`);
+  expect((await warningsFor(...names)).flat()).toEqual([]);
+  await store.seal();
+  expect((await warningsFor(...names)).flat()).toEqual([]);
+});
