@@ -244,7 +244,8 @@ export class Store {
       unsealedBytes: this.#maintenance.unsealedBytes,
       journalBytes: this.#journal.bytes,
       damage: this.#damage.reports,
-      refusing: this.#journal.refusing ?? (this.#isFull() ? this.#maintenance.failure?.message : undefined),
+      refusing:
+        this.#journal.recentFailure ?? (this.#isFull() ? this.#maintenance.failure?.message : undefined),
     };
   }
 
@@ -260,8 +261,8 @@ export class Store {
    */
   async openBackup(state: StoredState): Promise<Backup> {
     this.#assertOpen();
-    const [catalog, journal, upkeep] = [this.#catalog, this.#journal, this.#maintenance];
-    this.#backup = await openBackup({ catalog, journal, upkeep, state, now: () => this.#now() });
+    const [catalog, journal, maintenance] = [this.#catalog, this.#journal, this.#maintenance];
+    this.#backup = await openBackup({ catalog, journal, maintenance, state, now: () => this.#now() });
     return this.#backup;
   }
 

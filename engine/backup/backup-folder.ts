@@ -7,7 +7,7 @@ import { Failure } from "../failure.ts";
 import { readCheckedFile, writeCheckedFile } from "../files/checked-file.ts";
 import { syncFolder } from "../files/folder.ts";
 import { backupMarker, checkFormat } from "../files/format-version.ts";
-import { frameBytesAt, openFrame } from "../files/frame.ts";
+import { decodeFrame, frameBytesAt } from "../files/frame.ts";
 import { checkFreeSpace, fillStagedFolder, listFiles } from "../files/staged-folder.ts";
 import { verifyStore } from "../inspect/verify.ts";
 import { keyFilePattern, segmentPattern } from "../journal/journal-reader.ts";
@@ -203,7 +203,7 @@ class BackupFolder {
       for (let at = 0; at < payload.byteLength; ) {
         const bytes = frameBytesAt(payload, at);
         const frame = payload.subarray(at, at + (bytes ?? 0));
-        const opened = openFrame(frame);
+        const opened = decodeFrame(frame);
         if (bytes === undefined || opened === undefined) throw new Failure("damage", "a value came damaged");
         yield [Buffer.from(opened.key), frame];
         at += bytes;

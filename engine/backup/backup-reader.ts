@@ -2,7 +2,7 @@
 import { readSync } from "node:fs";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { Failure } from "../failure.ts";
-import { frameChecksum, frameIsWhole } from "../files/frame.ts";
+import { isIntactFrame, readFrameChecksum } from "../files/frame.ts";
 import { recordHeaderBytes, recordLength, scanSegment } from "../journal/journal-record.ts";
 import { chunkKeys, headerKey, openChunk } from "../partition/chunk-store.ts";
 import type { ChunkReaders } from "../scan/chunk-readers.ts";
@@ -32,7 +32,7 @@ export function readChunkFrames({ dir, entry }: BackupChunkTask, readers: ChunkR
   const keys = [{ key: headerKey(entry.id), checksum: entry.checksum }, ...chunkKeys(entry.id, header)];
   const frames = keys.map(({ key, checksum }) => {
     const frame = environment.get(key);
-    if (frame === undefined || !frameIsWhole(frame) || frameChecksum(frame) !== checksum) {
+    if (frame === undefined || !isIntactFrame(frame) || readFrameChecksum(frame) !== checksum) {
       throw new Failure("damage", `${dir} chunk ${entry.id}: a value is not what was written`);
     }
     return frame;

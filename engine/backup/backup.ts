@@ -26,7 +26,7 @@ interface Snapshot {
 export interface BackedUpParts {
   catalog: Catalog;
   journal: Journal;
-  upkeep: MaintenanceScheduler;
+  maintenance: MaintenanceScheduler;
   state: StoredState;
   now: () => number;
 }
@@ -42,8 +42,8 @@ const recordsBytes = 1024 * 1024;
 
 /** Opens a backup; the caller must close it. Throws Failure "overload" while another one is open. */
 export async function openBackup(parts: BackedUpParts): Promise<Backup> {
-  const { catalog, journal, upkeep, state, now } = parts;
-  const snapshot = await upkeep.pauseRemoval((): Snapshot => {
+  const { catalog, journal, maintenance, state, now } = parts;
+  const snapshot = await maintenance.pauseRemoval((): Snapshot => {
     const partitions = catalog.partitions().filter(({ manifest }) => manifest.version > 0);
     return {
       takenAtMs: now(),
@@ -52,7 +52,7 @@ export async function openBackup(parts: BackedUpParts): Promise<Backup> {
       state: state.snapshot(),
     };
   });
-  return new Backup(snapshot, () => upkeep.resumeRemoval());
+  return new Backup(snapshot, () => maintenance.resumeRemoval());
 }
 
 /** An open backup. It holds file descriptors and a thread until it is closed. */

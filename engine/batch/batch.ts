@@ -6,7 +6,7 @@
  * numbers of the parts count from 0 through the batch; the journal records the number that the batch begins with.
  */
 import { type EncodedChunk, serializePart, writePart } from "../chunk/chunk-header.ts";
-import { closeFrame, FrameKind, frameBytes, trustedPayload } from "../files/frame.ts";
+import { completeFrame, FrameKind, frameBytes, readTrustedPayload } from "../files/frame.ts";
 import type { Signal } from "../model/signal.ts";
 
 /** An encoded batch, to be passed to `Store.appendEncoded`. */
@@ -30,7 +30,7 @@ const tableEntryBytes = 16;
 
 /** The parts of a batch, without a copy. The frame's checksum must have been verified. */
 export function openBatch(frame: Uint8Array): BatchPart[] {
-  const payload = trustedPayload(frame);
+  const payload = readTrustedPayload(frame);
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
   const count = view.getUint32(0, true);
   const parts: BatchPart[] = [];
@@ -65,7 +65,7 @@ export function writeBatch(parts: readonly { day: number; chunk: EncodedChunk }[
     view.setUint32(entry + 8, part.byteLength, true);
     at = writePart(part, payload, at);
   }
-  closeFrame({ frame, codec: 0, payloadBytes }, FrameKind.batch, batchKey);
+  completeFrame({ frame, codec: 0, payloadBytes }, FrameKind.batch, batchKey);
   return frame;
 }
 

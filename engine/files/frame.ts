@@ -51,11 +51,11 @@ export function writeFrame(
   options: FrameOptions = {},
 ): Buffer {
   const packed = packFrame(key.byteLength, payload, options);
-  closeFrame(packed, kind, key);
+  completeFrame(packed, kind, key);
   return packed.frame;
 }
 
-/** A frame whose payload is in place; `closeFrame` still has to write the header and the key. */
+/** A frame whose payload is in place; `completeFrame` still has to write the header and the key. */
 export interface PackedFrame {
   frame: Uint8Array;
   codec: number;
@@ -91,7 +91,7 @@ export function frameBytes(keyBytes: number, storedBytes: number): number {
 }
 
 /** Writes the header, the key and, last, the checksum. */
-export function closeFrame(packed: PackedFrame, kind: FrameKind, key: Uint8Array): void {
+export function completeFrame(packed: PackedFrame, kind: FrameKind, key: Uint8Array): void {
   const { frame, codec, payloadBytes } = packed;
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
   frame.set(frameMagic, 0);
@@ -115,13 +115,13 @@ export function frameBytesAt(bytes: Uint8Array, offset: number): number | undefi
 /**
  * The checksum in a frame's header. It identifies this version of the value among all that were written under its key.
  */
-export function frameChecksum(frame: Uint8Array): number {
+export function readFrameChecksum(frame: Uint8Array): number {
   return new DataView(frame.buffer, frame.byteOffset, 8).getUint32(4, true);
 }
 
 /** True where `bytes` are exactly one frame and its checksum matches. */
-export function frameIsWhole(bytes: Uint8Array): boolean {
-  return frameBytesAt(bytes, 0) === bytes.byteLength && crc32(bytes.subarray(8)) === frameChecksum(bytes);
+export function isIntactFrame(bytes: Uint8Array): boolean {
+  return frameBytesAt(bytes, 0) === bytes.byteLength && crc32(bytes.subarray(8)) === readFrameChecksum(bytes);
 }
 
 /**
@@ -129,7 +129,7 @@ export function frameIsWhole(bytes: Uint8Array): boolean {
  * unless the bytes are an intact frame of this kind and key.
  */
 export function readFrame(bytes: Uint8Array, key: Uint8Array, kind: FrameKind, where: string): Uint8Array {
-  const frame = openFrame(bytes);
+  const frame = decodeFrame(bytes);
   if (frame === undefined) throw new Failure("damage", `${where}: the checksum does not match the bytes`);
   if (frame.kind !== kind || Buffer.compare(frame.key, key) !== 0) {
     throw new Failure("damage", `${where}: another value stands under its key`);
@@ -138,14 +138,14 @@ export function readFrame(bytes: Uint8Array, key: Uint8Array, kind: FrameKind, w
 }
 
 /** Returns the payload of an uncompressed frame without verifying the checksum: the caller has verified it before. */
-export function trustedPayload(frame: Uint8Array): Uint8Array {
+export function readTrustedPayload(frame: Uint8Array): Uint8Array {
   const view = new DataView(frame.buffer, frame.byteOffset, frameHeaderBytes);
   return frame.subarray(frameHeaderBytes + align8(view.getUint16(8, true)));
 }
 
 /** Decodes a frame of any kind and key. Returns undefined where the bytes are not exactly one intact frame. */
-export function openFrame(bytes: Uint8Array): Frame | undefined {
-  if (!frameIsWhole(bytes)) return undefined;
+export function decodeFrame(bytes: Uint8Array): Frame | undefined {
+  if (!isIntactFrame(bytes)) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, frameHeaderBytes);
   const keyBytes = view.getUint16(8, true);
   const stored = bytes.subarray(frameHeaderBytes + align8(keyBytes));

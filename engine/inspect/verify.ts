@@ -9,7 +9,7 @@ import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import type { ChunkSource } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { checkFormat } from "../files/format-version.ts";
-import { frameIsWhole } from "../files/frame.ts";
+import { isIntactFrame } from "../files/frame.ts";
 import { IdempotencyKeys } from "../journal/idempotency-keys.ts";
 import { scanJournal } from "../journal/journal-reader.ts";
 import { type Environment, openEnvironment } from "../lmdb/environment.ts";
@@ -139,7 +139,7 @@ function verifyState(verification: Verification, dir: string): void {
       // A running server has removed it since the keys were read.
       if (value === undefined) continue;
       verification.advance(value.byteLength);
-      if (!frameIsWhole(value))
+      if (!isIntactFrame(value))
         addDamage(
           verification,
           dir,

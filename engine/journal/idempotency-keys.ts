@@ -5,7 +5,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "../files/folder.ts";
-import { FrameKind, openFrame, writeFrame } from "../files/frame.ts";
+import { decodeFrame, FrameKind, writeFrame } from "../files/frame.ts";
 import { idempotencyKeysMax } from "../limits.ts";
 import { keyFilePattern } from "./journal-reader.ts";
 
@@ -56,7 +56,7 @@ export class IdempotencyKeys {
   async load(reportDamage: (where: string, problem: string) => void): Promise<void> {
     const names = (await readdir(this.#dir)).filter((name) => keyFilePattern.test(name)).sort();
     for (const name of names) {
-      const frame = openFrame(await readFile(join(this.#dir, name)));
+      const frame = decodeFrame(await readFile(join(this.#dir, name)));
       if (frame === undefined) {
         reportDamage(`journal/${name}`, "the checksum does not match; batches sent again may be taken twice");
         continue;

@@ -15,7 +15,7 @@
  *      64    32  SHA-256 of the idempotency key; zeros without one
  */
 import { crc32 } from "node:zlib";
-import { frameIsWhole } from "../files/frame.ts";
+import { isIntactFrame } from "../files/frame.ts";
 import { align8 } from "../files/payload.ts";
 import { fromSignalNumber, type Signal, toSignalNumber } from "../model/signal.ts";
 
@@ -132,7 +132,7 @@ function addRecord(file: Buffer, at: number, parsed: ParsedHeader, scan: Segment
   const { seq, arrivalBase, rows, frameBytes } = header;
   const signal = fromSignalNumber(signalNumber);
   const frame = file.subarray(at + recordHeaderBytes, at + recordHeaderBytes + frameBytes);
-  if (frame.byteLength < frameBytes || !frameIsWhole(frame)) {
+  if (frame.byteLength < frameBytes || !isIntactFrame(frame)) {
     scan.problems.push(`batch ${seq} at ${at} is damaged or unfinished (${rows} rows)`);
   } else if (signal === undefined) {
     scan.problems.push(`batch ${seq} at ${at} is of an unknown signal, ${signalNumber} (${rows} rows)`);

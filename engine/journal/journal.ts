@@ -119,7 +119,7 @@ export class Journal {
   }
 
   /** Why the last write failed. Undefined again after a few seconds, or clients would never try another write. */
-  get refusing(): string | undefined {
+  get recentFailure(): string | undefined {
     const lastFailure = this.#lastFailure;
     return lastFailure !== undefined && this.#options.now() - lastFailure.atMs < failureShownMs
       ? lastFailure.message
@@ -149,7 +149,7 @@ export class Journal {
    * Removes the segments whose rows are all sealed: those up to arrival number `arrivalSealed`. The newest segment
    * stays, because its name carries the next sequence number.
    */
-  async retire(arrivalSealed: number): Promise<void> {
+  async removeSealedSegments(arrivalSealed: number): Promise<void> {
     const now = this.#options.now();
     const sealed = this.#segments.slice(0, -1).filter((segment) => segment.arrivalMax <= arrivalSealed);
     for (const segment of sealed) await this.keys.writeKeyFile(segment.name, segment.keyHashes, now);

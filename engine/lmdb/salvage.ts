@@ -4,7 +4,13 @@
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { frameBytesAt, frameChecksum, frameHeaderBytes, frameIsWhole, frameMagic } from "../files/frame.ts";
+import {
+  frameBytesAt,
+  frameHeaderBytes,
+  frameMagic,
+  isIntactFrame,
+  readFrameChecksum,
+} from "../files/frame.ts";
 import { fillEnvironment } from "./environment.ts";
 
 export interface SalvagedFrame {
@@ -62,7 +68,7 @@ function* wantedFrames(
   for (const { frame } of salvageFrames(file)) {
     const key = frame.subarray(frameHeaderBytes, frameHeaderBytes + frame.readUInt16LE(8));
     const name = key.toString("hex");
-    if (!missing.has(name) || wanted.get(name) !== frameChecksum(frame)) continue;
+    if (!missing.has(name) || wanted.get(name) !== readFrameChecksum(frame)) continue;
     missing.delete(name);
     yield [Buffer.from(key), Buffer.from(frame)];
   }
@@ -110,7 +116,7 @@ class FrameScanner {
       frame = this.#large.subarray(0, length);
       readOrZeroFill(this.#fd, frame, at);
     }
-    return frameIsWhole(frame) ? frame : undefined;
+    return isIntactFrame(frame) ? frame : undefined;
   }
 
   #moveWindow(to: number): void {

@@ -258,7 +258,7 @@ export class MaintenanceScheduler {
     const unsealed = catalog
       .parts()
       .reduce((least, part) => Math.min(least, part.arrivalMin), journal.arrivalMax + 1);
-    await journal.retire(unsealed - 1);
+    await journal.removeSealedSegments(unsealed - 1);
   }
 
   async #compactParts(partition: Partition): Promise<void> {

@@ -8,12 +8,12 @@ import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { type ChunkHeader, type ChunkSource, type EncodedChunk, parseHeader } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import {
-  closeFrame,
+  completeFrame,
   FrameKind,
-  frameChecksum,
   type PackedFrame,
   packFrame,
   readFrame,
+  readFrameChecksum,
   writeFrame,
 } from "../files/frame.ts";
 import type { Environment } from "../lmdb/environment.ts";
@@ -69,18 +69,18 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
   const values: SealedChunk["values"] = [];
   const header: ChunkHeader = { ...chunk.header, columns: [] };
   const close = (key: Buffer, packed: PackedFrame): Uint8Array => {
-    closeFrame(packed, FrameKind.column, key);
+    completeFrame(packed, FrameKind.column, key);
     values.push({ key, frame: packed.frame });
     return packed.frame;
   };
   for (const [i, { payload, filter }] of chunk.columns.entries()) {
     const sealed = { ...chunk.header.columns[i]! };
     const frame = close(chunkKey(id, i, ColumnPart.payload), payload);
-    sealed.checksum = frameChecksum(frame);
+    sealed.checksum = readFrameChecksum(frame);
     sealed.storedBytes = frame.byteLength;
     if (filter !== undefined) {
       const filterFrame = close(chunkKey(id, i, ColumnPart.filter), filter);
-      sealed.filterChecksum = frameChecksum(filterFrame);
+      sealed.filterChecksum = readFrameChecksum(filterFrame);
       sealed.filterStoredBytes = filterFrame.byteLength;
     }
     header.columns.push(sealed);
@@ -100,7 +100,7 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
     arrivalMin,
     arrivalMax,
     bytes,
-    checksum: frameChecksum(frame),
+    checksum: readFrameChecksum(frame),
   };
   return { entry, values };
 }
@@ -118,7 +118,7 @@ export function openChunk(
   const read = (key: Buffer, kind: FrameKind, checksum: number | undefined, what: string): Uint8Array => {
     const stored = environment.get(key);
     if (stored === undefined) throw new Failure("damage", `${where}: ${what} is missing`);
-    if (stored.byteLength < 24 || frameChecksum(stored) !== checksum) {
+    if (stored.byteLength < 24 || readFrameChecksum(stored) !== checksum) {
       throw new Failure("damage", `${where}: ${what} is not the value that was written`);
     }
     return readFrame(stored, key, kind, `${where}: ${what}`);

@@ -9,7 +9,7 @@ import type { ChunkEntry } from "../chunk/chunk-entry.ts";
 import { type ChunkHeader, parseHeader } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { syncFolder } from "../files/folder.ts";
-import { FrameKind, frameChecksum, frameIsWhole, openFrame } from "../files/frame.ts";
+import { decodeFrame, FrameKind, isIntactFrame, readFrameChecksum } from "../files/frame.ts";
 import { openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
 import { rebuildEnvironment, salvageFrames } from "../lmdb/salvage.ts";
@@ -110,13 +110,13 @@ interface SalvagedHeader {
 function salvageHeaders(file: string): SalvagedHeader[] {
   const headers: SalvagedHeader[] = [];
   for (const { frame } of salvageFrames(file)) {
-    const opened = openFrame(frame);
+    const opened = decodeFrame(frame);
     if (opened?.kind !== FrameKind.chunkHeader) continue;
     const header = parseHeader(opened.payload);
     const bytes = header.columns.reduce((sum, { storedBytes = 0 }) => sum + storedBytes, frame.byteLength);
     headers.push({
       id: Buffer.from(opened.key).readUInt32BE(0),
-      checksum: frameChecksum(frame),
+      checksum: readFrameChecksum(frame),
       bytes,
       header,
     });
@@ -134,7 +134,7 @@ function selectReachable(dir: string, headers: SalvagedHeader[]): SalvagedHeader
   try {
     return headers.filter(({ id, checksum }) => {
       const stored = environment.get(headerKey(id));
-      return stored !== undefined && frameIsWhole(stored) && frameChecksum(stored) === checksum;
+      return stored !== undefined && isIntactFrame(stored) && readFrameChecksum(stored) === checksum;
     });
   } finally {
     void environment.close();

@@ -6,7 +6,7 @@
 import { closeSync, existsSync, openSync, readSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { syncFolder } from "../files/folder.ts";
-import { frameChecksum, frameIsWhole } from "../files/frame.ts";
+import { isIntactFrame, readFrameChecksum } from "../files/frame.ts";
 import { DataFile } from "../lmdb/data-file.ts";
 import { fillEnvironment } from "../lmdb/environment.ts";
 import { auditDataFile, type PageTreeEntry, reportUnreadable } from "../lmdb/page-audit.ts";
@@ -127,7 +127,8 @@ function addEntries(
     const name = nameOfKey(entry.key);
     const frame = dataFile.read(entry);
     const known = name === undefined ? undefined : reference?.get(name);
-    const isKnown = known !== undefined && frameChecksum(frame) === known.checksum && frameIsWhole(frame);
+    const isKnown =
+      known !== undefined && readFrameChecksum(frame) === known.checksum && isIntactFrame(frame);
     const of = addRecord(copy, isKnown ? known : decodeRecord(frame));
     if (name === undefined || of === undefined) copy.damaged.add(name ?? "");
     else if (name === of) copy.found.add(name);

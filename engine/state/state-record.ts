@@ -4,7 +4,7 @@
  * salvaged from a damaged file would bring the entry back.
  */
 import { Failure } from "../failure.ts";
-import { FrameKind, frameChecksum, openFrame, writeFrame } from "../files/frame.ts";
+import { decodeFrame, FrameKind, readFrameChecksum, writeFrame } from "../files/frame.ts";
 
 /** A JSON value; deeply read-only. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -82,7 +82,7 @@ function encodeJson({ table, id, commit, status }: RecordHead, json: string): En
 /** Makes a record of the JSON of its value: as it is to be written, and as it would be read again. */
 export function makeRecord(head: RecordHead, json: string): { encoded: EncodedRecord; stored: StoredRecord } {
   const encoded = encodeJson(head, json);
-  return { encoded, stored: new DecodedRecord(head, json, frameChecksum(encoded.frame)) };
+  return { encoded, stored: new DecodedRecord(head, json, readFrameChecksum(encoded.frame)) };
 }
 
 /** Precedes the value in a record's JSON. It cannot occur earlier: inside a string its quotes would be escaped. */
@@ -92,12 +92,12 @@ const valueMarker = ',"value":';
  * Decodes the record in a frame; undefined where the bytes are not the intact frame of a record. Its value is frozen.
  */
 export function decodeRecord(frame: Buffer): StoredRecord | undefined {
-  const opened = openFrame(frame);
+  const opened = decodeFrame(frame);
   if (opened?.kind !== FrameKind.state) return undefined;
   const payload = Buffer.copyBytesFrom(opened.payload);
   const at = payload.indexOf(valueMarker);
   const head = JSON.parse(`${payload.toString("utf8", 0, at)}}`) as RecordHead;
-  return new DecodedRecord(head, payload.subarray(at + valueMarker.length, -1), frameChecksum(frame));
+  return new DecodedRecord(head, payload.subarray(at + valueMarker.length, -1), readFrameChecksum(frame));
 }
 
 /**

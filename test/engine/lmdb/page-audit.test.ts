@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Failure } from "../../../engine/failure.ts";
-import { frameIsWhole } from "../../../engine/files/frame.ts";
+import { isIntactFrame } from "../../../engine/files/frame.ts";
 import { openEnvironment } from "../../../engine/lmdb/environment.ts";
 import { auditPageTree } from "../../../engine/lmdb/page-audit.ts";
 import { scaled } from "../../durability/campaign.ts";
@@ -173,8 +173,8 @@ async function readEverything(path: string, stored: ReadonlyMap<string, Buffer>)
   for (const [key, frame] of stored) {
     const got = attempt(() => environment.get(Buffer.from(key, "hex")));
     if (got === undefined || frame.equals(got)) continue;
-    const isAnother = frameIsWhole(got) && Buffer.from(got).readUInt32LE(4) !== frame.readUInt32LE(4);
-    expect(isAnother || !frameIsWhole(got)).toBe(true);
+    const isAnother = isIntactFrame(got) && Buffer.from(got).readUInt32LE(4) !== frame.readUInt32LE(4);
+    expect(isAnother || !isIntactFrame(got)).toBe(true);
   }
   await environment.close();
 }

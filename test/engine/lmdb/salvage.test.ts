@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FrameKind, frameChecksum, writeFrame } from "../../../engine/files/frame.ts";
+import { FrameKind, readFrameChecksum, writeFrame } from "../../../engine/files/frame.ts";
 import { openEnvironment } from "../../../engine/lmdb/environment.ts";
 import { auditPageTree } from "../../../engine/lmdb/page-audit.ts";
 import { rebuildEnvironment, salvageFrames } from "../../../engine/lmdb/salvage.ts";
@@ -105,7 +105,7 @@ describe("a damaged environment", () => {
           const touched = new Set(
             locations.filter(isTouched).map(({ key }) => Buffer.from(key).toString("hex")),
           );
-          const wanted = new Map([...stored].map(([key, bytes]) => [key, frameChecksum(bytes)]));
+          const wanted = new Map([...stored].map(([key, bytes]) => [key, readFrameChecksum(bytes)]));
 
           const { restored, missing } = await rebuildEnvironment(damaged, emptyPath("rebuilt"), wanted);
 
@@ -134,7 +134,7 @@ describe("a damaged environment", () => {
     await environment.write((to) => to.remove(Buffer.from("key")));
     await environment.close();
     for (const version of versions.slice(1)) {
-      const wanted = new Map([[Buffer.from("key").toString("hex"), frameChecksum(version)]]);
+      const wanted = new Map([[Buffer.from("key").toString("hex"), readFrameChecksum(version)]]);
       const result = await rebuildEnvironment(path, join(dir, "version"), wanted);
       expect(result).toEqual({ restored: 1, missing: [] });
       const rebuilt = openEnvironment(join(dir, "version"), { readOnly: true });
