@@ -18,8 +18,8 @@ import {
 } from "../template/variable-columns.ts";
 import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
-import { codesOfWidth } from "../vector/codes.ts";
-import { integerIn, roundTripNumber } from "../vector/number.ts";
+import { viewAsCodes } from "../vector/codes.ts";
+import { integerIn, parseRoundTripNumber } from "../vector/number.ts";
 import { decodeText, gatherText, type TextVector, textAt, textCount } from "../vector/text.ts";
 import type { Column } from "./column.ts";
 import { decodeValues, encodeValues } from "./sample-values.ts";
@@ -247,7 +247,7 @@ function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
 function decodeDictionary(payload: Payload, heap: Heap): Column {
   const [offsets, texts] = [0, 1].map((i) => heap.place(bufferAt(payload, i)));
   const values = { offsets: uint32Of(offsets!), bytes: texts! };
-  const codes = codesOfWidth(joinByteStreams(bufferAt(payload, 2), payload.width, heap), payload.width);
+  const codes = viewAsCodes(joinByteStreams(bufferAt(payload, 2), payload.width, heap), payload.width);
   return { kind: "dictionary", rows: payload.rows, values, valueCount: values.offsets.length - 1, codes };
 }
 
@@ -324,7 +324,7 @@ function numbersOf(values: TextVector): Float64Array | undefined {
   const numbers = new Float64Array(textCount(values));
   for (let code = 0; code < numbers.length; code++) {
     const number =
-      integerIn(bytes, offsets[code]!, offsets[code + 1]!) ?? roundTripNumber(textAt(values, code));
+      integerIn(bytes, offsets[code]!, offsets[code + 1]!) ?? parseRoundTripNumber(textAt(values, code));
     if (number === undefined) return undefined;
     numbers[code] = number;
   }

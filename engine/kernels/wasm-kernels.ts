@@ -1,6 +1,6 @@
 /** The kernels in WebAssembly: SIMD over the columns of one arena, for one thread. */
 import assert from "node:assert/strict";
-import { bitsOf } from "../vector/membership-filter.ts";
+import { makeBlockMask } from "../vector/membership-filter.ts";
 import { type Arena, reservedBytes } from "./arena.ts";
 import type { Bits, CodeVector, Kernels } from "./contract.ts";
 import type { Needle } from "./needle.ts";
@@ -269,7 +269,7 @@ function valueKernels(
       return row >= rows ? -1 : row;
     },
     findFilter(filters, hash, from) {
-      scratch.set(bitsOf(hash), operandAt);
+      scratch.set(makeBlockMask(hash), operandAt);
       return exports.findFilter(filters.byteOffset, from, hash);
     },
     bucketsOf(times, start, width, buckets) {

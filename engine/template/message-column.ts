@@ -6,7 +6,7 @@ import { joinByteStreams, splitByteStreams } from "../kernels/byte-stream-split.
 import type { Heap } from "../kernels/heap.ts";
 import { lastAtMost } from "../vector/binary-search.ts";
 import type { Codes } from "../vector/codes.ts";
-import { codesOfWidth } from "../vector/codes.ts";
+import { viewAsCodes } from "../vector/codes.ts";
 import type { TextVector } from "../vector/text.ts";
 import { NgramFilterBuilder, RunWidth } from "./ngram-filter.ts";
 import type { SlotValues } from "./slot-encoding.ts";
@@ -237,7 +237,7 @@ export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   )
     throw new Failure("damage", "message: buffers do not fit");
   const templates = { offsets: uint32Of(offsets!), bytes: bytes! };
-  const codes = codesOfWidth(codeBytes!, width);
+  const codes = viewAsCodes(codeBytes!, width);
   const { base, places } = findSlots(templates, classes.length, heap);
   const placeOf = heap.uint32(classes.length);
   const slotsOf: number[][] = variableGroups.map(() => []);
