@@ -3,10 +3,10 @@
 import { Failure } from "../failure.ts";
 import { bytesOf, float64Of, type Payload, readPayload, uint32Of, writePayload } from "../files/payload.ts";
 import {
+  addSplitIntegers,
   joinByteStreams,
-  readSplitBytes,
   splitByteStreams,
-  writeSplitBytes,
+  splitIntegers,
 } from "../kernels/byte-stream-split.ts";
 import { type Heap, plainHeap } from "../kernels/heap.ts";
 import { decodeMessages, encodeMessages, type MessageColumn } from "../template/message-column.ts";
@@ -142,7 +142,7 @@ export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
     const delta = deltas[row]! / unit;
     deltas[row] = delta >= 0 ? delta * 2 : -delta * 2 - 1;
   }
-  const { width, bytes } = writeSplitBytes(deltas);
+  const { width, bytes } = splitIntegers(deltas);
   const buffers = [bytesOf(Float64Array.of(values[0] ?? 0, step, unit)), bytes];
   return column("delta", payloadOf(Encoding.delta, width, values.length, [], buffers));
 }
@@ -160,7 +160,7 @@ export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64
   const [base, step, unit] = float64Of(bufferAt(payload, 0));
   if (unit === undefined) throw new Failure("damage", "column: differences without a unit");
   const values = heap.float64(payload.rows);
-  readSplitBytes(bufferAt(payload, 1), payload.width, values);
+  addSplitIntegers(bufferAt(payload, 1), payload.width, values);
   let value = base! - step!;
   for (let row = 0; row < payload.rows; row++) {
     const delta = values[row]!;
@@ -309,7 +309,7 @@ function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undef
       rows[row] = codes[row]! < 0 ? 0 : numbers[codes[row]!]! - base;
     // A range wider than 2^53 would round; such columns are floats.
     if (rows.every(Number.isSafeInteger)) {
-      const { width, bytes } = writeSplitBytes(rows);
+      const { width, bytes } = splitIntegers(rows);
       const buffers = [...validity, bytesOf(Float64Array.of(base)), bytes];
       return column("integer", payloadOf(Encoding.integer, width, codes.length, validity, buffers));
     }
@@ -334,7 +334,7 @@ function numbersOf(values: TextVector): Float64Array | undefined {
 function decodeInteger(payload: Payload, first: number, heap: Heap): Float64Array {
   const base = float64Of(bufferAt(payload, first))[0]!;
   const values = heap.float64(payload.rows);
-  readSplitBytes(bufferAt(payload, first + 1), payload.width, values);
+  addSplitIntegers(bufferAt(payload, first + 1), payload.width, values);
   for (let row = 0; row < values.length; row++) values[row] = base + values[row]!;
   return values;
 }

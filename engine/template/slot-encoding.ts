@@ -1,5 +1,5 @@
 /** The values of one slot of one template over its rows, written by what they are. */
-import { writeSplitBytes } from "../kernels/byte-stream-split.ts";
+import { splitIntegers } from "../kernels/byte-stream-split.ts";
 import type { ByteSink, SlotSinks } from "./slot-sink.ts";
 
 /** Part of the format. */
@@ -204,7 +204,7 @@ function nibble(digit: number): number {
 function writeNumbers(values: Float64Array, data: ByteSink): void {
   const base = values.reduce((least, value) => Math.min(least, value));
   for (let row = 0; row < values.length; row++) values[row] = values[row]! - base;
-  const { width, bytes } = writeSplitBytes(values);
+  const { width, bytes } = splitIntegers(values);
   data.float64(base);
   data.push(width);
   data.append(bytes);

@@ -1,6 +1,6 @@
 /** The values of slots, read back as text. */
 import { Failure } from "../failure.ts";
-import { readSplitBytes } from "../kernels/byte-stream-split.ts";
+import { addSplitIntegers } from "../kernels/byte-stream-split.ts";
 import { longLength } from "./slot-sink.ts";
 
 /** Reads what slots were written to, in the same order. */
@@ -41,7 +41,7 @@ export class SlotSource {
     const base = new DataView(head.buffer, head.byteOffset, 8).getFloat64(0, true);
     const width = this.byte();
     const values = new Float64Array(count).fill(base);
-    readSplitBytes(this.take(width * count), width, values);
+    addSplitIntegers(this.take(width * count), width, values);
     return values;
   }
 
