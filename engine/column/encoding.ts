@@ -1,8 +1,4 @@
-/**
- * Column encodings: chooses one by a column's values, turns the values into bytes, and decodes them. FORMAT.md lays out
- * the bytes.
- */
-
+/** Column encodings: from values to bytes, chosen by what the values are, and back. FORMAT.md lays out the bytes. */
 import { Failure } from "../failure.ts";
 import { bytesOf, float64Of, type Payload, readPayload, uint32Of, writePayload } from "../files/payload.ts";
 import {
@@ -16,12 +12,11 @@ import { decodeMessages, encodeMessages, type MessageColumn } from "../template/
 import {
   decodeVariables,
   type ReadAttribute,
-  type Repeatable,
+  type RepeatableAttribute,
   type VariableGroup,
 } from "../template/variable-columns.ts";
 import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
-import type { Codes } from "../vector/codes.ts";
-import { viewAsCodes } from "../vector/codes.ts";
+import { type Codes, viewAsCodes } from "../vector/codes.ts";
 import { integerIn, parseRoundTripNumber } from "../vector/number.ts";
 import { decodeText, gatherText, type TextVector, textAt, textCount } from "../vector/text.ts";
 import type { Column } from "./column.ts";
@@ -86,28 +81,23 @@ export function encodeAttribute(vector: AttributeVector): EncodedColumn {
 export function encodeText(text: TextVector): EncodedColumn {
   const rows = text.offsets.length - 1;
   const buffers = [bytesOf(text.offsets), text.bytes];
-  return makeEncodedColumn("text", { encoding: Encoding.text, width: 4, hasValidity: false, rows, buffers });
+  return makeColumn("text", { encoding: Encoding.text, width: 4, hasValidity: false, rows, buffers });
 }
 
 /**
- * Encodes the values of the samples of some series. `offsets` has the index of each series' first value, and the number
- * of all values. With `packed` (for disk) each series is compressed by its kind of values; without it they stay
- * float64.
+ * Encodes the samples of some series: with `packed` (for disk) by the kind of each series' values, else as float64.
+ * `offsets`: the index of each series' first value, and the number of all values.
  */
 export function encodeSamples(
   values: Float64Array,
   offsets: Uint32Array,
   { packed }: { packed: boolean },
 ): EncodedColumn {
-  if (packed)
-    return makeEncodedColumn("samples", { ...encodeValues(values, offsets), encoding: Encoding.samples });
-  return makeEncodedColumn("float", makePayload(Encoding.float, 8, values.length, [], [bytesOf(values)]));
+  if (packed) return makeColumn("samples", { ...encodeValues(values, offsets), encoding: Encoding.samples });
+  return makeColumn("float", makePayload(Encoding.float, 8, values.length, [], [bytesOf(values)]));
 }
 
-/**
- * Decodes the values of samples. `offsets` has the index of each series' first value in the chunk, and one entry more.
- * Throws Failure "damage".
- */
+/** `offsets`: the index of each series' first value in the chunk, and one entry more. Throws Failure "damage". */
 export function decodeSamples(stored: Uint8Array, offsets: ArrayLike<number>, heap: Heap): Float64Array {
   const payload = readPayload(stored);
   if (payload.rows !== offsets[offsets.length - 1]! - offsets[0]!) {
@@ -120,7 +110,7 @@ export function decodeSamples(stored: Uint8Array, offsets: ArrayLike<number>, he
 
 /** Encodes ids of `width` bytes that lie one after the other. */
 export function encodeBytes(bytes: Uint8Array, width: number): EncodedColumn {
-  return makeEncodedColumn("hex", makePayload(Encoding.hex, width, bytes.byteLength / width, [], [bytes]));
+  return makeColumn("hex", makePayload(Encoding.hex, width, bytes.byteLength / width, [], [bytes]));
 }
 
 /** A group of variables, which is a column of its own. */
@@ -137,22 +127,22 @@ export interface EncodedVariableGroup extends EncodedColumn {
  */
 export function encodeMessage(
   text: TextVector,
-  attributes: readonly Repeatable[],
+  attributes: readonly RepeatableAttribute[],
 ): { message: EncodedColumn; filter: Uint8Array | undefined; variables: EncodedVariableGroup[] } {
   const encoded = encodeMessages(text, attributes);
   if (encoded === undefined) return { message: encodeText(text), filter: undefined, variables: [] };
   return {
-    message: makeEncodedColumn("template", { ...encoded.templates, encoding: Encoding.template }),
+    message: makeColumn("template", { ...encoded.templates, encoding: Encoding.template }),
     filter: encoded.filter,
     variables: encoded.groups.map(({ name, payload, filter }) => ({
-      ...makeEncodedColumn("variables", { ...payload, encoding: Encoding.variables }),
+      ...makeColumn("variables", { ...payload, encoding: Encoding.variables }),
       group: name,
       filter,
     })),
   };
 }
 
-/** Clocks tick in seconds, milliseconds or microseconds: in nanoseconds. */
+/** Clocks tick in seconds, milliseconds or microseconds; these are their ticks in nanoseconds. */
 const timeUnits = [1e9, 1e6, 1e3];
 
 /**
@@ -169,13 +159,10 @@ export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
   }
   const { width, bytes } = splitIntegers(deltas);
   const buffers = [bytesOf(Float64Array.of(values[0] ?? 0, step, unit)), bytes];
-  return makeEncodedColumn("delta", makePayload(Encoding.delta, width, values.length, [], buffers));
+  return makeColumn("delta", makePayload(Encoding.delta, width, values.length, [], buffers));
 }
 
-/**
- * Returns whether all values are multiples of the unit. This is exact, as all are whole numbers below 2^53; the
- * remainder operator takes ten times as long with float64.
- */
+/** Exact, as all values are whole and below 2^53. The remainder operator takes ten times as long with float64. */
 function areMultiples(values: Float64Array, unit: number): boolean {
   for (let i = 0; i < values.length; i++)
     if (Math.floor(values[i]! / unit) * unit !== values[i]) return false;
@@ -257,14 +244,14 @@ export function decodeGroup(
 function encodeConstant({ values, codes }: AttributeVector): EncodedColumn {
   const validity = makeValidity(codes);
   const buffers = [...validity, values.bytes];
-  return makeEncodedColumn("constant", makePayload(Encoding.constant, 0, codes.length, validity, buffers));
+  return makeColumn("constant", makePayload(Encoding.constant, 0, codes.length, validity, buffers));
 }
 
 function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
   const stored = toStoredCodes(codes, textCount(values));
   const width = stored.BYTES_PER_ELEMENT;
   const buffers = [bytesOf(values.offsets), values.bytes, splitByteStreams(bytesOf(stored), width)];
-  return makeEncodedColumn("dictionary", {
+  return makeColumn("dictionary", {
     encoding: Encoding.dictionary,
     width,
     hasValidity: false,
@@ -309,10 +296,7 @@ function encodeHex({ values, codes }: AttributeVector): EncodedColumn | undefine
   }
   const ids = areRowNumbers(codes) ? packed : gatherIds(packed, width, codes);
   const validity = makeValidity(codes);
-  return makeEncodedColumn(
-    "hex",
-    makePayload(Encoding.hex, width, codes.length, validity, [...validity, ids]),
-  );
+  return makeColumn("hex", makePayload(Encoding.hex, width, codes.length, validity, [...validity, ids]));
 }
 
 /** Returns whether row i has value i, as in a column where no value repeats and no row lacks one. */
@@ -345,14 +329,11 @@ function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undef
     if (rows.every(Number.isSafeInteger)) {
       const { width, bytes } = splitIntegers(rows);
       const buffers = [...validity, bytesOf(Float64Array.of(base)), bytes];
-      return makeEncodedColumn(
-        "integer",
-        makePayload(Encoding.integer, width, codes.length, validity, buffers),
-      );
+      return makeColumn("integer", makePayload(Encoding.integer, width, codes.length, validity, buffers));
     }
   }
   for (let row = 0; row < codes.length; row++) rows[row] = codes[row]! < 0 ? 0 : numbers[codes[row]!]!;
-  return makeEncodedColumn(
+  return makeColumn(
     "float",
     makePayload(Encoding.float, 8, codes.length, validity, [...validity, bytesOf(rows)]),
   );
@@ -383,7 +364,7 @@ function encodeSparseText({ values, codes }: AttributeVector): EncodedColumn {
   const validity = makeValidity(codes);
   const text = gatherText(values, codes);
   const buffers = [...validity, bytesOf(text.offsets), text.bytes];
-  return makeEncodedColumn("text", makePayload(Encoding.text, 4, codes.length, validity, buffers));
+  return makeColumn("text", makePayload(Encoding.text, 4, codes.length, validity, buffers));
 }
 
 /** The validity bitmap as a list of one buffer; an empty list where every row has a value. */
@@ -394,7 +375,7 @@ function makeValidity(codes: Int32Array): Bitmap[] {
   return [valid];
 }
 
-function makeEncodedColumn(encoding: EncodingName, payload: Payload): EncodedColumn {
+function makeColumn(encoding: EncodingName, payload: Payload): EncodedColumn {
   return { encoding, payload: writePayload(payload) };
 }
 

@@ -22,8 +22,9 @@ export const ValueKind = {
 /** The values of one series in the encoding that was chosen. */
 export interface SeriesEncoding {
   kind: number;
-  /** Parameters of the kind: float64 numbers and 32-bit words. */
+  /** Parameters of the kind that are float64 numbers. */
   numbers: number[];
+  /** Parameters of the kind that are 32-bit words. */
   words: number[];
   /** Non-negative whole numbers, one a sample. */
   integers?: Float64Array;

@@ -23,8 +23,8 @@ export const overreadBytes = 16;
 export const reservedBytes = 512 * 1024;
 
 /**
- * An allocated range of an arena's memory. Its views must not be used once it is freed: the bytes may belong to another
- * block then.
+ * An allocated range of an arena's memory. Its views begin `byteOffset` bytes behind its start and by default reach to
+ * its end. They must not be used once the block is freed: the bytes may belong to another block then.
  */
 export class Block {
   /** Address of the first byte, a multiple of 16. */
@@ -41,9 +41,6 @@ export class Block {
     this.allocatedBytes = heldBytes;
   }
 
-  /**
-   * A view of the block from `byteOffset` (bytes) on, as are the next three; by default it reaches to the block's end.
-   */
   uint8(length = this.byteLength, byteOffset = 0): Uint8Array<SharedArrayBuffer> {
     return new Uint8Array(this.#memory.buffer, this.at + byteOffset, length);
   }

@@ -6,8 +6,9 @@ export interface Needle {
   readonly bytes: Uint8Array;
   /** The needle is in lower case, and A-Z in the text count as a-z. */
   readonly ignoreCase: boolean;
-  /** Indexes of the two bytes that the search probes first; both are 0 in a needle of one byte. */
+  /** Index of the byte that the search probes first. */
   readonly first: number;
+  /** Index of the byte that it probes next; 0, as `first`, in a needle of one byte. */
   readonly second: number;
 }
 

@@ -229,10 +229,7 @@ function makeCodeKernels(
   };
 }
 
-/**
- * The codes in the table where they are one run of consecutive codes. `low` > `high` where the table is empty;
- * undefined where there are several runs.
- */
+/** The codes in the table as one range: low > high where it is empty, undefined where there are gaps between them. */
 function findOnlyRun(table: Uint8Array): { low: number; high: number } | undefined {
   const low = table.findIndex((entry) => entry !== 0);
   if (low < 0) return { low: 1, high: 0 };

@@ -21,12 +21,11 @@ const initialCapacity = 8;
 
 export class HashSets {
   #points = 64;
-  /**
-   * Of each point's table: the index of its first hash, its length in hashes (a power of two; 0: no table), and how
-   * many hashes it holds.
-   */
+  /** Of each point's table: the index of its first hash. */
   #starts = new Uint32Array(this.#points);
+  /** Of each point's table: its length in hashes, a power of two; 0 where there is no table. */
   #capacities = new Uint32Array(this.#points);
+  /** Of each point's table: how many hashes it holds. */
   #sizes = new Uint32Array(this.#points);
   #tables = new Uint32Array(1024);
   /** The vector is free from this hash on. */

@@ -6,9 +6,11 @@
  * Reads may pass the end of the text by at most 15 bytes.
  */
 
-/** The message that is being split: where it begins and ends, and the hash of its static text so far. */
+/** Where the message that is being split begins. */
 let start: usize = 0;
+/** Where it ends. */
 let end: usize = 0;
+/** The hash of its static text so far. */
 let hash: u64 = 0;
 /** Behind the last variable: static text from here on is not hashed yet. */
 let staticFrom: usize = 0;

@@ -8,10 +8,13 @@
 import { foldAt, needleAt } from "./layout.ts";
 import { fetchPage, pageEnd } from "./page.ts";
 
-/** The needle: its length, the indexes of its two probe bytes, and whether case is folded. */
+/** The needle's length in bytes. */
 let length: u32 = 0;
+/** Index in the needle of the byte that is probed first. */
 let first: u32 = 0;
+/** Index in the needle of the byte that is probed next. */
 let second: u32 = 0;
+/** Whether A-Z in the text count as a-z. */
 let folded: bool = false;
 
 let bytesAt: usize = 0;
