@@ -6,21 +6,30 @@ import type { Codes } from "../vector/codes.ts";
 import type { Fingerprints } from "../vector/fingerprint.ts";
 import { decodeText, type TextVector, textAt } from "../vector/text.ts";
 
+/** A column of distinct values and a code a row. */
 export interface DictionaryColumn {
   kind: "dictionary";
   rows: number;
   values: TextVector;
   valueCount: number;
-  /** A row's code is its place in `values`; the code `valueCount` says that the row lacks the field. */
+  /** A row's code is the index of its value in `values`. The code `valueCount` means that the row lacks the field. */
   codes: Codes;
-  /** The values as strings, once somebody has asked for them. */
+  /** The values as strings, cached by the first caller that needs them. */
   texts?: readonly string[];
-  /** The numbers that the values are, NaN where they are none, once somebody has asked for them; the last is NaN. */
+  /**
+   * Each value as a number, NaN where it is none, and one NaN more for the code `valueCount`. Cached by the first
+   * caller that needs them.
+   */
   numbers?: Float64Array;
-  /** The values' hashes, once somebody has asked for them; the last is that of no text. */
+  /**
+   * Each value's hash, and one more for the code `valueCount` (no text). Cached by the first caller that needs them.
+   */
   fingerprints?: Fingerprints;
 }
 
+/**
+ * A column in one of its decoded forms. `valid` has a bit a row that has the field, and is null where all rows have it.
+ */
 export type Column =
   | { kind: "absent"; rows: number }
   | { kind: "constant"; rows: number; value: string; valid: Bitmap | null }
@@ -33,10 +42,10 @@ export type Column =
   /** Messages as templates and variables. */
   | { kind: "message"; rows: number; messages: MessageColumn };
 
-/** Messages as templates and variables. */
+/** A column of messages as templates and variables. */
 export type TemplateColumn = Extract<Column, { kind: "message" }>;
 
-/** Text of one row, or undefined where the row lacks the field. */
+/** The text of one row, or undefined where the row lacks the field. */
 export function columnText(column: Column, row: number): string | undefined {
   switch (column.kind) {
     case "absent":
@@ -61,12 +70,13 @@ export function columnText(column: Column, row: number): string | undefined {
   }
 }
 
+/** The values as strings, cached in the column. */
 export function dictionaryTexts(column: DictionaryColumn): readonly string[] {
   column.texts ??= Array.from({ length: column.valueCount }, (_, code) => textAt(column.values, code));
   return column.texts;
 }
 
-/** Whether a row has the field. */
+/** Returns whether a row has the field. */
 export function hasValue(column: Column, row: number): boolean {
   switch (column.kind) {
     case "absent":
@@ -80,7 +90,7 @@ export function hasValue(column: Column, row: number): boolean {
   }
 }
 
-/** UTF-8 of one row's text, empty where the row lacks the field; good until the next call. */
+/** The UTF-8 bytes of one row's text, empty where the row lacks the field. Valid until the next call. */
 export function columnBytes(column: Column, row: number): Uint8Array {
   if (column.kind === "dictionary") {
     const code = column.codes[row]!;

@@ -6,7 +6,9 @@ import type { Codes } from "../vector/codes.ts";
 import { textVector } from "../vector/text.ts";
 import type { Column } from "./column.ts";
 
-/** Whether grouping can take a column as it is: a dictionary, or one that is the same for all rows. */
+/**
+ * Returns whether a column can be grouped as it is: a dictionary, or a column with the same value or none in all rows.
+ */
 export function isDictionary(column: Column): boolean {
   return (
     column.kind === "absent" ||
@@ -15,52 +17,60 @@ export function isDictionary(column: Column): boolean {
   );
 }
 
-/** The same column as a dictionary on a heap. */
+/** The same column as a dictionary. Its codes lie on `heap`. */
 export function asDictionary(column: Column, heap: Heap): Column {
   switch (column.kind) {
     case "absent":
     case "dictionary":
       return column;
     case "constant":
-      return distinct(column.rows, column.valid, () => column.value, String, heap);
+      return buildDictionary(column.rows, column.valid, () => column.value, String, heap);
     case "number": {
       const { values } = column;
-      return distinct(column.rows, column.valid, (row) => values[row]!, String, heap);
+      return buildDictionary(column.rows, column.valid, (row) => values[row]!, String, heap);
     }
     case "hex": {
       const { width } = column;
-      const bytes = bufferOf(column.bytes);
+      const bytes = toBuffer(column.bytes);
       const idOf = (row: number) => bytes.toString("latin1", row * width, (row + 1) * width);
       const textOf = (id: string) => Buffer.from(id, "latin1").toString("hex");
-      return distinct(column.rows, column.valid, idOf, textOf, heap);
+      return buildDictionary(column.rows, column.valid, idOf, textOf, heap);
     }
     case "text": {
       const { offsets, bytes } = column.text;
-      const buffer = bufferOf(bytes);
+      const buffer = toBuffer(bytes);
       const keyOf = (row: number) => buffer.toString("latin1", offsets[row]!, offsets[row + 1]!);
-      return distinct(column.rows, column.valid, keyOf, textOfBytes, heap);
+      return buildDictionary(column.rows, column.valid, keyOf, fromLatin1, heap);
     }
     case "message":
-      return distinct(
+      return buildDictionary(
         column.rows,
         null,
-        (row) => keyOfBytes(column.messages.messageAt(row)),
-        textOfBytes,
+        (row) => toLatin1(column.messages.messageAt(row)),
+        fromLatin1,
         heap,
       );
   }
 }
 
-/** Bytes are compared as they are, each a character: decoding every row would take longer. */
-function keyOfBytes(bytes: Uint8Array): string {
-  return bufferOf(bytes).toString("latin1");
+/**
+ * The bytes as a string with a character for each byte, as a key for comparisons: decoding UTF-8 of every row would
+ * take longer.
+ */
+function toLatin1(bytes: Uint8Array): string {
+  return toBuffer(bytes).toString("latin1");
 }
 
-function textOfBytes(key: string): string {
+/** The text of such a key. */
+function fromLatin1(key: string): string {
   return Buffer.from(key, "latin1").toString("utf8");
 }
 
-function distinct<Key>(
+/**
+ * Gives each distinct key a code in the order of first occurrence. `keyOf` makes the key of a row, `textOf` the text of
+ * a key.
+ */
+function buildDictionary<Key>(
   rows: number,
   valid: Uint8Array | null,
   keyOf: (row: number) => Key,
@@ -68,7 +78,7 @@ function distinct<Key>(
   heap: Heap,
 ): Column {
   const codeOf = new Map<Key, number>();
-  const wide = new Uint32Array(rows);
+  const wideCodes = new Uint32Array(rows);
   for (let row = 0; row < rows; row++) {
     if (valid !== null && !hasBit(valid, row)) continue;
     const key = keyOf(row);
@@ -77,27 +87,34 @@ function distinct<Key>(
       code = codeOf.size;
       codeOf.set(key, code);
     }
-    wide[row] = code;
+    wideCodes[row] = code;
   }
   const valueCount = codeOf.size;
-  if (valid !== null) for (let row = 0; row < rows; row++) if (!hasBit(valid, row)) wide[row] = valueCount;
+  if (valid !== null)
+    for (let row = 0; row < rows; row++) if (!hasBit(valid, row)) wideCodes[row] = valueCount;
   const values = textVector(Array.from(codeOf.keys(), textOf));
-  return { kind: "dictionary", rows, values, valueCount, codes: narrowCodes(wide, valueCount + 1, heap) };
+  return {
+    kind: "dictionary",
+    rows,
+    values,
+    valueCount,
+    codes: narrowCodes(wideCodes, valueCount + 1, heap),
+  };
 }
 
-/** Codes below `cardinality` in as few bytes as they need, on a heap. */
+/** The same codes, all below `cardinality`, in as few bytes as that allows, on a heap. */
 export function narrowCodes(codes: Uint32Array, cardinality: number, heap: Heap): Codes {
   const narrow = codesBelow(cardinality, codes.length, heap);
   narrow.set(codes);
   return narrow;
 }
 
-/** Zeros, in as few bytes as codes below `cardinality` need. */
+/** Allocates codes (zeros) in as few bytes as codes below `cardinality` need. */
 export function codesBelow(cardinality: number, rows: number, heap: Heap): Codes {
   if (cardinality <= 0x100) return heap.uint8(rows);
   return cardinality <= 0x1_0000 ? heap.uint16(rows) : heap.uint32(rows);
 }
 
-function bufferOf(bytes: Uint8Array): Buffer {
+function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

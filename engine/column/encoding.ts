@@ -1,30 +1,28 @@
-/** How a column's values become bytes, chosen by what they are, and back. */
-
+/** Column encodings: from values to bytes, chosen by what the values are, and back. FORMAT.md lays out the bytes. */
 import { Failure } from "../failure.ts";
 import { bytesOf, float64Of, type Payload, readPayload, uint32Of, writePayload } from "../files/payload.ts";
 import {
+  addSplitIntegers,
   joinByteStreams,
-  readSplitBytes,
   splitByteStreams,
-  writeSplitBytes,
+  splitIntegers,
 } from "../kernels/byte-stream-split.ts";
 import { type Heap, plainHeap } from "../kernels/heap.ts";
 import { decodeMessages, encodeMessages, type MessageColumn } from "../template/message-column.ts";
 import {
   decodeVariables,
   type ReadAttribute,
-  type Repeatable,
+  type RepeatableAttribute,
   type VariableGroup,
 } from "../template/variable-columns.ts";
 import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
-import type { Codes } from "../vector/codes.ts";
-import { codesOfWidth } from "../vector/codes.ts";
-import { integerIn, roundTripNumber } from "../vector/number.ts";
+import { type Codes, viewAsCodes } from "../vector/codes.ts";
+import { integerIn, parseRoundTripNumber } from "../vector/number.ts";
 import { decodeText, gatherText, type TextVector, textAt, textCount } from "../vector/text.ts";
 import type { Column } from "./column.ts";
 import { decodeValues, encodeValues } from "./sample-values.ts";
 
-/** Part of the format: the numbers stand in every stored column. */
+/** Part of the format: these numbers are stored in every column's payload. */
 const Encoding = {
   constant: 1,
   dictionary: 2,
@@ -38,12 +36,16 @@ const Encoding = {
   samples: 10,
 } as const;
 
+/** The names are stored in chunk headers. */
 export type EncodingName = keyof typeof Encoding;
 
-/** Values of one attribute over the rows of a chunk; code -1 where a row lacks it. Every value is used. */
+/**
+ * The values of one attribute over the rows of a chunk. A row's code is the index of its value, or -1 where the row
+ * lacks the attribute. Every value occurs in some row.
+ */
 export interface AttributeVector {
   values: TextVector;
-  /** Of each value, as `hashBytes` gives them. */
+  /** The MurmurHash3 (`hashBytes`) of each value. */
   hashes: Uint32Array;
   codes: Int32Array;
 }
@@ -53,41 +55,49 @@ export interface EncodedColumn {
   payload: Uint8Array;
 }
 
+/** Most bytes of an id in a hexadecimal column. */
 const hexWidthMax = 64;
 /** The value of a lower-case hexadecimal digit; 0xff for any other byte. */
-const hexDigit = Uint8Array.from({ length: 256 }, (_, byte) => {
+const hexDigitValues = Uint8Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte);
   return /[0-9a-f]/.test(character) ? Number.parseInt(character, 16) : 0xff;
 });
 
-/** Picks the encoding: constant, dictionary where values repeat, else hex, integer, float, and text for what is left. */
+/**
+ * Encodes an attribute: constant where there is one value, dictionary where values repeat twice on average, else the
+ * first of hexadecimal, integer and float that fits all values, else text.
+ */
 export function encodeAttribute(vector: AttributeVector): EncodedColumn {
   const { codes } = vector;
-  const count = textCount(vector.values);
-  if (count === 1) return encodeConstant(vector);
+  const valueCount = textCount(vector.values);
+  if (valueCount === 1) return encodeConstant(vector);
   let present = 0;
   for (let row = 0; row < codes.length; row++) if (codes[row]! >= 0) present++;
-  if (count * 2 <= present) return encodeDictionary(vector);
+  if (valueCount * 2 <= present) return encodeDictionary(vector);
   return encodeHex(vector) ?? encodeNumber(vector) ?? encodeSparseText(vector);
 }
 
+/** Encodes a text for each row. */
 export function encodeText(text: TextVector): EncodedColumn {
   const rows = text.offsets.length - 1;
   const buffers = [bytesOf(text.offsets), text.bytes];
-  return column("text", { encoding: Encoding.text, width: 4, hasValidity: false, rows, buffers });
+  return makeColumn("text", { encoding: Encoding.text, width: 4, hasValidity: false, rows, buffers });
 }
 
-/** Values of the samples of some series; `packed`: for disk. `offsets`: of each series the first value, and the number of all. */
+/**
+ * Encodes the samples of some series: with `packed` (for disk) by the kind of each series' values, else as float64.
+ * `offsets`: the index of each series' first value, and the number of all values.
+ */
 export function encodeSamples(
   values: Float64Array,
   offsets: Uint32Array,
   { packed }: { packed: boolean },
 ): EncodedColumn {
-  if (packed) return column("samples", { ...encodeValues(values, offsets), encoding: Encoding.samples });
-  return column("float", payloadOf(Encoding.float, 8, values.length, [], [bytesOf(values)]));
+  if (packed) return makeColumn("samples", { ...encodeValues(values, offsets), encoding: Encoding.samples });
+  return makeColumn("float", makePayload(Encoding.float, 8, values.length, [], [bytesOf(values)]));
 }
 
-/** `offsets`: of each series the place of its first value in the chunk. Throws Failure "damage". */
+/** `offsets`: the index of each series' first value in the chunk, and one entry more. Throws Failure "damage". */
 export function decodeSamples(stored: Uint8Array, offsets: ArrayLike<number>, heap: Heap): Float64Array {
   const payload = readPayload(stored);
   if (payload.rows !== offsets[offsets.length - 1]! - offsets[0]!) {
@@ -98,41 +108,46 @@ export function decodeSamples(stored: Uint8Array, offsets: ArrayLike<number>, he
   return decodeValues(payload, offsets, heap);
 }
 
-/** Bytes of the same length as they are, one entry after the other. */
+/** Encodes ids of `width` bytes that lie one after the other. */
 export function encodeBytes(bytes: Uint8Array, width: number): EncodedColumn {
-  return column("hex", payloadOf(Encoding.hex, width, bytes.byteLength / width, [], [bytes]));
+  return makeColumn("hex", makePayload(Encoding.hex, width, bytes.byteLength / width, [], [bytes]));
 }
 
 /** A group of variables, which is a column of its own. */
-export interface EncodedVariables extends EncodedColumn {
+export interface EncodedVariableGroup extends EncodedColumn {
+  /** Name of the group, stored as the column's key. */
   group: string;
+  /** N-gram and token filters of the group. */
   filter: Uint8Array;
 }
 
-/** Templates and variables where templates repeat, else plain text. `repeatables`: attributes that variables may repeat. */
+/**
+ * Encodes messages as templates and variables where templates repeat, else as plain text (then without `filter`).
+ * @param attributes columns of the same rows: a variable that repeats an attribute is stored as a reference to it
+ */
 export function encodeMessage(
   text: TextVector,
-  repeatables: readonly Repeatable[],
-): { message: EncodedColumn; filter: Uint8Array | undefined; variables: EncodedVariables[] } {
-  const encoded = encodeMessages(text, repeatables);
+  attributes: readonly RepeatableAttribute[],
+): { message: EncodedColumn; filter: Uint8Array | undefined; variables: EncodedVariableGroup[] } {
+  const encoded = encodeMessages(text, attributes);
   if (encoded === undefined) return { message: encodeText(text), filter: undefined, variables: [] };
   return {
-    message: column("template", { ...encoded.templates, encoding: Encoding.template }),
+    message: makeColumn("template", { ...encoded.templates, encoding: Encoding.template }),
     filter: encoded.filter,
     variables: encoded.groups.map(({ name, payload, filter }) => ({
-      ...column("variables", { ...payload, encoding: Encoding.variables }),
+      ...makeColumn("variables", { ...payload, encoding: Encoding.variables }),
       group: name,
       filter,
     })),
   };
 }
 
-/** Units that times are multiples of, as clocks give them: seconds, milliseconds, microseconds. */
+/** Clocks tick in seconds, milliseconds or microseconds; these are their ticks in nanoseconds. */
 const timeUnits = [1e9, 1e6, 1e3];
 
 /**
- * Whole numbers below 2^53 that change little from row to row: their differences, less `step`, zigzagged. Differences that are all
- * multiples of a unit of time are counted in it.
+ * Encodes whole numbers below 2^53 that change little from row to row: the zigzagged difference between neighbours,
+ * less `step`. Where all differences are multiples of a unit of time, they are counted in that unit.
  */
 export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
   const deltas = new Float64Array(values.length);
@@ -142,29 +157,30 @@ export function encodeDelta(values: Float64Array, step: number): EncodedColumn {
     const delta = deltas[row]! / unit;
     deltas[row] = delta >= 0 ? delta * 2 : -delta * 2 - 1;
   }
-  const { width, bytes } = writeSplitBytes(deltas);
+  const { width, bytes } = splitIntegers(deltas);
   const buffers = [bytesOf(Float64Array.of(values[0] ?? 0, step, unit)), bytes];
-  return column("delta", payloadOf(Encoding.delta, width, values.length, [], buffers));
+  return makeColumn("delta", makePayload(Encoding.delta, width, values.length, [], buffers));
 }
 
-/** The remainder of a division of doubles takes ten times as long; whole numbers below 2^53 are exact in this, too. */
+/** Exact, as all values are whole and below 2^53. The remainder operator takes ten times as long with float64. */
 function areMultiples(values: Float64Array, unit: number): boolean {
   for (let i = 0; i < values.length; i++)
     if (Math.floor(values[i]! / unit) * unit !== values[i]) return false;
   return true;
 }
 
+/** Throws Failure "damage" where the payload is of another encoding. */
 export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64Array {
   const payload = readPayload(stored);
   if (payload.encoding !== Encoding.delta) throw new Failure("damage", "column: not a delta encoding");
   const [base, step, unit] = float64Of(bufferAt(payload, 0));
   if (unit === undefined) throw new Failure("damage", "column: differences without a unit");
   const values = heap.float64(payload.rows);
-  readSplitBytes(bufferAt(payload, 1), payload.width, values);
+  addSplitIntegers(bufferAt(payload, 1), payload.width, values);
   let value = base! - step!;
   for (let row = 0; row < payload.rows; row++) {
     const delta = values[row]!;
-    // The remainder of a division of doubles takes ten times as long.
+    // Is the number even? The remainder operator takes ten times as long with float64.
     const half = Math.floor(delta * 0.5);
     value += step! + (half * 2 === delta ? half : -half - 1) * unit;
     values[row] = value;
@@ -172,7 +188,7 @@ export function decodeDelta(stored: Uint8Array, heap: Heap = plainHeap): Float64
   return values;
 }
 
-/** Every column but a message's templates. Throws Failure "damage". */
+/** Decodes any column but messages as templates, their variables, times and samples. Throws Failure "damage". */
 export function decodeColumn(stored: Uint8Array, heap: Heap = plainHeap): Column {
   const payload = readPayload(stored);
   const { rows } = payload;
@@ -205,14 +221,14 @@ export function decodeColumn(stored: Uint8Array, heap: Heap = plainHeap): Column
   }
 }
 
-/** The message column: templates, still without their variables, or plain text. Throws Failure "damage". */
+/** Decodes the message column: templates, whose variables are read later, or plain text. Throws Failure "damage". */
 export function decodeMessage(stored: Uint8Array, heap: Heap): Column {
   const payload = readPayload(stored);
   if (payload.encoding !== Encoding.template) return decodeColumn(stored, heap);
   return { kind: "message", rows: payload.rows, messages: decodeMessages(payload, heap) };
 }
 
-/** One group of a message column's variables. Throws Failure "damage". */
+/** Decodes one group of a message column's variables. Throws Failure "damage". */
 export function decodeGroup(
   stored: Uint8Array,
   messages: MessageColumn,
@@ -226,16 +242,16 @@ export function decodeGroup(
 }
 
 function encodeConstant({ values, codes }: AttributeVector): EncodedColumn {
-  const validity = validityOf(codes);
+  const validity = makeValidity(codes);
   const buffers = [...validity, values.bytes];
-  return column("constant", payloadOf(Encoding.constant, 0, codes.length, validity, buffers));
+  return makeColumn("constant", makePayload(Encoding.constant, 0, codes.length, validity, buffers));
 }
 
 function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
-  const stored = codesOf(codes, textCount(values));
+  const stored = toStoredCodes(codes, textCount(values));
   const width = stored.BYTES_PER_ELEMENT;
   const buffers = [bytesOf(values.offsets), values.bytes, splitByteStreams(bytesOf(stored), width)];
-  return column("dictionary", {
+  return makeColumn("dictionary", {
     encoding: Encoding.dictionary,
     width,
     hasValidity: false,
@@ -247,12 +263,12 @@ function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
 function decodeDictionary(payload: Payload, heap: Heap): Column {
   const [offsets, texts] = [0, 1].map((i) => heap.place(bufferAt(payload, i)));
   const values = { offsets: uint32Of(offsets!), bytes: texts! };
-  const codes = codesOfWidth(joinByteStreams(bufferAt(payload, 2), payload.width, heap), payload.width);
+  const codes = viewAsCodes(joinByteStreams(bufferAt(payload, 2), payload.width, heap), payload.width);
   return { kind: "dictionary", rows: payload.rows, values, valueCount: values.offsets.length - 1, codes };
 }
 
-/** Codes as narrow as the values allow; one code more than values says "absent". */
-function codesOf(codes: Int32Array, valueCount: number): Codes {
+/** Codes as narrow as the number of values allows. The code `valueCount` means that the row lacks the field. */
+function toStoredCodes(codes: Int32Array, valueCount: number): Codes {
   const stored =
     valueCount < 0xff
       ? new Uint8Array(codes.length)
@@ -263,6 +279,7 @@ function codesOf(codes: Int32Array, valueCount: number): Codes {
   return stored;
 }
 
+/** Undefined where the values are not lower-case hexadecimal of one even length. */
 function encodeHex({ values, codes }: AttributeVector): EncodedColumn | undefined {
   const { offsets, bytes } = values;
   const digits = offsets[1]! - offsets[0]!;
@@ -272,23 +289,23 @@ function encodeHex({ values, codes }: AttributeVector): EncodedColumn | undefine
   for (let code = 0; code + 1 < offsets.length; code++) if (offsets[code] !== code * digits) return undefined;
   const packed = new Uint8Array(bytes.byteLength >> 1);
   for (let i = 0, at = 0; i < packed.length; i++, at += 2) {
-    const high = hexDigit[bytes[at]!]!;
-    const low = hexDigit[bytes[at + 1]!]!;
+    const high = hexDigitValues[bytes[at]!]!;
+    const low = hexDigitValues[bytes[at + 1]!]!;
     if ((high | low) > 15) return undefined;
     packed[i] = (high << 4) | low;
   }
-  const ids = inOrder(codes) ? packed : gatherIds(packed, width, codes);
-  const validity = validityOf(codes);
-  return column("hex", payloadOf(Encoding.hex, width, codes.length, validity, [...validity, ids]));
+  const ids = areRowNumbers(codes) ? packed : gatherIds(packed, width, codes);
+  const validity = makeValidity(codes);
+  return makeColumn("hex", makePayload(Encoding.hex, width, codes.length, validity, [...validity, ids]));
 }
 
-/** Whether row i has value i, as where every row has one of its own. */
-function inOrder(codes: Int32Array): boolean {
+/** Returns whether row i has value i, as in a column where no value repeats and no row lacks one. */
+function areRowNumbers(codes: Int32Array): boolean {
   for (let row = 0; row < codes.length; row++) if (codes[row] !== row) return false;
   return true;
 }
 
-/** Zeros for rows that have no value. */
+/** The id of each row; zeros for rows without one. */
 function gatherIds(packed: Uint8Array, width: number, codes: Int32Array): Uint8Array {
   const ids = new Uint8Array(codes.length * width);
   for (let row = 0, target = 0; row < codes.length; row++, target += width) {
@@ -298,33 +315,37 @@ function gatherIds(packed: Uint8Array, width: number, codes: Int32Array): Uint8A
   return ids;
 }
 
+/** Undefined where some value is not what JavaScript prints for its number. */
 function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undefined {
-  const numbers = numbersOf(values);
+  const numbers = parseNumbers(values);
   if (numbers === undefined) return undefined;
-  const validity = validityOf(codes);
+  const validity = makeValidity(codes);
   const rows = new Float64Array(codes.length);
   if (numbers.every(Number.isSafeInteger)) {
     const base = numbers.reduce((least, number) => Math.min(least, number), Number.MAX_SAFE_INTEGER);
     for (let row = 0; row < codes.length; row++)
       rows[row] = codes[row]! < 0 ? 0 : numbers[codes[row]!]! - base;
-    // A range wider than 2^53 would round; such columns are floats.
+    // Differences from 2^53 on would be rounded; such columns are stored as floats.
     if (rows.every(Number.isSafeInteger)) {
-      const { width, bytes } = writeSplitBytes(rows);
+      const { width, bytes } = splitIntegers(rows);
       const buffers = [...validity, bytesOf(Float64Array.of(base)), bytes];
-      return column("integer", payloadOf(Encoding.integer, width, codes.length, validity, buffers));
+      return makeColumn("integer", makePayload(Encoding.integer, width, codes.length, validity, buffers));
     }
   }
   for (let row = 0; row < codes.length; row++) rows[row] = codes[row]! < 0 ? 0 : numbers[codes[row]!]!;
-  return column("float", payloadOf(Encoding.float, 8, codes.length, validity, [...validity, bytesOf(rows)]));
+  return makeColumn(
+    "float",
+    makePayload(Encoding.float, 8, codes.length, validity, [...validity, bytesOf(rows)]),
+  );
 }
 
-/** Undefined where one of the values is not what JavaScript prints for its number. */
-function numbersOf(values: TextVector): Float64Array | undefined {
+/** The values as numbers; undefined where one is not what JavaScript prints for its number. */
+function parseNumbers(values: TextVector): Float64Array | undefined {
   const { offsets, bytes } = values;
   const numbers = new Float64Array(textCount(values));
   for (let code = 0; code < numbers.length; code++) {
     const number =
-      integerIn(bytes, offsets[code]!, offsets[code + 1]!) ?? roundTripNumber(textAt(values, code));
+      integerIn(bytes, offsets[code]!, offsets[code + 1]!) ?? parseRoundTripNumber(textAt(values, code));
     if (number === undefined) return undefined;
     numbers[code] = number;
   }
@@ -334,31 +355,31 @@ function numbersOf(values: TextVector): Float64Array | undefined {
 function decodeInteger(payload: Payload, first: number, heap: Heap): Float64Array {
   const base = float64Of(bufferAt(payload, first))[0]!;
   const values = heap.float64(payload.rows);
-  readSplitBytes(bufferAt(payload, first + 1), payload.width, values);
+  addSplitIntegers(bufferAt(payload, first + 1), payload.width, values);
   for (let row = 0; row < values.length; row++) values[row] = base + values[row]!;
   return values;
 }
 
 function encodeSparseText({ values, codes }: AttributeVector): EncodedColumn {
-  const validity = validityOf(codes);
+  const validity = makeValidity(codes);
   const text = gatherText(values, codes);
   const buffers = [...validity, bytesOf(text.offsets), text.bytes];
-  return column("text", payloadOf(Encoding.text, 4, codes.length, validity, buffers));
+  return makeColumn("text", makePayload(Encoding.text, 4, codes.length, validity, buffers));
 }
 
-/** A validity bitmap as a list of one buffer, or of none where every row has a value. */
-function validityOf(codes: Int32Array): Bitmap[] {
+/** The validity bitmap as a list of one buffer; an empty list where every row has a value. */
+function makeValidity(codes: Int32Array): Bitmap[] {
   if (!codes.includes(-1)) return [];
   const valid = emptyBitmap(codes.length);
   for (let row = 0; row < codes.length; row++) if (codes[row]! >= 0) setBit(valid, row);
   return [valid];
 }
 
-function column(encoding: EncodingName, payload: Payload): EncodedColumn {
+function makeColumn(encoding: EncodingName, payload: Payload): EncodedColumn {
   return { encoding, payload: writePayload(payload) };
 }
 
-function payloadOf(
+function makePayload(
   encoding: number,
   width: number,
   rows: number,

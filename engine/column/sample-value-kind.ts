@@ -1,29 +1,33 @@
-/** Finds for each series of a block the kind of values that takes the fewest bytes. */
+/** Chooses for each series of a block the kind of encoding that takes the fewest bytes for its values. */
 import { toWords } from "../vector/float-words.ts";
 
-/** Part of the format. */
+/** Part of the format: the numbers are stored, a kind a series. */
 export const ValueKind = {
   /** Every sample has the same bits. */
   constant: 0,
-  /** Whole numbers over one divisor: how far each is above the least. */
+  /** Whole numbers over one divisor: the distance of each from the least. */
   offset: 1,
-  /** The same, as differences from sample to sample. */
+  /** Whole numbers over one divisor: the difference of each from the one before. */
   difference: 2,
-  /** Few different values: their places in a list. */
+  /** Few distinct values: the index of each in a list. */
   dictionary: 3,
   raw: 4,
-  /** About a multiple of another series: how many floating-point numbers it lies beside that. */
+  /**
+   * About a multiple of another series: the distance of each value from the multiple, in ulps (adjacent float64
+   * numbers).
+   */
   likeness: 5,
 } as const;
 
-/** Values of one series as the encoder describes them. */
-export interface DescribedValues {
+/** The values of one series in the encoding that was chosen. */
+export interface SeriesEncoding {
   kind: number;
-  /** Parameters: what `numbers` and `words` hold of the series. */
+  /** Parameters of the kind that are float64 numbers. */
   numbers: number[];
+  /** Parameters of the kind that are 32-bit words. */
   words: number[];
   /** Non-negative whole numbers, one a sample. */
-  wholes?: Float64Array;
+  integers?: Float64Array;
   /** Distinct values, ascending by their bits. */
   dictionary?: Float64Array;
 }
@@ -34,121 +38,145 @@ const divisors = [
   60, 120, 300, 600, 5120,
 ];
 /** Whole numbers beyond this, or their zigzagged differences, would not be exact. */
-const wholeMax = 2 ** 51;
-/** Bits of a value that nothing predicts. */
+const integerMax = 2 ** 51;
+/** Estimated bits of a value in a series whose values do not follow from each other. */
 const rawBits = 56;
-/** Series before this one that it may be like: enough for a neighbouring metric of the pods of one service. */
-const likesMax = 128;
-/** Fewer samples than this are not worth the parameters. */
-const likeSamplesMin = 16;
+/** How many earlier series are tried as references; enough to reach a similar metric of the pods of one service. */
+const referencesMax = 128;
+/** With fewer samples a reference's parameters cost more than it saves. */
+const referenceSamplesMin = 16;
 const two32 = 2 ** 32;
 
-interface Choice {
-  described: DescribedValues;
-  /** An estimate. */
+interface Candidate {
+  encoding: SeriesEncoding;
+  /** Estimated size. */
   bits: number;
 }
 
-/** A series that later ones may be like. */
-interface Like {
+/** An earlier series that later ones can be encoded as multiples of. */
+interface ReferenceSeries {
   series: number;
   values: Float64Array;
 }
 
-export function describeValues(values: Float64Array, offsets: Uint32Array): DescribedValues[] {
-  const all: DescribedValues[] = [];
-  const likes: Like[] = [];
+/**
+ * Chooses an encoding for each series. `offsets` has the index of each series' first value, and the number of all
+ * values.
+ */
+export function describeSeries(values: Float64Array, offsets: Uint32Array): SeriesEncoding[] {
+  const all: SeriesEncoding[] = [];
+  const references: ReferenceSeries[] = [];
   for (let series = 0; series + 1 < offsets.length; series++) {
     const own = values.subarray(offsets[series], offsets[series + 1]);
-    const described = constant(own) ?? varied(own, series, likes);
-    all.push(described);
-    // NaN times a factor has no bits that all machines agree on.
-    if (described.kind === ValueKind.constant || own.length < likeSamplesMin || own.some(Number.isNaN))
+    const encoding = describeConstant(own) ?? chooseSmallest(own, series, references);
+    all.push(encoding);
+    // The bits of NaN times a factor differ between machines, so such a series is no reference.
+    if (encoding.kind === ValueKind.constant || own.length < referenceSamplesMin || own.some(Number.isNaN))
       continue;
-    likes.push({ series, values: own });
-    if (likes.length > likesMax) likes.shift();
+    references.push({ series, values: own });
+    if (references.length > referencesMax) references.shift();
   }
   return all;
 }
 
-function constant(own: Float64Array): DescribedValues | undefined {
+/** Undefined where the samples differ in any bit. A series without samples counts as `raw`. */
+function describeConstant(own: Float64Array): SeriesEncoding | undefined {
   if (own.length === 0) return { kind: ValueKind.raw, numbers: [], words: [] };
   const words = toWords(own);
   for (let i = 2; i < words.length; i += 2) {
     if (words[i] !== words[0] || words[i + 1] !== words[1]) return undefined;
   }
-  // As words: a NaN in an array of numbers loses its payload.
+  // Words, because a NaN in an array of numbers would lose its payload.
   return { kind: ValueKind.constant, numbers: [], words: [words[0]!, words[1]!] };
 }
 
-function varied(own: Float64Array, series: number, likes: readonly Like[]): DescribedValues {
-  const choices: Choice[] = [
-    { described: { kind: ValueKind.raw, numbers: [], words: [] }, bits: own.length * rawBits },
+/**
+ * Picks the smallest of the kinds that fit. `likeness`, the expensive one, is tried only where the others take more
+ * than eight bits a sample.
+ */
+function chooseSmallest(
+  own: Float64Array,
+  series: number,
+  references: readonly ReferenceSeries[],
+): SeriesEncoding {
+  const candidates: Candidate[] = [
+    { encoding: { kind: ValueKind.raw, numbers: [], words: [] }, bits: own.length * rawBits },
   ];
-  const add = (choice: Choice | undefined) => choice !== undefined && choices.push(choice);
-  add(wholeNumbers(own));
-  const least = () => choices.reduce((best, choice) => (choice.bits < best.bits ? choice : best));
-  add(dictionary(own, least().bits));
-  if (own.length >= likeSamplesMin && least().bits > own.length * 8) add(likeness(own, series, likes));
-  return least().described;
+  const add = (candidate: Candidate | undefined) => candidate !== undefined && candidates.push(candidate);
+  add(describeIntegers(own));
+  const findSmallest = () => candidates.reduce((best, other) => (other.bits < best.bits ? other : best));
+  add(describeDictionary(own, findSmallest().bits));
+  if (own.length >= referenceSamplesMin && findSmallest().bits > own.length * 8)
+    add(describeLikeness(own, series, references));
+  return findSmallest().encoding;
 }
 
-function wholeNumbers(own: Float64Array): Choice | undefined {
-  const wholes = new Float64Array(own.length);
-  const divisor = divisors.find((each) => toWholes(own, each, wholes));
+/** `offset` or `difference`, whichever is smaller; undefined where no divisor makes all values whole numbers. */
+function describeIntegers(own: Float64Array): Candidate | undefined {
+  const integers = new Float64Array(own.length);
+  const divisor = divisors.find((each) => toIntegers(own, each, integers));
   if (divisor === undefined) return undefined;
-  const first = wholes[0]!;
-  const least = wholes.reduce((low, whole) => (whole < low ? whole : low), first);
-  const differences = wholes.map((whole, i) => (i === 0 ? 0 : zigzag(whole - wholes[i - 1]!)));
-  const offsets = wholes.map((whole) => whole - least);
-  const byDifference = bitsOf(differences);
-  const byOffset = bitsOf(offsets);
+  const first = integers[0]!;
+  const smallest = integers.reduce((low, integer) => (integer < low ? integer : low), first);
+  const differences = integers.map((integer, i) => (i === 0 ? 0 : zigzag(integer - integers[i - 1]!)));
+  const offsets = integers.map((integer) => integer - smallest);
+  const byDifference = estimateBits(differences);
+  const byOffset = estimateBits(offsets);
   const parameters = 128;
   return byOffset <= byDifference
     ? {
-        described: { kind: ValueKind.offset, numbers: [divisor, least], words: [], wholes: offsets },
+        encoding: { kind: ValueKind.offset, numbers: [divisor, smallest], words: [], integers: offsets },
         bits: byOffset + parameters,
       }
     : {
-        described: { kind: ValueKind.difference, numbers: [divisor, first], words: [], wholes: differences },
+        encoding: { kind: ValueKind.difference, numbers: [divisor, first], words: [], integers: differences },
         bits: byDifference + parameters,
       };
 }
 
-/** Whether every value is a whole number divided by the divisor, bit for bit. */
-function toWholes(own: Float64Array, divisor: number, wholes: Float64Array): boolean {
+/**
+ * Writes each value times the divisor. Returns false where some value is not, bit for bit, a whole number divided by
+ * the divisor.
+ */
+function toIntegers(own: Float64Array, divisor: number, integers: Float64Array): boolean {
   for (let i = 0; i < own.length; i++) {
     const value = own[i]!;
-    const whole = Math.round(value * divisor);
-    if (whole / divisor !== value || !(Math.abs(whole) < wholeMax)) return false;
+    const integer = Math.round(value * divisor);
+    if (integer / divisor !== value || !(Math.abs(integer) < integerMax)) return false;
     if (value === 0 && 1 / value < 0) return false;
-    // Math.round gives -0 for small negative numbers, but those were found not to be exact.
-    wholes[i] = whole;
+    // Not -0: Math.round returns it for small negative values, but they were refused above as not exact.
+    integers[i] = integer;
   }
   return true;
 }
 
-function dictionary(own: Float64Array, bitsMax: number): Choice | undefined {
-  const distinct = distinctValues(own, own.length >> 1);
+/**
+ * Undefined where more than half of the values are distinct, or the dictionary is estimated to take `bitsMax` or more.
+ */
+function describeDictionary(own: Float64Array, bitsMax: number): Candidate | undefined {
+  const distinct = findDistinctValues(own, own.length >> 1);
   if (distinct === undefined) return undefined;
   const { values, codes } = distinct;
-  // Of neighbouring values the high bytes are alike; and runs of one value cost little.
-  const bits = values.length * 40 + bitsOf(codes) * 0.8 + 64;
+  // Estimates of what compression leaves: neighbouring values share their high bytes, and runs of one code cost little.
+  const bits = values.length * 40 + estimateBits(codes) * 0.8 + 64;
   if (bits >= bitsMax) return undefined;
   return {
-    described: {
+    encoding: {
       kind: ValueKind.dictionary,
       numbers: [],
       words: [values.length],
-      wholes: codes,
+      integers: codes,
       dictionary: values,
     },
     bits,
   };
 }
 
-/** Different bits in ascending order, and of each value its place among them; undefined where there are more than `most`. */
-function distinctValues(
+/**
+ * The distinct values, ascending by their bits, and of each sample the index of its value. Undefined where there are
+ * more than `most`.
+ */
+function findDistinctValues(
   own: Float64Array,
   most: number,
 ): { values: Float64Array; codes: Float64Array } | undefined {
@@ -166,34 +194,46 @@ function distinctValues(
   return { values: new Float64Array(ascending.buffer), codes };
 }
 
-function likeness(own: Float64Array, series: number, likes: readonly Like[]): Choice | undefined {
+/**
+ * Encodes a series as a multiple of the reference that leaves the smallest distances; undefined where none has a common
+ * ratio.
+ */
+function describeLikeness(
+  own: Float64Array,
+  series: number,
+  references: readonly ReferenceSeries[],
+): Candidate | undefined {
   if (own.some(Number.isNaN)) return undefined;
-  let best: Choice | undefined;
-  // The latest first: alike series mostly lie near each other.
-  for (let i = likes.length - 1; i >= 0; i--) {
-    const like = likes[i]!;
-    const factor = commonRatio(own, like.values);
+  let best: Candidate | undefined;
+  // The latest first: similar series are mostly near each other.
+  for (let i = references.length - 1; i >= 0; i--) {
+    const reference = references[i]!;
+    const factor = findCommonRatio(own, reference.values);
     if (factor === undefined) continue;
-    const wholes = stepsFrom(own, like.values, factor);
-    if (wholes === undefined) continue;
-    const bits = bitsOf(wholes) + 96;
+    const integers = computeUlpDistances(own, reference.values, factor);
+    if (integers === undefined) continue;
+    const bits = estimateBits(integers) + 96;
     if (best !== undefined && bits >= best.bits) continue;
-    const words = [series - like.series];
-    best = { described: { kind: ValueKind.likeness, numbers: [factor], words, wholes }, bits };
+    const words = [series - reference.series];
+    best = { encoding: { kind: ValueKind.likeness, numbers: [factor], words, integers }, bits };
     if (bits < own.length * 4) break;
   }
   return best;
 }
 
-/** How far two ratios may be apart and still be one that was rounded. */
+/** Ratios that differ by this share or less count as one ratio that was rounded. */
 const ratioTolerance = 1e-13;
-/** A ratio that holds somewhere holds in at least this share of the samples. */
+/** A common ratio must hold in at least this share of the samples. */
 const ratioShareMin = 1 / 8;
+/** Samples that are compared before all ratios are computed. */
 const probes = 4;
 
-/** The ratio that most values have to those of another series, if one is common. */
-function commonRatio(own: Float64Array, other: Float64Array): number | undefined {
-  if (own.length !== other.length || !mayHaveRatio(own, other)) return undefined;
+/**
+ * The ratio of most values to those of another series; undefined where it holds for too few. It is rounded to twelve
+ * digits where it is that close to such a number.
+ */
+function findCommonRatio(own: Float64Array, other: Float64Array): number | undefined {
+  if (own.length !== other.length || !mayHaveCommonRatio(own, other)) return undefined;
   const ratios: number[] = [];
   for (let i = 0; i < own.length; i++) {
     const ratio = own[i]! / other[i]!;
@@ -213,8 +253,8 @@ function commonRatio(own: Float64Array, other: Float64Array): number | undefined
   return Math.abs(rounded / common - 1) < ratioTolerance * 4 ? rounded : common;
 }
 
-/** A cheap look at a few samples. */
-function mayHaveRatio(own: Float64Array, other: Float64Array): boolean {
+/** Compares the ratios of a few samples: cheap, and rules out most series. */
+function mayHaveCommonRatio(own: Float64Array, other: Float64Array): boolean {
   let least = Number.POSITIVE_INFINITY;
   let greatest = Number.NEGATIVE_INFINITY;
   for (let probe = 0; probe < probes; probe++) {
@@ -227,31 +267,38 @@ function mayHaveRatio(own: Float64Array, other: Float64Array): boolean {
   return greatest - least <= Math.abs(greatest) * 1e-3;
 }
 
-/** Zigzagged numbers of floating-point numbers between each value and the multiple; undefined where they are too many. */
-function stepsFrom(own: Float64Array, other: Float64Array, factor: number): Float64Array | undefined {
+/**
+ * For each value the zigzagged number of float64 numbers between it and the other value times the factor. Undefined
+ * where one is too large to be exact, or a product is NaN.
+ */
+function computeUlpDistances(
+  own: Float64Array,
+  other: Float64Array,
+  factor: number,
+): Float64Array | undefined {
   const products = other.map((value) => value * factor);
   const a = toWords(own);
   const b = toWords(products);
-  const steps = new Float64Array(own.length);
-  for (let i = 0; i < steps.length; i++) {
+  const distances = new Float64Array(own.length);
+  for (let i = 0; i < distances.length; i++) {
     if (Number.isNaN(products[i]!)) return undefined;
     const difference = (a[i * 2 + 1]! - b[i * 2 + 1]!) * two32 + (a[i * 2]! - b[i * 2]!);
-    if (Math.abs(difference) >= wholeMax) return undefined;
-    steps[i] = zigzag(difference);
+    if (Math.abs(difference) >= integerMax) return undefined;
+    distances[i] = zigzag(difference);
   }
-  return steps;
+  return distances;
 }
 
-/** Bits that whole numbers take at least, each by itself. */
-function bitsOf(wholes: Float64Array): number {
+/** The least bits that the whole numbers take, each by itself. */
+function estimateBits(integers: Float64Array): number {
   let bits = 0;
-  for (let i = 0; i < wholes.length; i++) {
-    const whole = wholes[i]!;
-    bits += whole < two32 ? 32 - Math.clz32(whole) : 64 - Math.clz32(whole / two32);
+  for (let i = 0; i < integers.length; i++) {
+    const integer = integers[i]!;
+    bits += integer < two32 ? 32 - Math.clz32(integer) : 64 - Math.clz32(integer / two32);
   }
   return bits;
 }
 
-function zigzag(whole: number): number {
-  return whole >= 0 ? whole * 2 : -whole * 2 - 1;
+function zigzag(integer: number): number {
+  return integer >= 0 ? integer * 2 : -integer * 2 - 1;
 }

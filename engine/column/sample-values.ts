@@ -1,71 +1,78 @@
-/** How the values of some series become bytes, and back bit for bit. FORMAT.md draws it. */
+/** The values of series as bytes, and back bit for bit. FORMAT.md lays out the buffers. */
 import { Failure } from "../failure.ts";
 import { bytesOf, float64Of, type Payload, uint32Of } from "../files/payload.ts";
 import { splitByteStreams } from "../kernels/byte-stream-split.ts";
 import type { Heap } from "../kernels/heap.ts";
 import { toWords } from "../vector/float-words.ts";
-import { describeValues, ValueKind } from "./sample-value-kind.ts";
+import { describeSeries, ValueKind } from "./sample-value-kind.ts";
 
-/** Bytes of a whole number; 2^53 needs seven. */
-const planesMax = 7;
+/** A whole number takes at most so many bytes: 2^53 needs seven. */
+const integerBytesMax = 7;
 const two32 = 2 ** 32;
 
-interface Gathered {
+/** The buffers of the payload as they are collected, series after series. */
+interface EncodedStreams {
   kinds: Uint8Array;
   widths: Uint8Array;
   numbers: number[];
   words: number[];
   raw: Float64Array[];
   dictionaries: Float64Array[];
-  planes: Uint8Array[][];
+  integerStreams: Uint8Array[][];
 }
 
-/** `offsets`: of each series the first value, and the number of all. */
+/**
+ * Encodes the values of some series. `offsets` has the index of each series' first value, and the number of all values.
+ */
 export function encodeValues(values: Float64Array, offsets: Uint32Array): Omit<Payload, "encoding"> {
   const series = offsets.length - 1;
-  const gathered: Gathered = {
+  const streams: EncodedStreams = {
     kinds: new Uint8Array(series),
     widths: new Uint8Array(series),
     numbers: [],
     words: [],
     raw: [],
     dictionaries: [],
-    planes: Array.from({ length: planesMax }, () => []),
+    integerStreams: Array.from({ length: integerBytesMax }, () => []),
   };
-  for (const [i, described] of describeValues(values, offsets).entries()) {
-    const { kind, numbers, words, wholes, dictionary } = described;
-    gathered.kinds[i] = kind;
-    gathered.numbers.push(...numbers);
-    gathered.words.push(...words);
-    if (kind === ValueKind.raw) gathered.raw.push(values.subarray(offsets[i]!, offsets[i + 1]!));
-    if (dictionary !== undefined) gathered.dictionaries.push(dictionary);
-    if (wholes !== undefined) gathered.widths[i] = addPlanes(gathered.planes, wholes);
+  for (const [i, encoding] of describeSeries(values, offsets).entries()) {
+    const { kind, numbers, words, integers, dictionary } = encoding;
+    streams.kinds[i] = kind;
+    streams.numbers.push(...numbers);
+    streams.words.push(...words);
+    if (kind === ValueKind.raw) streams.raw.push(values.subarray(offsets[i]!, offsets[i + 1]!));
+    if (dictionary !== undefined) streams.dictionaries.push(dictionary);
+    if (integers !== undefined) streams.widths[i] = appendIntegers(streams.integerStreams, integers);
   }
   const buffers = [
-    gathered.kinds,
-    gathered.widths,
-    bytesOf(Float64Array.from(gathered.numbers)),
-    bytesOf(Uint32Array.from(gathered.words)),
-    valuePlanes(gathered.raw),
-    valuePlanes(gathered.dictionaries),
-    ...gathered.planes.map((plane) => Buffer.concat(plane)),
+    streams.kinds,
+    streams.widths,
+    bytesOf(Float64Array.from(streams.numbers)),
+    bytesOf(Uint32Array.from(streams.words)),
+    splitValues(streams.raw),
+    splitValues(streams.dictionaries),
+    ...streams.integerStreams.map((stream) => Buffer.concat(stream)),
   ];
   return { width: 8, hasValidity: false, rows: values.length, buffers };
 }
 
-/** As many planes as the greatest needs; each goes to those of other series, so that alike bytes lie together. */
-function addPlanes(planes: Uint8Array[][], wholes: Float64Array): number {
-  const greatest = wholes.reduce((most, whole) => (whole > most ? whole : most), 0);
+/**
+ * Splits whole numbers into as few byte streams as the greatest needs, and returns how many. Each stream goes behind
+ * those of the same byte of earlier series, so that similar bytes lie together.
+ */
+function appendIntegers(streams: Uint8Array[][], integers: Float64Array): number {
+  const greatest = integers.reduce((most, integer) => (integer > most ? integer : most), 0);
   let width = 0;
   for (let bound = 1; bound <= greatest; bound *= 256) {
-    const plane = new Uint8Array(wholes.length);
-    for (let i = 0; i < plane.length; i++) plane[i] = Math.floor(wholes[i]! / bound);
-    planes[width++]!.push(plane);
+    const stream = new Uint8Array(integers.length);
+    for (let i = 0; i < stream.length; i++) stream[i] = Math.floor(integers[i]! / bound);
+    streams[width++]!.push(stream);
   }
   return width;
 }
 
-function valuePlanes(parts: readonly Float64Array[]): Uint8Array {
+/** Float64 values in eight byte streams over all of them. */
+function splitValues(parts: readonly Float64Array[]): Uint8Array {
   const bytes = Buffer.concat(parts.map(bytesOf));
   return splitByteStreams(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength), 8);
 }
@@ -73,7 +80,7 @@ function valuePlanes(parts: readonly Float64Array[]): Uint8Array {
 /** The values of all series of a block. Throws Failure "damage". */
 export function decodeValues(payload: Payload, offsets: ArrayLike<number>, heap: Heap): Float64Array {
   const values = heap.float64(payload.rows);
-  const reader = new ValueReader(payload, values);
+  const reader = new SeriesReader(payload, values);
   const first = offsets[0]!;
   for (let series = 0; series + 1 < offsets.length; series++) {
     reader.read(series, offsets[series]! - first, offsets[series + 1]! - first);
@@ -81,8 +88,8 @@ export function decodeValues(payload: Payload, offsets: ArrayLike<number>, heap:
   return values;
 }
 
-/** Reads the series of a block in their order. */
-class ValueReader {
+/** Decodes the series of a block in their order, each into its range of the values. */
+class SeriesReader {
   readonly #values: Float64Array;
   readonly #words: Uint32Array;
   readonly #kinds: Uint8Array;
@@ -91,16 +98,18 @@ class ValueReader {
   readonly #parameters: Uint32Array;
   readonly #raw: Uint8Array;
   readonly #dictionaries: Uint8Array;
-  readonly #planes: Uint8Array[];
-  readonly #firsts: number[] = [];
-  readonly #planeAt = new Uint32Array(planesMax);
+  readonly #integerStreams: Uint8Array[];
+  /** Index of each series' first value, for series that refer to an earlier one. */
+  readonly #firstSamples: number[] = [];
+  /** How much of each integer stream has been read. */
+  readonly #streamAt = new Uint32Array(integerBytesMax);
   #numberAt = 0;
   #wordAt = 0;
   #rawAt = 0;
   #dictionaryAt = 0;
 
   constructor({ buffers }: Payload, values: Float64Array) {
-    if (buffers.length !== 6 + planesMax) throw new Failure("damage", "values: buffers are missing");
+    if (buffers.length !== 6 + integerBytesMax) throw new Failure("damage", "values: buffers are missing");
     this.#values = values;
     this.#words = toWords(values);
     this.#kinds = buffers[0]!;
@@ -109,39 +118,39 @@ class ValueReader {
     this.#parameters = uint32Of(buffers[3]!);
     this.#raw = buffers[4]!;
     this.#dictionaries = buffers[5]!;
-    this.#planes = buffers.slice(6);
+    this.#integerStreams = buffers.slice(6);
   }
 
   read(series: number, from: number, to: number): void {
-    this.#firsts[series] = from;
+    this.#firstSamples[series] = from;
     switch (this.#kinds[series]) {
       case ValueKind.constant:
-        this.#constant(from, to);
+        this.#readConstant(from, to);
         break;
       case ValueKind.offset:
-        this.#offsets(series, from, to);
+        this.#readOffsets(series, from, to);
         break;
       case ValueKind.difference:
-        this.#differences(series, from, to);
+        this.#readDifferences(series, from, to);
         break;
       case ValueKind.dictionary:
-        this.#dictionary(series, from, to);
+        this.#readDictionary(series, from, to);
         break;
       case ValueKind.raw:
-        this.#join(this.#raw, this.#rawAt, to - from, this.#values, from);
+        this.#readSplitValues(this.#raw, this.#rawAt, to - from, this.#values, from);
         this.#rawAt += to - from;
         break;
       case ValueKind.likeness:
-        this.#likeness(series, from, to);
+        this.#readLikeness(series, from, to);
         break;
       default:
         throw new Failure("damage", `values: unknown kind ${this.#kinds[series]}`);
     }
   }
 
-  #constant(from: number, to: number): void {
-    const low = this.#word();
-    const high = this.#word();
+  #readConstant(from: number, to: number): void {
+    const low = this.#nextWord();
+    const high = this.#nextWord();
     const words = this.#words;
     for (let i = from; i < to; i++) {
       words[i * 2] = low;
@@ -149,32 +158,32 @@ class ValueReader {
     }
   }
 
-  #offsets(series: number, from: number, to: number): void {
-    const divisor = this.#number();
-    const least = this.#number();
+  #readOffsets(series: number, from: number, to: number): void {
+    const divisor = this.#nextNumber();
+    const least = this.#nextNumber();
     const values = this.#values;
-    this.#wholes(series, from, to);
+    this.#readIntegers(series, from, to);
     if (divisor === 1) for (let i = from; i < to; i++) values[i] = least + values[i]!;
     else for (let i = from; i < to; i++) values[i] = (least + values[i]!) / divisor;
   }
 
-  #differences(series: number, from: number, to: number): void {
-    const divisor = this.#number();
-    let whole = this.#number();
+  #readDifferences(series: number, from: number, to: number): void {
+    const divisor = this.#nextNumber();
+    let integer = this.#nextNumber();
     const values = this.#values;
-    this.#wholes(series, from, to);
+    this.#readIntegers(series, from, to);
     for (let i = from; i < to; i++) {
-      whole += unzigzag(values[i]!);
-      values[i] = whole / divisor;
+      integer += unzigzag(values[i]!);
+      values[i] = integer / divisor;
     }
   }
 
-  #dictionary(series: number, from: number, to: number): void {
-    const size = this.#word();
+  #readDictionary(series: number, from: number, to: number): void {
+    const size = this.#nextWord();
     const dictionary = new Float64Array(size);
-    this.#join(this.#dictionaries, this.#dictionaryAt, size, dictionary, 0);
+    this.#readSplitValues(this.#dictionaries, this.#dictionaryAt, size, dictionary, 0);
     this.#dictionaryAt += size;
-    this.#wholes(series, from, to);
+    this.#readIntegers(series, from, to);
     const bits = toWords(dictionary);
     const words = this.#words;
     const values = this.#values;
@@ -186,71 +195,72 @@ class ValueReader {
     }
   }
 
-  #likeness(series: number, from: number, to: number): void {
-    const factor = this.#number();
-    const like = this.#firsts[series - this.#word()];
-    if (like === undefined) throw new Failure("damage", "values: like a series that is not there");
+  #readLikeness(series: number, from: number, to: number): void {
+    const factor = this.#nextNumber();
+    const reference = this.#firstSamples[series - this.#nextWord()];
+    if (reference === undefined) throw new Failure("damage", "values: like a series that is not there");
     const values = this.#values;
     const words = this.#words;
-    this.#wholes(series, from, to);
-    for (let i = from, j = like; i < to; i++, j++) {
-      const steps = unzigzag(values[i]!);
+    this.#readIntegers(series, from, to);
+    for (let i = from, j = reference; i < to; i++, j++) {
+      const ulps = unzigzag(values[i]!);
       values[i] = values[j]! * factor;
-      if (steps !== 0) step(words, i * 2, steps);
+      if (ulps !== 0) addUlps(words, i * 2, ulps);
     }
   }
 
-  /** The whole numbers of a series, where its values belong. */
-  #wholes(series: number, from: number, to: number): void {
+  /** Reads the whole numbers of a series into the places of its values. */
+  #readIntegers(series: number, from: number, to: number): void {
     const values = this.#values;
     values.fill(0, from, to);
     const width = this.#widths[series]!;
-    for (let plane = 0, factor = 1; plane < width; plane++, factor *= 256) {
-      const bytes = this.#planes[plane]!;
-      const at = this.#planeAt[plane]!;
+    for (let byteIndex = 0, factor = 1; byteIndex < width; byteIndex++, factor *= 256) {
+      const bytes = this.#integerStreams[byteIndex]!;
+      const at = this.#streamAt[byteIndex]!;
       if (at + to - from > bytes.byteLength) throw new Failure("damage", "values: numbers cut short");
       for (let i = from, j = at; i < to; i++, j++) values[i] = values[i]! + bytes[j]! * factor;
-      this.#planeAt[plane] = at + to - from;
+      this.#streamAt[byteIndex] = at + to - from;
     }
   }
 
-  /** Values whose bytes lie in eight planes. */
-  #join(planes: Uint8Array, at: number, count: number, target: Float64Array, from: number): void {
-    const all = planes.byteLength / 8;
-    if (at + count > all) throw new Failure("damage", "values: cut short");
+  /** Reads float64 values from eight byte streams. */
+  #readSplitValues(streams: Uint8Array, at: number, count: number, target: Float64Array, from: number): void {
+    const streamLength = streams.byteLength / 8;
+    if (at + count > streamLength) throw new Failure("damage", "values: cut short");
     const words = toWords(target);
     for (let half = 0; half < 2; half++) {
-      const [a, b, c, d] = [0, 1, 2, 3].map((plane) => (half * 4 + plane) * all + at) as [
+      const [a, b, c, d] = [0, 1, 2, 3].map((byteIndex) => (half * 4 + byteIndex) * streamLength + at) as [
         number,
         number,
         number,
         number,
       ];
       for (let i = 0, to = from * 2 + half; i < count; i++, to += 2) {
-        words[to] = planes[a + i]! | (planes[b + i]! << 8) | (planes[c + i]! << 16) | (planes[d + i]! << 24);
+        words[to] =
+          streams[a + i]! | (streams[b + i]! << 8) | (streams[c + i]! << 16) | (streams[d + i]! << 24);
       }
     }
   }
 
-  #number(): number {
+  #nextNumber(): number {
     return this.#numbers[this.#numberAt++]!;
   }
 
-  #word(): number {
+  #nextWord(): number {
     return this.#parameters[this.#wordAt++]!;
   }
 }
 
-/** Moves the bits of the value at a place by so many floating-point numbers. */
-function step(words: Uint32Array, at: number, steps: number): void {
-  const low = words[at]! + steps;
+/** Adds `ulps` to the bits of the value at word `at`: moves it by so many adjacent float64 numbers. */
+function addUlps(words: Uint32Array, at: number, ulps: number): void {
+  const low = words[at]! + ulps;
   const carry = Math.floor(low / two32);
   words[at] = low - carry * two32;
   words[at + 1] = words[at + 1]! + carry;
 }
 
-function unzigzag(whole: number): number {
-  // The remainder of a division of doubles takes ten times as long.
-  const half = Math.floor(whole * 0.5);
-  return half * 2 === whole ? half : -half - 1;
+function unzigzag(zigzagged: number): number {
+  // Is the number even? The remainder operator takes ten times as long with float64.
+  const half = Math.floor(zigzagged * 0.5);
+  return half * 2 === zigzagged ? half : -half - 1;
 }

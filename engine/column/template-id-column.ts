@@ -1,4 +1,4 @@
-/** The template ids of a column of messages, as a column. */
+/** Template ids as a column. */
 import type { Heap } from "../kernels/heap.ts";
 import { tokenizeMessages } from "../template/tokenizer.ts";
 import type { Codes } from "../vector/codes.ts";
@@ -8,26 +8,26 @@ import type { Column } from "./column.ts";
 import { narrowCodes } from "./dictionary.ts";
 
 /**
- * The template ids of a column of messages, as a dictionary on a heap, with the messages' own codes; messages that are stored as
- * plain text are split for it.
+ * The template ids of a column of messages as a dictionary, with the codes of the messages' templates. Messages that
+ * are stored as plain text are tokenised for it; the codes of these lie on `heap`.
  */
 export function templateIds(messages: Column, heap: Heap): Column {
   const { rows } = messages;
   if (messages.kind === "message") {
     const { templates, codes } = messages.messages;
-    return idColumn(rows, idsOf(templates), codes);
+    return makeIdColumn(rows, hashTemplates(templates), codes);
   }
   if (messages.kind !== "text") throw new Error("column: messages are text or templates");
   const { templates, codes } = tokenizeMessages(messages.text);
   const ids = templates.map((template) => hash64(template, 0, template.byteLength));
-  return idColumn(rows, ids, narrowCodes(codes, ids.length + 1, heap));
+  return makeIdColumn(rows, ids, narrowCodes(codes, ids.length + 1, heap));
 }
 
-function idColumn(rows: number, ids: readonly string[], codes: Codes): Column {
+function makeIdColumn(rows: number, ids: readonly string[], codes: Codes): Column {
   return { kind: "dictionary", rows, values: textVector(ids), valueCount: ids.length, codes };
 }
 
-function idsOf({ offsets, bytes }: TextVector): string[] {
+function hashTemplates({ offsets, bytes }: TextVector): string[] {
   return Array.from({ length: offsets.length - 1 }, (_, code) =>
     hash64(bytes, offsets[code]!, offsets[code + 1]!),
   );

@@ -1,12 +1,13 @@
 /**
- * Numbers of several bytes as planes: first the lowest byte of each, then the next ones. High bytes, which change little, lie
- * together so, and pack better.
+ * Byte-stream split, as Parquet calls it: of numbers of several bytes first the lowest byte of each, then the second
+ * byte of each, and so on. High bytes change little from number to number, so they compress better when they lie
+ * together.
  */
 import { Failure } from "../failure.ts";
 import type { Heap } from "./heap.ts";
 
-/** Non-negative whole numbers below 2^53, in as few planes as the largest needs (0 where all are 0). */
-export function writeSplitBytes(values: Float64Array): { width: number; bytes: Uint8Array } {
+/** Splits non-negative whole numbers below 2^53 into as few streams as the largest needs (0 where all are 0). */
+export function splitIntegers(values: Float64Array): { width: number; bytes: Uint8Array } {
   let largest = 0;
   for (const value of values) if (value > largest) largest = value;
   let width = 0;
@@ -16,41 +17,44 @@ export function writeSplitBytes(values: Float64Array): { width: number; bytes: U
   for (let row = 0; row < count; row++) {
     let value = values[row]!;
     for (let at = row; at < bytes.length; at += count) {
-      const rest = Math.floor(value / 256);
-      bytes[at] = value - rest * 256;
-      value = rest;
+      const quotient = Math.floor(value / 256);
+      bytes[at] = value - quotient * 256;
+      value = quotient;
     }
   }
   return { width, bytes };
 }
 
-/** Adds to each value what its planes say. Throws Failure "damage" where they are not as many as the values. */
-export function readSplitBytes(bytes: Uint8Array, width: number, values: Float64Array): void {
+/**
+ * Adds to each value the number that `width` streams hold for it. Throws Failure "damage" where the streams do not have
+ * a byte a value.
+ */
+export function addSplitIntegers(bytes: Uint8Array, width: number, values: Float64Array): void {
   const count = values.length;
   if (bytes.byteLength !== count * width) throw new Failure("damage", "column: numbers cut short");
   let factor = 1;
-  for (let plane = 0; plane < width; plane++, factor *= 256) {
-    const from = plane * count;
+  for (let stream = 0; stream < width; stream++, factor *= 256) {
+    const from = stream * count;
     for (let row = 0; row < count; row++) values[row] = values[row]! + bytes[from + row]! * factor;
   }
 }
 
-/** Planes of numbers of `width` bytes that lie one after the other. */
+/** Splits numbers of `width` bytes that lie one after the other. */
 export function splitByteStreams(bytes: Uint8Array, width: number): Uint8Array {
   if (width === 1) return bytes;
-  const planes = new Uint8Array(bytes.byteLength);
+  const streams = new Uint8Array(bytes.byteLength);
   const count = bytes.byteLength / width;
-  for (let plane = 0, target = 0; plane < width; plane++)
-    for (let row = 0, at = plane; row < count; row++, at += width) planes[target++] = bytes[at]!;
-  return planes;
+  for (let stream = 0, target = 0; stream < width; stream++)
+    for (let row = 0, at = stream; row < count; row++, at += width) streams[target++] = bytes[at]!;
+  return streams;
 }
 
-/** The numbers again, on a heap. */
-export function joinByteStreams(planes: Uint8Array, width: number, heap: Heap): Uint8Array {
-  if (width === 1) return heap.place(planes);
-  const bytes = heap.uint8(planes.byteLength);
-  const count = planes.byteLength / width;
-  for (let plane = 0, at = 0; plane < width; plane++)
-    for (let row = 0, target = plane; row < count; row++, target += width) bytes[target] = planes[at++]!;
+/** The inverse of `splitByteStreams`: the numbers one after the other again, on a heap. */
+export function joinByteStreams(streams: Uint8Array, width: number, heap: Heap): Uint8Array {
+  if (width === 1) return heap.place(streams);
+  const bytes = heap.uint8(streams.byteLength);
+  const count = streams.byteLength / width;
+  for (let stream = 0, at = 0; stream < width; stream++)
+    for (let row = 0, target = stream; row < count; row++, target += width) bytes[target] = streams[at++]!;
   return bytes;
 }

@@ -1,6 +1,7 @@
 /**
- * The column cache of one thread: decoded columns in WebAssembly memory, where kernels read them, up to a budget; the least
- * recently used go first. Work on it holds a lease: what it has touched stays until the lease ends, though other work runs meanwhile.
+ * The column cache of one thread: decoded columns in WebAssembly memory, where kernels read them, within a budget. The
+ * least recently used columns are evicted first. A piece of work takes a lease: columns that it has touched stay until
+ * the lease ends, also while other work runs.
  */
 import { Failure } from "../failure.ts";
 import { Arena, type Block } from "./arena.ts";
@@ -8,132 +9,135 @@ import type { Kernels } from "./contract.ts";
 import type { ColumnHeap, Heap, Held } from "./heap.ts";
 import { openKernels } from "./wasm-kernels.ts";
 
-/** Memory of one column, or the scratch of one lease. */
-class Holding implements Held {
-  readonly #memory: ColumnCache;
+/** The memory of one column, or the scratch memory of one lease. */
+class CacheEntry implements Held {
+  readonly #cache: ColumnCache;
   readonly #blocks: Block[] = [];
-  /** Called when the memory is taken back. */
-  readonly onDrop: () => unknown;
+  /** Called when the memory is evicted. */
+  readonly onEvict: () => unknown;
   byteLength = 0;
-  /** Leases that have touched it. */
-  leases = 0;
-  /** By `performance.now`. */
+  /** Leases that have touched it; it can be evicted at 0. */
+  pins = 0;
+  /** When it was last touched, by `performance.now`. */
   usedMs = 0;
 
-  constructor(memory: ColumnCache, onDrop: () => unknown) {
-    this.#memory = memory;
-    this.onDrop = onDrop;
+  constructor(cache: ColumnCache, onEvict: () => unknown) {
+    this.#cache = cache;
+    this.onEvict = onEvict;
   }
 
   uint8(length: number): Uint8Array {
-    return this.#take(length).uint8(length).fill(0);
+    return this.#allocate(length).uint8(length).fill(0);
   }
 
   uint16(length: number): Uint16Array {
-    return this.#take(length * 2)
+    return this.#allocate(length * 2)
       .uint16(length)
       .fill(0);
   }
 
   uint32(length: number): Uint32Array {
-    return this.#take(length * 4)
+    return this.#allocate(length * 4)
       .uint32(length)
       .fill(0);
   }
 
   float64(length: number): Float64Array {
-    return this.#take(length * 8)
+    return this.#allocate(length * 8)
       .float64(length)
       .fill(0);
   }
 
   place(bytes: Uint8Array): Uint8Array {
-    const placed = this.#take(bytes.byteLength).uint8(bytes.byteLength);
+    const placed = this.#allocate(bytes.byteLength).uint8(bytes.byteLength);
     placed.set(bytes);
     return placed;
   }
 
-  /** Hands over the blocks and forgets them. */
-  takeBlocks(): Block[] {
+  /** Removes the blocks from the entry and returns them; the caller frees them. */
+  detachBlocks(): Block[] {
     this.byteLength = 0;
     return this.#blocks.splice(0);
   }
 
-  #take(byteLength: number): Block {
-    const block = this.#memory.allocate(byteLength);
+  #allocate(byteLength: number): Block {
+    const block = this.#cache.allocate(byteLength);
     this.#blocks.push(block);
-    this.byteLength += block.heldBytes;
+    this.byteLength += block.allocatedBytes;
     return block;
   }
 }
 
-/** One piece of work's hold on the columns that it touches. */
+/** One piece of work's hold on the columns that it touches. `end` must be called. */
 export class Lease implements ColumnHeap {
   readonly kernels: Kernels<ArrayBufferLike>;
-  readonly #memory: ColumnCache;
-  readonly #scratch: Holding;
-  readonly #touched = new Set<Holding>();
+  readonly #cache: ColumnCache;
+  readonly #scratch: CacheEntry;
+  readonly #pinned = new Set<CacheEntry>();
 
-  constructor(memory: ColumnCache) {
-    this.#memory = memory;
-    this.kernels = memory.kernels;
-    this.#scratch = new Holding(memory, () => undefined);
+  constructor(cache: ColumnCache) {
+    this.#cache = cache;
+    this.kernels = cache.kernels;
+    this.#scratch = new CacheEntry(cache, () => undefined);
   }
 
   get scratch(): Heap {
     return this.#scratch;
   }
 
-  hold(onDrop: () => unknown): Held {
-    const holding = this.#memory.hold(onDrop);
-    this.touch(holding);
-    return holding;
+  hold(onEvict: () => unknown): Held {
+    const entry = this.#cache.hold(onEvict);
+    this.touch(entry);
+    return entry;
   }
 
-  touch(held: Held): void {
-    const holding = held as Holding;
-    if (this.#touched.has(holding)) return;
-    this.#touched.add(holding);
-    holding.leases++;
-    this.#memory.use(holding);
+  touch(memory: Held): void {
+    const entry = memory as CacheEntry;
+    if (this.#pinned.has(entry)) return;
+    this.#pinned.add(entry);
+    entry.pins++;
+    this.#cache.markUsed(entry);
   }
 
   hasRoom(byteLength: number): boolean {
-    return this.#memory.hasRoom(byteLength);
+    return this.#cache.hasRoom(byteLength);
   }
 
-  release(held: Held): void {
-    const holding = held as Holding;
-    if (this.#touched.delete(holding)) holding.leases--;
-    this.#memory.release(holding);
+  release(memory: Held): void {
+    const entry = memory as CacheEntry;
+    if (this.#pinned.delete(entry)) entry.pins--;
+    this.#cache.release(entry);
   }
 
   end(): void {
-    for (const holding of this.#touched) holding.leases--;
-    this.#touched.clear();
-    this.#memory.free(this.#scratch);
+    for (const entry of this.#pinned) entry.pins--;
+    this.#pinned.clear();
+    this.#cache.free(this.#scratch);
   }
 }
 
-/** What was used so lately will be used again. */
-const recentMs = 60_000;
-/** Where there was no room, there is none for so long. */
-const fullMs = 1_000;
+/** A column that was used this recently is expected to be used again. */
+const recentUseMs = 60_000;
+/** After `hasRoom` found no room, it answers false for so long without looking again. */
+const fullBackoffMs = 1_000;
 
 export interface ColumnCacheOptions {
   /** Budget, at most 4 GiB. */
   bytesMax: number;
-  /** Whether `hasRoom` tells of none where something would go that was used lately; else it always tells of some. */
+  /**
+   * Whether `hasRoom` returns false where room could only be made by evicting recently used columns. Without it
+   * `hasRoom` always returns true.
+   */
   keepsRecent: boolean;
 }
 
 export class ColumnCache {
-  /** For vectors on this heap alone. */
+  /** Only for vectors in this cache's memory. */
   readonly kernels: Kernels<ArrayBufferLike>;
   readonly #arena: Arena;
   readonly #keepsRecent: boolean;
-  /** In order of last use. */
-  readonly #holdings = new Set<Holding>();
+  /** Columns in the order of their last use, the oldest first. */
+  readonly #entries = new Set<CacheEntry>();
   #fullUntilMs = 0;
 
   constructor({ bytesMax, keepsRecent }: ColumnCacheOptions) {
@@ -146,57 +150,63 @@ export class ColumnCache {
     return new Lease(this);
   }
 
-  hold(onDrop: () => unknown): Holding {
-    const holding = new Holding(this, onDrop);
-    this.#holdings.add(holding);
-    return holding;
+  hold(onEvict: () => unknown): CacheEntry {
+    const entry = new CacheEntry(this, onEvict);
+    this.#entries.add(entry);
+    return entry;
   }
 
-  use(holding: Holding): void {
-    if (!this.#holdings.delete(holding)) return;
-    holding.usedMs = performance.now();
-    this.#holdings.add(holding);
+  markUsed(entry: CacheEntry): void {
+    if (!this.#entries.delete(entry)) return;
+    entry.usedMs = performance.now();
+    this.#entries.add(entry);
   }
 
-  /** Whether something is to be kept here: more than there is room for, read again and again, would push itself out. */
+  /**
+   * Returns whether a column of so many bytes is worth caching. Columns that are read again and again but do not fit
+   * together would evict each other.
+   */
   hasRoom(byteLength: number): boolean {
     if (!this.#keepsRecent) return true;
     const nowMs = performance.now();
     if (nowMs < this.#fullUntilMs) return false;
-    if (this.#arena.largestFreeBytes >= byteLength || this.#idleBytes(nowMs - recentMs) >= byteLength)
+    if (this.#arena.largestFreeBytes >= byteLength || this.#sumIdleBytes(nowMs - recentUseMs) >= byteLength)
       return true;
-    this.#fullUntilMs = nowMs + fullMs;
+    this.#fullUntilMs = nowMs + fullBackoffMs;
     return false;
   }
 
-  /** Of what was not used since. */
-  #idleBytes(sinceMs: number): number {
+  /** Bytes of the columns that no lease holds and that were last used before `sinceMs`. */
+  #sumIdleBytes(sinceMs: number): number {
     let bytes = 0;
-    for (const { leases, usedMs, byteLength } of this.#holdings) {
+    for (const { pins, usedMs, byteLength } of this.#entries) {
       if (usedMs >= sinceMs) break;
-      if (leases === 0) bytes += byteLength;
+      if (pins === 0) bytes += byteLength;
     }
     return bytes;
   }
 
-  /** Takes memory back, unless a lease still holds it: then it goes later. */
-  release(held: Held): void {
-    const holding = held as Holding;
-    if (holding.leases > 0 || !this.#holdings.delete(holding)) return;
-    this.free(holding);
-    holding.onDrop();
+  /** Evicts the memory at once. While a lease holds it, nothing happens; it is then evicted when room is needed. */
+  release(memory: Held): void {
+    const entry = memory as CacheEntry;
+    if (entry.pins > 0 || !this.#entries.delete(entry)) return;
+    this.free(entry);
+    entry.onEvict();
   }
 
-  free(holding: Holding): void {
-    for (const block of holding.takeBlocks()) this.#arena.free(block);
+  free(entry: CacheEntry): void {
+    for (const block of entry.detachBlocks()) this.#arena.free(block);
   }
 
-  /** Throws Failure "limit" where what work now holds is more than the budget. */
+  /**
+   * Allocates a block, and evicts columns for it where it must. Throws Failure "limit" where the columns that leases
+   * hold leave no room for it.
+   */
   allocate(byteLength: number): Block {
     for (;;) {
       const block = this.#arena.allocate(byteLength);
       if (block !== undefined) return block;
-      const oldest = this.#oldestFree();
+      const oldest = this.#findEvictable();
       if (oldest === undefined) {
         throw new Failure(
           "limit",
@@ -207,8 +217,9 @@ export class ColumnCache {
     }
   }
 
-  #oldestFree(): Holding | undefined {
-    for (const holding of this.#holdings) if (holding.leases === 0) return holding;
+  /** The least recently used column that no lease holds. */
+  #findEvictable(): CacheEntry | undefined {
+    for (const entry of this.#entries) if (entry.pins === 0) return entry;
     return undefined;
   }
 }

@@ -1,40 +1,41 @@
+/** The memory that columns are decoded into: the JavaScript heap, or a thread's column cache. */
 import type { Kernels } from "./contract.ts";
 import { plainKernels } from "./plain.ts";
 
-/** Where decoded columns lie: vectors of zeros or of given bytes, each aligned for the widest kernel. */
+/** Allocates vectors, filled with zeros or with given bytes, and aligned for the widest kernel. */
 export interface Heap {
   uint8(length: number): Uint8Array;
   uint16(length: number): Uint16Array;
   uint32(length: number): Uint32Array;
   float64(length: number): Float64Array;
-  /** The same bytes on this heap; they may be the given ones. */
+  /** The same bytes on this heap, copied only where they must be. */
   place(bytes: Uint8Array): Uint8Array;
 }
 
-/** Memory of one decoded column. */
+/** The memory of one decoded column. */
 export interface Held extends Heap {
   readonly byteLength: number;
 }
 
-/** Where the columns of views lie and are worked on. */
+/** Where a piece of work keeps decoded columns and intermediate vectors. */
 export interface ColumnHeap {
-  /** For vectors that lie here alone. */
+  /** Only for vectors on this heap. */
   kernels: Kernels<ArrayBufferLike>;
-  /** Vectors for as long as the work takes. */
+  /** Vectors that are freed when the work ends. */
   scratch: Heap;
-  /** Memory that may be taken back, which `onDrop` is told. */
-  hold(onDrop: () => unknown): Held;
-  /** Whether it is worth holding what can be done without; see `ColumnMemoryOptions`. */
+  /** Memory for a column, which may outlive the work in a cache. `onEvict` is called when it is taken back. */
+  hold(onEvict: () => unknown): Held;
+  /** Returns whether a column that the work can do without is worth keeping; see `ColumnCacheOptions`. */
   hasRoom(byteLength: number): boolean;
-  /** Keeps memory for as long as the work takes. */
-  touch(held: Held): void;
-  /** Takes back what could not be filled. */
-  release(held: Held): void;
-  /** Ends the work. */
+  /** Protects memory from eviction until the work ends. */
+  touch(memory: Held): void;
+  /** Gives memory back at once, such as that of a column whose decoding failed. */
+  release(memory: Held): void;
+  /** Ends the work: frees its scratch vectors, and its columns may be evicted from now on. */
   end(): void;
 }
 
-/** The JavaScript heap, for work that decodes a column once and lets it go. */
+/** The JavaScript heap, for work that decodes each column once and does not keep it. */
 export const plainHeap: Heap = {
   uint8: (length) => new Uint8Array(length),
   uint16: (length) => new Uint16Array(length),
@@ -43,12 +44,13 @@ export const plainHeap: Heap = {
   place: (bytes) => (bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()),
 };
 
-const plainHeld: Held = { ...plainHeap, byteLength: 0 };
+const plainColumnMemory: Held = { ...plainHeap, byteLength: 0 };
 
+/** Columns on the JavaScript heap: nothing is cached or evicted. */
 export const plainColumns: ColumnHeap = {
   kernels: plainKernels,
   scratch: plainHeap,
-  hold: () => plainHeld,
+  hold: () => plainColumnMemory,
   hasRoom: () => true,
   touch: () => undefined,
   release: () => undefined,

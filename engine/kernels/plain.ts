@@ -1,4 +1,4 @@
-/** The kernels in plain TypeScript, over vectors in any memory. */
+/** The kernels in plain TypeScript, over vectors in any memory: the reference implementation of the contract. */
 import { hasBit, intersect, isEmptyBitmap, setBit, subtract, unite } from "../vector/bitmap.ts";
 import { foldedByte } from "../vector/case-folding.ts";
 import { mayContainIn } from "../vector/membership-filter.ts";
@@ -10,8 +10,8 @@ type Any = ArrayBufferLike;
 
 export const plainKernels: Kernels<Any> = {
   findHits,
-  rowsHolding,
-  countHolding: (text, needle) => eachRowHolding(text, needle, () => undefined),
+  rowsHolding: findRows,
+  countHolding: (text, needle) => forEachRowContaining(text, needle, () => undefined),
 
   equalCodes: (codes, code, found) => fillBits(codes.length, found, (row) => codes[row] === code),
   unequalCodes: (codes, code, found) => fillBits(codes.length, found, (row) => codes[row] !== code),
@@ -25,16 +25,16 @@ export const plainKernels: Kernels<Any> = {
   },
 
   numbersInRange(values, range, valid, found) {
-    const passes = rangeTest(range);
+    const passes = makeRangeTest(range);
     fillBits(values.length, found, (row) => passes(values[row]!) && (valid === null || hasBit(valid, row)));
   },
 
   equalIds(ids, id, found) {
-    fillBits(ids.byteLength / id.byteLength, found, (row) => isId(ids, row, id));
+    fillBits(ids.byteLength / id.byteLength, found, (row) => equalsId(ids, row, id));
   },
   findId(ids, id, from) {
     const rows = ids.byteLength / id.byteLength;
-    for (let row = from; row < rows; row++) if (isId(ids, row, id)) return row;
+    for (let row = from; row < rows; row++) if (equalsId(ids, row, id)) return row;
     return -1;
   },
 
@@ -81,7 +81,7 @@ export const plainKernels: Kernels<Any> = {
     for (let row = 0; row < a.length; row++) groups[row] = a[row]! * cardinalityB + b[row]!;
   },
   countGroups(groups, selection, counts) {
-    eachSelected(groups.length, selection, (row) => {
+    forEachSelected(groups.length, selection, (row) => {
       counts[groups[row]!] = counts[groups[row]!]! + 1;
     });
   },
@@ -99,7 +99,7 @@ export const plainKernels: Kernels<Any> = {
     for (let row = 0; row < codes.length; row++) raised[row] = codes[row]! + base;
   },
   markPairs(groups, codes, selection, codeCount, marks) {
-    eachSelected(codes.length, selection, (row) => {
+    forEachSelected(codes.length, selection, (row) => {
       marks[groups[row]! * codeCount + codes[row]!] = 1;
     });
   },
@@ -108,23 +108,23 @@ export const plainKernels: Kernels<Any> = {
   },
 
   sumGroups(groups, values, selection, sums) {
-    eachSelected(values.length, selection, (row) => {
+    forEachSelected(values.length, selection, (row) => {
       sums[groups[row]!] = sums[groups[row]!]! + values[row]!;
     });
   },
   leastOfGroups(groups, values, selection, least) {
-    eachSelected(values.length, selection, (row) => {
+    forEachSelected(values.length, selection, (row) => {
       if (values[row]! < least[groups[row]!]!) least[groups[row]!] = values[row]!;
     });
   },
   greatestOfGroups(groups, values, selection, greatest) {
-    eachSelected(values.length, selection, (row) => {
+    forEachSelected(values.length, selection, (row) => {
       if (values[row]! > greatest[groups[row]!]!) greatest[groups[row]!] = values[row]!;
     });
   },
 
   orderByGroup(groups, values, selection, next, ordered) {
-    eachSelected(values.length, selection, (row) => {
+    forEachSelected(values.length, selection, (row) => {
       const group = groups[row]!;
       ordered[next[group]!] = values[row]!;
       next[group] = next[group]! + 1;
@@ -133,26 +133,26 @@ export const plainKernels: Kernels<Any> = {
   quantileOf(values, from, to, rank) {
     const low = Math.floor(rank);
     selectRank(values, from, to, from + low);
-    return interpolated(values, from + low, to, rank - low);
+    return interpolateRank(values, from + low, to, rank - low);
   },
 
   sum(values, selection) {
     let sum = 0;
-    eachSelected(values.length, selection, (row) => {
+    forEachSelected(values.length, selection, (row) => {
       sum += values[row]!;
     });
     return sum;
   },
   least(values, selection) {
     let least = Number.POSITIVE_INFINITY;
-    eachSelected(values.length, selection, (row) => {
+    forEachSelected(values.length, selection, (row) => {
       if (values[row]! < least) least = values[row]!;
     });
     return least;
   },
   greatest(values, selection) {
     let greatest = Number.NEGATIVE_INFINITY;
-    eachSelected(values.length, selection, (row) => {
+    forEachSelected(values.length, selection, (row) => {
       if (values[row]! > greatest) greatest = values[row]!;
     });
     return greatest;
@@ -161,49 +161,56 @@ export const plainKernels: Kernels<Any> = {
 
 function findHits(bytes: Uint8Array, from: number, to: number, needle: Needle, hits: Uint32Array): number {
   let count = 0;
-  for (let at = nextHit(bytes, from, to, needle); at >= 0 && count < hits.length; ) {
+  for (let at = findNextHit(bytes, from, to, needle); at >= 0 && count < hits.length; ) {
     hits[count++] = at;
-    at = nextHit(bytes, at + 1, to, needle);
+    at = findNextHit(bytes, at + 1, to, needle);
   }
   return count;
 }
 
-function rowsHolding(text: Text<Any>, needle: Needle, found: Bits<Any>): number {
+function findRows(text: Text<Any>, needle: Needle, found: Bits<Any>): number {
   found.fill(0);
-  return eachRowHolding(text, needle, (row) => setBit(found, row));
+  return forEachRowContaining(text, needle, (row) => setBit(found, row));
 }
 
-/** One search over the bytes of all rows; hits that straddle rows are none. */
-function eachRowHolding({ bytes, offsets }: Text<Any>, needle: Needle, visit: (row: number) => void): number {
+/**
+ * One search over the bytes of all rows; hits that straddle two rows do not count. Returns how many rows contain the
+ * needle.
+ */
+function forEachRowContaining(
+  { bytes, offsets }: Text<Any>,
+  needle: Needle,
+  visit: (row: number) => void,
+): number {
   const rows = offsets.length - 1;
   const to = offsets[rows]!;
   let count = 0;
   let row = 0;
-  let at = nextHit(bytes, offsets[0]!, to, needle);
+  let at = findNextHit(bytes, offsets[0]!, to, needle);
   while (at >= 0) {
     while (offsets[row + 1]! <= at) row++;
     const end = offsets[row + 1]!;
     if (at + needle.bytes.byteLength <= end) {
       visit(row);
       count++;
-      at = nextHit(bytes, end, to, needle);
+      at = findNextHit(bytes, end, to, needle);
     } else {
-      at = nextHit(bytes, at + 1, to, needle);
+      at = findNextHit(bytes, at + 1, to, needle);
     }
   }
   return count;
 }
 
-/** The first place in bytes[from, to) where the needle stands, or -1. */
-function nextHit(bytes: Uint8Array, from: number, to: number, needle: Needle): number {
+/** The first position in bytes[from, to) where the needle begins, or -1. */
+function findNextHit(bytes: Uint8Array, from: number, to: number, needle: Needle): number {
   if (to - from < needle.bytes.byteLength) return -1;
   if (!needle.ignoreCase) {
     return Buffer.from(bytes.buffer, bytes.byteOffset, to).indexOf(needle.bytes, from);
   }
-  return foldedHit(bytes, from, to, needle.bytes);
+  return findFoldedHit(bytes, from, to, needle.bytes);
 }
 
-function foldedHit(bytes: Uint8Array, from: number, to: number, needle: Uint8Array): number {
+function findFoldedHit(bytes: Uint8Array, from: number, to: number, needle: Uint8Array): number {
   const last = to - needle.byteLength;
   for (let at = from; at <= last; at++) {
     let i = 0;
@@ -213,14 +220,14 @@ function foldedHit(bytes: Uint8Array, from: number, to: number, needle: Uint8Arr
   return -1;
 }
 
-function rangeTest({ low, high, lowOpen, highOpen }: NumberRange): (value: number) => boolean {
+function makeRangeTest({ low, high, lowOpen, highOpen }: NumberRange): (value: number) => boolean {
   if (lowOpen && highOpen) return (value) => value > low && value < high;
   if (lowOpen) return (value) => value > low && value <= high;
   if (highOpen) return (value) => value >= low && value < high;
   return (value) => value >= low && value <= high;
 }
 
-function isId(ids: Uint8Array, row: number, id: Uint8Array): boolean {
+function equalsId(ids: Uint8Array, row: number, id: Uint8Array): boolean {
   const at = row * id.byteLength;
   for (let i = 0; i < id.byteLength; i++) if (ids[at + i] !== id[i]) return false;
   return true;
@@ -231,36 +238,42 @@ function fillBits(rows: number, found: Bits<Any>, passes: (row: number) => boole
   for (let row = 0; row < rows; row++) if (passes(row)) setBit(found, row);
 }
 
-function eachSelected(rows: number, selection: Bits<Any> | null, visit: (row: number) => void): void {
+function forEachSelected(rows: number, selection: Bits<Any> | null, visit: (row: number) => void): void {
   for (let row = 0; row < rows; row++) if (selection === null || hasBit(selection, row)) visit(row);
 }
 
-/** Between values[low] and the next greater one; what stands behind a rank that was selected is not less than it. */
-function interpolated(values: Float64Array, low: number, to: number, share: number): number {
+/**
+ * Interpolates between values[low] and the next greater value. Selection has put nothing less than values[low] behind
+ * it.
+ */
+function interpolateRank(values: Float64Array, low: number, to: number, share: number): number {
   if (share === 0) return values[low]!;
   let upper = Number.POSITIVE_INFINITY;
   for (let at = low + 1; at < to; at++) if (values[at]! < upper) upper = values[at]!;
   return interpolate(values[low]!, upper, share);
 }
 
-/** Rows of numbers this short are sorted by insertion. */
-const shortMax = 16;
+/** Ranges up to this length are sorted by insertion. */
+const insertionSortMax = 16;
 
-/** Moves values so that `rank` has the one that it would have if they were sorted (Hoare's selection). */
+/**
+ * Partially sorts values[from, to): `rank` gets the value that sorting would put there, with no greater value before it
+ * and no lesser one behind it (Hoare's selection).
+ */
 function selectRank(values: Float64Array, from: number, to: number, rank: number): void {
   let low = from;
   let high = to - 1;
-  while (high - low >= shortMax) {
-    const pivot = medianOf(values[low]!, values[(low + high) >> 1]!, values[high]!);
+  while (high - low >= insertionSortMax) {
+    const pivot = medianOfThree(values[low]!, values[(low + high) >> 1]!, values[high]!);
     let i = low;
     let j = high;
     while (i <= j) {
       while (values[i]! < pivot) i++;
       while (values[j]! > pivot) j--;
       if (i > j) break;
-      const moved = values[i]!;
+      const swapped = values[i]!;
       values[i++] = values[j]!;
-      values[j--] = moved;
+      values[j--] = swapped;
     }
     if (rank <= j) high = j;
     else if (rank >= i) low = i;
@@ -274,7 +287,7 @@ function selectRank(values: Float64Array, from: number, to: number, rank: number
   }
 }
 
-function medianOf(a: number, b: number, c: number): number {
+function medianOfThree(a: number, b: number, c: number): number {
   if (a < b) return b < c ? b : Math.max(a, c);
   return a < c ? a : Math.max(b, c);
 }

@@ -1,6 +1,6 @@
 /** The kernels in WebAssembly: SIMD over the columns of one arena, for one thread. */
 import assert from "node:assert/strict";
-import { bitsOf } from "../vector/membership-filter.ts";
+import { makeBlockMask } from "../vector/membership-filter.ts";
 import { type Arena, reservedBytes } from "./arena.ts";
 import type { Bits, CodeVector, Kernels } from "./contract.ts";
 import type { Needle } from "./needle.ts";
@@ -9,7 +9,10 @@ import { type Global, instantiateKernels } from "./webassembly.ts";
 
 type Shared = SharedArrayBuffer;
 
-/** What `assembly/` exports; addresses and lengths are unsigned, widths are bytes a code, 0 for a selection is all rows. */
+/**
+ * What `assembly/` exports. Addresses and lengths are unsigned, widths are bytes a code, and a selection of 0 means all
+ * rows.
+ */
 interface Exports {
   scratchBytes: Global;
   needleAt: Global;
@@ -118,59 +121,62 @@ type ExtremesOfGroups = (
 ) => void;
 type Aggregate = (values: number, rows: number, selection: number) => number;
 
-/** Kernels over the vectors of one arena, in the thread that owns it: they share its first bytes, and are not re-entrant. */
+/**
+ * Opens kernels over the vectors of one arena, for the thread that owns it. They keep operands in the arena's first
+ * bytes, so they are not re-entrant.
+ */
 export function openKernels(arena: Arena): Kernels<Shared> {
   const exports = instantiateKernels<Exports>(arena.memory);
   assert(exports.scratchBytes.value <= reservedBytes, "kernels: the arena reserves too few bytes");
   const scratch = new Uint8Array(arena.memory.buffer, 0, reservedBytes);
   return {
-    ...textKernels(exports, scratch),
-    ...codeKernels(exports, scratch),
-    ...valueKernels(exports, scratch),
-    ...bitKernels(exports),
-    ...groupKernels(exports),
-    ...aggregateKernels(exports),
-    ...orderKernels(exports),
+    ...makeTextKernels(exports, scratch),
+    ...makeCodeKernels(exports, scratch),
+    ...makeValueKernels(exports, scratch),
+    ...makeBitKernels(exports),
+    ...makeGroupKernels(exports),
+    ...makeAggregateKernels(exports),
+    ...makeOrderKernels(exports),
   };
 }
 
-function textKernels(
+function makeTextKernels(
   exports: Exports,
   scratch: Uint8Array,
 ): Pick<Kernels<Shared>, "findHits" | "rowsHolding" | "countHolding"> {
   const needleAt = exports.needleAt.value;
   const foldAt = exports.foldAt.value;
   const bytesMax = exports.needleBytesMax.value;
-  let placed: Needle | undefined;
-  /** False for a needle that has no room. */
-  const place = (needle: Needle): boolean => {
-    if (needle === placed) return true;
+  let placedNeedle: Needle | undefined;
+  /** Copies the needle to the kernels' memory. Returns false for a needle that is too long for it. */
+  const placeNeedle = (needle: Needle): boolean => {
+    if (needle === placedNeedle) return true;
     const { bytes, ignoreCase, first, second } = needle;
     if (bytes.byteLength > bytesMax) return false;
     scratch.set(bytes, needleAt);
     scratch.fill(0, foldAt, foldAt + Math.max(bytes.byteLength, 16));
-    // Capitals differ from small letters in bit 5.
+    // Upper and lower case of a letter differ in bit 5.
     for (let i = 0; ignoreCase && i < bytes.byteLength; i++) {
       if (isLetter(bytes[i]!)) scratch[foldAt + i] = 0x20;
     }
     exports.setNeedle(bytes.byteLength, first, second, ignoreCase);
-    placed = needle;
+    placedNeedle = needle;
     return true;
   };
   return {
     findHits(bytes, from, to, needle, hits) {
-      if (!place(needle)) return plainKernels.findHits(bytes, from, to, needle, hits);
+      if (!placeNeedle(needle)) return plainKernels.findHits(bytes, from, to, needle, hits);
       if (hits.length === 0) return 0;
       return exports.findHits(bytes.byteOffset, from, to, hits.byteOffset, hits.length);
     },
     rowsHolding(text, needle, found) {
-      if (!place(needle)) return plainKernels.rowsHolding(text, needle, found);
+      if (!placeNeedle(needle)) return plainKernels.rowsHolding(text, needle, found);
       found.fill(0);
       const { bytes, offsets } = text;
       return exports.findRows(bytes.byteOffset, offsets.byteOffset, offsets.length - 1, found.byteOffset);
     },
     countHolding(text, needle) {
-      if (!place(needle)) return plainKernels.countHolding(text, needle);
+      if (!placeNeedle(needle)) return plainKernels.countHolding(text, needle);
       const { bytes, offsets } = text;
       return exports.findRows(bytes.byteOffset, offsets.byteOffset, offsets.length - 1, 0);
     },
@@ -181,37 +187,37 @@ function isLetter(byte: number): boolean {
   return byte >= 0x61 && byte <= 0x7a;
 }
 
-function codeKernels(
+function makeCodeKernels(
   exports: Exports,
   scratch: Uint8Array,
 ): Pick<Kernels<Shared>, "equalCodes" | "unequalCodes" | "codesBetween" | "codesInTable" | "largestCode"> {
-  const between = (
+  const testCodeRange = (
     codes: CodeVector<Shared>,
     low: number,
     high: number,
-    flip: boolean,
+    negate: boolean,
     found: Bits<Shared>,
   ): void => {
     const width = codes.BYTES_PER_ELEMENT;
     const most = Math.min(high, 256 ** width - 1);
     if (low <= most) {
-      exports.between(codes.byteOffset, width, codes.length, low, most - low, flip, found.byteOffset);
+      exports.between(codes.byteOffset, width, codes.length, low, most - low, negate, found.byteOffset);
       return;
     }
     found.fill(0);
-    if (flip) exports.not(found.byteOffset, codes.length);
+    if (negate) exports.not(found.byteOffset, codes.length);
   };
   const operandAt = exports.operandAt.value;
   const operandBytesMax = exports.operandBytesMax.value;
   return {
-    equalCodes: (codes, code, found) => between(codes, code, code, false, found),
-    unequalCodes: (codes, code, found) => between(codes, code, code, true, found),
-    codesBetween: (codes, low, high, found) => between(codes, low, high, false, found),
+    equalCodes: (codes, code, found) => testCodeRange(codes, code, code, false, found),
+    unequalCodes: (codes, code, found) => testCodeRange(codes, code, code, true, found),
+    codesBetween: (codes, low, high, found) => testCodeRange(codes, low, high, false, found),
     codesInTable(codes, table, found) {
       const width = codes.BYTES_PER_ELEMENT;
       if (width > 1) {
-        const run = onlyRun(table);
-        if (run !== undefined) return between(codes, run.low, run.high, false, found);
+        const run = findOnlyRun(table);
+        if (run !== undefined) return testCodeRange(codes, run.low, run.high, false, found);
         if (table.length > operandBytesMax) return plainKernels.codesInTable(codes, table, found);
         for (let code = 0; code < table.length; code++) scratch[operandAt + code] = table[code] === 0 ? 0 : 1;
       } else {
@@ -223,8 +229,8 @@ function codeKernels(
   };
 }
 
-/** The codes in the table where they follow one another: low > high where there is none, undefined for several runs. */
-function onlyRun(table: Uint8Array): { low: number; high: number } | undefined {
+/** The codes in the table as one range: low > high where it is empty, undefined where there are gaps between them. */
+function findOnlyRun(table: Uint8Array): { low: number; high: number } | undefined {
   const low = table.findIndex((entry) => entry !== 0);
   if (low < 0) return { low: 1, high: 0 };
   const length = table.subarray(low).indexOf(0);
@@ -232,7 +238,10 @@ function onlyRun(table: Uint8Array): { low: number; high: number } | undefined {
   return table.subarray(high + 1).every((entry) => entry === 0) ? { low, high } : undefined;
 }
 
-/** For each low half of a code, a bit for each high half: 0-7 in the first 16 bytes, 8-15 in the next. */
+/**
+ * Writes the table for codes of a byte: for each low half of a code, a bit for each high half. High halves 0-7 are in
+ * the first 16 bytes, 8-15 in the next 16.
+ */
 function placeNibbles(table: Uint8Array, scratch: Uint8Array, at: number): void {
   scratch.fill(0, at, at + 32);
   for (let code = 0; code < Math.min(table.length, 256); code++) {
@@ -242,13 +251,13 @@ function placeNibbles(table: Uint8Array, scratch: Uint8Array, at: number): void 
   }
 }
 
-function valueKernels(
+function makeValueKernels(
   exports: Exports,
   scratch: Uint8Array,
 ): Pick<Kernels<Shared>, "numbersInRange" | "equalIds" | "findId" | "findFilter" | "bucketsOf"> {
   const operandAt = exports.operandAt.value;
   const idBytesMax = exports.operandBytesMax.value - 8;
-  const place = (id: Uint8Array): boolean => {
+  const placeId = (id: Uint8Array): boolean => {
     if (id.byteLength > idBytesMax) return false;
     scratch.set(id, operandAt);
     return true;
@@ -259,17 +268,17 @@ function valueKernels(
       if (valid !== null) exports.and(found.byteOffset, valid.byteOffset, found.byteLength);
     },
     equalIds(ids, id, found) {
-      if (!place(id)) return plainKernels.equalIds(ids, id, found);
+      if (!placeId(id)) return plainKernels.equalIds(ids, id, found);
       exports.equalIds(ids.byteOffset, ids.byteLength / id.byteLength, id.byteLength, found.byteOffset);
     },
     findId(ids, id, from) {
-      if (!place(id)) return plainKernels.findId(ids, id, from);
+      if (!placeId(id)) return plainKernels.findId(ids, id, from);
       const rows = ids.byteLength / id.byteLength;
       const row = exports.findId(ids.byteOffset, from, rows, id.byteLength);
       return row >= rows ? -1 : row;
     },
     findFilter(filters, hash, from) {
-      scratch.set(bitsOf(hash), operandAt);
+      scratch.set(makeBlockMask(hash), operandAt);
       return exports.findFilter(filters.byteOffset, from, hash);
     },
     bucketsOf(times, start, width, buckets) {
@@ -278,7 +287,7 @@ function valueKernels(
   };
 }
 
-function bitKernels(
+function makeBitKernels(
   exports: Exports,
 ): Pick<Kernels<Shared>, "and" | "or" | "andNot" | "not" | "countBits" | "anyBit" | "expand"> {
   return {
@@ -293,7 +302,7 @@ function bitKernels(
   };
 }
 
-function groupKernels(
+function makeGroupKernels(
   exports: Exports,
 ): Pick<
   Kernels<Shared>,
@@ -342,16 +351,16 @@ function groupKernels(
   };
 }
 
-function aggregateKernels(
+function makeAggregateKernels(
   exports: Exports,
 ): Pick<Kernels<Shared>, "sumGroups" | "leastOfGroups" | "greatestOfGroups" | "sum" | "least" | "greatest"> {
-  const extremes =
+  const wrapExtremes =
     (kernel: ExtremesOfGroups): Kernels<Shared>["leastOfGroups"] =>
     (groups, values, selection, out) => {
       const { byteOffset: at, BYTES_PER_ELEMENT: width } = groups;
       kernel(at, width, values.byteOffset, values.length, addressOf(selection), out.byteOffset);
     };
-  const aggregate =
+  const wrapAggregate =
     (kernel: Aggregate): Kernels<Shared>["sum"] =>
     (values, selection) =>
       kernel(values.byteOffset, values.length, addressOf(selection));
@@ -361,15 +370,15 @@ function aggregateKernels(
       const selected = addressOf(selection);
       exports.sumGroups(at, width, values.byteOffset, values.length, selected, sums.length, sums.byteOffset);
     },
-    leastOfGroups: extremes(exports.leastOfGroups),
-    greatestOfGroups: extremes(exports.greatestOfGroups),
-    sum: aggregate(exports.sum),
-    least: aggregate(exports.least),
-    greatest: aggregate(exports.greatest),
+    leastOfGroups: wrapExtremes(exports.leastOfGroups),
+    greatestOfGroups: wrapExtremes(exports.greatestOfGroups),
+    sum: wrapAggregate(exports.sum),
+    least: wrapAggregate(exports.least),
+    greatest: wrapAggregate(exports.greatest),
   };
 }
 
-function orderKernels(exports: Exports): Pick<Kernels<Shared>, "orderByGroup" | "quantileOf"> {
+function makeOrderKernels(exports: Exports): Pick<Kernels<Shared>, "orderByGroup" | "quantileOf"> {
   return {
     orderByGroup(groups, values, selection, next, ordered) {
       const { byteOffset: at, BYTES_PER_ELEMENT: width } = groups;
@@ -384,7 +393,7 @@ function orderKernels(exports: Exports): Pick<Kernels<Shared>, "orderByGroup" | 
   };
 }
 
-/** 0 stands for no selection: kernels' own tables lie there, never a block. */
+/** 0 stands for no selection: the kernels' own tables are at that address, never a block. */
 function addressOf(selection: Bits<Shared> | null): number {
   return selection === null ? 0 : selection.byteOffset;
 }

@@ -1,9 +1,9 @@
-/** The little of WebAssembly's interface that is used here: Node's types leave it to the browser's. */
+/** The part of WebAssembly's interface that is used here; Node's types leave it to those of the browser. */
 import { readFileSync } from "node:fs";
 
 export interface SharedMemory {
   readonly buffer: SharedArrayBuffer;
-  /** @throws RangeError where the maximum is passed or the system has no more memory */
+  /** @throws RangeError where the maximum is exceeded or the system has no more memory */
   grow(pages: number): number;
 }
 
@@ -13,24 +13,24 @@ export interface Global {
 
 type Module = object;
 
-interface Interface {
+interface WebAssemblyApi {
   Memory: new (descriptor: { initial: number; maximum: number; shared: true }) => SharedMemory;
   Module: new (bytes: Uint8Array) => Module;
   Instance: new (module: Module, imports: { env: { memory: SharedMemory } }) => { readonly exports: object };
 }
 
-const api = (globalThis as unknown as { WebAssembly: Interface }).WebAssembly;
+const api = (globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly;
 
 export const wasmPageBytes = 65_536;
 
-export function sharedMemory(initialPages: number, pagesMax: number): SharedMemory {
+export function createSharedMemory(initialPages: number, pagesMax: number): SharedMemory {
   return new api.Memory({ initial: initialPages, maximum: pagesMax, shared: true });
 }
 
 /** Compiled once a thread. */
-const kernels = new api.Module(readFileSync(new URL("./kernels.wasm", import.meta.url)));
+const kernelsModule = new api.Module(readFileSync(new URL("./kernels.wasm", import.meta.url)));
 
-/** The kernels' exports, which the caller knows the types of. */
+/** Instantiates the kernels over a memory. The caller names the type of their exports, which is not checked. */
 export function instantiateKernels<Exports>(memory: SharedMemory): Exports {
-  return new api.Instance(kernels, { env: { memory } }).exports as Exports;
+  return new api.Instance(kernelsModule, { env: { memory } }).exports as Exports;
 }

@@ -1,69 +1,73 @@
-/** Which templates of a table hold a text, and what is left to the variables of others. */
+/**
+ * Finds the templates of a table that contain a text, and the variables of other templates in which the rest of it
+ * could be.
+ */
 
 import type { TemplateTable } from "./template-table.ts";
-import {
-  type GroupFilters,
-  mayContainNeedle,
-  type NeedleShape,
-  type TextNeedle,
-  type VariableNeedle,
-} from "./text-search.ts";
+import type { NeedleShape, TextNeedle } from "./text-search.ts";
 import { groupOf, variableGroups } from "./variable-columns.ts";
+import { type GroupFilters, mayContainNeedle, type VariableNeedle } from "./variable-needle.ts";
 
 export interface CandidateTemplates {
-  /** Templates all of whose messages hold the text. */
+  /** Templates all of whose messages contain the text. */
   whole: readonly number[];
-  /** How messages of other templates can hold it. */
+  /** The ways in which messages of other templates can contain it. */
   occurrences: readonly VariableOccurrence[];
 }
 
-/** Variables that stand together in a template and meet a condition each. */
+/** A run of neighbouring variables in a template, each with the condition that it must meet. */
 export interface VariableOccurrence {
   conditions: readonly VariableNeedle[];
-  /** Where they can stand; undefined where that may be in any template. Not worked out before it is asked for. */
-  places: () => readonly Places[] | undefined;
+  /** The templates where the run can occur; undefined where that may be any template. Computed when called. */
+  places: () => readonly OccurrencePlaces[] | undefined;
 }
 
-/** Templates with such variables, of these groups. */
-interface Places {
+/** Templates with such a run, whose variables belong to these groups (one for each condition). */
+interface OccurrencePlaces {
   groups: readonly number[];
   templates: readonly number[];
 }
 
-/** Undefined where the text has no word that templates are found by, as variables have: those with a digit. */
+/**
+ * Undefined where the table cannot answer: the text is a part of one variable (a token with a digit), or has no static
+ * word to look up.
+ */
 export function findCandidateTemplates(
   table: TemplateTable,
   needle: TextNeedle,
 ): CandidateTemplates | undefined {
   if (needle.shapes.length === 0) return undefined;
-  let whole: readonly number[] = [];
+  let matching: readonly number[] = [];
   const occurrences: VariableOccurrence[] = [];
   for (const shape of needle.shapes) {
     if (shape.conditions.length > 0) {
-      occurrences.push({ conditions: shape.conditions, places: () => placesOf(table, shape) });
+      occurrences.push({ conditions: shape.conditions, places: () => findShapePlaces(table, shape) });
       continue;
     }
-    // There is one such shape at most.
-    const found = table.holding(shape.needle.bytes, needle.ignoreCase);
+    // At most one shape is static alone.
+    const found = table.findContaining(shape.needle.bytes, needle.ignoreCase);
     if (found === undefined) return undefined;
-    whole = found;
+    matching = found;
   }
-  const conditions = [needle.whole];
+  const conditions = [needle.inVariable];
   occurrences.push({
     conditions,
-    places: () => (needle.isWord ? undefined : lonePlaces(table, needle.whole)),
+    places: () => (needle.isWithinToken ? undefined : findSingleVariablePlaces(table, needle.inVariable)),
   });
-  return { whole, occurrences };
+  return { whole: matching, occurrences };
 }
 
-function placesOf(table: TemplateTable, { needle, conditions }: NeedleShape): Places[] | undefined {
+function findShapePlaces(
+  table: TemplateTable,
+  { needle, conditions }: NeedleShape,
+): OccurrencePlaces[] | undefined {
   const { bytes, ignoreCase } = needle;
   const byGroups = new Map<string, { groups: number[]; templates: number[] }>();
-  const found = table.holding(bytes, ignoreCase);
+  const found = table.findContaining(bytes, ignoreCase);
   for (const template of found ?? []) {
     const { classes } = table.textOf(template);
-    table.eachPlace(template, bytes, ignoreCase, (slot) => {
-      if (!conditions.every((condition, i) => fits(condition, classes[slot + i]!))) return;
+    table.forEachOccurrence(template, bytes, ignoreCase, (slot) => {
+      if (!conditions.every((condition, i) => canSlotHold(condition, classes[slot + i]!))) return;
       const groups = conditions.map((_, i) => groupOf(classes[slot + i]!));
       const known = byGroups.get(groups.join());
       if (known !== undefined) known.templates.push(template);
@@ -73,32 +77,36 @@ function placesOf(table: TemplateTable, { needle, conditions }: NeedleShape): Pl
   return found && [...byGroups.values()];
 }
 
-/** Variables that are whole messages, which may have separators in them. */
-function lonePlaces(table: TemplateTable, part: VariableNeedle): Places[] {
-  return table.lone.flatMap((template) => {
+/** Templates that are a single variable. Its value is a whole message, which may have separators in it. */
+function findSingleVariablePlaces(table: TemplateTable, needle: VariableNeedle): OccurrencePlaces[] {
+  return table.singleVariable.flatMap((template) => {
     const [classes] = table.textOf(template).classes;
-    return fits(part, classes!) ? [{ groups: [groupOf(classes!)], templates: [template] }] : [];
+    return canSlotHold(needle, classes!) ? [{ groups: [groupOf(classes!)], templates: [template] }] : [];
   });
 }
 
-/** Whether a slot of some classes can hold a text. */
-function fits({ classes }: VariableNeedle, slot: number): boolean {
-  return (classes & ~slot) === 0;
+/** Returns whether a slot with these character classes can hold a text. */
+function canSlotHold({ classes }: VariableNeedle, slotClasses: number): boolean {
+  return (classes & ~slotClasses) === 0;
 }
 
-/** Of each condition the groups of a chunk, a bit each, that may meet it; undefined where one is met by none. `present`: the groups that there are. */
+/**
+ * For each condition of an occurrence the variable groups of a chunk that may meet it, a bit each; undefined where one
+ * condition is met by no group.
+ * @param present the groups that the chunk has, a bit each
+ */
 export function groupsThatMayMatch(
   { conditions }: VariableOccurrence,
   present: number,
   filters: GroupFilters,
 ): readonly number[] | undefined {
-  const meets: number[] = [];
+  const matchingGroups: number[] = [];
   for (const condition of conditions) {
     let groups = 0;
     for (let group = 0; group < variableGroups.length; group++)
       if (((present >> group) & 1) === 1 && mayContainNeedle(group, condition, filters)) groups |= 1 << group;
     if (groups === 0) return undefined;
-    meets.push(groups);
+    matchingGroups.push(groups);
   }
-  return meets;
+  return matchingGroups;
 }

@@ -1,4 +1,4 @@
-/** A column of messages as templates and variables. */
+/** The message column: messages as templates and variables. */
 
 import { Failure } from "../failure.ts";
 import { bytesOf, type Payload, uint32Of } from "../files/payload.ts";
@@ -6,35 +6,35 @@ import { joinByteStreams, splitByteStreams } from "../kernels/byte-stream-split.
 import type { Heap } from "../kernels/heap.ts";
 import { lastAtMost } from "../vector/binary-search.ts";
 import type { Codes } from "../vector/codes.ts";
-import { codesOfWidth } from "../vector/codes.ts";
+import { viewAsCodes } from "../vector/codes.ts";
 import type { TextVector } from "../vector/text.ts";
 import { NgramFilterBuilder, RunWidth } from "./ngram-filter.ts";
 import type { SlotValues } from "./slot-encoding.ts";
 import { slotByte, type TokenizedMessages, tokenizeMessages } from "./tokenizer.ts";
 import {
   type EncodedGroup,
-  eachRow,
   groupOf,
-  oneForAll,
-  type Repeatable,
+  type RepeatableAttribute,
+  sharedText,
+  textPerRow,
   type VariableGroup,
   VariableWriter,
   variableGroups,
 } from "./variable-columns.ts";
 
-/** Rows a template on average below which plain text is as small and faster. */
-const rowsATemplateMin = 4;
+/** With fewer rows a template on average, plain text is as small and faster. */
+const rowsPerTemplateMin = 4;
 
-/** Rows grouped by template, ascending within each. */
+/** The rows of a chunk ordered by template; the rows of a template ascend. */
 export interface TemplateOrder {
-  /** Rows of template t are those from starts[t] to starts[t + 1]. */
+  /** The rows of template t are rows[starts[t]] to rows[starts[t + 1] - 1]. */
   rows: Uint32Array;
   starts: Uint32Array;
-  /** Place of each row among those of its template. */
+  /** The index of each row among those of its template. */
   rankOf: Uint32Array;
 }
 
-/** Gives one group of a column's variables. */
+/** Loads one group of a column's variables. */
 export type LoadGroup = (messages: MessageColumn, group: number) => VariableGroup;
 
 type MessageParts = Pick<
@@ -46,26 +46,29 @@ type MessageParts = Pick<
   | "slotPlaces"
   | "kinds"
   | "classes"
-  | "placeOf"
+  | "indexInGroup"
   | "slotsOf"
   | "loadGroup"
 >;
 
-/** Templates, and where variables are; those are read when first asked for. */
+/**
+ * Templates, the template of each row, and the slots, which are the places of variables in templates. The variables'
+ * values are loaded group by group when they are first asked for.
+ */
 export class MessageColumn {
   readonly rows: number;
   readonly templates: TextVector;
   readonly codes: Codes;
   readonly order: TemplateOrder;
-  /** First slot of each template, and the number of slots. */
+  /** The first slot of each template, and the number of all slots. */
   readonly slotBase: Uint32Array;
-  /** Places of the slots in the templates' bytes, ascending. */
+  /** The position of each slot in the templates' bytes, ascending. */
   readonly slotPlaces: Uint32Array;
   readonly kinds: Uint8Array;
   readonly classes: Uint8Array;
-  /** Of each slot: its place among those of its group. */
-  readonly placeOf: Uint32Array;
-  /** Slots of each group, ascending. */
+  /** The index of each slot among the slots of its group. */
+  readonly indexInGroup: Uint32Array;
+  /** The slots of each group, ascending. */
   readonly slotsOf: readonly Uint32Array[];
   readonly loadGroup: LoadGroup;
 
@@ -78,12 +81,12 @@ export class MessageColumn {
     this.slotPlaces = parts.slotPlaces;
     this.kinds = parts.kinds;
     this.classes = parts.classes;
-    this.placeOf = parts.placeOf;
+    this.indexInGroup = parts.indexInGroup;
     this.slotsOf = parts.slotsOf;
     this.loadGroup = parts.loadGroup;
   }
 
-  /** The same messages, with variables from there. */
+  /** The same messages, with another loader of their variables. */
   withGroups(loadGroup: LoadGroup): MessageColumn {
     return new MessageColumn({ ...this, loadGroup });
   }
@@ -92,32 +95,33 @@ export class MessageColumn {
     return this.slotBase.length - 1;
   }
 
-  /** Number of rows of a template. */
+  /** How many rows have this template. */
   rowCount(template: number): number {
     return this.order.starts[template + 1]! - this.order.starts[template]!;
   }
 
+  /** The rows that have this template, ascending. */
   rowsOf(template: number): Uint32Array {
     return this.order.rows.subarray(this.order.starts[template], this.order.starts[template + 1]);
   }
 
-  templateOfSlot(slot: number): number {
+  findTemplateOfSlot(slot: number): number {
     return lastAtMost(this.slotBase, slot);
   }
 
   /** Throws Failure "damage". */
-  group(group: number): VariableGroup {
+  readGroup(group: number): VariableGroup {
     return this.loadGroup(this, group);
   }
 
-  /** Kinds of a group's slots, and the rows that each has values for. */
+  /** The kinds of a group's slots, and for each the rows that have a value in it. */
   slotsOfGroup(group: number): { kinds: Uint8Array; rows: Uint32Array[] } {
     const slots = this.slotsOf[group]!;
-    const rows = Array.from(slots, (slot) => this.rowsOf(this.templateOfSlot(slot)));
+    const rows = Array.from(slots, (slot) => this.rowsOf(this.findTemplateOfSlot(slot)));
     return { kinds: Uint8Array.from(slots, (slot) => this.kinds[slot]!), rows };
   }
 
-  /** Calls with the parts of one row's message, in order. */
+  /** Calls `onPiece` with the pieces of one row's message in order: static text and values of variables. */
   eachPiece(row: number, onPiece: (bytes: Uint8Array, from: number, to: number) => void): void {
     const template = this.codes[row]!;
     const rank = this.order.rankOf[row]!;
@@ -126,75 +130,82 @@ export class MessageColumn {
     for (let slot = this.slotBase[template]!; slot < this.slotBase[template + 1]!; slot++) {
       const place = this.slotPlaces[slot]!;
       onPiece(bytes, from, place);
-      const { text, first, codesAt, codes } = this.group(groupOf(this.classes[slot]!));
-      const value = textIndex(first, codesAt, codes, this.placeOf[slot]!, rank);
+      const { text, firstTexts, codeStarts, codes } = this.readGroup(groupOf(this.classes[slot]!));
+      const value = findTextIndex(firstTexts, codeStarts, codes, this.indexInGroup[slot]!, rank);
       onPiece(text.bytes, text.offsets[value]!, text.offsets[value + 1]!);
       from = place + 1;
     }
     onPiece(bytes, from, offsets[template + 1]!);
   }
 
-  /** The message of one row; the bytes are overwritten by the next call. */
+  /** The message of one row. The bytes are overwritten by the next call. */
   messageAt(row: number): Uint8Array {
     let length = 0;
     this.eachPiece(row, (bytes, from, to) => {
-      length = append(bytes, from, to, length);
+      length = appendToScratch(bytes, from, to, length);
     });
-    return scratch.subarray(0, length);
+    return messageScratch.subarray(0, length);
   }
 }
 
-/** Which text of a group is the value of a slot, by its place in the group, in its template's `rank`-th row. */
-function textIndex(
-  first: Uint32Array,
-  codesAt: Uint32Array,
+/**
+ * The index of a value in its group's texts. `slotIndex` is the index of its slot in the group, `rank` that of the row
+ * among its template's rows.
+ */
+function findTextIndex(
+  firstTexts: Uint32Array,
+  codeStarts: Uint32Array,
   codes: Uint8Array,
-  place: number,
+  slotIndex: number,
   rank: number,
 ): number {
-  const at = codesAt[place]!;
-  if (at === oneForAll) return first[place]!;
-  return first[place]! + (at === eachRow ? rank : codes[at + rank]!);
+  const at = codeStarts[slotIndex]!;
+  if (at === sharedText) return firstTexts[slotIndex]!;
+  return firstTexts[slotIndex]! + (at === textPerRow ? rank : codes[at + rank]!);
 }
 
-let scratch = Buffer.alloc(64 * 1024);
+/** Holds the message that `messageAt` returned last; it grows to the longest. */
+let messageScratch = Buffer.alloc(64 * 1024);
 
-function append(bytes: Uint8Array, from: number, to: number, at: number): number {
+function appendToScratch(bytes: Uint8Array, from: number, to: number, at: number): number {
   const end = at + to - from;
-  if (end > scratch.length) {
+  if (end > messageScratch.length) {
     const larger = Buffer.alloc(end * 2);
-    scratch.copy(larger, 0, 0, at);
-    scratch = larger;
+    messageScratch.copy(larger, 0, 0, at);
+    messageScratch = larger;
   }
-  if (to - from > 32) scratch.set(bytes.subarray(from, to), at);
-  else for (let i = from, target = at; i < to; i++) scratch[target++] = bytes[i]!;
+  if (to - from > 32) messageScratch.set(bytes.subarray(from, to), at);
+  else for (let i = from, target = at; i < to; i++) messageScratch[target++] = bytes[i]!;
   return end;
 }
 
 export interface EncodedMessages {
-  /** Buffers: offsets and bytes of the templates, codes, kinds and classes of the slots. */
+  /** Buffers: offsets and bytes of the templates, codes of the rows, kinds and character classes of the slots. */
   templates: Omit<Payload, "encoding">;
   groups: EncodedGroup[];
-  /** Bits of the runs of letters in all messages. */
+  /** N-gram filter of all messages. */
   filter: Uint8Array;
 }
 
-/** Undefined where templates hardly repeat. `repeatables`: attributes that variables may repeat. */
+/**
+ * Undefined where templates hardly repeat, so that plain text is better.
+ * @param attributes columns of the same rows: a variable that repeats an attribute is stored as a reference to it
+ */
 export function encodeMessages(
   text: TextVector,
-  repeatables: readonly Repeatable[],
+  attributes: readonly RepeatableAttribute[],
 ): EncodedMessages | undefined {
-  const split = tokenizeMessages(text);
-  const { templates, rows } = split;
-  if (templates.length * rowsATemplateMin > rows) return undefined;
-  const order = groupOrder(split.codes, templates.length);
-  const known = new NgramFilterBuilder(RunWidth.words);
-  const held = new NgramFilterBuilder(RunWidth.messages);
+  const tokenized = tokenizeMessages(text);
+  const { templates, rows } = tokenized;
+  if (templates.length * rowsPerTemplateMin > rows) return undefined;
+  const order = orderByTemplate(tokenized.codes, templates.length);
+  const templateNgrams = new NgramFilterBuilder(RunWidth.words);
+  const messageNgrams = new NgramFilterBuilder(RunWidth.messages);
   for (const template of templates) {
-    known.add(template, 0, template.length);
-    held.add(template, 0, template.length);
+    templateNgrams.add(template, 0, template.length);
+    messageNgrams.add(template, 0, template.length);
   }
-  const writer = new VariableWriter(known, held);
+  const writer = new VariableWriter(templateNgrams, messageNgrams);
   const kinds: number[] = [];
   const classes: number[] = [];
   for (const [code, template] of templates.entries()) {
@@ -202,12 +213,12 @@ export function encodeMessages(
     let slot = 0;
     for (const byte of template) {
       if (byte !== slotByte) continue;
-      const written = writer.add(slotValues(split, templateRows, slot++), templateRows, repeatables);
+      const written = writer.add(gatherSlotValues(tokenized, templateRows, slot++), templateRows, attributes);
       kinds.push(written.kind);
       classes.push(written.classes);
     }
   }
-  const codes = narrowCodes(split.codes, templates.length);
+  const codes = narrowCodes(tokenized.codes, templates.length);
   const offsets = new Uint32Array(templates.length + 1);
   for (const [code, template] of templates.entries()) offsets[code + 1] = offsets[code]! + template.length;
   const buffers = [
@@ -220,11 +231,14 @@ export function encodeMessages(
   return {
     templates: { width: codes.BYTES_PER_ELEMENT, hasValidity: false, rows, buffers },
     groups: writer.finish(),
-    filter: held.bits,
+    filter: messageNgrams.bits,
   };
 }
 
-/** Messages without variables yet. Throws Failure "damage" where buffers are missing or do not fit. */
+/**
+ * The messages without their variables; see `withGroups`. Throws Failure "damage" where buffers are missing or do not
+ * fit together.
+ */
 export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   const { buffers, width } = payload;
   const [offsets, bytes, codeBytes, kinds, classes] = buffers.map((buffer, i) =>
@@ -237,20 +251,21 @@ export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   )
     throw new Failure("damage", "message: buffers do not fit");
   const templates = { offsets: uint32Of(offsets!), bytes: bytes! };
-  const codes = codesOfWidth(codeBytes!, width);
+  const codes = viewAsCodes(codeBytes!, width);
   const { base, places } = findSlots(templates, classes.length, heap);
-  const placeOf = heap.uint32(classes.length);
+  const indexInGroup = heap.uint32(classes.length);
   const slotsOf: number[][] = variableGroups.map(() => []);
-  for (const [slot, held] of classes.entries()) placeOf[slot] = slotsOf[groupOf(held)]!.push(slot) - 1;
+  for (const [slot, slotClasses] of classes.entries())
+    indexInGroup[slot] = slotsOf[groupOf(slotClasses)]!.push(slot) - 1;
   return new MessageColumn({
     templates,
     codes,
-    order: groupRows(codes, templates.offsets.length - 1, heap),
+    order: orderByTemplateOnHeap(codes, templates.offsets.length - 1, heap),
     slotBase: base,
     slotPlaces: places,
     kinds: kinds!,
     classes,
-    placeOf,
+    indexInGroup,
     slotsOf: slotsOf.map((slots) => Uint32Array.from(slots)),
     loadGroup: () => {
       throw new Error("messages: their variables were not given");
@@ -258,38 +273,41 @@ export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {
   });
 }
 
-const values: SlotValues = {
+/** The values of the slot that is being encoded; one object is reused for all slots. */
+const slotScratch: SlotValues = {
   bytes: new Uint8Array(0),
   starts: new Uint32Array(0),
   ends: new Uint32Array(0),
   count: 0,
 };
 
-function slotValues(split: TokenizedMessages, rows: Uint32Array, slot: number): SlotValues {
-  if (values.starts.length < rows.length) {
-    values.starts = new Uint32Array(rows.length * 2);
-    values.ends = new Uint32Array(rows.length * 2);
+/** The values of a template's `slot`-th variable in the given rows. */
+function gatherSlotValues(tokenized: TokenizedMessages, rows: Uint32Array, slot: number): SlotValues {
+  if (slotScratch.starts.length < rows.length) {
+    slotScratch.starts = new Uint32Array(rows.length * 2);
+    slotScratch.ends = new Uint32Array(rows.length * 2);
   }
-  values.bytes = split.bytes;
-  values.count = rows.length;
+  slotScratch.bytes = tokenized.bytes;
+  slotScratch.count = rows.length;
   for (let i = 0; i < rows.length; i++) {
-    const variable = split.varBase[rows[i]!]! + slot;
-    values.starts[i] = split.varStart[variable]!;
-    values.ends[i] = split.varEnd[variable]!;
+    const variable = tokenized.firstVariables[rows[i]!]! + slot;
+    slotScratch.starts[i] = tokenized.variableStarts[variable]!;
+    slotScratch.ends[i] = tokenized.variableEnds[variable]!;
   }
-  return values;
+  return slotScratch;
 }
 
-function groupRows(codes: Codes, templates: number, heap: Heap): TemplateOrder {
-  const order = groupOrder(codes, templates);
+/** As `orderByTemplate`, with its vectors on `heap`. */
+function orderByTemplateOnHeap(codes: Codes, templates: number, heap: Heap): TemplateOrder {
+  const order = orderByTemplate(codes, templates);
   const [rows, starts, rankOf] = [order.rows, order.starts, order.rankOf].map((vector) =>
     uint32Of(heap.place(bytesOf(vector))),
   );
   return { rows: rows!, starts: starts!, rankOf: rankOf! };
 }
 
-/** Throws Failure "damage" for a code without a template. */
-function groupOrder(codes: ArrayLike<number>, templates: number): TemplateOrder {
+/** Sorts rows by template (counting sort). Throws Failure "damage" for a code without a template. */
+function orderByTemplate(codes: ArrayLike<number>, templates: number): TemplateOrder {
   const starts = new Uint32Array(templates + 1);
   for (let row = 0; row < codes.length; row++) {
     const code = codes[row]!;
@@ -310,7 +328,7 @@ function groupOrder(codes: ArrayLike<number>, templates: number): TemplateOrder 
   return { rows, starts, rankOf };
 }
 
-/** Throws Failure "damage" where there are not as many slots as their table has. */
+/** Finds the slots in the templates' bytes. Throws Failure "damage" where their number is not `slots`. */
 function findSlots({ offsets, bytes }: TextVector, slots: number, heap: Heap) {
   const templates = offsets.length - 1;
   const base = heap.uint32(templates + 1);

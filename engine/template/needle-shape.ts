@@ -1,25 +1,32 @@
 /**
- * How a needle can lie across templates and variables. Variables are whole tokens with a digit in them, so the needle's own
- * separators decide: a token inside of it is a variable if it has a digit and static text otherwise; only its first and last
- * token, which may be cut, leave both open. That gives at most four texts to look for among the templates.
+ * How a needle can lie across the static text and the variables of a template. Variables are whole tokens with a digit
+ * in them, so the needle's own separators decide: a token inside the needle is a variable if it has a digit, else
+ * static text. Only the needle's first and last token may be cut from longer ones; without a digit in them both are
+ * possible. So there are at most four texts to search the templates for.
  */
 import { byteClass, slotByte } from "./tokenizer.ts";
 
-/** What one variable must be. */
+/** What the value of one variable must be: it starts with, ends with or equals a text. */
 export interface VariableCondition {
-  how: "starts" | "ends" | "equals";
+  match: "starts" | "ends" | "equals";
   text: Uint8Array;
 }
 
-/** A piece of a template's text, and what its slots must hold, in order. */
+/**
+ * A text to search the templates for, with a slot byte for each variable, and the conditions of these variables in
+ * order.
+ */
 export interface Shape {
   text: Uint8Array;
   conditions: VariableCondition[];
 }
 
-/** Shapes of a needle that is not empty; of one without a separator only the static one, as it may also lie within one variable. */
+/**
+ * The shapes of a needle that is not empty. A needle without separators has only the static shape, or none if it has a
+ * digit: it may also lie within one variable, which is searched separately.
+ */
 export function enumerateShapes(needle: Uint8Array): Shape[] {
-  const tokens = tokensOf(needle);
+  const tokens = findTokens(needle);
   const [first] = tokens;
   if (first !== undefined && first.from === 0 && first.to === needle.length) {
     return first.hasDigit ? [] : [{ text: needle, conditions: [] }];
@@ -28,23 +35,23 @@ export function enumerateShapes(needle: Uint8Array): Shape[] {
   let at = 0;
   for (const { from, to, hasDigit } of tokens) {
     const text = needle.subarray(from, to);
-    const how = from === 0 ? "ends" : to === needle.length ? "starts" : "equals";
+    const match = from === 0 ? "ends" : to === needle.length ? "starts" : "equals";
     const before = needle.subarray(at, from);
     const asVariable = shapes.map((shape) => ({
       text: Buffer.concat([shape.text, before, Uint8Array.of(slotByte)]),
-      conditions: [...shape.conditions, { how, text } as const],
+      conditions: [...shape.conditions, { match, text } as const],
     }));
     const asStatic = shapes.map((shape) => ({ ...shape, text: Buffer.concat([shape.text, before, text]) }));
     if (hasDigit) shapes = asVariable;
-    else shapes = how === "equals" ? asStatic : [...asStatic, ...asVariable];
+    else shapes = match === "equals" ? asStatic : [...asStatic, ...asVariable];
     at = to;
   }
   const tail = needle.subarray(at);
   return shapes.map((shape) => ({ ...shape, text: Buffer.concat([shape.text, tail]) }));
 }
 
-/** Whether a needle is a token or a part of one, and so may lie within one variable. */
-export function isWord(needle: Uint8Array): boolean {
+/** Returns whether a needle is a token or part of one, and so may lie within one variable. */
+export function isWithinToken(needle: Uint8Array): boolean {
   return needle.every((byte) => byteClass[byte] !== 0);
 }
 
@@ -54,7 +61,7 @@ interface Token {
   hasDigit: boolean;
 }
 
-function tokensOf(needle: Uint8Array): Token[] {
+function findTokens(needle: Uint8Array): Token[] {
   const tokens: Token[] = [];
   let token: Token | undefined;
   for (let at = 0; at < needle.length; at++) {

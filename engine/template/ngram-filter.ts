@@ -1,113 +1,119 @@
 /**
- * Which runs of so many letters occur in some texts, case ignored: one bit for each of the 26³ or 26⁴. A needle with another run
- * lies in none of them.
+ * Character n-gram filters: which sequences of n letters occur in some texts, case ignored. A filter has one bit for
+ * each of the 26³ or 26⁴ sequences. No text contains a needle that has another sequence.
  */
 import { foldedByte } from "../vector/case-folding.ts";
 
-const letters = 26;
+const letterCount = 26;
 
-/** 0 for "a" to 25 for "z", whatever the case; 26 for all else. */
-const letterOf = Uint8Array.from({ length: 256 }, (_, byte) => {
+/** 0 for "a" to 25 for "z" in either case; 26 for any other byte. */
+const letterNumbers = Uint8Array.from({ length: 256 }, (_, byte) => {
   const letter = foldedByte[byte]! - 97;
-  return letter >= 0 && letter < letters ? letter : letters;
+  return letter >= 0 && letter < letterCount ? letter : letterCount;
 });
 
-/** Letters of a run in the filters of variables that are words, of those with random letters, and of all messages. */
+/** Letters of an n-gram in the filters of the variable groups `word` and `random`, and in that of all messages. */
 export const RunWidth = { words: 3, random: 4, messages: 4 } as const;
 
-/** Calls with the number of each run of `width` letters in bytes[from, to). */
-function eachRun(
-  width: number,
+/** Calls `onNgram` with the number of each n-gram in bytes[from, to). */
+function forEachNgram(
+  n: number,
   bytes: Uint8Array,
   from: number,
   to: number,
-  onRun: (run: number) => void,
+  onNgram: (ngram: number) => void,
 ): void {
-  const shorter = letters ** (width - 1);
+  const shorter = letterCount ** (n - 1);
   let length = 0;
-  let run = 0;
+  let ngram = 0;
   for (let at = from; at < to; at++) {
-    const letter = letterOf[bytes[at]!]!;
-    if (letter === letters) {
+    const letter = letterNumbers[bytes[at]!]!;
+    if (letter === letterCount) {
       length = 0;
       continue;
     }
-    run = (run % shorter) * letters + letter;
-    if (++length >= width) onRun(run);
+    ngram = (ngram % shorter) * letterCount + letter;
+    if (++length >= n) onNgram(ngram);
   }
 }
 
+/** Collects the n-grams of texts. */
 export class NgramFilterBuilder {
   readonly bits: Uint8Array;
-  readonly #width: number;
-  /** The runs whose bits are set: mostly few. */
-  readonly #runs: number[] = [];
-  readonly #note = (run: number): void => {
-    if (this.#has(run)) return;
-    this.bits[run >> 3] = this.bits[run >> 3]! | (1 << (run & 7));
-    this.#runs.push(run);
+  readonly #n: number;
+  /** The n-grams whose bits are set, for clearing and comparing: they are few beside all bits. */
+  readonly #ngrams: number[] = [];
+  readonly #addNgram = (ngram: number): void => {
+    if (this.#has(ngram)) return;
+    this.bits[ngram >> 3] = this.bits[ngram >> 3]! | (1 << (ngram & 7));
+    this.#ngrams.push(ngram);
   };
 
-  /** @param width letters of a run */
-  constructor(width: number) {
-    this.#width = width;
-    this.bits = new Uint8Array(NgramFilterBuilder.byteLength(width));
+  /** @param n letters of an n-gram */
+  constructor(n: number) {
+    this.#n = n;
+    this.bits = new Uint8Array(NgramFilterBuilder.byteLength(n));
   }
 
-  /** Of the bits of all runs of `width` letters. */
-  static byteLength(width: number): number {
-    return (letters ** width + 7) >> 3;
+  /** Bytes of a filter of n-grams of `n` letters. */
+  static byteLength(n: number): number {
+    return (letterCount ** n + 7) >> 3;
   }
 
-  /** Distinct runs. */
+  /** Distinct n-grams. */
   get count(): number {
-    return this.#runs.length;
+    return this.#ngrams.length;
   }
 
   add(bytes: Uint8Array, from: number, to: number): void {
-    eachRun(this.#width, bytes, from, to, this.#note);
+    forEachNgram(this.#n, bytes, from, to, this.#addNgram);
   }
 
+  /** Adds the n-grams of another filter. */
   addAll(other: NgramFilterBuilder): void {
-    for (const run of other.#runs) this.#note(run);
+    for (const ngram of other.#ngrams) this.#addNgram(ngram);
   }
 
-  /** How many of the runs are not among the others. */
-  unknownTo(others: NgramFilterBuilder): number {
-    let unknown = 0;
-    for (const run of this.#runs) if (!others.#has(run)) unknown++;
-    return unknown;
+  /** How many of the n-grams the other filter lacks. */
+  countMissingFrom(other: NgramFilterBuilder): number {
+    let missing = 0;
+    for (const ngram of this.#ngrams) if (!other.#has(ngram)) missing++;
+    return missing;
   }
 
-  /** Adds every run of the letters from a to f. */
-  addHex(): void {
+  /** Adds every n-gram of the letters a to f. */
+  addHexNgrams(): void {
     const digits = Uint8Array.from("abcdef", (digit) => digit.charCodeAt(0));
-    const run = new Uint8Array(this.#width);
-    for (let number = 0; number < digits.length ** this.#width; number++) {
-      for (let i = 0, rest = number; i < run.length; i++, rest = Math.floor(rest / digits.length))
-        run[i] = digits[rest % digits.length]!;
-      this.add(run, 0, run.length);
+    const ngram = new Uint8Array(this.#n);
+    for (let number = 0; number < digits.length ** this.#n; number++) {
+      for (
+        let i = 0, quotient = number;
+        i < ngram.length;
+        i++, quotient = Math.floor(quotient / digits.length)
+      )
+        ngram[i] = digits[quotient % digits.length]!;
+      this.add(ngram, 0, ngram.length);
     }
   }
 
   clear(): void {
-    for (const run of this.#runs) this.bits[run >> 3] = 0;
-    this.#runs.length = 0;
+    for (const ngram of this.#ngrams) this.bits[ngram >> 3] = 0;
+    this.#ngrams.length = 0;
   }
 
-  #has(run: number): boolean {
-    return (this.bits[run >> 3]! & (1 << (run & 7))) !== 0;
+  #has(ngram: number): boolean {
+    return (this.bits[ngram >> 3]! & (1 << (ngram & 7))) !== 0;
   }
 }
 
-/** The runs of a needle, for `mayHoldRuns`. */
-export function ngramsOf(needle: Uint8Array, width: number): number[] {
+/** The n-grams of a needle, for `mayContainNgrams`. */
+export function ngramsOf(needle: Uint8Array, n: number): number[] {
   const found = new Set<number>();
-  eachRun(width, needle, 0, needle.byteLength, (run) => found.add(run));
+  forEachNgram(n, needle, 0, needle.byteLength, (ngram) => found.add(ngram));
   return [...found];
 }
 
-/** False where texts with those runs (the bits of a LetterRuns) cannot hold a needle with these. */
-export function mayContainNgrams(bits: Uint8Array, wanted: readonly number[]): boolean {
-  return wanted.every((run) => (bits[run >> 3]! & (1 << (run & 7))) !== 0);
+/** Returns false where no text of a filter (`NgramFilterBuilder.bits`) can contain a needle with these n-grams. */
+export function mayContainNgrams(bits: Uint8Array, ngrams: readonly number[]): boolean {
+  return ngrams.every((ngram) => (bits[ngram >> 3]! & (1 << (ngram & 7))) !== 0);
 }

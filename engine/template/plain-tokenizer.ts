@@ -1,6 +1,7 @@
-/** The tokeniser in plain TypeScript: for a few messages, and the truth that the kernel is tested against. */
+/** The tokeniser in plain TypeScript: for a few messages, and as the reference that the kernel is tested against. */
 import type { TextVector } from "../vector/text.ts";
 
+/** Stands for a variable in the text of a template; no UTF-8 has this byte. */
 export const slotByte = 0xff;
 
 /** 0: separates tokens, 1: belongs to a token, 2: belongs to a token and is a digit. */
@@ -10,44 +11,50 @@ export const byteClass = Uint8Array.from({ length: 256 }, (_, byte) => {
   return byte >= 0x80 || /[A-Za-z_.-]/.test(character) ? 1 : 0;
 });
 
-/** Rows split into a template and variables each. */
+/** Rows of text, each as the code of its template and its variables. */
 export interface TokenizedText {
   /** The template of each row. */
   codes: Uint32Array;
-  /** The first row of each template; templates are numbered in the order in which they first occur. */
+  /** The first row of each template. Templates are numbered in the order of their first rows. */
   firstRows: Uint32Array;
-  /** Variables of row r are those from varBase[r] to varBase[r + 1], in order; each is bytes [varStart, varEnd). */
-  varBase: Uint32Array;
-  varStart: Uint32Array;
-  varEnd: Uint32Array;
+  /**
+   * The variables of row r are those from firstVariables[r] to firstVariables[r + 1], in order. Variable v is bytes
+   * [variableStarts[v], variableEnds[v]).
+   */
+  firstVariables: Uint32Array;
+  variableStarts: Uint32Array;
+  variableEnds: Uint32Array;
 }
 
 export function tokenizePlain({ bytes, offsets }: TextVector): TokenizedText {
   const rows = offsets.length - 1;
   const codes = new Uint32Array(rows);
-  const varBase = new Uint32Array(rows + 1);
+  const firstVariables = new Uint32Array(rows + 1);
   const variables: number[] = [];
   const firstRows: number[] = [];
   const codeOf = new Map<string, number>();
   for (let row = 0; row < rows; row++) {
-    const found = variablesIn(bytes, offsets[row]!, offsets[row + 1]!);
+    const found = findVariables(bytes, offsets[row]!, offsets[row + 1]!);
     for (const place of found) variables.push(place);
-    varBase[row + 1] = variables.length >> 1;
-    const text = templateText(bytes, offsets[row]!, offsets[row + 1]!, found).toString("latin1");
+    firstVariables[row + 1] = variables.length >> 1;
+    const text = buildTemplateText(bytes, offsets[row]!, offsets[row + 1]!, found).toString("latin1");
     if (!codeOf.has(text)) codeOf.set(text, firstRows.push(row) - 1);
     codes[row] = codeOf.get(text)!;
   }
   return {
     codes,
     firstRows: Uint32Array.from(firstRows),
-    varBase,
-    varStart: Uint32Array.from(variables.filter((_, i) => i % 2 === 0)),
-    varEnd: Uint32Array.from(variables.filter((_, i) => i % 2 === 1)),
+    firstVariables,
+    variableStarts: Uint32Array.from(variables.filter((_, i) => i % 2 === 0)),
+    variableEnds: Uint32Array.from(variables.filter((_, i) => i % 2 === 1)),
   };
 }
 
-/** Bytes [from, to) with the slot byte for each variable, of which start and end follow each other. */
-export function templateText(
+/**
+ * Bytes [from, to) with the slot byte in the place of each variable. `variables` has the start and the end of each, in
+ * turn.
+ */
+export function buildTemplateText(
   bytes: Uint8Array,
   from: number,
   to: number,
@@ -63,8 +70,11 @@ export function templateText(
   return Buffer.concat(parts);
 }
 
-/** Start and end of each variable in bytes [from, to). */
-function variablesIn(bytes: Uint8Array, from: number, to: number): number[] {
+/**
+ * The start and the end of each variable in bytes [from, to), in turn. A message that has the slot byte is one
+ * variable.
+ */
+function findVariables(bytes: Uint8Array, from: number, to: number): number[] {
   const variables: number[] = [];
   for (let at = from; at < to; ) {
     const start = at;

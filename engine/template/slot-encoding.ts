@@ -1,25 +1,28 @@
-/** The values of one slot of one template over its rows, written by what they are. */
-import { writeSplitBytes } from "../kernels/byte-stream-split.ts";
+/** Encodings of the values that one slot of a template has over its rows, chosen by what the values are. */
+import { splitIntegers } from "../kernels/byte-stream-split.ts";
 import type { ByteSink, SlotSinks } from "./slot-sink.ts";
 
-/** Part of the format. */
+/** Part of the format: a number a slot. */
 export const SlotKind = {
   /** Every row has the same value. */
   constant: 1,
-  /** Few values, a code a row. */
+  /** Few distinct values, a code a row. */
   dictionary: 2,
-  /** Values of one length that differ in their digits alone: the digits as one number. */
+  /** Values of one length that differ in their digits alone: the digits of each as one number. */
   digits: 3,
   /** Decimal integers without leading zeros. */
   integer: 4,
   /** Lower-case hexadecimal of one even length. */
   hex: 5,
   text: 6,
-  /** The value of an attribute of the same row. */
+  /** The value of an attribute in the same row. */
   attribute: 7,
 } as const;
 
-/** Classes of characters that a slot's values hold: a needle with a class that is missing cannot lie in it. */
+/**
+ * Classes of characters, a bit each. A slot has the classes of all its values: a needle with another class cannot lie
+ * in it.
+ */
 export const CharClass = { digit: 1, lowerHex: 2, lower: 4, upper: 8, mark: 16, other: 32 } as const;
 
 const classOf = Uint8Array.from({ length: 256 }, (_, byte) => {
@@ -31,13 +34,14 @@ const classOf = Uint8Array.from({ length: 256 }, (_, byte) => {
   return /[._-]/.test(character) ? CharClass.mark : CharClass.other;
 });
 
+/** The classes of the characters in bytes[from, to). */
 export function classesOf(bytes: Uint8Array, from: number, to: number): number {
   let classes = 0;
   for (let at = from; at < to; at++) classes |= classOf[bytes[at]!]!;
   return classes;
 }
 
-/** Values as ranges of bytes; the first `count` entries of `starts` and `ends`. */
+/** Values as ranges of bytes: value i is bytes[starts[i], ends[i]). Only the first `count` entries count. */
 export interface SlotValues {
   bytes: Uint8Array;
   starts: Uint32Array;
@@ -45,21 +49,21 @@ export interface SlotValues {
   count: number;
 }
 
-/** Digits in a row that a float64 holds exactly. */
+/** A float64 holds every whole number of so many digits. */
 const exactDigits = 15;
 const dictionaryMax = 255;
-/** Fewer values are text unless all are equal: a shape of their own would outweigh them. */
-const shapedMin = 32;
+/** Fewer values are stored as text unless all are equal: the parameters of another encoding would outweigh them. */
+const encodedValuesMin = 32;
 
-/** Writes the values and returns the kind. */
+/** Writes the values and returns the kind of encoding. */
 export function encodeSlot(values: SlotValues, classes: number, sinks: SlotSinks): number {
   const { count } = values;
-  if (count > 1 && allEqual(values)) {
+  if (count > 1 && areAllEqual(values)) {
     sinks.texts.push(values.bytes, values.starts[0]!, values.ends[0]!);
     return SlotKind.constant;
   }
-  if (count >= shapedMin) {
-    if (encodeFew(values, sinks)) return SlotKind.dictionary;
+  if (count >= encodedValuesMin) {
+    if (encodeDictionary(values, sinks)) return SlotKind.dictionary;
     if (encodeDigits(values, sinks.data)) return SlotKind.digits;
     if (encodeInteger(values, classes, sinks.data)) return SlotKind.integer;
     if (encodeHex(values, classes, sinks.data)) return SlotKind.hex;
@@ -69,12 +73,12 @@ export function encodeSlot(values: SlotValues, classes: number, sinks: SlotSinks
   return SlotKind.text;
 }
 
-function allEqual(values: SlotValues): boolean {
-  for (let i = 1; i < values.count; i++) if (!equalValues(values, 0, i)) return false;
+function areAllEqual(values: SlotValues): boolean {
+  for (let i = 1; i < values.count; i++) if (!areEqual(values, 0, i)) return false;
   return true;
 }
 
-function equalValues({ bytes, starts, ends }: SlotValues, a: number, b: number): boolean {
+function areEqual({ bytes, starts, ends }: SlotValues, a: number, b: number): boolean {
   const first = starts[a]!;
   const second = starts[b]!;
   const length = ends[a]! - first;
@@ -83,46 +87,56 @@ function equalValues({ bytes, starts, ends }: SlotValues, a: number, b: number):
   return true;
 }
 
-const tableSlots = 1024;
-const table = new Int16Array(tableSlots);
-const firstOf = new Uint32Array(dictionaryMax);
-let codes = new Uint8Array(1024);
+const tableLength = 1024;
+const dictionaryTable = new Int16Array(tableLength);
+const firstOfCode = new Uint32Array(dictionaryMax);
+let codeScratch = new Uint8Array(1024);
 
-/** A dictionary where values repeat eight times on average: u8 number of values less one, then the codes. */
-function encodeFew(values: SlotValues, sinks: SlotSinks): boolean {
+/**
+ * A dictionary, where values repeat eight times on average: u8 number of values less one, then the codes. Returns false
+ * and writes nothing where there are too many distinct values.
+ */
+function encodeDictionary(values: SlotValues, sinks: SlotSinks): boolean {
   const { count, bytes, starts, ends } = values;
-  const most = Math.min(dictionaryMax, count >> 3);
-  if (codes.length < count) codes = new Uint8Array(count * 2);
-  table.fill(-1);
+  const distinctMax = Math.min(dictionaryMax, count >> 3);
+  if (codeScratch.length < count) codeScratch = new Uint8Array(count * 2);
+  dictionaryTable.fill(-1);
   let distinct = 0;
   for (let i = 0; i < count; i++) {
     let hash = 0;
     for (let at = starts[i]!; at < ends[i]!; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
-    let place = (hash ^ (hash >>> 15)) & (tableSlots - 1);
-    while (table[place]! >= 0 && !equalValues(values, firstOf[table[place]!]!, i))
-      place = (place + 1) & (tableSlots - 1);
-    if (table[place]! < 0) {
-      if (distinct === most) return false;
-      firstOf[distinct] = i;
-      table[place] = distinct++;
+    let tableSlot = (hash ^ (hash >>> 15)) & (tableLength - 1);
+    while (
+      dictionaryTable[tableSlot]! >= 0 &&
+      !areEqual(values, firstOfCode[dictionaryTable[tableSlot]!]!, i)
+    )
+      tableSlot = (tableSlot + 1) & (tableLength - 1);
+    if (dictionaryTable[tableSlot]! < 0) {
+      if (distinct === distinctMax) return false;
+      firstOfCode[distinct] = i;
+      dictionaryTable[tableSlot] = distinct++;
     }
-    codes[i] = table[place]!;
+    codeScratch[i] = dictionaryTable[tableSlot]!;
   }
   for (let code = 0; code < distinct; code++)
-    sinks.texts.push(bytes, starts[firstOf[code]!]!, ends[firstOf[code]!]!);
+    sinks.texts.push(bytes, starts[firstOfCode[code]!]!, ends[firstOfCode[code]!]!);
   sinks.data.push(distinct - 1);
-  sinks.data.append(codes, 0, count);
+  sinks.data.append(codeScratch, 0, count);
   return true;
 }
 
-let numbers = new Float64Array(1024);
+let numberScratch = new Float64Array(1024);
 
-function roomForNumbers(count: number): Float64Array {
-  if (numbers.length < count) numbers = new Float64Array(count * 2);
-  return numbers;
+/** `numberScratch`, with room for `count` numbers. */
+function reserveNumbers(count: number): Float64Array {
+  if (numberScratch.length < count) numberScratch = new Float64Array(count * 2);
+  return numberScratch;
 }
 
-/** u8 length, the shape (a value with each digit as "0"), numbers. */
+/**
+ * u8 length, the shape (a value with each digit as "0"), numbers. Returns false and writes nothing where the values do
+ * not share a shape.
+ */
 function encodeDigits({ bytes, starts, ends, count }: SlotValues, data: ByteSink): boolean {
   const start = starts[0]!;
   const length = ends[0]! - start;
@@ -135,7 +149,7 @@ function encodeDigits({ bytes, starts, ends, count }: SlotValues, data: ByteSink
     digits++;
   }
   if (digits > exactDigits) return false;
-  const parsed = roomForNumbers(count);
+  const parsed = reserveNumbers(count);
   for (let row = 0; row < count; row++) {
     const at = starts[row]!;
     if (ends[row]! - at !== length) return false;
@@ -161,11 +175,11 @@ function isDigit(byte: number): boolean {
   return byte >= 48 && byte <= 57;
 }
 
-/** u8 digits of the longest, numbers. */
+/** u8 digits of the longest, numbers. Returns false and writes nothing where some value is no decimal integer. */
 function encodeInteger(values: SlotValues, classes: number, data: ByteSink): boolean {
   const { bytes, starts, ends, count } = values;
   if (classes !== CharClass.digit) return false;
-  const parsed = roomForNumbers(count);
+  const parsed = reserveNumbers(count);
   let longest = 0;
   for (let row = 0; row < count; row++) {
     const from = starts[row]!;
@@ -181,7 +195,10 @@ function encodeInteger(values: SlotValues, classes: number, data: ByteSink): boo
   return true;
 }
 
-/** u8 bytes of a value, the bytes. */
+/**
+ * u8 bytes of a value, the bytes. Returns false and writes nothing where the values are not hexadecimal of one even
+ * length.
+ */
 function encodeHex(values: SlotValues, classes: number, data: ByteSink): boolean {
   const { bytes, starts, ends, count } = values;
   if ((classes & ~(CharClass.digit | CharClass.lowerHex)) !== 0) return false;
@@ -191,20 +208,23 @@ function encodeHex(values: SlotValues, classes: number, data: ByteSink): boolean
   data.push(length / 2);
   for (let row = 0; row < count; row++) {
     for (let at = starts[row]!; at < ends[row]!; at += 2)
-      data.push((nibble(bytes[at]!) << 4) | nibble(bytes[at + 1]!));
+      data.push((parseHexDigit(bytes[at]!) << 4) | parseHexDigit(bytes[at + 1]!));
   }
   return true;
 }
 
-function nibble(digit: number): number {
+function parseHexDigit(digit: number): number {
   return digit < 58 ? digit - 48 : digit - 87;
 }
 
-/** Non-negative whole numbers below 2^53: float64 base, u8 width, then offsets from the base in planes. */
+/**
+ * Writes non-negative whole numbers below 2^53: float64 base, u8 width, then the differences from the base, byte-stream
+ * split.
+ */
 function writeNumbers(values: Float64Array, data: ByteSink): void {
   const base = values.reduce((least, value) => Math.min(least, value));
   for (let row = 0; row < values.length; row++) values[row] = values[row]! - base;
-  const { width, bytes } = writeSplitBytes(values);
+  const { width, bytes } = splitIntegers(values);
   data.float64(base);
   data.push(width);
   data.append(bytes);

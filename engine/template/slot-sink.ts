@@ -1,12 +1,12 @@
-/** Where slots are written: streams that grow. */
+/** Growing byte streams that slots are written to. */
 
-/** What slots are written to: data of every kind, and texts as lengths and bytes. */
+/** The streams of a group of variables: data of every kind of slot, and texts as lengths and bytes. */
 export interface SlotSinks {
   data: ByteSink;
   texts: TextSink;
 }
 
-/** Bytes that grow. */
+/** A byte stream that grows. */
 export class ByteSink {
   #bytes = new Uint8Array(1 << 16);
   length = 0;
@@ -18,7 +18,7 @@ export class ByteSink {
 
   append(bytes: Uint8Array, from = 0, to = bytes.byteLength): void {
     this.#reserve(to - from);
-    // A call into the runtime costs more than a few bytes do.
+    // Up to 32 bytes a loop is faster than a call of `set`.
     if (to - from > 32) this.#bytes.set(bytes.subarray(from, to), this.length);
     else for (let at = from, target = this.length; at < to; at++) this.#bytes[target++] = bytes[at]!;
     this.length += to - from;
@@ -28,6 +28,7 @@ export class ByteSink {
     this.append(new Uint8Array(Float64Array.of(value).buffer));
   }
 
+  /** The bytes so far; a view, valid until more are added. */
   finish(): Uint8Array {
     return this.#bytes.subarray(0, this.length);
   }
@@ -40,17 +41,18 @@ export class ByteSink {
   }
 }
 
-/** A length of 255 stands for one that is among the long ones. */
+/** In the stream of lengths, this byte means that the length is in the list of long lengths. */
 export const longLength = 255;
 
+/** Texts as a stream of lengths (u8), a list of long lengths, and a stream of bytes. */
 export class TextSink {
   readonly lengths = new ByteSink();
-  readonly longs: number[] = [];
+  readonly longLengths: number[] = [];
   readonly bytes = new ByteSink();
 
   push(bytes: Uint8Array, from: number, to: number): void {
     const length = to - from;
-    if (length >= longLength) this.longs.push(length);
+    if (length >= longLength) this.longLengths.push(length);
     this.lengths.push(Math.min(length, longLength));
     this.bytes.append(bytes, from, to);
   }

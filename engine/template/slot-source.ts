@@ -1,66 +1,66 @@
-/** The values of slots, read back as text. */
+/** Decoding of slots: the values of variables as text again. */
 import { Failure } from "../failure.ts";
-import { readSplitBytes } from "../kernels/byte-stream-split.ts";
+import { addSplitIntegers } from "../kernels/byte-stream-split.ts";
 import { longLength } from "./slot-sink.ts";
 
-/** Reads what slots were written to, in the same order. */
+/** Reads the streams that slots were written to, in the same order. */
 export class SlotSource {
   readonly data: Uint8Array;
   readonly lengths: Uint8Array;
-  readonly longs: Uint32Array;
+  readonly longLengths: Uint32Array;
   readonly text: Uint8Array;
   at = 0;
-  /** Texts taken so far. */
-  texts = 0;
-  #longs = 0;
+  /** Texts read so far. */
+  textCount = 0;
+  #longAt = 0;
   #textAt = 0;
 
-  constructor(parts: { data: Uint8Array; lengths: Uint8Array; longs: Uint32Array; text: Uint8Array }) {
+  constructor(parts: { data: Uint8Array; lengths: Uint8Array; longLengths: Uint32Array; text: Uint8Array }) {
     this.data = parts.data;
     this.lengths = parts.lengths;
-    this.longs = parts.longs;
+    this.longLengths = parts.longLengths;
     this.text = parts.text;
   }
 
-  byte(): number {
+  readByte(): number {
     const byte = this.data[this.at++];
-    if (byte === undefined) throw cutShort();
+    if (byte === undefined) throw makeTruncatedFailure();
     return byte;
   }
 
-  take(byteLength: number): Uint8Array {
+  readBytes(byteLength: number): Uint8Array {
     const from = this.at;
     this.at += byteLength;
-    if (this.at > this.data.byteLength) throw cutShort();
+    if (this.at > this.data.byteLength) throw makeTruncatedFailure();
     return this.data.subarray(from, this.at);
   }
 
-  /** `count` numbers that writeNumbers wrote. */
-  numbers(count: number): Float64Array {
-    const head = this.take(8);
+  /** Reads `count` numbers that `writeNumbers` wrote. */
+  readNumbers(count: number): Float64Array {
+    const head = this.readBytes(8);
     const base = new DataView(head.buffer, head.byteOffset, 8).getFloat64(0, true);
-    const width = this.byte();
+    const width = this.readByte();
     const values = new Float64Array(count).fill(base);
-    readSplitBytes(this.take(width * count), width, values);
+    addSplitIntegers(this.readBytes(width * count), width, values);
     return values;
   }
 
-  /** Copies `count` texts behind those that stand in `target` already. */
+  /** Appends the next `count` texts to `target`. */
   copyTexts(count: number, target: TextTarget): void {
     const from = this.#textAt;
     for (let i = 0; i < count; i++) {
-      let length = this.lengths[this.texts++];
-      if (length === longLength) length = this.longs[this.#longs++];
-      if (length === undefined) throw cutShort();
+      let length = this.lengths[this.textCount++];
+      if (length === longLength) length = this.longLengths[this.#longAt++];
+      if (length === undefined) throw makeTruncatedFailure();
       this.#textAt += length;
-      target.end(target.byteLength + this.#textAt - from);
+      target.endValue(target.byteLength + this.#textAt - from);
     }
-    if (this.#textAt > this.text.byteLength) throw cutShort();
+    if (this.#textAt > this.text.byteLength) throw makeTruncatedFailure();
     target.append(this.text.subarray(from, this.#textAt));
   }
 }
 
-/** Values as text, as they are decoded: `bytes` of value i end at offsets[i + 1]. */
+/** The decoded texts of a group. Text i ends at offsets[i + 1]. */
 export class TextTarget {
   readonly offsets: Uint32Array;
   readonly bytes: Uint8Array;
@@ -72,9 +72,9 @@ export class TextTarget {
     this.bytes = bytes;
   }
 
-  /** Notes where the next value ends. */
-  end(at: number): void {
-    if (this.count + 1 >= this.offsets.length || at > this.bytes.byteLength) throw cutShort();
+  /** Ends the next text at byte `at`. Throws Failure "damage" where there is no room for it. */
+  endValue(at: number): void {
+    if (this.count + 1 >= this.offsets.length || at > this.bytes.byteLength) throw makeTruncatedFailure();
     this.offsets[++this.count] = at;
   }
 
@@ -84,64 +84,68 @@ export class TextTarget {
   }
 }
 
+/** Decodes a slot of kind `digits`: fills the digits of each number into the shape, from the right. */
 export function decodeDigits(source: SlotSource, count: number, target: TextTarget): void {
-  const length = source.byte();
-  const shape = source.take(length);
-  const values = source.numbers(count);
+  const length = source.readByte();
+  const shape = source.readBytes(length);
+  const values = source.readNumbers(count);
   const { bytes } = target;
   for (let row = 0; row < count; row++) {
     const from = target.byteLength;
-    target.end(from + length);
+    target.endValue(from + length);
     let number = values[row]!;
     for (let i = length - 1; i >= 0; i--) {
       if (shape[i] !== 48) {
         bytes[from + i] = shape[i]!;
         continue;
       }
-      const rest = Math.floor(number / 10);
-      bytes[from + i] = 48 + number - rest * 10;
-      number = rest;
+      const quotient = Math.floor(number / 10);
+      bytes[from + i] = 48 + number - quotient * 10;
+      number = quotient;
     }
     target.byteLength = from + length;
   }
 }
 
+/** Decodes a slot of kind `integer`. */
 export function decodeInteger(source: SlotSource, count: number, target: TextTarget): void {
-  source.byte();
-  const values = source.numbers(count);
+  source.readByte();
+  const values = source.readNumbers(count);
   const { bytes } = target;
   for (let row = 0; row < count; row++) {
     let number = values[row]!;
-    const end = target.byteLength + digitsOf(number);
-    target.end(end);
+    const end = target.byteLength + countDigits(number);
+    target.endValue(end);
     for (let at = end - 1; at >= target.byteLength; at--) {
-      const rest = Math.floor(number / 10);
-      bytes[at] = 48 + number - rest * 10;
-      number = rest;
+      const quotient = Math.floor(number / 10);
+      bytes[at] = 48 + number - quotient * 10;
+      number = quotient;
     }
     target.byteLength = end;
   }
 }
 
-function digitsOf(number: number): number {
+function countDigits(number: number): number {
   let digits = 1;
   for (let bound = 10; number >= bound; bound *= 10) digits++;
   return digits;
 }
 
+/** The lower-case hexadecimal digits as ASCII. */
 const hexDigits = Uint8Array.from({ length: 16 }, (_, value) => (value < 10 ? 48 + value : 87 + value));
 
+/** Decodes a slot of kind `hex`. */
 export function decodeHex(source: SlotSource, count: number, target: TextTarget): void {
-  const width = source.byte();
-  const data = source.take(width * count);
+  const width = source.readByte();
+  const data = source.readBytes(width * count);
   const { bytes } = target;
-  for (let row = 0; row < count; row++) target.end(target.byteLength + (row + 1) * width * 2);
+  for (let row = 0; row < count; row++) target.endValue(target.byteLength + (row + 1) * width * 2);
   for (const byte of data) {
     bytes[target.byteLength++] = hexDigits[byte >> 4]!;
     bytes[target.byteLength++] = hexDigits[byte & 15]!;
   }
 }
 
-export function cutShort(): Failure {
+export function makeTruncatedFailure(): Failure {
   return new Failure("damage", "message: variables cut short");
 }

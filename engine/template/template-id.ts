@@ -1,17 +1,19 @@
-/** Ids and texts of templates: the same for a message wherever it is stored. */
+/** Ids and texts of templates. They depend on the message alone, not on where it is stored. */
 import { textVector } from "../vector/text.ts";
 import { hash64 } from "../vector/xxhash.ts";
 import { slotByte, tokenizeMessages } from "./tokenizer.ts";
 
-/** The id of a message's template: xxHash64 of the template's text, 16 hexadecimal digits. */
+/**
+ * The id of a message's template: the xxHash64 (seed 0) of the template's text, as 16 lower-case hexadecimal digits.
+ */
 export function templateIdOf(message: string): string {
-  const template = templateOf(message);
+  const template = tokenizeMessage(message);
   return hash64(template, 0, template.byteLength);
 }
 
-/** The template of a message for people, `<*>` in the place of each variable. */
+/** The template of a message for people to read: its text with `<*>` in the place of each variable. */
 export function templateTextOf(message: string): string {
-  const template = Buffer.from(templateOf(message));
+  const template = Buffer.from(tokenizeMessage(message));
   let text = "";
   let start = 0;
   for (let at = template.indexOf(slotByte); at >= 0; at = template.indexOf(slotByte, start)) {
@@ -21,6 +23,7 @@ export function templateTextOf(message: string): string {
   return text + template.toString("utf8", start);
 }
 
-function templateOf(message: string): Uint8Array {
+/** The template's text, with the slot byte for each variable. */
+function tokenizeMessage(message: string): Uint8Array {
   return tokenizeMessages(textVector([message])).templates[0]!;
 }

@@ -1,4 +1,7 @@
-/** Which rows of a message column hold a text: decided on templates, then on variables, without rebuilding a row. */
+/**
+ * Text search in a message column: finds the rows that contain a text on templates and variables, without rebuilding a
+ * message.
+ */
 
 import type { Kernels } from "../kernels/contract.ts";
 import type { Heap } from "../kernels/heap.ts";
@@ -7,119 +10,84 @@ import { lastAtMost } from "../vector/binary-search.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import { foldedByte } from "../vector/case-folding.ts";
 import type { MessageColumn } from "./message-column.ts";
-import { enumerateShapes, isWord, type VariableCondition } from "./needle-shape.ts";
-import { mayContainNgrams, ngramsOf } from "./ngram-filter.ts";
-import { CharClass, classesOf } from "./slot-encoding.ts";
-import { blockTexts, type LongToken, longTokensOf, type TokenFilter } from "./token-filter.ts";
-import { slotByte } from "./tokenizer.ts";
+import { enumerateShapes, isWithinToken, type VariableCondition } from "./needle-shape.ts";
+import { CharClass } from "./slot-encoding.ts";
+import { textsPerBlock } from "./token-filter.ts";
+import { isSingleVariable, slotByte } from "./tokenizer.ts";
+import { groupOf, sharedText, textPerRow, type VariableGroup } from "./variable-columns.ts";
 import {
-  eachRow,
-  groupClasses,
-  groupOf,
-  letterWidths,
-  oneForAll,
-  type VariableGroup,
-} from "./variable-columns.ts";
+  type GroupFilters,
+  makeVariableNeedle,
+  mayContainNeedle,
+  mayContainNeedleNgrams,
+  type VariableNeedle,
+} from "./variable-needle.ts";
 
-/** What tells of a chunk's groups of variables what they cannot hold. */
-export interface GroupFilters {
-  /** Bits of the runs of letters in a group, where it has them. */
-  ngrams: (group: number) => Uint8Array | undefined;
-  /** The filter of a group for long runs of digits, where it has one. */
-  tokens: (group: number) => TokenFilter | undefined;
-}
-
-/** What a search works with: vectors on the scratch heap live as long as the view. */
+/** What a search works with. Vectors on the scratch heap live as long as the view of the chunk. */
 export interface SearchTools extends GroupFilters {
   kernels: Kernels<ArrayBufferLike>;
   scratch: Heap;
 }
 
-/** Where a text stands, prepared once for many chunks. */
+/** A text to search messages for, prepared once a query. */
 export interface TextNeedle {
   ignoreCase: boolean;
-  isWord: boolean;
-  whole: VariableNeedle;
+  /** The text has no separators, so it may lie within one variable. */
+  isWithinToken: boolean;
+  /** The text as a search within one variable. */
+  inVariable: VariableNeedle;
   shapes: readonly NeedleShape[];
 }
 
-/** A text to look for among templates, and what the variables in it must meet, in order. */
+/** A text to search the templates for, and the conditions of the variables in it, in order. */
 export interface NeedleShape {
   needle: Needle;
   conditions: readonly (VariableCondition & VariableNeedle)[];
 }
 
-/** What a text asks of the variable that is to hold it. */
-export interface VariableNeedle {
-  needle: Needle;
-  /** Classes of characters that a slot must have. */
-  classes: number;
-  /** Classes that the slot's group must allow: of letters whose case is ignored, either case would do. */
-  groupClasses: number;
-  /** Runs as each group's filter has them. */
-  ngrams: readonly (readonly number[])[];
-  token: LongToken;
-}
-
-/** `bytes`: UTF-8, not empty; in lower case and ASCII where case is ignored. */
+/**
+ * Prepares a needle.
+ * @param bytes UTF-8, at least one byte; with `ignoreCase` in lower case and ASCII
+ */
 export function textNeedle(bytes: Uint8Array, ignoreCase: boolean): TextNeedle {
   const shapes = enumerateShapes(bytes).map(({ text, conditions }) => ({
     needle: needleOf(text, ignoreCase),
-    conditions: conditions.map((condition) => ({ ...condition, ...partOf(condition.text, ignoreCase) })),
+    conditions: conditions.map((condition) => ({
+      ...condition,
+      ...makeVariableNeedle(condition.text, ignoreCase),
+    })),
   }));
-  return { ignoreCase, isWord: isWord(bytes), whole: partOf(bytes, ignoreCase), shapes };
-}
-
-function partOf(bytes: Uint8Array, ignoreCase: boolean): VariableNeedle {
-  const groupClasses = classesOf(bytes, 0, bytes.length);
-  const sure = CharClass.digit | CharClass.mark;
   return {
-    needle: needleOf(bytes, ignoreCase),
-    classes: ignoreCase ? groupClasses & sure : groupClasses,
-    groupClasses,
-    ngrams: letterWidths.map((width) => (width === undefined ? [] : ngramsOf(bytes, width))),
-    token: longTokensOf(bytes).flat(),
+    ignoreCase,
+    isWithinToken: isWithinToken(bytes),
+    inVariable: makeVariableNeedle(bytes, ignoreCase),
+    shapes,
   };
 }
 
-/** Whether a group's variables can hold a text. */
-export function mayContainNeedle(group: number, part: VariableNeedle, filters: GroupFilters): boolean {
-  if (!mayContainNeedleNgrams(group, part, filters)) return false;
-  return part.token.length === 0 || filters.tokens(group)?.mayHold(part.token) !== false;
-}
+/**
+ * Where at most one row in so many belongs to the matching templates, their bits are set one by one, else by a pass
+ * over the codes of all rows.
+ */
+const sparseShare = 16;
 
-function mayContainNeedleNgrams(
-  group: number,
-  { groupClasses: classes, ngrams }: VariableNeedle,
-  filters: GroupFilters,
-): boolean {
-  if ((classes & ~groupClasses[group]!) !== 0) return false;
-  const needed = ngrams[group]!;
-  const filter = needed.length > 0 ? filters.ngrams(group) : undefined;
-  return filter === undefined || mayContainNgrams(filter, needed);
-}
-
-/** Whether a text is a message of one variable as a whole, which may have separators in it. */
-export function isLoneSlot(bytes: Uint8Array, from: number, to: number): boolean {
-  return to - from === 1 && bytes[from] === slotByte;
-}
-
-/** Rows of templates that hold the needle are set one by one where they are at most one in so many, else by a look at each row's code. */
-const fewRows = 16;
-
-/** The messages that hold a needle. */
+/** The messages that contain a needle. */
 export interface MessageMatches {
-  /** 1 for each template whose rows all hold it. */
+  /** 1 for each template all of whose rows contain it. */
   templates: Uint8Array;
-  /** Rows of other templates, a bit a row on the scratch heap; undefined where there are none. */
+  /** Rows of other templates that contain it, as a bitmap on the scratch heap; undefined where there are none. */
   rows: Bitmap | undefined;
 }
 
+/** Finds the messages of a column that contain a needle. */
 export function findMessages(column: MessageColumn, needle: TextNeedle, tools: SearchTools): MessageMatches {
-  return new MessageSearch(column, needle, tools).holding();
+  return new MessageSearch(column, needle, tools).run();
 }
 
-/** Adds the rows of the templates that are marked with 1 to others, a bit a row on the scratch heap; undefined where there are none. */
+/**
+ * The matching rows as one bitmap on the scratch heap: the rows of the matching templates and the other rows. Undefined
+ * where there are none.
+ */
 export function addTemplateRows(
   column: MessageColumn,
   { templates, rows: others }: MessageMatches,
@@ -130,10 +98,10 @@ export function addTemplateRows(
     if (templates[template] === 1) rows += column.rowCount(template);
   if (rows === 0) return others;
   const found = others ?? scratch.uint8((column.rows + 7) >> 3);
-  if (rows * fewRows > column.rows) {
-    const settled = scratch.uint8(found.length);
-    kernels.codesInTable(column.codes, templates, settled);
-    kernels.or(found, settled);
+  if (rows * sparseShare > column.rows) {
+    const templateRows = scratch.uint8(found.length);
+    kernels.codesInTable(column.codes, templates, templateRows);
+    kernels.or(found, templateRows);
     return found;
   }
   for (let template = 0; template < templates.length; template++) {
@@ -143,77 +111,85 @@ export function addTemplateRows(
   return found;
 }
 
-/** A condition, the groups whose variables can meet it, and those of them that were searched for its text. */
-type Asked = VariableCondition & VariableNeedle & { groups: number; searched: number };
+/**
+ * A condition of a variable in this column. `groups`: the groups that may meet it, a bit each. `searched`: the groups
+ * among them that were already searched for its text.
+ */
+type SearchCondition = VariableCondition & VariableNeedle & { groups: number; searched: number };
 
+/** One search of one column. */
 class MessageSearch {
   readonly #column: MessageColumn;
   readonly #needle: TextNeedle;
   readonly #tools: SearchTools;
-  /** 1 for each template whose rows all hold the needle. */
-  readonly #whole: Uint8Array;
-  #found: Bitmap | undefined;
+  /** 1 for each template all of whose rows contain the needle. */
+  readonly #matchingTemplates: Uint8Array;
+  /** A bit for each row of another template that contains it. */
+  #matchingRows: Bitmap | undefined;
 
   constructor(column: MessageColumn, needle: TextNeedle, tools: SearchTools) {
     this.#column = column;
     this.#needle = needle;
     this.#tools = tools;
-    this.#whole = new Uint8Array(column.templateCount);
+    this.#matchingTemplates = new Uint8Array(column.templateCount);
   }
 
-  holding(): MessageMatches {
-    // Static shapes come first, so that templates which they settle are settled for the others.
+  run(): MessageMatches {
+    // The static shape comes first, so that the others can skip the templates that it matches.
     for (const { needle, conditions } of this.#needle.shapes) {
-      const asked = conditions.map((condition) => ({
+      const searchConditions = conditions.map((condition) => ({
         ...condition,
-        groups: this.#groupsFor(condition),
+        groups: this.#findGroups(condition),
         searched: 0,
       }));
-      if (asked.some(({ groups }) => groups === 0)) continue;
-      if (asked.length === 0) this.#markHolders(needle);
-      else this.#eachPlace(needle.bytes, asked);
+      if (searchConditions.some(({ groups }) => groups === 0)) continue;
+      if (searchConditions.length === 0) this.#markStaticMatches(needle);
+      else this.#searchShape(needle.bytes, searchConditions);
     }
-    if (this.#needle.isWord) this.#markVariables();
-    else this.#markLoneSlots();
-    return { templates: this.#whole, rows: this.#found };
+    if (this.#needle.isWithinToken) this.#markVariableMatches();
+    else this.#markSingleVariableTemplates();
+    return { templates: this.#matchingTemplates, rows: this.#matchingRows };
   }
 
-  /** Settles the templates whose static text holds the needle. */
-  #markHolders(needle: Needle): void {
+  /** Marks the templates whose static text contains the needle. */
+  #markStaticMatches(needle: Needle): void {
     const { offsets, bytes } = this.#column.templates;
-    const hits = this.#tools.scratch.uint32(hitsAtATime);
+    const hits = this.#tools.scratch.uint32(hitsPerPass);
     let template = 0;
     for (let from = 0; ; ) {
       const count = this.#tools.kernels.findHits(bytes, from, bytes.length, needle, hits);
       for (let i = 0; i < count; i++) {
         const at = hits[i]!;
         while (offsets[template + 1]! <= at) template++;
-        if (at + needle.bytes.length <= offsets[template + 1]!) this.#whole[template] = 1;
+        if (at + needle.bytes.length <= offsets[template + 1]!) this.#matchingTemplates[template] = 1;
       }
-      if (count < hitsAtATime) return;
+      if (count < hitsPerPass) return;
       from = hits[count - 1]! + 1;
     }
   }
 
-  /** Looks for a shape around the slots that can meet its most selective condition, and marks the rows that meet all. */
-  #eachPlace(shape: Uint8Array, conditions: readonly Asked[]): void {
+  /**
+   * Compares a shape with the templates around slots, and marks the rows whose variables meet its conditions. Only
+   * slots are tried that may meet the most selective condition.
+   */
+  #searchShape(shape: Uint8Array, conditions: readonly SearchCondition[]): void {
     const candidates = conditions.map(({ groups }) =>
       this.#column.slotsOf.filter((_, group) => ((groups >> group) & 1) === 1),
     );
     const sizes = candidates.map((lists) => lists.reduce((sum, slots) => sum + slots.length, 0));
     const chosen = sizes.indexOf(Math.min(...sizes));
-    let within = -1;
-    for (let i = 0; i <= chosen; i++) within = shape.indexOf(slotByte, within + 1);
+    let offset = -1;
+    for (let i = 0; i <= chosen; i++) offset = shape.indexOf(slotByte, offset + 1);
     const { ignoreCase } = this.#needle;
     const { offsets, bytes } = this.#column.templates;
     for (const slots of candidates[chosen]!) {
       for (let i = 0; i < slots.length; i++) {
         const slot = slots[i]!;
-        const at = this.#column.slotPlaces[slot]! - within;
+        const at = this.#column.slotPlaces[slot]! - offset;
         if (at < 0 || !equalsAt(bytes, at, shape, ignoreCase)) continue;
-        const template = this.#column.templateOfSlot(slot);
+        const template = this.#column.findTemplateOfSlot(slot);
         if (
-          this.#whole[template] === 1 ||
+          this.#matchingTemplates[template] === 1 ||
           at < offsets[template]! ||
           at + shape.length > offsets[template + 1]!
         )
@@ -223,148 +199,163 @@ class MessageSearch {
     }
   }
 
-  /** Marks the rows of a template whose variables from a slot on meet the conditions. */
-  #markShape(template: number, slotFirst: number, conditions: readonly Asked[]): void {
+  /** Marks the rows of a template whose variables from slot `slotFirst` on meet the conditions. */
+  #markShape(template: number, slotFirst: number, conditions: readonly SearchCondition[]): void {
     for (let i = 0; i < conditions.length; i++) {
       const classes = this.#column.classes[slotFirst + i]!;
-      const asked = conditions[i]!;
-      if ((asked.classes & ~classes) !== 0 || !this.#isOpen(asked, groupOf(classes))) return;
+      const condition = conditions[i]!;
+      if ((condition.classes & ~classes) !== 0 || !this.#canGroupMatch(condition, groupOf(classes))) return;
     }
     const rows = this.#column.rowsOf(template);
-    let open: Uint8Array | undefined;
+    let ranks: Uint8Array | undefined;
     for (const [i, condition] of conditions.entries())
-      open = this.#ranksMeeting(slotFirst + i, condition, rows.length, open);
-    const found = this.#bits();
-    for (let rank = 0; rank < rows.length; rank++) if (open![rank] === 1) setBit(found, rows[rank]!);
+      ranks = this.#matchRanks(slotFirst + i, condition, rows.length, ranks);
+    const found = this.#reserveRows();
+    for (let rank = 0; rank < rows.length; rank++) if (ranks![rank] === 1) setBit(found, rows[rank]!);
   }
 
-  /** Whether a group's variables can meet a condition. Text without a digit is mostly in none of them, which one look at all tells. */
-  #isOpen(asked: Asked, group: number): boolean {
+  /**
+   * Returns whether variables of a group may meet a condition. A text without a digit is mostly in no variable at all,
+   * which one search over all of the group's texts shows; it is made once a condition and group.
+   */
+  #canGroupMatch(condition: SearchCondition, group: number): boolean {
     const bit = 1 << group;
     if (
-      (asked.groups & bit) !== 0 &&
-      (asked.searched & bit) === 0 &&
-      (asked.groupClasses & CharClass.digit) === 0
+      (condition.groups & bit) !== 0 &&
+      (condition.searched & bit) === 0 &&
+      (condition.groupClasses & CharClass.digit) === 0
     ) {
-      asked.searched |= bit;
-      const { text } = this.#column.group(group);
+      condition.searched |= bit;
+      const { text } = this.#column.readGroup(group);
       const found = this.#tools.scratch.uint8((text.offsets.length + 6) >> 3);
-      if (this.#tools.kernels.rowsHolding(text, asked.needle, found) === 0) asked.groups &= ~bit;
+      if (this.#tools.kernels.rowsHolding(text, condition.needle, found) === 0) condition.groups &= ~bit;
     }
-    return (asked.groups & bit) !== 0;
+    return (condition.groups & bit) !== 0;
   }
 
-  /** The groups, a bit each, whose variables can hold a text. */
-  #groupsFor(part: VariableNeedle): number {
+  /** The groups, a bit each, with a variable that may contain a text. */
+  #findGroups(needle: VariableNeedle): number {
     let groups = 0;
     for (const [group, slots] of this.#column.slotsOf.entries())
-      if (slots.length > 0 && mayContainNeedle(group, part, this.#tools)) groups |= 1 << group;
+      if (slots.length > 0 && mayContainNeedle(group, needle, this.#tools)) groups |= 1 << group;
     return groups;
   }
 
-  /** 1 for each rank that is open still and whose value meets the condition. */
-  #ranksMeeting(
+  /**
+   * 1 for each rank (row of the template) that is 1 in `candidates` and whose value in a slot meets the condition. No
+   * `candidates`: all ranks.
+   */
+  #matchRanks(
     slot: number,
     condition: VariableCondition,
     rows: number,
-    open: Uint8Array | undefined,
+    candidates: Uint8Array | undefined,
   ): Uint8Array {
-    const { text, first, codesAt, codes } = this.#column.group(groupOf(this.#column.classes[slot]!));
-    const place = this.#column.placeOf[slot]!;
-    const base = first[place]!;
+    const { text, firstTexts, codeStarts, codes } = this.#column.readGroup(
+      groupOf(this.#column.classes[slot]!),
+    );
+    const slotIndex = this.#column.indexInGroup[slot]!;
+    const base = firstTexts[slotIndex]!;
     const result = new Uint8Array(rows);
     const { ignoreCase } = this.#needle;
-    const at = codesAt[place]!;
-    if (at === eachRow) {
+    const at = codeStarts[slotIndex]!;
+    if (at === textPerRow) {
       for (let rank = 0; rank < rows; rank++) {
-        if (open !== undefined && open[rank] === 0) continue;
+        if (candidates !== undefined && candidates[rank] === 0) continue;
         const from = text.offsets[base + rank]!;
-        result[rank] = meets(text.bytes, from, text.offsets[base + rank + 1]!, condition, ignoreCase) ? 1 : 0;
+        result[rank] = satisfies(text.bytes, from, text.offsets[base + rank + 1]!, condition, ignoreCase)
+          ? 1
+          : 0;
       }
       return result;
     }
-    const passes = new Uint8Array(first[place + 1]! - base);
+    const passes = new Uint8Array(firstTexts[slotIndex + 1]! - base);
     for (let i = 0; i < passes.length; i++) {
       const from = text.offsets[base + i]!;
-      passes[i] = meets(text.bytes, from, text.offsets[base + i + 1]!, condition, ignoreCase) ? 1 : 0;
+      passes[i] = satisfies(text.bytes, from, text.offsets[base + i + 1]!, condition, ignoreCase) ? 1 : 0;
     }
     for (let rank = 0; rank < rows; rank++) {
-      const code = at === oneForAll ? 0 : codes[at + rank]!;
-      result[rank] = passes[code]! & (open === undefined ? 1 : open[rank]!);
+      const code = at === sharedText ? 0 : codes[at + rank]!;
+      result[rank] = passes[code]! & (candidates === undefined ? 1 : candidates[rank]!);
     }
     return result;
   }
 
-  /** A needle without separators may lie within a variable of any template. */
-  #markVariables(): void {
-    const { whole } = this.#needle;
+  /** Searches all variables for a needle without separators, which may lie within a variable of any template. */
+  #markVariableMatches(): void {
+    const { inVariable } = this.#needle;
     for (const [group, slots] of this.#column.slotsOf.entries()) {
-      if (slots.length === 0 || !mayContainNeedleNgrams(group, whole, this.#tools)) continue;
-      const { token } = whole;
-      const blocks = token.length > 0 ? this.#tools.tokens(group)?.blocksHolding(token) : undefined;
+      if (slots.length === 0 || !mayContainNeedleNgrams(group, inVariable, this.#tools)) continue;
+      const { token } = inVariable;
+      const blocks = token.length > 0 ? this.#tools.tokens(group)?.findBlocks(token) : undefined;
       if (blocks?.length === 0) continue;
-      const variables = this.#column.group(group);
+      const variables = this.#column.readGroup(group);
       const texts = variables.text.offsets.length - 1;
       if (blocks === undefined) this.#markValues(group, variables, 0, texts);
       else
         for (const block of blocks) {
-          const from = block * blockTexts;
-          this.#markValues(group, variables, from, Math.min(texts, from + blockTexts));
+          const from = block * textsPerBlock;
+          this.#markValues(group, variables, from, Math.min(texts, from + textsPerBlock));
         }
     }
   }
 
-  /** A variable that is a whole message may have separators in it. */
-  #markLoneSlots(): void {
-    const { templates, slotBase, classes, placeOf } = this.#column;
+  /** Searches the templates of a single variable for a needle with separators. */
+  #markSingleVariableTemplates(): void {
+    const { templates, slotBase, classes, indexInGroup } = this.#column;
     const { offsets, bytes } = templates;
     for (let template = 0; template < this.#column.templateCount; template++) {
-      if (!isLoneSlot(bytes, offsets[template]!, offsets[template + 1]!)) continue;
+      if (!isSingleVariable(bytes, offsets[template]!, offsets[template + 1]!)) continue;
       const slot = slotBase[template]!;
-      if ((this.#needle.whole.classes & ~classes[slot]!) !== 0) continue;
+      if ((this.#needle.inVariable.classes & ~classes[slot]!) !== 0) continue;
       const group = groupOf(classes[slot]!);
-      const variables = this.#column.group(group);
-      const { first } = variables;
-      this.#markValues(group, variables, first[placeOf[slot]!]!, first[placeOf[slot]! + 1]!);
+      const variables = this.#column.readGroup(group);
+      const { firstTexts } = variables;
+      this.#markValues(
+        group,
+        variables,
+        firstTexts[indexInGroup[slot]!]!,
+        firstTexts[indexInGroup[slot]! + 1]!,
+      );
     }
   }
 
-  /** Marks the rows of those of a group's texts [from, to) that hold the needle. */
+  /** Searches the texts [from, to) of a group, and marks the rows that have one that contains the needle. */
   #markValues(group: number, variables: VariableGroup, from: number, to: number): void {
-    const { needle } = this.#needle.whole;
-    const { text, first } = variables;
+    const { needle } = this.#needle.inVariable;
+    const { text, firstTexts } = variables;
     const { kernels, scratch } = this.#tools;
     const found = scratch.uint8((to - from + 7) >> 3);
     const offsets = text.offsets.subarray(from, to + 1);
     if (kernels.rowsHolding({ offsets, bytes: text.bytes }, needle, found) === 0) return;
-    const values = scratch.uint32(hitsAtATime);
+    const values = scratch.uint32(hitsPerPass);
     const slots = this.#column.slotsOf[group]!;
-    let place = lastAtMost(first, from);
+    let slotIndex = lastAtMost(firstTexts, from);
     for (let next = 0; ; ) {
       const count = kernels.expand(found, next, values);
       for (let i = 0; i < count; i++) {
         const value = from + values[i]!;
-        while (first[place + 1]! <= value) place++;
-        this.#markValue(slots[place]!, variables, place, value - first[place]!);
+        while (firstTexts[slotIndex + 1]! <= value) slotIndex++;
+        this.#markValue(slots[slotIndex]!, variables, slotIndex, value - firstTexts[slotIndex]!);
       }
-      if (count < hitsAtATime) return;
+      if (count < hitsPerPass) return;
       next = values[count - 1]! + 1;
     }
   }
 
-  /** Marks the rows of a slot that have its `index`-th text. */
-  #markValue(slot: number, { codesAt, codes }: VariableGroup, place: number, index: number): void {
-    const template = this.#column.templateOfSlot(slot);
-    if (this.#whole[template] === 1) return;
-    const at = codesAt[place]!;
-    if (at === oneForAll) {
-      this.#whole[template] = 1;
+  /** Marks the rows whose value in a slot is the slot's `index`-th text. */
+  #markValue(slot: number, { codeStarts, codes }: VariableGroup, slotIndex: number, index: number): void {
+    const template = this.#column.findTemplateOfSlot(slot);
+    if (this.#matchingTemplates[template] === 1) return;
+    const at = codeStarts[slotIndex]!;
+    if (at === sharedText) {
+      this.#matchingTemplates[template] = 1;
       return;
     }
     const { order } = this.#column;
     const start = order.starts[template]!;
-    const found = this.#bits();
-    if (at === eachRow) {
+    const found = this.#reserveRows();
+    if (at === textPerRow) {
       setBit(found, order.rows[start + index]!);
       return;
     }
@@ -373,27 +364,29 @@ class MessageSearch {
       if (codes[at + rank] === index) setBit(found, order.rows[start + rank]!);
   }
 
-  #bits(): Bitmap {
-    this.#found ??= this.#tools.scratch.uint8((this.#column.rows + 7) >> 3);
-    return this.#found;
+  /** `#matchingRows`, made when the first row is marked. */
+  #reserveRows(): Bitmap {
+    this.#matchingRows ??= this.#tools.scratch.uint8((this.#column.rows + 7) >> 3);
+    return this.#matchingRows;
   }
 }
 
-const hitsAtATime = 4096;
+/** Hits that the kernels return a call. */
+const hitsPerPass = 4096;
 
-function meets(
+function satisfies(
   bytes: Uint8Array,
   from: number,
   to: number,
-  { how, text }: VariableCondition,
+  { match, text }: VariableCondition,
   ignoreCase: boolean,
 ): boolean {
   const { length } = text;
-  if (to - from < length || (how === "equals" && to - from !== length)) return false;
-  return equalsAt(bytes, how === "ends" ? to - length : from, text, ignoreCase);
+  if (to - from < length || (match === "equals" && to - from !== length)) return false;
+  return equalsAt(bytes, match === "ends" ? to - length : from, text, ignoreCase);
 }
 
-/** Whether a text stands at a place; with `ignoreCase` it is in lower case. */
+/** Returns whether `text` is at a position. With `ignoreCase` it must be in lower case. */
 export function equalsAt(bytes: Uint8Array, at: number, text: Uint8Array, ignoreCase: boolean): boolean {
   if (ignoreCase) {
     for (let i = 0; i < text.length; i++) if (foldedByte[bytes[at + i]!] !== text[i]) return false;

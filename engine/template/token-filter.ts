@@ -1,65 +1,72 @@
 /**
- * Which long runs of digits some texts hold, block of texts by block: ids and numbers, of which a search looks for the few blocks
- * that can have them. Pieces of the runs are put into a membership filter for each block; which pieces depends on the bytes around
- * them alone (as in "winnowing" by Schleimer, Wilkerson and Aiken), so that a part of a run is found by the pieces that lie in it.
+ * Token filters: which long tokens (ids and numbers: long sequences of digits) some texts contain, block of texts by
+ * block. A search for an id reads only the few blocks that may contain it. Each block has a membership filter over
+ * pieces of its tokens. Which pieces are taken depends on the bytes around them alone (as in "winnowing" by Schleimer,
+ * Wilkerson and Aiken), so a part of a token is found by the pieces that lie in it.
  */
 import assert from "node:assert/strict";
 import type { Kernels } from "../kernels/contract.ts";
 import { buildMembershipFilter } from "../vector/membership-filter.ts";
 
-/** Texts in a block. */
-export const blockTexts = 16_384;
+/** Part of the format. */
+export const textsPerBlock = 16_384;
 
-/** Decimal runs of at least so many digits are noted, all pieces of that length. */
-const decimalRun = 9;
-const decimalPiece = 10 ** (decimalRun - 1);
-/** Hexadecimal runs with a letter: of any so many digits one piece of eight. */
-const hexRun = 12;
-const hexPiece = 8;
-const hexWindow = hexRun - hexPiece + 1;
+/** Sequences of at least so many decimal digits are tokens; a piece is any nine digits in a row. */
+const decimalTokenMin = 9;
+const decimalPieceBase = 10 ** (decimalTokenMin - 1);
+/**
+ * Sequences of at least so many hexadecimal digits, with a letter among them, are tokens. Of any twelve digits in a row
+ * one piece of eight is taken.
+ */
+const hexTokenMin = 12;
+const hexPieceLength = 8;
+const hexWindow = hexTokenMin - hexPieceLength + 1;
 
-/** 0 to 9 for a decimal digit, 10 to 15 for one of the letters, whatever the case; 16 for all else. */
-const digitOf = Uint8Array.from({ length: 256 }, (_, byte) => {
+/** 0 to 9 for a decimal digit, 10 to 15 for one of the letters in either case; 16 for any other byte. */
+const hexDigitValues = Uint8Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte);
   return /[0-9a-fA-F]/.test(character) ? Number.parseInt(character, 16) : 16;
 });
 
-/** A run that is long enough, ready to be looked for: hashes of pieces that stand in every text with the run. */
+/** What to probe the filters for: hashes of pieces, which occur in every text that contains the token. */
 export type LongToken = readonly number[];
 
-/** The long runs of a needle that can lie in variables alone: those with a digit. */
+/** The long tokens of a needle that can lie in variables alone: those with a decimal digit. */
 export function longTokensOf(needle: Uint8Array): LongToken[] {
-  const runs: LongToken[] = [];
-  eachLongToken(needle, 0, needle.length, (from, to, isDecimal, hasDecimal) => {
+  const tokens: LongToken[] = [];
+  forEachLongToken(needle, 0, needle.length, (from, to, isDecimal, hasDecimal) => {
     if (!hasDecimal) return;
     const pieces = new Set<number>();
     addPieces(needle, from, to, isDecimal, pieces);
-    if (pieces.size > 0) runs.push([...pieces]);
+    if (pieces.size > 0) tokens.push([...pieces]);
   });
-  return runs;
+  return tokens;
 }
 
-/** Calls with each run of hexadecimal digits that can be long enough, and with each run of decimal digits in one that has letters. */
-function eachLongToken(
+/**
+ * Calls `onToken` with each long hexadecimal token that has a letter, and with each long sequence of decimal digits,
+ * also within such a token.
+ */
+function forEachLongToken(
   bytes: Uint8Array,
   from: number,
   to: number,
-  onRun: (from: number, to: number, isDecimal: boolean, hasDecimal: boolean) => void,
+  onToken: (from: number, to: number, isDecimal: boolean, hasDecimal: boolean) => void,
 ): void {
   let begin = from;
   let decimalBegin = from;
   let hasDecimal = false;
   for (let at = from; at <= to; at++) {
-    const digit = at < to ? digitOf[bytes[at]!]! : 16;
+    const digit = at < to ? hexDigitValues[bytes[at]!]! : 16;
     if (digit < 10) {
       hasDecimal = true;
       continue;
     }
-    if (at - decimalBegin >= decimalRun) onRun(decimalBegin, at, true, true);
+    if (at - decimalBegin >= decimalTokenMin) onToken(decimalBegin, at, true, true);
     const isDecimal = decimalBegin === begin;
     decimalBegin = at + 1;
     if (digit < 16) continue;
-    if (!isDecimal && at - begin >= hexRun) onRun(begin, at, false, hasDecimal);
+    if (!isDecimal && at - begin >= hexTokenMin) onToken(begin, at, false, hasDecimal);
     begin = at + 1;
     hasDecimal = false;
   }
@@ -69,98 +76,106 @@ interface HashSink {
   add(hash: number): void;
 }
 
-/** Adds the hashes of the pieces of a run. */
+/** Adds the hashes of the pieces of a token. */
 function addPieces(bytes: Uint8Array, from: number, to: number, isDecimal: boolean, sink: HashSink): void {
   if (isDecimal) addDecimalPieces(bytes, from, to, sink);
   else addHexPieces(bytes, from, to, sink);
 }
 
+/** Takes every nine digits in a row as a piece. */
 function addDecimalPieces(bytes: Uint8Array, from: number, to: number, sink: HashSink): void {
   let number = 0;
   for (let at = from; at < to; at++) {
-    number = (number % decimalPiece) * 10 + digitOf[bytes[at]!]!;
-    if (at - from >= decimalRun - 1) sink.add(hashOf(~number));
+    number = (number % decimalPieceBase) * 10 + hexDigitValues[bytes[at]!]!;
+    if (at - from >= decimalTokenMin - 1) sink.add(hashPiece(~number));
   }
 }
 
-/** The last pieces, and their ranks, each at its place modulo eight. */
+/** A ring of the last pieces: that at `place` is entry `place` modulo 8. */
 const lastPieces = new Uint32Array(8);
+/** The ranks of these pieces. */
 const lastRanks = new Uint32Array(8);
 
-/** Of each window of pieces the one with the least rank. */
+/** Winnowing: of each window of pieces the one with the least rank is taken. */
 function addHexPieces(bytes: Uint8Array, from: number, to: number, sink: HashSink): void {
   let piece = 0;
-  for (let at = from; at < from + hexPiece - 1; at++) piece = (piece << 4) | digitOf[bytes[at]!]!;
+  for (let at = from; at < from + hexPieceLength - 1; at++)
+    piece = (piece << 4) | hexDigitValues[bytes[at]!]!;
   let least = 0;
   let leastRank = 0xffffffff;
   let chosen = -1;
-  const places = to - from - hexPiece + 1;
+  const places = to - from - hexPieceLength + 1;
   for (let place = 0; place < places; place++) {
-    piece = (piece << 4) | digitOf[bytes[from + place + hexPiece - 1]!]!;
-    const rank = rankOf(piece);
+    piece = (piece << 4) | hexDigitValues[bytes[from + place + hexPieceLength - 1]!]!;
+    const rank = rankPiece(piece);
     lastPieces[place & 7] = piece;
     lastRanks[place & 7] = rank;
     if (rank < leastRank) {
       least = place;
       leastRank = rank;
     } else if (least <= place - hexWindow) {
-      least = leastRanked(place);
+      least = findLeastRanked(place);
       leastRank = lastRanks[least & 7]!;
     }
     if (place < hexWindow - 1 || least === chosen) continue;
     chosen = least;
-    sink.add(hashOf(lastPieces[least & 7]!));
+    sink.add(hashPiece(lastPieces[least & 7]!));
   }
 }
 
-/** The first place of the window that ends at one whose piece has the least rank. */
-function leastRanked(last: number): number {
+/** The place of the piece with the least rank in the window that ends at `last`; of equal ones the first. */
+function findLeastRanked(last: number): number {
   let least = last - hexWindow + 1;
   for (let place = least + 1; place <= last; place++)
     if (lastRanks[place & 7]! < lastRanks[least & 7]!) least = place;
   return least;
 }
 
-/** Independent of the hash, whose high bits choose a place in the filter. */
-function rankOf(piece: number): number {
+/**
+ * The order by which pieces are chosen. It is independent of the hash, whose high bits choose a block in the filter.
+ */
+function rankPiece(piece: number): number {
   return Math.imul(piece ^ (piece >>> 16), 0x9e3779b1) >>> 0;
 }
 
-/** The last steps of MurmurHash3. */
-function hashOf(piece: number): number {
+/** The final mix of MurmurHash3. */
+function hashPiece(piece: number): number {
   let hash = Math.imul(piece ^ (piece >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  // The writer's set has no place for 0.
+  // `PieceList` keeps 0 for free entries.
   return (hash ^ (hash >>> 16)) >>> 0 || 1;
 }
 
-/** Of the filters: 0.1 % false "may" a block, since a needle is looked up in dozens of blocks of every chunk. */
-const bitsAPiece = 16;
+/** Bits of the filters a piece: 0.1 % false positives a block, as a search probes dozens of blocks in every chunk. */
+const bitsPerPiece = 16;
 
-/** Notes the runs of texts, one text after the other. */
+/** Collects the long tokens of texts, one text after the other. */
 export class TokenFilterBuilder {
   #texts = 0;
   readonly #pieces = new PieceList();
   readonly #blocks: Uint8Array[] = [];
   #bytes: Uint8Array = new Uint8Array(0);
-  readonly #addRun = (from: number, to: number, isDecimal: boolean): void =>
+  readonly #addToken = (from: number, to: number, isDecimal: boolean): void =>
     addPieces(this.#bytes, from, to, isDecimal, this.#pieces);
 
-  /** The next text. */
+  /** Adds the next text. */
   add(bytes: Uint8Array, from: number, to: number): void {
-    this.#note(bytes, from, to);
-    this.#advance();
+    this.#addTokens(bytes, from, to);
+    this.#endText();
   }
 
-  /** The next texts, which stand one behind the other in bytes[from, to). */
+  /**
+   * Adds the next `texts` texts, which lie one behind the other in bytes[from, to). All of their tokens count for each
+   * block that they reach into.
+   */
   addAll(texts: number, bytes: Uint8Array, from: number, to: number): void {
-    this.#note(bytes, from, to);
-    for (let i = 0; i < texts; i++) if (this.#advance()) this.#note(bytes, from, to);
+    this.#addTokens(bytes, from, to);
+    for (let i = 0; i < texts; i++) if (this.#endText()) this.#addTokens(bytes, from, to);
   }
 
-  /** As `RunFilter` reads it. */
+  /** The filter, as `TokenFilter` reads it. */
   finish(): Uint8Array {
-    if (this.#texts % blockTexts !== 0 || this.#blocks.length === 0) this.#endBlock();
+    if (this.#texts % textsPerBlock !== 0 || this.#blocks.length === 0) this.#endBlock();
     const ends = new Uint32Array(this.#blocks.length + 1);
     ends[0] = this.#blocks.length;
     let end = 0;
@@ -171,38 +186,42 @@ export class TokenFilterBuilder {
     return Buffer.concat([new Uint8Array(ends.buffer), ...this.#blocks]);
   }
 
-  /** Whether a block has ended. */
-  #advance(): boolean {
+  /** Counts a text. Returns whether a block ended with it. */
+  #endText(): boolean {
     this.#texts++;
-    if (this.#texts % blockTexts !== 0) return false;
+    if (this.#texts % textsPerBlock !== 0) return false;
     this.#endBlock();
     return true;
   }
 
   #endBlock(): void {
-    this.#blocks.push(buildMembershipFilter(this.#pieces.take(), bitsAPiece));
+    this.#blocks.push(buildMembershipFilter(this.#pieces.drain(), bitsPerPiece));
   }
 
-  #note(bytes: Uint8Array, from: number, to: number): void {
-    if (to - from < decimalRun) return;
+  /** Adds the tokens of bytes[from, to) to the block. */
+  #addTokens(bytes: Uint8Array, from: number, to: number): void {
+    if (to - from < decimalTokenMin) return;
     this.#bytes = bytes;
-    eachLongToken(bytes, from, to, this.#addRun);
+    forEachLongToken(bytes, from, to, this.#addToken);
   }
 }
 
 /** Entries of the table of hashes that were added last. */
-const recentHashes = 1 << 14;
+const recentLength = 1 << 14;
 
-/** Hashes, none of them 0; most of those that are added again are left out, since ids repeat soon if they do. */
+/**
+ * A list of hashes, none of them 0. It leaves out most duplicates, namely those that a small table of recent hashes
+ * still has: an id that repeats mostly does so soon.
+ */
 class PieceList {
-  readonly #recent = new Uint32Array(recentHashes);
-  #hashes = new Uint32Array(recentHashes);
+  readonly #recent = new Uint32Array(recentLength);
+  #hashes = new Uint32Array(recentLength);
   #count = 0;
 
   add(hash: number): void {
-    const place = hash & (recentHashes - 1);
-    if (this.#recent[place] === hash) return;
-    this.#recent[place] = hash;
+    const slot = hash & (recentLength - 1);
+    if (this.#recent[slot] === hash) return;
+    this.#recent[slot] = hash;
     if (this.#count === this.#hashes.length) {
       const larger = new Uint32Array(this.#count * 2);
       larger.set(this.#hashes);
@@ -211,8 +230,8 @@ class PieceList {
     this.#hashes[this.#count++] = hash;
   }
 
-  /** The hashes, good until the next is added; the list is empty behind it. */
-  take(): Uint32Array {
+  /** Empties the list and returns its hashes, valid until the next one is added. */
+  drain(): Uint32Array {
     const hashes = this.#hashes.subarray(0, this.#count);
     this.#recent.fill(0);
     this.#count = 0;
@@ -220,42 +239,47 @@ class PieceList {
   }
 }
 
-/** What a LongRunsWriter wrote. */
+/** Reads a filter that `TokenFilterBuilder` wrote. */
 export class TokenFilter {
   readonly #bytes: Uint8Array;
   readonly #kernels: Kernels<ArrayBufferLike>;
-  /** What was asked last, as a query asks several times, and the answer. */
-  #asked: LongToken | undefined;
-  #blocks: readonly number[] = [];
+  /** The token that was probed last: a query probes for the same token several times. */
+  #lastToken: LongToken | undefined;
+  /** The blocks that the probe for it found. */
+  #lastBlocks: readonly number[] = [];
 
-  /** `bytes`: where the kernels work, at a multiple of four bytes of their buffer. */
+  /** @param bytes on the kernels' heap, at a multiple of four bytes of their buffer */
   constructor(bytes: Uint8Array, kernels: Kernels<ArrayBufferLike>) {
     this.#bytes = bytes;
     this.#kernels = kernels;
   }
 
-  /** Whether some block of texts can hold a run, or all of several whose pieces these are. */
+  /** Returns whether some block of texts may contain the tokens that these pieces are of. */
   mayHold(pieces: LongToken): boolean {
-    return this.blocksHolding(pieces).length > 0;
+    return this.findBlocks(pieces).length > 0;
   }
 
-  /** The blocks of texts that can hold them, ascending. */
-  blocksHolding(pieces: LongToken): readonly number[] {
+  /** The blocks of texts that may contain these pieces, ascending. Block b has the texts from b × textsPerBlock on. */
+  findBlocks(pieces: LongToken): readonly number[] {
     assert(pieces.length > 0, "long runs: nothing is looked for");
-    const asked = this.#asked;
-    const isAsked = asked?.length === pieces.length && pieces.every((piece, i) => piece === asked[i]);
-    if (!isAsked) {
+    const last = this.#lastToken;
+    const isCached = last?.length === pieces.length && pieces.every((piece, i) => piece === last[i]);
+    if (!isCached) {
       const blocks: number[] = [];
-      for (let block = this.#next(pieces, 0); block >= 0; block = this.#next(pieces, block + 1))
+      for (
+        let block = this.#findNextBlock(pieces, 0);
+        block >= 0;
+        block = this.#findNextBlock(pieces, block + 1)
+      )
         blocks.push(block);
-      this.#asked = pieces;
-      this.#blocks = blocks;
+      this.#lastToken = pieces;
+      this.#lastBlocks = blocks;
     }
-    return this.#blocks;
+    return this.#lastBlocks;
   }
 
-  /** The first block at or after `from` whose filter may hold all pieces, or -1. */
-  #next(pieces: LongToken, from: number): number {
+  /** The first block at or after `from` whose filter may contain all pieces, or -1. */
+  #findNextBlock(pieces: LongToken, from: number): number {
     let block = from;
     for (let agreed = 0, i = 0; agreed < pieces.length; i = (i + 1) % pieces.length) {
       const found = this.#kernels.findFilter(this.#bytes, pieces[i]!, block);

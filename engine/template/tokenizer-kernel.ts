@@ -1,10 +1,11 @@
-/** The tokeniser in WebAssembly, for one thread, in a memory of its own. */
+/** The tokeniser in WebAssembly, for one thread, with a memory of its own. */
 
 import { Arena, type Block } from "../kernels/arena.ts";
 import { instantiateKernels } from "../kernels/webassembly.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { TokenizedText } from "./plain-tokenizer.ts";
 
+/** What kernels/assembly/split.ts exports; all parameters but `rows`, `max` and `mask` are addresses. */
 interface Exports {
   setSplitTarget(codes: number, base: number, starts: number, ends: number): void;
   setSplitTables(slots: number, mask: number, hashes: number, firsts: number): void;
@@ -12,31 +13,34 @@ interface Exports {
   splitVariables(): number;
 }
 
-/** Room for the longest messages of a chunk with a variable for every other byte. */
+/** Enough for the longest messages of a chunk with a variable for every other byte. */
 const memoryBytesMax = 1024 * 1024 * 1024;
-/** Bytes of text for each variable that there is room for at first; logs have about fifteen. */
-const bytesAVariable = 8;
+/** The first attempt has room for a variable in so many bytes of text; logs have one in about fifteen. */
+const bytesPerVariable = 8;
 
 export class TokenizerKernel {
   readonly #arena = new Arena({ bytesMax: memoryBytesMax });
   readonly #exports = instantiateKernels<Exports>(this.#arena.memory);
   #blocks: Block[] = [];
 
-  /** Its memory, which never shrinks. */
+  /** Bytes of its memory, which never shrinks. */
   get byteLength(): number {
     return this.#arena.memory.buffer.byteLength;
   }
 
-  /** Undefined where there is no memory for it. */
-  split(text: TextVector): TokenizedText | undefined {
+  /** Undefined where the kernel's memory has no room for the text. */
+  tokenize(text: TextVector): TokenizedText | undefined {
     const rows = text.offsets.length - 1;
     const byteLength = text.offsets[rows]! - text.offsets[0]!;
-    const few = Math.ceil(byteLength / bytesAVariable) + rows * 2;
-    const most = Math.ceil(byteLength / 2) + rows;
+    const typicalVariables = Math.ceil(byteLength / bytesPerVariable) + rows * 2;
+    const variablesMax = Math.ceil(byteLength / 2) + rows;
     try {
-      return this.#attempt(text, Math.min(few, most)) ?? this.#attempt(text, most);
+      return (
+        this.#tokenizeWithin(text, Math.min(typicalVariables, variablesMax)) ??
+        this.#tokenizeWithin(text, variablesMax)
+      );
     } catch (error) {
-      if (error === noRoom) return undefined;
+      if (error === memoryFull) return undefined;
       throw error;
     } finally {
       for (const block of this.#blocks) this.#arena.free(block);
@@ -44,22 +48,22 @@ export class TokenizerKernel {
     }
   }
 
-  /** Undefined where there are more variables than that. */
-  #attempt(text: TextVector, variablesMax: number): TokenizedText | undefined {
+  /** Undefined where there may be more variables than `variablesMax`. */
+  #tokenizeWithin(text: TextVector, variablesMax: number): TokenizedText | undefined {
     for (const block of this.#blocks) this.#arena.free(block);
     this.#blocks = [];
     const rows = text.offsets.length - 1;
-    const bytes = this.#take(text.bytes.byteLength);
+    const bytes = this.#allocate(text.bytes.byteLength);
     bytes.uint8().set(text.bytes);
-    const offsets = this.#take(text.offsets.byteLength);
+    const offsets = this.#allocate(text.offsets.byteLength);
     offsets.uint32().set(text.offsets);
-    const [codes, firsts] = [this.#take(rows * 4), this.#take(rows * 4)];
-    const base = this.#take((rows + 1) * 4);
-    const [starts, ends] = [this.#take(variablesMax * 4), this.#take(variablesMax * 4)];
+    const [codes, firsts] = [this.#allocate(rows * 4), this.#allocate(rows * 4)];
+    const base = this.#allocate((rows + 1) * 4);
+    const [starts, ends] = [this.#allocate(variablesMax * 4), this.#allocate(variablesMax * 4)];
     const slotCount = 2 ** Math.ceil(Math.log2(rows * 2));
-    const slots = this.#take(slotCount * 4);
+    const slots = this.#allocate(slotCount * 4);
     slots.uint8().fill(0);
-    const hashes = this.#take(rows * 8);
+    const hashes = this.#allocate(rows * 8);
     this.#exports.setSplitTarget(codes.at, base.at, starts.at, ends.at);
     this.#exports.setSplitTables(slots.at, slotCount - 1, hashes.at, firsts.at);
     const templates = this.#exports.splitRows(bytes.at, offsets.at, rows, variablesMax);
@@ -68,19 +72,19 @@ export class TokenizerKernel {
     return {
       codes: codes.uint32().slice(),
       firstRows: firsts.uint32(templates).slice(),
-      varBase: base.uint32().slice(),
-      varStart: starts.uint32(variables).slice(),
-      varEnd: ends.uint32(variables).slice(),
+      firstVariables: base.uint32().slice(),
+      variableStarts: starts.uint32(variables).slice(),
+      variableEnds: ends.uint32(variables).slice(),
     };
   }
 
-  /** Throws `noRoom`. */
-  #take(byteLength: number): Block {
+  /** Throws `memoryFull` where there is no room. */
+  #allocate(byteLength: number): Block {
     const block = this.#arena.allocate(byteLength);
-    if (block === undefined) throw noRoom;
+    if (block === undefined) throw memoryFull;
     this.#blocks.push(block);
     return block;
   }
 }
 
-const noRoom = new Error("the kernel's memory is full");
+const memoryFull = new Error("the kernel's memory is full");

@@ -1,53 +1,59 @@
 /**
- * Messages as templates and variables. A token is a run of ASCII letters, digits, `_`, `.`, `-` and non-ASCII bytes; tokens that
- * hold a digit are variables, all else is the template. The tokeniser is part of the format: the same text gives the same template in
- * every chunk. In a template's text the byte 0xff, which no UTF-8 has, stands for a variable; a message that holds it
- * becomes one variable as a whole.
+ * The tokeniser: splits messages into templates and variables. A token is a sequence of ASCII letters, digits, `_`,
+ * `.`, `-` and non-ASCII bytes. Tokens with a digit are variables; all other text is the template. In a template's text
+ * the byte 0xff, which no UTF-8 has, stands for a variable. A message that has this byte itself becomes one variable as
+ * a whole. The tokeniser is part of the format: the same message has the same template in every chunk.
  */
 
 import { type TextVector, textCount } from "../vector/text.ts";
-import { type TokenizedText, templateText, tokenizePlain } from "./plain-tokenizer.ts";
+import { buildTemplateText, slotByte, type TokenizedText, tokenizePlain } from "./plain-tokenizer.ts";
 import { TokenizerKernel } from "./tokenizer-kernel.ts";
 
 export { byteClass, slotByte } from "./plain-tokenizer.ts";
 
+/** Messages, each as the code of its template and its variables. */
 export interface TokenizedMessages extends Omit<TokenizedText, "firstRows"> {
   rows: number;
-  /** Texts of the templates, in the order in which they first occur. */
+  /** Texts of the templates, in the order of their first occurrence. */
   templates: Uint8Array[];
-  /** What variables are ranges of. */
+  /** Variables are ranges of these bytes. */
   bytes: Uint8Array;
 }
 
-/** Fewer messages are not worth the way into the kernel's memory. */
+/** For fewer messages, copying them to the kernel's memory costs more than it saves. */
 const kernelRowsMin = 64;
-/** A kernel that some unusual messages made larger than this is given up. */
-const kernelBytesKept = 192 * 1024 * 1024;
-/** One a thread, made when first needed. */
+/** A kernel whose memory unusual messages have made larger than this is dropped. */
+const kernelBytesMax = 192 * 1024 * 1024;
+/** One a thread, made when it is first needed. */
 let kernel: TokenizerKernel | undefined;
 
 export function tokenizeMessages(text: TextVector): TokenizedMessages {
-  const { firstRows, ...split } = splitText(text);
-  const templates = Array.from(firstRows, (row) => templateOf(text, split, row));
-  return { ...split, rows: textCount(text), templates, bytes: text.bytes };
+  const { firstRows, ...tokenized } = tokenizeText(text);
+  const templates = Array.from(firstRows, (row) => buildTemplate(text, tokenized, row));
+  return { ...tokenized, rows: textCount(text), templates, bytes: text.bytes };
 }
 
-function splitText(text: TextVector): TokenizedText {
+function tokenizeText(text: TextVector): TokenizedText {
   if (textCount(text) < kernelRowsMin) return tokenizePlain(text);
   kernel ??= new TokenizerKernel();
-  const split = kernel.split(text) ?? tokenizePlain(text);
-  if (kernel.byteLength > kernelBytesKept) kernel = undefined;
-  return split;
+  const tokenized = kernel.tokenize(text) ?? tokenizePlain(text);
+  if (kernel.byteLength > kernelBytesMax) kernel = undefined;
+  return tokenized;
 }
 
-function templateOf(
+function buildTemplate(
   { bytes, offsets }: TextVector,
-  split: Omit<TokenizedText, "firstRows">,
+  tokenized: Omit<TokenizedText, "firstRows">,
   row: number,
 ): Buffer {
   const variables: number[] = [];
-  for (let i = split.varBase[row]!; i < split.varBase[row + 1]!; i++) {
-    variables.push(split.varStart[i]!, split.varEnd[i]!);
+  for (let i = tokenized.firstVariables[row]!; i < tokenized.firstVariables[row + 1]!; i++) {
+    variables.push(tokenized.variableStarts[i]!, tokenized.variableEnds[i]!);
   }
-  return templateText(bytes, offsets[row]!, offsets[row + 1]!, variables);
+  return buildTemplateText(bytes, offsets[row]!, offsets[row + 1]!, variables);
+}
+
+/** Returns whether a template is a single variable, whose value is a whole message and may have separators in it. */
+export function isSingleVariable(bytes: Uint8Array, from: number, to: number): boolean {
+  return to - from === 1 && bytes[from] === slotByte;
 }

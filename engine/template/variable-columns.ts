@@ -1,6 +1,6 @@
 /**
- * Variables of a chunk's messages, in groups by the characters that they hold: a needle is looked for only in groups that can hold
- * it, each of them one text.
+ * The variables of a chunk's messages as columns, one for each group. Groups differ in the characters of their values,
+ * so a search reads only the groups that can contain its needle. The values of a group are one text.
  */
 
 import { align8, bytesOf, type Payload, uint32Of } from "../files/payload.ts";
@@ -10,14 +10,21 @@ import type { TextVector } from "../vector/text.ts";
 import { NgramFilterBuilder, RunWidth } from "./ngram-filter.ts";
 import { CharClass, classesOf, encodeSlot, SlotKind, type SlotValues } from "./slot-encoding.ts";
 import { ByteSink, TextSink } from "./slot-sink.ts";
-import { cutShort, decodeDigits, decodeHex, decodeInteger, SlotSource, TextTarget } from "./slot-source.ts";
+import {
+  decodeDigits,
+  decodeHex,
+  decodeInteger,
+  makeTruncatedFailure,
+  SlotSource,
+  TextTarget,
+} from "./slot-source.ts";
 import { TokenFilter, TokenFilterBuilder } from "./token-filter.ts";
 
-/** Part of the format: the names stand in chunk headers. */
+/** Part of the format: the names are stored in chunk headers. */
 export const variableGroups = ["digits", "hex", "word", "random"] as const;
 const Group = { digits: 0, hex: 1, word: 2, random: 3 } as const;
 
-/** Letters of the runs that each group's filter begins with. */
+/** For each group the letters of an n-gram in its n-gram filter; undefined for groups without one. */
 export const letterWidths: readonly (number | undefined)[] = [
   undefined,
   undefined,
@@ -25,10 +32,10 @@ export const letterWidths: readonly (number | undefined)[] = [
   RunWidth.random,
 ];
 
-/** Stands among a slot's classes where its letters are random. */
+/** A bit among a slot's character classes: its letters are random. */
 const randomClass = 0x80;
 
-/** Classes of characters that values of each group may have. */
+/** For each group the character classes that its values may have. */
 export const groupClasses: readonly number[] = [
   CharClass.digit | CharClass.mark,
   CharClass.digit | CharClass.mark | CharClass.lowerHex,
@@ -36,14 +43,18 @@ export const groupClasses: readonly number[] = [
   0xff,
 ];
 
+/** The group of a slot with these character classes. */
 export function groupOf(classes: number): number {
   if ((classes & ~groupClasses[Group.digits]!) === 0) return Group.digits;
   if ((classes & ~groupClasses[Group.hex]!) === 0) return Group.hex;
   return (classes & randomClass) === 0 ? Group.word : Group.random;
 }
 
-/** An attribute that a slot may repeat: its values, and the code of each row's, -1 where the row lacks it. */
-export interface Repeatable {
+/**
+ * An attribute whose values a slot may repeat. `codes`: for each row the index of its value, or -1 where the row lacks
+ * the attribute.
+ */
+export interface RepeatableAttribute {
   key: string;
   values: TextVector;
   codes: Int32Array;
@@ -51,28 +62,33 @@ export interface Repeatable {
 
 /** Writes the slots of one group, in order. */
 class GroupWriter {
-  readonly letters: NgramFilterBuilder | undefined;
-  readonly #longRuns = new TokenFilterBuilder();
+  readonly ngrams: NgramFilterBuilder | undefined;
+  readonly #tokens = new TokenFilterBuilder();
   readonly #sinks = { data: new ByteSink(), texts: new TextSink() };
   readonly #keys: string[] = [];
-  /** Texts, their bytes, and codes of dictionaries, as decoding makes them. */
+  /** Number of texts, their bytes, and dictionary codes, as decoding makes them. */
   readonly #sizes = [0, 0, 0];
   slots = 0;
 
   constructor(group: number) {
     const width = letterWidths[group];
-    this.letters = width === undefined ? undefined : new NgramFilterBuilder(width);
+    this.ngrams = width === undefined ? undefined : new NgramFilterBuilder(width);
   }
 
-  add(values: SlotValues, classes: number, rows: Uint32Array, repeatables: readonly Repeatable[]): number {
+  add(
+    values: SlotValues,
+    classes: number,
+    rows: Uint32Array,
+    attributes: readonly RepeatableAttribute[],
+  ): number {
     this.slots++;
-    const repeated = values.count < repeatedMin ? undefined : findRepeated(values, rows, repeatables);
+    const repeated = values.count < repeatedMin ? undefined : findRepeatedAttribute(values, rows, attributes);
     if (repeated !== undefined) {
       let index = this.#keys.indexOf(repeated.key);
       if (index < 0) index = this.#keys.push(repeated.key) - 1;
       this.#sinks.data.push(index & 0xff);
       this.#sinks.data.push(index >> 8);
-      this.#addEach(values);
+      this.#addAllTexts(values);
       return SlotKind.attribute;
     }
     const { texts } = this.#sinks;
@@ -82,19 +98,19 @@ class GroupWriter {
     if (kind === SlotKind.constant || kind === SlotKind.dictionary) {
       const codes = kind === SlotKind.dictionary ? values.count : 0;
       const distinct = texts.lengths.length - textsBefore;
-      this.#count(distinct, texts.bytes.length - bytesBefore, codes);
-      this.#longRuns.addAll(distinct, texts.bytes.finish(), bytesBefore, texts.bytes.length);
-    } else this.#addEach(values);
+      this.#addSizes(distinct, texts.bytes.length - bytesBefore, codes);
+      this.#tokens.addAll(distinct, texts.bytes.finish(), bytesBefore, texts.bytes.length);
+    } else this.#addAllTexts(values);
     return kind;
   }
 
-  /** Bits of the runs of letters, of groups that have them, padded to eight bytes; behind them the filters of long runs. */
-  filter(): Uint8Array {
-    const longRuns = this.#longRuns.finish();
-    if (this.letters === undefined) return longRuns;
-    const { bits } = this.letters;
+  /** The n-gram filter, for groups that have one, padded to eight bytes; behind it the token filter. */
+  buildFilter(): Uint8Array {
+    const tokens = this.#tokens.finish();
+    if (this.ngrams === undefined) return tokens;
+    const { bits } = this.ngrams;
     const padding = new Uint8Array(align8(bits.byteLength) - bits.byteLength);
-    return Buffer.concat([bits, padding, longRuns]);
+    return Buffer.concat([bits, padding, tokens]);
   }
 
   finish(): Omit<Payload, "encoding"> {
@@ -103,49 +119,50 @@ class GroupWriter {
       bytesOf(Uint32Array.from(this.#sizes)),
       data.finish(),
       texts.lengths.finish(),
-      bytesOf(Uint32Array.from(texts.longs)),
+      bytesOf(Uint32Array.from(texts.longLengths)),
       texts.bytes.finish(),
       Buffer.from(JSON.stringify(this.#keys)),
     ];
     return { width: 0, hasValidity: false, rows: this.slots, buffers };
   }
 
-  #addEach(values: SlotValues): void {
+  /** Counts every value as a text of its own, and adds its tokens to the filter. */
+  #addAllTexts(values: SlotValues): void {
     const { bytes, starts, ends, count } = values;
-    this.#count(count, textBytes(values), 0);
-    for (let i = 0; i < count; i++) this.#longRuns.add(bytes, starts[i]!, ends[i]!);
+    this.#addSizes(count, sumTextBytes(values), 0);
+    for (let i = 0; i < count; i++) this.#tokens.add(bytes, starts[i]!, ends[i]!);
   }
 
-  #count(...sizes: [values: number, bytes: number, codes: number]): void {
+  #addSizes(...sizes: [values: number, bytes: number, codes: number]): void {
     for (const [i, size] of sizes.entries()) this.#sizes[i] = this.#sizes[i]! + size;
   }
 }
 
-function textBytes({ starts, ends, count }: SlotValues): number {
+function sumTextBytes({ starts, ends, count }: SlotValues): number {
   let bytes = 0;
   for (let i = 0; i < count; i++) bytes += ends[i]! - starts[i]!;
   return bytes;
 }
 
-/** Fewer values are not worth the look at the attributes. */
+/** For fewer values the search for an attribute that they repeat is not worth its cost. */
 const repeatedMin = 32;
 
-function findRepeated(
+function findRepeatedAttribute(
   values: SlotValues,
   rows: Uint32Array,
-  repeatables: readonly Repeatable[],
-): Repeatable | undefined {
-  return repeatables.find((repeatable) => {
-    for (let i = 0; i < values.count; i++) if (!repeats(values, i, repeatable, rows[i]!)) return false;
+  attributes: readonly RepeatableAttribute[],
+): RepeatableAttribute | undefined {
+  return attributes.find((attribute) => {
+    for (let i = 0; i < values.count; i++) if (!isValueOf(values, i, attribute, rows[i]!)) return false;
     return true;
   });
 }
 
-/** Whether the i-th value is the attribute's in a row. */
-function repeats(
+/** Returns whether the i-th value is that of an attribute in a row. */
+function isValueOf(
   { bytes, starts, ends }: SlotValues,
   i: number,
-  { values, codes }: Repeatable,
+  { values, codes }: RepeatableAttribute,
   row: number,
 ): boolean {
   const code = codes[row]!;
@@ -158,53 +175,59 @@ function repeats(
   return true;
 }
 
-/** A slot's letters are random where more than one in so many of their runs of three stands in no template. */
+/**
+ * A slot's letters count as random where more than one in so many of its distinct trigrams occurs in no template of the
+ * chunk.
+ */
 const randomShare = 4;
 
-/** Writes slots to the groups that they belong to. */
+/** Writes each slot to the group that it belongs to. */
 export class VariableWriter {
   readonly #groups = variableGroups.map((_, group) => new GroupWriter(group));
-  readonly #runs = new NgramFilterBuilder(RunWidth.words);
-  readonly #known: NgramFilterBuilder;
-  readonly #held: NgramFilterBuilder;
+  readonly #slotNgrams = new NgramFilterBuilder(RunWidth.words);
+  readonly #templateNgrams: NgramFilterBuilder;
+  readonly #messageNgrams: NgramFilterBuilder;
 
-  /** `known`: runs of letters that the templates hold, as people write them; `held`: where those of the values are noted too. */
-  constructor(known: NgramFilterBuilder, held: NgramFilterBuilder) {
-    this.#known = known;
-    this.#held = held;
+  /**
+   * @param templateNgrams trigrams of the templates, whose text people wrote
+   * @param messageNgrams filter of all messages, to which the n-grams of the values are added
+   */
+  constructor(templateNgrams: NgramFilterBuilder, messageNgrams: NgramFilterBuilder) {
+    this.#templateNgrams = templateNgrams;
+    this.#messageNgrams = messageNgrams;
   }
 
   /** Returns the slot's kind and classes for the table of slots. */
   add(
     values: SlotValues,
     rows: Uint32Array,
-    repeatables: readonly Repeatable[],
+    attributes: readonly RepeatableAttribute[],
   ): { kind: number; classes: number } {
     const { bytes, starts, ends, count } = values;
     let classes = 0;
     for (let i = 0; i < count; i++) classes |= classesOf(bytes, starts[i]!, ends[i]!);
     if (groupOf(classes) === Group.word) {
-      this.#runs.clear();
+      this.#slotNgrams.clear();
       for (let i = 0; i < count; i++) {
-        this.#runs.add(bytes, starts[i]!, ends[i]!);
-        this.#held.add(bytes, starts[i]!, ends[i]!);
+        this.#slotNgrams.add(bytes, starts[i]!, ends[i]!);
+        this.#messageNgrams.add(bytes, starts[i]!, ends[i]!);
       }
-      if (this.#runs.unknownTo(this.#known) * randomShare > this.#runs.count) {
+      if (this.#slotNgrams.countMissingFrom(this.#templateNgrams) * randomShare > this.#slotNgrams.count) {
         classes |= randomClass;
-        const { letters } = this.#groups[Group.random]!;
-        for (let i = 0; i < count; i++) letters!.add(bytes, starts[i]!, ends[i]!);
-      } else this.#groups[Group.word]!.letters!.addAll(this.#runs);
+        const { ngrams } = this.#groups[Group.random]!;
+        for (let i = 0; i < count; i++) ngrams!.add(bytes, starts[i]!, ends[i]!);
+      } else this.#groups[Group.word]!.ngrams!.addAll(this.#slotNgrams);
     }
-    const kind = this.#groups[groupOf(classes)]!.add(values, classes & ~randomClass, rows, repeatables);
+    const kind = this.#groups[groupOf(classes)]!.add(values, classes & ~randomClass, rows, attributes);
     return { kind, classes };
   }
 
-  /** Payloads of the groups that have slots, the filter of those that have one. */
+  /** The payload and the filter of each group that has slots. */
   finish(): EncodedGroup[] {
-    if (this.#groups[Group.hex]!.slots > 0) this.#held.addHex();
+    if (this.#groups[Group.hex]!.slots > 0) this.#messageNgrams.addHexNgrams();
     return this.#groups.flatMap((group, i) => {
       if (group.slots === 0) return [];
-      return [{ name: variableGroups[i]!, payload: group.finish(), filter: group.filter() }];
+      return [{ name: variableGroups[i]!, payload: group.finish(), filter: group.buildFilter() }];
     });
   }
 }
@@ -215,68 +238,84 @@ export interface EncodedGroup {
   filter: Uint8Array;
 }
 
-/** Of filters that were read before: every search for a number asks all of them. */
-const runFilters = new WeakMap<Uint8Array, TokenFilter>();
+/**
+ * Token filters by the bytes that they read. Every search for a number probes all of them, and a filter caches its last
+ * answer.
+ */
+const tokenFilters = new WeakMap<Uint8Array, TokenFilter>();
 
-/** Long runs of a group's texts, out of its filter; undefined where an earlier build wrote it. */
+/** The token filter in a group's filter; undefined where an earlier build wrote the filter without one. */
 export function readTokenFilter(
   filter: Uint8Array,
   group: number,
   kernels: Kernels<ArrayBufferLike>,
 ): TokenFilter | undefined {
-  const known = runFilters.get(filter);
-  if (known !== undefined) return known;
+  const cached = tokenFilters.get(filter);
+  if (cached !== undefined) return cached;
   const width = letterWidths[group];
   const from = width === undefined ? 0 : align8(NgramFilterBuilder.byteLength(width));
   if (filter.byteLength <= from) return undefined;
-  const runs = new TokenFilter(filter.subarray(from), kernels);
-  runFilters.set(filter, runs);
-  return runs;
+  const tokens = new TokenFilter(filter.subarray(from), kernels);
+  tokenFilters.set(filter, tokens);
+  return tokens;
 }
 
-/** A group as searches read it. A slot's values stand in the order of its template's rows, or are distinct with codes. */
+/**
+ * A decoded group. A slot has a text for each of its template's rows in their order, or distinct texts with a code a
+ * row, or one text.
+ */
 export interface VariableGroup {
   text: TextVector;
-  /** First text of each of the group's slots, and the number of texts. */
-  first: Uint32Array;
-  /** Of each slot: where its codes begin, or that every row has a text of its own, or that all have one. */
-  codesAt: Uint32Array;
+  /** The first text of each of the group's slots, and the number of all texts. */
+  firstTexts: Uint32Array;
+  /** For each slot where its codes begin, or `textPerRow`, or `sharedText`. */
+  codeStarts: Uint32Array;
   codes: Uint8Array;
 }
 
-/** Entries of `codesAt` that are no place. */
-export const eachRow = 0xffffffff;
-export const oneForAll = 0xfffffffe;
+/** In `codeStarts`: each row has a text of its own. */
+export const textPerRow = 0xffffffff;
+/** In `codeStarts`: all rows have one text. */
+export const sharedText = 0xfffffffe;
 
-/** Slots of a group as their table has them, with the rows that each has a value for. */
+/** The kinds of a group's slots, and for each the rows that have a value in it. */
 export interface GroupSlots {
   kinds: Uint8Array;
   rows: readonly Uint32Array[];
 }
 
-/** Text of an attribute in a row, as UTF-8; empty where the row lacks it. */
+/** Opens an attribute for reading: UTF-8 of its text in a row, empty where the row lacks it. */
 export type ReadAttribute = (key: string) => (row: number) => Uint8Array;
 
-/** Throws Failure "damage" where the payload is not what was written for those slots. */
+/** Decodes a group. Throws Failure "damage" where the payload does not fit its slots. */
 export function decodeVariables(
   payload: Payload,
   slots: GroupSlots,
   heap: Heap,
   readAttribute: ReadAttribute,
 ): VariableGroup {
-  const [sizes, data, lengths, longs, text, keys] = payload.buffers as (Uint8Array | undefined)[];
+  const [sizes, data, lengths, longLengths, text, keys] = payload.buffers as (Uint8Array | undefined)[];
   if (
     sizes === undefined ||
     sizes.byteLength !== 12 ||
     keys === undefined ||
     slots.kinds.length !== payload.rows
   )
-    throw cutShort();
+    throw makeTruncatedFailure();
   const [values, textLength, codesLength] = uint32Of(sizes);
-  const source = new SlotSource({ data: data!, lengths: lengths!, longs: uint32Of(longs!), text: text! });
+  const source = new SlotSource({
+    data: data!,
+    lengths: lengths!,
+    longLengths: uint32Of(longLengths!),
+    text: text!,
+  });
   const target = new TextTarget(heap.uint32(values! + 1), heap.uint8(textLength!));
-  const first = heap.uint32(payload.rows + 1);
-  const group = { text: target, first, codesAt: heap.uint32(payload.rows), codes: heap.uint8(codesLength!) };
+  const group = {
+    text: target,
+    firstTexts: heap.uint32(payload.rows + 1),
+    codeStarts: heap.uint32(payload.rows),
+    codes: heap.uint8(codesLength!),
+  };
   return decodeSlots(group, source, target, slots, { keys, readAttribute });
 }
 
@@ -288,23 +327,24 @@ function decodeSlots(
   attributes: { keys: Uint8Array; readAttribute: ReadAttribute },
 ): VariableGroup {
   const keys = JSON.parse(Buffer.from(attributes.keys).toString()) as string[];
-  const { first, codesAt, codes } = group;
+  const { firstTexts, codeStarts, codes } = group;
   let codesEnd = 0;
   for (const [slot, kind] of kinds.entries()) {
-    first[slot] = target.count;
-    codesAt[slot] = eachRow;
+    firstTexts[slot] = target.count;
+    codeStarts[slot] = textPerRow;
     const count = rows[slot]!.length;
     switch (kind) {
       case SlotKind.constant:
-        codesAt[slot] = oneForAll;
+        codeStarts[slot] = sharedText;
         source.copyTexts(1, target);
         break;
       case SlotKind.dictionary: {
-        const distinct = source.byte() + 1;
-        const slotCodes = source.take(count);
-        if (codesEnd + count > codes.length || slotCodes.some((code) => code >= distinct)) throw cutShort();
+        const distinct = source.readByte() + 1;
+        const slotCodes = source.readBytes(count);
+        if (codesEnd + count > codes.length || slotCodes.some((code) => code >= distinct))
+          throw makeTruncatedFailure();
         codes.set(slotCodes, codesEnd);
-        codesAt[slot] = codesEnd;
+        codeStarts[slot] = codesEnd;
         codesEnd += count;
         source.copyTexts(distinct, target);
         break;
@@ -323,23 +363,23 @@ function decodeSlots(
         break;
       case SlotKind.attribute:
         copyAttribute(
-          attributes.readAttribute(keys[source.byte() | (source.byte() << 8)] ?? ""),
+          attributes.readAttribute(keys[source.readByte() | (source.readByte() << 8)] ?? ""),
           rows[slot]!,
           target,
         );
         break;
       default:
-        throw cutShort();
+        throw makeTruncatedFailure();
     }
   }
-  first[kinds.length] = target.count;
+  firstTexts[kinds.length] = target.count;
   return group;
 }
 
 function copyAttribute(read: (row: number) => Uint8Array, rows: Uint32Array, target: TextTarget): void {
   for (const row of rows) {
     const text = read(row);
-    target.end(target.byteLength + text.byteLength);
+    target.endValue(target.byteLength + text.byteLength);
     target.append(text);
   }
 }

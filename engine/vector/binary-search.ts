@@ -1,6 +1,6 @@
-/** Places in ascending numbers. */
+/** Binary search in ascending numbers. */
 
-/** The first place whose number is at least `least`; the length where there is none. */
+/** The index of the first number that is at least `least`; the length where there is none. */
 export function lowerBound(ascending: ArrayLike<number>, least: number): number {
   let low = 0;
   let high = ascending.length;
@@ -12,7 +12,7 @@ export function lowerBound(ascending: ArrayLike<number>, least: number): number 
   return low;
 }
 
-/** The last place whose whole number is at most `most`; the first number must be. */
+/** The index of the last number that is at most `most`. All are whole numbers, and the first is at most `most`. */
 export function lastAtMost(ascending: ArrayLike<number>, most: number): number {
   return lowerBound(ascending, most + 1) - 1;
 }

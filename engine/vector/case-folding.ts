@@ -1,6 +1,7 @@
 /**
- * Case ignored: each code point is put into lower case by itself, unless its lower case is more than one character or
- * only one of the two is ASCII. So an ASCII needle can only match ASCII letters, and bytes can be compared as they are.
+ * Case folding for searches that ignore case. Each code point is lower-cased by itself. It stays as it is where its
+ * lower case has more than one code point, or where only one of the two is ASCII. So an ASCII needle matches ASCII
+ * letters alone, and a search can compare bytes without decoding the text.
  */
 
 export function foldCase(text: string): string {
@@ -20,7 +21,7 @@ export function isAscii(text: string): boolean {
   return true;
 }
 
-/** Lower-case form of each ASCII byte; other bytes as they are. */
+/** The lower case of each ASCII byte; every other byte maps to itself. */
 export const foldedByte = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 65 && byte <= 90 ? byte + 32 : byte,
 );

@@ -1,9 +1,11 @@
+/** Vectors of dictionary codes. */
 import { uint32Of } from "../files/payload.ts";
 
+/** A code a row, of 1, 2 or 4 bytes each. */
 export type Codes = Uint8Array | Uint16Array | Uint32Array;
 
-/** Codes of 1, 2 or 4 bytes that lie on these. */
-export function codesOfWidth(bytes: Uint8Array, width: number): Codes {
+/** A view of the bytes as codes of `width` bytes (1, 2 or 4); nothing is copied. */
+export function viewAsCodes(bytes: Uint8Array, width: number): Codes {
   if (width === 1) return bytes;
   return width === 2
     ? new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 1)

@@ -1,27 +1,34 @@
 /**
- * A set of 64-bit hashes for each point, none of them 0. Each set is an open-addressing table of its own in one vector: the sets of
- * points that come together, as those of one bucket do, stay in the processor's cache, which one large table would not.
+ * A set of 64-bit hashes for each point (group × bucket) of an aggregation. Each set is an open-addressing table of its
+ * own, and all tables lie in one vector. The tables of points that come together, as those of one bucket do, stay in
+ * the processor's cache; one large table for all points would not. The hash 0 marks a free slot, so no hash is 0.
  */
 
 import { growArray } from "./text.ts";
 
-/** Tables in the order of their points: `capacities` hashes long, low and high half one after the other, 0 where nothing is. */
+/**
+ * The sets as scan threads send them: the tables in the order of their points, each `capacities` hashes long. A hash is
+ * its low and its high half, both 0 in a free slot.
+ */
 export interface HashSetsPart {
   capacities: Uint32Array;
   sizes: Uint32Array;
   tables: Uint32Array;
 }
 
-const capacityFirst = 8;
+/** Hashes that a point's first table has slots for. */
+const initialCapacity = 8;
 
 export class HashSets {
   #points = 64;
-  /** Of each point's table: its first hash, its length in hashes (a power of two; 0: none), and the hashes in it. */
+  /** Of each point's table: the index of its first hash. */
   #starts = new Uint32Array(this.#points);
+  /** Of each point's table: its length in hashes, a power of two; 0 where there is no table. */
   #capacities = new Uint32Array(this.#points);
+  /** Of each point's table: how many hashes it holds. */
   #sizes = new Uint32Array(this.#points);
   #tables = new Uint32Array(1024);
-  /** Hashes from here on are free. */
+  /** The vector is free from this hash on. */
   #end = 0;
 
   get byteLength(): number {
@@ -32,6 +39,7 @@ export class HashSets {
     return this.#sizes[point]!;
   }
 
+  /** Makes room for so many points. */
   reserve(points: number): void {
     if (points <= this.#points) return;
     this.#points = Math.max(points, this.#points * 2);
@@ -40,15 +48,15 @@ export class HashSets {
     this.#sizes = growArray(this.#sizes, this.#points);
   }
 
-  /** Returns how many hashes the point has then. */
+  /** Adds a hash to the set of a point; returns the size of the set afterwards. */
   add(point: number, low: number, high: number): number {
     const size = this.#sizes[point]!;
     // Tables are at most three quarters full.
-    if ((size + 1) * 4 > this.#capacities[point]! * 3) this.#widen(point, size + 1);
+    if ((size + 1) * 4 > this.#capacities[point]! * 3) this.#growTable(point, size + 1);
     const first = this.#starts[point]! * 2;
     const mask = this.#capacities[point]! * 2 - 1;
     const tables = this.#tables;
-    // Low halves choose the slot.
+    // The low half chooses the slot; probing is linear.
     for (let at = (low << 1) & mask; ; at = (at + 2) & mask) {
       const ownLow = tables[first + at]!;
       const ownHigh = tables[first + at + 1]!;
@@ -61,44 +69,46 @@ export class HashSets {
     }
   }
 
-  /** Hands over the hashes of a point and forgets them. */
+  /** Empties the set of a point, and calls `visit` with each hash that was in it. */
   take(point: number, visit: (low: number, high: number) => void): void {
     const first = this.#starts[point]! * 2;
-    eachHash(this.#tables.subarray(first, first + this.#capacities[point]! * 2), visit);
+    forEachHash(this.#tables.subarray(first, first + this.#capacities[point]! * 2), visit);
     this.#capacities[point] = 0;
     this.#sizes[point] = 0;
   }
 
   /**
-   * Copies the tables of points that have none here, unless they are kept elsewhere, and hands over the hashes of the others.
-   * `places`: of each of the part's points the place here.
+   * Adds the sets of another state. The table of a point that has none here is copied whole. For other points, and for
+   * points whose hashes the caller keeps elsewhere, `add` is called with each hash.
+   * @param targetPoints for each point of `state`, the same point here
    */
   join(
-    part: HashSetsPart,
-    places: Uint32Array,
-    isElsewhere: (point: number) => boolean,
+    state: HashSetsPart,
+    targetPoints: Uint32Array,
+    isKeptElsewhere: (point: number) => boolean,
     add: (point: number, low: number, high: number) => void,
   ): void {
     let from = 0;
-    for (let i = 0; i < places.length; i++) {
-      const point = places[i]!;
-      const capacity = part.capacities[i]!;
-      const table = part.tables.subarray(from, from + capacity * 2);
+    for (let i = 0; i < targetPoints.length; i++) {
+      const point = targetPoints[i]!;
+      const capacity = state.capacities[i]!;
+      const table = state.tables.subarray(from, from + capacity * 2);
       from += capacity * 2;
-      if (this.#capacities[point] === 0 && !isElsewhere(point)) {
+      if (this.#capacities[point] === 0 && !isKeptElsewhere(point)) {
         const start = this.#allocate(capacity);
         this.#tables.set(table, start * 2);
         this.#starts[point] = start;
         this.#capacities[point] = capacity;
-        this.#sizes[point] = part.sizes[i]!;
+        this.#sizes[point] = state.sizes[i]!;
       } else {
-        // Hashes that come in the order of another table would crowd one end of a table that is too small for them.
-        if (!isElsewhere(point)) this.#widen(point, this.#sizes[point]! + part.sizes[i]!);
-        eachHash(table, (low, high) => add(point, low, high));
+        // Hashes in the order of another table would crowd one end of a table that is too small for all of them.
+        if (!isKeptElsewhere(point)) this.#growTable(point, this.#sizes[point]! + state.sizes[i]!);
+        forEachHash(table, (low, high) => add(point, low, high));
       }
     }
   }
 
+  /** The sets of the first `points` points, copied without gaps. */
   finish(points: number): HashSetsPart {
     this.#compact(0);
     return {
@@ -108,10 +118,10 @@ export class HashSets {
     };
   }
 
-  /** Doubles a point's table until it is at most three quarters full of so many hashes. */
-  #widen(point: number, hashes: number): void {
+  /** Doubles a point's table until `hashes` hashes fill at most three quarters of it. */
+  #growTable(point: number, hashes: number): void {
     const before = this.#capacities[point]!;
-    let capacity = Math.max(before, capacityFirst);
+    let capacity = Math.max(before, initialCapacity);
     while (hashes * 4 > capacity * 3) capacity *= 2;
     if (capacity === before) return;
     const start = this.#allocate(capacity);
@@ -131,7 +141,7 @@ export class HashSets {
     this.#capacities[point] = capacity;
   }
 
-  /** Zeros for so many hashes; returns the first. */
+  /** Reserves free slots (zeros) for so many hashes; returns the index of the first. */
   #allocate(capacity: number): number {
     if ((this.#end + capacity) * 2 > this.#tables.length) this.#compact(capacity);
     const start = this.#end;
@@ -139,11 +149,14 @@ export class HashSets {
     return start;
   }
 
-  /** Moves the tables together, in the order of their points, with room for more. */
-  #compact(room: number): void {
+  /**
+   * Moves all tables together in the order of their points. With `spare` above 0 the vector becomes twice as large as
+   * the tables and `spare` more hashes need; with 0 it fits the tables exactly.
+   */
+  #compact(spare: number): void {
     let used = 0;
     for (let point = 0; point < this.#points; point++) used += this.#capacities[point]!;
-    const tables = new Uint32Array(room === 0 ? used * 2 : (used + room) * 4);
+    const tables = new Uint32Array(spare === 0 ? used * 2 : (used + spare) * 4);
     let end = 0;
     for (let point = 0; point < this.#points; point++) {
       const capacity = this.#capacities[point]!;
@@ -158,7 +171,7 @@ export class HashSets {
   }
 }
 
-function eachHash(table: Uint32Array, visit: (low: number, high: number) => void): void {
+function forEachHash(table: Uint32Array, visit: (low: number, high: number) => void): void {
   for (let at = 0; at < table.length; at += 2) {
     if (table[at] !== 0 || table[at + 1] !== 0) visit(table[at]!, table[at + 1]!);
   }

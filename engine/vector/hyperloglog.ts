@@ -1,14 +1,15 @@
 /**
- * HyperLogLog: about how many different hashes were seen, from 2^14 registers. The standard error is 1.04 / sqrt(2^14) = 0.81 %.
- * The estimate is Ertl's (New cardinality estimation algorithms for HyperLogLog sketches, 2017, algorithm 6), which needs no tables
- * and has no bias at any cardinality.
+ * HyperLogLog: an estimate of how many distinct hashes were added, from 2^14 registers. The standard error is 1.04 /
+ * sqrt(2^14) = 0.81 %. The estimator is Ertl's (New cardinality estimation algorithms for HyperLogLog sketches, 2017,
+ * algorithm 6), which needs no tables and has no bias at any cardinality.
  */
 
 const indexBits = 14;
 export const registerCount = 2 ** indexBits;
-/** Bits of a hash that are looked at for leading zeros. */
+/** Bits of a hash behind the register's index; a register keeps the longest run of leading zeros in them, plus one. */
 const rankBits = 64 - indexBits;
 
+/** A byte a register, `registerCount` of them. */
 export type Registers = Uint8Array;
 
 export function emptyRegisters(): Registers {
@@ -18,15 +19,17 @@ export function emptyRegisters(): Registers {
 export function addHash(registers: Registers, low: number, high: number): void {
   const index = high >>> (32 - indexBits);
   const upper = high & ((1 << (32 - indexBits)) - 1);
-  // Leading zeros of the remaining 50 bits: 18 of the upper half, then the lower.
+  // Leading zeros of the remaining 50 bits: 18 of the high half, then 32 of the low one.
   const zeros = upper === 0 ? 32 - indexBits + Math.clz32(low) : Math.clz32(upper) - indexBits;
   if (zeros + 1 > registers[index]!) registers[index] = zeros + 1;
 }
 
+/** Takes for each register the greater of the two, as if the hashes of both had been added to `registers`. */
 export function joinRegisters(registers: Registers, other: Registers): void {
   for (let i = 0; i < registers.length; i++) if (other[i]! > registers[i]!) registers[i] = other[i]!;
 }
 
+/** About how many distinct hashes were added. */
 export function estimate(registers: Registers): number {
   const counts = new Uint32Array(rankBits + 2);
   for (const rank of registers) counts[rank] = counts[rank]! + 1;

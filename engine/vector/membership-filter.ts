@@ -1,12 +1,13 @@
 /**
- * Membership filters: "this chunk cannot hold that value", with no false "cannot".
- * Split-block Bloom filters as Apache Parquet specifies them (eight 32-bit words a block, one bit in each), over a
- * 32-bit MurmurHash3 of the value's UTF-8 bytes.
+ * Membership filters: split-block Bloom filters as Apache Parquet specifies them (blocks of eight 32-bit words, one bit
+ * set in each), over the 32-bit MurmurHash3 of a value's UTF-8 bytes. A filter never denies a value that it holds; it
+ * sometimes accepts one that it does not.
  */
 
-/** Gives about 0.5 % false "may". */
-const bitsAValue = 12;
+/** About 0.5 % of the values that a filter does not hold are accepted with so many bits a value. */
+const bitsPerValue = 12;
 const blockBytes = 32;
+/** Multipliers of the specification, one for each word of a block. */
 const salts = Uint32Array.of(
   0x47b6137b,
   0x44974d91,
@@ -18,13 +19,13 @@ const salts = Uint32Array.of(
   0x5c6bfb31,
 );
 
-/** `bits`: a value. */
-export function buildMembershipFilter(hashes: Uint32Array, bits = bitsAValue): Uint8Array {
-  const blocks = Math.max(1, Math.ceil((hashes.length * bits) / (blockBytes * 8)));
+/** A filter that holds these hashes. `bitsEach`: its size in bits a hash. */
+export function buildMembershipFilter(hashes: Uint32Array, bitsEach = bitsPerValue): Uint8Array {
+  const blocks = Math.max(1, Math.ceil((hashes.length * bitsEach) / (blockBytes * 8)));
   const words = new Uint32Array(blocks * 8);
   for (const hash of hashes) {
-    const block = blockOf(hash, blocks);
-    const key = mix(hash);
+    const block = chooseBlock(hash, blocks);
+    const key = mixHash(hash);
     for (let i = 0; i < 8; i++) {
       const word = block * 8 + i;
       words[word] = words[word]! | (1 << (Math.imul(key, salts[i]!) >>> 27));
@@ -33,40 +34,43 @@ export function buildMembershipFilter(hashes: Uint32Array, bits = bitsAValue): U
   return new Uint8Array(words.buffer);
 }
 
+/** False: the filter surely lacks the hash. True: it may hold it. */
 export function mayContain(filter: Uint8Array, hash: number): boolean {
   const words = new Uint32Array(filter.buffer, filter.byteOffset, filter.byteLength >> 2);
   return mayContainIn(words, 0, words.length, hash);
 }
 
-/** The same of a filter that is the words [from, to) of others. */
+/** `mayContain` for a filter that is the words [from, to) of a larger vector. */
 export function mayContainIn(words: Uint32Array, from: number, to: number, hash: number): boolean {
-  const block = from + blockOf(hash, (to - from) >> 3) * 8;
-  const key = mix(hash);
+  const block = from + chooseBlock(hash, (to - from) >> 3) * 8;
+  const key = mixHash(hash);
   for (let i = 0; i < 8; i++) {
     if ((words[block + i]! & (1 << (Math.imul(key, salts[i]!) >>> 27))) === 0) return false;
   }
   return true;
 }
 
-/** The bits that a hash sets in its block, 32 bytes that are good until the next call. */
-export function bitsOf(hash: number): Uint8Array {
-  const key = mix(hash);
-  for (let i = 0; i < 8; i++) blockBits[i] = 1 << (Math.imul(key, salts[i]!) >>> 27);
-  return blockBytesOf;
+/** The bits that a hash sets in its block: 32 bytes, overwritten by the next call. */
+export function makeBlockMask(hash: number): Uint8Array {
+  const key = mixHash(hash);
+  for (let i = 0; i < 8; i++) maskWords[i] = 1 << (Math.imul(key, salts[i]!) >>> 27);
+  return maskBytes;
 }
 
-const blockBits = new Uint32Array(8);
-const blockBytesOf = new Uint8Array(blockBits.buffer);
+const maskWords = new Uint32Array(8);
+const maskBytes = new Uint8Array(maskWords.buffer);
 
-function blockOf(hash: number, blocks: number): number {
+/** The high bits of a hash choose its block. */
+function chooseBlock(hash: number, blocks: number): number {
   return Math.floor((hash / 0x1_0000_0000) * blocks);
 }
 
-/** Makes the bits within a block independent of the block that the same hash chose. */
-function mix(hash: number): number {
+/** Makes the bits within a block independent of the high bits, which chose the block. */
+function mixHash(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) ^ 0x297a2d39;
 }
 
+/** MurmurHash3 of the text's UTF-8 bytes. */
 export function hashText(text: string): number {
   const bytes = Buffer.from(text, "utf8");
   return hashBytes(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), 0, bytes.byteLength);

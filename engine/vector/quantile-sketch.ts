@@ -1,30 +1,39 @@
 /**
- * Counts of numbers in bins whose width is a share of their numbers: a double's sign, exponent and first seven bits of mantissa name
- * its bin. The middle of a bin is within 1/256 of every number in it (0.4 %); what is below 2^-1022 counts as 0.
+ * Quantile sketches: histograms whose bins are as wide as a fixed share of their values. The sign, the exponent and the
+ * first seven bits of the mantissa of a float64 name its bin. The middle of a bin is within 1/256 (0.4 %) of every
+ * value in it. Values below 2^-1022 count as 0.
  */
 
 const mantissaBits = 7;
-/** Of the upper half of a double, bits that a bin leaves out. */
+/** Bits of the high half of a float64 that its bin leaves out. */
 const droppedBits = 20 - mantissaBits;
-const magnitudes = 2 ** (11 + mantissaBits);
-/** Bins of negative numbers lie below those of others, so that bins ascend as their numbers do. */
-const binsOfPoint = 2 * magnitudes;
-const infinite = 0x7ff << mantissaBits;
+/**
+ * Bins of one sign. Bin `binsPerSign` is that of 0; those of negative numbers lie below it, so that bins ascend with
+ * their values.
+ */
+const binsPerSign = 2 ** (11 + mantissaBits);
+/** Bins of a point (group × bucket); a key is point × binsPerPoint + bin. */
+const binsPerPoint = 2 * binsPerSign;
+/** Exponent and mantissa bits of infinity. */
+const infiniteMagnitude = 0x7ff << mantissaBits;
 
-const double = new Float64Array(1);
-/** Low and high half of `double`; every platform that Node runs on is little-endian. */
-const halves = new Uint32Array(double.buffer);
+const scratchNumber = new Float64Array(1);
+/** Low and high half of `scratchNumber`; every platform that Node runs on is little-endian. */
+const scratchWords = new Uint32Array(scratchNumber.buffer);
 
-/** Bins that hold numbers: point × bins + bin, and how many each holds. */
+/**
+ * The sketches as scan threads send them: the keys of the bins that are not empty, ascending, and how many values each
+ * holds.
+ */
 export interface SketchPart {
   keys: Float64Array;
   counts: Float64Array;
 }
 
-/** Sketches of all points in one table: open addressing with linear probing, at most half full. */
+/** The sketches of all points in one hash table: open addressing with linear probing, at most half full. */
 export class Sketch {
   #size = 0;
-  /** -1 where the slot is free. */
+  /** A key, or -1 in a free slot. */
   #keys = new Float64Array(1024).fill(-1);
   #counts = new Float64Array(1024);
 
@@ -32,19 +41,23 @@ export class Sketch {
     return this.#keys.byteLength + this.#counts.byteLength;
   }
 
-  add(place: number, value: number): void {
-    this.#add(place * binsOfPoint + binOf(value), 1);
+  add(point: number, value: number): void {
+    this.#add(point * binsPerPoint + toBin(value), 1);
   }
 
-  join({ keys, counts }: SketchPart, places: Uint32Array): void {
+  /**
+   * Adds the sketches of another state.
+   * @param targetPoints for each point of that state, the same point here
+   */
+  join({ keys, counts }: SketchPart, targetPoints: Uint32Array): void {
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i]!;
-      const point = Math.floor(key / binsOfPoint);
-      this.#add(key + (places[point]! - point) * binsOfPoint, counts[i]!);
+      const point = Math.floor(key / binsPerPoint);
+      this.#add(key + (targetPoints[point]! - point) * binsPerPoint, counts[i]!);
     }
   }
 
-  /** Ascending by point and bin. */
+  /** The bins in ascending order of point and bin. */
   finish(): SketchPart {
     const keys = this.#keys.filter((key) => key >= 0).sort();
     return { keys, counts: keys.map((key) => this.#counts[this.#slotOf(key)]!) };
@@ -58,7 +71,7 @@ export class Sketch {
     if (++this.#size * 2 > this.#keys.length) this.#grow();
   }
 
-  /** The slot that holds the key, else the free one where it belongs. */
+  /** The slot that holds the key, or else the free slot where it belongs. */
   #slotOf(key: number): number {
     const keys = this.#keys;
     const mask = keys.length - 1;
@@ -82,42 +95,45 @@ export class Sketch {
   }
 }
 
-/** The quantile of each of so many points, NaN where it has no number. */
+/** The quantile `q` (0 to 1) of each of `points` points; NaN for a point without values. */
 export function sketchQuantiles({ keys, counts }: SketchPart, q: number, points: number): Float64Array {
   const values = new Float64Array(points).fill(Number.NaN);
   for (let from = 0, to = 0; from < keys.length; from = to) {
-    const point = Math.floor(keys[from]! / binsOfPoint);
+    const point = Math.floor(keys[from]! / binsPerPoint);
     let total = 0;
-    for (; to < keys.length && keys[to]! < (point + 1) * binsOfPoint; to++) total += counts[to]!;
+    for (; to < keys.length && keys[to]! < (point + 1) * binsPerPoint; to++) total += counts[to]!;
     const rank = q * (total - 1);
-    const [low, high] = [Math.floor(rank), Math.ceil(rank)].map((wanted) => {
+    const [low, high] = [Math.floor(rank), Math.ceil(rank)].map((target) => {
       let at = from;
-      for (let behind = counts[at]!; behind <= wanted; behind += counts[++at]!);
-      return numberIn(keys[at]! - point * binsOfPoint);
+      for (let seen = counts[at]!; seen <= target; seen += counts[++at]!);
+      return toBinMiddle(keys[at]! - point * binsPerPoint);
     });
     values[point] = interpolate(low!, high!, rank - Math.floor(rank));
   }
   return values;
 }
 
-/** Linear interpolation, also where a bound is infinite. */
+/** Linear interpolation between two values that may be infinite. */
 export function interpolate(low: number, high: number, share: number): number {
   return share === 0 || low === high ? low : low + (high - low) * share;
 }
 
-function binOf(value: number): number {
-  double[0] = value;
-  const magnitude = (halves[1]! & 0x7fff_ffff) >>> droppedBits;
-  // Exponent 0: zero, and what is too small for it to say anything.
-  if (magnitude < 1 << mantissaBits) return magnitudes;
-  return halves[1]! > 0x7fff_ffff ? magnitudes - magnitude : magnitudes + magnitude;
+/** The bin of a value. */
+function toBin(value: number): number {
+  scratchNumber[0] = value;
+  const magnitude = (scratchWords[1]! & 0x7fff_ffff) >>> droppedBits;
+  // Exponent 0: zero and the subnormal numbers.
+  if (magnitude < 1 << mantissaBits) return binsPerSign;
+  return scratchWords[1]! > 0x7fff_ffff ? binsPerSign - magnitude : binsPerSign + magnitude;
 }
 
-function numberIn(bin: number): number {
-  const magnitude = Math.abs(bin - magnitudes);
+/** The value in the middle of a bin. */
+function toBinMiddle(bin: number): number {
+  const magnitude = Math.abs(bin - binsPerSign);
   if (magnitude === 0) return 0;
-  halves[0] = 0;
-  // Half a bin above its start, but infinity is its own.
-  halves[1] = (magnitude << droppedBits) + (magnitude === infinite ? 0 : 1 << (droppedBits - 1));
-  return bin < magnitudes ? -double[0]! : double[0]!;
+  scratchWords[0] = 0;
+  // Half a bin above its start; the bin of infinity has no middle.
+  scratchWords[1] =
+    (magnitude << droppedBits) + (magnitude === infiniteMagnitude ? 0 : 1 << (droppedBits - 1));
+  return bin < binsPerSign ? -scratchNumber[0]! : scratchNumber[0]!;
 }

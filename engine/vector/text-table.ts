@@ -1,8 +1,11 @@
-/** Distinct texts and their codes, found by their bytes: no string is made for a value that was seen before. */
+/**
+ * A table of distinct texts, each with a code: dictionary encoding. Texts are found by their bytes, so a value that was
+ * seen before costs no string.
+ */
 import { hashBytes } from "./membership-filter.ts";
 import { decodeText, growArray, plainBytes, type TextVector } from "./text.ts";
 
-/** Bytes, and a view of the same bytes for code that reads words of them. */
+/** Bytes, and a view that reads words of the same bytes. */
 export interface ByteSource {
   bytes: Buffer;
   view: DataView;
@@ -16,49 +19,53 @@ export function byteSource(bytes: Uint8Array): ByteSource {
   };
 }
 
-const valuesFirst = 8;
-const bytesFirst = 64;
+/** Texts that a new table has room for; small, as there is a table an attribute. */
+const initialValues = 8;
+const initialBytes = 64;
 
-/** Codes count from 0 in the order in which texts first came. Open addressing with linear probing, at most half full. */
+/**
+ * Codes count from 0 in the order in which texts were first added. The table uses open addressing with linear probing
+ * and is at most half full.
+ */
 export class TextTable {
   size = 0;
-  #source: ByteSource = byteSource(new Uint8Array(bytesFirst));
-  #offsets = new Uint32Array(valuesFirst + 1);
-  #hashes = new Uint32Array(valuesFirst);
-  /** Code + 1; 0 where the slot is free. */
-  #slots = new Uint32Array(valuesFirst * 2);
-  /** The code that was given last. */
-  #last = 0;
+  #source: ByteSource = byteSource(new Uint8Array(initialBytes));
+  #offsets = new Uint32Array(initialValues + 1);
+  #hashes = new Uint32Array(initialValues);
+  /** Code + 1; 0 in a free slot. */
+  #slots = new Uint32Array(initialValues * 2);
+  /** The code that was returned last. */
+  #lastCode = 0;
 
-  /** Forgets all texts, and keeps the room that they took. */
+  /** Removes all texts and keeps the memory for the next ones. */
   clear(): void {
     this.size = 0;
-    this.#last = 0;
+    this.#lastCode = 0;
     this.#slots.fill(0);
   }
 
-  /** Bytes that it takes up. */
+  /** About how many bytes the table takes. */
   get byteLength(): number {
     return this.#source.bytes.length + this.#slots.byteLength * 2;
   }
 
-  /** The code of source[from, to), which is a new one where the text was not there. */
+  /** The code of the text source[from, to); a text that the table lacks is added. */
   codeOf(source: ByteSource, from: number, to: number): number {
-    // Rows repeat what the row before had: comparing takes a third of the time of hashing.
-    if (this.#last < this.size && this.equals(this.#last, source, from, to)) return this.#last;
+    // Rows often repeat the value of the row before, and comparing takes a third of the time of hashing.
+    if (this.#lastCode < this.size && this.equals(this.#lastCode, source, from, to)) return this.#lastCode;
     const hash = hashBytes(source.view, from, to);
-    const slot = this.#slotOf(source, from, to, hash);
+    const slot = this.#findSlot(source, from, to, hash);
     const found = this.#slots[slot]!;
-    this.#last = found === 0 ? this.#add(source, from, to, hash, slot) : found - 1;
-    return this.#last;
+    this.#lastCode = found === 0 ? this.#add(source, from, to, hash, slot) : found - 1;
+    return this.#lastCode;
   }
 
-  /** The code of source[from, to), or -1. */
+  /** The code of the text source[from, to), or -1. */
   find(source: ByteSource, from: number, to: number): number {
-    return this.#slots[this.#slotOf(source, from, to, hashBytes(source.view, from, to))]! - 1;
+    return this.#slots[this.#findSlot(source, from, to, hashBytes(source.view, from, to))]! - 1;
   }
 
-  /** Bytes of the text with that code. */
+  /** Length in bytes of the text with that code. */
   lengthOf(code: number): number {
     return this.#offsets[code + 1]! - this.#offsets[code]!;
   }
@@ -67,7 +74,7 @@ export class TextTable {
     return decodeText(this.#source.bytes, this.#offsets[code]!, this.#offsets[code + 1]!);
   }
 
-  /** The texts in the order of their codes; in place, so valid until the next one is added. */
+  /** The texts in the order of their codes. A view, valid until the next text is added. */
   texts(): TextVector {
     const { size } = this;
     return {
@@ -76,13 +83,13 @@ export class TextTable {
     };
   }
 
-  /** As `hashBytes` gives them, in the order of the codes; in place. */
+  /** MurmurHash3 (`hashBytes`) of each text, in the order of the codes. A view, valid until the next text is added. */
   hashes(): Uint32Array {
     return this.#hashes.subarray(0, this.size);
   }
 
-  /** The slot that holds the text, else the free one where it belongs. */
-  #slotOf(source: ByteSource, from: number, to: number, hash: number): number {
+  /** The slot that holds the text, or else the free slot where it belongs. */
+  #findSlot(source: ByteSource, from: number, to: number, hash: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
     let slot = hash & mask;
@@ -93,7 +100,7 @@ export class TextTable {
     return slot;
   }
 
-  /** Whether source[from, to) is the text with that code. */
+  /** Returns whether source[from, to) is the text with that code. */
   equals(code: number, source: ByteSource, from: number, to: number): boolean {
     const start = this.#offsets[code]!;
     if (this.#offsets[code + 1]! - start !== to - from) return false;

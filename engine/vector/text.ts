@@ -1,34 +1,44 @@
-/** Vectors of UTF-8 text in Arrow's layout: `offsets` (rows + 1) into `bytes`. */
+/** Vectors of UTF-8 text in Arrow's layout. */
 
+/**
+ * Texts in Arrow's layout: row i is bytes[offsets[i], offsets[i + 1]). There is one offset more than there are rows,
+ * and the first need not be 0.
+ */
 export interface TextVector {
   offsets: Uint32Array;
   bytes: Uint8Array;
 }
 
-/** Text of one row. */
+/** The text of one row, decoded. `row` is from 0 to the number of rows less one, and is not checked. */
 export function textAt(vector: TextVector, row: number): string {
   return decodeText(vector.bytes, vector.offsets[row]!, vector.offsets[row + 1]!);
 }
 
-/** Buffer's decoder: unlike TextDecoder it takes views of shared memory, and keeps a leading byte order mark. */
+/**
+ * Decodes bytes[from, to). Buffer decodes here because, unlike TextDecoder, it accepts views of shared memory and keeps
+ * a leading byte order mark.
+ */
 export function decodeText(bytes: Uint8Array, from: number, to: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString("utf8");
 }
 
-/** Texts of the rows [from, to). Where they are ASCII they are decoded at once: a part of a string costs next to nothing. */
+/**
+ * The texts of the rows [from, to). Where all are ASCII, one decoded string is cut into them: a substring costs next to
+ * nothing.
+ */
 export function textsAt(vector: TextVector, from: number, to: number): string[] {
   const { offsets, bytes } = vector;
   const start = offsets[from]!;
-  const whole = decodeText(bytes, start, offsets[to]!);
+  const decoded = decodeText(bytes, start, offsets[to]!);
   const texts: string[] = [];
-  if (whole.length !== offsets[to]! - start) {
-    // Some character takes several bytes.
+  if (decoded.length !== offsets[to]! - start) {
+    // Some character takes several bytes, so offsets into the bytes are none into the string.
     for (let row = from; row < to; row++) texts.push(textAt(vector, row));
     return texts;
   }
   for (let row = from, at = 0; row < to; row++) {
     const end = offsets[row + 1]! - start;
-    texts.push(whole.slice(at, end));
+    texts.push(decoded.slice(at, end));
     at = end;
   }
   return texts;
@@ -38,10 +48,10 @@ export function textCount(vector: TextVector): number {
   return vector.offsets.length - 1;
 }
 
-/** Text that grows row by row. */
+/** A text vector that grows row by row. */
 export class TextBuilder {
   rows = 0;
-  // Small at first: a batch may have rows of thousands of days.
+  // Small at first: a batch may have rows of thousands of days, each with builders of its own.
   #offsets = new Uint32Array(64);
   #bytes: Buffer = Buffer.allocUnsafeSlow(4096);
   #byteLength = 0;
@@ -50,23 +60,23 @@ export class TextBuilder {
     return this.#byteLength;
   }
 
-  /** Forgets all texts, and keeps the room that they took. */
+  /** Removes all texts and keeps the memory for the next ones. */
   clear(): void {
     this.rows = 0;
     this.#byteLength = 0;
   }
 
-  /** Bytes that it takes up. */
+  /** Memory of the builder, in bytes. */
   get roomBytes(): number {
     return this.#bytes.length + this.#offsets.byteLength;
   }
 
-  /** All texts so far, one after the other; the view is gone with the next text. */
+  /** All texts so far, one after the other. The view is valid until the next text is added. */
   get bytes(): Uint8Array {
     return this.#bytes;
   }
 
-  /** Where a row begins, or the row before it ends. */
+  /** Where the text of a row begins, which is where that of the row before ends. */
   startOf(row: number): number {
     return this.#offsets[row]!;
   }
@@ -93,7 +103,7 @@ export class TextBuilder {
     this.#endRow();
   }
 
-  /** Appends what JavaScript prints for a number. */
+  /** Appends the text that JavaScript prints for a number. */
   pushNumber(value: number): void {
     if (!Number.isSafeInteger(value) || value < 0) {
       this.push(String(value));
@@ -103,11 +113,11 @@ export class TextBuilder {
     for (let bound = 10; value >= bound; bound *= 10) digits++;
     this.#reserve(digits);
     this.#byteLength += digits;
-    let rest = value;
-    for (let at = this.#byteLength - 1, left = digits; left > 0; at--, left--) {
-      const tenth = Math.floor(rest / 10);
-      this.#bytes[at] = 48 + rest - tenth * 10;
-      rest = tenth;
+    let quotient = value;
+    for (let at = this.#byteLength - 1, remaining = digits; remaining > 0; at--, remaining--) {
+      const tenth = Math.floor(quotient / 10);
+      this.#bytes[at] = 48 + quotient - tenth * 10;
+      quotient = tenth;
     }
     this.#endRow();
   }
@@ -128,12 +138,16 @@ export class TextBuilder {
     this.rows += rows;
   }
 
-  /** The texts, in bytes that have no room behind them: what crosses threads is copied with all of its buffer. */
+  /**
+   * As `finish`, with a copy of the bytes that has no spare room behind it: a vector that is sent to another thread is
+   * copied with all of its buffer.
+   */
   finishExact(): TextVector {
     const { offsets, bytes } = this.finish();
     return { offsets, bytes: bytes.slice() };
   }
 
+  /** The texts. Their bytes are a view of the builder's memory. */
   finish(): TextVector {
     return {
       offsets: this.#offsets.slice(0, this.rows + 1),
@@ -156,12 +170,12 @@ export class TextBuilder {
 }
 
 export function textVector(values: readonly string[]): TextVector {
-  const draft = new TextBuilder();
-  for (const value of values) draft.push(value);
-  return draft.finish();
+  const builder = new TextBuilder();
+  for (const value of values) builder.push(value);
+  return builder.finish();
 }
 
-/** The texts at `places`, in that order; a negative place gives an empty text. */
+/** The texts of the rows `places`, in that order. A negative place gives an empty text. */
 export function gatherText(text: TextVector, places: ArrayLike<number>): TextVector {
   const offsets = new Uint32Array(places.length + 1);
   let byteLength = 0;
@@ -179,12 +193,12 @@ export function gatherText(text: TextVector, places: ArrayLike<number>): TextVec
   return { offsets, bytes: plainBytes(bytes) };
 }
 
-/** The same bytes as no Buffer, whose `slice` is a view where that of other arrays is a copy. */
+/** The same bytes as a plain Uint8Array. The `slice` of a Buffer is a view; that of any other array is a copy. */
 export function plainBytes(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A larger copy, zeros behind what there was. */
+/** A longer copy, with zeros behind the old elements. */
 export function growArray(array: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
   const larger = new Uint32Array(length);
   larger.set(array);

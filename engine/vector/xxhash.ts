@@ -1,9 +1,9 @@
 /**
- * xxHash64 with seed 0 (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md), in 32-bit halves: with BigInt it takes
- * thirty times as long.
+ * xxHash64 with seed 0 (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md), computed in 32-bit halves:
+ * with BigInt it takes thirty times as long.
  */
 
-/** A 64-bit number: unsigned halves. */
+/** A 64-bit number as two unsigned halves. */
 interface Word {
   high: number;
   low: number;
@@ -16,13 +16,13 @@ const prime4: Word = { high: 0x85ebca77, low: 0xc2b2ae63 };
 const prime5: Word = { high: 0x27d4eb2f, low: 0x165667c5 };
 const stripeBytes = 32;
 
-/** The hash of bytes[from, to) as 16 lower-case hexadecimal digits, most significant first. */
+/** The hash of bytes[from, to) as 16 lower-case hexadecimal digits, the most significant first. */
 export function hash64(bytes: Uint8Array, from: number, to: number): string {
   const { high, low } = hashWord(bytes, from, to);
   return hexOf(high) + hexOf(low);
 }
 
-/** The same hash as its two halves. */
+/** The hash of bytes[from, to) as two halves. */
 export function hashWord(bytes: Uint8Array, from: number, to: number): Word {
   const hash: Word = { high: 0, low: 0 };
   let at = from;
@@ -34,9 +34,9 @@ export function hashWord(bytes: Uint8Array, from: number, to: number): Word {
   return hash;
 }
 
-/** Four lanes of eight bytes each; returns where the last whole stripe ends. */
+/** Hashes whole stripes of 32 bytes, in four lanes of eight bytes each; returns where the last whole stripe ends. */
 function hashStripes(hash: Word, bytes: Uint8Array, from: number, to: number): number {
-  const lanes = [sum(prime1, prime2), sum(prime2), sum(), negated(prime1)];
+  const lanes = [sum(prime1, prime2), sum(prime2), sum(), negate(prime1)];
   const lane: Word = { high: 0, low: 0 };
   let at = from;
   for (; at + stripeBytes <= to; at += stripeBytes) {
@@ -60,7 +60,7 @@ function hashStripes(hash: Word, bytes: Uint8Array, from: number, to: number): n
   return at;
 }
 
-/** What is left after the stripes: eight, four, then single bytes. */
+/** Hashes the bytes behind the stripes: eight at a time, then four, then one by one. */
 function hashTail(hash: Word, bytes: Uint8Array, from: number, to: number): void {
   const word: Word = { high: 0, low: 0 };
   const lane: Word = { high: 0, low: 0 };
@@ -128,17 +128,17 @@ function xor(target: Word, { high, low }: Word): void {
   target.low = (target.low ^ low) >>> 0;
 }
 
-/** `bits` from 1 to 31. */
+/** Rotates left by 1 to 31 bits. */
 function rotate(target: Word, bits: number): void {
   const { high, low } = target;
   target.high = ((high << bits) | (low >>> (32 - bits))) >>> 0;
   target.low = ((low << bits) | (high >>> (32 - bits))) >>> 0;
 }
 
-/** Modulo 2^64. */
+/** Multiplies modulo 2^64. */
 function multiply(target: Word, { high, low }: Word): void {
   const top = Math.imul(target.high, low) + Math.imul(target.low, high);
-  // The product of the low halves in pieces of 16 bits, which doubles hold exactly.
+  // The product of the low halves is made in pieces of 16 bits, which float64 holds exactly.
   const a = target.low & 0xffff;
   const b = target.low >>> 16;
   const c = low & 0xffff;
@@ -154,7 +154,7 @@ function sum(...words: Word[]): Word {
   return total;
 }
 
-function negated({ high, low }: Word): Word {
+function negate({ high, low }: Word): Word {
   return sum({ high: ~high >>> 0, low: ~low >>> 0 }, { high: 0, low: 1 });
 }
 

@@ -1,4 +1,4 @@
-/** Random rows, and random steps that are likely to select some of them. */
+/** Random rows, and random query steps that are likely to select some of them. */
 import fc from "fast-check";
 import type { Field, Filter, LogRow, Step } from "../../engine/index.ts";
 import { templateId } from "../query/templates.ts";
@@ -80,7 +80,7 @@ const message = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom("", "\n", "\0", "x".repeat(5_000), "{", '{"a":1} trailing') },
 );
 
-/** Rows of one span of time: few distinct times, so that many are equal. */
+/** Rows of one span of time. A part of them has one of ten times, so that many times are equal. */
 export function arbitraryRow(startNs: bigint, spanNs: bigint): fc.Arbitrary<LogRow> {
   return fc.record({
     timeNs: fc.oneof(
@@ -130,7 +130,7 @@ const pattern = fc.constantFrom(
   "(?s)^.*$",
 );
 
-/** Texts that occur in the rows, whole or in part, among others that do not. */
+/** Texts that occur in the rows, as a whole or in part, and some that do not. */
 function textOf(rows: readonly LogRow[]): fc.Arbitrary<string> {
   const texts = rows.flatMap((row) => [row.message, row.level, ...Object.values(row.attributes)]);
   const templates = rows.map(({ message }) => templateId(message));

@@ -1,4 +1,4 @@
-/** Random rows in a store, in every state that rows pass through, and the same rows in an array. */
+/** Random rows in a store, in every state that rows can be in, and the same rows in an array. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ export const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 
 const dayNs = 86_400_000_000_000n;
 const firstDay = 19_000n;
 
-/** Where a dataset's rows are when they are searched. */
+/** The state of a dataset's rows when they are searched. */
 export const states = ["in memory", "sealed", "in memory and sealed", "merged", "after a restart"] as const;
 
 export interface Dataset {
@@ -30,7 +30,10 @@ export interface FilledStore {
 export const sample = <T>(arbitrary: fc.Arbitrary<T>, count: number, salt: number): T[] =>
   fc.sample(arbitrary, { seed: seed + salt, numRuns: count });
 
-/** A store in a folder of its own with so many datasets, which are searched with so much room for columns. */
+/**
+ * Opens a store in a folder of its own and fills it with `datasets` datasets. Searches have `columnCacheBytes` for
+ * decoded columns.
+ */
 export async function fillStore(datasets: number, columnCacheBytes: number): Promise<FilledStore> {
   const dir = mkdtempSync(join(tmpdir(), "svc-datasets-"));
   const sets = Array.from({ length: datasets }, (_, number) => makeDataset(number));
@@ -52,7 +55,7 @@ export async function fillStore(datasets: number, columnCacheBytes: number): Pro
   return { store, sets, close };
 }
 
-/** A range of time within a dataset, often all of it. */
+/** A time range within a dataset, often all of it. */
 export function arbitraryRange(set: Dataset): fc.Arbitrary<{ fromNs: bigint; toNs: bigint }> {
   const time = fc.oneof(
     fc.constantFrom(...set.rows.map(({ timeNs }) => timeNs)),
@@ -70,7 +73,7 @@ export function printBigInt(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? value.toString() : value;
 }
 
-/** Each dataset has days of its own, so that its searches see no other's rows; every third spans midnight. */
+/** Each dataset has days of its own, so that searches see no other's rows. Every third spans midnight. */
 function makeDataset(number: number): Dataset {
   const spanNs = number % 3 === 0 ? dayNs : 3_600_000_000_000n;
   const fromNs = (firstDay + BigInt(number) * 3n) * dayNs + (number % 3 === 0 ? dayNs / 2n : 0n);
@@ -78,7 +81,10 @@ function makeDataset(number: number): Dataset {
   return { state: states[number % states.length]!, rows, fromNs, toNs: fromNs + spanNs };
 }
 
-/** Appends the part of each dataset's rows between two shares of them (a share above 1 adds rows again), in odd batches. */
+/**
+ * Appends the rows between two shares of each dataset, in batches of uneven size. A share above 1 appends the first
+ * rows again.
+ */
 async function append(store: Store, chosen: Dataset[], fromShare = 0, toShare = 1): Promise<void> {
   for (const set of chosen) {
     const count = set.rows.length;
@@ -91,7 +97,7 @@ async function append(store: Store, chosen: Dataset[], fromShare = 0, toShare = 
   }
 }
 
-/** One chunk a batch, so that upkeep merges them. */
+/** Seals after each batch, so that there is a chunk a batch and the maintenance worker merges them. */
 async function appendMerged(store: Store, set: Dataset): Promise<void> {
   const size = Math.ceil(set.rows.length / 12);
   for (let at = 0; at < set.rows.length; at += size) {

@@ -1,10 +1,13 @@
-/** Messages of few templates, and filters that look for pieces of them. */
+/** Random messages of few templates, and filters that search for pieces of them. */
 import fc from "fast-check";
 import type { Filter, LogRow } from "../../engine/index.ts";
 
 const dayNs = 86_400_000_000_000n;
 
-/** Many rows of few templates, so that every kind of slot occurs: constants, few values, digits, integers, hexadecimal, text. */
+/**
+ * Many rows of few templates, so that every kind of slot occurs: constant, dictionary, digits, integer, hexadecimal and
+ * text.
+ */
 export function makeRows(number: number, seed: number): LogRow[] {
   const word = fc.constantFrom("user", "Error", "conn.reset", "ok", "naïve", "a-b", "GET", "x", "refused by");
   const separator = fc.constantFrom(" ", "=", ": ", "/", " [", "] ", '"', ",", "(", " - ");
@@ -39,7 +42,10 @@ export function makeRows(number: number, seed: number): LogRow[] {
     .map((text, i) => ({ timeNs: startNs + BigInt(i), level: "", message: text, attributes: {} }));
 }
 
-/** Patterns out of pieces of messages, with holes in them, side by side, at the ends. */
+/**
+ * Regular expressions made of pieces of messages, with wildcards between, before and behind them, alternatives and
+ * anchors.
+ */
 function arbitraryPattern(cut: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const literal = cut.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   const hole = fc.constantFrom(".*", "[0-9]+", "\\w+", "[^ ]*", ".", "\\b", "(?:x|7)?");
@@ -54,7 +60,7 @@ function arbitraryPattern(cut: fc.Arbitrary<string>): fc.Arbitrary<string> {
   );
 }
 
-/** Filters of messages for pieces of them and for others. */
+/** Filters of messages for pieces of them and for other texts. */
 export function arbitraryFilter(rows: readonly LogRow[]): fc.Arbitrary<Filter> {
   const cut = fc
     .tuple(

@@ -1,4 +1,4 @@
-/** Bitmaps, least significant bit first, bits past the last row zero. */
+/** Bitmap operations: least significant bit first, bits past the last row zero. */
 
 export function and(a: usize, b: usize, bytes: u32): void {
   const end = a + (bytes & ~15);
@@ -49,7 +49,7 @@ export function any(a: usize, bytes: u32): bool {
   return false;
 }
 
-/** Writes the rows whose bits are set, from row `from` on, until `max` are written; gives their number. */
+/** Writes the numbers of the rows whose bits are set, from row `from` on, until `max` are written; returns how many. */
 export function expand(bitmap: usize, from: u32, rows: u32, out: usize, max: u32): u32 {
   const begin = out;
   const end = out + ((<usize>max) << 2);

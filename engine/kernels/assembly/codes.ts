@@ -1,9 +1,9 @@
-/** Tests of dictionary codes of 8, 16 and 32 bits: bitmaps of the rows that pass. */
+/** Tests of dictionary codes of 8, 16 and 32 bits. Each writes a bitmap of the rows that pass. */
 import { bits16, bits32, storeTail } from "./lanes.ts";
 import { operandAt } from "./layout.ts";
 import { fetchPage, pageEnd } from "./page.ts";
 
-/** Rows whose code is `low` or up to `span` above it; with `flip`, all the others. */
+/** out := the rows with low <= code <= low + span; with `flip`, all other rows. */
 export function between(
   codes: usize,
   width: u32,
@@ -24,6 +24,7 @@ function betweenOf<T>(codes: usize, rows: u32, low: u32, span: u32, flip: bool, 
   else scan<T>(false, codes, rows, low, span, flip, out);
 }
 
+/** `one`: the range is a single code, which a comparison for equality tests. */
 @inline
 function scan<T>(one: bool, codes: usize, rows: u32, low: u32, span: u32, flip: bool, out: usize): void {
   const lows = v128.splat<T>(<T>low);
@@ -51,7 +52,7 @@ function scan<T>(one: bool, codes: usize, rows: u32, low: u32, span: u32, flip: 
   storeTail(out, tail ^ mask, rows);
 }
 
-/** Bits of 16 rows. */
+/** Tests 16 rows; returns a bit a row. */
 @inline
 function passes<T>(one: bool, codes: usize, lows: v128, spans: v128): u64 {
   const a = within<T>(one, v128.load(codes), lows, spans);
@@ -69,8 +70,8 @@ function within<T>(one: bool, codes: v128, lows: v128, spans: v128): v128 {
 }
 
 /**
- * Rows whose code is in the table at the operand's place: see member8 for codes of a byte, else a byte of 0
- * or 1 a code.
+ * out := the rows whose code is in the table at `operandAt`. For codes of a byte `member8` says how the table looks;
+ * for wider codes it has a byte of 0 or 1 a code.
  */
 export function member(codes: usize, width: u32, rows: u32, out: usize): void {
   if (width == 1) member8(codes, rows, out);
@@ -79,8 +80,8 @@ export function member(codes: usize, width: u32, rows: u32, out: usize): void {
 }
 
 /**
- * The table has, for each low half of a code, 8 bits for the high halves 0-7, and 16 bytes on, those for
- * 8-15.
+ * The table has, for each low half (4 bits) of a code, 8 bits for the high halves 0-7, and 16 bytes later 8 bits for
+ * the high halves 8-15.
  */
 function member8(codes: usize, rows: u32, out: usize): void {
   const lowHalves = v128.load(operandAt);
@@ -107,6 +108,7 @@ function member8(codes: usize, rows: u32, out: usize): void {
   storeTail(out, tail, rows);
 }
 
+/** Tests 16 codes of a byte against that table; returns a bit a code. */
 @inline
 function members(codes: usize, lowHalves: v128, highHalves: v128): u64 {
   const code = v128.load(codes);
@@ -119,6 +121,7 @@ function members(codes: usize, lowHalves: v128, highHalves: v128): u64 {
   return <u64>i8x16.bitmask(i8x16.eq(v128.and(bits, bit), bit));
 }
 
+/** Tests codes of 2 or 4 bytes against a table with a byte a code. */
 @inline
 function lookUp<T>(codes: usize, rows: u32, out: usize): void {
   const end = codes + <usize>(rows & ~7) * sizeof<T>();
@@ -150,7 +153,7 @@ function entry<T>(codes: usize, i: usize): u32 {
   return <u32>load<u8>(<usize>load<T>(codes + i * sizeof<T>()) + operandAt);
 }
 
-/** The largest code, 0 where there is none. */
+/** The largest code; 0 where there is none. */
 export function largest(codes: usize, width: u32, rows: u32): u32 {
   if (width == 1) return largestOf<u8>(codes, rows);
   return width == 2 ? largestOf<u16>(codes, rows) : largestOf<u32>(codes, rows);

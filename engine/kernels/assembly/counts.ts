@@ -1,24 +1,21 @@
 /**
- * Rows a code. A counter that was just written cannot be read again for some cycles, so rows in turn go to
- * tables of their own, added up at the end; and as a processor stores once a cycle, narrow codes are counted
- * in pairs.
+ * Counts of rows a code. Two facts of processors shape these loops. A counter that was just written cannot be read
+ * again for some cycles, so successive rows go to different tables, which are added up at the end. And there is one
+ * store a cycle, so narrow codes are counted in pairs, one store for two rows.
  */
 import { countLanes } from "./lanecounts.ts";
 import { bitsFrom, sumOfBytes, sumOfLanes } from "./lanes.ts";
 import { rowTable, table0, table1, table2, table3, tableStride } from "./layout.ts";
 import { fetchPage, pageEnd } from "./page.ts";
 
-/** Most codes that are counted without a table of counters: as many as a vector has lanes to look them up in. */
+/** Up to so many codes need no table of counters, as a vector has a lane for each (`countLanes`). */
 const lanesMax: u32 = 16;
-/** Most codes whose pairs are counted: 128 × 128 counters are one table. */
+/** Up to so many codes are counted in pairs: 128 × 128 counters are one table. */
 const pairedMax: u32 = 128;
-/** Most codes that are worth four tables, which lie in the cache nearest to the processor. */
+/** Up to so many codes have four tables, as these stay in the cache nearest to the processor. */
 const tabledMax: u32 = 4096;
 
-/**
- * Adds the number of rows in [from, to) with each code to its counter; a selection, unless 0, leaves rows
- * out.
- */
+/** Adds the number of rows in [from, to) with each code to its counter. A selection, unless 0, excludes rows. */
 export function countCodes(
   codes: usize,
   width: u32,
@@ -88,14 +85,14 @@ function count32(codes: usize, from: u32, to: u32, selection: usize, cardinality
   addTables(cardinality, counts);
 }
 
-/** Any codes, one table. */
+/** Counts codes of any width in one table. */
 @inline
 function countInto<T>(codes: usize, rows: u32, counts: usize): void {
   const end = codes + <usize>rows * sizeof<T>();
   for (; codes < end; codes += sizeof<T>()) increment(counts + ((<usize>load<T>(codes)) << 2));
 }
 
-/** Codes of 8 bits, four tables. */
+/** Counts codes of 8 bits in four tables. */
 function countBytes(codes: usize, rows: u32, cardinality: u32, counts: usize): void {
   clearTables(256);
   const end = codes + (rows & ~7);
@@ -117,7 +114,7 @@ function countBytes(codes: usize, rows: u32, cardinality: u32, counts: usize): v
   addTables(cardinality, counts);
 }
 
-/** Pairs of neighbours, one counter a pair: its place is second × stride + first. */
+/** Counts pairs of neighbouring codes, one counter a pair at second × stride + first. */
 function countPairs(codes: usize, rows: u32, cardinality: u32, counts: usize): void {
   const stride = (cardinality + 3) & ~3;
   const bytes = (<usize>(cardinality * stride)) << 2;
@@ -139,7 +136,7 @@ function countPairs(codes: usize, rows: u32, cardinality: u32, counts: usize): v
   countInto<u8>(end, rows & 15, counts);
 }
 
-/** Each counter counts for the first of its pair (its column) and for the second (its row). */
+/** Adds each pair's counter to the count of its first code (the column) and to that of its second (the row). */
 function addPairs(cardinality: u32, stride: u32, counts: usize): void {
   const rowBytes = (<usize>stride) << 2;
   memory.fill(rowTable, 0, rowBytes);
@@ -158,8 +155,7 @@ function addPairs(cardinality: u32, stride: u32, counts: usize): void {
 }
 
 /**
- * Whether the selection takes so many rows that looking at all of them is less work than going from one to
- * the next.
+ * Returns whether the selection has so many rows that reading all rows is less work than going from set bit to set bit.
  */
 function isDense(selection: usize, from: u32, to: u32): bool {
   let rows: u64 = 0;
@@ -168,8 +164,8 @@ function isDense(selection: usize, from: u32, to: u32): bool {
 }
 
 /**
- * As above over words of the selection; rows left out become code 255. Ends that fill no word are counted
- * one by one.
+ * Counts the selected rows of at most 16 codes by comparing whole vectors, for whole words of the selection. Excluded
+ * rows are read as code 255. Rows before the first and behind the last whole word are counted one by one.
  */
 function compareSelected(
   codes: usize,
@@ -191,6 +187,7 @@ function compareSelected(
   }
 }
 
+/** Counts four codes from `code` on. Sums are bytes, so a pass has at most 63 × 64 rows (252 a lane). */
 function compareSelectedPass(
   codes: usize,
   from: u32,
@@ -227,7 +224,7 @@ function compareSelectedPass(
   if (left > 3) addTo(at + 12, sumOfBytes(sum3));
 }
 
-/** 16 bits as 16 bytes, all ones where the bit is set. */
+/** Widens 16 bits to 16 bytes, all ones where the bit is set. */
 @inline
 function laneMask(bits: usize): v128 {
   const spread = i8x16.swizzle(
@@ -238,7 +235,7 @@ function laneMask(bits: usize): v128 {
   return i8x16.eq(v128.and(spread, bit), bit);
 }
 
-/** Rows of the selection, from set bit to set bit, into two tables in turn where that pays. */
+/** Counts selected rows from set bit to set bit, into two tables in turn where that pays. */
 function countSelected<T>(
   codes: usize,
   from: u32,
@@ -270,7 +267,7 @@ function increment(at: usize): void {
   store<u32>(at, load<u32>(at) + 1);
 }
 
-/** Offsets are constants of the instruction, which takes no cycle to add them. */
+/** The table's address is a constant of the instruction, so adding it costs no cycle. */
 @inline
 function increment0(at: usize): void {
   store<u32>(at, load<u32>(at, table0) + 1, table0);
@@ -291,7 +288,7 @@ function increment3(at: usize): void {
   store<u32>(at, load<u32>(at, table3) + 1, table3);
 }
 
-/** Four places of 16 bits, a table each. */
+/** Increments four counters at offsets of 16 bits, one in each table. */
 @inline
 function countFour(places: u64): void {
   increment0(<usize>(places & 0xffff));
@@ -300,6 +297,7 @@ function countFour(places: u64): void {
   increment3(<usize>(places >> 48));
 }
 
+/** Increments four counters at offsets of 16 bits, two in each of two tables. */
 @inline
 function countTwice(places: u64): void {
   increment0(<usize>(places & 0xffff));
@@ -327,7 +325,7 @@ function addTo(at: usize, rows: u32): void {
   store<u32>(at, load<u32>(at) + rows);
 }
 
-/** totals += counts, as floating-point numbers. */
+/** totals += counts, as float64. */
 export function addCounts(counts: usize, groups: u32, totals: usize): void {
   for (; groups > 0; groups--, counts += 4, totals += 8)
     store<f64>(totals, load<f64>(totals) + <f64>load<u32>(counts));

@@ -1,4 +1,4 @@
-/** Dense group numbers out of two vectors of codes: a × cardinality of b + b. Widths are bytes a code. */
+/** Group numbers from two vectors of codes: a × cardinality of b + b. Widths are bytes a code. */
 
 export function combine(
   a: usize,
@@ -50,7 +50,7 @@ function combineInto<A, B, Out>(a: usize, b: usize, rows: u32, cardinality: u32,
   }
 }
 
-/** The first four of eight codes, 32 bits each. */
+/** The first four of eight codes as lanes of 32 bits. */
 @inline
 function low4<T>(codes: usize): v128 {
   if (sizeof<T>() == 1) return i32x4.extend_low_i16x8_u(v128.load_ext<u8>(codes));
@@ -58,6 +58,7 @@ function low4<T>(codes: usize): v128 {
   return v128.load(codes);
 }
 
+/** The last four of eight codes as lanes of 32 bits. */
 @inline
 function high4<T>(codes: usize): v128 {
   if (sizeof<T>() == 1) return i32x4.extend_high_i16x8_u(v128.load_ext<u8>(codes));
@@ -65,6 +66,7 @@ function high4<T>(codes: usize): v128 {
   return v128.load(codes, 16);
 }
 
+/** Stores eight numbers of 32 bits, narrowed to the width of T. */
 @inline
 function storeLanes<T>(out: usize, low: v128, high: v128): void {
   if (sizeof<T>() == 4) {

@@ -1,9 +1,9 @@
-/** Ids of one width, side by side; the one looked for stands at the operand's place, padded to 8 bytes. */
+/** Searching ids of one width that lie side by side. The wanted id lies at `operandAt`, padded to 8 bytes. */
 import { bits32, join64, storeTail } from "./lanes.ts";
 import { operandAt } from "./layout.ts";
 import { fetchPage } from "./page.ts";
 
-/** Bits of the rows whose id is the wanted one. */
+/** out := a bitmap of the rows whose id is the wanted one. */
 export function equalIds(ids: usize, rows: u32, width: u32, out: usize): void {
   if (width == 8) scan(8, ids, rows, 8, out);
   else if (width == 16) scan(16, ids, rows, 16, out);
@@ -11,7 +11,7 @@ export function equalIds(ids: usize, rows: u32, width: u32, out: usize): void {
   else scan(0, ids, rows, width, out);
 }
 
-/** The first row at or after `from` with the wanted id, or `rows`. */
+/** The first row at or after `from` with the wanted id; `rows` where there is none. */
 export function findId(ids: usize, from: u32, rows: u32, width: u32): u32 {
   if (width == 8) return first(8, ids, from, rows, 8);
   if (width == 16) return first(16, ids, from, rows, 16);
@@ -19,6 +19,7 @@ export function findId(ids: usize, from: u32, rows: u32, width: u32): u32 {
   return first(0, ids, from, rows, width);
 }
 
+/** `kind`: the width where there is SIMD code for it, else 0. */
 @inline
 function scan(kind: i32, ids: usize, rows: u32, width: u32, out: usize): void {
   const end = ids + <usize>(rows & ~15) * width;
@@ -48,7 +49,7 @@ function first(kind: i32, ids: usize, from: u32, rows: u32, width: u32): u32 {
   return rows;
 }
 
-/** Bits of 16 rows. */
+/** Compares 16 rows; returns a bit a row. */
 @inline
 function same16(kind: i32, ids: usize, width: u32): u64 {
   if (kind == 0) {
@@ -65,12 +66,13 @@ function same16(kind: i32, ids: usize, width: u32): u64 {
   );
 }
 
+/** Compares four rows; the masks are lanes of 32 bits. */
 @inline
 function same4(kind: i32, ids: usize): v128 {
   return join64(same2(kind, ids), same2(kind, ids + ((<usize>kind) << 1)));
 }
 
-/** Two rows as lanes of 64 bits. */
+/** Compares two rows; the masks are lanes of 64 bits. */
 @inline
 function same2(kind: i32, ids: usize): v128 {
   if (kind == 8) return i64x2.eq(v128.load(ids), v128.load64_splat(operandAt));
@@ -79,14 +81,14 @@ function same2(kind: i32, ids: usize): v128 {
   return v128.and(v128.shuffle<i64>(a, b, 0, 2), v128.shuffle<i64>(a, b, 1, 3));
 }
 
-/** Which of the two lanes of every 16 bytes of one id are as wanted. */
+/** Compares one id of 16 or 32 bytes; each of the two lanes covers half of the id's words, and both must match. */
 @inline
 function halves(kind: i32, id: usize): v128 {
   const low = i64x2.eq(v128.load(id), v128.load(operandAt));
   return kind == 16 ? low : v128.and(low, i64x2.eq(v128.load(id, 16), v128.load(operandAt, 16)));
 }
 
-/** Any width: eight bytes at a time, the last of them cut to what belongs to the id. */
+/** Compares one id of any width: eight bytes at a time, of the last ones only those that belong to the id. */
 function same(id: usize, width: u32): bool {
   let i: u32 = 0;
   for (; i + 8 <= width; i += 8) if (load<u64>(id + i) != load<u64>(operandAt + i)) return false;

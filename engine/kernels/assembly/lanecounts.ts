@@ -1,9 +1,12 @@
-/** Rows with each of at most 16 codes of 8 bits, without a counter that is written for a row. */
+/** Counts of rows for at most 16 codes of 8 bits, in vector registers: no counter is written for a row. */
 import { sumOfBytes } from "./lanes.ts";
 import { table0 } from "./layout.ts";
 import { fetchPage } from "./page.ts";
 
-/** Of a multiple of 16 rows. Four codes a pass: sums of 8 bits, which hold up to 255 rows a lane before they are added up. */
+/**
+ * Counts a multiple of 16 rows, four codes a pass. Sums are bytes, which hold up to 255 rows a lane before they are
+ * added to the counters.
+ */
 export function countLanes(codes: usize, rows: u32, cardinality: u32, counts: usize): void {
   const end = codes + rows;
   while (codes < end) {
@@ -15,12 +18,13 @@ export function countLanes(codes: usize, rows: u32, cardinality: u32, counts: us
 }
 
 /**
- * Each code is looked up as a one in a field of two bits of its own, so that one addition counts for four codes. Fields hold three
- * rows; then they are added to fields of four bits, which hold fifteen, and those to bytes.
+ * Counts four codes from `code` on. A lookup turns each code into a one in a field of two bits, so one addition counts
+ * for all four codes. A field holds three rows. Then fields are added to fields of four bits, which hold fifteen rows,
+ * and those to bytes.
  */
 function lanesPass(codes: usize, end: usize, code: u32, cardinality: u32, counts: usize): void {
   v128.store(0, i8x16.splat(0), table0);
-  // 1, 4, 16, 64.
+  // The bytes 1, 4, 16, 64: a one in each of the four fields.
   store<u32>(code, 0x40100401, table0);
   const ones = v128.load(0, table0);
   const nibbles = i8x16.splat(0x0f);
@@ -59,6 +63,7 @@ function lanesPass(codes: usize, end: usize, code: u32, cardinality: u32, counts
   if (left > 3) addLanes(at + 12, sum3);
 }
 
+/** The fields of three times 16 rows. */
 @inline
 function threeRows(ones: v128, codes: usize): v128 {
   const first = i8x16.relaxed_swizzle(ones, v128.load(codes));
@@ -66,12 +71,13 @@ function threeRows(ones: v128, codes: usize): v128 {
   return i8x16.add(i8x16.add(first, second), i8x16.relaxed_swizzle(ones, v128.load(codes, 32)));
 }
 
-/** The first and the third field of each byte. */
+/** The first and the third field of each byte, each with four bits to grow into. */
 @inline
 function evenOf(fields: v128): v128 {
   return v128.and(fields, i8x16.splat(0x33));
 }
 
+/** The second and the fourth field of each byte. */
 @inline
 function oddOf(fields: v128): v128 {
   return v128.and(i16x8.shr_u(fields, 2), i8x16.splat(0x33));

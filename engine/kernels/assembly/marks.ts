@@ -1,7 +1,7 @@
-/** Group numbers of rows in runs, and which pairs of groups and codes there are. */
+/** Group numbers from codes, and which pairs of group and code occur. */
 import { bitsFrom } from "./lanes.ts";
 
-/** Adds a number to each code: raised[row] = codes[row] + base, 32 bits each. */
+/** raised[row] := codes[row] + base, 32 bits each. */
 export function raiseCodes(codes: usize, width: u32, rows: u32, base: u32, raised: usize): void {
   if (width == 1) raiseInto<u8>(codes, rows, base, raised);
   else if (width == 2) raiseInto<u16>(codes, rows, base, raised);
@@ -18,6 +18,7 @@ function raiseInto<T>(codes: usize, rows: u32, base: u32, raised: usize): void {
     store<u32>(raised, <u32>load<T>(codes) + base);
 }
 
+/** Four codes as lanes of 32 bits. */
 @inline
 function fourOf<T>(codes: usize): v128 {
   if (sizeof<T>() == 1) return i32x4.extend_low_i16x8_u(i16x8.extend_low_i8x16_u(v128.load32_zero(codes)));
@@ -25,7 +26,7 @@ function fourOf<T>(codes: usize): v128 {
   return v128.load(codes);
 }
 
-/** Sets marks[group × codeCount + code] of every selected row. */
+/** Sets marks[group × codeCount + code] to 1 for every selected row. */
 export function markPairs(
   groups: usize,
   groupWidth: u32,

@@ -1,7 +1,13 @@
-/** Membership filters, one behind the other, as template/longruns.ts writes them: their number, the end of each in bytes, the filters. */
+/**
+ * Probing a list of membership filters, as template/token-filter.ts writes it: their number, the end of each in bytes,
+ * the filters.
+ */
 import { operandAt } from "./layout.ts";
 
-/** The first filter at or after `from` that has all bits of a hash, else -1; the bits, of one block, stand at the operand's place. */
+/**
+ * The number of the first filter at or after `from` that has all bits of a hash, or -1. The bits of the hash, of one
+ * block, lie at `operandAt`.
+ */
 export function findFilter(filters: usize, from: u32, hash: u32): i32 {
   const count = load<u32>(filters);
   const ends = filters + 4;

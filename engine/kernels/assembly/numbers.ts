@@ -1,11 +1,11 @@
 /**
- * Ranges of 64-bit floating-point numbers, and their sum, least and greatest. A NaN lies in no range, makes
- * a sum NaN, and is neither least nor greatest.
+ * Float64 values in a range, and their sum, least and greatest. A NaN is in no range, makes a sum NaN, and is neither
+ * least nor greatest.
  */
 import { bits32, bitsFrom, join64, storeTail } from "./lanes.ts";
 import { fetchPage, pageEnd } from "./page.ts";
 
-/** Rows with low <= x <= high; an open end leaves its bound out. */
+/** out := a bitmap of the rows with low <= x <= high; an open end excludes its bound. */
 export function inRange(
   values: usize,
   rows: u32,
@@ -57,7 +57,7 @@ function scan(
   storeTail(out, tail, rows);
 }
 
-/** Four rows as lanes of 32 bits. */
+/** Tests four rows; the masks are lanes of 32 bits. */
 @inline
 function pair(lowOpen: bool, highOpen: bool, values: usize, lows: v128, highs: v128): v128 {
   return join64(
@@ -66,6 +66,7 @@ function pair(lowOpen: bool, highOpen: bool, values: usize, lows: v128, highs: v
   );
 }
 
+/** Tests two rows. */
 @inline
 function within(lowOpen: bool, highOpen: bool, value: v128, lows: v128, highs: v128): v128 {
   const above = lowOpen ? f64x2.gt(value, lows) : f64x2.ge(value, lows);
@@ -74,19 +75,19 @@ function within(lowOpen: bool, highOpen: bool, value: v128, lows: v128, highs: v
 }
 
 /**
- * Sum over all rows; `selection` 0 selects every row. Four pairs of partial sums, so rounding differs from a
- * plain loop.
+ * The sum of the selected rows; `selection` 0 selects every row. There are four pairs of partial sums, so rounding
+ * differs from that of a plain loop.
  */
 export function sum(values: usize, rows: u32, selection: usize): f64 {
   return aggregate(SUM, values, rows, selection, 0);
 }
 
-/** The least value, +Infinity where there is none. */
+/** The least value; +Infinity where there is none. */
 export function least(values: usize, rows: u32, selection: usize): f64 {
   return aggregate(LEAST, values, rows, selection, Infinity);
 }
 
-/** The greatest value, -Infinity where there is none. */
+/** The greatest value; -Infinity where there is none. */
 export function greatest(values: usize, rows: u32, selection: usize): f64 {
   return aggregate(GREATEST, values, rows, selection, -Infinity);
 }
@@ -95,6 +96,7 @@ const SUM = 0;
 const LEAST = 1;
 const GREATEST = 2;
 
+/** Sums or compares the selected rows, 64 at a time where a whole word of the selection is set, else one by one. */
 @inline
 function aggregate(kind: i32, values: usize, rows: u32, selection: usize, empty: f64): f64 {
   let a = f64x2.splat(empty);

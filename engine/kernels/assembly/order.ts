@@ -1,8 +1,8 @@
-/** Values brought together by their groups, and numbers at their ranks. */
+/** Ordering values by their groups, and selecting values by rank. */
 import { bitsFrom } from "./lanes.ts";
 import { table0, table1 } from "./layout.ts";
 
-/** Writes each row's value where `next` says for its group, which then says the place behind it. */
+/** Writes each selected row's value to ordered[next[group]] and increments next[group]. */
 export function orderByGroup(
   groups: usize,
   width: u32,
@@ -48,14 +48,15 @@ function put(at: usize, value: f64, ordered: usize): void {
   store<u32>(at, place + 1);
 }
 
-/** So few values are each compared with all of them. */
+/** In ranges up to this length each value is compared with every other. */
 const shortMax: usize = 16;
-/** Values that stand for all when a pivot is chosen. */
+/** Values that are sampled to choose a pivot. */
 const sampled: usize = 8;
 
 /**
- * The number at a rank of the values [from, to), which change their order: `floor` is the place that its whole part names, counted with
- * `from`, and `share` the part of the way to the next greater value. Partitions are made without branches, which could not be foretold.
+ * The value at a rank of values[from, to), which are reordered (quickselect). `floor` is the whole part of the rank
+ * plus `from`; `share` is its fraction, by which the next greater value counts. Partitioning has no branches, as the
+ * processor could not predict them.
  */
 export function quantileOf(values: usize, from: u32, to: u32, floor: u32, share: f64): f64 {
   let low = values + ((<usize>from) << 3);
@@ -66,7 +67,7 @@ export function quantileOf(values: usize, from: u32, to: u32, floor: u32, share:
     const pivot = pivotOf(low, high, target);
     let middle = partition(low, high, pivot, false);
     if (middle == low) {
-      // The pivot is the least: it and its equals go to the front.
+      // Nothing is below the pivot: move it and its equals to the front.
       middle = partition(low, high, pivot, true);
       if (target < middle) {
         high = middle;
@@ -77,14 +78,14 @@ export function quantileOf(values: usize, from: u32, to: u32, floor: u32, share:
     else high = middle;
   }
   const isShort = high - low <= shortMax << 3;
-  // Else all that are left are equal.
+  // In a longer range all values are equal.
   const value = isShort ? rankedOf(low, (high - low) >> 3, (target - low) >> 3) : load<f64>(low);
   if (share == 0) return value;
   const above = nextAfter(low, high, end, target, value);
   return above == value ? value : value + (above - value) * share;
 }
 
-/** Moves the values below the pivot, or not above it, to the front; returns where the others begin. */
+/** Moves the values below the pivot (`withEquals`: not above it) to the front; returns where the others begin. */
 @inline
 function partition(low: usize, high: usize, pivot: f64, withEquals: bool): usize {
   let middle = low;
@@ -97,7 +98,10 @@ function partition(low: usize, high: usize, pivot: f64, withEquals: bool): usize
   return middle;
 }
 
-/** Of eight values the one that leaves few on the side of the rank, and the rank probably on that side. */
+/**
+ * Samples eight values and picks the one beside the wanted rank: it likely cuts off many values and keeps the rank on
+ * the smaller side.
+ */
 function pivotOf(low: usize, high: usize, target: usize): f64 {
   const count = (high - low) >> 3;
   const step = (count / sampled) << 3;
@@ -106,7 +110,7 @@ function pivotOf(low: usize, high: usize, target: usize): f64 {
   return rankedOf(table1, sampled, place >= sampled >> 1 ? place - 1 : place + 1);
 }
 
-/** Of at most 16 values the greatest that no more than `rank` are less than: the one at that rank. */
+/** The value at a rank of at most 16 values: the greatest one that at most `rank` values are less than. */
 function rankedOf(values: usize, count: usize, rank: usize): f64 {
   for (let i: usize = 0; i < count << 3; i += 8) store<f64>(i, load<f64>(values + i), table0);
   store<f64>(count << 3, Infinity, table0);
@@ -124,7 +128,7 @@ function rankedOf(values: usize, count: usize, rank: usize): f64 {
   return found;
 }
 
-/** The value behind `target` if all were sorted. Those from `high` on are none less than those before. */
+/** The value behind `target` if all values were sorted. Values from `high` on are not less than those before. */
 function nextAfter(low: usize, high: usize, end: usize, target: usize, value: f64): f64 {
   let above = Infinity;
   let place = low;

@@ -1,16 +1,18 @@
 /**
- * Messages as templates and variables, as template/split.ts defines them: sixteen bytes are classified at once, and only tokens with
- * a digit are looked at one by one. Templates are told apart by a hash of what is not variable, then by comparing with the
- * first message of the template.
+ * The tokeniser: messages as templates and variables, as template/tokenizer.ts defines them. Sixteen bytes are
+ * classified at once, and only tokens with a digit are handled one by one. Templates are distinguished by a hash of
+ * their static text; where hashes agree, the message is compared with the first message of the template.
  *
- * Reads pass the end of the text by at most 15 bytes.
+ * Reads may pass the end of the text by at most 15 bytes.
  */
 
-/** Of the message that is being split. */
+/** Where the message that is being split begins. */
 let start: usize = 0;
+/** Where it ends. */
 let end: usize = 0;
+/** The hash of its static text so far. */
 let hash: u64 = 0;
-/** Behind the last variable. */
+/** Behind the last variable: static text from here on is not hashed yet. */
 let staticFrom: usize = 0;
 
 let textAt: usize = 0;
@@ -29,7 +31,10 @@ let templates: u32 = 0;
 
 const multiplier: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/** Where results go: a code a row, the first variable of each row (and one more), start and end of each variable. */
+/**
+ * Sets where results are written: a code a row, the number of each row's first variable (and one entry more), and the
+ * start and the end of each variable.
+ */
 export function setSplitTarget(codes: usize, base: usize, starts: usize, ends: usize): void {
   codesAt = codes;
   baseAt = base;
@@ -38,8 +43,8 @@ export function setSplitTarget(codes: usize, base: usize, starts: usize, ends: u
 }
 
 /**
- * Tables: `slots` of mask + 1 words, all zero; a double word of hash and a word of the first row for each template, of
- * which there may be as many as rows.
+ * Sets the tables: a hash table of mask + 1 words, all zero; and for each template a double word for its hash and a
+ * word for its first row. There may be as many templates as rows.
  */
 export function setSplitTables(slots: usize, mask: u32, hashes: usize, firsts: usize): void {
   tableAt = slots;
@@ -48,7 +53,7 @@ export function setSplitTables(slots: usize, mask: u32, hashes: usize, firsts: u
   firstsAt = firsts;
 }
 
-/** Splits the rows and gives the number of templates; -1 where there are more than `max` variables. */
+/** Splits the rows; returns the number of templates, or -1 where there may be more than `max` variables. */
 export function splitRows(bytes: usize, offsets: usize, rows: u32, max: u32): i32 {
   textAt = bytes;
   offsetsAt = offsets;
@@ -77,13 +82,17 @@ export function splitRows(bytes: usize, offsets: usize, rows: u32, max: u32): i3
   return <i32>templates;
 }
 
+/** The number of variables that `splitRows` found. */
 export function splitVariables(): u32 {
   return count;
 }
 
-/** False where the message holds the byte that stands for a variable. */
+/**
+ * Finds the variables of the message. Returns false where it holds 0xff, the byte that stands for a variable in
+ * templates.
+ */
 function findVariables(): bool {
-  /** Where the token began that goes on from the block before, and whether it had a digit there. */
+  // A token that continues from the block before: where it began (0: there is none), and whether it has had a digit.
   let open: usize = 0;
   let openDigit = false;
   for (let at = start; at < end; at += 64) {
@@ -95,7 +104,7 @@ function findVariables(): bool {
       const lower = v128.or(bytes, i8x16.splat(0x20));
       const isDigit = within(bytes, 0x30, 9);
       let isToken = v128.or(isDigit, within(lower, 0x61, 25));
-      // "-" and ".", "_", and all from 0x80 on.
+      // "-", ".", "_", and all bytes from 0x80 on (whose top bit is set, as in a mask).
       isToken = v128.or(isToken, i8x16.eq(bytes, i8x16.splat(0x2d)));
       isToken = v128.or(isToken, i8x16.eq(bytes, i8x16.splat(0x2e)));
       isToken = v128.or(isToken, i8x16.eq(bytes, i8x16.splat(0x5f)));
@@ -148,19 +157,19 @@ function findVariables(): bool {
   return true;
 }
 
-/** Lanes whose byte is one of `span` + 1 from `low` on. */
+/** Lanes whose byte is from `low` to `low` + `span`. */
 @inline
 function within(bytes: v128, low: i8, span: i8): v128 {
   return i8x16.le_u(i8x16.sub(bytes, i8x16.splat(low)), i8x16.splat(span));
 }
 
-/** The lowest `bits` bits, fewer than 64, set. */
+/** A word with the lowest `bits` bits set, fewer than 64. */
 @inline
 function lowBits(bits: u64): u64 {
   return ((<u64>1) << bits) - 1;
 }
 
-/** Notes a variable. */
+/** Records a variable, and hashes the static text before it. */
 @inline
 function put(from: usize, to: usize): void {
   hashStatic(from);
@@ -172,7 +181,7 @@ function put(from: usize, to: usize): void {
   staticFrom = to;
 }
 
-/** Takes the bytes from the last variable to `to` into the hash. */
+/** Adds the bytes from the last variable to `to` to the hash. */
 @inline
 function hashStatic(to: usize): void {
   let at = staticFrom;
@@ -187,7 +196,7 @@ function hashStatic(to: usize): void {
   hash ^= hash >> 32;
 }
 
-/** The template of the row that was split last. */
+/** The template's code for the row that was split last; a new template is added to the tables. */
 function codeOf(row: u32): u32 {
   let slot = (<u32>(hash >> 32) ^ <u32>hash) & tableMask;
   for (;;) {
@@ -206,7 +215,7 @@ function codeOf(row: u32): u32 {
   return code;
 }
 
-/** Whether two rows are the same but for their variables. */
+/** Returns whether two rows have the same static text around the same number of variables. */
 function alike(a: u32, b: u32): bool {
   let variableA = load<u32>(baseAt + ((<usize>a) << 2));
   let variableB = load<u32>(baseAt + ((<usize>b) << 2));

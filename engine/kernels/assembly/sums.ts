@@ -1,14 +1,14 @@
-/** Sum, least and greatest of the values of each group. */
+/** The sum, the least and the greatest value of each group. */
 import { bitsFrom } from "./lanes.ts";
 import { table0, table1, table2, table3, tableStride } from "./layout.ts";
 import { fetchPage } from "./page.ts";
 
-/** Most groups that are worth tables of their own, as for counts. */
+/** Up to so many groups have tables of their own, as in `counts.ts`. */
 const tabledMax: u32 = 2048;
 
 /**
- * Adds each row's value to the sum of its group. Partial sums are made in tables, so rounding differs from a
- * plain loop.
+ * Adds each selected row's value to the sum of its group. Partial sums are made in tables, so rounding differs from
+ * that of a plain loop.
  */
 export function sumGroups(
   groups: usize,
@@ -120,7 +120,7 @@ export function greatestOfGroups(
   else extremes<u32>(true, groups, values, rows, selection, greatest);
 }
 
-/** A new extreme is rare, so the branch is foretold and most rows store nothing. */
+/** A new extreme is rare, so the processor predicts the branch, and most rows store nothing. */
 @inline
 function extremes<T>(
   greatest: bool,

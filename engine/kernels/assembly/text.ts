@@ -1,36 +1,37 @@
 /**
- * Text search. Two bytes of the needle, chosen for being rare, are looked for at their distance in 64 places
- * at once; where both match, the whole needle is compared. For a folded needle, which is in lower case, bit
- * 5 of the text is set where the needle holds a letter: that makes exactly A-Z equal to a-z.
+ * Text search. The search compares two bytes of the needle, chosen for being rare, with the text at their distance, for
+ * 64 positions at once. Where both match, the whole needle is compared. With case folding the needle is in lower case,
+ * and bit 5 of a text byte is set wherever the needle has a letter: that makes exactly A-Z equal to a-z.
  *
- * Reads pass both ends of the text by at most 15 bytes.
+ * Reads may pass both ends of the text by at most 15 bytes.
  */
 import { foldAt, needleAt } from "./layout.ts";
 import { fetchPage, pageEnd } from "./page.ts";
 
-/** Of the needle. */
+/** The needle's length in bytes. */
 let length: u32 = 0;
+/** Index in the needle of the byte that is probed first. */
 let first: u32 = 0;
+/** Index in the needle of the byte that is probed next. */
 let second: u32 = 0;
+/** Whether A-Z in the text count as a-z. */
 let folded: bool = false;
 
 let bytesAt: usize = 0;
 let count: u32 = 0;
-/** Hits before this place are settled. */
+/** Hits whose first probe byte lies before this address are already decided. */
 let settledTo: usize = 0;
 
 let hitsAt: usize = 0;
 let hitsMax: u32 = 0;
 
-/** Offsets of the rows, or 0 where hits are wanted. */
+/** Offsets of the rows, or 0 where positions of hits are wanted. */
 let offsetsAt: usize = 0;
 let rowCount: u32 = 0;
 let row: u32 = 0;
 let bitmapAt: usize = 0;
 
-/**
- * Tells of the needle that was laid out: its length, the places of its two probes, and whether it is folded.
- */
+/** Sets the length, the two probe bytes' indexes and the folding of the needle that lies at `needleAt`. */
 export function setNeedle(needleLength: u32, firstProbe: u32, secondProbe: u32, fold: bool): void {
   length = needleLength;
   first = firstProbe;
@@ -38,10 +39,7 @@ export function setNeedle(needleLength: u32, firstProbe: u32, secondProbe: u32, 
   folded = fold;
 }
 
-/**
- * Writes every place in [from, to) where the needle stands, until `max` of them are written; gives their
- * number.
- */
+/** Writes every position in [from, to) where the needle begins, until `max` are written; returns how many. */
 export function findHits(bytes: usize, from: u32, to: u32, hits: usize, max: u32): u32 {
   offsetsAt = 0;
   hitsAt = hits;
@@ -49,7 +47,7 @@ export function findHits(bytes: usize, from: u32, to: u32, hits: usize, max: u32
   return find(bytes, from, to);
 }
 
-/** How many rows hold the needle; their bits, zero before, are set where `bitmap` is not 0. */
+/** Counts the rows that contain the needle. Where `bitmap` is not 0, sets their bits; all bits must be zero before. */
 export function findRows(bytes: usize, offsets: usize, rows: u32, bitmap: usize): u32 {
   offsetsAt = offsets;
   rowCount = rows;
@@ -69,7 +67,7 @@ function find(bytes: usize, from: u32, to: u32): u32 {
   return count;
 }
 
-/** Goes over the places [begin, last] where the needle may begin, the first probe's reads aligned. */
+/** Searches the positions [begin, last] where the needle may begin. Reads of the first probe byte are aligned. */
 @inline
 function search(fold: bool, begin: usize, last: usize): void {
   const byteA = v128.load8_splat(needleAt + first);
@@ -105,7 +103,9 @@ function search(fold: bool, begin: usize, last: usize): void {
   }
 }
 
-/** Lanes where both probes match; b lies `shift` bytes behind a, which may be negative. */
+/**
+ * Lanes where both probe bytes match. The second lies `shift` bytes behind the first; a negative shift wraps around.
+ */
 @inline
 function probe(
   fold: bool,
@@ -124,8 +124,8 @@ function probe(
 }
 
 /**
- * Takes the hits among 64 places, bit i being the place whose first probe is `at` + i; gives the next place
- * to look at.
+ * Decides 64 positions; bit i of `places` means that both probe bytes match with the first one at `at` + i. Returns the
+ * address where the search continues.
  */
 function settle(at: usize, places: u64): usize {
   if (settledTo > at) places &= ~(<u64>0) << (settledTo - at);
@@ -139,7 +139,7 @@ function settleHits(at: usize, places: u64): usize {
     places &= places - 1;
     if (length > 2 && !holdsNeedle(hit)) continue;
     store<u32>(hitsAt + ((<usize>count) << 2), <u32>(hit - bytesAt));
-    // Past every place: the search ends.
+    // An address past every position ends the search.
     if (++count == hitsMax) return 0xffff_ff00;
   }
   return at + 64;
@@ -154,7 +154,7 @@ function settleRows(at: usize, places: u64): usize {
     const place = <u32>(hit - bytesAt);
     row = rowOf(row, place);
     const end = load<u32>(offsetsAt + ((<usize>row) << 2), 4);
-    // A hit that straddles two rows is none.
+    // A hit that straddles two rows does not count.
     if (place + length > end) continue;
     count++;
     if (bitmapAt != 0) setBit(bitmapAt, row);
@@ -165,12 +165,13 @@ function settleRows(at: usize, places: u64): usize {
   return at + 64;
 }
 
+/** Compares the whole needle with the text at `at`. */
 function holdsNeedle(at: usize): bool {
   const text = v128.or(v128.load(at), v128.load(foldAt));
   const unlike = v128.and(v128.xor(text, v128.load(needleAt)), firstLanes(length));
   if (v128.any_true(unlike)) return false;
   if (length <= 16) return true;
-  // The last step overlaps the one before.
+  // The last 16 bytes overlap those before.
   const last = length - 16;
   for (let i: u32 = 16; i < last; i += 16) if (differs(at, i)) return false;
   return !differs(at, last);
@@ -183,8 +184,7 @@ function differs(at: usize, i: u32): bool {
 }
 
 /**
- * The row that holds the byte at `place`, which is not before row `from`: looked for in growing steps, then
- * by halves.
+ * The row that has the byte at `place`; it is not before row `from`. Galloping search: steps double, then bisection.
  */
 function rowOf(from: u32, place: u32): u32 {
   if (offsetOf(from + 1) > place) return from;
@@ -208,6 +208,7 @@ function offsetOf(index: u32): u32 {
   return load<u32>(offsetsAt + ((<usize>index) << 2));
 }
 
+/** A mask of the first `lanes` lanes, at most 16. */
 @inline
 function firstLanes(lanes: u32): v128 {
   const places = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

@@ -1,4 +1,7 @@
-/** The arena against a list of what is taken: blocks never overlap, nothing is lost, growth keeps views alive. */
+/**
+ * The arena against a list of what was allocated: blocks never overlap, all memory is reused, and growth keeps views
+ * valid.
+ */
 import { describe, expect, test } from "vitest";
 import { Arena, type Block, overreadBytes, reservedBytes } from "../../../engine/kernels/arena.ts";
 import { Random } from "../../../fixtures/random.ts";
@@ -7,7 +10,7 @@ import { seed } from "./kernel-cases.ts";
 const MiB = 1024 * 1024;
 
 describe(`an arena (SVC_SEED=${seed})`, () => {
-  test("hands out aligned blocks that never overlap, with room to read past their ends", () => {
+  test("allocates aligned blocks that never overlap, with room to read past their ends", () => {
     const random = new Random(seed);
     const arena = new Arena({ bytesMax: 8 * MiB });
     let blocks: Block[] = [];
@@ -23,21 +26,21 @@ describe(`an arena (SVC_SEED=${seed})`, () => {
       expect(block !== undefined, `${byteLength} bytes where ${room} are free`).toBe(byteLength <= room);
       if (block === undefined) continue;
       expect(block.at % 16).toBe(0);
-      expect(block.heldBytes).toBeGreaterThanOrEqual(byteLength + overreadBytes);
-      expect(block.heldBytes).toBeLessThanOrEqual((byteLength + overreadBytes) * 1.125 + 16);
+      expect(block.allocatedBytes).toBeGreaterThanOrEqual(byteLength + overreadBytes);
+      expect(block.allocatedBytes).toBeLessThanOrEqual((byteLength + overreadBytes) * 1.125 + 16);
       blocks.push(block);
     }
-    expect(arena.usedBytes).toBe(blocks.reduce((sum, { heldBytes }) => sum + heldBytes, 0));
+    expect(arena.usedBytes).toBe(blocks.reduce((sum, { allocatedBytes }) => sum + allocatedBytes, 0));
     blocks = blocks.sort((a, b) => a.at - b.at);
     let end = reservedBytes;
-    for (const { at, heldBytes } of blocks) {
+    for (const { at, allocatedBytes } of blocks) {
       expect(at).toBeGreaterThanOrEqual(end);
-      end = at + heldBytes;
+      end = at + allocatedBytes;
     }
     expect(end).toBeLessThanOrEqual(arena.memory.buffer.byteLength);
   });
 
-  test("is one hole again once every block is freed, in any order", () => {
+  test("is one free range again once every block is freed, in any order", () => {
     const random = new Random(seed, 1);
     const arena = new Arena({ bytesMax: 4 * MiB });
     const whole = arena.largestFreeBytes;
@@ -56,7 +59,7 @@ describe(`an arena (SVC_SEED=${seed})`, () => {
     expect(arena.allocate(whole)).toBeDefined();
   });
 
-  test("a freed column makes room for one of about its length", () => {
+  test("the range of a freed column fits a column of about its length", () => {
     const arena = new Arena({ bytesMax: 4 * MiB });
     const blocks = Array.from({ length: 7 }, () => arena.allocate(500_000)!);
     expect(arena.allocate(500_000)).toBeUndefined();
@@ -64,7 +67,7 @@ describe(`an arena (SVC_SEED=${seed})`, () => {
     expect(arena.allocate(510_000)?.at).toBe(blocks[2]!.at);
   });
 
-  test("views outlive growth, and growth happens only when there is need", () => {
+  test("views stay valid when the memory grows, and it grows only when it must", () => {
     const arena = new Arena({ bytesMax: 64 * MiB });
     const before = arena.memory.buffer.byteLength;
     expect(before).toBe(reservedBytes);
@@ -82,7 +85,7 @@ describe(`an arena (SVC_SEED=${seed})`, () => {
     expect(rest.float64().length).toBe(5 * MiB);
   });
 
-  test("keeps to its budget, and refuses blocks that are not its own", () => {
+  test("stays within its budget, and refuses to free blocks of another arena", () => {
     const arena = new Arena({ bytesMax: 3 * MiB + 5 });
     expect(arena.bytesMax).toBe(3 * MiB);
     const other = new Arena({ bytesMax: MiB });
@@ -91,7 +94,7 @@ describe(`an arena (SVC_SEED=${seed})`, () => {
     arena.free(block);
     expect(() => arena.free(block)).toThrow("not one of its own");
     expect(arena.allocate(3 * MiB)).toBeUndefined();
-    // Too small a budget still holds what kernels need for themselves.
+    // A budget that is too small is raised to what the kernels reserve for themselves.
     expect(new Arena({ bytesMax: 0 }).bytesMax).toBe(reservedBytes);
   });
 });

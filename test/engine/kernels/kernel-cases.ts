@@ -1,18 +1,18 @@
-/** What the tests of kernels share: both implementations, their cases, and comparisons with a loop over rows. */
+/** What the kernel tests share: both implementations, sizes and alignments, and comparisons with a loop over rows. */
 import { expect } from "vitest";
 import { Arena } from "../../../engine/kernels/arena.ts";
 import type { CodeVector, Kernels } from "../../../engine/kernels/contract.ts";
 import { plainKernels } from "../../../engine/kernels/plain.ts";
 import { openKernels } from "../../../engine/kernels/wasm-kernels.ts";
 import { Random } from "../../../fixtures/random.ts";
-import { arenaGround, type Ground, plainGround } from "./memory.ts";
+import { createArenaMemory, createPlainMemory, type TestMemory } from "./memory.ts";
 
 export const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 
 export interface Implementation {
   name: string;
   kernels: Kernels<ArrayBufferLike>;
-  ground: Ground<ArrayBufferLike>;
+  memory: TestMemory<ArrayBufferLike>;
 }
 
 const arena = new Arena({ bytesMax: 256 * 1024 * 1024 });
@@ -21,58 +21,58 @@ export const implementations: Implementation[] = [
   {
     name: "SIMD",
     kernels: openKernels(arena),
-    ground: arenaGround(arena),
+    memory: createArenaMemory(arena),
   },
-  { name: "plain", kernels: plainKernels, ground: plainGround() },
+  { name: "plain", kernels: plainKernels, memory: createPlainMemory() },
 ];
 
-/** Around the widths of vectors and words, a page of memory, and what 16 bits hold. */
+/** Row counts on both sides of the widths of vectors and words, of a page of memory, and of what 16 bits hold. */
 export const sizes = [
   0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 129, 255, 511, 1027, 4099,
   65_539,
 ];
 
-/** Short vectors at every alignment, long ones at three. */
-export function eachCase(
-  ground: Ground<ArrayBufferLike>,
+/** Calls `run` with short vectors at every alignment and with long ones at three. */
+export function forEachCase(
+  memory: TestMemory<ArrayBufferLike>,
   run: (rows: number, alignment: number, random: Random) => void,
 ): void {
   for (const rows of sizes) {
     const random = new Random(seed, rows);
-    const every = Array.from({ length: 16 }, (_, i) => i);
-    const alignments = rows < 200 ? every : [0, 8, 1 + random.below(15)];
+    const everyAlignment = Array.from({ length: 16 }, (_, i) => i);
+    const alignments = rows < 200 ? everyAlignment : [0, 8, 1 + random.below(15)];
     for (const alignment of alignments) {
       run(rows, alignment, random);
-      ground.clear();
+      memory.clear();
     }
   }
 }
 
-export function codesOf(
-  ground: Ground<ArrayBufferLike>,
+export function makeCodes(
+  memory: TestMemory<ArrayBufferLike>,
   width: number,
   values: ArrayLike<number>,
   alignment: number,
 ): CodeVector<ArrayBufferLike> {
-  if (width === 1) return ground.bytes(values, alignment);
-  return width === 2 ? ground.shorts(values, alignment) : ground.words(values, alignment);
+  if (width === 1) return memory.bytes(values, alignment);
+  return width === 2 ? memory.shorts(values, alignment) : memory.words(values, alignment);
 }
 
-/** A bitmap to write to, with other bits in it. */
+/** A bitmap for a result, with stray bits that the kernel must clear. */
 export function dirtyBitmap(
-  ground: Ground<ArrayBufferLike>,
+  memory: TestMemory<ArrayBufferLike>,
   rows: number,
   alignment: number,
 ): Uint8Array<ArrayBufferLike> {
-  return ground.bytes(new Uint8Array((rows + 7) >> 3).fill(0x5a), alignment);
+  return memory.bytes(new Uint8Array((rows + 7) >> 3).fill(0x5a), alignment);
 }
 
 export function randomBits(rows: number, share: number, random: Random): Uint8Array {
-  return bitsWhere(rows, () => fraction(random) < share);
+  return makeBits(rows, () => randomFraction(random) < share);
 }
 
-/** A number from 0 up to 1. */
-export function fraction(random: Random): number {
+/** A random number from 0 up to, but not including, 1. */
+export function randomFraction(random: Random): number {
   return random.next() / 2 ** 32;
 }
 
@@ -80,7 +80,7 @@ export function bitAt(bitmap: Uint8Array, row: number): boolean {
   return ((bitmap[row >> 3]! >> (row & 7)) & 1) === 1;
 }
 
-/** Compares a bitmap, the bits past its last row included. */
+/** Compares a bitmap with the rows that pass, including the bits past its last row, which must be zero. */
 export function expectBits<T>(
   bitmap: Uint8Array,
   values: readonly T[],
@@ -88,11 +88,11 @@ export function expectBits<T>(
 ): void {
   expectSame(
     bitmap,
-    bitsWhere(values.length, (row) => passes(values[row]!, row)),
+    makeBits(values.length, (row) => passes(values[row]!, row)),
   );
 }
 
-/** As `toEqual`, for long vectors: says where they first differ. */
+/** Like `toEqual`, but fast for long vectors: reports the first difference. */
 export function expectSame(vector: ArrayLike<number>, truth: ArrayLike<number>): void {
   expect(vector.length).toBe(truth.length);
   for (let i = 0; i < truth.length; i++) {
@@ -100,8 +100,8 @@ export function expectSame(vector: ArrayLike<number>, truth: ArrayLike<number>):
   }
 }
 
-/** All that a kernel gives which fills `out` and goes on behind its last entry. */
-export function inParts(out: Uint32Array, next: (from: number) => number): number[] {
+/** All that a kernel returns which fills its output vector and is called again behind its last entry. */
+export function collectParts(out: Uint32Array, next: (from: number) => number): number[] {
   const all: number[] = [];
   for (let from = 0; ; from = all.at(-1)! + 1) {
     const count = next(from);
@@ -110,7 +110,7 @@ export function inParts(out: Uint32Array, next: (from: number) => number): numbe
   }
 }
 
-function bitsWhere(rows: number, passes: (row: number) => boolean): Uint8Array {
+function makeBits(rows: number, passes: (row: number) => boolean): Uint8Array {
   const bits = new Uint8Array((rows + 7) >> 3);
   for (let row = 0; row < rows; row++) if (passes(row)) bits[row >> 3]! |= 1 << (row & 7);
   return bits;

@@ -7,20 +7,20 @@ import { buildMembershipFilter, mayContain } from "../../../engine/vector/member
 import { Random } from "../../../fixtures/random.ts";
 import {
   bitAt,
-  codesOf,
+  collectParts,
   dirtyBitmap,
-  eachCase,
   expectBits,
   expectSame,
-  fraction,
+  forEachCase,
   implementations,
-  inParts,
+  makeCodes,
   randomBits,
+  randomFraction,
   seed,
   sizes,
 } from "./kernel-cases.ts";
 
-describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, ground }) => {
+describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, memory }) => {
   test.each([
     [1, 2],
     [1, 250],
@@ -28,41 +28,46 @@ describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, g
     [2, 60_000],
     [4, 3],
     [4, 4_000_000_000],
-  ])("codes of %i bytes, %i of them: equal, unequal, between, in a table, largest", (width, cardinality) => {
-    eachCase(ground, (rows, alignment, random) => {
-      const values = Array.from({ length: rows }, () => Math.floor(fraction(random) * cardinality));
-      const codes = codesOf(ground, width, values, alignment);
-      const found = dirtyBitmap(ground, rows, random.below(16));
-      const known = values[random.below(rows + 1)] ?? 1;
-      for (const code of [0, known, cardinality - 1, 256 ** width]) {
-        kernels.equalCodes(codes, code, found);
-        expectBits(found, values, (value) => value === code);
-        kernels.unequalCodes(codes, code, found);
-        expectBits(found, values, (value) => value !== code);
-      }
-      for (const [low, high] of [
-        [0, known],
-        [known, cardinality],
-        [Math.floor(known / 2), known],
-        [2, 1],
-      ] as const) {
-        kernels.codesBetween(codes, low, high, found);
-        expectBits(found, values, (value) => value >= low && value <= high);
-      }
-      expect(kernels.largestCode(codes)).toBe(values.reduce((most, value) => Math.max(most, value), 0));
-      if (cardinality > 70_000) return;
-      for (const share of [0, 0.01, 0.5, 1]) {
-        const table = Uint8Array.from({ length: cardinality }, () => (fraction(random) < share ? 7 : 0));
-        kernels.codesInTable(codes, table, found);
-        expectBits(found, values, (value) => table[value] !== 0);
-      }
-    });
-  });
+  ])(
+    "codes of %i bytes, cardinality %i: equal, unequal, in a range, in a table, largest",
+    (width, cardinality) => {
+      forEachCase(memory, (rows, alignment, random) => {
+        const values = Array.from({ length: rows }, () => Math.floor(randomFraction(random) * cardinality));
+        const codes = makeCodes(memory, width, values, alignment);
+        const found = dirtyBitmap(memory, rows, random.below(16));
+        const known = values[random.below(rows + 1)] ?? 1;
+        for (const code of [0, known, cardinality - 1, 256 ** width]) {
+          kernels.equalCodes(codes, code, found);
+          expectBits(found, values, (value) => value === code);
+          kernels.unequalCodes(codes, code, found);
+          expectBits(found, values, (value) => value !== code);
+        }
+        for (const [low, high] of [
+          [0, known],
+          [known, cardinality],
+          [Math.floor(known / 2), known],
+          [2, 1],
+        ] as const) {
+          kernels.codesBetween(codes, low, high, found);
+          expectBits(found, values, (value) => value >= low && value <= high);
+        }
+        expect(kernels.largestCode(codes)).toBe(values.reduce((most, value) => Math.max(most, value), 0));
+        if (cardinality > 70_000) return;
+        for (const share of [0, 0.01, 0.5, 1]) {
+          const table = Uint8Array.from({ length: cardinality }, () =>
+            randomFraction(random) < share ? 7 : 0,
+          );
+          kernels.codesInTable(codes, table, found);
+          expectBits(found, values, (value) => table[value] !== 0);
+        }
+      });
+    },
+  );
 
-  test("codes in a table of one run, and in one too large for the kernels' own memory", () => {
+  test("codes in a table of one run, and in a table too large for the kernels' own memory", () => {
     const random = new Random(seed);
     const values = Array.from({ length: 777 }, () => random.below(200_000));
-    const found = dirtyBitmap(ground, 777, 3);
+    const found = dirtyBitmap(memory, 777, 3);
     const table = new Uint8Array(200_000);
     for (const runs of [
       [[0, 200_000]],
@@ -74,21 +79,21 @@ describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, g
     ] as const) {
       table.fill(0);
       for (const [from, to] of runs) table.fill(1, from, to);
-      kernels.codesInTable(ground.words(values, 0), table, found);
+      kernels.codesInTable(memory.words(values, 0), table, found);
       expectBits(found, values, (value) => table[value] !== 0);
     }
-    ground.clear();
+    memory.clear();
   });
 
   test("numbers in a range, open and closed, with and without validity", () => {
     const odd = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0, 5e-324, 2 ** 53];
-    eachCase(ground, (rows, alignment, random) => {
+    forEachCase(memory, (rows, alignment, random) => {
       const values = Array.from({ length: rows }, () =>
         random.below(4) === 0 ? odd[random.below(odd.length)]! : random.below(20) - 10 + random.below(2) / 2,
       );
-      const vector = ground.doubles(values, alignment);
-      const found = dirtyBitmap(ground, rows, random.below(16));
-      const valid = ground.bytes(randomBits(rows, 0.7, random), random.below(16));
+      const vector = memory.doubles(values, alignment);
+      const found = dirtyBitmap(memory, rows, random.below(16));
+      const valid = memory.bytes(randomBits(rows, 0.7, random), random.below(16));
       const [low, high] = [random.below(20) - 10, random.below(20) - 5];
       for (const form of [0, 1, 2, 3, 4, 5]) {
         const range = {
@@ -108,35 +113,32 @@ describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, g
     });
   });
 
-  test.each([1, 3, 8, 12, 16, 20, 32, 64])(
-    "ids of %i bytes: all that are equal, and the next one",
-    (width) => {
-      eachCase(ground, (rows, alignment, random) => {
-        if (rows > 5000) return;
-        const kinds = Array.from({ length: 4 }, () => Array.from({ length: width }, () => random.below(256)));
-        // The last differs from the first in one bit of one byte.
-        kinds[3] = kinds[0]!.slice();
-        kinds[3][random.below(width)]! ^= 1 << random.below(8);
-        const picks = Array.from({ length: rows }, () => random.below(4));
-        const ids = ground.bytes(
-          picks.flatMap((pick) => kinds[pick]!),
-          alignment,
-        );
-        const text = (kind: number): string => kinds[kind]!.join();
-        const found = dirtyBitmap(ground, rows, random.below(16));
-        for (const kind of [0, 1]) {
-          kernels.equalIds(ids, Uint8Array.from(kinds[kind]!), found);
-          expectBits(found, picks, (pick) => text(pick) === text(kind));
-          for (const from of [0, random.below(rows + 1), rows]) {
-            const next = picks.findIndex((pick, row) => row >= from && text(pick) === text(kind));
-            expect(kernels.findId(ids, Uint8Array.from(kinds[kind]!), from)).toBe(next);
-          }
+  test.each([1, 3, 8, 12, 16, 20, 32, 64])("ids of %i bytes: all equal ones, and the next one", (width) => {
+    forEachCase(memory, (rows, alignment, random) => {
+      if (rows > 5000) return;
+      const kinds = Array.from({ length: 4 }, () => Array.from({ length: width }, () => random.below(256)));
+      // The last id differs from the first in one bit of one byte.
+      kinds[3] = kinds[0]!.slice();
+      kinds[3][random.below(width)]! ^= 1 << random.below(8);
+      const picks = Array.from({ length: rows }, () => random.below(4));
+      const ids = memory.bytes(
+        picks.flatMap((pick) => kinds[pick]!),
+        alignment,
+      );
+      const text = (kind: number): string => kinds[kind]!.join();
+      const found = dirtyBitmap(memory, rows, random.below(16));
+      for (const kind of [0, 1]) {
+        kernels.equalIds(ids, Uint8Array.from(kinds[kind]!), found);
+        expectBits(found, picks, (pick) => text(pick) === text(kind));
+        for (const from of [0, random.below(rows + 1), rows]) {
+          const next = picks.findIndex((pick, row) => row >= from && text(pick) === text(kind));
+          expect(kernels.findId(ids, Uint8Array.from(kinds[kind]!), from)).toBe(next);
         }
-      });
-    },
-  );
+      }
+    });
+  });
 
-  test("membership filters: the first that may hold a hash, and every one that does", () => {
+  test("membership filters: the first that may contain a hash, and every one that does contain it", () => {
     const random = new Random(seed);
     const hash = () => random.below(2 ** 32);
     for (let round = 0; round < 60; round++) {
@@ -150,7 +152,7 @@ describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, g
         filters.slice(0, i + 1).reduce((sum, one) => sum + one.byteLength, 0),
       );
       const head = new Uint8Array(Uint32Array.of(filters.length, ...ends).buffer);
-      const bytes = ground.bytes([...Buffer.concat([head, ...filters])], 4 * random.below(4));
+      const bytes = memory.bytes([...Buffer.concat([head, ...filters])], 4 * random.below(4));
       for (const wanted of [...held.flat().slice(0, 40), ...Array.from({ length: 40 }, hash)]) {
         const may = filters.map((filter) => mayContain(filter, wanted));
         for (const from of [0, random.below(filters.length + 1), filters.length]) {
@@ -162,45 +164,45 @@ describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, g
     }
   });
 
-  test("algebra of bitmaps, counts, and rows of the set bits in parts", () => {
-    eachCase(ground, (rows, alignment, random) => {
+  test("bitmap operations, counts of bits, and rows of the set bits, a few at a time", () => {
+    forEachCase(memory, (rows, alignment, random) => {
       for (const share of [0, 0.02, 0.5, 1]) {
         const a = randomBits(rows, share, random);
         const b = randomBits(rows, 0.5, random);
         const all = Array.from({ length: rows }, (_, row) => row);
-        const right = ground.bytes(b, random.below(16));
+        const right = memory.bytes(b, random.below(16));
         for (const [name, truth] of [
           ["and", (row: number) => bitAt(a, row) && bitAt(b, row)],
           ["or", (row: number) => bitAt(a, row) || bitAt(b, row)],
           ["andNot", (row: number) => bitAt(a, row) && !bitAt(b, row)],
         ] as const) {
-          const left = ground.bytes(a, alignment);
+          const left = memory.bytes(a, alignment);
           kernels[name](left, right);
           expectBits(left, all, truth);
         }
-        const inverse = ground.bytes(a, alignment);
+        const inverse = memory.bytes(a, alignment);
         kernels.not(inverse, rows);
         expectBits(inverse, all, (row) => !bitAt(a, row));
         const set = all.filter((row) => bitAt(a, row));
-        const bits = ground.bytes(a, alignment);
+        const bits = memory.bytes(a, alignment);
         expect(kernels.countBits(bits)).toBe(set.length);
         expect(kernels.anyBit(bits)).toBe(set.length > 0);
-        const out = ground.words(new Uint32Array(1 + random.below(rows + 1)), random.below(16));
-        expect(inParts(out, (from) => kernels.expand(bits, from, out))).toEqual(set);
+        const out = memory.words(new Uint32Array(1 + random.below(rows + 1)), random.below(16));
+        expect(collectParts(out, (from) => kernels.expand(bits, from, out))).toEqual(set);
       }
     });
   });
 
   test("buckets of times", () => {
-    eachCase(ground, (rows, alignment, random) => {
+    forEachCase(memory, (rows, alignment, random) => {
       const width = [1, 1e9, 60e9, 0.25][random.below(4)]!;
       const start = random.below(1000) * 1e9;
       const times = Array.from({ length: rows }, () =>
-        random.below(3) === 0 ? start + random.below(300) * width : (fraction(random) - 0.1) * 86_400e9,
+        random.below(3) === 0 ? start + random.below(300) * width : (randomFraction(random) - 0.1) * 86_400e9,
       );
       times.splice(0, Math.min(rows, 3), ...[Number.NaN, start - 1, 2 ** 60].slice(0, rows));
-      const buckets = ground.words(new Uint32Array(rows), random.below(16));
-      kernels.bucketsOf(ground.doubles(times, alignment), start, width, buckets);
+      const buckets = memory.words(new Uint32Array(rows), random.below(16));
+      kernels.bucketsOf(memory.doubles(times, alignment), start, width, buckets);
       for (const [row, time] of times.entries()) {
         const bucket = Math.floor((time - start) / width);
         const cut = bucket >= 2 ** 32 ? 2 ** 32 - 1 : bucket > 0 ? bucket : 0;
@@ -210,8 +212,8 @@ describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, g
     });
   });
 
-  test("group numbers of two vectors of every width", () => {
-    eachCase(ground, (rows, alignment, random) => {
+  test("group numbers from two vectors of codes of every width", () => {
+    forEachCase(memory, (rows, alignment, random) => {
       for (const [widthA, cardinalityA] of [
         [1, 15],
         [2, 15],
@@ -228,12 +230,12 @@ describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, g
           const b = Array.from({ length: rows }, () => random.below(cardinalityB));
           const truth = a.map((code, row) => code * cardinalityB + b[row]!);
           const [vectorA, vectorB] = [
-            codesOf(ground, widthA, a, alignment),
-            codesOf(ground, widthB, b, random.below(16)),
+            makeCodes(memory, widthA, a, alignment),
+            makeCodes(memory, widthB, b, random.below(16)),
           ];
           for (const width of [1, 2, 4]) {
             if (cardinalityA * cardinalityB > 256 ** width) continue;
-            const groups = codesOf(ground, width, new Array(rows).fill(0), random.below(16));
+            const groups = makeCodes(memory, width, new Array(rows).fill(0), random.below(16));
             kernels.combineCodes(vectorA, vectorB, cardinalityB, groups);
             expectSame(groups, truth);
           }
@@ -244,7 +246,7 @@ describe.each(implementations)(`$name kernels (SVC_SEED=${seed})`, ({ kernels, g
 });
 
 describe("buckets of ascending times", () => {
-  test("begin where a look at every time says", () => {
+  test("begin where a pass over every time finds them", () => {
     const random = new Random(seed);
     for (const rows of sizes.slice(0, -1)) {
       const times = Float64Array.from({ length: rows }, () => random.below(1000)).sort();
@@ -260,11 +262,11 @@ describe("buckets of ascending times", () => {
 });
 
 const root = join(import.meta.dirname, "..", "..", "..");
-const compilerIsThere = existsSync(join(root, "node_modules", "assemblyscript", "package.json"));
+const hasCompiler = existsSync(join(root, "node_modules", "assemblyscript", "package.json"));
 
 describe("the compiled kernels", () => {
-  // A user's install leaves development packages out.
-  test.skipIf(!compilerIsThere)("are what their sources compile to", async () => {
+  // An install without development packages has no compiler.
+  test.skipIf(!hasCompiler)("are what their sources compile to", async () => {
     const { main } = await import("assemblyscript/asc");
     const written = new Map<string, Uint8Array | string>();
     const config = "engine/kernels/assembly/asconfig.json";

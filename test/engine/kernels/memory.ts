@@ -1,38 +1,40 @@
-/** Where vectors of the kernel tests lie: at any alignment, between bytes that nobody may write. */
+/** Memory for the vectors of kernel tests: at any alignment, between guard bytes that must not be written. */
 import { type Arena, type Block, overreadBytes } from "../../../engine/kernels/arena.ts";
 
-/** What both kinds of memory hand out. */
-export interface Ground<B extends ArrayBufferLike> {
-  /** A copy of the values, `alignment` bytes behind a multiple of 16 (as far as the element allows). */
+/** Allocates vectors, in an arena or on the JavaScript heap. */
+export interface TestMemory<B extends ArrayBufferLike> {
+  /**
+   * A copy of the values, `alignment` bytes behind a multiple of 16, rounded down to a multiple of the element's size.
+   */
   bytes(values: ArrayLike<number>, alignment: number): Uint8Array<B>;
   shorts(values: ArrayLike<number>, alignment: number): Uint16Array<B>;
   words(values: ArrayLike<number>, alignment: number): Uint32Array<B>;
   doubles(values: ArrayLike<number>, alignment: number): Float64Array<B>;
-  /** Throws where a byte beside the vectors was written, and gives all of them up. */
+  /** Frees all vectors. Throws where a guard byte beside one was written. */
   clear(): void;
 }
 
 const guard = 0xa5;
 const marginBytes = 64;
 
-interface Piece<B extends ArrayBufferLike> {
+interface GuardedVector<B extends ArrayBufferLike> {
   all: Uint8Array<B>;
   from: number;
   to: number;
   block?: Block;
 }
 
-function ground<B extends ArrayBufferLike>(
-  take: (byteLength: number) => { all: Uint8Array<B>; block?: Block },
-  give: (block: Block) => void,
-): Ground<B> {
-  let pieces: Piece<B>[] = [];
+function makeTestMemory<B extends ArrayBufferLike>(
+  allocate: (byteLength: number) => { all: Uint8Array<B>; block?: Block },
+  free: (block: Block) => void,
+): TestMemory<B> {
+  let vectors: GuardedVector<B>[] = [];
   const place = (byteLength: number, elementBytes: number, alignment: number): Uint8Array<B> => {
-    const { all, ...rest } = take(byteLength + 2 * marginBytes);
+    const { all, ...rest } = allocate(byteLength + 2 * marginBytes);
     all.fill(guard);
     const from = marginBytes + alignment - (alignment % elementBytes);
     const to = from + byteLength;
-    pieces.push({ all, from, to, ...rest });
+    vectors.push({ all, from, to, ...rest });
     return all.subarray(from, to) as Uint8Array<B>;
   };
   return {
@@ -60,31 +62,31 @@ function ground<B extends ArrayBufferLike>(
       return view;
     },
     clear() {
-      const done = pieces;
-      pieces = [];
-      for (const { all, from, to, block } of done) {
+      const checked = vectors;
+      vectors = [];
+      for (const { all, from, to, block } of checked) {
         const stray = all.findIndex((byte, i) => (i < from || i >= to) && byte !== guard);
-        if (block !== undefined) give(block);
+        if (block !== undefined) free(block);
         if (stray >= 0) throw new Error(`byte ${stray - from} of a vector of ${to - from} was written`);
       }
     },
   };
 }
 
-export function arenaGround(arena: Arena): Ground<SharedArrayBuffer> {
-  return ground(
+export function createArenaMemory(arena: Arena): TestMemory<SharedArrayBuffer> {
+  return makeTestMemory(
     (byteLength) => {
       const block = arena.allocate(byteLength);
       if (block === undefined) throw new Error(`no room for ${byteLength} bytes`);
-      // Over-reads see the guard too, so that what they see must not matter.
+      // Reads past the end see guard bytes too, so a kernel whose result depends on them fails.
       return { all: block.uint8(byteLength + overreadBytes), block };
     },
     (block) => arena.free(block),
   );
 }
 
-export function plainGround(): Ground<ArrayBufferLike> {
-  return ground<ArrayBufferLike>(
+export function createPlainMemory(): TestMemory<ArrayBufferLike> {
+  return makeTestMemory<ArrayBufferLike>(
     (byteLength) => ({ all: new Uint8Array(byteLength) }),
     () => undefined,
   );

@@ -1,38 +1,41 @@
-/** Text search by both implementations against a comparison at every place. */
+/** Text search of both implementations against a comparison at every position. */
 import { describe, expect, test } from "vitest";
 import { needleOf } from "../../../engine/kernels/needle.ts";
 import { Random } from "../../../fixtures/random.ts";
 import {
   bitAt,
+  collectParts,
   dirtyBitmap,
-  eachCase,
   expectBits,
   expectSame,
+  forEachCase,
   implementations,
-  inParts,
   seed,
 } from "./kernel-cases.ts";
 
-/** Few bytes, so that needles stand often and overlap; neighbours of letters in ASCII, and bytes past it that fold would spoil. */
+/**
+ * Small alphabets, so that needles occur often and overlap; with neighbours of letters in ASCII, and bytes above it
+ * that wrong case folding would change.
+ */
 const alphabets = ["ab", "aAbB", "abc 019", "@AZ[`az{kK", "\u0000\u0020\u00e9\u00c9\u00ff\u007fe"].map(
   (text) => Buffer.from(text, "latin1"),
 );
 const needleLengths = [1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 48, 70];
 
-describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernels, ground }) => {
-  test("gives every place of a needle, a few at a time", () => {
-    eachCase(ground, (size, alignment, random) => {
+describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernels, memory }) => {
+  test("finds every position of a needle, a few at a time", () => {
+    forEachCase(memory, (size, alignment, random) => {
       if (size > 5000) return;
       const text = randomText(size, random);
-      const bytes = ground.bytes(text, alignment);
+      const bytes = memory.bytes(text, alignment);
       for (const ignoreCase of [false, true]) {
         const needle = randomNeedle(text, ignoreCase, random);
         const from = random.below(size + 1);
         const to = from + random.below(size - from + 1);
-        const truth = placesOf(needle, ignoreCase, text, from, to);
+        const truth = findPlaces(needle, ignoreCase, text, from, to);
         const prepared = needleOf(needle, ignoreCase);
-        const hits = ground.words(new Uint32Array(1 + random.below(20)), random.below(16));
-        const found = inParts(hits, (next) =>
+        const hits = memory.words(new Uint32Array(1 + random.below(20)), random.below(16));
+        const found = collectParts(hits, (next) =>
           kernels.findHits(bytes, Math.max(from, next), to, prepared, hits),
         );
         expectSame(found, truth);
@@ -40,20 +43,20 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
     });
   });
 
-  test("gives the rows that hold a needle, and their number", () => {
-    eachCase(ground, (size, alignment, random) => {
+  test("finds the rows that contain a needle, and their number", () => {
+    forEachCase(memory, (size, alignment, random) => {
       if (size > 5000) return;
       const text = randomText(size, random);
-      // The rows begin and end within the bytes; some are empty.
+      // The rows do not cover all bytes; some are empty.
       const rows = random.below(size + 3);
       const cuts = Array.from({ length: rows + 1 }, () => random.below(size + 1)).sort((a, b) => a - b);
-      const vector = { bytes: ground.bytes(text, alignment), offsets: ground.words(cuts, random.below(16)) };
-      const found = dirtyBitmap(ground, rows, random.below(16));
+      const vector = { bytes: memory.bytes(text, alignment), offsets: memory.words(cuts, random.below(16)) };
+      const found = dirtyBitmap(memory, rows, random.below(16));
       for (const ignoreCase of [false, true]) {
         const needle = randomNeedle(text, ignoreCase, random);
         const holds = cuts
           .slice(1)
-          .map((to, row) => placesOf(needle, ignoreCase, text, cuts[row]!, to).length > 0);
+          .map((to, row) => findPlaces(needle, ignoreCase, text, cuts[row]!, to).length > 0);
         const prepared = needleOf(needle, ignoreCase);
         expect(kernels.rowsHolding(vector, prepared, found)).toBe(holds.filter(Boolean).length);
         expectBits(found, holds, (is) => is);
@@ -62,27 +65,27 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
     });
   });
 
-  test("finds a needle at every distance from the ends, which ends must not be passed", () => {
+  test("finds a needle at every distance from both ends, and nothing beyond them", () => {
     for (let size = 1; size < 150; size += 3) {
       for (const length of [1, 2, 5, 16, 21].filter((bytes) => bytes <= size)) {
         for (const place of new Set([0, 1, 15, 16, 17, 63, 64, size - length - 1, size - length])) {
           if (place < 0 || place + length > size) continue;
           const text = new Uint8Array(size).fill(0x2e);
           text.fill(0x78, place, place + length);
-          const bytes = ground.bytes(text, place & 15);
-          const hits = ground.words(new Uint32Array(4), 0);
+          const bytes = memory.bytes(text, place & 15);
+          const hits = memory.words(new Uint32Array(4), 0);
           const needle = needleOf(new Uint8Array(length).fill(0x78), false);
           expect(kernels.findHits(bytes, 0, size, needle, hits)).toBe(1);
           expect(hits[0]).toBe(place);
           expect(kernels.findHits(bytes, place + 1, size, needle, hits)).toBe(0);
           expect(kernels.findHits(bytes, 0, place + length - 1, needle, hits)).toBe(0);
-          ground.clear();
+          memory.clear();
         }
       }
     }
   });
 
-  test("searches long text of many rows, for needles in nearly all and in nearly none of them", () => {
+  test("searches long text of many rows for needles in nearly all of them and in nearly none", () => {
     const random = new Random(seed);
     const words = ["error", "ok", "timeout", "12345", "id=77", "Connection", "refused", "a", "É"];
     const lines = Array.from({ length: 9000 }, (_, row) =>
@@ -93,8 +96,8 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
     const bytes = Buffer.from(lines.join(""), "latin1");
     const offsets = [0];
     for (const line of lines) offsets.push(offsets.at(-1)! + line.length);
-    const vector = { bytes: ground.bytes(bytes, 5), offsets: ground.words(offsets, 4) };
-    const found = dirtyBitmap(ground, lines.length, 1);
+    const vector = { bytes: memory.bytes(bytes, 5), offsets: memory.words(offsets, 4) };
+    const found = dirtyBitmap(memory, lines.length, 1);
     for (const text of [
       "e",
       "o",
@@ -114,16 +117,16 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
         expectBits(found, held, (is) => is);
       }
     }
-    ground.clear();
+    memory.clear();
   });
 
-  test("takes needles longer than the text, and longer than the kernels' own memory", () => {
+  test("accepts needles longer than the text, and longer than the kernels' own memory", () => {
     const text = new Uint8Array(70_000).fill(0x61);
     text[69_000] = 0x62;
-    const bytes = ground.bytes(text, 3);
-    const offsets = ground.words([0, 33_000, 33_000, 70_000], 0);
-    const found = dirtyBitmap(ground, 3, 0);
-    const hits = ground.words(new Uint32Array(100), 0);
+    const bytes = memory.bytes(text, 3);
+    const offsets = memory.words([0, 33_000, 33_000, 70_000], 0);
+    const found = dirtyBitmap(memory, 3, 0);
+    const hits = memory.words(new Uint32Array(100), 0);
     for (const ignoreCase of [false, true]) {
       const long = needleOf(new Uint8Array(33_000).fill(0x61), ignoreCase);
       expect(kernels.rowsHolding({ bytes, offsets }, long, found)).toBe(2);
@@ -134,20 +137,20 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
       expect(kernels.findHits(bytes, 0, 19_999, shorter, hits)).toBe(0);
       expect(kernels.findHits(bytes, 0, 20_000, shorter, hits)).toBe(1);
       expect(kernels.findHits(bytes, 49_001, 70_000, shorter, hits)).toBe(0);
-      expect(kernels.findHits(bytes, 0, 20_000, shorter, ground.words([], 0))).toBe(0);
+      expect(kernels.findHits(bytes, 0, 20_000, shorter, memory.words([], 0))).toBe(0);
     }
-    ground.clear();
+    memory.clear();
   });
 });
 
 describe("a needle", () => {
-  test("is looked for by its rarest bytes", () => {
+  test("is probed by its rarest bytes", () => {
     expect(needleOf(Buffer.from("theZ%a"), false)).toMatchObject({ first: 4, second: 3 });
     expect(needleOf(Buffer.from("aaaa"), false)).toMatchObject({ first: 3, second: 0 });
     expect(needleOf(Buffer.from("x"), true)).toMatchObject({ first: 0, second: 0 });
   });
 
-  test("is neither empty nor, where case is ignored, in capitals", () => {
+  test("is neither empty nor, where case is ignored, in upper case", () => {
     expect(() => needleOf(new Uint8Array(0), false)).toThrow("empty");
     expect(() => needleOf(Buffer.from("aB"), true)).toThrow("capitals");
   });
@@ -156,21 +159,21 @@ describe("a needle", () => {
 function randomText(size: number, random: Random): Uint8Array {
   const alphabet = random.pick(alphabets);
   const text = Uint8Array.from({ length: size }, () => alphabet[random.below(alphabet.length)]!);
-  // Stretches of one byte make long needles stand somewhere.
+  // Runs of one byte make long needles occur somewhere.
   if (random.oneIn(3)) text.fill(alphabet[0]!, random.below(size + 1), random.below(size + 1));
   return text;
 }
 
-/** Mostly cut out of the text, sometimes with one byte changed. */
+/** A needle that is mostly a piece of the text, sometimes with one byte changed. */
 function randomNeedle(text: Uint8Array, ignoreCase: boolean, random: Random): Uint8Array {
   const length = Math.max(Math.min(random.pick(needleLengths), text.length), 1);
   const from = random.below(text.length - length + 1);
   const needle = text.length === 0 ? Uint8Array.of(0x61) : text.slice(from, from + length);
   if (random.oneIn(4)) needle[random.below(length)] = random.pick(["a", "b", "~", "\u00e9"]).charCodeAt(0);
-  return ignoreCase ? needle.map(folded) : needle;
+  return ignoreCase ? needle.map(fold) : needle;
 }
 
-function placesOf(
+function findPlaces(
   needle: Uint8Array,
   ignoreCase: boolean,
   text: Uint8Array,
@@ -179,12 +182,12 @@ function placesOf(
 ): number[] {
   const places: number[] = [];
   for (let at = from; at + needle.length <= to; at++) {
-    if (needle.every((byte, i) => (ignoreCase ? folded(text[at + i]!) : text[at + i]) === byte))
+    if (needle.every((byte, i) => (ignoreCase ? fold(text[at + i]!) : text[at + i]) === byte))
       places.push(at);
   }
   return places;
 }
 
-function folded(byte: number): number {
+function fold(byte: number): number {
   return byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
 }

@@ -1,4 +1,4 @@
-/** Messages stored as templates and variables: exact for any bytes, and searched as a naive loop would. */
+/** Messages stored as templates and variables: any bytes come back, and searches agree with a naive loop. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,17 +18,17 @@ const datasets = 12;
 const searchesEach = 200;
 const dayNs = 86_400_000_000_000n;
 
-/** The messages as a sealed chunk, written and opened again. */
-function sealedView(messages: readonly Uint8Array[]): ChunkView {
-  const draft = createChunkBuilder();
+/** The messages as a sealed chunk, written to bytes and opened again. */
+function openSealed(messages: readonly Uint8Array[]): ChunkView {
+  const builder = createChunkBuilder();
   for (const bytes of messages) {
-    draft.timeNs.push(draft.rows);
-    draft.arrival.push(draft.rows);
-    draft.message.pushBytes(bytes);
-    draft.rows++;
+    builder.timeNs.push(builder.rows);
+    builder.arrival.push(builder.rows);
+    builder.message.pushBytes(bytes);
+    builder.rows++;
   }
-  const [image] = encodeChunks(draft, { sealed: true });
-  const written = serializePart(image!);
+  const [part] = encodeChunks(builder, { sealed: true });
+  const written = serializePart(part!);
   const bytes = new Uint8Array(written.byteLength);
   writePart(written, bytes, 0);
   return new ChunkView(new ChunkColumns(openPart(bytes, 0), 0), plainColumns);
@@ -40,7 +40,7 @@ describe(`templates (SVC_SEED=${seed})`, () => {
       fc.uint8Array({ maxLength: 6 }),
       fc
         .constantFrom("a1", " ", "=", "\0", "error", "0x7f", "é1", "12", "007", "1.5.2", "ff00", "-", "--1--")
-        .map(bytesOf),
+        .map(encodeUtf8),
       fc.constant(Uint8Array.of(0xff)),
     );
     const message = fc.array(piece, { maxLength: 5 }).map((pieces) => Buffer.concat(pieces));
@@ -53,7 +53,7 @@ describe(`templates (SVC_SEED=${seed})`, () => {
       );
     fc.assert(
       fc.property(column, (messages) => {
-        const view = sealedView(messages);
+        const view = openSealed(messages);
         const column = view.column({ kind: "message" });
         if (column.kind !== "message") throw new Error("the messages were not stored as templates");
         for (const [row, bytes] of messages.entries())
@@ -107,6 +107,6 @@ describe(`templates (SVC_SEED=${seed})`, () => {
   });
 });
 
-function bytesOf(text: string): Uint8Array {
+function encodeUtf8(text: string): Uint8Array {
   return Buffer.from(text, "utf8");
 }

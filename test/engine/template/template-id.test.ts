@@ -1,4 +1,4 @@
-/** Template ids: known hashes, and a second implementation over random messages. */
+/** Template ids: known hashes, and random messages against a second implementation. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { templateIdOf, templateTextOf } from "../../../engine/index.ts";
@@ -17,7 +17,7 @@ describe("xxHash64", () => {
     expect(hash64(bytesOf(text), 0, Buffer.byteLength(text))).toBe(hash);
   });
 
-  test("of random bytes, at any place of a larger buffer, is what the specification gives", () => {
+  test("of random bytes, anywhere in a larger buffer, agrees with the specification", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 150 }), fc.nat({ max: 9 }), (bytes, before) => {
         const all = Uint8Array.from([...new Array(before).fill(7), ...bytes, 9]);
@@ -39,7 +39,7 @@ describe("a template", () => {
     expect([templateTextOf(message), templateIdOf(message)]).toEqual([text, id]);
   });
 
-  test("has the id and the text that the document says", () => {
+  test("has the id and the text that the documentation defines", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 60 }), (message) => {
         const stored = message.toWellFormed();

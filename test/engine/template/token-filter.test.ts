@@ -1,4 +1,7 @@
-/** Ids and numbers among many: every part of one is found in all rows that hold it, whatever blocks are passed over. */
+/**
+ * Searches for ids and numbers among many: every row that contains a part of one is found, whichever blocks the filters
+ * skip.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +24,10 @@ const digits = (min: number, max: number) =>
   fc.array(fc.constantFrom(..."0123456789"), { minLength: min, maxLength: max }).map((all) => all.join(""));
 const uuid = fc.uuid();
 
-/** Messages of a few templates, whose ids lie among digits, hexadecimal, words and random letters, and in static text. */
+/**
+ * Messages of a few templates. Their ids lie in variables of each group (digits, hexadecimal, words, random letters)
+ * and in static text.
+ */
 const message = fc.oneof(
   fc.tuple(uuid, digits(1, 5)).map(([id, ms]) => `request ${id} took ${ms}ms`),
   fc.tuple(hex(32), digits(9, 16)).map(([trace, block]) => `trace=${trace} block blk_-${block} done`),
@@ -52,7 +58,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** Parts of messages, some with another case, some with a digit changed. */
+/** Parts of messages, some in upper case with case ignored, some with a digit changed. */
 const part = fc
   .tuple(
     fc.nat(rowCount - 1),
@@ -70,7 +76,7 @@ const part = fc
     return { text: cut, ignoreCase: false };
   });
 
-test(`300 parts of messages are counted as a loop over the rows counts them (SVC_SEED=${seed})`, async () => {
+test(`counts of 300 parts of messages agree with a loop over the rows (SVC_SEED=${seed})`, async () => {
   let found = 0;
   for (const { text, ignoreCase } of sample(part, 300, 2)) {
     const { points } = await store.aggregate({
@@ -90,7 +96,7 @@ test(`300 parts of messages are counted as a loop over the rows counts them (SVC
   expect(found).toBeGreaterThan(100);
 });
 
-test("a number that no row holds is told from the filters alone", async () => {
+test("a number that no row contains is ruled out by the filters, and no row is scanned", async () => {
   const { scanned } = await store.aggregate({
     signal: "logs",
     fromNs: 0n,

@@ -1,4 +1,4 @@
-/** The tokeniser in WebAssembly against its plain twin, and both against the definition. */
+/** The tokeniser in WebAssembly against the one in plain TypeScript, and both against the definition. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { tokenizePlain } from "../../../engine/template/plain-tokenizer.ts";
@@ -8,10 +8,10 @@ import type { TextVector } from "../../../engine/vector/text.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 
-function vectorOf(messages: readonly Uint8Array[], before: number): TextVector {
+function makeVector(messages: readonly Uint8Array[], before: number): TextVector {
   const offsets = new Uint32Array(messages.length + 1).fill(before);
   for (const [i, message] of messages.entries()) offsets[i + 1] = offsets[i]! + message.length;
-  // What lies around the messages must not matter.
+  // Bytes before and behind the messages must not matter.
   return {
     offsets,
     bytes: new Uint8Array(Buffer.concat([Buffer.alloc(before, "7"), ...messages, Buffer.alloc(9, 0xff)])),
@@ -45,41 +45,43 @@ const messages = fc
 describe(`splitting messages (SVC_SEED=${seed})`, () => {
   const kernel = new TokenizerKernel();
 
-  test("the kernel gives what its plain twin gives", () => {
+  test("the kernel returns what the plain tokeniser returns", () => {
     fc.assert(
       fc.property(messages, fc.nat({ max: 20 }), (list, before) => {
-        const text = vectorOf(list, before);
-        expect(kernel.split(text)).toEqual(tokenizePlain(text));
+        const text = makeVector(list, before);
+        expect(kernel.tokenize(text)).toEqual(tokenizePlain(text));
       }),
       { seed, numRuns: 2_000 },
     );
   });
 
-  test("where every other byte is a variable too", () => {
-    const text = vectorOf(
+  test("the same where every other byte is a variable", () => {
+    const text = makeVector(
       Array.from({ length: 100 }, (_, i) => Buffer.from("1 ".repeat(i * 7))),
       0,
     );
-    expect(kernel.split(text)).toEqual(tokenizePlain(text));
+    expect(kernel.tokenize(text)).toEqual(tokenizePlain(text));
   });
 
-  test("templates and variables give the messages again, and follow the definition", () => {
+  test("templates and variables restore the messages, and follow the definition", () => {
     fc.assert(
       fc.property(messages, (list) => {
-        const { templates, codes, varBase, varStart, varEnd, bytes } = tokenizeMessages(vectorOf(list, 0));
+        const { templates, codes, firstVariables, variableStarts, variableEnds, bytes } = tokenizeMessages(
+          makeVector(list, 0),
+        );
         expect(new Set(templates.map((template) => Buffer.from(template).toString("latin1"))).size).toBe(
           templates.length,
         );
         for (const [row, expected] of list.entries()) {
           const values: string[] = [];
-          for (let i = varBase[row]!; i < varBase[row + 1]!; i++) {
-            values.push(Buffer.from(bytes.subarray(varStart[i], varEnd[i])).toString("latin1"));
+          for (let i = firstVariables[row]!; i < firstVariables[row + 1]!; i++) {
+            values.push(Buffer.from(bytes.subarray(variableStarts[i], variableEnds[i])).toString("latin1"));
           }
           const latin = expected.toString("latin1");
           expect(values).toEqual(
             latin.includes("\xff")
               ? [latin]
-              : (latin.match(tokens) ?? []).filter((token) => /\d/.test(token)),
+              : (latin.match(tokenPattern) ?? []).filter((token) => /\d/.test(token)),
           );
           let next = 0;
           const template = Buffer.from(templates[codes[row]!]!).toString("latin1");
@@ -91,4 +93,4 @@ describe(`splitting messages (SVC_SEED=${seed})`, () => {
   });
 });
 
-const tokens = /[A-Za-z0-9_.\-\x80-\xff]+/g;
+const tokenPattern = /[A-Za-z0-9_.\-\x80-\xff]+/g;
