@@ -4,44 +4,44 @@ import { expect, test } from "vitest";
 import type { FoundRow, Store } from "../../engine/index.ts";
 import { searchLogs } from "../../query/index.ts";
 
-/** A query with the answer that `logs.py` gave to the same question by looking at every line. */
+/** A query, and the answer that `logs.py` found to the same question by reading every line. */
 export interface OracleCase {
   name: string;
   query: string;
-  /** Milliseconds since the epoch, both included; all of time when absent. */
+  /** Milliseconds since the epoch, inclusive. Absent, as `to`: all of time. */
   from?: number;
   to?: number;
-  /** The field whose values are counted. */
+  /** The attribute whose values are counted. */
   tally?: string;
   expect: Answer;
 }
 
 interface Answer {
   count: number;
-  /** Nanoseconds of the newest rows. */
+  /** Times of the three newest rows, nanoseconds since the epoch. */
   newest: string[];
-  /** SHA-256 over all rows in order, as lines of nanoseconds and message. */
+  /** SHA-256 of all rows in order, each as a line of its time in nanoseconds and its message. */
   digest: string;
   tally?: Record<string, number>;
 }
 
 const pageRows = 1000;
-/** Nothing here is timed; a busy machine may take its time. */
-const patienceMs = 120_000;
+/** Long, as a busy machine may be slow and nothing here is a measurement. */
+const timeoutMs = 120_000;
 const endOfTimeMs = Date.UTC(2100, 0, 1);
 
 export function readCases(file: string): OracleCase[] {
   return JSON.parse(readFileSync(new URL(file, import.meta.url), "utf8"));
 }
 
-/** One test a case: the query's rows, read page by page, against the answer. */
-export function testCases(cases: readonly OracleCase[], openedStore: () => Store): void {
+/** Makes one test for each case. It reads all pages of the query's rows and compares them with the answer. */
+export function runCases(cases: readonly OracleCase[], openedStore: () => Store): void {
   test.each(cases)(
     "$name: $query",
     async (asked) => {
       expect(await answerOf(openedStore(), asked)).toEqual(asked.expect);
     },
-    patienceMs,
+    timeoutMs,
   );
 }
 
@@ -49,7 +49,7 @@ async function answerOf(store: Store, asked: OracleCase): Promise<Answer> {
   const digest = createHash("sha256");
   const answer: Answer = { count: 0, newest: [], digest: "" };
   const tally = new Map<string, number>();
-  for await (const row of everyRow(store, asked)) {
+  for await (const row of readAllRows(store, asked)) {
     answer.count += 1;
     if (answer.newest.length < 3) answer.newest.push(String(row.timeNs));
     digest.update(`${row.timeNs} ${row.message}\n`);
@@ -61,7 +61,7 @@ async function answerOf(store: Store, asked: OracleCase): Promise<Answer> {
   return answer;
 }
 
-async function* everyRow(
+async function* readAllRows(
   store: Store,
   { query, from = 0, to = endOfTimeMs }: OracleCase,
 ): AsyncGenerator<FoundRow> {

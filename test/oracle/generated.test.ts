@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
 import { openStore, type Store } from "../../engine/index.ts";
 import { generateBatches, type LogOptions } from "../../fixtures/logs.ts";
-import { readCases, testCases } from "./cases.ts";
+import { readCases, runCases } from "./cases.ts";
 
 /**
- * The answers were made with, for each profile,
- * `node fixtures/main.ts --profile P --seed 7 --rows N | python3 test/oracle/logs.py - test/oracle/generated-P.json --write`.
+ * The answers were made with, for each profile, `node fixtures/main.ts --profile P --seed 7 --rows N | python3
+ * test/oracle/logs.py - test/oracle/generated-P.json --write`.
  */
 const workloads: readonly LogOptions[] = [
   { profile: "company", seed: 7, rows: 40_000 },
@@ -25,7 +25,7 @@ describe.each(workloads)("generated logs of a $profile", (options) => {
     for (const batch of generateBatches(options, 5000)) {
       await store.append("logs", batch);
       rows += batch.length;
-      // Some rows in chunks, the rest in memory: queries read both.
+      // Half of the rows are in chunks, half in memory, and queries read both.
       if (rows === options.rows / 2) await store.seal();
     }
   }, 120_000);
@@ -34,5 +34,5 @@ describe.each(workloads)("generated logs of a $profile", (options) => {
     await rm(dir, { recursive: true });
   });
 
-  testCases(readCases(`generated-${options.profile}.json`), () => store);
+  runCases(readCases(`generated-${options.profile}.json`), () => store);
 });

@@ -1,26 +1,27 @@
 #!/usr/bin/env python3
-"""Answers questions about a file of JSON lines by looking at every line: the truth that the store's answers are compared with.
+"""Answers questions about a file of JSON lines by reading every line. The store's answers are compared with these.
 
     logs.py FILE CASES            prints an array: for each case its name, count, newest rows, digest and tally
     logs.py FILE CASES --write    writes each answer into its case, under "expect"
 
-FILE is plain or gzip, or - for standard input. It shares no code with the store and needs nothing but the standard library.
+FILE is plain or gzip, or - for standard input. The program shares no code with the store and needs only the standard library.
 
-CASES is a JSON array of cases. A case has "ask", a list of conditions that a row must meet one after another; "from" and "to",
-milliseconds, both included, may bound the time; "tally" may name a field whose values are counted. A condition is one of
+CASES is a JSON array of cases. A case has "ask", a list of conditions that a row must meet in this order. It may have "from"
+and "to", milliseconds, both inclusive, and "tally", a field whose values are counted. A condition is one of
 
     {"field": F, "is": TEXT}                     the field's text is TEXT; an absent field has the text ""
     {"field": F, "in": [TEXT, ...]}
-    {"field": F, "contains": TEXT}               add "ignoreCase": true to compare without regard to case
-    {"field": F, "matches": REGEX}               found anywhere in the text; add "whole": true for the whole of it
+    {"field": F, "contains": TEXT}               add "ignoreCase": true to ignore case
+    {"field": F, "matches": REGEX}               searched in the text; add "whole": true to match all of it
     {"field": F, "present": true}
-    {"field": F, "above" | "atLeast" | "below" | "atMost": NUMBER}      the text is a number and compares so
+    {"field": F, "above" | "atLeast" | "below" | "atMost": NUMBER}      the text is a number, compared with NUMBER
     {"not": CONDITION}     {"any": [[CONDITION, ...], ...]}
     {"extract": "json" | "logfmt"}   {"extract": "pattern", "pattern": P}   {"extract": "regexp", "regexp": R}
 
 F is message, log_level, timestamp or an attribute. A log level is compared in lower case.
 
-The digest is SHA-256 over all rows found, newest first and by arrival where times are equal, as lines "<nanoseconds> <message>".
+The digest is the SHA-256 of all rows found, each as a line "<nanoseconds> <message>". The newest row is first; rows of equal
+time are in the order of arrival.
 """
 
 import gzip
@@ -45,7 +46,7 @@ def read_rows(path):
 
 
 class Row:
-    """One row on its way through the conditions; extraction adds to `extracted`."""
+    """A row with the attributes that were stored, and those that conditions have extracted so far."""
 
     def __init__(self, arrival, time_ns, level, message, attributes):
         self.arrival, self.time_ns, self.level, self.message = arrival, time_ns, level, message
@@ -142,7 +143,7 @@ def skip(text, at):
 
 
 def json_object(text, at, outer, found, depth):
-    """Reads the object that begins at `at`, adds (name, text) for its members, and returns where it ends."""
+    """Reads the object that begins at index `at`, appends (name, text) for its members, and returns the index of its end."""
     if text[at] != "{":
         raise ValueError
     at = skip(text, at + 1)

@@ -1,11 +1,11 @@
-/** The questions of a person on call, asked of a store that holds the whole day: it answers what plain loops over the raw lines do. */
+/** The questions of a person on call: a store with the whole day answers them as plain loops over the raw lines do. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../engine/index.ts";
 import { queryTimeseries } from "../../query/index.ts";
-import { difference } from "../query/series/difference.ts";
+import { describeDifference } from "../query/series/difference.ts";
 import { dataOf, dayFolder, type RawDay, readDay } from "./train-ticket-day.ts";
 import { questions } from "./train-ticket-questions.ts";
 
@@ -38,7 +38,7 @@ describe.skipIf(dayFolder === undefined)(
     test.each(questions)("$asks", async (question) => {
       const { query, startMs, endMs, bucketSeconds } = question;
       const { series } = await queryTimeseries(store, { query, startMs, endMs, bucketSeconds });
-      expect(difference(series, question.answer(day, question), query.startsWith("topk"))).toBe("");
+      expect(describeDifference(series, question.answer(day, question), query.startsWith("topk"))).toBe("");
     });
   },
 );

@@ -1,4 +1,4 @@
-/** The raw files of a day of the Train Ticket benchmark (Nezha dataset), as they are: gzipped JSON lines. */
+/** Reads the raw files of a day of the Train Ticket benchmark (Nezha dataset), which are gzipped JSON lines. */
 import { createReadStream, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -43,7 +43,7 @@ const logsFile = places.find((place) => place !== undefined && existsSync(place)
 const folder = logsFile === undefined ? undefined : dirname(logsFile);
 const names = ["logs.jsonl.gz", "spans.jsonl.gz", "metrics.jsonl.gz"];
 
-/** The folder of the three files, or undefined where one of them is missing. */
+/** The folder of the three files; undefined where one of them is missing. */
 export const dayFolder =
   folder !== undefined && names.every((name) => existsSync(join(folder, name))) ? folder : undefined;
 
@@ -51,7 +51,7 @@ async function readLines<Raw, Line>(file: string, read: (raw: Raw) => Line): Pro
   const lines: Line[] = [];
   const input = createReadStream(file).pipe(createGunzip());
   for await (const line of createInterface({ input })) {
-    // A sample may be a bare NaN, which JSON does not have.
+    // A value may be NaN, which is not JSON.
     lines.push(read(JSON.parse(line.replace(/"value":NaN}$/, '"value":null}')) as Raw));
   }
   return lines;
@@ -107,7 +107,7 @@ export async function readDay(from: string): Promise<RawDay> {
   };
 }
 
-/** Spans and samples as they are stored. */
+/** The day in the form in which a store and the naive evaluator take it. */
 export function dataOf({ logs, spans, metrics }: RawDay): TelemetryData {
   const traces = spans.map(({ traceId, spanId, parentSpanId, name, startNs, endNs, attributes }) => ({
     timeNs: startNs,

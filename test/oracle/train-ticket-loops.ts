@@ -1,4 +1,4 @@
-/** Plain loops over the raw lines of a day. */
+/** Plain loops over the raw lines of a day, from which the expected answers are made. */
 import type { RawDay } from "./train-ticket-day.ts";
 
 export interface LoopSeries {
@@ -6,7 +6,7 @@ export interface LoopSeries {
   points: [ms: number, value: number][];
 }
 
-/** Where a loop looks, and how wide its buckets are. */
+/** The range of a loop, and the width of its buckets. */
 interface Window {
   startMs: number;
   /** Inclusive. */
@@ -14,12 +14,12 @@ interface Window {
   bucketSeconds: number;
 }
 
-/** One thing that counts: when, for which series, and as what number. */
+/** A value at a time, of a series. */
 export type TimedItem = [ms: number, series: string, value: number];
 
 export const toMs = (ns: bigint) => Number(ns / 1_000_000n);
 
-export function logItems(
+export function listLogItems(
   { logs }: RawDay,
   series: (line: RawDay["logs"][number]) => string | undefined,
 ): TimedItem[] {
@@ -31,7 +31,7 @@ export function logItems(
 
 export const durationOf = (span: RawDay["spans"][number]) => Number(span.endNs - span.startNs) / 1e6;
 
-export function spanItems(
+export function listSpanItems(
   { spans }: RawDay,
   series: (span: RawDay["spans"][number]) => string | undefined,
 ): TimedItem[] {
@@ -41,8 +41,10 @@ export function spanItems(
   });
 }
 
-/** The values of each series and bucket, folded. `label` names the series; without one there is one series. */
-export function table(
+/**
+ * Folds the values of each series and bucket. `label` is the label with the name of the series; null for one series.
+ */
+export function tabulate(
   items: readonly TimedItem[],
   { startMs, endMs, bucketSeconds }: Window,
   label: string | null,
@@ -84,14 +86,14 @@ export function stddev(values: readonly number[]): number {
   return Math.sqrt(avg(values.map((value) => (value - mean) ** 2)));
 }
 
-/** The series with the greatest sums, the greatest first. */
-export function top(series: readonly LoopSeries[], many: number): LoopSeries[] {
+/** The `many` series with the greatest sums, the greatest first. */
+export function selectTop(series: readonly LoopSeries[], many: number): LoopSeries[] {
   const total = ({ points }: LoopSeries) => sum(points.map(([, value]) => value));
   return [...series].sort((a, b) => total(b) - total(a)).slice(0, many);
 }
 
-/** Points of both, put together where both are. */
-export function ratio(above: readonly LoopSeries[], below: readonly LoopSeries[]): LoopSeries[] {
+/** The quotients of the points in buckets where both series have one. */
+export function divideSeries(above: readonly LoopSeries[], below: readonly LoopSeries[]): LoopSeries[] {
   return above.flatMap(({ labels, points }) => {
     const other = below.find((each) => JSON.stringify(each.labels) === JSON.stringify(labels));
     const shared = points.flatMap(([ms, value]): [number, number][] => {
@@ -102,7 +104,10 @@ export function ratio(above: readonly LoopSeries[], below: readonly LoopSeries[]
   });
 }
 
-export function keep(series: readonly LoopSeries[], isKept: (value: number) => boolean): LoopSeries[] {
+export function filterPoints(
+  series: readonly LoopSeries[],
+  isKept: (value: number) => boolean,
+): LoopSeries[] {
   return series
     .map(({ labels, points }) => ({ labels, points: points.filter(([, value]) => isKept(value)) }))
     .filter(({ points }) => points.length > 0);
@@ -113,19 +118,21 @@ export function samplesOf({ metrics }: RawDay, metric: string): RawDay["metrics"
   return metrics.filter(({ name, value }) => name === metric && !Number.isNaN(value));
 }
 
-/** Each pod's average of a gauge in each bucket, as items of a series that a label names. */
-export function podAverages(data: RawDay, window: Window, metric: string, label: string | null): TimedItem[] {
+/** The averages of a gauge by pod and bucket, as items of the series that a label names. */
+export function averagePods(data: RawDay, window: Window, metric: string, label: string | null): TimedItem[] {
   const samples = samplesOf(data, metric);
-  // All labels of a series: a pod belongs to one service.
+  // Series are identified by all their labels. A pod belongs to one service.
   const bySeries = samples.map(({ ms, labels, value }): TimedItem => [ms, JSON.stringify(labels), value]);
-  return table(bySeries, window, "of", avg).flatMap(({ labels, points }) => {
+  return tabulate(bySeries, window, "of", avg).flatMap(({ labels, points }) => {
     const own = JSON.parse(labels.of!) as Record<string, string>;
     return points.map(([ms, value]): TimedItem => [ms, label === null ? "" : own[label]!, value]);
   });
 }
 
-/** Buckets of averages begin before the range where it cuts them; they count all the same. */
-export const wholly = (window: Window): Window => ({ ...window, startMs: 0 });
+/**
+ * Averages are stamped with the start of their bucket, which may be before the range. The wider range includes them.
+ */
+export const extendToAllTime = (window: Window): Window => ({ ...window, startMs: 0 });
 
 export const serviceOf = (line: { attributes: Record<string, string> }) => line.attributes["service.name"]!;
 export const isError = (line: { level: string }) => line.level.toLowerCase() === "error";

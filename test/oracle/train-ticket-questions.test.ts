@@ -1,7 +1,9 @@
-/** The questions of a person on call: what plain loops over the raw lines answer is what their queries mean. */
+/**
+ * The questions of a person on call: the naive evaluator answers their queries as plain loops over the raw lines do.
+ */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { difference } from "../query/series/difference.ts";
+import { describeDifference } from "../query/series/difference.ts";
 import type { TelemetryData } from "../query/series/naive/data.ts";
 import { evaluate } from "../query/series/naive/evaluator.ts";
 import { dataOf, dayFolder, type RawDay, readDay } from "./train-ticket-day.ts";
@@ -23,7 +25,7 @@ describe.skipIf(dayFolder === undefined)(
       expect(answer).not.toEqual([]);
       const found = evaluate(question.query, data, question);
       if ("error" in found) expect(found.error).toBeUndefined();
-      else expect(difference(found.series, answer, question.query.startsWith("topk"))).toBe("");
+      else expect(describeDifference(found.series, answer, question.query.startsWith("topk"))).toBe("");
     });
   },
 );

@@ -1,27 +1,27 @@
-/** What a person on call would ask over a day of Train Ticket: the question, its query, and the loop over the raw lines that answers it. */
+/** Questions of a person on call about a day of Train Ticket: each with its query, and a loop over the raw lines. */
 import type { RawDay } from "./train-ticket-day.ts";
 import {
+  averagePods,
   avg,
   count,
+  divideSeries,
   durationOf,
+  extendToAllTime,
+  filterPoints,
   isError,
-  keep,
   type LoopSeries,
-  logItems,
+  listLogItems,
+  listSpanItems,
   max,
-  podAverages,
   quantile,
-  ratio,
   samplesOf,
+  selectTop,
   serviceOf,
-  spanItems,
   stddev,
   sum,
   type TimedItem,
-  table,
+  tabulate,
   toMs,
-  top,
-  wholly,
 } from "./train-ticket-loops.ts";
 
 export interface OnCallQuestion {
@@ -37,7 +37,7 @@ export interface OnCallQuestion {
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const day = { startMs: Date.UTC(2023, 0, 29, 8), endMs: Date.UTC(2023, 0, 29, 16) - 1 };
-/** Injected faults, as faults.json has them. */
+/** Times of injected faults, from faults.json of the dataset. */
 const contactsCpuMs = 1_674_999_114_000;
 const basicExceptionMs = 1_674_984_339_000;
 const foodReturnMs = 1_674_984_609_000;
@@ -61,7 +61,7 @@ export const questions: readonly OnCallQuestion[] = [
     answer: (data, question) => {
       const own = (span: RawDay["spans"][number]) =>
         serviceOf(span) === service("contacts") ? "" : undefined;
-      return table(spanItems(data, own), question, null, quantile(0.95));
+      return tabulate(listSpanItems(data, own), question, null, quantile(0.95));
     },
   },
   {
@@ -72,7 +72,7 @@ export const questions: readonly OnCallQuestion[] = [
     answer: (data, question) => {
       const own = (span: RawDay["spans"][number]) =>
         serviceOf(span) === service("verification-code") ? span.name : undefined;
-      return table(spanItems(data, own), question, "name", quantile(0.5));
+      return tabulate(listSpanItems(data, own), question, "name", quantile(0.5));
     },
   },
   {
@@ -82,8 +82,11 @@ export const questions: readonly OnCallQuestion[] = [
     bucketSeconds: 300,
     answer: (data, question) => {
       const own = (line: RawDay["logs"][number]) => (serviceOf(line) === service("basic") ? "" : undefined);
-      const errors = logItems(data, (line) => (isError(line) ? own(line) : undefined));
-      return ratio(table(errors, question, null, count), table(logItems(data, own), question, null, count));
+      const errors = listLogItems(data, (line) => (isError(line) ? own(line) : undefined));
+      return divideSeries(
+        tabulate(errors, question, null, count),
+        tabulate(listLogItems(data, own), question, null, count),
+      );
     },
   },
   {
@@ -96,7 +99,7 @@ export const questions: readonly OnCallQuestion[] = [
       const weighed = data.logs
         .filter(isOwn)
         .map((line): TimedItem => [toMs(line.timeNs), "", isError(line) ? 1 : 0]);
-      return table(weighed, question, null, avg);
+      return tabulate(weighed, question, null, avg);
     },
   },
   {
@@ -105,8 +108,8 @@ export const questions: readonly OnCallQuestion[] = [
     ...day,
     bucketSeconds: 3_600,
     answer: (data, question) => {
-      const errors = logItems(data, (line) => (isError(line) ? serviceOf(line) : undefined));
-      return top(table(errors, question, "service.name", count), 5);
+      const errors = listLogItems(data, (line) => (isError(line) ? serviceOf(line) : undefined));
+      return selectTop(tabulate(errors, question, "service.name", count), 5);
     },
   },
   {
@@ -115,8 +118,8 @@ export const questions: readonly OnCallQuestion[] = [
     ...around(contactsCpuMs, 30, 30),
     bucketSeconds: 60,
     answer: (data, question) =>
-      table(
-        spanItems(data, () => ""),
+      tabulate(
+        listSpanItems(data, () => ""),
         question,
         null,
         count,
@@ -129,7 +132,7 @@ export const questions: readonly OnCallQuestion[] = [
     endMs: day.startMs + 2 * hourMs + 654_321,
     bucketSeconds: 600,
     answer: (data, question) =>
-      table(spanItems(data, serviceOf), question, "service.name", (values, bucketMs) => {
+      tabulate(listSpanItems(data, serviceOf), question, "service.name", (values, bucketMs) => {
         const endMs = Math.min(bucketMs + 600_000, question.endMs + 1);
         return values.length / ((endMs - Math.max(bucketMs, question.startMs)) / 1000);
       }),
@@ -143,7 +146,7 @@ export const questions: readonly OnCallQuestion[] = [
       const own = samplesOf(data, "cpu_usage_m").filter(
         ({ labels }) => labels["k8s.pod.name"] === contactsPod,
       );
-      return table(
+      return tabulate(
         own.map(({ ms, value }): TimedItem => [ms, "", value]),
         question,
         null,
@@ -157,16 +160,16 @@ export const questions: readonly OnCallQuestion[] = [
     ...day,
     bucketSeconds: 3_600,
     answer: (data, question) => {
-      const errors = table(
-        logItems(data, (line) => (isError(line) ? "" : undefined)),
+      const errors = tabulate(
+        listLogItems(data, (line) => (isError(line) ? "" : undefined)),
         question,
         null,
         count,
       );
-      return ratio(
+      return divideSeries(
         errors,
-        table(
-          logItems(data, () => ""),
+        tabulate(
+          listLogItems(data, () => ""),
           question,
           null,
           count,
@@ -185,7 +188,7 @@ export const questions: readonly OnCallQuestion[] = [
         [...new Set(slow.map(({ traceId }) => traceId))].map((id, index) => [id, index]),
       );
       const items = slow.map((span): TimedItem => [toMs(span.startNs), "", numbers.get(span.traceId)!]);
-      return table(items, question, null, (values) => new Set(values).size);
+      return tabulate(items, question, null, (values) => new Set(values).size);
     },
   },
   {
@@ -194,8 +197,8 @@ export const questions: readonly OnCallQuestion[] = [
     ...day,
     bucketSeconds: 3_600,
     answer: (data, question) => {
-      const slow = spanItems(data, (span) => (durationOf(span) > 1_000 ? serviceOf(span) : undefined));
-      return table(slow, question, "service.name", count);
+      const slow = listSpanItems(data, (span) => (durationOf(span) > 1_000 ? serviceOf(span) : undefined));
+      return tabulate(slow, question, "service.name", count);
     },
   },
   {
@@ -206,7 +209,7 @@ export const questions: readonly OnCallQuestion[] = [
     answer: (data, question) => {
       const own = samplesOf(data, "memory_usage_mi");
       const items = own.map(({ ms, labels, value }): TimedItem => [ms, labels["service.name"]!, value]);
-      return table(items, question, "service.name", max);
+      return tabulate(items, question, "service.name", max);
     },
   },
   {
@@ -215,8 +218,8 @@ export const questions: readonly OnCallQuestion[] = [
     ...around(contactsCpuMs, 10, 20),
     bucketSeconds: 300,
     answer: (data, question) => {
-      const pods = podAverages(data, question, "cpu_usage_m", "k8s.pod.name");
-      return top(table(pods, wholly(question), "k8s.pod.name", avg), 3);
+      const pods = averagePods(data, question, "cpu_usage_m", "k8s.pod.name");
+      return selectTop(tabulate(pods, extendToAllTime(question), "k8s.pod.name", avg), 3);
     },
   },
   {
@@ -225,7 +228,7 @@ export const questions: readonly OnCallQuestion[] = [
     ...day,
     bucketSeconds: 600,
     answer: (data, question) =>
-      table(podAverages(data, question, "cpu_usage_m", null), wholly(question), null, count),
+      tabulate(averagePods(data, question, "cpu_usage_m", null), extendToAllTime(question), null, count),
   },
   {
     asks: "How many services log errors?",
@@ -236,7 +239,7 @@ export const questions: readonly OnCallQuestion[] = [
       const names = [...new Set(data.logs.map(serviceOf))];
       const errors = data.logs.filter(isError);
       const items = errors.map((line): TimedItem => [toMs(line.timeNs), "", names.indexOf(serviceOf(line))]);
-      return table(items, question, null, (values) => new Set(values).size);
+      return tabulate(items, question, null, (values) => new Set(values).size);
     },
   },
   {
@@ -245,9 +248,12 @@ export const questions: readonly OnCallQuestion[] = [
     ...day,
     bucketSeconds: 3_600,
     answer: (data, question) => {
-      const warnings = logItems(data, (line) => (line.level === "warn" ? serviceOf(line) : undefined));
-      const all = table(logItems(data, serviceOf), question, "service.name", count);
-      return keep(ratio(table(warnings, question, "service.name", count), all), (value) => value > 0.1);
+      const warnings = listLogItems(data, (line) => (line.level === "warn" ? serviceOf(line) : undefined));
+      const all = tabulate(listLogItems(data, serviceOf), question, "service.name", count);
+      return filterPoints(
+        divideSeries(tabulate(warnings, question, "service.name", count), all),
+        (value) => value > 0.1,
+      );
     },
   },
   {
@@ -256,9 +262,9 @@ export const questions: readonly OnCallQuestion[] = [
     ...day,
     bucketSeconds: 7_200,
     answer: (data, question) =>
-      top(
-        table(
-          spanItems(data, ({ name }) => name),
+      selectTop(
+        tabulate(
+          listSpanItems(data, ({ name }) => name),
           question,
           "name",
           max,
@@ -272,10 +278,10 @@ export const questions: readonly OnCallQuestion[] = [
     ...around(travelExceptionMs, 10, 50),
     bucketSeconds: 600,
     answer: (data, question) => {
-      const own = logItems(data, (line) =>
+      const own = listLogItems(data, (line) =>
         line.message.includes("Exception") ? serviceOf(line) : undefined,
       );
-      return table(own, question, "service.name", count);
+      return tabulate(own, question, "service.name", count);
     },
   },
   {
@@ -284,8 +290,8 @@ export const questions: readonly OnCallQuestion[] = [
     ...day,
     bucketSeconds: 1_800,
     answer: (data, question) => {
-      const posts = spanItems(data, ({ name }) => (name === "HTTP POST" ? "" : undefined));
-      return table(posts, question, null, stddev);
+      const posts = listSpanItems(data, ({ name }) => (name === "HTTP POST" ? "" : undefined));
+      return tabulate(posts, question, null, stddev);
     },
   },
   {
@@ -294,9 +300,9 @@ export const questions: readonly OnCallQuestion[] = [
     ...around(foodReturnMs, 60, 60),
     bucketSeconds: 600,
     answer: (data, question) =>
-      table(
-        podAverages(data, question, "pod_workload_ops", "service.name"),
-        wholly(question),
+      tabulate(
+        averagePods(data, question, "pod_workload_ops", "service.name"),
+        extendToAllTime(question),
         "service.name",
         sum,
       ),
@@ -308,7 +314,7 @@ export const questions: readonly OnCallQuestion[] = [
     bucketSeconds: 3_600,
     answer: (data, question) => {
       const own = samplesOf(data, "pod_server_latency_p99_s");
-      return table(
+      return tabulate(
         own.map(({ ms, value }): TimedItem => [ms, "", value]),
         question,
         null,
@@ -323,15 +329,15 @@ export const questions: readonly OnCallQuestion[] = [
     ...day,
     bucketSeconds: 900,
     answer: (data, question) => {
-      const errors = logItems(data, (line) => (isError(line) ? serviceOf(line) : undefined));
-      const slow = spanItems(data, (span) => (durationOf(span) > 500 ? serviceOf(span) : undefined));
-      const spans = table(slow, question, "service.name", count);
+      const errors = listLogItems(data, (line) => (isError(line) ? serviceOf(line) : undefined));
+      const slow = listSpanItems(data, (span) => (durationOf(span) > 500 ? serviceOf(span) : undefined));
+      const spans = tabulate(slow, question, "service.name", count);
       const isThere = (labels: Record<string, string>, ms: number) =>
         spans.some(
           (each) =>
             each.labels["service.name"] === labels["service.name"] && each.points.some(([at]) => at === ms),
         );
-      return table(errors, question, "service.name", count)
+      return tabulate(errors, question, "service.name", count)
         .map(({ labels, points }) => ({ labels, points: points.filter(([ms]) => !isThere(labels, ms)) }))
         .filter(({ points }) => points.length > 0);
     },

@@ -1,4 +1,4 @@
-/** Random queries of the search for logs and random rows, with so few names and values that what is asked for is often there. */
+/** Random searches for logs and random rows, of few names and values, so that searches often match. */
 import fc from "fast-check";
 import type { LogRow } from "../../engine/index.ts";
 import type { Expression, SearchTerms } from "../../query/index.ts";
@@ -15,7 +15,6 @@ const text = (content: string): Text => ({
   parts: content === "" ? [] : [{ kind: "characters", text: content }],
 });
 
-// Few names and values, so that what is asked for is often there.
 const names = [
   "a",
   "b.c",
@@ -114,14 +113,14 @@ const { condition } = fc.letrec<{ condition: Condition }>((tie) => ({
   ),
 }));
 
-const lineStage = (signs: readonly ("|=" | "!=" | "|~" | "!~")[], needles: readonly string[]) =>
+const lineFilter = (operators: readonly ("|=" | "!=" | "|~" | "!~")[], texts: readonly string[]) =>
   fc.record({
     kind: fc.constant("lineFilter" as const),
-    operator: fc.constantFrom(...signs),
+    operator: fc.constantFrom(...operators),
     texts: fc.array(
       fc.record({
         kind: fc.constant("lineFilterText" as const),
-        text: fc.constantFrom(...needles).map(text),
+        text: fc.constantFrom(...texts).map(text),
         ignoreCase: fc.boolean(),
       }),
       { minLength: 1, maxLength: 2 },
@@ -129,8 +128,8 @@ const lineStage = (signs: readonly ("|=" | "!=" | "|~" | "!~")[], needles: reado
   });
 
 const stage: fc.Arbitrary<Stage> = fc.oneof(
-  lineStage(["|=", "!="], values),
-  lineStage(["|~", "!~"], patterns),
+  lineFilter(["|=", "!="], values),
+  lineFilter(["|~", "!~"], patterns),
   fc.constantFrom({ kind: "json" as const }, { kind: "logfmt" as const }),
   fc
     .constantFrom("<a> <_>", "<status> - <b.c> [<a>]", "x <a>")

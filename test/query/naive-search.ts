@@ -1,6 +1,7 @@
 /**
- * What a query means, read off its tree row by row as query/README.md says it, without any plan: the truth that plans are checked
- * against. Extraction is left to the naive evaluator of steps, which the reference tests.
+ * Evaluates searches row by row from their syntax tree, as query/README.md defines them. It uses no plan, so that plans
+ * can be checked against it. Only extraction is left to the naive evaluator of steps, which the examples of the
+ * reference test.
  */
 import { RE2JS } from "re2js";
 import type { LogRow, PatternPart } from "../../engine/index.ts";
@@ -14,33 +15,33 @@ type Matcher = Selector["matchers"][number];
 type Condition = Extract<Stage, { kind: "labelFilter" }>["condition"];
 type Text = Matcher["label"]["name"];
 
-/** The row as the query returns it, or undefined where it does not pass. */
-export function answer<Row extends LogRow>(tree: Selector | SearchTerms, row: Row): Row | undefined {
+/** The row as the query returns it; undefined where it does not match. */
+export function evaluateSearch<Row extends LogRow>(tree: Selector | SearchTerms, row: Row): Row | undefined {
   if (tree.kind === "terms") {
-    return tree.alternatives.some((all) => all.every((one) => holdsTerm(one, row))) ? row : undefined;
+    return tree.alternatives.some((all) => all.every((one) => isTermMet(one, row))) ? row : undefined;
   }
-  if (!tree.matchers.every((each) => holds(each, row))) return undefined;
+  if (!tree.matchers.every((each) => isMatcherMet(each, row))) return undefined;
   return tree.stages.reduce<Row | undefined>(
-    (kept, stage) => (kept === undefined ? undefined : pass(stage, kept, row)),
+    (kept, stage) => (kept === undefined ? undefined : applyStage(stage, kept, row)),
     row,
   );
 }
 
-function pass<Row extends LogRow>(stage: Stage, row: Row, stored: Row): Row | undefined {
+function applyStage<Row extends LogRow>(stage: Stage, row: Row, stored: Row): Row | undefined {
   switch (stage.kind) {
     case "lineFilter": {
       const any = stage.texts.some(({ text, ignoreCase }) => {
-        const wanted = characters(text);
+        const expected = charactersOf(text);
         if (stage.operator.endsWith("~"))
-          return RE2JS.compile(wanted, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
+          return RE2JS.compile(expected, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
             .matcher(row.message)
             .find();
-        return ignoreCase ? lower(row.message).includes(lower(wanted)) : row.message.includes(wanted);
+        return ignoreCase ? toLower(row.message).includes(toLower(expected)) : row.message.includes(expected);
       });
       return any !== stage.operator.startsWith("!") ? row : undefined;
     }
     case "labelFilter":
-      return holdsCondition(stage.condition, row) ? row : undefined;
+      return isConditionMet(stage.condition, row) ? row : undefined;
     default: {
       const [extracted] = runSteps([{ kind: "extract", extractor: extractorOf(stage) }], [stored]);
       return { ...row, attributes: { ...extracted!.attributes, ...row.attributes } };
@@ -49,13 +50,13 @@ function pass<Row extends LogRow>(stage: Stage, row: Row, stored: Row): Row | un
 }
 
 function extractorOf(stage: Exclude<Stage, { kind: "lineFilter" | "labelFilter" }>) {
-  if (stage.kind === "regexp") return { kind: "regexp", pattern: characters(stage.pattern) } as const;
+  if (stage.kind === "regexp") return { kind: "regexp", pattern: charactersOf(stage.pattern) } as const;
   if (stage.kind === "pattern")
-    return { kind: "pattern", parts: patternParts(characters(stage.pattern)) } as const;
+    return { kind: "pattern", parts: parsePattern(charactersOf(stage.pattern)) } as const;
   return { kind: stage.kind };
 }
 
-function patternParts(pattern: string): PatternPart[] {
+function parsePattern(pattern: string): PatternPart[] {
   return pattern
     .split(/(<[A-Za-z_][A-Za-z0-9_.]*>)/)
     .filter((part) => part !== "")
@@ -66,37 +67,41 @@ function patternParts(pattern: string): PatternPart[] {
     });
 }
 
-function holdsCondition(condition: Condition, row: LogRow): boolean {
-  if (condition.kind === "matcher") return holds(condition, row);
-  if (condition.kind === "and") return condition.of.every((each) => holdsCondition(each, row));
-  return condition.of.some((each) => holdsCondition(each, row));
+function isConditionMet(condition: Condition, row: LogRow): boolean {
+  if (condition.kind === "matcher") return isMatcherMet(condition, row);
+  if (condition.kind === "and") return condition.of.every((each) => isConditionMet(each, row));
+  return condition.of.some((each) => isConditionMet(each, row));
 }
 
-function holdsTerm({ excluded, of }: SearchTerms["alternatives"][number][number], row: LogRow): boolean {
-  const found = of.kind === "matcher" ? holds(of, row) : lower(row.message).includes(lower(of.text));
+function isTermMet({ excluded, of }: SearchTerms["alternatives"][number][number], row: LogRow): boolean {
+  const found =
+    of.kind === "matcher" ? isMatcherMet(of, row) : toLower(row.message).includes(toLower(of.text));
   return found !== excluded;
 }
 
-function holds(matcher: Matcher, row: LogRow): boolean {
-  const label = characters(matcher.label.name);
-  const wanted = matcher.value.kind === "number" ? matcher.value.text : characters(matcher.value);
+function isMatcherMet(matcher: Matcher, row: LogRow): boolean {
+  const label = charactersOf(matcher.label.name);
+  const expected = matcher.value.kind === "number" ? matcher.value.text : charactersOf(matcher.value);
   const value = labelValue(label, row);
   const text = value ?? "";
   switch (matcher.operator) {
     case "=":
-      return wanted === "*" || same(label, text, wanted);
+      return expected === "*" || isSameText(label, text, expected);
     case "!=":
-      return wanted === "*" ? value === undefined : !same(label, text, wanted);
+      return expected === "*" ? value === undefined : !isSameText(label, text, expected);
     case "=~":
-      return matches(label, text, wanted);
+      return isRegexpMatch(label, text, expected);
     case "!~":
-      return !matches(label, text, wanted);
+      return !isRegexpMatch(label, text, expected);
     default:
-      return isNumber(text) && compare(Number(text), matcher.operator, Number(wanted));
+      return isNumber(text) && compare(Number(text), matcher.operator, Number(expected));
   }
 }
 
-/** The text of a label, or undefined where the row does not have it. A row without a level does not have one; every row has a message and a time. */
+/**
+ * The text of a label; undefined where the row lacks it. A row with an empty level lacks it. Every row has a message
+ * and a time.
+ */
 export function labelValue(label: string, row: LogRow): string | undefined {
   if (label === "message") return row.message;
   if (label === "template") return templateId(row.message);
@@ -107,11 +112,11 @@ export function labelValue(label: string, row: LogRow): string | undefined {
   return Object.hasOwn(row.attributes, key) ? row.attributes[key] : undefined;
 }
 
-function same(label: string, text: string, wanted: string): boolean {
-  return label === "log_level" ? text === wanted.toLowerCase() : text === wanted;
+function isSameText(label: string, text: string, expected: string): boolean {
+  return label === "log_level" ? text === expected.toLowerCase() : text === expected;
 }
 
-function matches(label: string, text: string, pattern: string): boolean {
+function isRegexpMatch(label: string, text: string, pattern: string): boolean {
   const matcher = RE2JS.compile(pattern, label === "log_level" ? RE2JS.CASE_INSENSITIVE : 0).matcher(text);
   return label === "message" ? matcher.find() : matcher.matches();
 }
@@ -126,11 +131,11 @@ function compare(left: number, sign: string, right: number): boolean {
   return sign === "<" ? left < right : left <= right;
 }
 
-function characters(text: Text): string {
+function charactersOf(text: Text): string {
   return text.parts.map((part) => (part.kind === "characters" ? part.text : "")).join("");
 }
 
-function lower(text: string): string {
+function toLower(text: string): string {
   return [...text]
     .map((character) => {
       const small = character.toLowerCase();

@@ -1,24 +1,27 @@
 /**
- * Steps run row by row, written from the documents alone (engine/plan/filter.ts and query/README.md): slow, short and independent of the
- * engine, so that the engine can be checked against it.
+ * Runs the steps of a plan row by row. It was written from the documents (engine/plan/filter.ts and query/README.md) and
+ * shares no code with the engine, so that the engine can be checked against it.
  */
 import { RE2JS } from "re2js";
 import type { Extractor, Field, Filter, LogRow, PatternPart, Step } from "../../engine/index.ts";
 import { templateId } from "./templates.ts";
 
-/** The rows that pass all steps, in their order, with what the steps extracted among their attributes (without prototype). */
+/**
+ * The rows that pass all steps, in their order. Their attributes, without prototype, include those that steps
+ * extracted.
+ */
 export function runSteps<Row extends LogRow>(steps: readonly Step[], rows: readonly Row[]): Row[] {
   return rows.flatMap((row) => {
     const attributes = new Map(Object.entries(row.attributes));
     for (const step of steps) {
       if (step.kind === "extract") extract(step.extractor, row, attributes);
-      else if (!passes(step.filter, row, attributes)) return [];
+      else if (!isPassing(step.filter, row, attributes)) return [];
     }
-    return [{ ...row, attributes: withoutPrototype(attributes) }];
+    return [{ ...row, attributes: toObject(attributes) }];
   });
 }
 
-function withoutPrototype(attributes: Map<string, string>): Record<string, string> {
+function toObject(attributes: Map<string, string>): Record<string, string> {
   const object: Record<string, string> = Object.create(null);
   for (const [key, value] of attributes) object[key] = value;
   return object;
@@ -26,7 +29,7 @@ function withoutPrototype(attributes: Map<string, string>): Record<string, strin
 
 type Attributes = Map<string, string>;
 
-/** Text of a field, or undefined where the row lacks it. */
+/** The text of a field; undefined where the row lacks it. */
 export function fieldText(field: Field, row: LogRow, attributes: Attributes): string | undefined {
   switch (field.kind) {
     case "time":
@@ -44,35 +47,35 @@ export function fieldText(field: Field, row: LogRow, attributes: Attributes): st
 
 const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
-function passes(filter: Filter, row: LogRow, attributes: Attributes): boolean {
+function isPassing(filter: Filter, row: LogRow, attributes: Attributes): boolean {
   switch (filter.kind) {
     case "always":
       return true;
     case "never":
       return false;
     case "and":
-      return filter.of.every((each) => passes(each, row, attributes));
+      return filter.of.every((each) => isPassing(each, row, attributes));
     case "or":
-      return filter.of.some((each) => passes(each, row, attributes));
+      return filter.of.some((each) => isPassing(each, row, attributes));
     case "not":
-      return !passes(filter.of, row, attributes);
+      return !isPassing(filter.of, row, attributes);
     case "present":
       return fieldText(filter.field, row, attributes) !== undefined;
     default:
-      return test(filter, fieldText(filter.field, row, attributes) ?? "");
+      return isTrueFor(filter, fieldText(filter.field, row, attributes) ?? "");
   }
 }
 
-function test(filter: Extract<Filter, { field: Field }>, text: string): boolean {
+function isTrueFor(filter: Extract<Filter, { field: Field }>, text: string): boolean {
   switch (filter.kind) {
     case "present":
       return true;
     case "equals":
       return text === filter.value;
     case "contains":
-      return filter.ignoreCase ? lowered(text).includes(lowered(filter.text)) : text.includes(filter.text);
+      return filter.ignoreCase ? toLower(text).includes(toLower(filter.text)) : text.includes(filter.text);
     case "matches": {
-      const matcher = compiled(filter.pattern).matcher(text);
+      const matcher = compile(filter.pattern).matcher(text);
       return filter.whole ? matcher.matches() : matcher.find();
     }
     case "compares": {
@@ -87,18 +90,18 @@ function test(filter: Extract<Filter, { field: Field }>, text: string): boolean 
 
 const patterns = new Map<string, RE2JS>();
 
-function compiled(pattern: string): RE2JS {
+function compile(pattern: string): RE2JS {
   if (patterns.size > 1_000) patterns.clear();
   const known = patterns.get(pattern) ?? RE2JS.compile(pattern);
   patterns.set(pattern, known);
   return known;
 }
 
-function lowered(text: string): string {
-  return [...text].map(loweredCharacter).join("");
+function toLower(text: string): string {
+  return [...text].map(toLowerCharacter).join("");
 }
 
-function loweredCharacter(character: string): string {
+function toLowerCharacter(character: string): string {
   const lower = character.toLowerCase();
   return [...lower].length === 1 && lower < "\x80" === character < "\x80" ? lower : character;
 }
@@ -109,7 +112,7 @@ const objectsDeepMax = 32;
 
 function extract(extractor: Extractor, row: LogRow, attributes: Attributes): void {
   let stored = 0;
-  for (const [name, value] of extractions(extractor, row.message)) {
+  for (const [name, value] of listExtractions(extractor, row.message)) {
     if (name === "" || stored === namesMax) continue;
     const key = Object.hasOwn(row.attributes, name) ? `${name}_extracted` : name;
     if (attributes.has(key) || Buffer.byteLength(key) > nameBytesMax) continue;
@@ -118,27 +121,27 @@ function extract(extractor: Extractor, row: LogRow, attributes: Attributes): voi
   }
 }
 
-function extractions(extractor: Extractor, message: string): Iterable<[string, string]> {
+function listExtractions(extractor: Extractor, message: string): Iterable<[string, string]> {
   switch (extractor.kind) {
     case "json":
-      return jsonMembers(message);
+      return readJson(message);
     case "logfmt":
-      return logfmtPairs(message);
+      return readLogfmt(message);
     case "pattern":
-      return captures(extractor.parts, message);
+      return readCaptures(extractor.parts, message);
     case "regexp":
-      return groups(extractor.pattern, message);
+      return readGroups(extractor.pattern, message);
   }
 }
 
-function* jsonMembers(message: string): Generator<[string, string]> {
+function* readJson(message: string): Generator<[string, string]> {
   if (/^[ \t\n\r]*$/.test(message)) return;
   if (!isJsonObject(message)) {
     yield ["__error__", "JSONParserErr"];
     return;
   }
   const tokens = [...message.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g)];
-  yield* members(message, tokens, 1, "", 1);
+  yield* readMembers(message, tokens, 1, "", 1);
 }
 
 function isJsonObject(message: string): boolean {
@@ -151,8 +154,8 @@ function isJsonObject(message: string): boolean {
   }
 }
 
-/** Members of the object whose `{` stands before tokens[at]. */
-function* members(
+/** Yields the members of an object. tokens[at] is the token after its `{`. */
+function* readMembers(
   message: string,
   tokens: RegExpExecArray[],
   at: number,
@@ -160,20 +163,20 @@ function* members(
   depth: number,
 ): Generator<[string, string]> {
   while (tokens[at]![0] !== "}") {
-    const name = prefix + unescaped(tokens[at]![0]);
+    const name = prefix + parseJsonString(tokens[at]![0]);
     const first = at + 2;
-    const last = lastOf(tokens, first);
+    const last = findEndOfValue(tokens, first);
     const text = message.slice(tokens[first]!.index, tokens[last]!.index + tokens[last]![0].length);
     if (text.startsWith("{") && depth < objectsDeepMax)
-      yield* members(message, tokens, first + 1, `${name}.`, depth + 1);
-    else if (text.startsWith('"')) yield [name, unescaped(text)];
+      yield* readMembers(message, tokens, first + 1, `${name}.`, depth + 1);
+    else if (text.startsWith('"')) yield [name, parseJsonString(text)];
     else if (text !== "null") yield [name, text];
     at = tokens[last + 1]![0] === "," ? last + 2 : last + 1;
   }
 }
 
 /** Index of the last token of the value that begins at tokens[first]. */
-function lastOf(tokens: RegExpExecArray[], first: number): number {
+function findEndOfValue(tokens: RegExpExecArray[], first: number): number {
   let open = 0;
   for (let at = first; ; at++) {
     const [token] = tokens[at]!;
@@ -183,20 +186,20 @@ function lastOf(tokens: RegExpExecArray[], first: number): number {
   }
 }
 
-function unescaped(literal: string): string {
+function parseJsonString(literal: string): string {
   return (JSON.parse(literal) as string).toWellFormed();
 }
 
-/** White space is all below `!`, U+0021. */
+/** The parts of a logfmt line. White space is every character below `!` (U+0021). */
 const logfmtShapes = {
   space: /[^!-\uffff]*/y,
   word: /[!-\uffff]*/y,
-  /** All of a word but `"` and `=`. */
+  /** Characters of a word except `"` and `=`. */
   key: /[!#-<>-\uffff]*/y,
   quoted: /="((?:[^"\\]|\\[\s\S])*)"/y,
 };
 
-function* logfmtPairs(message: string): Generator<[string, string]> {
+function* readLogfmt(message: string): Generator<[string, string]> {
   let at = 0;
   const take = (shape: RegExp) => {
     shape.lastIndex = at;
@@ -210,7 +213,7 @@ function* logfmtPairs(message: string): Generator<[string, string]> {
     else if (message.startsWith('="', at)) {
       const quoted = take(logfmtShapes.quoted);
       if (quoted === null) return;
-      yield [key, logfmtUnescaped(quoted[1]!)];
+      yield [key, unescapeLogfmt(quoted[1]!)];
     } else if (message[at] === "=") yield [key, take(logfmtShapes.word)![0].slice(1)];
   }
 }
@@ -226,7 +229,7 @@ const logfmtEscapes: Record<string, string> = {
   "\\t": "\t",
 };
 
-function logfmtUnescaped(content: string): string {
+function unescapeLogfmt(content: string): string {
   return content
     .replace(/\\u([0-9a-f]{4})|\\[\s\S]/gi, (whole, code) =>
       code === undefined ? (logfmtEscapes[whole] ?? whole) : String.fromCharCode(Number.parseInt(code, 16)),
@@ -234,13 +237,13 @@ function logfmtUnescaped(content: string): string {
     .toWellFormed();
 }
 
-function* captures(parts: readonly PatternPart[], message: string): Generator<[string, string]> {
+function* readCaptures(parts: readonly PatternPart[], message: string): Generator<[string, string]> {
   if (message === "") return;
   let rest = message;
   for (const [index, part] of parts.entries()) {
     const next = parts[index + 1];
     if (part.kind === "literal") {
-      // Only the first literal is still to be found: a capture passes over the literal behind it.
+      // A literal after a capture was already consumed with the capture.
       if (index > 0) continue;
       if (!rest.startsWith(part.text)) return;
       rest = rest.slice(part.text.length);
@@ -253,10 +256,10 @@ function* captures(parts: readonly PatternPart[], message: string): Generator<[s
   }
 }
 
-function* groups(pattern: string, message: string): Generator<[string, string]> {
-  const matcher = compiled(pattern).matcher(message);
+function* readGroups(pattern: string, message: string): Generator<[string, string]> {
+  const matcher = compile(pattern).matcher(message);
   if (!matcher.find()) return;
-  const named = Object.entries(compiled(pattern).namedGroups()).sort(([, a], [, b]) => a - b);
+  const named = Object.entries(compile(pattern).namedGroups()).sort(([, a], [, b]) => a - b);
   for (const [name, index] of named) {
     const text = matcher.group(index);
     if (text !== null) yield [name, text];

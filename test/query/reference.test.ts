@@ -1,4 +1,7 @@
-/** Every example of the language reference, over the rows that it gives: searches by a naive evaluator, timeseries by a store. */
+/**
+ * Runs every example of query/README.md over the rows given there: searches by the naive evaluator, timeseries by a
+ * store.
+ */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +12,7 @@ import { runSteps } from "./naive.ts";
 
 const reference = readFileSync(new URL("../../query/README.md", import.meta.url), "utf8");
 
-function blocks(language: string): string[] {
+function readBlocks(language: string): string[] {
   return [...reference.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "gm"))].map(
     (found) => found[1]!,
   );
@@ -19,7 +22,7 @@ interface NumberedRow extends LogRow {
   number: number;
 }
 
-const [logLines, spanLines, sampleLines, resourceLines] = blocks("json").map((block) =>
+const [logLines, spanLines, sampleLines, resourceLines] = readBlocks("json").map((block) =>
   block
     .trim()
     .split("\n")
@@ -36,7 +39,7 @@ const rows = logLines!.map(({ timestamp, log_level, message, attributes }, index
   };
 });
 
-/** Spans as rows, as the reference says which labels they have. */
+/** Spans as rows, with the labels that the reference names. */
 const spans = spanLines!.map((span): LogRow => {
   const { traceId, spanId, parentSpanId, name, kind, statusCode } = span;
   const timeNs = BigInt(span.startTimeUnixNano);
@@ -60,8 +63,8 @@ const samples = sampleLines!.map(({ timestamp, name, type = "gauge", labels, val
   return { timeNs: BigInt(timestamp) * 1_000_000n, name, type, unit: "", labels, value };
 });
 
-/** The numbers of the rows found, each with what was extracted from it, as `# →` of an example says it. */
-function found(query: string): string {
+/** The numbers of the rows found and their extracted attributes, in the notation of `# →`. */
+function printFoundRows(query: string): string {
   const kept = runSteps(planLogs(query).steps, rows).map(({ number, attributes }) => {
     const stored = rows[number - 1]!.attributes;
     const extracted = Object.fromEntries(
@@ -72,30 +75,30 @@ function found(query: string): string {
   return ["→", ...kept].join(" ");
 }
 
-interface Outcome {
+interface ExampleResult {
   found?: string;
   error?: string;
   warnings: string[];
 }
 
-function outcome(query: string): Outcome {
+function runExample(query: string): ExampleResult {
   try {
-    return { found: found(query), warnings: planLogs(query).warnings };
+    return { found: printFoundRows(query), warnings: planLogs(query).warnings };
   } catch (error) {
     if (!(error instanceof QueryError)) throw error;
     return { error: error.message.split("\n")[0]!, warnings: [] };
   }
 }
 
-function expected(notes: string[]): Outcome {
+function readExpectation(notes: string[]): ExampleResult {
   const warnings = notes.filter((note) => note.startsWith("warning: ")).map((note) => note.slice(9));
   const error = notes.find((note) => note.startsWith("error: "))?.slice(7);
   if (error !== undefined) return { error, warnings };
   return { found: notes.find((note) => note.startsWith("→"))!, warnings };
 }
 
-/** What `# series` of an example says: each series, its points by the seconds between the first row and their bucket. */
-async function seriesNotes(store: Store, query: string): Promise<string[]> {
+/** The series of a query in the notation of `# series`: points by the seconds from the first row to the bucket. */
+async function printSeries(store: Store, query: string): Promise<string[]> {
   const startMs = Number(rows[0]!.timeNs / 1_000_000n);
   const endMs = Number(rows.at(-1)!.timeNs / 1_000_000n) + 1_999;
   try {
@@ -111,7 +114,7 @@ async function seriesNotes(store: Store, query: string): Promise<string[]> {
 }
 
 describe("the examples of query/README.md", () => {
-  const examples = blocks("svcql").map((block) => {
+  const examples = readBlocks("svcql").map((block) => {
     const lines = block.trimEnd().split("\n");
     const isNote = (line: string) => /^# (?:→|error: |warning: |series )/.test(line);
     return {
@@ -120,14 +123,14 @@ describe("the examples of query/README.md", () => {
     };
   });
 
-  test("are there", () => {
+  test("are more than 35", () => {
     expect(examples.length).toBeGreaterThan(35);
   });
 
   const isSeries = ({ notes }: { notes: string[] }) => notes.some((note) => note.startsWith("series "));
 
   test.each(examples.filter((example) => !isSeries(example)))("$query", ({ query, notes }) => {
-    expect(outcome(query)).toEqual(expected(notes));
+    expect(runExample(query)).toEqual(readExpectation(notes));
   });
 
   describe("of timeseries", () => {
@@ -146,7 +149,7 @@ describe("the examples of query/README.md", () => {
     });
 
     test.each(examples.filter(isSeries))("$query", async ({ query, notes }) => {
-      expect(await seriesNotes(store, query)).toEqual(notes);
+      expect(await printSeries(store, query)).toEqual(notes);
     });
   });
 });

@@ -1,21 +1,21 @@
-/** Templates of messages and their ids, written from engine/FORMAT.md with a regular expression and BigInt. */
+/** Templates of messages and their ids, written independently of the engine from engine/FORMAT.md, with BigInt. */
 
-/** Runs of letters, digits, `_`, `.`, `-` and what is not ASCII. */
+/** A word of a template: letters, digits, `_`, `.`, `-` and characters that are not ASCII. */
 const token = /[A-Za-z0-9_.\u0080-\u{10ffff}-]+/gu;
 
-/** The template of a message for people. */
+/** The text of a message's template, with `<*>` for each variable. */
 export function templateText(message: string): string {
-  return pieces(message).join("<*>");
+  return splitAtVariables(message).join("<*>");
 }
 
 export function templateId(message: string): string {
-  const parts = pieces(message).map((piece) => Buffer.from(piece, "utf8"));
+  const parts = splitAtVariables(message).map((piece) => Buffer.from(piece, "utf8"));
   const bytes = parts.flatMap((part, i) => (i === 0 ? [...part] : [0xff, ...part]));
   return hash64(Uint8Array.from(bytes)).toString(16).padStart(16, "0");
 }
 
-/** The text between the variables. */
-function pieces(message: string): string[] {
+/** The texts before, between and after the variables, which are the words with a digit. */
+function splitAtVariables(message: string): string[] {
   const found: string[] = [];
   let start = 0;
   for (const { 0: word, index } of message.matchAll(token)) {
@@ -34,10 +34,10 @@ const [prime1, prime2, prime3, prime4, prime5] = [
   2870177450012600261n,
 ] as const;
 const word = (value: bigint) => BigInt.asUintN(64, value);
-const rotated = (value: bigint, bits: bigint) => word((value << bits) | (value >> (64n - bits)));
-const rounded = (sum: bigint, lane: bigint) => word(rotated(word(sum + lane * prime2), 31n) * prime1);
+const rotate = (value: bigint, bits: bigint) => word((value << bits) | (value >> (64n - bits)));
+const applyRound = (sum: bigint, lane: bigint) => word(rotate(word(sum + lane * prime2), 31n) * prime1);
 
-/** xxHash64 with seed 0 as https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md has it. */
+/** xxHash64 with seed 0, after https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md. */
 export function hash64(bytes: Uint8Array): bigint {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
@@ -45,22 +45,21 @@ export function hash64(bytes: Uint8Array): bigint {
   if (bytes.length >= 32) {
     const lanes = [word(prime1 + prime2), prime2, 0n, word(-prime1)];
     for (; at + 32 <= bytes.length; at += 32) {
-      for (let i = 0; i < 4; i++) lanes[i] = rounded(lanes[i]!, view.getBigUint64(at + i * 8, true));
+      for (let i = 0; i < 4; i++) lanes[i] = applyRound(lanes[i]!, view.getBigUint64(at + i * 8, true));
     }
     const [a, b, c, d] = lanes as [bigint, bigint, bigint, bigint];
-    hash = word(rotated(a, 1n) + rotated(b, 7n) + rotated(c, 12n) + rotated(d, 18n));
-    for (const lane of lanes) hash = word((hash ^ rounded(0n, lane)) * prime1 + prime4);
+    hash = word(rotate(a, 1n) + rotate(b, 7n) + rotate(c, 12n) + rotate(d, 18n));
+    for (const lane of lanes) hash = word((hash ^ applyRound(0n, lane)) * prime1 + prime4);
   }
   hash = word(hash + BigInt(bytes.length));
   for (; at + 8 <= bytes.length; at += 8) {
-    hash = word(rotated(hash ^ rounded(0n, view.getBigUint64(at, true)), 27n) * prime1 + prime4);
+    hash = word(rotate(hash ^ applyRound(0n, view.getBigUint64(at, true)), 27n) * prime1 + prime4);
   }
   if (at + 4 <= bytes.length) {
-    hash = word(rotated(hash ^ word(BigInt(view.getUint32(at, true)) * prime1), 23n) * prime2 + prime3);
+    hash = word(rotate(hash ^ word(BigInt(view.getUint32(at, true)) * prime1), 23n) * prime2 + prime3);
     at += 4;
   }
-  for (; at < bytes.length; at++)
-    hash = word(rotated(hash ^ word(BigInt(bytes[at]!) * prime5), 11n) * prime1);
+  for (; at < bytes.length; at++) hash = word(rotate(hash ^ word(BigInt(bytes[at]!) * prime5), 11n) * prime1);
   hash = word((hash ^ (hash >> 33n)) * prime2);
   hash = word((hash ^ (hash >> 29n)) * prime3);
   return hash ^ (hash >> 32n);

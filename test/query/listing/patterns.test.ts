@@ -1,4 +1,4 @@
-/** Patterns through the query layer's public face, against a loop over the rows. */
+/** Patterns through the public face, compared with a loop over the rows. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
 import { type Pattern, printQuery, queryPatterns, searchLogs } from "../../../query/index.ts";
 import { arbitraryRow, arbitrarySelector } from "../arbitrary-search.ts";
-import { answer } from "../naive-search.ts";
+import { evaluateSearch } from "../naive-search.ts";
 import { templateId, templateText } from "../templates.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -25,7 +25,7 @@ beforeAll(async () => {
     seed,
     numRuns: 600,
   });
-  // Times differ, so that one message is the newest of its pattern.
+  // All times differ, so that each pattern has one newest message.
   rows = drawn.map(([row, ms, number], i) => ({
     ...row,
     message: i % 3 === 0 ? `request ${number} took ${number * 7} ms ${row.message}` : row.message,
@@ -40,17 +40,17 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-function naive(found: readonly LogRow[]): Pattern[] {
+function listNaively(found: readonly LogRow[]): Pattern[] {
   const byTemplate = Map.groupBy(found, ({ message }) => templateId(message));
-  const patterns = Array.from(byTemplate, ([template, own]): Pattern => {
-    const newest = own.reduce((a, b) => (b.timeNs > a.timeNs ? b : a));
-    const times = own.map(({ timeNs }) => Number(timeNs / 1_000_000n));
-    const levels = Map.groupBy(own, ({ level }) => level.toLowerCase());
+  const patterns = Array.from(byTemplate, ([template, sameTemplate]): Pattern => {
+    const newest = sameTemplate.reduce((a, b) => (b.timeNs > a.timeNs ? b : a));
+    const times = sameTemplate.map(({ timeNs }) => Number(timeNs / 1_000_000n));
+    const levels = Map.groupBy(sameTemplate, ({ level }) => level.toLowerCase());
     return {
       template,
       text: templateText(newest.message),
-      count: own.length,
-      share: own.length / found.length,
+      count: sameTemplate.length,
+      share: sameTemplate.length / found.length,
       example: newest.message,
       firstSeenMs: Math.min(...times),
       lastSeenMs: Math.max(...times),
@@ -60,17 +60,17 @@ function naive(found: readonly LogRow[]): Pattern[] {
   return patterns.sort((a, b) => b.count - a.count || (a.template < b.template ? -1 : 1));
 }
 
-const plain = (patterns: readonly Pattern[]) =>
+const toPlain = (patterns: readonly Pattern[]) =>
   patterns.map((pattern) => ({ ...pattern, levels: { ...pattern.levels } }));
 
 test(`the patterns of random selections are those of the rows (SVC_SEED=${seed})`, async () => {
   for (const selector of fc.sample(arbitrarySelector, { seed: seed + 1, numRuns: 150 })) {
     const query = printQuery(selector);
-    const wanted = naive(rows.filter((row) => answer(selector, row) !== undefined));
+    const expected = listNaively(rows.filter((row) => evaluateSearch(selector, row) !== undefined));
     const found = await queryPatterns(store, { query, startMs, endMs: startMs + spanMs, limit: 7 });
-    expect(plain(found.patterns), query).toEqual(wanted.slice(0, 7));
-    expect(found.distinct, query).toBe(wanted.length);
-    expect(found.count, query).toBe(wanted.reduce((sum, { count }) => sum + count, 0));
+    expect(toPlain(found.patterns), query).toEqual(expected.slice(0, 7));
+    expect(found.distinct, query).toBe(expected.length);
+    expect(found.count, query).toBe(expected.reduce((sum, { count }) => sum + count, 0));
   }
 }, 120_000);
 
@@ -89,7 +89,7 @@ test("the id of a pattern selects its rows", async () => {
   }
 });
 
-test("names that no row bears are warned of", async () => {
+test("names that no row has are warned of", async () => {
   const { warnings } = await queryPatterns(store, {
     query: '{statu="5"}',
     startMs,

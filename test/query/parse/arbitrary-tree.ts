@@ -1,4 +1,4 @@
-/** Random trees of the language, in the one form that reading gives them. */
+/** Random syntax trees, in the canonical form that the parser gives them. */
 import fc from "fast-check";
 import type { Expression, SearchTerms } from "../../../query/index.ts";
 
@@ -12,7 +12,7 @@ type Label = Matcher["label"];
 type Text = Label["name"];
 type TextPart = Text["parts"][number];
 
-/** Texts that are hard on quoting: quotes, backslashes, dollars, controls, characters beyond the first plane. */
+/** Texts that are hard to quote: quotes, backslashes, dollars, control characters, characters beyond U+FFFF. */
 const anyText = fc
   .array(
     fc.oneof(
@@ -60,7 +60,7 @@ const word = fc.constantFrom(
 );
 const variable = fc.record({ kind: fc.constant("variable" as const), name: identifier });
 
-/** No characters beside characters, none of them empty. */
+/** String literals in canonical form: no empty part, and no two `characters` next to each other. */
 function text(characters: fc.Arbitrary<string>): fc.Arbitrary<Text> {
   const part = fc.oneof({ weight: 3, arbitrary: characters }, { weight: 1, arbitrary: variable });
   return fc.array(part, { maxLength: 4 }).map((parts) => {
@@ -205,7 +205,7 @@ const { expression } = fc.letrec<{ expression: Expression; series: Aggregate["of
 
 export { expression as anyExpression };
 
-/** NUL cannot be typed among terms, which know no escape for it. */
+/** Search terms have no escape for NUL, so they cannot contain it. */
 const termText = anyText.map((each) => each.replaceAll("\0", ""));
 const plainText = fc.oneof(termText, word, identifier, numberText).map(
   (characters): Text => ({

@@ -1,10 +1,10 @@
-/** Whatever the text, it is read or refused with a sentence: no other error, no overflow of the stack, no endless work. */
+/** Any text is planned or refused with a QueryError: no other error, no stack overflow, no endless work. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseLogsQuery, parseQuery, planLogs, printQuery, QueryError } from "../../../query/index.ts";
 
-/** The message of the QueryError that a text gives, or undefined where it can be planned. */
-function refusal(text: string): string | undefined {
+/** The message of the QueryError for a text; undefined where it can be planned. */
+function messageOfRefusal(text: string): string | undefined {
   try {
     planLogs(text);
     return undefined;
@@ -17,9 +17,9 @@ function refusal(text: string): string | undefined {
   }
 }
 
-const firstLine = (text: string) => refusal(text)?.split("\n")[0];
+const firstLine = (text: string) => messageOfRefusal(text)?.split("\n")[0];
 
-describe("too much of something is refused by name", () => {
+describe("queries above a limit are refused with the limit", () => {
   const many = (text: string, count: number, between = "") => Array(count).fill(text).join(between);
 
   test.each([
@@ -65,25 +65,25 @@ describe("too much of something is refused by name", () => {
     expect(firstLine(text)).toMatch(message);
   });
 
-  test("and as much as is allowed is not", () => {
+  test("and queries at a limit are not", () => {
     const deep = `${many("(", 100)}1${many(")", 100)}`;
     expect(printQuery(parseQuery(deep))).toBe("1");
     const sums = `1${many(" + (1", 100)}${many(")", 100)}${many(" * 2", 400)}`;
     expect(parseQuery(printQuery(parseQuery(sums)))).toEqual(parseQuery(sums));
     const filters = `logs | ${many("(a=1 or (b=2 and ", 49)}c=3${many("))", 49)}`;
     expect(parseQuery(printQuery(parseQuery(filters)))).toEqual(parseQuery(filters));
-    expect(refusal(`logs${many(" | json", 100)}`)).toBeUndefined();
-    expect(refusal(many("x", 1_000, " "))).toBeUndefined();
-    expect(refusal(`logs |~ "${many("a.", 2_048)}"`)).toBeUndefined();
-    expect(refusal(`logs |~ "${many("(", 900)}a${many(")", 900)}"`)).toBeUndefined();
+    expect(messageOfRefusal(`logs${many(" | json", 100)}`)).toBeUndefined();
+    expect(messageOfRefusal(many("x", 1_000, " "))).toBeUndefined();
+    expect(messageOfRefusal(`logs |~ "${many("a.", 2_048)}"`)).toBeUndefined();
+    expect(messageOfRefusal(`logs |~ "${many("(", 900)}a${many(")", 900)}"`)).toBeUndefined();
   });
 
   test("ten thousand brackets among terms are a text", () => {
-    expect(refusal(many("(", 10_000))).toBeUndefined();
+    expect(messageOfRefusal(many("(", 10_000))).toBeUndefined();
   });
 });
 
-describe("characters that cannot be meant are refused", () => {
+describe("NUL, half characters and unknown signs are refused", () => {
   test.each([
     ["error \0", "the query holds a NUL character; in a text in quotes write \\x00 (line 1, column 7)"],
     [
@@ -106,7 +106,7 @@ describe("characters that cannot be meant are refused", () => {
 
   test("an excerpt of a long line is short", () => {
     const text = `logs{${'a="b",'.repeat(500)} c=d${',a="b"'.repeat(500)}}`;
-    expect(refusal(text)).toMatchInlineSnapshot(`
+    expect(messageOfRefusal(text)).toMatchInlineSnapshot(`
       "expected a text in quotes, a number or a $variable, found \`d\`; put it in quotes: "d" (line 1, column 3009)
         …",a="b",a="b",a="b",a="b",a="b",a="b",a="b",a="b",a="b", c=d,a="b",a="b",a="b",a="b",a="b",a="b",a="b",a="b",a="b",a="b…
                                                                     ^"
@@ -114,7 +114,7 @@ describe("characters that cannot be meant are refused", () => {
   });
 });
 
-const pieces = [
+const fragments = [
   ..."{}()[]|=!~<>+-*/%^,.:;#$\"'`\\ \n\t\0&@?",
   ...[
     "logs",
@@ -173,18 +173,20 @@ const pieces = [
   ],
 ];
 const text = fc.oneof(
-  fc.array(fc.constantFrom(...pieces), { maxLength: 25 }).map((parts) => parts.join("")),
-  fc.array(fc.constantFrom(...pieces), { maxLength: 25 }).map((parts) => `logs ${parts.join(" ")}`),
-  fc.array(fc.constantFrom(...pieces), { maxLength: 15 }).map((parts) => `logs{a="b"} | ${parts.join(" ")}`),
+  fc.array(fc.constantFrom(...fragments), { maxLength: 25 }).map((parts) => parts.join("")),
+  fc.array(fc.constantFrom(...fragments), { maxLength: 25 }).map((parts) => `logs ${parts.join(" ")}`),
+  fc
+    .array(fc.constantFrom(...fragments), { maxLength: 15 })
+    .map((parts) => `logs{a="b"} | ${parts.join(" ")}`),
   fc.string({ unit: "binary", maxLength: 40 }),
   fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes).toString("utf8")),
   fc.uint16Array({ maxLength: 30 }).map((units) => String.fromCharCode(...units)),
 );
 
-test("random texts are planned or refused, never anything else", () => {
+test("random texts are planned or refused with a QueryError", () => {
   fc.assert(
     fc.property(text, (each) => {
-      const problem = refusal(each);
+      const problem = messageOfRefusal(each);
       if (problem !== undefined) return;
       const tree = parseLogsQuery(each);
       expect(parseLogsQuery(printQuery(tree))).toEqual(tree);
@@ -193,15 +195,15 @@ test("random texts are planned or refused, never anything else", () => {
   );
 }, 60_000);
 
-test("random texts between quotes are patterns, refused at their place", () => {
+test("random patterns are planned or refused with a QueryError", () => {
   const pattern = fc.array(fc.constantFrom(..."abk.*+?()[]{}|^$\\-0123456789,:<>=!PQEdpL\n💥é"), {
     maxLength: 20,
   });
   fc.assert(
     fc.property(pattern, (parts) => {
-      refusal(`logs |~ \`${parts.join("")}\``);
-      refusal(`logs | regexp ${JSON.stringify(parts.join(""))}`);
-      refusal(`logs | pattern ${JSON.stringify(parts.join(""))}`);
+      messageOfRefusal(`logs |~ \`${parts.join("")}\``);
+      messageOfRefusal(`logs | regexp ${JSON.stringify(parts.join(""))}`);
+      messageOfRefusal(`logs | pattern ${JSON.stringify(parts.join(""))}`);
     }),
     { numRuns: 1_000 },
   );

@@ -1,10 +1,10 @@
-/** Printing and reading undo each other, on random trees. */
+/** Random trees survive printing and parsing. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseLogsQuery, parseQuery, printQuery } from "../../../query/index.ts";
 import { anyExpression, anyTerms } from "./arbitrary-tree.ts";
 
-test("a printed expression reads as the same tree and prints the same", () => {
+test("a printed expression parses to the same tree and prints the same", () => {
   fc.assert(
     fc.property(anyExpression, (tree) => {
       const printed = printQuery(tree);
@@ -16,7 +16,7 @@ test("a printed expression reads as the same tree and prints the same", () => {
   );
 }, 60_000);
 
-test("printed terms read as the same terms and print the same", () => {
+test("printed terms parse to the same terms and print the same", () => {
   fc.assert(
     fc.property(anyTerms, (tree) => {
       const printed = printQuery(tree);

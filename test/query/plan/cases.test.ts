@@ -1,4 +1,4 @@
-/** Queries as data: what they print as, what they do, and what people read where they are wrong. */
+/** Queries as data: how they are printed, their plans, and the errors of wrong queries. */
 import { describe, expect, test } from "vitest";
 import {
   parseLogsQuery,
@@ -10,8 +10,8 @@ import {
 } from "../../../query/index.ts";
 import { readCases } from "./cases.ts";
 
-/** How a query reads and what it does, as the case files have it. */
-function planText(query: string): string {
+/** The canonical text of a search and its plan, in the notation of the case files; or the error. */
+function printPlan(query: string): string {
   try {
     const { steps, names, warnings } = planLogs(query);
     return [
@@ -26,8 +26,8 @@ function planText(query: string): string {
   }
 }
 
-/** What a timeseries query reads and the series that it gives, as the case file has them. */
-function seriesText(query: string): string {
+/** The plan of a timeseries query in the notation of the case files; or the error. */
+function printTimeseriesPlan(query: string): string {
   try {
     const plan = planTimeseries(query);
     expect(structuredClone(plan)).toEqual(plan);
@@ -48,15 +48,15 @@ function seriesText(query: string): string {
 
 describe.each(["timeseries.txt", "series-errors.txt"])("%s", (file) => {
   test.each(readCases(file))("$query", ({ query, answer }) => {
-    // An empty line of an excerpt is no part of the case.
-    expect(seriesText(query).trimEnd()).toBe(answer);
+    // An excerpt may end in an empty line, which is not part of the case.
+    expect(printTimeseriesPlan(query).trimEnd()).toBe(answer);
     expect(answer).not.toMatch(/unexpected|redundant|EOF|undefined/i);
   });
 });
 
 describe.each(["plans.txt", "terms.txt"])("%s", (file) => {
   test.each(readCases(file))("$query", ({ query, answer }) => {
-    expect(planText(query)).toBe(answer);
+    expect(printPlan(query)).toBe(answer);
   });
 });
 
@@ -71,13 +71,13 @@ describe("print.txt", () => {
 describe("errors.txt", () => {
   const cases = readCases("errors.txt");
 
-  test("has many", () => {
+  test("has more than 100 cases", () => {
     expect(cases.length).toBeGreaterThan(100);
   });
 
   test.each(cases)("$query", ({ query, answer }) => {
     expect(() => planLogs(query)).toThrow(QueryError);
-    expect(planText(query)).toBe(answer);
+    expect(printPlan(query)).toBe(answer);
     expect(answer).not.toMatch(/unexpected|token|redundant|EOF|undefined/i);
   });
 });
@@ -85,7 +85,7 @@ describe("errors.txt", () => {
 describe("variables", () => {
   const variables = { service: 'a"b', label: "http.status_code", limit: "500", pattern: "a.b|c", all: "*" };
 
-  test("stand for data wherever they stand", () => {
+  test("are data, never syntax, in every place", () => {
     const query =
       'logs{service.name="/k8s/$service", $label >= $limit, x=$all} |~ "^$pattern$" |= "\\$limit $limit"';
     expect(planLogs(query, { variables }).steps).toEqual([
@@ -109,20 +109,20 @@ describe("variables", () => {
     ]);
   });
 
-  test("say how many series, of which selector, by which label", () => {
+  test("can be the number of topk, a value of a selector and a label of a grouping", () => {
     const query = 'topk($limit, count(logs{a="$service"}) by ($label))';
     const { series, scans } = planTimeseries(query, { variables: { ...variables, limit: "5" } });
     expect(series).toMatchObject({ kind: "top", count: 5, of: { kind: "scan", scan: 0 } });
     expect(scans).toMatchObject([{ groupBy: [{ label: "http.status_code" }] }]);
   });
 
-  test("without a value are named", () => {
+  test("without a value are an error that names them", () => {
     expect(() => planLogs("logs{a=$toString}", { variables })).toThrow(
       "the variable $toString has no value here",
     );
   });
 
-  test("that are no numbers are refused where a number is asked for", () => {
+  test("with a value that is no number are refused where a number is expected", () => {
     expect(() => planLogs("logs{a > $label}", { variables })).toThrow(
       '> compares with a number in decimal notation, not with "http.status_code"',
     );
@@ -136,11 +136,11 @@ describe("a tree", () => {
       expect(Object.isFrozen(node), JSON.stringify(node)).toBe(true);
       for (const part of Object.values(node)) walk(part);
     };
-    const everything = [
+    const queries = [
       'sum(rate(logs{a="$b", c>-1} |= "d" or i"e" | json | logfmt | pattern "<f>" | regexp "(?P<g>h)" | i=1 or j=2, k=3)) by (l)',
       '- topk(5, m, count(n)) + on (o) $p * json_path("q", {"r"}) > bool 1',
     ];
-    for (const query of everything) walk(parseQuery(query));
+    for (const query of queries) walk(parseQuery(query));
     walk(parseLogsQuery('error -"a b" OR c=d'));
   });
 

@@ -1,14 +1,15 @@
 import { readFileSync } from "node:fs";
 
-/** One case of a file: what is asked, and the lines that answer it. */
+/** One case of a file: a query, and the lines of the expected answer. */
 export interface QueryCase {
   query: string;
   answer: string;
 }
 
 /**
- * The cases of a file in test/query/cases. A case begins with `>>> ` and its query, which goes on in lines that begin with `... `; the
- * lines behind it up to the next case are the answer, the empty ones at its end left out. Lines before the first case say what it is for.
+ * The cases of a file in test/query/plan/cases. A case begins with `>>> ` and its query. More lines of the query begin
+ * with `... `. The lines after it up to the next case are the answer, without empty lines at its end. Text before the
+ * first case is a comment.
  */
 export function readCases(file: string): QueryCase[] {
   const text = readFileSync(new URL(`./cases/${file}`, import.meta.url), "utf8");

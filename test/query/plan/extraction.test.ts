@@ -1,4 +1,7 @@
-/** What stages extract, case by case: by the naive evaluator, and by the engine over sealed and unsealed rows. */
+/**
+ * What stages extract: the cases of extraction.txt by the naive evaluator, and by the engine over sealed and unsealed
+ * rows.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,12 +19,15 @@ const cases = readCases("extraction.txt").map(({ query, answer }, index) => {
   return { stage: stage!, message, extracted: JSON.parse(answer, keepPrototypeKey) as unknown, index };
 });
 
-/** JSON.parse defines `__proto__` as a member like any other; copying it must not set a prototype. */
+/**
+ * Keeps `__proto__`, which JSON.parse defines as an ordinary member, but which would set the prototype of a copied
+ * object.
+ */
 function keepPrototypeKey(_key: string, value: unknown): unknown {
   return typeof value === "object" && value !== null ? new Map(Object.entries(value)) : value;
 }
 
-const row = (message: string, index: number): LogRow => ({
+const makeRow = (message: string, index: number): LogRow => ({
   timeNs: 1_763_560_800_000_000_000n + BigInt(index),
   level: "",
   message,
@@ -36,19 +42,19 @@ const stepsOf = (stage: string) => planLogs(`logs | ${stage}`).steps;
 
 describe("the naive evaluator", () => {
   test.each(cases)("$stage over $message", ({ stage, message, extracted }) => {
-    const [found] = runSteps(stepsOf(stage), [row(message, 0)]);
+    const [found] = runSteps(stepsOf(stage), [makeRow(message, 0)]);
     expect(extractedFrom(found!)).toEqual(extracted);
     expect(found).toMatchObject({ message, attributes: stored });
   });
 
-  test("leaves out long names and what is beyond a thousand", () => {
+  test("leaves out names that are too long, and all after a thousand", () => {
     const name = "n".repeat(1_024);
     const keptLong = `{"${name}":1,"${name}x":2,"${"é".repeat(513)}":3}`;
-    expect([...extractedFrom(runSteps(stepsOf("json"), [row(keptLong, 0)])[0]!)]).toEqual([[name, "1"]]);
+    expect([...extractedFrom(runSteps(stepsOf("json"), [makeRow(keptLong, 0)])[0]!)]).toEqual([[name, "1"]]);
     const many = JSON.stringify(
       Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`k${index}`, "v"])),
     );
-    const found = extractedFrom(runSteps(stepsOf("json"), [row(many, 0)])[0]!);
+    const found = extractedFrom(runSteps(stepsOf("json"), [makeRow(many, 0)])[0]!);
     expect([...found.keys()]).toEqual(Array.from({ length: 1_000 }, (_, index) => `k${index}`));
   });
 });
@@ -59,7 +65,7 @@ describe("the engine", () => {
 
   beforeAll(async () => {
     store = await openStore({ dir, threads: 1, now: () => 1_763_560_860_000 });
-    const rows = cases.map(({ message, index }) => row(message, index));
+    const rows = cases.map(({ message, index }) => makeRow(message, index));
     await store.append("logs", rows.slice(0, rows.length / 2));
     await store.seal();
     await store.append("logs", rows.slice(rows.length / 2));
@@ -71,7 +77,7 @@ describe("the engine", () => {
   });
 
   test.each(cases)("$stage over $message", async ({ stage, message, extracted, index }) => {
-    const { timeNs } = row(message, index);
+    const { timeNs } = makeRow(message, index);
     const { rows } = await store.search({
       signal: "logs",
       fromNs: timeNs,

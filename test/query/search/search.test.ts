@@ -1,4 +1,4 @@
-/** Searches through the query layer's public face, over a store on disk and over rows that are not sealed yet. */
+/** Searches through the public face, over sealed rows and rows that are not sealed yet. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,17 +10,17 @@ const dir = mkdtempSync(join(tmpdir(), "svc-query-"));
 const startMs = 1_763_560_800_000;
 let store: Store;
 
-function row(offsetNs: bigint, message: string, attributes: Record<string, string> = {}): LogRow {
+function makeRow(offsetNs: bigint, message: string, attributes: Record<string, string> = {}): LogRow {
   return { timeNs: BigInt(startMs) * 1_000_000n + offsetNs, level: "INFO", message, attributes };
 }
 
 const rows = [
-  row(-1n, "before"),
-  row(0n, "first", { "service.name": "cart", "k8s.namespace.name": "shop" }),
-  row(999_999n, "last of the first millisecond", { "service.name": "cart" }),
-  row(1_000_000n, "second", { "service.name": "web", duration_ms: "12" }),
-  ...Array.from({ length: 25 }, (_, index) => row(2_000_000n, `tie ${index}`, { "service.name": "tie" })),
-  row(3_000_000n, '{"status":500,"service.name":"inner"}', { "service.name": "api" }),
+  makeRow(-1n, "before"),
+  makeRow(0n, "first", { "service.name": "cart", "k8s.namespace.name": "shop" }),
+  makeRow(999_999n, "last of the first millisecond", { "service.name": "cart" }),
+  makeRow(1_000_000n, "second", { "service.name": "web", duration_ms: "12" }),
+  ...Array.from({ length: 25 }, (_, index) => makeRow(2_000_000n, `tie ${index}`, { "service.name": "tie" })),
+  makeRow(3_000_000n, '{"status":500,"service.name":"inner"}', { "service.name": "api" }),
 ];
 
 beforeAll(async () => {
@@ -66,7 +66,7 @@ describe("answers", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("of terms and of counted rows are rows", async () => {
+  test("to search terms and to count(…) are rows", async () => {
     expect(messages(await search("FIRST OR duration_ms>10"))).toEqual([
       "second",
       "last of the first millisecond",
@@ -77,7 +77,7 @@ describe("answers", () => {
 });
 
 describe("the cursor", () => {
-  test("goes on behind the last row, under equal times too", async () => {
+  test("continues after the last row, also among rows of equal time", async () => {
     const all = messages(await search(""));
     expect(all.length).toBe(29);
     for (const limit of [1, 2, 7, 28, 29, 30]) {
@@ -92,7 +92,7 @@ describe("the cursor", () => {
     }
   });
 
-  test("is refused when it is not one of ours", async () => {
+  test("is refused when the store did not return it", async () => {
     const { cursor } = await search("", { limit: 1 });
     const last = cursor!.at(-1) === "A" ? "B" : "A";
     for (const bad of [
@@ -113,7 +113,7 @@ describe("the cursor", () => {
   });
 });
 
-describe("names that no row bears", () => {
+describe("names that no row has", () => {
   test.each([
     ['{sevice.name="cart"}', 'no row has the attribute "sevice.name"; did you mean "service.name"?'],
     ['{namespace="shop"}', 'no row has the attribute "namespace"; did you mean "k8s.namespace.name"?'],
@@ -127,7 +127,7 @@ describe("names that no row bears", () => {
     expect(warnings).toEqual([warning]);
   });
 
-  test("are not missed where rows of another time have them, or a stage extracts them", async () => {
+  test("are not warned of where rows of another time have them, or a stage extracts them", async () => {
     expect((await search('{duration_ms!="x"}', { startMs: startMs + 3 })).warnings).toEqual([]);
     expect((await search('logs | json | anything="x"')).warnings).toEqual([]);
     expect((await search('logs | regexp "(?P<n>.)" | n="x" or m="y"')).warnings).toEqual([

@@ -1,4 +1,6 @@
-/** Trees of spans, however broken their parents are, against what must hold of every tree. */
+/**
+ * Traces of random spans, with missing parents, cycles and duplicates, have the properties that every trace must have.
+ */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FoundRow, nothingScanned } from "../../../engine/index.ts";
@@ -7,9 +9,9 @@ import { queryTrace, type Trace, type TraceSpan } from "../../../query/index.ts"
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const traceId = "6f3cbf058c2765548a39ad724905d6a1";
 
-interface Sent {
+interface SentSpan {
   id: number;
-  /** 0 stands for none. */
+  /** The id of the parent; 0 for none. */
   parent: number;
   at: number;
   ms: number;
@@ -18,7 +20,7 @@ interface Sent {
 
 const idText = (id: number) => (id === 0 ? "" : id.toString(16).padStart(16, "0"));
 
-function spanRow({ id, parent, at, ms, service }: Sent, arrival: number): FoundRow {
+function spanRow({ id, parent, at, ms, service }: SentSpan, arrival: number): FoundRow {
   const parents = parent === 0 ? {} : { parent_span_id: idText(parent) };
   const ids = { trace_id: traceId, span_id: idText(id), ...parents };
   const attributes = { ...ids, name: `work ${id}`, duration_ms: String(ms), "service.name": service };
@@ -30,7 +32,7 @@ function logRow(span: number, arrival: number): FoundRow {
   return { timeNs: BigInt(arrival), arrival, level: "info", message: `log ${arrival}`, attributes: of };
 }
 
-/** A trace of a store that finds these rows, newest first, ties in the order of arrival. */
+/** Queries a trace from a store that returns these rows, newest first, rows of equal time in the order of arrival. */
 async function traceOf(
   spans: readonly FoundRow[],
   logs: readonly FoundRow[] = [],
@@ -47,8 +49,8 @@ async function traceOf(
   return queryTrace(store, { traceId, startMs: 0, endMs: 1e12 });
 }
 
-/** Every span with its parent, without recursion. */
-function walk(roots: readonly TraceSpan[]): { node: TraceSpan; parent: TraceSpan | undefined }[] {
+/** Lists every span with its parent, without recursion, as traces may be deep. */
+function listNodes(roots: readonly TraceSpan[]): { node: TraceSpan; parent: TraceSpan | undefined }[] {
   const found: { node: TraceSpan; parent: TraceSpan | undefined }[] = roots.map((node) => ({
     node,
     parent: undefined,
@@ -69,11 +71,11 @@ const sent = fc.record({
 });
 
 const startOf = ({ span }: TraceSpan) => Number(span.startNs);
-const ascending = (nodes: readonly TraceSpan[]) =>
+const isAscending = (nodes: readonly TraceSpan[]) =>
   nodes.every((node, i) => i === 0 || startOf(nodes[i - 1]!) <= startOf(node));
 
 describe(`trees of spans (SVC_SEED=${seed})`, () => {
-  test("hold each span once, under its parent where that is there", async () => {
+  test("hold each span once, below its parent where that was found", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(sent, { minLength: 1, maxLength: 20 }),
@@ -82,16 +84,16 @@ describe(`trees of spans (SVC_SEED=${seed})`, () => {
           const rows = spans.map(spanRow);
           const trace = (await traceOf(rows, logs.map(logRow)))!;
           const distinct = new Set(spans.map((each) => JSON.stringify(each)));
-          const found = walk(trace.roots);
+          const found = listNodes(trace.roots);
           expect(trace.spans).toBe(distinct.size);
           expect(new Set(found.map(({ node }) => node)).size).toBe(distinct.size);
           const ids = new Set(rows.map(({ attributes }) => attributes.span_id));
           for (const { node, parent } of found) {
-            expect(ascending(node.children)).toBe(true);
+            expect(isAscending(node.children)).toBe(true);
             if (parent !== undefined) expect(node.span.parentSpanId).toBe(parent.span.spanId);
             else expect(node.isOrphan).toBe(node.span.parentSpanId !== "");
           }
-          expect(ascending(trace.roots)).toBe(true);
+          expect(isAscending(trace.roots)).toBe(true);
           const logsOfSpans = found.flatMap(({ node }) =>
             node.logs.map((log) => [log.message, node.span.spanId]),
           );
@@ -108,8 +110,8 @@ describe(`trees of spans (SVC_SEED=${seed})`, () => {
     );
   });
 
-  test("a parent that is there is never missed but to cut a ring", async () => {
-    // Without rings, as each parent has a lesser number: only spans whose parent is missing are roots.
+  test("a span with a parent is a root only to cut a cycle", async () => {
+    // Each parent has a lower number, so there are no cycles, and only spans without a parent are roots.
     const upward = fc
       .array(sent, { minLength: 1, maxLength: 15 })
       .map((spans) => spans.map((each, i) => ({ ...each, id: i + 1, parent: each.parent % (i + 1) })));
@@ -129,23 +131,26 @@ describe(`trees of spans (SVC_SEED=${seed})`, () => {
   });
 });
 
-const chain = (length: number) =>
-  Array.from({ length }, (_, i): Sent => ({ id: i + 1, parent: i, at: 1, ms: 1, service: "web" }));
+const makeChain = (length: number) =>
+  Array.from({ length }, (_, i): SentSpan => ({ id: i + 1, parent: i, at: 1, ms: 1, service: "web" }));
 
-test("a ring hangs below the span of it that began first", async () => {
+test("the first span of a cycle becomes its root", async () => {
   const ring = [3, 1, 2].map((at, i) => ({ id: i + 1, parent: ((i + 1) % 3) + 1, at, ms: 1, service: "" }));
   const trace = (await traceOf(ring.map(spanRow)))!;
   expect(trace.roots.map(({ span, isOrphan }) => [span.spanId, isOrphan])).toEqual([[idText(2), true]]);
-  expect(walk(trace.roots).length).toBe(3);
+  expect(listNodes(trace.roots).length).toBe(3);
 });
 
-test("a chain as deep as there may be spans is a tree, and what is more is cut off", async () => {
-  const trace = (await traceOf(chain(10_000).map(spanRow)))!;
-  expect([trace.roots.length, walk(trace.roots).length, trace.isTruncated]).toEqual([1, 10_000, false]);
-  expect((await traceOf(chain(10_001).map(spanRow)))!).toMatchObject({ spans: 10_000, isTruncated: true });
+test("a chain of as many spans as are read is a tree, and more spans are cut off", async () => {
+  const trace = (await traceOf(makeChain(10_000).map(spanRow)))!;
+  expect([trace.roots.length, listNodes(trace.roots).length, trace.isTruncated]).toEqual([1, 10_000, false]);
+  expect((await traceOf(makeChain(10_001).map(spanRow)))!).toMatchObject({
+    spans: 10_000,
+    isTruncated: true,
+  });
 });
 
-test("services are named in the order in which they came in; a trace of logs alone has no spans; nothing is nothing", async () => {
+test("services are in the order of their first spans; a trace may have logs only; an unknown trace is undefined", async () => {
   const spans = ["web", "cart", "web", "", "pay"].map((service, i) => ({
     id: i + 1,
     parent: 0,

@@ -1,9 +1,11 @@
-/** Random data sets: rows of every signal and samples, with so few names and values that what is asked for is often there. */
+/** Random rows of every signal and random samples, of few names and values, so that queries often match. */
 import fc from "fast-check";
 import { baseMs } from "./cases.ts";
 import type { NaiveRow, NaiveSample, TelemetryData } from "./naive/data.ts";
 
-/** An hour before and after midnight; samples begin an hour earlier, for increases look back. */
+/**
+ * The data span an hour before and after midnight. Samples begin an hour earlier, as increases need earlier samples.
+ */
 export const spanMs = 2 * 3_600_000;
 const leadMs = 3_600_000;
 
@@ -108,7 +110,7 @@ const profile: fc.Arbitrary<NaiveRow> = fc.record({
   attributes: attributes({ type: fc.constantFrom("cpu", "heap"), service }),
 });
 
-/** A metric, how its values go on, and the labels that its series have. */
+/** A metric: how its values develop, and the labels of its series. */
 interface Metric {
   name: string;
   type: NaiveSample["type"];
@@ -156,7 +158,9 @@ export const metrics: Metric[] = [
   },
 ];
 
-/** Milliseconds to the next sample: mostly a minute or less, sometimes an hour, just an hour and more. */
+/**
+ * Milliseconds to the next sample: mostly some minutes or less, rarely about an hour, which is the limit of increases.
+ */
 const gap = fc.oneof(
   { weight: 8, arbitrary: fc.constantFrom(15_000, 30_000, 60_000) },
   { weight: 60, arbitrary: fc.integer({ min: 1_000, max: 400_000 }) },
@@ -173,15 +177,20 @@ const steps: Record<Metric["values"], fc.Arbitrary<number>> = {
   portion: fc.integer({ min: 0, max: 20 }),
 };
 
-/** One in about twenty: NaN, a second sample of the same time, or a reset. */
-const accident = fc.constantFrom("nan", "again", "reset", ...Array.from({ length: 30 }, () => "none"));
+/** One in eleven samples is special: NaN, followed by one of the same time, or a reset. */
+const arbitraryAccident = fc.constantFrom(
+  "nan",
+  "again",
+  "reset",
+  ...Array.from({ length: 30 }, () => "none"),
+);
 
 function series(
   metric: Metric,
   labels: Record<string, string>,
 ): fc.Arbitrary<Omit<NaiveSample, "arrival">[]> {
   return fc
-    .array(fc.tuple(gap, steps[metric.values], accident), { minLength: 40, maxLength: 80 })
+    .array(fc.tuple(gap, steps[metric.values], arbitraryAccident), { minLength: 40, maxLength: 80 })
     .map((moves) => {
       let atMs = baseMs - leadMs;
       let total = 0;
@@ -202,7 +211,7 @@ function series(
     });
 }
 
-/** Samples in the order of arrival: series side by side, some of them late by many places. */
+/** The samples of all series in the order of arrival. About one in nine is late. */
 const samples: fc.Arbitrary<NaiveSample[]> = fc
   .tuple(...metrics.flatMap((metric) => metric.labels.map((labels) => series(metric, labels))))
   .chain((all) => {

@@ -1,12 +1,12 @@
-/** Random timeseries queries as text: of every aggregation, operator and grouping, nested, and some that are refused. */
+/** Random timeseries queries as text, of every aggregation, operator and grouping. Some are nested, some are wrong. */
 import fc from "fast-check";
 import { metrics, spanMs } from "./arbitrary-data.ts";
 import { baseMs } from "./cases.ts";
 import type { BucketedRange } from "./naive/data.ts";
 
 type Texts = fc.Arbitrary<string>;
-const of = (...texts: string[]): Texts => fc.constantFrom(...texts);
-const quantiles = of("0", "0.25", "0.5", "0.9", "0.99", "1");
+const oneOf = (...texts: string[]): Texts => fc.constantFrom(...texts);
+const quantiles = oneOf("0", "0.25", "0.5", "0.9", "0.99", "1");
 
 const labels = {
   logs: ["service", "status", "log_level", "pod", "none"],
@@ -16,8 +16,8 @@ const labels = {
   metrics: ["service", "pod", "code", "le", "none"],
 };
 
-/** `by` or `without` some labels, or nothing. */
-function grouping(names: readonly string[], kinds: readonly ("by" | "without")[]): Texts {
+/** `by` or `without` with some labels or none, or no grouping. */
+function arbitraryGrouping(names: readonly string[], kinds: readonly ("by" | "without")[]): Texts {
   const some = fc
     .tuple(
       fc.constantFrom(...kinds),
@@ -27,20 +27,20 @@ function grouping(names: readonly string[], kinds: readonly ("by" | "without")[]
   return fc.oneof(
     { weight: 2, arbitrary: fc.constant("") },
     { weight: 5, arbitrary: some },
-    of(`${kinds[0]!} ()`),
+    oneOf(`${kinds[0]!} ()`),
   );
 }
 
-/** The grouping stands before or behind the brackets. */
-function call(op: Texts, content: Texts, grouped: Texts): Texts {
+/** A call with its grouping before or after the brackets. */
+function arbitraryCall(op: Texts, content: Texts, grouped: Texts): Texts {
   return fc.tuple(op, content, grouped, fc.boolean()).map(([name, inner, group, isBefore]) => {
     if (group === "") return `${name}(${inner})`;
     return isBefore ? `${name} ${group} (${inner})` : `${name}(${inner}) ${group}`;
   });
 }
 
-/** Mostly none or one, so that some rows are left. */
-function few(texts: readonly string[]): fc.Arbitrary<string[]> {
+/** Mostly no text or one, so that queries do not exclude all rows. */
+function arbitraryFew(texts: readonly string[]): fc.Arbitrary<string[]> {
   const some = (maxLength: number) => fc.uniqueArray(fc.constantFrom(...texts), { maxLength });
   return fc.oneof(
     { weight: 5, arbitrary: fc.constant<string[]>([]) },
@@ -49,20 +49,20 @@ function few(texts: readonly string[]): fc.Arbitrary<string[]> {
   );
 }
 
-/** A few of these between braces. */
-function braces(name: Texts, matchers: readonly string[]): Texts {
+/** A selector with a few of the matchers. */
+function arbitraryBraces(name: Texts, matchers: readonly string[]): Texts {
   return fc
-    .tuple(name, few(matchers))
+    .tuple(name, arbitraryFew(matchers))
     .map(([signal, own]) => (own.length === 0 ? signal : `${signal}{${own.join(", ")}}`));
 }
 
-function staged(selector: Texts, stages: readonly string[]): Texts {
-  return fc.tuple(selector, few(stages)).map((parts) => parts.flat().join(" "));
+function arbitraryStages(selector: Texts, stages: readonly string[]): Texts {
+  return fc.tuple(selector, arbitraryFew(stages)).map((parts) => parts.flat().join(" "));
 }
 
-const lineStages = ['|= "GET"', '!= "refused"', '|~ "[0-9]+$"', '!~ "^GET"', '|= i"CART" or "took"'];
-const logs = staged(
-  braces(of("logs"), [
+const lineFilters = ['|= "GET"', '!= "refused"', '|~ "[0-9]+$"', '!~ "^GET"', '|= i"CART" or "took"'];
+const logs = arbitraryStages(
+  arbitraryBraces(oneOf("logs"), [
     'service="web"',
     'service!="web"',
     'service=~"w.*|db"',
@@ -76,10 +76,10 @@ const logs = staged(
     'status=""',
     'message=~"pay|cart"',
   ]),
-  [...lineStages, "| json", "| logfmt", '| status >= 400 or service = "db"', "| took > 5"],
+  [...lineFilters, "| json", "| logfmt", '| status >= 400 or service = "db"', "| took > 5"],
 );
-const traces = staged(
-  braces(of("traces"), [
+const traces = arbitraryStages(
+  arbitraryBraces(oneOf("traces"), [
     'service="web"',
     'name=~"GET.*|select"',
     "duration_ms>1000",
@@ -91,8 +91,8 @@ const traces = staged(
   ]),
   ['|= "GET"', '!= "SELECT"', '|~ "(?i)select"', '| http.status >= 300, service != "db"'],
 );
-const resources = staged(
-  braces(of("kubernetes_resources"), [
+const resources = arbitraryStages(
+  arbitraryBraces(oneOf("kubernetes_resources"), [
     'k8s.resource.name="cart"',
     'k8s.namespace.name=~"sh.*"',
     'k8s.cluster.name!="c1"',
@@ -100,12 +100,12 @@ const resources = staged(
   ]),
   ['|= "replicas"', '!= "no json"'],
 );
-const profiles = staged(
-  braces(of("profiles"), ['type="cpu"', 'body="heap 2"', 'message!=""', 'service!="*"']),
+const profiles = arbitraryStages(
+  arbitraryBraces(oneOf("profiles"), ['type="cpu"', 'body="heap 2"', 'message!=""', 'service!="*"']),
   ['|= "1"'],
 );
 
-/** `fields` hold numbers now and then, `texts` mostly not. */
+/** Values of `fields` are often numbers, those of `texts` mostly not. */
 const rowSignals = [
   {
     rows: logs,
@@ -130,34 +130,36 @@ const rowSignals = [
 
 const overRows: Texts = fc.oneof(
   ...rowSignals.map(({ rows, fields, texts, names }) => {
-    const grouped = grouping(names, ["by"]);
+    const grouped = arbitraryGrouping(names, ["by"]);
     const content = (...parts: Texts[]) => fc.tuple(...parts).map((all) => all.join(", "));
-    const mostlyNumbers = fc.oneof({ weight: 9, arbitrary: of(...fields) }, of(...texts));
+    const mostlyNumbers = fc.oneof({ weight: 9, arbitrary: oneOf(...fields) }, oneOf(...texts));
     return fc.oneof(
-      call(of("count"), rows, grouped),
-      call(of("sum", "avg", "min", "max", "stddev"), content(mostlyNumbers, rows), grouped),
-      call(of("count_distinct"), content(of(...texts, ...fields), rows), grouped),
-      call(of("quantile"), content(quantiles, mostlyNumbers, rows), grouped),
-      call(
-        of("sum", "avg", "min", "max"),
+      arbitraryCall(oneOf("count"), rows, grouped),
+      arbitraryCall(oneOf("sum", "avg", "min", "max", "stddev"), content(mostlyNumbers, rows), grouped),
+      arbitraryCall(oneOf("count_distinct"), content(oneOf(...texts, ...fields), rows), grouped),
+      arbitraryCall(oneOf("quantile"), content(quantiles, mostlyNumbers, rows), grouped),
+      arbitraryCall(
+        oneOf("sum", "avg", "min", "max"),
         rows.map((inner) => `rate(${inner})`),
         grouped,
       ),
     );
   }),
-  call(
-    of("trace_duration_quantile"),
+  arbitraryCall(
+    oneOf("trace_duration_quantile"),
     fc.tuple(quantiles, traces).map((all) => all.join(", ")),
-    grouping(labels.traces, ["by"]),
+    arbitraryGrouping(labels.traces, ["by"]),
   ),
 );
 
 const paths = ["spec.replicas", "spec.replicas", 'spec[\\"a.b\\"][0]', "status.conditions[1].n"];
-/** `min`, `max` and `quantile` are left out: whether they see each number or each resource's average is not said. */
-const overPaths: Texts = call(
-  of("sum", "avg", "count", "stddev"),
+/**
+ * Without `min`, `max` and `quantile`: the reference does not say if they take each number or each resource's average.
+ */
+const overPaths: Texts = arbitraryCall(
+  oneOf("sum", "avg", "count", "stddev"),
   fc.tuple(fc.constantFrom(...paths), resources).map(([path, rows]) => `json_path("${path}", ${rows})`),
-  grouping(labels.kubernetes_resources, ["by"]),
+  arbitraryGrouping(labels.kubernetes_resources, ["by"]),
 );
 
 const plainMetrics = metrics
@@ -166,7 +168,7 @@ const plainMetrics = metrics
 const metric = fc.oneof(
   {
     weight: 12,
-    arbitrary: braces(of(...plainMetrics), [
+    arbitrary: arbitraryBraces(oneOf(...plainMetrics), [
       'service="web"',
       'pod=~"a|b"',
       'pod!="a"',
@@ -176,58 +178,73 @@ const metric = fc.oneof(
       'le!~"1"',
     ]),
   },
-  of('{"odd metric"}', '{"odd metric", pod="a"}', "nothing"),
+  oneOf('{"odd metric"}', '{"odd metric", pod="a"}', "nothing"),
 );
 const ratedMetric = fc.oneof(
   { weight: 2, arbitrary: metric },
   { weight: 1, arbitrary: metric.map((inner) => `rate(${inner})`) },
   { weight: 1, arbitrary: metric.map((inner) => `increase(${inner})`) },
 );
-const metricGrouping = grouping(labels.metrics, ["by", "without"]);
+const metricGrouping = arbitraryGrouping(labels.metrics, ["by", "without"]);
 const overMetrics: Texts = fc.oneof(
   {
     weight: 6,
-    arbitrary: call(of("sum", "avg", "min", "max", "stddev", "count"), ratedMetric, metricGrouping),
+    arbitrary: arbitraryCall(
+      oneOf("sum", "avg", "min", "max", "stddev", "count"),
+      ratedMetric,
+      metricGrouping,
+    ),
   },
   {
     weight: 1,
-    arbitrary: call(
-      of("quantile"),
+    arbitrary: arbitraryCall(
+      oneOf("quantile"),
       fc.tuple(quantiles, ratedMetric).map((all) => all.join(", ")),
       metricGrouping,
     ),
   },
   {
     weight: 1,
-    arbitrary: call(
-      of("count_distinct"),
-      fc.tuple(of("pod", "service", "none"), metric).map((all) => all.join(", ")),
+    arbitrary: arbitraryCall(
+      oneOf("count_distinct"),
+      fc.tuple(oneOf("pod", "service", "none"), metric).map((all) => all.join(", ")),
       metricGrouping,
     ),
   },
-  // Infinities: only what does not depend on the order of adding.
-  { weight: 1, arbitrary: call(of("sum", "min", "max", "count"), of("heat"), grouping(["pod"], ["by"])) },
+  // `heat` has infinite values: only aggregations whose result does not depend on the order of adding.
+  {
+    weight: 1,
+    arbitrary: arbitraryCall(
+      oneOf("sum", "min", "max", "count"),
+      oneOf("heat"),
+      arbitraryGrouping(["pod"], ["by"]),
+    ),
+  },
 );
 
-const bucketQuantiles = of("0.1", "0.5", "0.9", "0.99", "1");
-const bounded = braces(of("lat_bucket", "odd_bucket"), ['service="web"', 'service!="db"', 'le!="0.5"']);
+const bucketQuantiles = oneOf("0.1", "0.5", "0.9", "0.99", "1");
+const bounded = arbitraryBraces(oneOf("lat_bucket", "odd_bucket"), [
+  'service="web"',
+  'service!="db"',
+  'le!="0.5"',
+]);
 const histogramInner = fc.oneof(
   bounded,
   bounded.map((inner) => `rate(${inner})`),
   bounded.map((inner) => `increase(${inner})`),
-  call(
-    of("sum", "avg"),
+  arbitraryCall(
+    oneOf("sum", "avg"),
     fc.oneof(
       bounded,
       bounded.map((inner) => `rate(${inner})`),
     ),
-    of("by (le)", "by (le, service)", "without (none)"),
+    oneOf("by (le)", "by (le, service)", "without (none)"),
   ),
 );
-const histograms: Texts = call(
-  of("histogram_quantile"),
+const histograms: Texts = arbitraryCall(
+  oneOf("histogram_quantile"),
   fc.tuple(bucketQuantiles, histogramInner).map((all) => all.join(", ")),
-  of("", "", "by (service)", "without ()", "by (le)"),
+  oneOf("", "", "by (service)", "without ()", "by (le)"),
 );
 
 const simple = fc.oneof(
@@ -236,35 +253,35 @@ const simple = fc.oneof(
   { weight: 5, arbitrary: overMetrics },
   { weight: 1, arbitrary: histograms },
 );
-const anyGrouping = grouping(["service", "pod", "log_level", "code"], ["by", "without"]);
+const anyGrouping = arbitraryGrouping(["service", "pod", "log_level", "code"], ["by", "without"]);
 const nested: Texts = fc.oneof(
-  call(of("sum", "avg", "min", "max", "stddev", "count"), simple, anyGrouping),
-  call(
-    of("quantile"),
+  arbitraryCall(oneOf("sum", "avg", "min", "max", "stddev", "count"), simple, anyGrouping),
+  arbitraryCall(
+    oneOf("quantile"),
     fc.tuple(quantiles, simple).map((all) => all.join(", ")),
     anyGrouping,
   ),
-  call(
-    of("count_distinct"),
-    fc.tuple(of("service", "pod", "log_level"), simple).map((all) => all.join(", ")),
+  arbitraryCall(
+    oneOf("count_distinct"),
+    fc.tuple(oneOf("service", "pod", "log_level"), simple).map((all) => all.join(", ")),
     anyGrouping,
   ),
-  call(
-    of("topk", "bottomk"),
-    fc.tuple(of("1", "2", "3"), simple).map((all) => all.join(", ")),
+  arbitraryCall(
+    oneOf("topk", "bottomk"),
+    fc.tuple(oneOf("1", "2", "3"), simple).map((all) => all.join(", ")),
     anyGrouping,
   ),
 );
 const aggregates = fc.oneof({ weight: 4, arbitrary: simple }, { weight: 2, arbitrary: nested });
 
-const numbers = of("0", "1", "2", "0.5", "1e2", "3");
+const numbers = oneOf("0", "1", "2", "0.5", "1e2", "3");
 const arithmetic = ["+", "-", "*", "/", "%"];
 const comparisons = ["==", "!=", ">", ">=", "<", "<="];
 const comparing = fc
-  .tuple(fc.constantFrom(...comparisons), of("", "", " bool"))
+  .tuple(fc.constantFrom(...comparisons), oneOf("", "", " bool"))
   .map((parts) => parts.join(""));
-const connecting = fc.oneof(of(...arithmetic), comparing);
-const matching = of(
+const connecting = fc.oneof(oneOf(...arithmetic), comparing);
+const matching = oneOf(
   "",
   "",
   "",
@@ -274,13 +291,13 @@ const matching = of(
   " ignoring (pod, log_level)",
 );
 
-/** Two sides that are grouped alike, so that they often match. */
+/** A binary operation whose operands have the same grouping, so that their series often match. */
 const alike: Texts = fc
   .tuple(
-    of("service", "pod", "service, pod"),
-    fc.tuple(of(...countables()), of(...countables())),
-    fc.oneof(connecting, of("and", "or", "unless", "default")),
-    of("", "", " on (service)", " ignoring (pod)"),
+    oneOf("service", "pod", "service, pod"),
+    fc.tuple(oneOf(...countables()), oneOf(...countables())),
+    fc.oneof(connecting, oneOf("and", "or", "unless", "default")),
+    oneOf("", "", " on (service)", " ignoring (pod)"),
   )
   .map(
     ([by, [left, right], op, match]) =>
@@ -303,24 +320,24 @@ const combined: Texts = fc.oneof(
   alike,
   fc.tuple(aggregates, connecting, numbers).map((parts) => parts.join(" ")),
   fc.tuple(numbers, connecting, aggregates).map((parts) => parts.join(" ")),
-  fc.tuple(aggregates, of("default"), of("0", "1.5", "-2")).map((parts) => parts.join(" ")),
+  fc.tuple(aggregates, oneOf("default"), oneOf("0", "1.5", "-2")).map((parts) => parts.join(" ")),
   fc
-    .tuple(aggregates, connecting, matching, of(...countables()))
+    .tuple(aggregates, connecting, matching, oneOf(...countables()))
     .map(([left, op, match, right]) => `${left} ${op}${match} ${right}`),
   fc
-    .tuple(of(...countables()), connecting, matching, aggregates)
+    .tuple(oneOf(...countables()), connecting, matching, aggregates)
     .map(([left, op, match, right]) => `${left} ${op}${match} ${right}`),
   fc
-    .tuple(aggregates, of("and", "or", "unless"), matching, aggregates)
+    .tuple(aggregates, oneOf("and", "or", "unless"), matching, aggregates)
     .map(([left, op, match, right]) => `${left} ${op}${match} ${right}`),
   aggregates.map((one) => `-${one}`),
 );
-/** Chains without brackets, for the precedence of operators, over series that are always there. */
+/** Chains of operators without brackets, which test precedence. Their series always exist. */
 const chain: Texts = fc
   .array(
     fc.tuple(
-      of(...arithmetic, "^", "> bool", "==", "and", "or", "unless", "default"),
-      of("2", "3", "count(logs)", "-count(logs)", "sum(cpu)", "-1"),
+      oneOf(...arithmetic, "^", "> bool", "==", "and", "or", "unless", "default"),
+      oneOf("2", "3", "count(logs)", "-count(logs)", "sum(cpu)", "-1"),
     ),
     {
       minLength: 2,
@@ -332,9 +349,9 @@ const deep: Texts = fc
   .tuple(fc.oneof(combined, aggregates), connecting, fc.oneof(combined, aggregates, numbers))
   .map(([left, op, right]) => `(${left}) ${op} (${right})`);
 
-/** Refused, wherever data come from. */
+/** Queries that are refused, whatever the data. */
 const refused: Texts = fc.oneof(
-  of(
+  oneOf(
     "logs",
     "cpu",
     "rate(requests_total)",
@@ -370,7 +387,7 @@ export const arbitraryQuery: Texts = fc.oneof(
   { weight: 1, arbitrary: refused },
 );
 
-/** Ranges cut buckets at their edges; some reach beyond the data. Mostly long, so that there is something in them. */
+/** Ranges begin and end within buckets, and some exceed the data. Most are long, so that they hold data. */
 export const arbitraryRange: fc.Arbitrary<BucketedRange> = fc
   .tuple(
     fc.noBias(fc.integer({ min: -600_000, max: spanMs * 0.6 })),

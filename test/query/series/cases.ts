@@ -1,17 +1,17 @@
-/** Worked examples: data sets, queries over them and what they give, from the files in cases/. */
+/** Reads worked examples from the files in cases/: data sets, queries over them, and the expected series. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { RowSignal } from "../../../engine/index.ts";
 import type { BucketedRange, ErrorKind, NaiveRow, NaiveSample, TelemetryData } from "./naive/data.ts";
 
-/** Seconds in the files count from here: a whole number of hours since the epoch. */
+/** The time to which seconds in the files are relative: a whole number of hours since the epoch. */
 export const baseMs = Date.UTC(2025, 2, 3, 23);
 
-interface Load {
-  /** Seconds between the values of `series`. */
+interface WrittenData {
+  /** Seconds between two values of `series`. */
   step?: number;
-  /** Values by series, in the notation of promqltest: `1 2 3`, `0+10x3` is `0 10 20 30`, `5x2` is `5 5 5`, `_` is none. */
+  /** Values by series in promqltest's notation: `0+10x3` is `0 10 20 30`, `5x2` is `5 5 5`, `_` is a missing value. */
   series?: Record<string, string>;
-  /** Types of metrics by name; unknown where none is given. */
+  /** Types by metric. A metric that is not listed has the type `unknown`. */
   types?: Record<string, NaiveSample["type"]>;
   /** Seconds, name, labels and value, in the order of arrival. */
   samples?: [number, string, Record<string, string>, number | string][];
@@ -25,9 +25,9 @@ interface WrittenCase {
   /** Seconds; the end is exclusive. */
   range: [start: number, end: number];
   bucket: number;
-  /** Labels, and values by the start of the bucket in seconds; or why there is no answer. */
+  /** The series: labels, and values by the start of the bucket in seconds. Or the reason why the query is refused. */
   expect: [Record<string, string>, Record<string, number>][] | ErrorKind;
-  /** Whether series come in this order. */
+  /** True where the order of the series is checked too. */
   ordered?: boolean;
   from?: string;
   note?: string;
@@ -41,13 +41,13 @@ export interface TimeseriesCase {
   isOrdered: boolean;
 }
 
-/** The cases of all files whose name begins so. */
+/** The cases of all files whose names begin with the prefix. */
 export function readCases(prefix: string): TimeseriesCase[] {
   const folder = new URL("./cases/", import.meta.url);
   const files = readdirSync(folder).filter((file) => file.startsWith(prefix) && file.endsWith(".json"));
   return files.flatMap((file) => {
     const { loads, cases } = JSON.parse(readFileSync(new URL(file, folder), "utf8")) as {
-      loads: Record<string, Load>;
+      loads: Record<string, WrittenData>;
       cases: WrittenCase[];
     };
     const data = Object.fromEntries(Object.entries(loads).map(([name, load]) => [name, dataOf(load)]));
@@ -71,9 +71,9 @@ function caseOf(
   return { query, data, range, expect: series, isOrdered: ordered ?? false };
 }
 
-function dataOf({ step = 60, series = {}, types = {}, samples = [], rows = {} }: Load): TelemetryData {
+function dataOf({ step = 60, series = {}, types = {}, samples = [], rows = {} }: WrittenData): TelemetryData {
   const all = [
-    ...Object.entries(series).flatMap(([name, values]) => stepped(name, values, step)),
+    ...Object.entries(series).flatMap(([name, values]) => expandSeries(name, values, step)),
     ...samples.map(([second, name, labels, value]) => ({ second, name, labels, value: Number(value) })),
   ];
   return {
@@ -104,17 +104,17 @@ function nsOf(second: number): bigint {
   return BigInt(baseMs + Math.round(second * 1000)) * 1_000_000n;
 }
 
-function stepped(written: string, values: string, step: number) {
+function expandSeries(written: string, values: string, step: number) {
   const [, name = "", braces = ""] = /^([^{]*)(?:\{(.*)\})?$/.exec(written)!;
   const labels = Object.fromEntries(
     [...braces.matchAll(/([a-z_]+)="([^"]*)"/g)].map(([, label, text]) => [label!, text!]),
   );
-  return numbers(values).flatMap((value, index) =>
+  return parseValues(values).flatMap((value, index) =>
     value === undefined ? [] : [{ second: index * step, name, labels, value }],
   );
 }
 
-function numbers(values: string): (number | undefined)[] {
+function parseValues(values: string): (number | undefined)[] {
   return values.split(" ").flatMap((written) => {
     if (written === "_") return [undefined];
     const [, first, by = "0", times = "0"] = /^(-?[\w.]+?)(?:([+-][\d.]+))?(?:x(\d+))?$/.exec(written)!;

@@ -1,4 +1,6 @@
-/** What the query layer answers against the naive evaluator: worked examples and random queries over random data, in a real store. */
+/**
+ * Compares answers from a real store with worked examples, and with the naive evaluator for random queries and data.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +11,7 @@ import { QueryError, queryTimeseries } from "../../../query/index.ts";
 import { arbitraryData } from "./arbitrary-data.ts";
 import { arbitraryQuery, arbitraryRange } from "./arbitrary-queries.ts";
 import { readCases } from "./cases.ts";
-import { difference } from "./difference.ts";
+import { describeDifference } from "./difference.ts";
 import type { BucketedRange, NaiveSample, TelemetryData } from "./naive/data.ts";
 import { evaluate, type NaiveAnswer } from "./naive/evaluator.ts";
 
@@ -17,12 +19,12 @@ const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31))
 const dataSets = 6;
 const queriesPerSet = 400;
 
-/** Samples as the store takes them. */
+/** Appends samples without the fields that only the naive evaluator has. */
 async function appendSamples(store: Store, samples: readonly NaiveSample[]): Promise<void> {
   await store.appendSamples(samples.map(({ arrival: _, ...sample }) => ({ ...sample, unit: "" })));
 }
 
-/** Appends in batches and in the order of arrival; half of it is sealed into chunks, the rest is not. */
+/** Appends the data in batches and in the order of arrival. The first half is sealed into chunks, the second is not. */
 async function load(store: Store, data: TelemetryData): Promise<void> {
   const arrived = data.samples.toSorted((a, b) => a.arrival - b.arrival);
   for (const [part, isLast] of [
@@ -56,8 +58,8 @@ async function withStore(data: TelemetryData, use: (store: Store) => Promise<voi
   }
 }
 
-/** The series that the store gives, or undefined where the query is refused. */
-async function answered(
+/** The series that the store returns; undefined where the query is refused. */
+async function runQuery(
   store: Store,
   query: string,
   range: BucketedRange,
@@ -77,16 +79,16 @@ describe("worked examples", () => {
   )("over the data of %s", async (_, same) => {
     await withStore(same[0]!.data, async (store) => {
       for (const { query, range, expect: expected, isOrdered } of same) {
-        const found = await answered(store, query, range);
+        const found = await runQuery(store, query, range);
         if (typeof expected === "string") expect(found, `${query} is refused: ${expected}`).toBeUndefined();
-        else expect(found && difference(found, expected, isOrdered), query).toBe("");
+        else expect(found && describeDifference(found, expected, isOrdered), query).toBe("");
       }
     });
   });
 });
 
-/** Ranks by the sums of points, so that series of one rank may change places. */
-function totals(series: NaiveAnswer["series"]): string {
+/** The sums of the series in their order. Series with equal sums may change places without a difference. */
+function printTotals(series: NaiveAnswer["series"]): string {
   return series
     .map(({ points }) => points.reduce((sum, [, value]) => sum + value, 0).toPrecision(6))
     .join(" ");
@@ -98,27 +100,27 @@ describe(`random queries over random data (SVC_SEED=${seed})`, () => {
   )(
     `${queriesPerSet} queries over data set %i`,
     async (index, data) => {
-      const asked = fc.sample(fc.tuple(arbitraryQuery, arbitraryRange), {
+      const queries = fc.sample(fc.tuple(arbitraryQuery, arbitraryRange), {
         seed: seed + 1 + index,
         numRuns: queriesPerSet,
       });
       let compared = 0;
       await withStore(data, async (store) => {
-        for (const [query, range] of asked) {
+        for (const [query, range] of queries) {
           const expected = evaluate(query, data, range);
           if (!("error" in expected) && expected.isFragile) continue;
-          const found = await answered(store, query, range);
+          const found = await runQuery(store, query, range);
           const context = `${query} from ${range.startMs} to ${range.endMs} by ${range.bucketSeconds} s`;
           if ("error" in expected) expect(found, `${context} is refused: ${expected.error}`).toBeUndefined();
           else {
-            expect(found && difference(found, expected.series, false), context).toBe("");
+            expect(found && describeDifference(found, expected.series, false), context).toBe("");
             if (/^(topk|bottomk)\b(?!.*\b(and|or|unless|default)\b)[^+\-*/%=<>]*$/.test(query))
-              expect(totals(found!), context).toBe(totals(expected.series));
+              expect(printTotals(found!), context).toBe(printTotals(expected.series));
           }
           compared += 1;
         }
       });
-      // Few are left out because their last digits matter.
+      // Few queries are skipped because rounding decides on their answers.
       expect(compared).toBeGreaterThan(queriesPerSet * 0.8);
     },
     120_000,

@@ -1,13 +1,13 @@
-/** The naive evaluator against worked examples: computed by hand, and from Prometheus' own tests. */
+/** Checks the naive evaluator against examples that were computed by hand, and examples from Prometheus' own tests. */
 import { describe, expect, test } from "vitest";
 import { readCases } from "./cases.ts";
-import { difference } from "./difference.ts";
+import { describeDifference } from "./difference.ts";
 import { evaluate } from "./naive/evaluator.ts";
 
 describe.each(["worked", "prometheus"])("%s examples", (prefix) => {
   test.each(readCases(prefix))("$query", ({ query, data, range, expect: expected, isOrdered }) => {
     const found = evaluate(query, data, range);
     if (typeof expected === "string" || "error" in found) return expect(found).toEqual({ error: expected });
-    expect(difference(found.series, expected, isOrdered)).toBe("");
+    expect(describeDifference(found.series, expected, isOrdered)).toBe("");
   });
 });

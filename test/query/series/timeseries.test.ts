@@ -1,4 +1,4 @@
-/** Timeseries through the query layer's public face: random queries against the tree read row by row, and known answers. */
+/** Timeseries through the public face: random queries compared with a loop over the rows, and known answers. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,13 +14,13 @@ import {
   type SeriesStore,
 } from "../../../query/index.ts";
 import { arbitraryRow, arbitrarySelector } from "../arbitrary-search.ts";
-import { answer, labelValue } from "../naive-search.ts";
+import { evaluateSearch, labelValue } from "../naive-search.ts";
 
 type Selector = Extract<Expression, { kind: "selector" }>;
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const queries = 500;
-/** An hour before midnight: buckets and ranges cut two partitions. */
+/** An hour before midnight, so that buckets and ranges cross two partitions. */
 const startMs = Date.UTC(2025, 2, 3, 23);
 const spanMs = 2 * 3_600_000;
 const startNs = BigInt(startMs) * 1_000_000n;
@@ -44,7 +44,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-interface Asked {
+interface RandomQuery {
   selector: Selector;
   labels: string[];
   perSecond: boolean;
@@ -65,7 +65,7 @@ const labels = [
   "attributes.message",
   "none",
 ];
-const arbitraryAsked: fc.Arbitrary<Asked> = fc
+const arbitraryQuery: fc.Arbitrary<RandomQuery> = fc
   .tuple(
     arbitrarySelector,
     fc.uniqueArray(fc.constantFrom(...labels), { maxLength: 3 }),
@@ -93,7 +93,7 @@ const arbitraryAsked: fc.Arbitrary<Asked> = fc
     };
   });
 
-function textOf({ selector, labels: by, perSecond, top }: Asked): string {
+function printRandomQuery({ selector, labels: by, perSecond, top }: RandomQuery): string {
   const inner = printQuery(selector);
   const counted = perSecond ? `sum(rate(${inner}))` : `count(${inner})`;
   const grouped = by.length === 0 ? counted : `${counted} by (${by.join(", ")})`;
@@ -101,31 +101,37 @@ function textOf({ selector, labels: by, perSecond, top }: Asked): string {
   return `${top.op}(${top.count}, ${grouped})${top.among.length === 0 ? "" : ` by (${top.among.join()})`}`;
 }
 
-function naive(asked: Asked): Series[] {
-  const widthMs = asked.bucketSeconds * 1000;
+function evaluateNaively(randomQuery: RandomQuery): Series[] {
+  const widthMs = randomQuery.bucketSeconds * 1000;
   const found = new Map<string, Map<number, number>>();
   for (const row of rows) {
     const ms = Number(row.timeNs / 1_000_000n);
-    const kept = ms < asked.startMs || ms > asked.endMs ? undefined : answer(asked.selector, row);
+    const kept =
+      ms < randomQuery.startMs || ms > randomQuery.endMs
+        ? undefined
+        : evaluateSearch(randomQuery.selector, row);
     if (kept === undefined) continue;
-    const own = asked.labels.map((label) => [label, labelValue(label, kept) ?? ""]);
-    const key = JSON.stringify(own.filter(([, text]) => text !== ""));
+    const labelPairs = randomQuery.labels.map((label) => [label, labelValue(label, kept) ?? ""]);
+    const key = JSON.stringify(labelPairs.filter(([, text]) => text !== ""));
     const bucketMs = Math.floor(ms / widthMs) * widthMs;
     const seconds =
-      (Math.min(bucketMs + widthMs, asked.endMs + 1) - Math.max(bucketMs, asked.startMs)) / 1000;
+      (Math.min(bucketMs + widthMs, randomQuery.endMs + 1) - Math.max(bucketMs, randomQuery.startMs)) / 1000;
     const points = found.get(key) ?? new Map<number, number>();
     found.set(key, points);
     points.set(bucketMs, (points.get(bucketMs) ?? 0) + 1);
-    if (asked.perSecond) points.set(bucketMs, points.get(bucketMs)! - 1 + 1 / seconds);
+    if (randomQuery.perSecond) points.set(bucketMs, points.get(bucketMs)! - 1 + 1 / seconds);
   }
   const all = [...found.keys()].sort().map((key) => ({
     labels: Object.fromEntries(JSON.parse(key)) as Record<string, string>,
     points: [...found.get(key)!].sort(([a], [b]) => a - b),
   }));
-  return asked.top === null ? all : naiveTop(asked.top, all);
+  return randomQuery.top === null ? all : rankNaively(randomQuery.top, all);
 }
 
-function naiveTop({ op, count, among }: NonNullable<Asked["top"]>, all: readonly Series[]): Series[] {
+function rankNaively(
+  { op, count, among }: NonNullable<RandomQuery["top"]>,
+  all: readonly Series[],
+): Series[] {
   const total = ({ points }: Series) => points.reduce((sum, [, value]) => sum + value, 0);
   const ranked = all.toSorted((a, b) => (op === "topk" ? total(b) - total(a) : total(a) - total(b)));
   const keyOf = (series: Series) => JSON.stringify(among.map((label) => series.labels[label]));
@@ -134,7 +140,7 @@ function naiveTop({ op, count, among }: NonNullable<Asked["top"]>, all: readonly
   });
 }
 
-const rounded = (series: readonly Series[]) =>
+const roundValues = (series: readonly Series[]) =>
   series.map((each) => ({
     ...each,
     points: each.points.map(([ms, value]) => [ms, Number(value.toPrecision(9))]),
@@ -142,30 +148,30 @@ const rounded = (series: readonly Series[]) =>
 
 describe(`random timeseries over random rows (SVC_SEED=${seed})`, () => {
   test(`${queries} queries give what the loop over the rows gives`, async () => {
-    for (const asked of fc.sample(arbitraryAsked, { seed: seed + 1, numRuns: queries })) {
-      const query = textOf(asked);
-      const found = await queryTimeseries(store, { ...asked, query });
-      const context = `${query} from ${asked.startMs} to ${asked.endMs} by ${asked.bucketSeconds} s`;
-      // Sums of quotients that are equal in theory may rank one way or the other.
-      if (asked.top !== null && asked.perSecond) {
+    for (const randomQuery of fc.sample(arbitraryQuery, { seed: seed + 1, numRuns: queries })) {
+      const query = printRandomQuery(randomQuery);
+      const found = await queryTimeseries(store, { ...randomQuery, query });
+      const context = `${query} from ${randomQuery.startMs} to ${randomQuery.endMs} by ${randomQuery.bucketSeconds} s`;
+      // Sums of rates that are equal in theory may differ by rounding, so only the sums are compared.
+      if (randomQuery.top !== null && randomQuery.perSecond) {
         const totals = (all: readonly Series[]) =>
-          rounded(all).map(({ points }) => points.reduce((sum, [, value]) => sum + value!, 0).toFixed(6));
-        expect(totals(found.series), context).toEqual(totals(naive(asked)));
-      } else expect(rounded(found.series), context).toEqual(rounded(naive(asked)));
+          roundValues(all).map(({ points }) => points.reduce((sum, [, value]) => sum + value!, 0).toFixed(6));
+        expect(totals(found.series), context).toEqual(totals(evaluateNaively(randomQuery)));
+      } else expect(roundValues(found.series), context).toEqual(roundValues(evaluateNaively(randomQuery)));
     }
   }, 120_000);
 });
 
-test("topk of more points than there may be ranks first, then counts what it keeps", async () => {
-  const ranked = arbitraryAsked.filter(({ top }) => top !== null);
-  for (const asked of fc.sample(ranked, { seed: seed + 2, numRuns: 100 })) {
-    const query = textOf({ ...asked, perSecond: false });
-    const direct = await queryTimeseries(store, { ...asked, query });
+test("topk above the limit of points ranks series first, then counts those that it keeps", async () => {
+  const ranked = arbitraryQuery.filter(({ top }) => top !== null);
+  for (const randomQuery of fc.sample(ranked, { seed: seed + 2, numRuns: 100 })) {
+    const query = printRandomQuery({ ...randomQuery, perSecond: false });
+    const direct = await queryTimeseries(store, { ...randomQuery, query });
     let calls = 0;
     const capped: SeriesStore = {
       aggregateSamples: (samples, limits) => store.aggregateSamples(samples, limits),
-      metricNames: (...asked) => store.metricNames(...asked),
-      seriesLabels: (asked, limits) => store.seriesLabels(asked, limits),
+      metricNames: (...args) => store.metricNames(...args),
+      seriesLabels: (labels, limits) => store.seriesLabels(labels, limits),
       attributeKeys: (signal, fromNs, toNs) => store.attributeKeys(signal, fromNs, toNs),
       aggregate: async (aggregation, limits) => {
         calls += 1;
@@ -173,7 +179,7 @@ test("topk of more points than there may be ranks first, then counts what it kee
         return store.aggregate(aggregation, limits);
       },
     };
-    const found = queryTimeseries(capped, { ...asked, query });
+    const found = queryTimeseries(capped, { ...randomQuery, query });
     if (direct.series.length > 100) {
       await expect(found, query).rejects.toThrow("more points than there may be");
       continue;
@@ -187,7 +193,7 @@ describe("buckets", () => {
   const ask = (more: { startMs: number; endMs: number; bucketSeconds?: number }) =>
     queryTimeseries(store, { query: "count(logs)", ...more });
 
-  test("at the edges that the range covers in part are named", async () => {
+  test("that the range covers only in part are listed", async () => {
     const [start, end] = [startMs + 30_000, startMs + 180_000];
     expect((await ask({ startMs: start, endMs: end, bucketSeconds: 60 })).partial).toEqual([
       startMs,
@@ -212,7 +218,7 @@ describe("buckets", () => {
     expect((await ask({ ...range, bucketSeconds: 0 })).bucketSeconds).toBe(width);
   });
 
-  test("hold all of time", async () => {
+  test("can cover all of time", async () => {
     const all = await ask({ startMs: 0, endMs: 8_640_000_000_000_000, bucketSeconds: 0 });
     expect(all.series.flatMap(({ points }) => points).reduce((sum, [, value]) => sum + value, 0)).toBe(
       rows.length,
@@ -220,7 +226,7 @@ describe("buckets", () => {
   });
 });
 
-describe("names that no row bears", () => {
+describe("names that no row has", () => {
   const range = { startMs, endMs: startMs + spanMs };
 
   test("are warned of, in selectors and groupings", async () => {
@@ -248,7 +254,7 @@ describe("names that no row bears", () => {
     expect(await ask("sum(rate(up))")).toEqual(["up is a gauge; its increase is taken as that of a counter"]);
   });
 
-  test("are not missed where a stage extracts them", async () => {
+  test("are not warned of where a stage extracts them", async () => {
     const query = "count(logs | json) by (message_extracted, anything)";
     expect((await queryTimeseries(store, { query, ...range })).warnings).toEqual([]);
   });

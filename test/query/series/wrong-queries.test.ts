@@ -1,4 +1,4 @@
-/** The wrong queries are wrong: the parser refuses them, or they mean nothing. */
+/** The wrong queries are wrong: the parser or the naive evaluator refuses each of them. */
 import { expect, test } from "vitest";
 import { evaluate } from "./naive/evaluator.ts";
 import { wrongQueries } from "./wrong-queries.ts";

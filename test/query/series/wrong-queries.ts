@@ -1,8 +1,10 @@
-/** Wrong queries, where a person should be told of the mistake, and words that the sentence should have for them to see what to write instead. */
+/**
+ * Wrong queries: the place that the error must point at, and words that it must contain to say what to write instead.
+ */
 
 interface WrongQuery {
   query: string;
-  /** Both from 1. */
+  /** From 1, as `column`. */
   line: number;
   column: number;
   says: readonly string[];

@@ -1,9 +1,12 @@
-/** What a person reads of a wrong timeseries query: the place, and words that help. The whole sentences are in cases/series-errors.txt. */
+/**
+ * Errors of wrong timeseries queries have the right place and helpful words. `plan/cases/series-errors.txt` has whole
+ * messages.
+ */
 import { expect, test } from "vitest";
 import { planTimeseries, QueryError } from "../../../query/index.ts";
 import { wrongQueries } from "./wrong-queries.ts";
 
-function refusal(query: string): QueryError | undefined {
+function errorOf(query: string): QueryError | undefined {
   try {
     planTimeseries(query);
   } catch (error) {
@@ -14,7 +17,7 @@ function refusal(query: string): QueryError | undefined {
 }
 
 test.each(wrongQueries)("$query says what is wrong, and where", ({ query, line, column, says }) => {
-  const found = refusal(query);
+  const found = errorOf(query);
   expect([found?.line, found?.column], found?.message).toEqual([line, column]);
   for (const words of says) expect(found?.message.toLowerCase()).toContain(words.toLowerCase());
 });

@@ -1,4 +1,4 @@
-/** Where rows bear more names than the store lists, no name is said to be unknown. */
+/** Where rows have more names than the store lists, there is no warning of an unknown name. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ function open(): Promise<Store> {
   return openStore({ dir, threads: 1, now: () => atMs });
 }
 
-/** One batch of a row a key. */
+/** Appends a batch with one row for each key. */
 function append(keyMin: number, keys: number): Promise<unknown> {
   const rows: LogRow[] = Array.from({ length: keys }, (_, i) => ({
     timeNs: BigInt(atMs) * 1_000_000n,
@@ -34,7 +34,7 @@ function append(keyMin: number, keys: number): Promise<unknown> {
   return store.append("logs", rows);
 }
 
-/** Warnings for each name, of a search that finds no row. */
+/** The warnings for each name, of a search for it that finds no row. */
 async function warningsFor(...names: string[]): Promise<string[][]> {
   const asked = names.map(async (name) => {
     const query = `logs{"${name}"="y"}`;
@@ -43,31 +43,31 @@ async function warningsFor(...names: string[]): Promise<string[][]> {
   return Promise.all(asked);
 }
 
-const stranger = ['no row has the attribute "unborne"'];
+const unknownWarning = ['no row has the attribute "unknown"'];
 
-test("while all are listed a stranger is named, and none of them is", async () => {
+test("while all names are listed, only unknown names are warned of", async () => {
   for (let batch = 0; batch < 4; batch++) {
     await append(batch * 500, 500);
     await store.seal();
   }
-  expect(await warningsFor("key0", "key1999", "unborne")).toEqual([[], [], stranger]);
+  expect(await warningsFor("key0", "key1999", "unknown")).toEqual([[], [], unknownWarning]);
 });
 
-test("beyond what a manifest lists", async () => {
+test("no name is warned of where a manifest does not list all names", async () => {
   for (let batch = 0; batch < 4; batch++) {
     await append(batch * 500, 500);
     await store.seal();
   }
   await append(2_000, 1);
-  expect(await warningsFor("key0", "key2000", "unborne")).toEqual([[], [], stranger]);
+  expect(await warningsFor("key0", "key2000", "unknown")).toEqual([[], [], unknownWarning]);
   await store.seal();
-  expect(await warningsFor("key0", "key2000", "unborne")).toEqual([[], [], []]);
+  expect(await warningsFor("key0", "key2000", "unknown")).toEqual([[], [], []]);
   await store.close();
   store = await open();
-  expect(await warningsFor("key0", "key2000", "unborne")).toEqual([[], [], []]);
+  expect(await warningsFor("key0", "key2000", "unknown")).toEqual([[], [], []]);
 });
 
-test("beyond what a chunk's header names", async () => {
+test("no name is warned of where a chunk's header does not list all names", async () => {
   await append(0, 700);
   const names = Array.from({ length: 700 }, (_, i) => `key${i}`);
   expect((await warningsFor(...names)).flat()).toEqual([]);

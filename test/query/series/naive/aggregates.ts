@@ -1,30 +1,36 @@
-/** Aggregations: over rows, over series of a metric, over paths in resources, over other aggregations. */
+/** Aggregations over rows, over series of a metric, over paths in resources, and over other aggregations. */
 import type { RowSignal } from "../../../../engine/index.ts";
 import type { Expression } from "../../../../query/index.ts";
 import {
   type BucketedRange,
   bucketOf,
+  dropEmptySeries,
   isInRange,
-  labelsKey,
+  labelKeyOf,
   type NaiveRow,
   type NaiveTimeseries,
   PointGroups,
   RefusedError,
   secondsOf,
   type TelemetryData,
-  withPoints,
 } from "./data.ts";
-import { numbersAt } from "./json-path.ts";
+import { makeNumberReader } from "./json-path.ts";
 import {
   boundOf,
+  computeHistogramQuantile,
   foldNumbers,
   type HistogramBound,
-  histogramQuantile,
   type NaiveFold,
   sum,
 } from "./numbers.ts";
-import { characters, decimal, type SelectorNode, selectRows, textOf } from "./rows.ts";
-import { increases, type MetricSeries, perSecond, samplesByBucket, selectSeries } from "./samples.ts";
+import { charactersOf, parseDecimal, type SelectorNode, selectRows, textOf } from "./rows.ts";
+import {
+  computeIncreases,
+  divideBySeconds,
+  groupSamplesByBucket,
+  type MetricSeries,
+  selectSeries,
+} from "./samples.ts";
 
 export type AggregateNode = Extract<Expression, { kind: "aggregate" }>;
 type Rate = Extract<Expression, { kind: "rate" }>;
@@ -33,18 +39,20 @@ type JsonPath = Extract<Expression, { kind: "jsonPath" }>;
 export interface NaiveInput {
   data: TelemetryData;
   range: BucketedRange;
-  /** Called where the last digits of a number decide on the answer. */
-  fragile: () => void;
+  /** Must be called where rounding decides on the answer. */
+  markFragile: () => void;
 }
 
-export function aggregate(node: AggregateNode, world: NaiveInput): NaiveTimeseries[] {
+export function evaluateAggregate(node: AggregateNode, world: NaiveInput): NaiveTimeseries[] {
   checkParameter(node);
-  if (node.op === "trace_duration_quantile") return traceDurations(node, world);
-  if (node.of.kind === "aggregate") return overSeries(node, aggregate(node.of, world), world);
-  if (node.of.kind === "jsonPath") return overPath(node, node.of, world);
+  if (node.op === "trace_duration_quantile") return aggregateDurations(node, world);
+  if (node.of.kind === "aggregate") return aggregateSeries(node, evaluateAggregate(node.of, world), world);
+  if (node.of.kind === "jsonPath") return aggregatePath(node, node.of, world);
   const selector = node.of.kind === "rate" ? node.of.of : node.of;
-  if (selector.of.kind === "metric") return overMetric(node, selector, world);
-  return node.of.kind === "rate" ? overRowRate(node, node.of, world) : overRows(node, selector, world);
+  if (selector.of.kind === "metric") return aggregateMetric(node, selector, world);
+  return node.of.kind === "rate"
+    ? aggregateRowRate(node, node.of, world)
+    : aggregateRows(node, selector, world);
 }
 
 function numberOf({ parameter }: AggregateNode): number {
@@ -61,24 +69,24 @@ function checkParameter(node: AggregateNode): void {
 }
 
 function groupNames({ grouping }: AggregateNode): string[] {
-  return grouping === null ? [] : grouping.labels.map(({ name }) => characters(name));
+  return grouping === null ? [] : grouping.labels.map(({ name }) => charactersOf(name));
 }
 
-/** The labels that an aggregation leaves of a series; `kept` stays in any case. */
-function grouped(
+/** The labels of a series that an aggregation keeps, and always `alwaysKept`. */
+function groupLabels(
   node: AggregateNode,
   labels: NaiveTimeseries["labels"],
-  kept?: string,
+  alwaysKept?: string,
 ): Record<string, string> {
   const names = new Set(groupNames(node));
   const isWithout = node.grouping?.kind === "without";
   return Object.fromEntries(
-    Object.entries(labels).filter(([name]) => name === kept || names.has(name) !== isWithout),
+    Object.entries(labels).filter(([name]) => name === alwaysKept || names.has(name) !== isWithout),
   );
 }
 
-/** The labels that `by` gives a row. */
-function rowLabels(node: AggregateNode, signal: RowSignal, row: NaiveRow): Record<string, string> {
+/** The labels of a row that `by` keeps. */
+function groupLabelsOfRow(node: AggregateNode, signal: RowSignal, row: NaiveRow): Record<string, string> {
   return Object.fromEntries(groupNames(node).map((name) => [name, textOf(signal, name, row)]));
 }
 
@@ -93,29 +101,29 @@ function rowsOf(
   return [selector.of.name, selectRows(selector, rows)];
 }
 
-function overRows(node: AggregateNode, selector: SelectorNode, world: NaiveInput): NaiveTimeseries[] {
+function aggregateRows(node: AggregateNode, selector: SelectorNode, world: NaiveInput): NaiveTimeseries[] {
   const [signal, rows] = rowsOf(node, selector, world);
   if (node.op === "count") {
     if (node.field !== null) throw new RefusedError("takes no field");
   } else if (/topk|bottomk|histogram/.test(node.op)) throw new RefusedError("not over rows");
   else if (node.field === null) throw new RefusedError("needs a field");
-  const field = node.field === null ? "" : characters(node.field.name);
+  const field = node.field === null ? "" : charactersOf(node.field.name);
   const groups = new PointGroups<NaiveRow>();
-  for (const row of rows) groups.add(rowLabels(node, signal, row), bucketOf(row, world.range), row);
+  for (const row of rows) groups.add(groupLabelsOfRow(node, signal, row), bucketOf(row, world.range), row);
   return groups.fold((members) => {
     if (node.op === "count") return members.length;
     const texts = members.map((row) => textOf(signal, field, row));
     if (node.op === "count_distinct") return new Set(texts.filter((text) => text !== "")).size;
-    const numbers = texts.map(decimal).filter((number) => number !== undefined);
+    const numbers = texts.map(parseDecimal).filter((number) => number !== undefined);
     if (numbers.length === 0) return undefined;
     const value = foldNumbers(node.op as NaiveFold, numbers, numberOf(node));
-    // Far from zero, as times are, the distances from the mean have few digits.
-    if (node.op === "stddev" && Math.abs(numbers[0]!) > value * 1e6) world.fragile();
+    // Where the values are far from zero, as times are, their distances from the mean have few exact digits.
+    if (node.op === "stddev" && Math.abs(numbers[0]!) > value * 1e6) world.markFragile();
     return value;
   });
 }
 
-function traceDurations(node: AggregateNode, world: NaiveInput): NaiveTimeseries[] {
+function aggregateDurations(node: AggregateNode, world: NaiveInput): NaiveTimeseries[] {
   const isOfTraces =
     node.of.kind === "selector" && node.of.of.kind === "signal" && node.of.of.name === "traces";
   if (!isOfTraces) throw new RefusedError("only over traces");
@@ -123,39 +131,39 @@ function traceDurations(node: AggregateNode, world: NaiveInput): NaiveTimeseries
   const [signal, rows] = rowsOf(node, node.of as SelectorNode, world);
   const groups = new PointGroups<number>();
   for (const row of rows) {
-    const duration = decimal(textOf(signal, "duration_ms", row));
+    const duration = parseDecimal(textOf(signal, "duration_ms", row));
     if (duration !== undefined)
-      groups.add(rowLabels(node, signal, row), bucketOf(row, world.range), duration);
+      groups.add(groupLabelsOfRow(node, signal, row), bucketOf(row, world.range), duration);
   }
   return groups.fold((durations) => foldNumbers("quantile", durations, numberOf(node)));
 }
 
-/** Rows a second: each group has one value. */
-function overRowRate(node: AggregateNode, rate: Rate, world: NaiveInput): NaiveTimeseries[] {
+/** Rows per second. Each group has one value per bucket. */
+function aggregateRowRate(node: AggregateNode, rate: Rate, world: NaiveInput): NaiveTimeseries[] {
   if (rate.op === "increase") throw new RefusedError("increase of rows");
   if (!["sum", "avg", "min", "max"].includes(node.op)) throw new RefusedError("not over a rate of rows");
   if (node.field !== null) throw new RefusedError("takes no field");
   const [signal, rows] = rowsOf(node, rate.of, world);
   const groups = new PointGroups<NaiveRow>();
-  for (const row of rows) groups.add(rowLabels(node, signal, row), bucketOf(row, world.range), row);
+  for (const row of rows) groups.add(groupLabelsOfRow(node, signal, row), bucketOf(row, world.range), row);
   return groups.fold((members, bucketMs) => members.length / secondsOf(bucketMs, world.range));
 }
 
-const identity = ["k8s.cluster.name", "k8s.namespace.name", "k8s.resource.kind", "k8s.resource.name"];
+const resourceLabels = ["k8s.cluster.name", "k8s.namespace.name", "k8s.resource.kind", "k8s.resource.name"];
 
-/** Each resource gives the average of its numbers in the bucket. */
-function overPath(node: AggregateNode, { path, of }: JsonPath, world: NaiveInput): NaiveTimeseries[] {
+/** Aggregates the averages of each resource's numbers in a bucket. */
+function aggregatePath(node: AggregateNode, { path, of }: JsonPath, world: NaiveInput): NaiveTimeseries[] {
   if (of.of.kind !== "signal" || of.of.name !== "kubernetes_resources")
     throw new RefusedError("only over kubernetes_resources");
   if (/topk|bottomk|histogram|distinct/.test(node.op)) throw new RefusedError("not over json_path");
   if (node.field !== null) throw new RefusedError("takes no field");
-  const read = numbersAt(characters(path));
+  const read = makeNumberReader(charactersOf(path));
   const [signal, rows] = rowsOf(node, of, world);
   const groups = new PointGroups<{ resource: string; number: number }>();
   for (const row of rows) {
-    const resource = JSON.stringify(identity.map((name) => row.attributes[name] ?? ""));
+    const resource = JSON.stringify(resourceLabels.map((name) => row.attributes[name] ?? ""));
     for (const number of read(row.message))
-      groups.add(rowLabels(node, signal, row), bucketOf(row, world.range), { resource, number });
+      groups.add(groupLabelsOfRow(node, signal, row), bucketOf(row, world.range), { resource, number });
   }
   return groups.fold((found) => {
     const resources = [...Map.groupBy(found, ({ resource }) => resource).values()];
@@ -164,88 +172,94 @@ function overPath(node: AggregateNode, { path, of }: JsonPath, world: NaiveInput
   });
 }
 
-function overMetric(node: AggregateNode, selector: SelectorNode, world: NaiveInput): NaiveTimeseries[] {
+function aggregateMetric(node: AggregateNode, selector: SelectorNode, world: NaiveInput): NaiveTimeseries[] {
   const all = selectSeries(selector, world.data.samples);
   if (node.op === "count_distinct" && node.of.kind === "selector") {
-    const sampled = all.map((each) => ({ ...each, points: samplesByBucket(each, world.range) }));
-    return distinct(node, sampled);
+    const sampled = all.map((each) => ({ ...each, points: groupSamplesByBucket(each, world.range) }));
+    return countDistinct(node, sampled);
   }
   const isAllSamples = ["min", "max", "quantile"].includes(node.op) && node.of.kind === "selector";
-  if (isAllSamples && node.field === null) return overSamples(node, all, world.range);
+  if (isAllSamples && node.field === null) return aggregateSamples(node, all, world.range);
   const op = node.of.kind === "rate" ? node.of.op : undefined;
   const values = all.map((each) => valuesOf(each, op, world.range));
-  return overSeries(node, withPoints(values), world);
+  return aggregateSeries(node, dropEmptySeries(values), world);
 }
 
-/** One value a series and bucket. */
+/** One value for each bucket of a series. */
 function valuesOf(series: MetricSeries, op: Rate["op"] | undefined, range: BucketedRange): NaiveTimeseries {
-  if (op === "rate") return perSecond(increases(series, range), range);
-  if (op === "increase" || series.isCounter) return increases(series, range);
-  const averages = [...samplesByBucket(series, range)].map(([bucketMs, values]): [number, number] => {
+  if (op === "rate") return divideBySeconds(computeIncreases(series, range), range);
+  if (op === "increase" || series.isCounter) return computeIncreases(series, range);
+  const averages = [...groupSamplesByBucket(series, range)].map(([bucketMs, values]): [number, number] => {
     return [bucketMs, sum(values) / values.length];
   });
   return { labels: series.labels, points: new Map(averages) };
 }
 
-/** All samples of a gauge, the increases of a counter. */
-function overSamples(
+/** Aggregates all samples of gauges, and the increases of counters. */
+function aggregateSamples(
   node: AggregateNode,
   all: readonly MetricSeries[],
   range: BucketedRange,
 ): NaiveTimeseries[] {
   const groups = new PointGroups<number>();
   for (const series of all) {
-    const labels = grouped(node, series.labels);
+    const labels = groupLabels(node, series.labels);
     if (series.isCounter)
-      for (const [bucketMs, value] of increases(series, range).points) groups.add(labels, bucketMs, value);
+      for (const [bucketMs, value] of computeIncreases(series, range).points)
+        groups.add(labels, bucketMs, value);
     else
-      for (const [bucketMs, values] of samplesByBucket(series, range))
+      for (const [bucketMs, values] of groupSamplesByBucket(series, range))
         groups.add(labels, bucketMs, ...values);
   }
   return groups.fold((values) => foldNumbers(node.op as NaiveFold, values, numberOf(node)));
 }
 
-function overSeries(
+function aggregateSeries(
   node: AggregateNode,
   inner: readonly NaiveTimeseries[],
   world: NaiveInput,
 ): NaiveTimeseries[] {
-  if (node.op === "count_distinct") return distinct(node, inner);
+  if (node.op === "count_distinct") return countDistinct(node, inner);
   if (node.field !== null) throw new RefusedError("takes no field");
-  if (node.op === "topk" || node.op === "bottomk") return top(node, inner, world);
-  if (node.op === "histogram_quantile") return histograms(node, inner, world);
+  if (node.op === "topk" || node.op === "bottomk") return selectTop(node, inner, world);
+  if (node.op === "histogram_quantile") return aggregateHistograms(node, inner, world);
   const groups = new PointGroups<number>();
   for (const { labels, points } of inner)
-    for (const [bucketMs, value] of points) groups.add(grouped(node, labels), bucketMs, value);
+    for (const [bucketMs, value] of points) groups.add(groupLabels(node, labels), bucketMs, value);
   return groups.fold((values) => foldNumbers(node.op as NaiveFold, values, numberOf(node)));
 }
 
-/** How many different texts of a label the series of a group have in a bucket. */
-function distinct(
+/** Counts the distinct values of a label among the series that a group has in a bucket. */
+function countDistinct(
   node: AggregateNode,
   inner: readonly { labels: NaiveTimeseries["labels"]; points: Map<number, unknown> }[],
 ): NaiveTimeseries[] {
   if (node.field === null) throw new RefusedError("needs a field");
-  const label = characters(node.field.name);
+  const label = charactersOf(node.field.name);
   const groups = new PointGroups<string>();
   for (const { labels, points } of inner)
-    for (const bucketMs of points.keys()) groups.add(grouped(node, labels), bucketMs, labels[label] ?? "");
+    for (const bucketMs of points.keys())
+      groups.add(groupLabels(node, labels), bucketMs, labels[label] ?? "");
   return groups.fold((texts) => new Set(texts.filter((text) => text !== "")).size);
 }
 
-/** Ranked by the sum of all points; series of one sum in the order of their labels. */
-function top(node: AggregateNode, inner: readonly NaiveTimeseries[], world: NaiveInput): NaiveTimeseries[] {
+/** Ranks series by the sum of their points; series with equal sums by their labels. */
+function selectTop(
+  node: AggregateNode,
+  inner: readonly NaiveTimeseries[],
+  world: NaiveInput,
+): NaiveTimeseries[] {
   const total = ({ points }: NaiveTimeseries) => sum([...points.values()]);
   const sign = node.op === "topk" ? -1 : 1;
   const ranked = inner.toSorted((a, b) => {
-    return sign * (total(a) - total(b)) || (labelsKey(a.labels) < labelsKey(b.labels) ? -1 : 1);
+    return sign * (total(a) - total(b)) || (labelKeyOf(a.labels) < labelKeyOf(b.labels) ? -1 : 1);
   });
   const isFirst = (series: NaiveTimeseries, index: number) => {
-    const key = labelsKey(grouped(node, series.labels));
-    const isAlike = (other: NaiveTimeseries) => labelsKey(grouped(node, other.labels)) === key;
+    const key = labelKeyOf(groupLabels(node, series.labels));
+    const isAlike = (other: NaiveTimeseries) => labelKeyOf(groupLabels(node, other.labels)) === key;
     const before = ranked.slice(0, index).filter(isAlike);
     const next = ranked.slice(index + 1).find(isAlike);
-    if (next !== undefined && isNear(total(series), total(next))) world.fragile();
+    if (next !== undefined && isNear(total(series), total(next))) world.markFragile();
     return before.length < numberOf(node);
   };
   return ranked.filter(isFirst);
@@ -255,30 +269,30 @@ export function isNear(a: number, b: number): boolean {
   return a === b || Number.isNaN(a - b) || Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a), Math.abs(b));
 }
 
-function histograms(
+function aggregateHistograms(
   node: AggregateNode,
   inner: readonly NaiveTimeseries[],
   world: NaiveInput,
 ): NaiveTimeseries[] {
-  // An inner aggregation decides which histograms there are; a bare metric is one, unless a grouping says otherwise.
+  // The labels of an inner aggregation identify the histograms. A metric is one histogram unless there is a grouping.
   const isApart = node.of.kind === "aggregate" && node.grouping === null;
-  if (node.of.kind === "aggregate" && !keepsBounds(node.of)) throw new RefusedError("no le");
+  if (node.of.kind === "aggregate" && !hasBounds(node.of)) throw new RefusedError("no le");
   const groups = new PointGroups<HistogramBound>();
   for (const { labels, points } of inner) {
-    const { le: text, ...rest } = isApart ? labels : grouped(node, labels, "le");
+    const { le: text, ...rest } = isApart ? labels : groupLabels(node, labels, "le");
     const le = boundOf(text);
     if (le === undefined) continue;
     for (const [bucketMs, count] of points) groups.add(rest, bucketMs, { le, count });
   }
   return groups.fold((buckets) => {
-    if (!buckets.every(({ count }) => Number.isInteger(count))) world.fragile();
-    return histogramQuantile(numberOf(node), buckets);
+    if (!buckets.every(({ count }) => Number.isInteger(count))) world.markFragile();
+    return computeHistogramQuantile(numberOf(node), buckets);
   });
 }
 
-function keepsBounds(node: AggregateNode): boolean {
+function hasBounds(node: AggregateNode): boolean {
   const isPassedOn = /topk|bottomk/.test(node.op);
-  if (isPassedOn && node.of.kind === "aggregate") return keepsBounds(node.of);
+  if (isPassedOn && node.of.kind === "aggregate") return hasBounds(node.of);
   if (node.op === "histogram_quantile" || node.grouping === null) return isPassedOn;
   return isPassedOn || groupNames(node).includes("le") === (node.grouping.kind === "by");
 }

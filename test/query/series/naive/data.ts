@@ -1,7 +1,7 @@
-/** What the naive evaluator works on: plain arrays. */
+/** The data of the naive evaluator: plain arrays. */
 import type { RowSignal } from "../../../../engine/index.ts";
 
-/** A row of any signal. For spans, level and message are empty and the duration is the attribute `duration_ms`. */
+/** A row of any signal. Spans have no level and no message; their duration is the attribute `duration_ms`. */
 export interface NaiveRow {
   timeNs: bigint;
   level: string;
@@ -15,7 +15,7 @@ export interface NaiveSample {
   type: "gauge" | "counter" | "delta" | "unknown";
   labels: Readonly<Record<string, string>>;
   value: number;
-  /** Of samples of one series with equal time, the one with the greatest arrival counts. */
+  /** Of samples of one series and time, the one with the greatest arrival counts. */
   arrival: number;
 }
 
@@ -33,11 +33,11 @@ export interface BucketedRange {
 
 export interface NaiveTimeseries {
   labels: Readonly<Record<string, string>>;
-  /** Value by start of the bucket in milliseconds. A missing point is not there. */
+  /** Values by the start of the bucket in milliseconds. Buckets without a value are left out. */
   points: Map<number, number>;
 }
 
-/** Why a query has no answer. */
+/** The reasons why a query is refused. */
 export type ErrorKind =
   | "syntax"
   | "no aggregation"
@@ -72,13 +72,13 @@ export class RefusedError extends Error {
   }
 }
 
-/** Labels by name, so that equal sets have equal keys. A label with the empty text is no label. */
-export function labelsKey(labels: Readonly<Record<string, string>>): string {
+/** The JSON of labels sorted by name, equal for equal labels. A label with the empty text is no label. */
+export function labelKeyOf(labels: Readonly<Record<string, string>>): string {
   const named = Object.entries(labels).filter(([, text]) => text !== "");
   return JSON.stringify(named.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-export function labelsOf(key: string): Record<string, string> {
+export function parseLabelKey(key: string): Record<string, string> {
   return Object.fromEntries(JSON.parse(key) as [string, string][]);
 }
 
@@ -95,7 +95,7 @@ export function bucketOf({ timeNs }: { timeNs: bigint }, { bucketSeconds }: Buck
   return Math.floor(msOf(timeNs) / widthMs) * widthMs;
 }
 
-/** The starts of all buckets that the range touches. */
+/** The starts of all buckets that overlap the range. */
 export function bucketsOf({ startMs, endMs, bucketSeconds }: BucketedRange): number[] {
   const widthMs = bucketSeconds * 1000;
   const starts: number[] = [];
@@ -104,17 +104,17 @@ export function bucketsOf({ startMs, endMs, bucketSeconds }: BucketedRange): num
   return starts;
 }
 
-/** Seconds of a bucket that lie in the range; its end covers its whole millisecond. */
+/** Seconds of a bucket that are within the range, whose end includes its whole millisecond. */
 export function secondsOf(bucketMs: number, { startMs, endMs, bucketSeconds }: BucketedRange): number {
   return (Math.min(bucketMs + bucketSeconds * 1000, endMs + 1) - Math.max(bucketMs, startMs)) / 1000;
 }
 
-/** Values gathered by labels and bucket. */
+/** Collects values by labels and bucket. */
 export class PointGroups<Value> {
   readonly #groups = new Map<string, Map<number, Value[]>>();
 
   add(labels: Readonly<Record<string, string>>, bucketMs: number, ...values: Value[]): void {
-    const key = labelsKey(labels);
+    const key = labelKeyOf(labels);
     const buckets = this.#groups.get(key) ?? new Map<number, Value[]>();
     this.#groups.set(key, buckets);
     const gathered = buckets.get(bucketMs) ?? [];
@@ -122,21 +122,21 @@ export class PointGroups<Value> {
     gathered.push(...values);
   }
 
-  /** One series a group; `undefined` is a missing point. */
+  /** One series for each group. `value` turns the values of a bucket into a point; undefined leaves it out. */
   fold(value: (values: Value[], bucketMs: number) => number | undefined): NaiveTimeseries[] {
     const all = [...this.#groups].map(([key, buckets]) => {
       const points = new Map<number, number>();
       for (const [bucketMs, values] of buckets) {
         const point = value(values, bucketMs);
-        // What is no number is no point, as a sample that is no number is no sample.
+        // NaN is no point, just as a NaN sample is no sample.
         if (point !== undefined && !Number.isNaN(point)) points.set(bucketMs, point);
       }
-      return { labels: labelsOf(key), points };
+      return { labels: parseLabelKey(key), points };
     });
-    return withPoints(all);
+    return dropEmptySeries(all);
   }
 }
 
-export function withPoints(all: readonly NaiveTimeseries[]): NaiveTimeseries[] {
+export function dropEmptySeries(all: readonly NaiveTimeseries[]): NaiveTimeseries[] {
   return all.filter(({ points }) => points.size > 0);
 }

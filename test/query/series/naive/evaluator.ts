@@ -1,41 +1,41 @@
 /**
- * Timeseries queries evaluated over plain arrays, read off their tree: slow, short, and independent of planning, so that what the
- * query layer answers can be checked against it.
+ * Evaluates timeseries queries over plain arrays from their syntax tree. It shares no code with planning and evaluation
+ * in the query layer, so that these can be checked against it.
  */
 import { type Expression, parseQuery, QueryError } from "../../../../query/index.ts";
-import { type AggregateNode, aggregate, isNear, type NaiveInput } from "./aggregates.ts";
+import { type AggregateNode, evaluateAggregate, isNear, type NaiveInput } from "./aggregates.ts";
 import {
   type BucketedRange,
   bucketsOf,
+  dropEmptySeries,
   type ErrorKind,
   type NaiveTimeseries,
   RefusedError,
   type TelemetryData,
-  withPoints,
 } from "./data.ts";
-import { compared, matched, type OperationNode, setOperated } from "./operators.ts";
+import { applySetOperator, compare, matchSeries, type OperationNode } from "./operators.ts";
 
 export interface NaiveAnswer {
-  /** In no order but for topk and bottomk at the top of the query, which rank them. */
+  /** Unordered, except that a topk or bottomk that is the whole query orders them by rank. */
   series: { labels: Record<string, string>; points: [ms: number, value: number][] }[];
-  /** Whether the last digits of a number decided on something, so that another order of summing may answer otherwise. */
+  /** True where rounding decided on something, so that adding in another order may give another answer. */
   isFragile: boolean;
 }
 
-/** What a query gives, or why it is refused. */
+/** Evaluates a query; or returns the reason why it is refused. */
 export function evaluate(
   query: string,
   data: TelemetryData,
   range: BucketedRange,
 ): NaiveAnswer | { error: ErrorKind } {
   let isFragile = false;
-  const fragile = () => {
+  const markFragile = () => {
     isFragile = true;
   };
   try {
-    const value = evaluated(parseQuery(query), { data, range, fragile });
+    const value = evaluateNode(parseQuery(query), { data, range, markFragile });
     if (typeof value === "number") throw new RefusedError("only a number");
-    return { series: answered(value), isFragile };
+    return { series: toAnswer(value), isFragile };
   } catch (error) {
     if (error instanceof RefusedError) return { error: error.kind };
     if (error instanceof QueryError) return { error: "syntax" };
@@ -43,7 +43,7 @@ export function evaluate(
   }
 }
 
-function answered(all: readonly NaiveTimeseries[]): NaiveAnswer["series"] {
+function toAnswer(all: readonly NaiveTimeseries[]): NaiveAnswer["series"] {
   return all.flatMap(({ labels, points }) => {
     const finite = [...points].filter(([, value]) => Number.isFinite(value)).sort(([a], [b]) => a - b);
     return finite.length === 0 ? [] : [{ labels: { ...labels }, points: finite }];
@@ -52,29 +52,29 @@ function answered(all: readonly NaiveTimeseries[]): NaiveAnswer["series"] {
 
 type Value = number | NaiveTimeseries[];
 
-function evaluated(node: Expression, world: NaiveInput): Value {
+function evaluateNode(node: Expression, world: NaiveInput): Value {
   switch (node.kind) {
     case "number":
       return Number(node.text);
     case "variable":
       throw new RefusedError("variable");
     case "aggregate":
-      return aggregate(node, world);
+      return evaluateAggregate(node, world);
     case "negation":
-      return negated(evaluated(node.of, world));
+      return negate(evaluateNode(node.of, world));
     case "operation":
-      return operated(node, evaluated(node.left, world), evaluated(node.right, world), world);
+      return evaluateOperation(node, evaluateNode(node.left, world), evaluateNode(node.right, world), world);
     default:
       throw new RefusedError("no aggregation");
   }
 }
 
-function negated(value: Value): Value {
-  return typeof value === "number" ? -value : mapped(value, (point) => -point);
+function negate(value: Value): Value {
+  return typeof value === "number" ? -value : mapPoints(value, (point) => -point);
 }
 
-/** `undefined` leaves a point out. */
-function mapped(
+/** Replaces the value of each point. Points for which `of` returns undefined are left out. */
+function mapPoints(
   all: readonly NaiveTimeseries[],
   of: (point: number) => number | undefined,
 ): NaiveTimeseries[] {
@@ -83,31 +83,31 @@ function mapped(
       const value = of(point);
       return value === undefined ? [] : [[ms, value]];
     });
-  return withPoints(all.map((series) => ({ labels: series.labels, points: new Map(points(series)) })));
+  return dropEmptySeries(all.map((series) => ({ labels: series.labels, points: new Map(points(series)) })));
 }
 
-function operated(node: OperationNode, left: Value, right: Value, world: NaiveInput): Value {
-  if (node.op === "default") return filled(node, left, right, world);
+function evaluateOperation(node: OperationNode, left: Value, right: Value, world: NaiveInput): Value {
+  if (node.op === "default") return fill(node, left, right, world);
   if (node.op === "and" || node.op === "or" || node.op === "unless") {
     if (typeof left === "number" || typeof right === "number") throw new RefusedError("needs series");
-    return setOperated(node, left, right);
+    return applySetOperator(node, left, right);
   }
   const isExact = !/quantile|avg|stddev|"op":"rate"/.test(JSON.stringify(node));
-  const combine = (a: number, b: number) => combined(node, a, b, isExact, world);
+  const combine = (a: number, b: number) => calculate(node, a, b, isExact, world);
   if (typeof left === "number" && typeof right === "number") {
-    if (compared(node.op, 0, 0) !== undefined && !node.bool) throw new RefusedError("needs bool");
+    if (compare(node.op, 0, 0) !== undefined && !node.bool) throw new RefusedError("needs bool");
     return combine(left, right) ?? Number.NaN;
   }
   if (typeof left === "number") {
     // A comparison keeps the value of the series.
-    const isFilter = compared(node.op, 0, 0) !== undefined && !node.bool;
-    return mapped(right as NaiveTimeseries[], (b) => {
-      const kept = combine(left, b);
-      return isFilter && kept !== undefined ? b : kept;
+    const isFilter = compare(node.op, 0, 0) !== undefined && !node.bool;
+    return mapPoints(right as NaiveTimeseries[], (b) => {
+      const value = combine(left, b);
+      return isFilter && value !== undefined ? b : value;
     });
   }
-  if (typeof right === "number") return mapped(left, (a) => combine(a, right));
-  return matched(node, left, right)
+  if (typeof right === "number") return mapPoints(left, (a) => combine(a, right));
+  return matchSeries(node, left, right)
     .map(({ labels, points }) => ({
       labels,
       points: new Map(
@@ -120,8 +120,8 @@ function operated(node: OperationNode, left: Value, right: Value, world: NaiveIn
     .filter(({ points }) => points.size > 0);
 }
 
-/** Two points under an arithmetic operator or a comparison; undefined is a missing point. */
-function combined(
+/** Applies an arithmetic operator or a comparison to two points; undefined where the result is no point. */
+function calculate(
   node: OperationNode,
   a: number,
   b: number,
@@ -129,9 +129,9 @@ function combined(
   world: NaiveInput,
 ): number | undefined {
   const isSure = isExact && Number.isInteger(a) && Number.isInteger(b);
-  const isTrue = compared(node.op, a, b);
+  const isTrue = compare(node.op, a, b);
   if (isTrue !== undefined) {
-    if (!isSure && isNear(a, b)) world.fragile();
+    if (!isSure && isNear(a, b)) world.markFragile();
     if (node.bool) return isTrue ? 1 : 0;
     return isTrue ? a : undefined;
   }
@@ -145,15 +145,15 @@ function combined(
     case "^":
       return a ** b;
     default:
-      if (!isSure && (node.op === "%" || Math.abs(b) < 1e-6)) world.fragile();
+      if (!isSure && (node.op === "%" || Math.abs(b) < 1e-6)) world.markFragile();
       if (b === 0) return undefined;
       return node.op === "/" ? a / b : a % b;
   }
 }
 
-function filled(node: OperationNode, left: Value, right: Value, world: NaiveInput): Value {
+function fill(node: OperationNode, left: Value, right: Value, world: NaiveInput): Value {
   if (typeof left === "number") throw new RefusedError("needs series");
-  if (typeof right !== "number") return filledBySeries(node, left, right);
+  if (typeof right !== "number") return fillWithSeries(node, left, right);
   const isOne = left.length === 0 && isUngrouped(node.left);
   const series = isOne ? [{ labels: {}, points: new Map<number, number>() }] : left;
   const buckets = bucketsOf(world.range);
@@ -163,7 +163,7 @@ function filled(node: OperationNode, left: Value, right: Value, world: NaiveInpu
   }));
 }
 
-function filledBySeries(
+function fillWithSeries(
   node: OperationNode,
   left: readonly NaiveTimeseries[],
   right: readonly NaiveTimeseries[],
@@ -172,18 +172,18 @@ function filledBySeries(
   const isForAll = more.length === 0 && only !== undefined && Object.keys(only.labels).length === 0;
   if (isForAll && left.length > 0)
     return left.map(({ labels, points }) => ({ labels, points: new Map([...only.points, ...points]) }));
-  const pairs = matched(node, left, right, "loose");
-  const rest = setOperated({ ...node, op: "unless" }, right, left, "whole");
+  const pairs = matchSeries(node, left, right, "loose");
+  const rest = applySetOperator({ ...node, op: "unless" }, right, left, "whole");
   return [
-    ...pairs.map(({ labels, left: own, right: other }) => ({
+    ...pairs.map(({ labels, left: leftPoints, right: rightPoints }) => ({
       labels,
-      points: new Map([...(other ?? []), ...own]),
+      points: new Map([...(rightPoints ?? []), ...leftPoints]),
     })),
     ...rest,
   ];
 }
 
-/** Whether an expression gives one series without labels, whatever there is. */
+/** Returns whether an expression gives at most one series, and that without labels, whatever the data. */
 function isUngrouped(node: Expression): boolean {
   switch (node.kind) {
     case "number":
@@ -201,7 +201,7 @@ function isUngrouped(node: Expression): boolean {
 
 function isUngroupedAggregate(node: AggregateNode): boolean {
   if (node.op === "topk" || node.op === "bottomk") return isUngrouped(node.of);
-  // The bounds of a histogram's buckets are no label of its quantile.
+  // The quantile of a histogram has no label `le`.
   const grouping = node.grouping ?? (node.of.kind === "aggregate" ? node.of.grouping : null);
   if (node.op === "histogram_quantile" && grouping !== null) {
     const names = grouping.labels.map(({ name }) => JSON.stringify(name.parts));

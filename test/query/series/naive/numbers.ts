@@ -1,8 +1,8 @@
-/** What lists of numbers come to. */
+/** Aggregations of lists of numbers. */
 
 export type NaiveFold = "sum" | "avg" | "min" | "max" | "stddev" | "count" | "quantile";
 
-/** `values` is not empty; `q` is of the quantile alone. */
+/** Folds one or more values into one. Only the quantile uses `q`. */
 export function foldNumbers(op: NaiveFold, values: readonly number[], q: number): number {
   switch (op) {
     case "count":
@@ -26,13 +26,13 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** Of the whole population. */
+/** The standard deviation of the population. */
 function stddev(values: readonly number[]): number {
   const mean = sum(values) / values.length;
   return Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / values.length);
 }
 
-/** Between the two values around rank q · (n - 1) of the sorted ones. */
+/** The quantile at rank q · (n - 1), interpolated linearly between the two closest values. */
 function quantile(q: number, values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const rank = q * (sorted.length - 1);
@@ -40,13 +40,13 @@ function quantile(q: number, values: readonly number[]): number {
   return low === high ? low : low + (high - low) * (rank - Math.floor(rank));
 }
 
-/** How many were counted up to a bound. */
+/** A bucket of a histogram: the number of observations up to the bound. */
 export interface HistogramBound {
   le: number;
   count: number;
 }
 
-/** The bound that a label `le` says, or undefined. */
+/** The bound in a label `le`; undefined where it is missing or no number. */
 export function boundOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const infinite = /^([+-]?)inf(inity)?$/i.exec(text);
@@ -54,9 +54,9 @@ export function boundOf(text: string | undefined): number | undefined {
   return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
 }
 
-/** Prometheus' quantile of a classic histogram; undefined where it has none. */
-export function histogramQuantile(q: number, all: readonly HistogramBound[]): number | undefined {
-  const buckets = monotonic(joined(all));
+/** The quantile of a classic histogram as Prometheus defines it; undefined where there is none. */
+export function computeHistogramQuantile(q: number, all: readonly HistogramBound[]): number | undefined {
+  const buckets = toMonotonic(mergeBounds(all));
   const last = buckets.at(-1);
   if (buckets.length < 2 || last!.le !== Number.POSITIVE_INFINITY || last!.count === 0) return undefined;
   const rank = q * last!.count;
@@ -69,16 +69,16 @@ export function histogramQuantile(q: number, all: readonly HistogramBound[]): nu
   return Number.isNaN(found) ? undefined : found;
 }
 
-/** Sorted by bound, each bound once. */
-function joined(all: readonly HistogramBound[]): HistogramBound[] {
+/** Sorts buckets by bound, and adds up those of equal bound. */
+function mergeBounds(all: readonly HistogramBound[]): HistogramBound[] {
   const byBound = Map.groupBy(all, ({ le }) => le);
   return [...byBound]
     .map(([le, same]) => ({ le, count: sum(same.map(({ count }) => count)) }))
     .sort((a, b) => (a.le < b.le ? -1 : 1));
 }
 
-/** No bucket holds less than the one below it. */
-function monotonic(buckets: readonly HistogramBound[]): HistogramBound[] {
+/** Raises each count to at least the count before it. */
+function toMonotonic(buckets: readonly HistogramBound[]): HistogramBound[] {
   let most = Number.NEGATIVE_INFINITY;
   return buckets.map(({ le, count }) => {
     most = Math.max(most, count);

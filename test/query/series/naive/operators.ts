@@ -1,12 +1,12 @@
-/** Operators between two lists of series. */
+/** Binary operators on two lists of series. */
 import type { Expression } from "../../../../query/index.ts";
-import { labelsKey, labelsOf, type NaiveTimeseries, RefusedError, withPoints } from "./data.ts";
-import { characters } from "./rows.ts";
+import { dropEmptySeries, labelKeyOf, type NaiveTimeseries, parseLabelKey, RefusedError } from "./data.ts";
+import { charactersOf } from "./rows.ts";
 
 export type OperationNode = Extract<Expression, { kind: "operation" }>;
 
-/** Whether a comparison holds; undefined for what is no comparison. */
-export function compared(op: OperationNode["op"], a: number, b: number): boolean | undefined {
+/** Returns whether a comparison is true; undefined for other operators. */
+export function compare(op: OperationNode["op"], a: number, b: number): boolean | undefined {
   switch (op) {
     case "==":
       return a === b;
@@ -25,19 +25,19 @@ export function compared(op: OperationNode["op"], a: number, b: number): boolean
   }
 }
 
-/** The labels on which a series matches. */
-function matchLabels({ matching }: OperationNode, { labels }: NaiveTimeseries): Record<string, string> {
+/** The labels of a series that must be equal to match another. */
+function matchedLabelsOf({ matching }: OperationNode, { labels }: NaiveTimeseries): Record<string, string> {
   if (matching === null) return labels;
-  const names = new Set(matching.labels.map(({ name }) => characters(name)));
+  const names = new Set(matching.labels.map(({ name }) => charactersOf(name)));
   return Object.fromEntries(
     Object.entries(labels).filter(([name]) => names.has(name) === (matching.kind === "on")),
   );
 }
 
-const isWithoutLabels = (side: readonly NaiveTimeseries[]) =>
-  side.length === 1 && labelsKey(side[0]!.labels) === "[]";
+const isSingleUnlabelled = (side: readonly NaiveTimeseries[]) =>
+  side.length === 1 && labelKeyOf(side[0]!.labels) === "[]";
 
-/** Two series that go together: their labels, and buckets where both have a point. */
+/** Two series that match: the labels of the result, and the buckets in which both have a point. */
 interface Pair {
   labels: NaiveTimeseries["labels"];
   left: Map<number, number>;
@@ -45,7 +45,7 @@ interface Pair {
   points: [ms: number, left: number, right: number][];
 }
 
-function pair(
+function makePair(
   labels: NaiveTimeseries["labels"],
   left: NaiveTimeseries,
   right: NaiveTimeseries | undefined,
@@ -57,57 +57,63 @@ function pair(
   return { labels, left: left.points, right: right?.points, points };
 }
 
-/** One to one where both sides have series that match; `loose` keeps all series of the left, and their labels. */
-export function matched(
+/**
+ * Pairs of matching series, one to one. `loose` keeps all series of the left with their labels, also those without a
+ * match.
+ */
+export function matchSeries(
   node: OperationNode,
   left: readonly NaiveTimeseries[],
   right: readonly NaiveTimeseries[],
   keep: "pairs" | "loose" = "pairs",
 ): Pair[] {
   if (keep === "pairs") {
-    if (isWithoutLabels(right)) return left.map((each) => pair(each.labels, each, right[0]!));
-    if (isWithoutLabels(left)) return right.map((each) => pair(each.labels, left[0]!, each));
+    if (isSingleUnlabelled(right)) return left.map((each) => makePair(each.labels, each, right[0]!));
+    if (isSingleUnlabelled(left)) return right.map((each) => makePair(each.labels, left[0]!, each));
   }
-  const others = byMatch(node, right);
-  return [...byMatch(node, left)].flatMap(([key, own]) => {
+  const others = groupByMatchedLabels(node, right);
+  return [...groupByMatchedLabels(node, left)].flatMap(([key, leftSeries]) => {
     const [other, ...more] = others.get(key) ?? [];
-    if (keep === "loose") return own.map((each) => pair(each.labels, each, other));
+    if (keep === "loose") return leftSeries.map((each) => makePair(each.labels, each, other));
     if (other === undefined) return [];
-    if (own.length > 1 || more.length > 0) throw new RefusedError("many to many");
-    return [pair(labelsOf(key), own[0]!, other)];
+    if (leftSeries.length > 1 || more.length > 0) throw new RefusedError("many to many");
+    return [makePair(parseLabelKey(key), leftSeries[0]!, other)];
   });
 }
 
-/** The series of a side by the labels on which they match. */
-function byMatch(node: OperationNode, side: readonly NaiveTimeseries[]): Map<string, NaiveTimeseries[]> {
-  return Map.groupBy(side, (series) => labelsKey(matchLabels(node, series)));
+/** Groups the series of an operand by the labels that must be equal. */
+function groupByMatchedLabels(
+  node: OperationNode,
+  side: readonly NaiveTimeseries[],
+): Map<string, NaiveTimeseries[]> {
+  return Map.groupBy(side, (series) => labelKeyOf(matchedLabelsOf(node, series)));
 }
 
-/** `and`, `or` and `unless`, bucket by bucket; `whole` asks whether series match at all, whatever buckets they have. */
-export function setOperated(
+/** Applies `and`, `or` or `unless` bucket by bucket, or with `whole` to series that match, whatever their buckets. */
+export function applySetOperator(
   node: OperationNode,
   left: readonly NaiveTimeseries[],
   right: readonly NaiveTimeseries[],
   by: "bucket" | "whole" = "bucket",
 ): NaiveTimeseries[] {
   const isThere = (side: readonly NaiveTimeseries[], like: NaiveTimeseries, ms: number) => {
-    const key = labelsKey(matchLabels(node, like));
+    const key = labelKeyOf(matchedLabelsOf(node, like));
     return side.some((series) => {
-      return labelsKey(matchLabels(node, series)) === key && (by === "whole" || series.points.has(ms));
+      return labelKeyOf(matchedLabelsOf(node, series)) === key && (by === "whole" || series.points.has(ms));
     });
   };
-  const kept = (side: readonly NaiveTimeseries[], other: readonly NaiveTimeseries[], wanted: boolean) =>
+  const keepPoints = (side: readonly NaiveTimeseries[], other: readonly NaiveTimeseries[], isKept: boolean) =>
     side.map((series) => ({
       labels: series.labels,
-      points: new Map([...series.points].filter(([ms]) => isThere(other, series, ms) === wanted)),
+      points: new Map([...series.points].filter(([ms]) => isThere(other, series, ms) === isKept)),
     }));
-  if (node.op === "or") return withPoints(united([...left, ...kept(right, left, false)]));
-  return withPoints(kept(left, right, node.op === "and"));
+  if (node.op === "or") return dropEmptySeries(mergeSeries([...left, ...keepPoints(right, left, false)]));
+  return dropEmptySeries(keepPoints(left, right, node.op === "and"));
 }
 
-/** Series of equal labels, which never share a bucket here, as one. */
-function united(all: readonly NaiveTimeseries[]): NaiveTimeseries[] {
-  const groups = Map.groupBy(all, ({ labels }) => labelsKey(labels));
+/** Merges series with equal labels. They never have a bucket in common here. */
+function mergeSeries(all: readonly NaiveTimeseries[]): NaiveTimeseries[] {
+  const groups = Map.groupBy(all, ({ labels }) => labelKeyOf(labels));
   return [...groups.values()].map((same) => ({
     labels: same[0]!.labels,
     points: new Map(same.flatMap(({ points }) => [...points])),

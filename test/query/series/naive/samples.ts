@@ -1,17 +1,17 @@
-/** Metrics: the value of each series in each bucket. */
+/** The series of metrics, and their values in each bucket. */
 import {
   type BucketedRange,
   bucketOf,
   isInRange,
-  labelsKey,
+  labelKeyOf,
   type NaiveSample,
   type NaiveTimeseries,
   RefusedError,
   secondsOf,
 } from "./data.ts";
-import { characters, check, holdsText, type SelectorNode } from "./rows.ts";
+import { charactersOf, checkMatcher, isMatcherMet, type SelectorNode } from "./rows.ts";
 
-/** All that a selector of a metric needs for any aggregation: by series, ascending in time, one a time, none NaN. */
+/** A series of a metric. Its samples are in order of time, with one sample per time and without NaN. */
 export interface MetricSeries {
   labels: Readonly<Record<string, string>>;
   isCounter: boolean;
@@ -24,17 +24,17 @@ const hourNs = 3_600_000_000_000n;
 export function selectSeries(selector: SelectorNode, samples: readonly NaiveSample[]): MetricSeries[] {
   if (selector.of.kind !== "metric") return [];
   if (selector.stages.length > 0) throw new RefusedError("stage of a metric");
-  const name = characters(selector.of.name);
-  for (const matcher of selector.matchers) check(matcher);
+  const name = charactersOf(selector.of.name);
+  for (const matcher of selector.matchers) checkMatcher(matcher);
   const groups = Map.groupBy(
     samples.filter((sample) => sample.name === name && !Number.isNaN(sample.value)),
-    ({ labels }) => labelsKey(labels),
+    ({ labels }) => labelKeyOf(labels),
   );
   return [...groups.values()]
     .map((all) => seriesOf(name, all))
     .filter(({ labels }) =>
       selector.matchers.every((matcher) => {
-        return holdsText(matcher, labels[characters(matcher.label.name)], false);
+        return isMatcherMet(matcher, labels[charactersOf(matcher.label.name)], false);
       }),
     );
 }
@@ -51,8 +51,8 @@ function seriesOf(name: string, all: readonly NaiveSample[]): MetricSeries {
   };
 }
 
-/** The samples of each bucket in the range. */
-export function samplesByBucket({ samples }: MetricSeries, range: BucketedRange): Map<number, number[]> {
+/** The samples within the range, by the start of their bucket. */
+export function groupSamplesByBucket({ samples }: MetricSeries, range: BucketedRange): Map<number, number[]> {
   const buckets = new Map<number, number[]>();
   for (const sample of samples) {
     if (!isInRange(sample, range)) continue;
@@ -62,8 +62,8 @@ export function samplesByBucket({ samples }: MetricSeries, range: BucketedRange)
   return buckets;
 }
 
-/** The increase of each bucket: the sum of the increases of its samples. */
-export function increases(series: MetricSeries, range: BucketedRange): NaiveTimeseries {
+/** The increase in each bucket: the sum of the increases of its samples. */
+export function computeIncreases(series: MetricSeries, range: BucketedRange): NaiveTimeseries {
   const points = new Map<number, number>();
   series.samples.forEach((sample, index) => {
     const increase = series.isDelta ? sample.value : increaseOf(sample, series.samples[index - 1]);
@@ -74,13 +74,16 @@ export function increases(series: MetricSeries, range: BucketedRange): NaiveTime
   return { labels: series.labels, points };
 }
 
-/** A sample without one before it within an hour is a baseline; one that is smaller is a reset. */
+/**
+ * The increase of a counter at a sample. The first sample in an hour is a baseline, a sample below the last one a
+ * reset.
+ */
 function increaseOf(sample: NaiveSample, before: NaiveSample | undefined): number | undefined {
   if (before === undefined || sample.timeNs - before.timeNs > hourNs) return undefined;
   return sample.value < before.value ? sample.value : sample.value - before.value;
 }
 
-export function perSecond({ labels, points }: NaiveTimeseries, range: BucketedRange): NaiveTimeseries {
+export function divideBySeconds({ labels, points }: NaiveTimeseries, range: BucketedRange): NaiveTimeseries {
   const rates = [...points].map(([bucketMs, value]): [number, number] => {
     return [bucketMs, value / secondsOf(bucketMs, range)];
   });
