@@ -4,20 +4,19 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Store, StoredState, StoreEvent } from "../engine/index.ts";
 import { forgetRestored, openState, openStore, restoredFrom } from "../engine/index.ts";
-import { type AlertSight, alertRoutes } from "./alert-routes.ts";
-import { Alerting, type NotifySettings } from "./alerting.ts";
-import { withId } from "./alerts/alert.ts";
-import { withApiRoutes } from "./api-routes.ts";
-import { backupRoute } from "./backup-route.ts";
-import { adminTokenFile, ensureAdminToken } from "./control/admin-token.ts";
+import { adminTokenFile, ensureAdminToken } from "./access/admin-token.ts";
+import { type AccessRules, isLoopbackName } from "./access/authentication.ts";
+import { IdentityProvider } from "./access/identity-provider.ts";
+import { Tokens } from "./access/tokens.ts";
+import { Alerting, type NotifySettings } from "./alerts/alerting.ts";
+import { type AlertSight, alertRoutes } from "./alerts/routes.ts";
+import { withId } from "./alerts/state/alert-definition.ts";
+import { withApiRoutes } from "./api/documentation.ts";
 import { type Control, openControl } from "./control/control.ts";
-import { Tokens } from "./control/tokens.ts";
-import type { EntrySettings, SenderLimits } from "./entry-settings.ts";
-import { type AccessRules, isLoopbackName } from "./http/access.ts";
-import { healthRoutes } from "./http/health.ts";
+import { drainMsMax } from "./http/limits.ts";
 import { openHttp } from "./http/server.ts";
 import type { ListenAddress } from "./http/sockets.ts";
-import { IdentityProvider } from "./identity/identity-provider.ts";
+import type { AdmissionSettings, SenderLimits } from "./ingest/admission-settings.ts";
 import { elasticsearchRoutes } from "./ingest/elasticsearch/routes.ts";
 import { Intake } from "./ingest/intake.ts";
 import { lokiRoutes } from "./ingest/loki/routes.ts";
@@ -25,11 +24,14 @@ import { otlpRoutes } from "./ingest/otlp/routes.ts";
 import { remoteWriteRoutes } from "./ingest/prometheus/routes.ts";
 import { ingestRoutes } from "./ingest/routes.ts";
 import { listenSyslog, type SyslogListener } from "./ingest/syslog/listener.ts";
-import { drainMsMax, searchDrainMsMax } from "./limits.ts";
-import { Metrics } from "./metrics.ts";
-import type { Caller } from "./route.ts";
+import { Metrics } from "./metrics/metrics.ts";
+import { readStoreMetrics } from "./metrics/store-metrics.ts";
+import type { Caller } from "./model/caller.ts";
+import { backupRoute } from "./operations/backup-route.ts";
+import { healthRoutes } from "./operations/health.ts";
 import { fieldsSearch } from "./search/fields-route.ts";
 import { histogramSearch } from "./search/histogram-route.ts";
+import { searchDrainMsMax } from "./search/limits.ts";
 import { logsSearch } from "./search/logs-route.ts";
 import { patternsSearch } from "./search/patterns-route.ts";
 import { Searches } from "./search/searches.ts";
@@ -38,7 +40,6 @@ import { timeseriesSearch } from "./search/timeseries-route.ts";
 import { traceSearch } from "./search/trace-route.ts";
 import { tracesSearch } from "./search/traces-route.ts";
 import { valuesSearch } from "./search/values-route.ts";
-import { readStoreMetrics } from "./store-metrics.ts";
 
 export interface ServiceSettings {
   dataDir: string;
@@ -59,7 +60,7 @@ export interface ServiceSettings {
   /** Messages of logs that are JSON objects become attributes, unless the sender says otherwise. */
   flattensJson?: boolean;
   /** Which rows are taken, and what becomes of those that are too large. */
-  entry?: EntrySettings;
+  entry?: AdmissionSettings;
   /** What a token may send that says nothing else. */
   senderLimits?: SenderLimits;
   /** Where syslog is taken, over TCP and UDP; undefined takes none. */

@@ -1,9 +1,10 @@
 /** The last evaluations of an alert, kept in memory to be explained. */
-import { type Alert, windowBuckets } from "./alert.ts";
-import type { AlertState, RuleCondition } from "./alert-state.ts";
+
 import { evaluationInstancesMax, evaluationsKept } from "./limits.ts";
-import { verdictOf } from "./verdict.ts";
-import type { Window } from "./window.ts";
+import { type Alert, windowBuckets } from "./state/alert-definition.ts";
+import type { AlertState, RuleCondition } from "./state/alert-state.ts";
+import { verdictOf } from "./state/verdict.ts";
+import type { Window } from "./state/window.ts";
 
 interface Entry {
   number: number;

@@ -1,21 +1,22 @@
 /** The evaluation of one query: its new buckets are read, judged by all alerts that ask it, stored and told. */
 
-import { Turnstile } from "../turnstile.ts";
-import { type Advanced, advance, type Reading } from "./advance.ts";
-import type { AlertState } from "./alert-state.ts";
-import type { Downtime } from "./downtime.ts";
+import { Turnstile } from "../limits/semaphore.ts";
+import type { Subject } from "./evaluated-alert.ts";
 import type { EvaluationMetrics } from "./evaluation-metrics.ts";
-import type { EvaluatorOptions } from "./evaluator.ts";
-import { headMs } from "./grid.ts";
-import type { BucketRange, Group } from "./group.ts";
-import { lateBuckets, missedBuckets } from "./lateness.ts";
+import type { EvaluatorOptions } from "./evaluator-options.ts";
+import { Pace } from "./event-loop-pacer.ts";
 import { advancesInFlightMax, evaluationTimeoutMs, plansAtOnce } from "./limits.ts";
-import { Pace } from "./pace.ts";
+import { TimedQueries } from "./query/timed-queries.ts";
+import type { BucketRange, Group } from "./query-group.ts";
 import type { AlertRecords } from "./records.ts";
-import type { Step, Steps } from "./steps.ts";
-import type { Subject } from "./subject.ts";
-import { TimedQueries } from "./timed-queries.ts";
-import type { Window } from "./window.ts";
+import { type Advanced, advance } from "./state/advance.ts";
+import type { AlertState } from "./state/alert-state.ts";
+import type { Downtime } from "./state/downtime.ts";
+import { headMs } from "./state/grid.ts";
+import { lateBuckets, missedBuckets } from "./state/lateness.ts";
+import type { Reading } from "./state/reading.ts";
+import type { Window } from "./state/window.ts";
+import type { Step, Steps } from "./step-commit.ts";
 
 interface EvaluationParts {
   options: EvaluatorOptions;
@@ -43,7 +44,7 @@ export class Evaluation {
   }
 
   /** Resolves when what follows is stored. */
-  async evaluate(group: Group, nowMs: number): Promise<void> {
+  async evaluate(group: Group<Subject>, nowMs: number): Promise<void> {
     if (this.#isClosed) return;
     group.isRunning = true;
     const begunMs = performance.now();
@@ -64,13 +65,18 @@ export class Evaluation {
   }
 
   /** The query is planned when it is first evaluated. */
-  async #headOf(group: Group, nowMs: number): Promise<number> {
+  async #headOf(group: Group<Subject>, nowMs: number): Promise<number> {
     const { delayMs, shapeOf } = this.#parts.options;
     if (group.shape === undefined) await this.#planning.wait();
     return headMs(group.prepare(shapeOf, delayMs), nowMs);
   }
 
-  async #evaluateRange(group: Group, range: BucketRange, head: number, nowMs: number): Promise<void> {
+  async #evaluateRange(
+    group: Group<Subject>,
+    range: BucketRange,
+    head: number,
+    nowMs: number,
+  ): Promise<void> {
     const { downtime } = this.#parts;
     const isLost = (startMs: number) => downtime.overlaps(startMs, startMs + group.bucketMs);
     const { unlabelled, signals } = group.shape!;
@@ -91,7 +97,7 @@ export class Evaluation {
   }
 
   async #read(
-    { query, bucketMs, readsAs }: Group,
+    { query, bucketMs, readsAs }: Group<Subject>,
     { fromMs, toMs }: BucketRange,
   ): Promise<Reading["series"]> {
     if (fromMs >= toMs) return [];
@@ -106,7 +112,7 @@ export class Evaluation {
 
   /** Says whether the reading was of use. */
   async #advance(
-    group: Group,
+    group: Group<Subject>,
     reading: Reading,
     queryMs: number,
     head: number,
@@ -139,7 +145,7 @@ export class Evaluation {
 
   /** The window once for all, and of the alerts those that changed. */
   async #store(
-    group: Group,
+    group: Group<Subject>,
     subjects: readonly Subject[],
     fromMs: readonly number[],
     { window, advances }: Advanced,
@@ -175,7 +181,7 @@ export class Evaluation {
     }
   }
 
-  #failed(group: Group, error: unknown, queryMs: number, nowMs: number): void {
+  #failed(group: Group<Subject>, error: unknown, queryMs: number, nowMs: number): void {
     const { metrics, options } = this.#parts;
     const message = error instanceof Error ? error.message : String(error);
     if (group.error !== message) {
@@ -192,7 +198,12 @@ export class Evaluation {
 }
 
 /** An alert that has come to where the window is goes with it from now on. */
-function followed(state: AlertState, { id }: Group, fromMs: number, { throughMs }: Window): AlertState {
+function followed(
+  state: AlertState,
+  { id }: Group<Subject>,
+  fromMs: number,
+  { throughMs }: Window,
+): AlertState {
   if (state.window === id) return state;
   const isThere = state.throughMs === null ? throughMs > fromMs : throughMs >= fromMs;
   return isThere ? { ...state, window: id, throughMs } : state;

@@ -1,56 +1,21 @@
 /** Evaluates alerts at their times: what is due is read, judged, stored and told. */
-import type { Signal, StateChange } from "../../engine/index.ts";
-import type { Metrics } from "../metrics.ts";
-import type { ReadSeries, Transition } from "./advance.ts";
-import type { Alert } from "./alert.ts";
-import { type AlertState, type RuleCondition, worstState } from "./alert-state.ts";
-import { Downtime } from "./downtime.ts";
-import { adopt, closeAll } from "./edit.ts";
+import type { StateChange } from "../../engine/index.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { Subject } from "./evaluated-alert.ts";
 import { Evaluation } from "./evaluation.ts";
 import type { Evaluation as ExplainedEvaluation } from "./evaluation-log.ts";
 import { EvaluationMetrics } from "./evaluation-metrics.ts";
-import type { Fire } from "./fire.ts";
-import { Group, windowId } from "./group.ts";
+import type { EvaluatorOptions } from "./evaluator-options.ts";
+import { Group, windowId } from "./query-group.ts";
 import { AlertRecords } from "./records.ts";
-import { Steps, type StepsOptions } from "./steps.ts";
-import { Subject } from "./subject.ts";
-import type { Window } from "./window.ts";
-
-export interface AskedSeries {
-  query: string;
-  startMs: number;
-  /** Inclusive. */
-  endMs: number;
-  bucketSeconds: number;
-  /** Of the alerts that ask; "" where they do not say. */
-  readsAs: string;
-}
-
-/** What is known of a query before it runs. Throws an Error for people where it is none. */
-export interface QueryShape {
-  /** It gives one series without labels and no other. */
-  unlabelled: boolean;
-  /** The same for queries that read the same rows. */
-  selector: string;
-  /** Signals that it reads. */
-  signals: readonly Signal[];
-}
-
-/** What comes in, as far as it says which judged buckets may differ now. */
-interface Arrivals {
-  /** Grows with what arrives. */
-  position: () => number;
-  /** Unix milliseconds: no row of the signals that arrived behind a position is older; undefined where none arrived. */
-  oldestMs: (signals: readonly Signal[], position: number) => number | undefined;
-}
-
-export interface EvaluatorOptions extends StepsOptions {
-  query: (asked: AskedSeries, signal: AbortSignal) => Promise<readonly ReadSeries[]>;
-  shapeOf: (query: string) => QueryShape;
-  arrivals: Arrivals;
-  metrics: Metrics;
-  log: (level: "warn" | "error", message: string) => void;
-}
+import type { Transition } from "./state/advance.ts";
+import type { Alert } from "./state/alert-definition.ts";
+import { type AlertState, type RuleCondition, worstState } from "./state/alert-state.ts";
+import { Downtime } from "./state/downtime.ts";
+import { adopt, closeAll } from "./state/edit.ts";
+import type { Fire } from "./state/fire.ts";
+import type { Window } from "./state/window.ts";
+import { Steps } from "./step-commit.ts";
 
 export class Evaluator {
   readonly #options: EvaluatorOptions;
@@ -60,7 +25,7 @@ export class Evaluator {
   readonly #evaluation: Evaluation;
   readonly #subjects = new Map<string, Subject>();
   /** By the id of their windows. */
-  readonly #groups = new Map<string, Group>();
+  readonly #groups = new Map<string, Group<Subject>>();
   /** States of alerts that were not named since the start: what is left of them at `begin` was deleted. */
   readonly #orphans: Map<string, AlertState>;
   #timer: NodeJS.Timeout | undefined;
@@ -233,7 +198,7 @@ export class Evaluator {
     const id = windowId(subject.alert);
     let group = this.#groups.get(id);
     if (group === undefined) {
-      group = new Group(subject.alert, this.#records.window(id), nowMs);
+      group = new Group<Subject>(subject.alert, this.#records.window(id), nowMs);
       this.#groups.set(id, group);
     }
     group.dueMs = Math.min(group.dueMs, nowMs);

@@ -1,10 +1,10 @@
 /** The tables that alerts' state is stored in. */
 import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
-import type { Transition } from "./advance.ts";
-import { type AlertState, storedState } from "./alert-state.ts";
-import type { Fire } from "./fire.ts";
 import { historyMax, resolvedFiresMax } from "./limits.ts";
-import { type Window, windowVersion } from "./window.ts";
+import type { Transition } from "./state/advance.ts";
+import { type AlertState, storedState } from "./state/alert-state.ts";
+import type { Fire } from "./state/fire.ts";
+import { type Window, windowVersion } from "./state/window.ts";
 
 const stateTable = "alert-states";
 /** What the alerts of a query look at, by the id of their group: written with every bucket, once for all of them. */

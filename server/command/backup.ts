@@ -3,14 +3,14 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { BackupMarker } from "../../engine/index.ts";
-import { besideStore } from "../beside-store.ts";
-import { askPieces, openClient } from "./client.ts";
-import { openCopying } from "./copying.ts";
-import type { Command, Settings } from "./flag.ts";
-import { count } from "./progress.ts";
-import { serverFlags } from "./shared-flags.ts";
-import { safeLine } from "./terminal.ts";
-import { UsageError } from "./units.ts";
+import { besideStore } from "../operations/backup-files.ts";
+import { askPieces, openClient } from "./client/client.ts";
+import type { Command, Settings } from "./flags/flag.ts";
+import { serverFlags } from "./flags/shared-flags.ts";
+import { UsageError } from "./flags/units.ts";
+import { openCopying } from "./output/copy-progress.ts";
+import { count } from "./output/progress.ts";
+import { safeLine } from "./output/terminal.ts";
 
 const { default: defaultUrl, ...urlFlag } = serverFlags.url;
 const flags = {

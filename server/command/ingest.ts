@@ -2,20 +2,20 @@
 
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import type { DirectLoad } from "../direct-load.ts";
-import { batchesOf } from "./batches.ts";
-import type { Client } from "./client.ts";
-import { ask, openClient } from "./client.ts";
-import { type Command, one, onOrOff } from "./flag.ts";
-import type { Input } from "./input.ts";
-import { openInput } from "./input.ts";
-import type { Done } from "./progress.ts";
-import { count, openProgress } from "./progress.ts";
-import type { Deliver, Tally } from "./sender.ts";
-import { deliveryTo, emptyTally, keyOf, sendAll } from "./sender.ts";
-import { serverFlags } from "./shared-flags.ts";
-import { safeLine } from "./terminal.ts";
-import { UsageError } from "./units.ts";
+import type { DirectLoad } from "../ingest/direct-load.ts";
+import { batchesOf } from "./client/batches.ts";
+import type { Client } from "./client/client.ts";
+import { ask, openClient } from "./client/client.ts";
+import type { Input } from "./client/input.ts";
+import { openInput } from "./client/input.ts";
+import type { Deliver, Tally } from "./client/sender.ts";
+import { deliveryTo, emptyTally, keyOf, sendAll } from "./client/sender.ts";
+import { type Command, one, onOrOff } from "./flags/flag.ts";
+import { serverFlags } from "./flags/shared-flags.ts";
+import { UsageError } from "./flags/units.ts";
+import type { Done } from "./output/progress.ts";
+import { count, openProgress } from "./output/progress.ts";
+import { safeLine } from "./output/terminal.ts";
 
 const batchBytes = 2 * 1024 * 1024;
 /** Below the server's cap for a body. */
@@ -79,7 +79,7 @@ export const ingest: Command<typeof flags> = {
       await ask(client, { method: "GET", path: "/health" });
       return ingestFiles((run) => overHttp(client, signal, run), files, stop.signal);
     }
-    const { openDirectLoad } = await import("../direct-load.ts");
+    const { openDirectLoad } = await import("../ingest/direct-load.ts");
     const load = await openDirectLoad(resolve(settings.data), ({ message }) => {
       process.stderr.write(`${safeLine(message)}\n`);
     });

@@ -3,15 +3,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EventSourceMessage } from "eventsource-parser";
 import { queryKind } from "../../query/index.ts";
-import { answerProblem, type Client, ConnectionProblem, openClient } from "./client.ts";
-import { eventsOf, NoEvents } from "./event-stream.ts";
-import { type Command, one, type Settings } from "./flag.ts";
-import { type LogEntry, logLine } from "./log-line.ts";
-import { warn, write } from "./printing.ts";
-import { jsonFlag, serverFlags } from "./shared-flags.ts";
-import { type SpanEntry, spanLine } from "./span-line.ts";
-import { safe, safeJson, wantsColour } from "./terminal.ts";
-import { parseAge, UsageError } from "./units.ts";
+import { answerProblem, type Client, ConnectionProblem, openClient } from "./client/client.ts";
+import { eventsOf, NoEvents } from "./client/event-stream.ts";
+import { type Command, one, type Settings } from "./flags/flag.ts";
+import { jsonFlag, serverFlags } from "./flags/shared-flags.ts";
+import { parseAge, UsageError } from "./flags/units.ts";
+import { warn, write } from "./output/lines.ts";
+import { type LogEntry, logLine } from "./output/log-line.ts";
+import { type SpanEntry, spanLine } from "./output/span-line.ts";
+import { safe, safeJson, wantsColour } from "./output/terminal.ts";
 
 const flags = {
   since: {

@@ -6,8 +6,8 @@
 
 import { randomBytes } from "node:crypto";
 import type { Json, LogRow, State, StateChange } from "../../engine/index.ts";
-import { refusalsAuditedPerSecond } from "../limits.ts";
-import type { Caller } from "../route.ts";
+import type { Caller } from "../model/caller.ts";
+import { refusalsAuditedPerSecond } from "./limits.ts";
 
 /** A change of what is configured. */
 export interface AuditedChange {

@@ -2,15 +2,23 @@
 
 import * as z from "zod";
 import type { LogRow, Signal, State, Step } from "../../engine/index.ts";
-import { changesBurstMax, changesPerSecondMax } from "../limits.ts";
-import { RateBound } from "../rate-bound.ts";
-import type { Caller, Route, User } from "../route.ts";
-import { jsonReply } from "../route.ts";
-import type { Searchable } from "../searchable.ts";
-import { fixed } from "../shape.ts";
-import { alertStore } from "./alert-reader.ts";
+import { Sight } from "../access/authorization-scope.ts";
+import { narrowedSteps, readableStore } from "../access/filtered-store.ts";
+import { asOfNow, memberOf } from "../access/group-membership.ts";
+import { isBound, readable } from "../access/row-filter.ts";
+import { alertStore } from "../access/saved-access.ts";
+import type { Searchable } from "../access/searchable.ts";
+import type { Tokens } from "../access/tokens.ts";
+import type { Route } from "../api/route.ts";
+import { jsonReply } from "../api/route.ts";
+import { RateBound } from "../limits/rate-limiter.ts";
+import type { Caller, User } from "../model/caller.ts";
+import { fixed } from "../model/schema.ts";
 import { Audit } from "./audit.ts";
-import type { Collections } from "./catalogue.ts";
+import { valuesOf } from "./collection.ts";
+import { environmentRoutes } from "./environment-routes.ts";
+import { changesBurstMax, changesPerSecondMax } from "./limits.ts";
+import type { Collections } from "./resource-kinds.ts";
 import {
   alertResource,
   dashboardResource,
@@ -21,17 +29,10 @@ import {
   silenceResource,
   telemetryRuleResource,
   webhookResource,
-} from "./catalogue.ts";
-import { valuesOf } from "./collection.ts";
-import { environmentRoutes } from "./environment-routes.ts";
-import { asOfNow, memberOf } from "./members.ts";
-import { isBound, readable } from "./narrowing.ts";
-import { narrowedSteps, readableStore } from "./readable-store.ts";
+} from "./resource-kinds.ts";
 import type { Resource, ResourceEdge } from "./resource-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
-import { Sight } from "./sight.ts";
 import { tokenRoutes } from "./token-routes.ts";
-import type { Tokens } from "./tokens.ts";
 
 export interface ControlOptions {
   state: State;
@@ -72,7 +73,11 @@ export function openControl(options: ControlOptions): Control {
     tokens.keepUses().catch((error: Error) => log(`uses of tokens are not kept: ${error.message}`));
   const timer = setInterval(keepUses, usesKeptMs);
   const groups = () => valuesOf(collections.groups);
-  const sight = new Sight(collections);
+  const sight = new Sight({
+    ...collections,
+    listGroups: groups,
+    listResourceRules: () => valuesOf(collections.resourceRules),
+  });
   const narrowed = (store: Searchable, caller: Caller) => {
     const now = asOfNow(caller, groups);
     if (!isBound(now)) return store;

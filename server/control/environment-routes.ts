@@ -1,19 +1,19 @@
 /** /api/v1/environments: create, list, read, delete. Creating one shows its token, once. */
 
 import * as z from "zod";
-import { jsonBody, parseJsonBody } from "../json-body.ts";
-import { purseOf } from "../rate-bound.ts";
-import type { Reply, Route, ServerRequest } from "../route.ts";
-import { jsonReply, Refusal } from "../route.ts";
-import { checked, fixed } from "../shape.ts";
+import type { Tokens } from "../access/tokens.ts";
+import { jsonBody, parseJsonBody } from "../api/json-body.ts";
+import type { Reply, Route, ServerRequest } from "../api/route.ts";
+import { jsonReply } from "../api/route.ts";
+import { checked } from "../api/validation.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { purseOf } from "../model/caller.ts";
+import { type Environment, environmentShape } from "../model/environment.ts";
+import { idOrNew } from "../model/resource-id.ts";
+import { fixed } from "../model/schema.ts";
 import type { Collection } from "./collection.ts";
-import { environmentShape } from "./environment.ts";
-import { idOrNew } from "./resource-id.ts";
 import type { ResourceEdge } from "./resource-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
-import type { Tokens } from "./tokens.ts";
-
-export type Environment = z.infer<typeof environmentShape>;
 
 const path = "/api/v1/environments";
 

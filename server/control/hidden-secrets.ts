@@ -3,9 +3,9 @@
  * stands for what is stored there.
  */
 
-import { Refusal } from "../route.ts";
-import type { Alert } from "./alert.ts";
-import type { Webhook } from "./webhook.ts";
+import { Refusal } from "../limits/refusal.ts";
+import type { Alert } from "../model/alert.ts";
+import type { Webhook } from "../model/webhook.ts";
 
 /** No URL, no routing key, and nothing that anybody would send as a header. */
 export const secretMark = "[hidden]";

@@ -1,18 +1,23 @@
 /** The routes of one kind of resource: upsert, or create and update; list, read, delete. */
 
 import * as z from "zod";
-import { jsonBody, parseJsonBody } from "../json-body.ts";
-import { pageCharactersMax, pageDefault, pageMax } from "../limits.ts";
-import { suggestion } from "../nearest.ts";
-import { purseOf, type RateBound } from "../rate-bound.ts";
-import type { Caller, Permission, Reply, Route, RouteDescription, ServerRequest } from "../route.ts";
-import { jsonHeaders, jsonReply, Refusal } from "../route.ts";
-import { checked, fixed } from "../shape.ts";
-import type { Verb } from "./access-rule.ts";
-import type { Collection, Stored } from "./collection.ts";
+import type { Sight } from "../access/authorization-scope.ts";
+import { jsonBody, parseJsonBody } from "../api/json-body.ts";
+import type { Reply, Route, RouteDescription, ServerRequest } from "../api/route.ts";
+import { jsonHeaders, jsonReply } from "../api/route.ts";
+import { checked } from "../api/validation.ts";
+import type { RateBound } from "../limits/rate-limiter.ts";
+import { Refusal } from "../limits/refusal.ts";
+import type { Verb } from "../model/access-rules.ts";
+import type { Caller, Permission } from "../model/caller.ts";
+import { purseOf } from "../model/caller.ts";
+import { idOrNew, refuseManaged } from "../model/resource-id.ts";
+import { fixed } from "../model/schema.ts";
+import type { Stored } from "../model/stored-resource.ts";
+import { suggestion } from "../text/suggestion.ts";
+import type { Collection } from "./collection.ts";
 import { etagOf } from "./collection.ts";
-import { idOrNew, refuseManaged } from "./resource-id.ts";
-import type { Sight } from "./sight.ts";
+import { pageCharactersMax, pageDefault, pageMax } from "./limits.ts";
 
 /** A kind of resource as the API shows it. */
 export interface Resource<T> {

@@ -1,20 +1,24 @@
 /** /api/v1/tokens: create, list, read, change, revoke. */
 
 import * as z from "zod";
-import { jsonBody, parseJsonBody } from "../json-body.ts";
-import { listedMax, timeMsMax } from "../limits.ts";
-import { purseOf, type RateBound } from "../rate-bound.ts";
-import type { Reply, Role, Route, ServerRequest } from "../route.ts";
-import { jsonReply, Refusal, roles } from "../route.ts";
-import { checked, fixed, nameText, positive } from "../shape.ts";
-import type { Audit, AuditedChange } from "./audit.ts";
 import {
   type IngestBounds,
   ingestBoundsOf,
   type SentBounds,
   type TokenRecord,
   type Tokens,
-} from "./tokens.ts";
+} from "../access/tokens.ts";
+import { jsonBody, parseJsonBody } from "../api/json-body.ts";
+import type { Reply, Route, ServerRequest } from "../api/route.ts";
+import { jsonReply } from "../api/route.ts";
+import { checked } from "../api/validation.ts";
+import type { RateBound } from "../limits/rate-limiter.ts";
+import { Refusal } from "../limits/refusal.ts";
+import type { Role } from "../model/caller.ts";
+import { purseOf, roles } from "../model/caller.ts";
+import { listedMax, timeMsMax } from "../model/limits.ts";
+import { fixed, nameText, positive } from "../model/schema.ts";
+import type { Audit, AuditedChange } from "./audit.ts";
 
 const permission = "manage tokens";
 const deadlineMs = 10_000;

@@ -1,9 +1,9 @@
 /** One request and its answer on a socket. */
 
-import type { Budget } from "../budget.ts";
-import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "../limits.ts";
-import type { Reply, Stream } from "../route.ts";
-import { Refusal, tryLater } from "../route.ts";
+import type { Reply, Stream } from "../api/route.ts";
+import type { Budget } from "../limits/byte-budget.ts";
+import { Refusal, tryLater } from "../limits/refusal.ts";
+import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "./limits.ts";
 import type { HttpRequest, HttpResponse } from "./sockets.ts";
 import { statusLine } from "./status.ts";
 

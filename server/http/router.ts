@@ -1,6 +1,6 @@
-import { nearest } from "../nearest.ts";
-import type { Route } from "../route.ts";
-import { Refusal } from "../route.ts";
+import type { Route } from "../api/route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { nearest } from "../text/suggestion.ts";
 
 interface Pattern {
   segments: readonly string[];

@@ -1,6 +1,18 @@
 /** Takes requests from the sockets to the routes and their answers back. */
 
-import { Budget } from "../budget.ts";
+import type { AccessRules } from "../access/authentication.ts";
+import { identify, permit, presumed } from "../access/authentication.ts";
+import type { Reply, Route, ServerRequest } from "../api/route.ts";
+import { Budget } from "../limits/byte-budget.ts";
+import { RateBound } from "../limits/rate-limiter.ts";
+import { Refusal, tryLater } from "../limits/refusal.ts";
+import type { Counter, Metrics } from "../metrics/metrics.ts";
+import type { Caller } from "../model/caller.ts";
+import { purseOf } from "../model/caller.ts";
+import { addressText, network } from "./address.ts";
+import { replyOf, securityHeaders } from "./error-reply.ts";
+import type { Head } from "./exchange.ts";
+import { announcedBytes, Exchange, readHead } from "./exchange.ts";
 import {
   bodyBytesInFlightMax,
   failuresBurstMax,
@@ -8,17 +20,7 @@ import {
   requestsBurstMax,
   requestsInFlightMax,
   requestsPerSecondMax,
-} from "../limits.ts";
-import type { Counter, Metrics } from "../metrics.ts";
-import { purseOf, RateBound } from "../rate-bound.ts";
-import type { Caller, Reply, Route, ServerRequest } from "../route.ts";
-import { Refusal, tryLater } from "../route.ts";
-import type { AccessRules } from "./access.ts";
-import { identify, permit, presumed } from "./access.ts";
-import { addressText, network } from "./address.ts";
-import { replyOf, securityHeaders } from "./answer.ts";
-import type { Head } from "./exchange.ts";
-import { announcedBytes, Exchange, readHead } from "./exchange.ts";
+} from "./limits.ts";
 import type { Match, Router } from "./router.ts";
 import { matchRoute, routerOf } from "./router.ts";
 import type { ListenAddress } from "./sockets.ts";

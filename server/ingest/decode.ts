@@ -3,16 +3,16 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { EncodedBatch, EntryTally } from "../../engine/index.ts";
-import { ingestRowsMax, refusedRowsListed } from "../limits.ts";
-import { Refusal } from "../route.ts";
-import { unpacked } from "../unpack.ts";
-import { type BatchReader, RowReader, SampleReader } from "./batch-reader.ts";
-import { droppedBy } from "./entry.ts";
+import { unpacked } from "../api/content-encoding.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { droppedBy } from "./admission.ts";
+import type { BodyTask, DecodedBody, RefusedKind, RefusedLine } from "./decode-task.ts";
 import { formats } from "./formats.ts";
-import { RowProblem } from "./json-row.ts";
-import type { BodyTask, DecodedBody, RefusedKind, RefusedLine } from "./protocol.ts";
+import { type BatchReader, RowReader, SampleReader } from "./json/batch-reader.ts";
+import { RowProblem } from "./json/json-row.ts";
+import { eachRow } from "./json/row-splitter.ts";
+import { ingestRowsMax, refusedRowsListed } from "./limits.ts";
 import { tooManyRows } from "./row-sink.ts";
-import { eachRow } from "./rows.ts";
 
 /** Never throws for what the sender did: that comes back as data. */
 export function decodeBody(task: BodyTask): DecodedBody {

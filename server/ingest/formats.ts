@@ -2,12 +2,12 @@
 
 import assert from "node:assert";
 import type { RowSignal } from "../../engine/index.ts";
+import type { BodyFormat, BodyTask } from "./decode-task.ts";
 import { readBulk } from "./elasticsearch/decode.ts";
 import { readPushJson, readPushProtobuf } from "./loki/decode.ts";
 import { readLogsJson, readLogsProtobuf, readTracesJson, readTracesProtobuf } from "./otlp/decode.ts";
 import { readMetricsJson, readMetricsProtobuf } from "./otlp/metrics.ts";
 import { readRemoteWrite1, readRemoteWrite2 } from "./prometheus/decode.ts";
-import type { BodyTask } from "./protocol.ts";
 import { RowSink, SampleSink, type Sink } from "./row-sink.ts";
 import { readSyslog } from "./syslog/frames.ts";
 
@@ -27,7 +27,7 @@ export const formats = {
   syslog: rows("logs", readSyslog),
   "remote write 1": samples(readRemoteWrite1),
   "remote write 2": samples(readRemoteWrite2),
-} as const satisfies Record<string, ReadBody>;
+} satisfies Record<Exclude<BodyFormat, "json lines">, ReadBody>;
 
 function rows(signal: RowSignal, read: (body: Buffer, sink: RowSink, index: string) => void): ReadBody {
   return (body, task) => {

@@ -4,7 +4,12 @@ import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Tinypool } from "tinypool";
 import type { AppendResult, Signal, Store } from "../../engine/index.ts";
-import type { EntrySettings, SenderLimits } from "../entry-settings.ts";
+import type { Encoding } from "../api/content-encoding.ts";
+import { Refusal, tryLater } from "../limits/refusal.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { AdmissionSettings, SenderLimits } from "./admission-settings.ts";
+import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./decode-task.ts";
+import { IntakeCounts } from "./intake-metrics.ts";
 import {
   contentKeyAgeMs,
   decodeGroupBodies,
@@ -12,15 +17,10 @@ import {
   decodeWaitingBytesMax,
   ingestUnpackedBytesMax,
   namedKeyAgeMs,
-} from "../limits.ts";
-import type { Metrics } from "../metrics.ts";
-import { Refusal, tryLater } from "../route.ts";
-import type { Encoding } from "../unpack.ts";
-import { Allowances, type Load } from "./allowance.ts";
-import { IntakeCounts } from "./intake-counts.ts";
+} from "./limits.ts";
 import { Families } from "./prometheus/families.ts";
-import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./protocol.ts";
-import { RuleBook, type StoredRules } from "./rule-book.ts";
+import { Allowances, type Load } from "./sender-rate-limit.ts";
+import { RuleBook, type StoredRules } from "./shared-rules.ts";
 
 export interface IntakeOptions {
   store: Store;
@@ -29,7 +29,7 @@ export interface IntakeOptions {
   threads?: number;
   /** Whether messages of logs that are JSON objects become attributes, where the sender does not say. */
   flattensJson?: boolean;
-  entry: EntrySettings;
+  entry: AdmissionSettings;
   rules: () => StoredRules;
   /** What the bearer of the token with this id may send. */
   limitsOf: (sender: string) => SenderLimits;

@@ -1,12 +1,13 @@
 /** POST /api/v1/ingest/{logs|spans|metrics|profiles|kubernetes_resources} */
 
 import type { Signal } from "../../engine/index.ts";
-import { shown } from "../fields.ts";
-import { idempotencyKeyLengthMax, ingestBodyBytesMax } from "../limits.ts";
-import type { Reply, Route, ServerRequest } from "../route.ts";
-import { jsonReply, Refusal } from "../route.ts";
-import { encodingOf } from "../unpack.ts";
+import { encodingOf } from "../api/content-encoding.ts";
+import type { Reply, Route, ServerRequest } from "../api/route.ts";
+import { jsonReply } from "../api/route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { shown } from "../text/quote.ts";
 import type { Intake, IntakeBody } from "./intake.ts";
+import { idempotencyKeyLengthMax, ingestBodyBytesMax } from "./limits.ts";
 
 /** JSON lines have no registered type, so every name in use will do; but not curl's default, whose `-d` eats the newlines. */
 const contentTypes = [

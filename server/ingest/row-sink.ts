@@ -12,13 +12,13 @@ import {
   SampleDraft,
   SeriesCensus,
 } from "../../engine/index.ts";
-import { ingestKeysMax, ingestRepeatedBytesMax, ingestRowsMax, refusedRowsListed } from "../limits.ts";
-import { Refusal } from "../route.ts";
-import { termsOf } from "./entry.ts";
-import { flattenedRow, mayBeJson, rowOfRanges } from "./flat-message.ts";
-import { RowProblem } from "./json-row.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { termsOf } from "./admission.ts";
+import type { BodyTask, RefusedKind, RefusedLine } from "./decode-task.ts";
+import { flattenedRow, mayBeJson, rowOfRanges } from "./json/flat-message.ts";
+import { RowProblem } from "./json/json-row.ts";
+import { ingestKeysMax, ingestRepeatedBytesMax, ingestRowsMax, refusedRowsListed } from "./limits.ts";
 import type { Family } from "./prometheus/families.ts";
-import type { BodyTask, RefusedKind, RefusedLine } from "./protocol.ts";
 
 export abstract class Sink {
   readonly arrivalMs: number;

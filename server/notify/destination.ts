@@ -1,4 +1,4 @@
-import type { Action, AlertEvent } from "../alert-event.ts";
+import type { Action, AlertEvent } from "../model/event.ts";
 
 /** The same for what reaches the same receiver: what goes there goes one after the other. */
 export function destinationKey(action: Action): string {

@@ -1,6 +1,6 @@
 /** Sends messages by SMTP. */
 import { createTransport } from "nodemailer";
-import { stableId } from "../stable-id.ts";
+import { stableId } from "../model/stable-id.ts";
 import { tryMsMax } from "./limits.ts";
 import { type Message, messageOf } from "./message.ts";
 import type { Outcome, Senders } from "./sender.ts";

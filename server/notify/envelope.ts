@@ -1,4 +1,4 @@
-import type { AlertEvent } from "../alert-event.ts";
+import type { AlertEvent } from "../model/event.ts";
 import { deepLink, eventLine, messageOf, time } from "./message.ts";
 
 /** What all events that are sent as JSON share. */

@@ -1,5 +1,5 @@
 /** What people read of one or more fires of one alert. */
-import type { AlertEvent } from "../alert-event.ts";
+import type { AlertEvent } from "../model/event.ts";
 import { listedMax } from "./limits.ts";
 
 export interface Message {

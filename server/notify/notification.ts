@@ -1,5 +1,5 @@
 import type { Json } from "../../engine/index.ts";
-import type { Action, AlertEvent } from "../alert-event.ts";
+import type { Action, AlertEvent } from "../model/event.ts";
 import { isGrouped } from "./destination.ts";
 import { groupWaitMs, problemLengthMax } from "./limits.ts";
 import { retryDelayMs } from "./retry.ts";

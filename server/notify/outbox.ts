@@ -1,10 +1,10 @@
 /** Notifications on their way: stored before they are sent, sent at least once with the same id, given up visibly. */
 import type { Json, State, StateChange } from "../../engine/index.ts";
-import type { Action, AlertEvent, AlertMessage } from "../alert-event.ts";
-import type { Counter, Metrics } from "../metrics.ts";
-import { stableId } from "../stable-id.ts";
+import type { Counter, Metrics } from "../metrics/metrics.ts";
+import type { Action, AlertEvent, AlertMessage } from "../model/event.ts";
+import { stableId } from "../model/stable-id.ts";
+import { Lane } from "./delivery-queue.ts";
 import { destinationKey, destinationName, isGrouped, wants } from "./destination.ts";
-import { Lane } from "./lane.ts";
 import { endedKept, senderMsMax, sendingMax, storeWaitMs } from "./limits.ts";
 import { type Notification, newNotification, tried } from "./notification.ts";
 import type { Delivery, Outcome, Sender, Senders } from "./sender.ts";

@@ -1,5 +1,5 @@
 /** Triggers and resolves incidents through PagerDuty's Events API v2. */
-import type { AlertEvent } from "../alert-event.ts";
+import type { AlertEvent } from "../model/event.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { envelopeOf } from "./envelope.ts";
 import { answerProblem, retryOutcome, sendHttp } from "./http-request.ts";

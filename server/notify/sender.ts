@@ -1,5 +1,5 @@
 import type { Json } from "../../engine/index.ts";
-import type { Action, AlertEvent } from "../alert-event.ts";
+import type { Action, AlertEvent } from "../model/event.ts";
 
 /** One try to hand over a message. */
 export interface Delivery<A extends Action = Action> {

@@ -1,4 +1,4 @@
-import type { AlertEvent } from "../alert-event.ts";
+import type { AlertEvent } from "../model/event.ts";
 
 /** Times in which some alerts tell nobody, as they are configured. */
 export interface Silence {

@@ -1,5 +1,5 @@
 /** Variables such as `$alert_name` in what people wrote for a webhook; each value is escaped for the place where it stands. */
-import type { AlertEvent } from "../alert-event.ts";
+import type { AlertEvent } from "../model/event.ts";
 import { envelopeOf, stateOf } from "./envelope.ts";
 import { deepLink, time } from "./message.ts";
 

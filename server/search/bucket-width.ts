@@ -1,4 +1,4 @@
-import { bucketSecondsMax } from "../limits.ts";
+import { bucketSecondsMax } from "../model/limits.ts";
 
 /** `bucketSize` in the bodies of searches. */
 export const bucketRange = {

@@ -8,7 +8,7 @@ import {
   queryLabels,
   type SeriesQuery,
 } from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, oneOfField } from "../fields.ts";
+import { fieldsOf, integerField, isGiven, oneOfField } from "../api/fields.ts";
 import { listReply } from "./list-reply.ts";
 import { optionalText, rangeFields, type SearchKind } from "./searches.ts";
 

@@ -1,7 +1,7 @@
 /** POST /api/v1/query/histogram. */
 
 import { type HistogramQuery, queryHistogram, type RowHistogram } from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, oneOfField, stringField } from "../fields.ts";
+import { fieldsOf, integerField, isGiven, oneOfField, stringField } from "../api/fields.ts";
 import { bucketRange } from "./bucket-width.ts";
 import { listReply } from "./list-reply.ts";
 import { rowSignals } from "./row-signals.ts";

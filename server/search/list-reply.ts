@@ -1,7 +1,7 @@
 /** Answers that are mostly one long list. */
 
-import type { Reply } from "../route.ts";
-import { jsonHeaders } from "../route.ts";
+import type { Reply } from "../api/route.ts";
+import { jsonHeaders } from "../api/route.ts";
 
 /** Items are written in pieces of about this size, so that a huge answer is never one string. */
 const pieceLength = 256 * 1024;

@@ -2,7 +2,7 @@
 
 import type { FoundRow } from "../../engine/index.ts";
 import { type RowsSearch, searchLogs } from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, stringField, switchField } from "../fields.ts";
+import { fieldsOf, integerField, isGiven, stringField, switchField } from "../api/fields.ts";
 import { listReply } from "./list-reply.ts";
 import { entryText } from "./log-entry.ts";
 import { rangeFields, type SearchKind } from "./searches.ts";

@@ -1,7 +1,7 @@
 /** POST /api/v1/query/patterns. */
 
 import { type Pattern, type PatternQuery, queryPatterns } from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, stringField } from "../fields.ts";
+import { fieldsOf, integerField, isGiven, stringField } from "../api/fields.ts";
 import { listReply } from "./list-reply.ts";
 import { rangeFields, type SearchKind } from "./searches.ts";
 

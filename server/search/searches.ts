@@ -3,13 +3,15 @@
 import { performance } from "node:perf_hooks";
 import type { QueryLimits } from "../../engine/index.ts";
 import { QueryError } from "../../query/index.ts";
-import { type Fields, integerField, isGiven, stringField } from "../fields.ts";
-import { jsonBody, parseJsonBody } from "../json-body.ts";
-import { searchesInFlightMax, timeMsMax } from "../limits.ts";
-import type { Counter, Histogram, Metrics } from "../metrics.ts";
-import type { Caller, Reply, Route, ServerRequest } from "../route.ts";
-import { Refusal } from "../route.ts";
-import type { Searchable } from "../searchable.ts";
+import type { Searchable } from "../access/searchable.ts";
+import { type Fields, integerField, isGiven, stringField } from "../api/fields.ts";
+import { jsonBody, parseJsonBody } from "../api/json-body.ts";
+import type { Reply, Route, ServerRequest } from "../api/route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import type { Counter, Histogram, Metrics } from "../metrics/metrics.ts";
+import type { Caller } from "../model/caller.ts";
+import { timeMsMax } from "../model/limits.ts";
+import { searchesInFlightMax } from "./limits.ts";
 
 export interface SearchOptions {
   /** The store as the caller sees it. */

@@ -2,7 +2,7 @@
 
 import type { FoundRow, RowList } from "../../engine/index.ts";
 import { spanOf } from "../../query/index.ts";
-import { tailSliceBytesMax, tailSliceRowsMax } from "../limits.ts";
+import { tailSliceBytesMax, tailSliceRowsMax } from "./limits.ts";
 import { entryText } from "./log-entry.ts";
 import { spanText } from "./span-entry.ts";
 

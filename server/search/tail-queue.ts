@@ -1,7 +1,7 @@
 /** Rows that wait for one reader, up to a bound; beyond it they are missed, and counted. */
 
-import type { Budget } from "../budget.ts";
-import { tailBytesWaitingMax, tailRowsWaitingMax } from "../limits.ts";
+import type { Budget } from "../limits/byte-budget.ts";
+import { tailBytesWaitingMax, tailRowsWaitingMax } from "./limits.ts";
 import type { Slice } from "./tail-events.ts";
 
 /** Rows in the place of which the reader is told their number. */

@@ -2,10 +2,10 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { QueryLimits } from "../../engine/index.ts";
-import { tailLagRowsMax, tailPageRowsMax, tailPageSpanMax, tailPageWaitMs } from "../limits.ts";
-import type { Turnstile } from "../turnstile.ts";
+import type { Turnstile } from "../limits/semaphore.ts";
+import { tailLagRowsMax, tailPageRowsMax, tailPageSpanMax, tailPageWaitMs } from "./limits.ts";
 import { type EndReason, endEvent, heartbeat, missedEvent, readyEvent, slicesOf } from "./tail-events.ts";
-import type { ArrivalStore, LaneMember, TailLane, TailSelection } from "./tail-lane.ts";
+import type { ArrivalStore, LaneMember, TailLane, TailSelection } from "./tail-feed.ts";
 import type { Queued, TailQueue } from "./tail-queue.ts";
 
 export interface TailOptions {

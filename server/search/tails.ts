@@ -2,8 +2,16 @@
 
 import type { Signal, Step } from "../../engine/index.ts";
 import { planRows, planWarnings, QueryError, queryKind, type RowsPlan } from "../../query/index.ts";
-import { Budget } from "../budget.ts";
-import { shown } from "../fields.ts";
+import type { Searchable } from "../access/searchable.ts";
+import type { Reply, Route, ServerRequest } from "../api/route.ts";
+import { Budget } from "../limits/byte-budget.ts";
+import { Refusal, tryLater } from "../limits/refusal.ts";
+import { Turnstile } from "../limits/semaphore.ts";
+import type { Counter, Metrics } from "../metrics/metrics.ts";
+import type { Caller } from "../model/caller.ts";
+import { timeMsMax } from "../model/limits.ts";
+import { shown } from "../text/quote.ts";
+import { suggestion } from "../text/suggestion.ts";
 import {
   tailCheckMs,
   tailHeartbeatMs,
@@ -11,17 +19,10 @@ import {
   tailsBytesWaitingMax,
   tailsMax,
   tailsOfCallerMax,
-  timeMsMax,
-} from "../limits.ts";
-import type { Counter, Metrics } from "../metrics.ts";
-import { suggestion } from "../nearest.ts";
-import type { Caller, Reply, Route, ServerRequest } from "../route.ts";
-import { Refusal, tryLater } from "../route.ts";
-import type { Searchable } from "../searchable.ts";
-import { Turnstile } from "../turnstile.ts";
+} from "./limits.ts";
 import { Tail } from "./tail.ts";
 import type { TailSignal } from "./tail-events.ts";
-import { type ArrivalStore, TailLane, type TailSelection } from "./tail-lane.ts";
+import { type ArrivalStore, TailLane, type TailSelection } from "./tail-feed.ts";
 import { TailQueue } from "./tail-queue.ts";
 
 export interface TailsOptions {

@@ -1,10 +1,10 @@
 /** POST /api/v1/query/timeseries. */
 
 import { queryTimeseries, type SeriesColumns, type TimeseriesQuery } from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, stringField, switchField } from "../fields.ts";
-import { seriesMax } from "../limits.ts";
-import { Refusal } from "../route.ts";
+import { fieldsOf, integerField, isGiven, stringField, switchField } from "../api/fields.ts";
+import { Refusal } from "../limits/refusal.ts";
 import { bucketRange } from "./bucket-width.ts";
+import { seriesMax } from "./limits.ts";
 import { listReply } from "./list-reply.ts";
 import { rangeFields, type SearchKind } from "./searches.ts";
 

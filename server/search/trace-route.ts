@@ -1,10 +1,11 @@
 /** GET /api/v1/traces/{traceId}: a whole trace as a tree. */
 
 import { queryTrace, type Trace, type TraceQuery, type TraceSpan } from "../../query/index.ts";
-import { shown } from "../fields.ts";
-import { timeMsMax } from "../limits.ts";
-import { suggestion } from "../nearest.ts";
-import { jsonHeaders, Refusal } from "../route.ts";
+import { jsonHeaders } from "../api/route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { timeMsMax } from "../model/limits.ts";
+import { shown } from "../text/quote.ts";
+import { suggestion } from "../text/suggestion.ts";
 import { entryText } from "./log-entry.ts";
 import type { AddressedSearch } from "./searches.ts";
 import { spanText } from "./span-entry.ts";

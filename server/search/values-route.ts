@@ -8,8 +8,8 @@ import {
   type SeriesQuery,
   type ValueQuery,
 } from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, oneOfField, stringField } from "../fields.ts";
-import { Refusal } from "../route.ts";
+import { fieldsOf, integerField, isGiven, oneOfField, stringField } from "../api/fields.ts";
+import { Refusal } from "../limits/refusal.ts";
 import { listReply } from "./list-reply.ts";
 import { optionalText, rangeFields, type SearchKind } from "./searches.ts";
 

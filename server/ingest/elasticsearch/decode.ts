@@ -2,8 +2,8 @@
 
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
-import { shown } from "../../fields.ts";
-import { Refusal } from "../../route.ts";
+import { Refusal } from "../../limits/refusal.ts";
+import { shown } from "../../text/quote.ts";
 import { isoNanos } from "../iso-time.ts";
 import {
   flatFields,
@@ -14,7 +14,7 @@ import {
   readJsonRow,
   textOf,
   wrongField,
-} from "../json-row.ts";
+} from "../json/json-row.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
 

@@ -3,11 +3,12 @@
  * templates and policies stand that they would else set up. Rows need none, so every one stands.
  */
 
-import { ingestBodyBytesMax, jsonBodyBytesMax } from "../../limits.ts";
-import type { ErrorBody, Reply, Route, ServerRequest } from "../../route.ts";
-import { jsonReply } from "../../route.ts";
-import { encodingOf } from "../../unpack.ts";
+import { encodingOf } from "../../api/content-encoding.ts";
+import { jsonBodyBytesMax } from "../../api/limits.ts";
+import type { ErrorBody, Reply, Route, ServerRequest } from "../../api/route.ts";
+import { jsonReply } from "../../api/route.ts";
 import type { Intake } from "../intake.ts";
+import { ingestBodyBytesMax } from "../limits.ts";
 import { sentBy } from "../routes.ts";
 
 /** The version whose bulk API is spoken; official clients look at the header, too. */

@@ -1,10 +1,10 @@
 /** Bodies of Loki's push API become log rows: labels of the stream and structured metadata are attributes. */
 
 import { isUtf8 } from "node:buffer";
-import { Refusal } from "../../route.ts";
-import { parseExact } from "../exact-json.ts";
-import { type Json, RowProblem, wrongField } from "../json-row.ts";
-import { malformed } from "../proto-scanner.ts";
+import { Refusal } from "../../limits/refusal.ts";
+import { parseExact } from "../json/exact-json.ts";
+import { type Json, RowProblem, wrongField } from "../json/json-row.ts";
+import { malformed } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
 import { labelsOf } from "./labels.ts";

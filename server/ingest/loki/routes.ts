@@ -1,10 +1,10 @@
 /** POST /loki/api/v1/push: what promtail, Grafana Alloy, Fluent Bit and Vector send to Loki. */
 
-import { ingestBodyBytesMax } from "../../limits.ts";
-import type { Reply, Route, ServerRequest } from "../../route.ts";
-import { Refusal } from "../../route.ts";
-import { encodingOf } from "../../unpack.ts";
+import { encodingOf } from "../../api/content-encoding.ts";
+import type { Reply, Route, ServerRequest } from "../../api/route.ts";
+import { Refusal } from "../../limits/refusal.ts";
 import type { Intake } from "../intake.ts";
+import { ingestBodyBytesMax } from "../limits.ts";
 import { sentBy } from "../routes.ts";
 
 const jsonType = "application/json";

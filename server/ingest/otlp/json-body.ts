@@ -2,10 +2,10 @@
 
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
-import { shown } from "../../fields.ts";
-import { Refusal } from "../../route.ts";
-import { parseExact } from "../exact-json.ts";
-import { type Json, RowProblem } from "../json-row.ts";
+import { Refusal } from "../../limits/refusal.ts";
+import { shown } from "../../text/quote.ts";
+import { parseExact } from "../json/exact-json.ts";
+import { type Json, RowProblem } from "../json/json-row.ts";
 import type { RowSink, Sink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
 import {

@@ -1,8 +1,8 @@
 /** Values of OTLP in its JSON form (https://protobuf.dev/programming-guides/json/, with ids in hexadecimal). */
 
-import { shown } from "../../fields.ts";
-import { flatDepthMax, flatKeysMax } from "../../limits.ts";
-import { isGiven, type Json, RowProblem, wrongField } from "../json-row.ts";
+import { shown } from "../../text/quote.ts";
+import { isGiven, type Json, RowProblem, wrongField } from "../json/json-row.ts";
+import { flatDepthMax, flatKeysMax } from "../limits.ts";
 import { doubleJson, nestingMax } from "./wire-value.ts";
 
 /** Attributes on their way: later values of a key replace earlier ones. */

@@ -1,7 +1,7 @@
 import type { LogRow } from "../../../engine/index.ts";
-import { isGiven, type Json } from "../json-row.ts";
+import { isGiven, type Json } from "../json/json-row.ts";
+import { spanIdDigits, traceIdDigits } from "../json/span-row.ts";
 import type { RowSink } from "../row-sink.ts";
-import { spanIdDigits, traceIdDigits } from "../span-row.ts";
 import {
   type Attributes,
   addAttributes,

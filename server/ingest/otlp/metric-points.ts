@@ -2,7 +2,7 @@
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
 import { type Buckets, classicBuckets, type ExponentialRange, histogramValues } from "../histogram.ts";
-import { isGiven, type Json, RowProblem, wrongField } from "../json-row.ts";
+import { isGiven, type Json, RowProblem, wrongField } from "../json/json-row.ts";
 import type { SampleSink } from "../row-sink.ts";
 import {
   type Attributes,

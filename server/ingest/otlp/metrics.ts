@@ -1,7 +1,7 @@
 /** OTLP's bodies of metrics become samples. Protobuf is decoded to JSON's form first: points are few beside logs and spans. */
 
-import { type Json, RowProblem } from "../json-row.ts";
-import { malformed } from "../proto-scanner.ts";
+import { type Json, RowProblem } from "../json/json-row.ts";
+import { malformed } from "../protobuf-scanner.ts";
 import type { SampleSink } from "../row-sink.ts";
 import { eachRecord, parsedBody } from "./json-body.ts";
 import { addMetric } from "./metric-points.ts";

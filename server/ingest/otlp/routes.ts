@@ -1,10 +1,10 @@
 /** POST /v1/{logs|traces|metrics}: OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
 
-import { ingestBodyBytesMax } from "../../limits.ts";
-import type { ErrorBody, Reply, Route, ServerRequest } from "../../route.ts";
-import { Refusal } from "../../route.ts";
-import { encodingOf } from "../../unpack.ts";
+import { encodingOf } from "../../api/content-encoding.ts";
+import type { ErrorBody, Reply, Route, ServerRequest } from "../../api/route.ts";
+import { Refusal } from "../../limits/refusal.ts";
 import type { Intake, Taken } from "../intake.ts";
+import { ingestBodyBytesMax } from "../limits.ts";
 import { sentBy } from "../routes.ts";
 import { otlp } from "./schema.ts";
 

@@ -1,5 +1,5 @@
 import type { LogRow } from "../../../engine/index.ts";
-import { isGiven, type Json, RowProblem } from "../json-row.ts";
+import { isGiven, type Json, RowProblem } from "../json/json-row.ts";
 import {
   durationText,
   idOf,
@@ -9,7 +9,7 @@ import {
   spanKeys,
   statusOf,
   traceIdDigits,
-} from "../span-row.ts";
+} from "../json/span-row.ts";
 import {
   type Attributes,
   addAttributes,

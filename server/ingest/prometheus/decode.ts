@@ -1,10 +1,10 @@
 /** Bodies of remote write become samples. */
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
+import type { BodyTask } from "../decode-task.ts";
 import { histogramValues } from "../histogram.ts";
-import { RowProblem } from "../json-row.ts";
-import { malformed } from "../proto-scanner.ts";
-import type { BodyTask } from "../protocol.ts";
+import { RowProblem } from "../json/json-row.ts";
+import { malformed } from "../protobuf-scanner.ts";
 import type { SampleSink } from "../row-sink.ts";
 import { familyKey, readFamilies } from "./families.ts";
 import { bucketsOf } from "./native-histogram.ts";

@@ -1,9 +1,9 @@
 /** POST /api/v1/write: Prometheus' remote write, both versions. */
 
-import { ingestBodyBytesMax } from "../../limits.ts";
-import type { Reply, Route, ServerRequest } from "../../route.ts";
-import { Refusal } from "../../route.ts";
+import type { Reply, Route, ServerRequest } from "../../api/route.ts";
+import { Refusal } from "../../limits/refusal.ts";
 import type { Intake } from "../intake.ts";
+import { ingestBodyBytesMax } from "../limits.ts";
 import { sentBy } from "../routes.ts";
 
 const secondProto = "io.prometheus.write.v2.Request";

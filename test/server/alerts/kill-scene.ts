@@ -1,5 +1,5 @@
 /** What the process that is killed and the test that judges it both know: alerts, and points that follow from time alone. */
-import type { Alert } from "../../../server/alerts/alert.ts";
+import type { Alert } from "../../../server/alerts/state/alert-definition.ts";
 import { alertOf, ruleOf } from "./world.ts";
 
 export const minute = 60_000;

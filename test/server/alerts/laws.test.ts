@@ -1,10 +1,11 @@
 /** Laws of evaluation over random timelines. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ReadSeries, Transition } from "../../../server/alerts/advance.ts";
-import type { Alert, EvaluationRule } from "../../../server/alerts/alert.ts";
-import { windowBuckets } from "../../../server/alerts/alert.ts";
-import { rehearse } from "../../../server/alerts/rehearsal.ts";
+import type { Transition } from "../../../server/alerts/state/advance.ts";
+import type { Alert, EvaluationRule } from "../../../server/alerts/state/alert-definition.ts";
+import { windowBuckets } from "../../../server/alerts/state/alert-definition.ts";
+import { rehearse } from "../../../server/alerts/state/dry-run.ts";
+import type { ReadSeries } from "../../../server/alerts/state/reading.ts";
 import { alertOf, delayMs, ruleOf, World } from "./world.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));

@@ -1,5 +1,9 @@
 /** Alerts judged the slow way: every bucket from the whole of the past, one plain rule after the other. */
-import type { Alert, EvaluationRule, MissingDatapointBehavior } from "../../../server/alerts/alert.ts";
+import type {
+  Alert,
+  EvaluationRule,
+  MissingDatapointBehavior,
+} from "../../../server/alerts/state/alert-definition.ts";
 
 export type Cell = number | null;
 

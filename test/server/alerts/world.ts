@@ -1,9 +1,11 @@
 /** A world of series in virtual time: points arrive when they arrive, and the query sees what has. */
-import type { AlertMessage } from "../../../server/alert-event.ts";
-import type { ReadSeries } from "../../../server/alerts/advance.ts";
-import type { Alert, EvaluationRule } from "../../../server/alerts/alert.ts";
-import { type AskedSeries, Evaluator, type EvaluatorOptions } from "../../../server/alerts/evaluator.ts";
-import { Metrics } from "../../../server/metrics.ts";
+
+import { Evaluator } from "../../../server/alerts/evaluator.ts";
+import type { AskedSeries, EvaluatorOptions } from "../../../server/alerts/evaluator-options.ts";
+import type { Alert, EvaluationRule } from "../../../server/alerts/state/alert-definition.ts";
+import type { ReadSeries } from "../../../server/alerts/state/reading.ts";
+import { Metrics } from "../../../server/metrics/metrics.ts";
+import type { AlertMessage } from "../../../server/model/event.ts";
 import { Disk } from "./disk.ts";
 
 interface Point {

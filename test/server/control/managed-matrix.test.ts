@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openState, type State } from "../../../engine/index.ts";
+import { permit } from "../../../server/access/authentication.ts";
+import { Tokens } from "../../../server/access/tokens.ts";
+import type { Reply, ServerRequest } from "../../../server/api/route.ts";
 import type { Collection } from "../../../server/control/collection.ts";
 import { type Control, openControl } from "../../../server/control/control.ts";
 import { secretMark } from "../../../server/control/hidden-secrets.ts";
-import { Tokens } from "../../../server/control/tokens.ts";
-import { permit } from "../../../server/http/access.ts";
-import type { Caller, Reply, ServerRequest } from "../../../server/route.ts";
-import { Refusal } from "../../../server/route.ts";
+import { Refusal } from "../../../server/limits/refusal.ts";
+import type { Caller } from "../../../server/model/caller.ts";
 import { oneOf, type Random, randomOf } from "./random.ts";
 import { alert, dashboard, webhook } from "./samples.ts";
 

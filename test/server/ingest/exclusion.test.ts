@@ -5,20 +5,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EncodedBatch, type FoundRow, openStore, type Store } from "../../../engine/index.ts";
+import { type DecodedBody, decodeBody } from "../../../server/index.ts";
+import { sharedJson } from "../../../server/ingest/shared-json.ts";
 import {
   compileExclusions,
   type ExcludableSignal,
   type ExclusionRule,
   excludableSignals,
   excludedBy,
-} from "../../../server/exclusion.ts";
-import { type DecodedBody, decodeBody } from "../../../server/index.ts";
-import { sharedJson } from "../../../server/ingest/shared-json.ts";
+} from "../../../server/model/exclusion.ts";
 import { oneOf, type Random, randomOf } from "../control/random.ts";
-import { plainTask } from "../decode-task.ts";
-import { storedRows } from "../stored-rows.ts";
+import { plainTask } from "./decode-task.ts";
 import { clusters, naiveRule, naiveStamped, randomRules } from "./naive-rules.ts";
 import { arrivalMs, type BodyForm, bodyForms, randomRow, type SentRow } from "./rule-bodies.ts";
+import { storedRows } from "./stored-rows.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const times = process.env.SVC_SOAK === "1" ? 20 : 1;

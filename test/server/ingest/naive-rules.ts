@@ -1,6 +1,6 @@
 /** Random ingestion rules, and a loop that says which rows they leave out. */
 
-import type { ExcludableRow, ExcludableSignal, ExclusionRule } from "../../../server/exclusion.ts";
+import type { ExcludableRow, ExcludableSignal, ExclusionRule } from "../../../server/model/exclusion.ts";
 import { oneOf, type Random } from "../control/random.ts";
 
 export const clusters = ["main", "edge", "größe"];

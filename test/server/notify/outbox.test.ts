@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
-import type { Action, AlertMessage } from "../../../server/alert-event.ts";
-import { Metrics } from "../../../server/metrics.ts";
+import { Metrics } from "../../../server/metrics/metrics.ts";
+import type { Action, AlertMessage } from "../../../server/model/event.ts";
 import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { groupedMax, retryDelaysMs } from "../../../server/notify/limits.ts";
 import { Outbox } from "../../../server/notify/outbox.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Ajv } from "ajv";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Action, AlertEvent } from "../../../server/alert-event.ts";
+import type { Action, AlertEvent } from "../../../server/model/event.ts";
 import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { pagerDutySender } from "../../../server/notify/pager-duty.ts";
 import { fired, firedAtMs, pager, resolved } from "./events.ts";

@@ -9,7 +9,7 @@ import PostalMime from "postal-mime";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { Webhook as Verifier } from "standardwebhooks";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Action, AlertEvent } from "../../../server/alert-event.ts";
+import type { Action, AlertEvent } from "../../../server/model/event.ts";
 import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { emailSender } from "../../../server/notify/email.ts";
 import { sendHttp } from "../../../server/notify/http-request.ts";

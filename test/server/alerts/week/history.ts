@@ -1,5 +1,5 @@
 /** Goes through what was done in the week, and asks the model what should have come of it. */
-import type { Alert } from "../../../../server/alerts/alert.ts";
+import type { Alert } from "../../../../server/alerts/state/alert-definition.ts";
 import { ModelAlert, type Surroundings } from "./model.ts";
 import { type Death, type Deed, mayBeSilenced, minute } from "./plan.ts";
 import type { WeekPoints } from "./series.ts";

@@ -2,8 +2,9 @@
  * What should have happened in the week, found out the slow way from what was done in it: interface specification 2.1, design of
  * alerts and notifications. Shares no code with what it judges; every window is cut out of all buckets anew.
  */
-import type { Action } from "../../../../server/alert-event.ts";
-import type { Alert, EvaluationRule } from "../../../../server/alerts/alert.ts";
+
+import type { Alert, EvaluationRule } from "../../../../server/alerts/state/alert-definition.ts";
+import type { Action } from "../../../../server/model/event.ts";
 import { type Cell, naiveState, windowOf } from "../naive.ts";
 import { hour, minute, second } from "./plan.ts";
 import type { ModelWindow } from "./window.ts";

@@ -1,7 +1,7 @@
 /** What happens in the week: alerts that come, change and go, faults, deaths, clocks that jump, silences. Drawn before it begins. */
 import type { Random } from "../../../../fixtures/random.ts";
-import type { Action } from "../../../../server/alert-event.ts";
-import type { Alert, EvaluationRule, Operator } from "../../../../server/alerts/alert.ts";
+import type { Alert, EvaluationRule, Operator } from "../../../../server/alerts/state/alert-definition.ts";
+import type { Action } from "../../../../server/model/event.ts";
 
 export const second = 1_000;
 export const minute = 60 * second;

@@ -1,10 +1,11 @@
 /** Lives through a plan in virtual time: the real evaluator and outbox, over points, a disk and receivers that do as they are told. */
 import { vi } from "vitest";
-import type { Action, AlertEvent } from "../../../../server/alert-event.ts";
-import type { ReadSeries } from "../../../../server/alerts/advance.ts";
-import type { Alert } from "../../../../server/alerts/alert.ts";
-import { type AskedSeries, Evaluator } from "../../../../server/alerts/evaluator.ts";
-import { Metrics } from "../../../../server/metrics.ts";
+import { Evaluator } from "../../../../server/alerts/evaluator.ts";
+import type { AskedSeries } from "../../../../server/alerts/evaluator-options.ts";
+import type { Alert } from "../../../../server/alerts/state/alert-definition.ts";
+import type { ReadSeries } from "../../../../server/alerts/state/reading.ts";
+import { Metrics } from "../../../../server/metrics/metrics.ts";
+import type { Action, AlertEvent } from "../../../../server/model/event.ts";
 import { Outbox, type OutboxOptions } from "../../../../server/notify/outbox.ts";
 import type { Delivery, Outcome } from "../../../../server/notify/sender.ts";
 import { Disk, type Process } from "../disk.ts";

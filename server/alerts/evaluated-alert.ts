@@ -1,0 +1,63 @@
+import { EvaluationLog } from "./evaluation-log.ts";
+import type { Group } from "./query-group.ts";
+import type { Alert } from "./state/alert-definition.ts";
+import { type AlertState, hasUntold } from "./state/alert-state.ts";
+
+/** One alert under evaluation. Its state changes only in turns, each of which ends when the new state is stored. */
+export class Subject {
+  alert: Alert;
+  group: Group<Subject> | undefined;
+  readonly log = new EvaluationLog();
+  /** Other than what is stored: it is written with the next step. */
+  isUnsaved = false;
+  #state: AlertState;
+  #isUnsettled: boolean | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(alert: Alert, state: AlertState) {
+    this.alert = alert;
+    this.#state = state;
+  }
+
+  get state(): AlertState {
+    return this.#state;
+  }
+
+  set state(state: AlertState) {
+    this.#state = state;
+    this.#isUnsettled = undefined;
+  }
+
+  /** Waits for the turns before. */
+  inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(act);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** End of the newest bucket that was judged or passed over; null before the first. */
+  throughMs(): number | null {
+    const { window, throughMs } = this.#state;
+    const { group } = this;
+    return group !== undefined && window === group.id ? (group.window?.throughMs ?? null) : throughMs;
+  }
+
+  /** Another form of the alert, under the state that goes with it. */
+  adopt(alert: Alert, state: AlertState): void {
+    this.alert = alert;
+    this.state = state;
+    this.isUnsaved = false;
+  }
+
+  /** A rule waits to be judged for the first time, or a fire to be told. */
+  isUnsettled(): boolean {
+    this.#isUnsettled ??= hasNewRule(this.alert, this.#state) || hasUntold(this.#state);
+    return this.#isUnsettled;
+  }
+}
+
+function hasNewRule({ timeseries: { evaluationRules } }: Alert, { instances }: AlertState): boolean {
+  return Object.values(instances).some(({ rules }) =>
+    evaluationRules.some(({ name }) => rules[name] === undefined),
+  );
+}

@@ -1,0 +1,87 @@
+/** What follows from a step of evaluation: states, fires, messages and requests, stored in one commit. */
+import type { State, StateChange } from "../../engine/index.ts";
+import type { AlertMessage } from "../model/event.ts";
+import { tell } from "./notification-policy.ts";
+import type { AlertRecords } from "./records.ts";
+import type { Advance } from "./state/advance.ts";
+import type { Alert } from "./state/alert-definition.ts";
+import type { AlertState } from "./state/alert-state.ts";
+import type { Fire } from "./state/fire.ts";
+
+/** Where messages go: they are stored together with the state that gave rise to them. */
+interface StepsOutbox {
+  prepare(messages: readonly AlertMessage[]): {
+    changes: StateChange[];
+    /** The changes are on disk. */
+    stored(): void;
+  };
+}
+
+export interface StepsOptions {
+  state: State;
+  now: () => number;
+  outbox: StepsOutbox;
+  /** The id of the silence that covers a fire now. */
+  silencedBy: (fire: Pick<Fire, "alertId" | "rule" | "labels">, nowMs: number) => string | undefined;
+  /** How long rows may take to arrive. */
+  delayMs: number;
+}
+
+export interface Step extends Pick<Advance, "opened" | "closed" | "transitions"> {
+  alertId: string;
+  /** Undefined where it has gone. */
+  alert: Alert | undefined;
+  /** Undefined where the alert has gone. */
+  state: AlertState | undefined;
+}
+
+export class Steps {
+  readonly #options: StepsOptions;
+  readonly #records: AlertRecords;
+
+  constructor(options: StepsOptions, records: AlertRecords) {
+    this.#options = options;
+    this.#records = records;
+  }
+
+  /**
+   * All or nothing, with `changes` of the caller's. `isHead`: all buckets that are complete were judged. Gives the state of each alert,
+   * in which it is noted what was told.
+   */
+  async store(
+    steps: readonly Step[],
+    isHead: boolean,
+    changes: readonly StateChange[],
+  ): Promise<(AlertState | undefined)[]> {
+    const { delayMs, outbox, silencedBy, state } = this.#options;
+    const nowMs = this.#options.now();
+    const records = this.#records;
+    const all: StateChange[] = [...changes];
+    const messages: AlertMessage[] = [];
+    const states = steps.map((step) => {
+      const { alertId, alert } = step;
+      const told = tell(alert, step.state, step, {
+        nowMs,
+        delayMs,
+        isHead,
+        knownFire: (fireId) => records.fire(fireId),
+        silencedBy: (fire) => silencedBy(fire, nowMs),
+      });
+      messages.push(...told.messages);
+      if (told.state === undefined) all.push(...records.removal(alertId));
+      else
+        all.push(
+          records.stateChange(alertId, told.state),
+          ...records.historyChanges(alertId, step.transitions),
+        );
+      all.push(...records.fireChanges(told.fires));
+      const investigated = alert?.investigateOnFire === true ? told.noticed : [];
+      all.push(...records.investigationChanges(investigated, nowMs));
+      return told.state;
+    });
+    const prepared = outbox.prepare(messages);
+    await state.write([...all, ...prepared.changes]);
+    prepared.stored();
+    return states;
+  }
+}

@@ -1,0 +1,107 @@
+/** Checks what was sent against its schema, and says in one sentence what is wrong with it and where. */
+
+import type * as z from "zod";
+import { Refusal } from "../limits/refusal.ts";
+import { integerName } from "../model/schema.ts";
+import { shown } from "../text/quote.ts";
+
+/**
+ * The value as it was sent, once it fits the schema. Throws Refusal 400 naming the field by its path below `path` ("" for the
+ * body itself) and what was expected. The schema must not transform.
+ */
+export function checked<S extends z.ZodType>(schema: S, value: unknown, path: string): z.infer<S> {
+  const result = schema.safeParse(value, { reportInput: true });
+  if (result.success) return value as z.infer<S>;
+  throw new Refusal(400, complaint(result.error.issues, path));
+}
+
+/** A mistyped name says more than what is missing for it. */
+function complaint(issues: readonly z.core.$ZodIssue[], base: string): string {
+  const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!;
+  const path = pathText(base, issue.path);
+  if (issue.code === "unrecognized_keys") {
+    return `unknown field ${JSON.stringify(pathText(path, [issue.keys[0]!]).slice(0, 200))}${issue.message}`;
+  }
+  const what = path === "" ? "the body" : path;
+  if (isMissing(issue)) return `${what} is required: ${expected(issue)}`;
+  const problem = problemOf(issue);
+  return problem === null ? `${what} must be ${expected(issue)}, got ${got(issue)}` : `${what} ${problem}`;
+}
+
+function pathText(base: string, path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === "number") return `${text}[${part}]`;
+    return text === "" ? String(part) : `${text}.${String(part)}`;
+  }, base);
+}
+
+function isMissing(issue: z.core.$ZodIssue): boolean {
+  return issue.code === "invalid_union" ? discriminatorOf(issue) === undefined : issue.input === undefined;
+}
+
+/** Of a union, zod hands out the whole object. */
+function discriminatorOf(issue: z.core.$ZodIssue): unknown {
+  const name = issue.path.at(-1)!;
+  return (issue.input as Record<PropertyKey, unknown>)[name];
+}
+
+function got(issue: z.core.$ZodIssue): string {
+  return shown(issue.code === "invalid_union" ? discriminatorOf(issue) : issue.input);
+}
+
+/** What a sound value would be. */
+function expected(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.message === integerName ? integerName : (typeNames[issue.expected] ?? issue.expected);
+    case "invalid_value":
+      return oneOf(issue.values);
+    case "invalid_union":
+      return oneOf((issue as { options?: readonly unknown[] }).options ?? []);
+    default:
+      return "another value";
+  }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  boolean: "true or false",
+  array: "an array",
+  object: "a JSON object",
+  record: "a JSON object",
+};
+
+function oneOf(values: readonly unknown[]): string {
+  return values.length === 1 ? shown(values[0]) : `one of ${values.join(", ")}`;
+}
+
+/** What is wrong with a value of the right type; null where the type itself is wrong. */
+function problemOf(issue: z.core.$ZodIssue): string | null {
+  switch (issue.code) {
+    case "too_small":
+      return isCounted(issue.origin)
+        ? `must have at least ${counted(Number(issue.minimum), issue.origin)}`
+        : `must be ${issue.minimum} or more, got ${got(issue)}`;
+    case "too_big":
+      return isCounted(issue.origin)
+        ? `must have at most ${counted(Number(issue.maximum), issue.origin)}`
+        : `must be ${issue.maximum} or less, got ${got(issue)}`;
+    case "invalid_format":
+      return `${issue.message}, got ${got(issue)}`;
+    case "custom":
+      return issue.params?.isSecret === true ? issue.message : `${issue.message}, got ${got(issue)}`;
+    case "invalid_key":
+      return issue.issues[0]?.message ?? "has a name that cannot be";
+    default:
+      return null;
+  }
+}
+
+function isCounted(origin: string): boolean {
+  return origin === "string" || origin === "array";
+}
+
+function counted(count: number, origin: string): string {
+  return `${count} ${origin === "string" ? "character" : "element"}${count === 1 ? "" : "s"}`;
+}

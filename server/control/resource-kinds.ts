@@ -1,0 +1,223 @@
+/** The kinds of resources that the API configures. */
+
+import type { State } from "../../engine/index.ts";
+import type { Sight } from "../access/authorization-scope.ts";
+import { Refusal } from "../limits/refusal.ts";
+import type { Group, ResourceRule, TelemetryRule } from "../model/access-rules.ts";
+import { groupShape, resourceRuleShape, telemetryRuleShape } from "../model/access-rules.ts";
+import type { Alert } from "../model/alert.ts";
+import { alertShape, checkAlert, webhooksOf } from "../model/alert.ts";
+import type { Dashboard } from "../model/dashboard.ts";
+import { checkDashboard, dashboardShape, managedFolder } from "../model/dashboard.ts";
+import type { Environment } from "../model/environment.ts";
+import type { IngestionRule } from "../model/ingestion-rule.ts";
+import { checkIngestionRule, ingestionRuleShape } from "../model/ingestion-rule.ts";
+import type { Silence } from "../model/silence.ts";
+import { checkSilence, silenceShape } from "../model/silence.ts";
+import type { Webhook } from "../model/webhook.ts";
+import { checkWebhook, webhookShape } from "../model/webhook.ts";
+import type { Audit } from "./audit.ts";
+import { Collection } from "./collection.ts";
+import { alertKept, alertShown, webhookKept, webhookShown } from "./hidden-secrets.ts";
+import type { Resource } from "./resource-routes.ts";
+
+/** What is configured, by kind. */
+export type Collections = ReturnType<typeof openCollections>;
+
+export function openCollections(state: State, audit: Audit, now: () => number) {
+  const of = <T>(table: string, name: string, titleOf: (value: T) => string | undefined) =>
+    new Collection<T>({ state, audit, now, table, name, titleOf: (value) => titleOf(value) ?? "" });
+  return {
+    alerts: of<Alert>("alerts", "alert", ({ metadata }) => metadata.name),
+    dashboards: of<Dashboard>("dashboards", "dashboard", ({ metadata }) => metadata.title),
+    environments: of<Environment>("environments", "environment", ({ name }) => name),
+    webhooks: of<Webhook>("webhooks", "webhook", ({ displayName, id }) => displayName ?? id),
+    groups: of<Group>("groups", "group", ({ name }) => name),
+    telemetryRules: of<TelemetryRule>("telemetry-rules", "telemetryRule", titleOrId),
+    resourceRules: of<ResourceRule>("resource-rules", "resourceRule", titleOrId),
+    ingestionRules: of<IngestionRule>("ingestion-rules", "ingestionRule", titleOrId),
+    silences: of<Silence>("silences", "silence", ({ id }) => id),
+  };
+}
+
+function titleOrId({ displayName, id }: { displayName?: string | undefined; id?: string | undefined }) {
+  return displayName ?? id;
+}
+
+const api = "/api/v1";
+const operated = { read: "search", write: "configure" } as const;
+const guarded = { read: "configure", write: "configure" } as const;
+const access = { read: "manage access", write: "manage access" } as const;
+
+/** Ids that stand at the top of what is sent. */
+const byId = {
+  idPath: "id",
+  idOf: ({ id }: { id?: string | undefined }) => id,
+  withId: <T extends { id?: string | undefined }>(value: T, id: string): T => ({ ...value, id }),
+};
+
+export function alertResource({ alerts }: Collections, sight: Sight): Resource<Alert> {
+  return {
+    name: "alert",
+    plural: "alerts",
+    path: `${api}/alerts`,
+    shape: alertShape,
+    collection: alerts,
+    ...operated,
+    style: "upsert",
+    idPath: "metadata.id",
+    idOf: ({ metadata }) => metadata.id,
+    withId: (alert, id) => ({ ...alert, metadata: { ...alert.metadata, id } }),
+    check: (alert, path, by) => checkAlert(alert, path, (id) => sight.knows(by, "webhooks", id)),
+    kept: alertKept,
+    shown: (alert, mayWrite) => (mayWrite ? alert : alertShown(alert)),
+  };
+}
+
+export function dashboardResource({ dashboards }: Collections): Resource<Dashboard> {
+  return {
+    name: "dashboard",
+    plural: "dashboards",
+    path: `${api}/dashboards`,
+    shape: dashboardShape,
+    collection: dashboards,
+    ...operated,
+    style: "upsert",
+    idPath: "metadata.id",
+    idOf: ({ metadata }) => metadata.id,
+    withId: (dashboard, id) => ({ ...dashboard, metadata: { ...dashboard.metadata, id } }),
+    check: (dashboard, path) => {
+      if (dashboard.metadata.folderPath?.startsWith(managedFolder)) {
+        throw new Refusal(
+          400,
+          `${path}.metadata.folderPath: ${managedFolder} is for what Kubernetes manages`,
+        );
+      }
+      return checkDashboard(dashboard, path);
+    },
+    listed: ({ metadata, settings }) => ({ metadata, settings }),
+  };
+}
+
+export function webhookResource({ alerts, webhooks }: Collections, sight: Sight): Resource<Webhook> {
+  return {
+    name: "webhook",
+    plural: "webhooks",
+    path: `${api}/webhooks`,
+    shape: webhookShape,
+    collection: webhooks,
+    ...operated,
+    style: "create",
+    ...byId,
+    check: (webhook, path) => {
+      checkWebhook(webhook, path);
+      return [];
+    },
+    kept: webhookKept,
+    shown: webhookShown,
+    beside: ({ secret }) => ({ hasSecret: typeof secret === "string" }),
+    checkUnused: (id, by) => {
+      for (const [alertId, stored] of alerts.list()) {
+        if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;
+        const which = sight.sees(by, "alerts", stored) ? `the alert ${JSON.stringify(alertId)}` : "an alert";
+        throw new Refusal(409, `${which} notifies this webhook: change it first`);
+      }
+    },
+  };
+}
+
+export function groupResource({ groups }: Collections): Resource<Group> {
+  return {
+    name: "group",
+    plural: "groups",
+    path: `${api}/groups`,
+    shape: groupShape,
+    collection: groups,
+    ...access,
+    style: "create",
+    idPath: "name",
+    idOf: ({ name }) => name,
+    withId: (group) => group,
+    check: () => [],
+  };
+}
+
+export function telemetryRuleResource(all: Collections): Resource<TelemetryRule> {
+  return {
+    name: "telemetryRule",
+    plural: "telemetryRules",
+    path: `${api}/telemetry-rules`,
+    shape: telemetryRuleShape,
+    collection: all.telemetryRules,
+    ...access,
+    style: "create",
+    ...byId,
+    check: (rule, path) => unknownGroups(all, rule.groups, path),
+  };
+}
+
+export function resourceRuleResource(all: Collections): Resource<ResourceRule> {
+  return {
+    name: "resourceRule",
+    plural: "resourceRules",
+    path: `${api}/resource-rules`,
+    shape: resourceRuleShape,
+    collection: all.resourceRules,
+    ...access,
+    style: "create",
+    ...byId,
+    check: (rule, path) => unknownGroups(all, rule.groups, path),
+  };
+}
+
+export function ingestionRuleResource({ ingestionRules }: Collections): Resource<IngestionRule> {
+  return {
+    name: "ingestionRule",
+    plural: "ingestionRules",
+    path: `${api}/ingestion-rules`,
+    shape: ingestionRuleShape,
+    collection: ingestionRules,
+    ...guarded,
+    style: "create",
+    ...byId,
+    check: (rule, path) => {
+      checkIngestionRule(rule, path);
+      return [];
+    },
+  };
+}
+
+export function silenceResource({ silences }: Collections, sight: Sight): Resource<Silence> {
+  return {
+    name: "silence",
+    plural: "silences",
+    path: `${api}/silences`,
+    shape: silenceShape,
+    collection: silences,
+    ...operated,
+    style: "create",
+    ...byId,
+    check: (silence, path, by) => {
+      checkSilence(silence, path);
+      return (silence.alertIds ?? []).flatMap((id, i) => {
+        const where = `${path}.alertIds[${i}]`;
+        if (!sight.maySilence(by, id)) {
+          throw new Refusal(
+            403,
+            `${where}: no rule of your groups lets you update the alert ${JSON.stringify(id)}`,
+          );
+        }
+        if (sight.knows(by, "alerts", id)) return [];
+        return [`${where} names the alert ${JSON.stringify(id)}, which does not exist`];
+      });
+    },
+  };
+}
+
+/** A group may be made after the rule that grants it something. */
+function unknownGroups({ groups }: Collections, named: readonly string[], path: string): string[] {
+  return named.flatMap((name, i) => {
+    if (groups.get(name) !== undefined) return [];
+    return [`${path}.groups[${i}] names the group ${JSON.stringify(name)}, which does not exist yet`];
+  });
+}
