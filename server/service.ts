@@ -11,7 +11,7 @@ import { Tokens } from "./access/tokens.ts";
 import { Alerting, type NotifySettings } from "./alerts/alerting.ts";
 import { type AlertSight, alertRoutes } from "./alerts/routes.ts";
 import { withId } from "./alerts/state/alert-definition.ts";
-import { withApiRoutes } from "./api/documentation.ts";
+import { withDocumentation } from "./api/documentation.ts";
 import { type Control, openControl } from "./control/control.ts";
 import { drainMsMax } from "./http/limits.ts";
 import { openHttp } from "./http/server.ts";
@@ -29,17 +29,17 @@ import { readStoreMetrics } from "./metrics/store-metrics.ts";
 import type { Caller } from "./model/caller.ts";
 import { backupRoute } from "./operations/backup-route.ts";
 import { healthRoutes } from "./operations/health.ts";
-import { fieldsSearch } from "./search/fields-route.ts";
-import { histogramSearch } from "./search/histogram-route.ts";
+import { fieldsRoute } from "./search/fields-route.ts";
+import { histogramRoute } from "./search/histogram-route.ts";
 import { searchDrainMsMax } from "./search/limits.ts";
-import { logsSearch } from "./search/logs-route.ts";
-import { patternsSearch } from "./search/patterns-route.ts";
+import { logsRoute } from "./search/logs-route.ts";
+import { patternsRoute } from "./search/patterns-route.ts";
 import { Searches } from "./search/searches.ts";
 import { Tails } from "./search/tails.ts";
-import { timeseriesSearch } from "./search/timeseries-route.ts";
-import { traceSearch } from "./search/trace-route.ts";
-import { tracesSearch } from "./search/traces-route.ts";
-import { valuesSearch } from "./search/values-route.ts";
+import { timeseriesRoute } from "./search/timeseries-route.ts";
+import { traceRoute } from "./search/trace-route.ts";
+import { tracesRoute } from "./search/traces-route.ts";
+import { valuesRoute } from "./search/values-route.ts";
 
 export interface ServiceSettings {
   dataDir: string;
@@ -196,21 +196,21 @@ async function serve(settings: ServiceSettings, store: Store, state: StoredState
   const alerting = openAlerting(settings, { store, state, metrics, control, holdsNotifications });
   const { dataDir, log } = settings;
   const { audit } = control;
-  const routes = withApiRoutes([
+  const routes = withDocumentation([
     ...healthRoutes(() => store.stats().refusing ?? null, metrics),
     ...ingestRoutes(intake),
     ...otlpRoutes(intake),
     ...lokiRoutes(intake),
     ...remoteWriteRoutes(intake),
     ...elasticsearchRoutes(intake),
-    searches.route(logsSearch),
-    searches.route(timeseriesSearch),
-    searches.route(patternsSearch),
-    searches.route(tracesSearch),
-    searches.route(histogramSearch),
-    searches.route(fieldsSearch),
-    searches.route(valuesSearch),
-    searches.addressedRoute(traceSearch),
+    logsRoute(searches),
+    timeseriesRoute(searches),
+    patternsRoute(searches),
+    tracesRoute(searches),
+    histogramRoute(searches),
+    fieldsRoute(searches),
+    valuesRoute(searches),
+    traceRoute(searches),
     tails.route(),
     ...control.routes,
     ...alertRoutes({ alerting, ...seenBy(control) }),

@@ -1,10 +1,10 @@
 /** What alerts do and tell, over HTTP: their states, fires and evaluations, and the notifications that came of them. */
 
 import * as z from "zod";
-import type { Reply, Route, ServerRequest } from "../api/route.ts";
-import { jsonReply } from "../api/route.ts";
+import { defineRoute } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
 import { Refusal } from "../limits/refusal.ts";
-import type { Caller, Permission } from "../model/caller.ts";
+import type { Caller } from "../model/caller.ts";
 import type { Action } from "../model/event.ts";
 import { destinationName } from "../notify/destination.ts";
 import type { Notification } from "../notify/notification.ts";
@@ -31,17 +31,21 @@ export interface AlertRoutesOptions extends AlertSight {
   alerting: Alerting;
 }
 
-const deadlineMs = 60_000;
+const shared = { deadlineMs: 60_000, response: z.looseObject({}) } as const;
 const listedMax = 1_000;
 
 export function alertRoutes(options: AlertRoutesOptions): Route[] {
   return [...statusRoutes(options), ...notificationRoutes(options), ...testRoutes(options)];
 }
 
-function found({ alertOf }: AlertSight, { params, caller }: ServerRequest): SeenAlert {
-  const seen = alertOf(params.id!, caller);
+function found({ alertOf }: AlertSight, id: string, caller: Caller): SeenAlert {
+  const seen = alertOf(id, caller);
   if (seen !== undefined) return seen;
-  throw new Refusal(404, `there is no alert ${JSON.stringify(params.id!.slice(0, 100))}`);
+  throw unknown("alert", id);
+}
+
+function unknown(kind: string, id: string): Refusal {
+  return new Refusal(404, `there is no ${kind} ${JSON.stringify(id.slice(0, 100))}`);
 }
 
 function statusRoutes({ alerting, ...sight }: AlertRoutesOptions): Route[] {
@@ -51,10 +55,19 @@ function statusRoutes({ alerting, ...sight }: AlertRoutesOptions): Route[] {
     summary: string,
     give: (id: string, isWhole: boolean) => Record<string, unknown>,
   ) =>
-    route("GET", `/api/v1/alerts/{id}/${part}`, "search", summary, "alerts", async (request) => {
-      const { alert, isWhole } = found(sight, request);
-      const note = isWhole ? {} : { warnings: [notWhole] };
-      return jsonReply({ ...give(alert.metadata.id, isWhole), ...note });
+    defineRoute({
+      ...shared,
+      method: "GET",
+      path: `/api/v1/alerts/{id}/${part}`,
+      permission: "search",
+      summary,
+      tag: "alerts",
+      errors: [404],
+      handle: async ({ params, caller }) => {
+        const { alert, isWhole } = found(sight, params.id, caller);
+        const note = isWhole ? {} : { warnings: [notWhole] };
+        return { ...give(alert.metadata.id, isWhole), ...note };
+      },
     });
   return [
     ofAlert("state", "The state of an alert, of its rules and instances", (id, isWhole) =>
@@ -86,45 +99,49 @@ function notificationRoutes({ alerting: { outbox }, alertOf }: AlertRoutesOption
     caller.role === "admin" || alertOf(alertId, caller) !== undefined;
   const visible = (caller: Caller) => outbox.list().filter(({ event }) => isVisible(event.alertId, caller));
   return [
-    route(
-      "GET",
-      "/api/v1/notifications",
-      "search",
-      "Notifications, the newest first",
+    defineRoute({
+      ...shared,
+      method: "GET",
+      path: "/api/v1/notifications",
+      permission: "search",
+      summary: "Notifications, the newest first",
       tag,
-      async ({ caller }) =>
-        jsonReply({ notifications: visible(caller).slice(0, listedMax).map(notificationReply) }),
-    ),
-    route(
-      "POST",
-      "/api/v1/notifications/{id}/resend",
-      "notify",
-      "Sends a notification again",
+      handle: async ({ caller }) => ({
+        notifications: visible(caller).slice(0, listedMax).map(notificationReply),
+      }),
+    }),
+    defineRoute({
+      ...shared,
+      method: "POST",
+      path: "/api/v1/notifications/{id}/resend",
+      permission: "notify",
+      summary: "Sends a notification again",
       tag,
-      async ({ params, caller }) => {
-        const id = params.id!;
+      errors: [404],
+      handle: async ({ params: { id }, caller }) => {
         const known = visible(caller).find((each) => each.id === id);
-        if (known === undefined)
-          throw new Refusal(404, `there is no notification ${JSON.stringify(id.slice(0, 100))}`);
+        if (known === undefined) throw unknown("notification", id);
         const seen = alertOf(known.event.alertId, caller);
         refuseUnless(seen === undefined ? caller.role === "admin" : seen.mayTell);
         await outbox.resend(id);
-        return jsonReply({ id });
+        return { id };
       },
-    ),
+    }),
   ];
 }
 
 function testRoutes({ alerting, ...sight }: AlertRoutesOptions): Route[] {
   return [
-    route(
-      "POST",
-      "/api/v1/alerts/{id}/test-notification",
-      "notify",
-      "Sends a test message to all that an alert tells",
-      "alerts",
-      async (request) => {
-        const { alert, mayTell } = found(sight, request);
+    defineRoute({
+      ...shared,
+      method: "POST",
+      path: "/api/v1/alerts/{id}/test-notification",
+      permission: "notify",
+      summary: "Sends a test message to all that an alert tells",
+      tag: "alerts",
+      errors: [404],
+      handle: async ({ params, caller }) => {
+        const { alert, mayTell } = found(sight, params.id, caller);
         refuseUnless(mayTell);
         const actions = alert.timeseries.evaluationRules.flatMap((rule) => rule.actions ?? []);
         const results = await Promise.all(
@@ -133,25 +150,25 @@ function testRoutes({ alerting, ...sight }: AlertRoutesOptions): Route[] {
             ...outcomeReply(await alerting.test(alert, action)),
           })),
         );
-        return jsonReply({ results });
+        return { results };
       },
-    ),
-    route(
-      "POST",
-      "/api/v1/webhooks/{id}/test",
-      "notify",
-      "Sends a test message to a webhook",
-      "webhooks",
-      async ({ params, caller }) => {
-        const uuid = params.id!;
-        const seen = sight.webhookOf(uuid, caller);
-        if (seen === undefined)
-          throw new Refusal(404, `there is no webhook ${JSON.stringify(uuid.slice(0, 100))}`);
+    }),
+    defineRoute({
+      ...shared,
+      method: "POST",
+      path: "/api/v1/webhooks/{id}/test",
+      permission: "notify",
+      summary: "Sends a test message to a webhook",
+      tag: "webhooks",
+      errors: [404],
+      handle: async ({ params: { id }, caller }) => {
+        const seen = sight.webhookOf(id, caller);
+        if (seen === undefined) throw unknown("webhook", id);
         refuseUnless(seen.mayTell);
-        const action: Action = { type: "webhook", webhookDestination: { uuid } };
-        return jsonReply(outcomeReply(await alerting.test(exampleAlert, action)));
+        const action: Action = { type: "webhook", webhookDestination: { uuid: id } };
+        return outcomeReply(await alerting.test(exampleAlert, action));
       },
-    ),
+    }),
   ];
 }
 
@@ -162,26 +179,6 @@ function refuseUnless(mayTell: boolean): void {
     403,
     "sending messages takes the role editor or admin, or a rule that lets you update what is managed",
   );
-}
-
-function route(
-  method: "GET" | "POST",
-  path: string,
-  permission: Permission,
-  summary: string,
-  tag: string,
-  answer: (request: ServerRequest) => Promise<Reply>,
-): Route {
-  const errors = path.includes("{") ? [404] : [];
-  return {
-    method,
-    path,
-    permission,
-    body: null,
-    deadlineMs,
-    description: { summary, tag, response: z.looseObject({}), errors },
-    answer,
-  };
 }
 
 function stateReply(alerting: Alerting, id: string, isWhole: boolean) {

@@ -1,40 +1,37 @@
-/** The API tells of itself: /openapi.json for programs, /docs for people. */
+/** The API describes itself: /openapi.json for programs, /docs for people. */
 
 import * as z from "zod";
-import { described } from "./descriptions.ts";
+import { defineRoute } from "./define-route.ts";
 import { docsHeaders, docsPage } from "./docs-page.ts";
 import { openApiOf } from "./openapi.ts";
-import type { Reply, Route } from "./route.ts";
-import { jsonHeaders } from "./route.ts";
+import { jsonHeaders, Reply, type Route } from "./route.ts";
 
-/** The routes with what is told of them, and those that tell it. */
-export function withApiRoutes(routes: readonly Route[]): Route[] {
-  const shape = { method: "GET", permission: null, body: null, deadlineMs: 5_000 } as const;
-  const response = z.looseObject({});
+const page = { method: "GET", permission: null, tag: "api", deadlineMs: 5_000 } as const;
+
+/** The routes, and those that describe all of them. */
+export function withDocumentation(routes: readonly Route[]): Route[] {
   // Made when it is first asked for: a start takes no time for it.
   const document = once(() => openApiOf(all));
-  const own: Route[] = [
-    {
-      ...shape,
-      path: "/openapi.json",
-      description: { summary: "This description", tag: "api", response },
-      answer: async () => ({ status: 200, headers: jsonHeaders, body: json() }),
-    },
-    {
-      ...shape,
-      path: "/docs",
-      description: {
-        summary: "This description as a page",
-        tag: "api",
-        response: z.string(),
-        contentType: "text/html",
-      },
-      answer: async (): Promise<Reply> => ({ status: 200, headers: docsHeaders, body: page() }),
-    },
-  ];
-  const all = [...described(routes), ...own];
   const json = once(() => `${JSON.stringify(document())}\n`);
-  const page = once(() => docsPage(document()));
+  const html = once(() => docsPage(document()));
+  const all: Route[] = [
+    ...routes,
+    defineRoute({
+      ...page,
+      path: "/openapi.json",
+      summary: "This description",
+      response: z.looseObject({}),
+      handle: async () => new Reply({ status: 200, headers: jsonHeaders, body: json() }),
+    }),
+    defineRoute({
+      ...page,
+      path: "/docs",
+      summary: "This description as a page",
+      response: z.string(),
+      contentType: "text/html",
+      handle: async () => new Reply({ status: 200, headers: docsHeaders, body: html() }),
+    }),
+  ];
   return all;
 }
 

@@ -5,9 +5,7 @@ import type { Json } from "../../engine/index.ts";
 import { Refusal } from "../limits/refusal.ts";
 import { encodingOf, unpacked } from "./content-encoding.ts";
 import { jsonBodyBytesMax, jsonDepthMax } from "./limits.ts";
-import type { RouteBody, ServerRequest } from "./route.ts";
-
-export const jsonBody: RouteBody = { bytesMax: jsonBodyBytesMax, contentTypes: ["application/json"] };
+import type { ServerRequest } from "./route.ts";
 
 /** Throws Refusal 400 where it is not UTF-8, not JSON or nested too deep, 413 and 415 as `unpacked` does. */
 export function parseJsonBody(request: ServerRequest): Json {

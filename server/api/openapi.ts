@@ -57,9 +57,11 @@ export function openApiOf(routes: readonly Route[]): OpenApi {
   for (const route of routes) {
     // What speaks a protocol of others is described there.
     if (route.errorBody !== undefined) continue;
-    const operations = paths[route.path] ?? {};
-    operations[route.method.toLowerCase()] = operationOf(route, schemas);
-    paths[route.path] = operations;
+    // The document has no prefixes: what stands below one is a parameter.
+    const path = route.path.replace(/\*$/, "{path}");
+    const operations = paths[path] ?? {};
+    operations[route.method.toLowerCase()] = operationOf({ ...route, path }, schemas);
+    paths[path] = operations;
   }
   const description = "Stores, searches and alerts on the logs, traces and metrics of Kubernetes clusters.";
   return {
@@ -109,8 +111,7 @@ function parametersOf({ path, description }: Route, schemas: Record<string, Memb
   const inHeaders = Object.entries(description?.headers ?? {}).map(([name, schema]) => {
     return { name, in: "header", schema: jsonSchema(schema, schemas) };
   });
-  const ifMatch = { name: "If-Match", in: "header", schema: { type: "string" } };
-  return [...inPath, ...inQuery, ...inHeaders, ...(description?.conditional ? [ifMatch] : [])];
+  return [...inPath, ...inQuery, ...inHeaders];
 }
 
 function requestBodyOf({ body, description }: Route, schemas: Record<string, Member>): Member {

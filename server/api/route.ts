@@ -11,7 +11,7 @@ type Method = "GET" | "POST" | "PUT" | "DELETE";
 export interface ServerRequest {
   method: Method;
   path: string;
-  /** Values of the `{…}` parts of the route's path, percent-decoded. */
+  /** Values of the `{…}` parts of the route's path, percent-decoded; under `*` what a path ending in `/*` stands for. */
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
   /** Names in lower case. */
@@ -34,17 +34,22 @@ export interface Stream {
   ending: AbortSignal;
 }
 
-export interface Reply {
-  status: number;
-  headers?: Readonly<Record<string, string>>;
+/** An answer that is more than JSON with status 200. Any value that has its members is one for the sockets. */
+export class Reply {
+  declare readonly status: number;
+  declare readonly headers?: Readonly<Record<string, string>>;
   /** Pieces are written one after the other, at the pace of the reader. */
-  body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+  declare readonly body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
   /** Of an answer without end: no time is set for it. */
-  stream?: Stream;
+  declare readonly stream?: Stream;
   /** The answer may take as long as it likes while the reader takes a piece at least this often; without it, it has a time in all. */
-  stallMsMax?: number;
+  declare readonly stallMsMax?: number;
   /** Called once when the answer has been written, or nobody is left to read it. */
-  onEnd?: () => void;
+  declare readonly onEnd?: () => void;
+
+  constructor(members: Reply) {
+    Object.assign(this, members);
+  }
 }
 
 export interface RouteBody {
@@ -60,7 +65,7 @@ export interface ErrorBody {
   body: string | Uint8Array;
 }
 
-/** What is told of a route in the API's description. */
+/** What the API's document says of a route. */
 export interface RouteDescription {
   /** What it does, in a few words. */
   summary: string;
@@ -73,18 +78,17 @@ export interface RouteDescription {
   /** Of a success, where that is not JSON. */
   contentType?: string;
   /** Headers of the request that mean something, by name; all may be left out. */
-  headers?: Readonly<Record<string, z.ZodType>>;
+  headers: Readonly<Record<string, z.ZodType>>;
   /** In the query part of the URL, by name. */
-  query?: Readonly<Record<string, z.ZodType>>;
-  /** Takes If-Match and answers with an ETag. */
-  conditional?: boolean;
+  query: Readonly<Record<string, z.ZodType>>;
   /** Statuses besides those that any route may answer with. */
-  errors?: readonly number[];
+  errors: readonly number[];
 }
 
+/** A route as the sockets see it; `defineRoute` makes one. */
 export interface Route {
   method: Method;
-  /** Exact, `{name}` standing for one segment, e.g. `/api/v1/tokens/{id}`. */
+  /** Exact; `{name}` stands for one segment, as in `/api/v1/tokens/{id}`, and a last segment `*` for one or more. */
   path: string;
   /** What the caller must be allowed to do; null is open to all. */
   permission: Permission | null;
@@ -101,5 +105,5 @@ export interface Route {
 export const jsonHeaders = { "Content-Type": "application/json; charset=utf-8" } as const;
 
 export function jsonReply(value: unknown, status = 200, headers: Record<string, string> = {}): Reply {
-  return { status, headers: { ...jsonHeaders, ...headers }, body: `${JSON.stringify(value)}\n` };
+  return new Reply({ status, headers: { ...jsonHeaders, ...headers }, body: `${JSON.stringify(value)}\n` });
 }

@@ -2,30 +2,46 @@
 
 import type * as z from "zod";
 import { Refusal } from "../limits/refusal.ts";
-import { integerName } from "../model/schema.ts";
+import { expectedMark } from "../model/schema.ts";
 import { shown } from "../text/quote.ts";
+
+export interface CheckOptions {
+  /** A field that is null counts as left out. */
+  nullIsAbsent?: boolean;
+  /** The text that complaints show instead of the value that was made of it. */
+  got?: string | undefined;
+}
 
 /**
  * The value as it was sent, once it fits the schema. Throws Refusal 400 naming the field by its path below `path` ("" for the
  * body itself) and what was expected. The schema must not transform.
  */
-export function checked<S extends z.ZodType>(schema: S, value: unknown, path: string): z.infer<S> {
+export function checked<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  path: string,
+  options: CheckOptions = {},
+): z.infer<S> {
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return value as z.infer<S>;
-  throw new Refusal(400, complaint(result.error.issues, path));
+  throw new Refusal(400, complaint(result.error.issues, path, options));
 }
 
 /** A mistyped name says more than what is missing for it. */
-function complaint(issues: readonly z.core.$ZodIssue[], base: string): string {
+function complaint(issues: readonly z.core.$ZodIssue[], base: string, options: CheckOptions): string {
   const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!;
   const path = pathText(base, issue.path);
   if (issue.code === "unrecognized_keys") {
     return `unknown field ${JSON.stringify(pathText(path, [issue.keys[0]!]).slice(0, 200))}${issue.message}`;
   }
   const what = path === "" ? "the body" : path;
-  if (isMissing(issue)) return `${what} is required: ${expected(issue)}`;
-  const problem = problemOf(issue);
-  return problem === null ? `${what} must be ${expected(issue)}, got ${got(issue)}` : `${what} ${problem}`;
+  const value = wrongValueOf(issue);
+  if (value === undefined || (value === null && options.nullIsAbsent === true && path !== "")) {
+    return `${what} is required: ${expected(issue)}`;
+  }
+  const got = shown(options.got ?? value);
+  const problem = problemOf(issue, got);
+  return problem === null ? `${what} must be ${expected(issue)}, got ${got}` : `${what} ${problem}`;
 }
 
 function pathText(base: string, path: readonly PropertyKey[]): string {
@@ -35,25 +51,18 @@ function pathText(base: string, path: readonly PropertyKey[]): string {
   }, base);
 }
 
-function isMissing(issue: z.core.$ZodIssue): boolean {
-  return issue.code === "invalid_union" ? discriminatorOf(issue) === undefined : issue.input === undefined;
-}
-
-/** Of a union, zod hands out the whole object. */
-function discriminatorOf(issue: z.core.$ZodIssue): unknown {
-  const name = issue.path.at(-1)!;
-  return (issue.input as Record<PropertyKey, unknown>)[name];
-}
-
-function got(issue: z.core.$ZodIssue): string {
-  return shown(issue.code === "invalid_union" ? discriminatorOf(issue) : issue.input);
+/** The value that is wrong; of a union zod hands out the whole object, of which the discriminator is. */
+function wrongValueOf(issue: z.core.$ZodIssue): unknown {
+  if (issue.code !== "invalid_union") return issue.input;
+  return (issue.input as Record<PropertyKey, unknown>)[issue.path.at(-1)!];
 }
 
 /** What a sound value would be. */
 function expected(issue: z.core.$ZodIssue): string {
+  if (issue.message.startsWith(expectedMark)) return issue.message.slice(expectedMark.length);
   switch (issue.code) {
     case "invalid_type":
-      return issue.message === integerName ? integerName : (typeNames[issue.expected] ?? issue.expected);
+      return typeNames[issue.expected] ?? issue.expected;
     case "invalid_value":
       return oneOf(issue.values);
     case "invalid_union":
@@ -76,21 +85,26 @@ function oneOf(values: readonly unknown[]): string {
   return values.length === 1 ? shown(values[0]) : `one of ${values.join(", ")}`;
 }
 
-/** What is wrong with a value of the right type; null where the type itself is wrong. */
-function problemOf(issue: z.core.$ZodIssue): string | null {
+/** What is wrong with a value of the right type; null where the schema says only what it expects. */
+function problemOf(issue: z.core.$ZodIssue, got: string): string | null {
+  if (issue.message.startsWith(expectedMark)) return null;
+  // zod's own messages begin with a capital; one of the schema's own is a whole sentence where it says how long a text is.
+  if (issue.message.startsWith("must ") && (issue.code === "too_big" || issue.code === "too_small")) {
+    return issue.message;
+  }
   switch (issue.code) {
     case "too_small":
       return isCounted(issue.origin)
         ? `must have at least ${counted(Number(issue.minimum), issue.origin)}`
-        : `must be ${issue.minimum} or more, got ${got(issue)}`;
+        : `must be ${issue.minimum} or more, got ${got}`;
     case "too_big":
       return isCounted(issue.origin)
         ? `must have at most ${counted(Number(issue.maximum), issue.origin)}`
-        : `must be ${issue.maximum} or less, got ${got(issue)}`;
+        : `must be ${issue.maximum} or less, got ${got}`;
     case "invalid_format":
-      return `${issue.message}, got ${got(issue)}`;
+      return `${issue.message}, got ${got}`;
     case "custom":
-      return issue.params?.isSecret === true ? issue.message : `${issue.message}, got ${got(issue)}`;
+      return issue.params?.isWhole === true ? issue.message : `${issue.message}, got ${got}`;
     case "invalid_key":
       return issue.issues[0]?.message ?? "has a name that cannot be";
     default:

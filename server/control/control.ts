@@ -9,8 +9,8 @@ import { isBound, readable } from "../access/row-filter.ts";
 import { alertStore } from "../access/saved-access.ts";
 import type { Searchable } from "../access/searchable.ts";
 import type { Tokens } from "../access/tokens.ts";
+import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { jsonReply } from "../api/route.ts";
 import { RateBound } from "../limits/rate-limiter.ts";
 import type { Caller, User } from "../model/caller.ts";
 import { fixed } from "../model/schema.ts";
@@ -30,7 +30,7 @@ import {
   telemetryRuleResource,
   webhookResource,
 } from "./resource-kinds.ts";
-import type { Resource, ResourceEdge } from "./resource-routes.ts";
+import type { ResourceContext, ResourceKind } from "./resource-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import { tokenRoutes } from "./token-routes.ts";
 
@@ -70,7 +70,7 @@ export function openControl(options: ControlOptions): Control {
   const audit = new Audit(options);
   const collections = openCollections(state, audit, now);
   const keepUses = () =>
-    tokens.keepUses().catch((error: Error) => log(`uses of tokens are not kept: ${error.message}`));
+    tokens.keepUses().catch((error: Error) => log(`uses of tokens are not restoreSecrets: ${error.message}`));
   const timer = setInterval(keepUses, usesKeptMs);
   const groups = () => valuesOf(collections.groups);
   const sight = new Sight({
@@ -112,21 +112,21 @@ function routesOf(
   audit: Audit,
   sight: Sight,
 ): Route[] {
-  const edge: ResourceEdge = {
+  const context: ResourceContext = {
     rate: new RateBound({ perSecond: changesPerSecondMax, burst: changesBurstMax, what: "changes", now }),
     sight,
   };
-  const of = <T>(resource: Resource<T>) => resourceRoutes(resource, edge);
+  const of = <T>(resource: ResourceKind<T>) => resourceRoutes(resource, context);
   const isEnvironment = (name: string) => all.environments.get(name) !== undefined;
   return [
     syncRoute(syncDashboards),
     ...of(alertResource(all, sight)),
     ...of(dashboardResource(all)),
-    ...environmentRoutes(all.environments, tokens, edge),
+    ...environmentRoutes(all.environments, tokens, context),
     ...of(webhookResource(all, sight)),
     ...of(silenceResource(all, sight)),
     ...of(ingestionRuleResource(all)),
-    ...tokenRoutes({ tokens, audit, now, rate: edge.rate, isEnvironment }),
+    ...tokenRoutes({ tokens, audit, now, rate: context.rate, isEnvironment }),
     ...of(groupResource(all)),
     ...of(telemetryRuleResource(all)),
     ...of(resourceRuleResource(all)),
@@ -134,23 +134,19 @@ function routesOf(
 }
 
 function syncRoute(sync: (() => void) | null): Route {
-  return {
+  return defineRoute({
     method: "GET",
     path: "/api/v1/dashboards/sync",
     permission: "configure",
-    body: null,
-    deadlineMs: 10_000,
-    description: {
-      summary: "Reads the dashboards of Kubernetes sources now",
-      tag: "dashboards",
-      response: fixed({ message: z.string() }),
-    },
-    answer: async () => {
+    summary: "Reads the dashboards of Kubernetes sources now",
+    tag: "dashboards",
+    response: fixed({ message: z.string() }),
+    handle: async () => {
       if (sync === null) {
-        return jsonReply({ message: "No Kubernetes source is configured: there is nothing to synchronise." });
+        return { message: "No Kubernetes source is configured: there is nothing to synchronise." };
       }
       sync();
-      return jsonReply({ message: "The synchronisation of dashboards from Kubernetes was triggered." });
+      return { message: "The synchronisation of dashboards from Kubernetes was triggered." };
     },
-  };
+  });
 }

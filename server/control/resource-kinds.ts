@@ -19,7 +19,7 @@ import { checkWebhook, webhookShape } from "../model/webhook.ts";
 import type { Audit } from "./audit.ts";
 import { Collection } from "./collection.ts";
 import { alertKept, alertShown, webhookKept, webhookShown } from "./hidden-secrets.ts";
-import type { Resource } from "./resource-routes.ts";
+import type { ResourceKind } from "./resource-routes.ts";
 
 /** What is configured, by kind. */
 export type Collections = ReturnType<typeof openCollections>;
@@ -56,12 +56,12 @@ const byId = {
   withId: <T extends { id?: string | undefined }>(value: T, id: string): T => ({ ...value, id }),
 };
 
-export function alertResource({ alerts }: Collections, sight: Sight): Resource<Alert> {
+export function alertResource({ alerts }: Collections, sight: Sight): ResourceKind<Alert> {
   return {
     name: "alert",
     plural: "alerts",
     path: `${api}/alerts`,
-    shape: alertShape,
+    schema: alertShape,
     collection: alerts,
     ...operated,
     style: "upsert",
@@ -69,17 +69,17 @@ export function alertResource({ alerts }: Collections, sight: Sight): Resource<A
     idOf: ({ metadata }) => metadata.id,
     withId: (alert, id) => ({ ...alert, metadata: { ...alert.metadata, id } }),
     check: (alert, path, by) => checkAlert(alert, path, (id) => sight.knows(by, "webhooks", id)),
-    kept: alertKept,
-    shown: (alert, mayWrite) => (mayWrite ? alert : alertShown(alert)),
+    restoreSecrets: alertKept,
+    hideSecrets: (alert, mayWrite) => (mayWrite ? alert : alertShown(alert)),
   };
 }
 
-export function dashboardResource({ dashboards }: Collections): Resource<Dashboard> {
+export function dashboardResource({ dashboards }: Collections): ResourceKind<Dashboard> {
   return {
     name: "dashboard",
     plural: "dashboards",
     path: `${api}/dashboards`,
-    shape: dashboardShape,
+    schema: dashboardShape,
     collection: dashboards,
     ...operated,
     style: "upsert",
@@ -95,16 +95,16 @@ export function dashboardResource({ dashboards }: Collections): Resource<Dashboa
       }
       return checkDashboard(dashboard, path);
     },
-    listed: ({ metadata, settings }) => ({ metadata, settings }),
+    summarize: ({ metadata, settings }) => ({ metadata, settings }),
   };
 }
 
-export function webhookResource({ alerts, webhooks }: Collections, sight: Sight): Resource<Webhook> {
+export function webhookResource({ alerts, webhooks }: Collections, sight: Sight): ResourceKind<Webhook> {
   return {
     name: "webhook",
     plural: "webhooks",
     path: `${api}/webhooks`,
-    shape: webhookShape,
+    schema: webhookShape,
     collection: webhooks,
     ...operated,
     style: "create",
@@ -113,9 +113,9 @@ export function webhookResource({ alerts, webhooks }: Collections, sight: Sight)
       checkWebhook(webhook, path);
       return [];
     },
-    kept: webhookKept,
-    shown: webhookShown,
-    beside: ({ secret }) => ({ hasSecret: typeof secret === "string" }),
+    restoreSecrets: webhookKept,
+    hideSecrets: webhookShown,
+    extraMembers: ({ secret }) => ({ hasSecret: typeof secret === "string" }),
     checkUnused: (id, by) => {
       for (const [alertId, stored] of alerts.list()) {
         if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;
@@ -126,12 +126,12 @@ export function webhookResource({ alerts, webhooks }: Collections, sight: Sight)
   };
 }
 
-export function groupResource({ groups }: Collections): Resource<Group> {
+export function groupResource({ groups }: Collections): ResourceKind<Group> {
   return {
     name: "group",
     plural: "groups",
     path: `${api}/groups`,
-    shape: groupShape,
+    schema: groupShape,
     collection: groups,
     ...access,
     style: "create",
@@ -142,12 +142,12 @@ export function groupResource({ groups }: Collections): Resource<Group> {
   };
 }
 
-export function telemetryRuleResource(all: Collections): Resource<TelemetryRule> {
+export function telemetryRuleResource(all: Collections): ResourceKind<TelemetryRule> {
   return {
     name: "telemetryRule",
     plural: "telemetryRules",
     path: `${api}/telemetry-rules`,
-    shape: telemetryRuleShape,
+    schema: telemetryRuleShape,
     collection: all.telemetryRules,
     ...access,
     style: "create",
@@ -156,12 +156,12 @@ export function telemetryRuleResource(all: Collections): Resource<TelemetryRule>
   };
 }
 
-export function resourceRuleResource(all: Collections): Resource<ResourceRule> {
+export function resourceRuleResource(all: Collections): ResourceKind<ResourceRule> {
   return {
     name: "resourceRule",
     plural: "resourceRules",
     path: `${api}/resource-rules`,
-    shape: resourceRuleShape,
+    schema: resourceRuleShape,
     collection: all.resourceRules,
     ...access,
     style: "create",
@@ -170,12 +170,12 @@ export function resourceRuleResource(all: Collections): Resource<ResourceRule> {
   };
 }
 
-export function ingestionRuleResource({ ingestionRules }: Collections): Resource<IngestionRule> {
+export function ingestionRuleResource({ ingestionRules }: Collections): ResourceKind<IngestionRule> {
   return {
     name: "ingestionRule",
     plural: "ingestionRules",
     path: `${api}/ingestion-rules`,
-    shape: ingestionRuleShape,
+    schema: ingestionRuleShape,
     collection: ingestionRules,
     ...guarded,
     style: "create",
@@ -187,12 +187,12 @@ export function ingestionRuleResource({ ingestionRules }: Collections): Resource
   };
 }
 
-export function silenceResource({ silences }: Collections, sight: Sight): Resource<Silence> {
+export function silenceResource({ silences }: Collections, sight: Sight): ResourceKind<Silence> {
   return {
     name: "silence",
     plural: "silences",
     path: `${api}/silences`,
-    shape: silenceShape,
+    schema: silenceShape,
     collection: silences,
     ...operated,
     style: "create",

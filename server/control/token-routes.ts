@@ -8,20 +8,15 @@ import {
   type TokenRecord,
   type Tokens,
 } from "../access/tokens.ts";
-import { jsonBody, parseJsonBody } from "../api/json-body.ts";
-import type { Reply, Route, ServerRequest } from "../api/route.ts";
-import { jsonReply } from "../api/route.ts";
+import { defineRoute, json } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
 import { checked } from "../api/validation.ts";
 import type { RateBound } from "../limits/rate-limiter.ts";
 import { Refusal } from "../limits/refusal.ts";
-import type { Role } from "../model/caller.ts";
-import { purseOf, roles } from "../model/caller.ts";
+import { type Caller, purseOf, type Role, roles } from "../model/caller.ts";
 import { listedMax, timeMsMax } from "../model/limits.ts";
 import { fixed, nameText, positive } from "../model/schema.ts";
 import type { Audit, AuditedChange } from "./audit.ts";
-
-const permission = "manage tokens";
-const deadlineMs = 10_000;
 
 /** What the bearer may send a second; null: without bound, left out: what the server says for all. */
 const ingestBounds = {
@@ -74,76 +69,62 @@ export interface TokenEdge {
 
 export function tokenRoutes(edge: TokenEdge): Route[] {
   const path = "/api/v1/tokens";
-  const one = `${path}/{id}`;
-  const shape = { permission, deadlineMs, body: null } as const;
+  const one = `${path}/{id}` as const;
   const { tokens } = edge;
-  const tag = "tokens";
+  const shared = { permission: "manage tokens", tag: "tokens" } as const;
+  const changing = { ...shared, limitRate: (caller: Caller) => edge.rate.spend(purseOf(caller)) } as const;
   return [
-    {
-      ...shape,
+    defineRoute({
+      ...changing,
       method: "POST",
       path,
-      body: jsonBody,
-      description: {
-        summary: "Makes a token; the answer shows it, once",
-        tag,
-        request: newToken,
-        response: token.extend({ token: z.string() }),
-        errors: [413, 415, 429],
-      },
-      answer: (request) => create(edge, request),
-    },
-    {
-      ...shape,
+      summary: "Makes a token; the answer shows it, once",
+      body: json(newToken),
+      response: token.extend({ token: z.string() }),
+      errors: [429],
+      handle: ({ body, caller }) => create(edge, body, caller),
+    }),
+    defineRoute({
+      ...shared,
       method: "GET",
       path,
-      description: {
-        summary: "Lists tokens without their secrets",
-        tag,
-        response: fixed({ tokens: z.array(token) }),
-      },
-      answer: async () => jsonReply({ tokens: tokens.list().map((each) => shownToken(each, tokens)) }),
-    },
-    {
-      ...shape,
+      summary: "Lists tokens without their secrets",
+      response: fixed({ tokens: z.array(token) }),
+      handle: async () => ({ tokens: tokens.list().map((each) => shownToken(each, tokens)) }),
+    }),
+    defineRoute({
+      ...shared,
       method: "GET",
       path: one,
-      description: { summary: "Reads one token without its secret", tag, response: token, errors: [404] },
-      answer: async (request) => jsonReply(shownToken(known(tokens, request), tokens)),
-    },
-    {
-      ...shape,
+      summary: "Reads one token without its secret",
+      response: token,
+      errors: [404],
+      handle: async ({ params }) => shownToken(known(tokens, params.id), tokens),
+    }),
+    defineRoute({
+      ...changing,
       method: "PUT",
       path: one,
-      body: jsonBody,
-      description: {
-        summary: "Gives a token another name, expiry and groups; what is left out is as in a new one",
-        tag,
-        request: changedToken,
-        response: token,
-        errors: [404, 413, 415, 429],
-      },
-      answer: (request) => change(edge, request),
-    },
-    {
-      ...shape,
+      summary: "Gives a token another name, expiry and groups; what is left out is as in a new one",
+      body: json(changedToken),
+      response: token,
+      errors: [404, 429],
+      handle: ({ params, body, caller }) => change(edge, params.id, body, caller),
+    }),
+    defineRoute({
+      ...changing,
       method: "DELETE",
       path: one,
-      description: {
-        summary: "Refuses the token from now on",
-        tag,
-        response: fixed({ id: z.string() }),
-        errors: [404, 429],
-      },
-      answer: (request) => revoke(edge, request),
-    },
+      summary: "Refuses the token from now on",
+      response: fixed({ id: z.string() }),
+      errors: [404, 429],
+      handle: ({ params, caller }) => revoke(edge, params.id, caller),
+    }),
   ];
 }
 
-async function create(edge: TokenEdge, request: ServerRequest): Promise<Reply> {
+async function create(edge: TokenEdge, sent: z.infer<typeof newToken>, by: Caller) {
   const { tokens, audit } = edge;
-  edge.rate.spend(purseOf(request.caller));
-  const sent = checked(newToken, parseJsonBody(request), "");
   const { role, name = role, groups, environment } = sent;
   const expiresAtMs = expiryOf(sent.expiresAt, edge.now());
   if (environment !== undefined && role !== "ingest") {
@@ -161,9 +142,9 @@ async function create(edge: TokenEdge, request: ServerRequest): Promise<Reply> {
     ...(environment === undefined ? {} : { environment }),
   };
   const minted = await tokens.create(wanted, (record, changes, write) =>
-    audit.commit(changeOf("created", record, request), changes, write),
+    audit.commit(changeOf("created", record, by), changes, write),
   );
-  return jsonReply({ ...shownToken(minted.record, tokens), token: minted.token });
+  return { ...shownToken(minted.record, tokens), token: minted.token };
 }
 
 /** Throws Refusal 400 for a token that may not send rows. */
@@ -187,41 +168,38 @@ function expiryOf(sent: unknown, nowMs: number): number | null {
   return checked(shape, sent, "expiresAt");
 }
 
-async function change({ tokens, audit, rate, now }: TokenEdge, request: ServerRequest): Promise<Reply> {
-  rate.spend(purseOf(request.caller));
-  const sent = checked(changedToken, parseJsonBody(request), "");
-  const before = known(tokens, request);
+async function change(
+  { tokens, audit, now }: TokenEdge,
+  id: string,
+  sent: z.infer<typeof changedToken>,
+  by: Caller,
+): Promise<z.infer<typeof token>> {
+  const before = known(tokens, id);
   const { name = before.role, groups } = sent;
   const { groups: _, rowsPerSecond: _rows, bytesPerSecond: _bytes, ...kept } = before;
   const expiresAtMs = expiryOf(sent.expiresAt, now());
   const bounds = boundsOf(sent, before.role);
   const record = { ...kept, name, expiresAtMs, ...bounds, ...(groups === undefined ? {} : { groups }) };
   await tokens.change(record, (changes, write) =>
-    audit.commit(changeOf("updated", record, request), changes, write),
+    audit.commit(changeOf("updated", record, by), changes, write),
   );
-  return jsonReply(shownToken(record, tokens));
+  return shownToken(record, tokens);
 }
 
-async function revoke({ tokens, audit, rate }: TokenEdge, request: ServerRequest): Promise<Reply> {
-  rate.spend(purseOf(request.caller));
-  const record = known(tokens, request);
+async function revoke({ tokens, audit }: TokenEdge, id: string, by: Caller): Promise<{ id: string }> {
+  const record = known(tokens, id);
   await tokens.revoke([record.id], (changes, write) =>
-    audit.commit(changeOf("deleted", record, request), changes, write),
+    audit.commit(changeOf("deleted", record, by), changes, write),
   );
-  return jsonReply({ id: record.id });
+  return { id: record.id };
 }
 
-function changeOf(
-  action: AuditedChange["action"],
-  { id, name }: TokenRecord,
-  { caller }: ServerRequest,
-): AuditedChange {
-  return { by: caller, action, resource: "token", id, title: name };
+function changeOf(action: AuditedChange["action"], { id, name }: TokenRecord, by: Caller): AuditedChange {
+  return { by, action, resource: "token", id, title: name };
 }
 
 /** Throws Refusal 404. */
-function known(tokens: Tokens, request: ServerRequest): TokenRecord {
-  const id = request.params.id!;
+function known(tokens: Tokens, id: string): TokenRecord {
   const record = tokens.get(id);
   if (record !== undefined) return record;
   throw new Refusal(404, `there is no token of id ${JSON.stringify(id.slice(0, 60))}`);

@@ -2,9 +2,24 @@
 
 import * as z from "zod";
 import { suggestion } from "../text/suggestion.ts";
-import { nameLengthMax, textLengthMax } from "./limits.ts";
+import { nameLengthMax, textLengthMax, timeMsMax } from "./limits.ts";
 
-export const integerName = "an integer";
+/** A message that begins with this says what a sound value is; any other one what is wrong. */
+export const expectedMark = "expected ";
+
+/** What a complaint says of any value that does not fit: `must be TEXT, got …`, or `is required: TEXT`. */
+export function expects(text: string): { error: () => string } {
+  return { error: () => expectedMark + text };
+}
+
+/** A whole number of a range, `text` being all that complaints say of it. */
+export function integerFrom(min: number, max: number, text = `an integer from ${min} to ${max}`): z.ZodInt {
+  const expected = expects(text);
+  return z.int(expected).min(min, expected).max(max, expected);
+}
+
+/** Milliseconds of Unix time. */
+export const timeMs = integerFrom(0, timeMsMax, "an integer, Unix time in milliseconds");
 
 /** An object with these fields and no others. */
 export function fixed<S extends z.core.$ZodLooseShape>(shape: S): z.ZodObject<S, z.core.$strict> {
@@ -25,15 +40,15 @@ export const nameText = z.string().max(nameLengthMax).regex(/\S/, "must not be b
 export const longText = z.string().max(textLengthMax);
 /** Of a text, too, zod says that a number is missing. */
 export const integer = z.int({
-  error: (issue) => (issue.code === "invalid_type" ? integerName : undefined),
+  error: (issue) => (issue.code === "invalid_type" ? `${expectedMark}an integer` : undefined),
 });
 export const positive = integer.min(1);
 
-/** A text that matches the pattern and that no complaint repeats. */
+/** A text that matches the pattern. No complaint repeats it. */
 export function secretText(lengthMax: number, pattern: RegExp, problem: string): z.ZodString {
   return z
     .string()
     .max(lengthMax)
-    .refine((text) => pattern.test(text), { error: problem, params: { isSecret: true } })
+    .refine((text) => pattern.test(text), { error: problem, params: { isWhole: true } })
     .meta({ pattern: pattern.source });
 }

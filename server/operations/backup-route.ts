@@ -2,7 +2,8 @@
 
 import * as z from "zod";
 import type { Store, StoredState } from "../../engine/index.ts";
-import type { Route } from "../api/route.ts";
+import { defineRoute } from "../api/define-route.ts";
+import { Reply, type Route } from "../api/route.ts";
 import type { Audit } from "../control/audit.ts";
 import { besideStore } from "./backup-files.ts";
 import { backupStallMsMax } from "./limits.ts";
@@ -20,19 +21,16 @@ export interface BackupParts {
  * store, and then comes at the reader's pace.
  */
 export function backupRoute({ store, state, audit, dataDir, log }: BackupParts): Route {
-  return {
+  return defineRoute({
     method: "POST",
     path: "/api/v1/backup",
     permission: "back up",
-    body: null,
     deadlineMs: 60_000,
-    description: {
-      summary: "Sends the whole store as it is now, for `svc backup` to write",
-      tag: "backup",
-      response: z.string().meta({ format: "binary" }),
-      contentType: "application/octet-stream",
-    },
-    answer: async ({ caller }) => {
+    summary: "Sends the whole store as it is now, for `svc backup` to write",
+    tag: "backup",
+    response: z.string().meta({ format: "binary" }),
+    contentType: "application/octet-stream",
+    handle: async ({ caller }) => {
       const backup = await store.openBackup(state);
       const fail = (error: unknown) => log(`the backup could not be closed: ${String(error)}`);
       const close = () => void backup.close().catch(fail);
@@ -40,17 +38,17 @@ export function backupRoute({ store, state, audit, dataDir, log }: BackupParts):
         const id = new Date(backup.takenAtMs).toISOString();
         const change = { by: caller, action: "created", resource: "backup", id, title: id } as const;
         await audit.commit(change, [], (changes) => state.write(changes));
-        return {
+        return new Reply({
           status: 200,
           headers: { "Content-Type": "application/octet-stream" },
           body: backup.pieces(await besideStore(dataDir)),
           stallMsMax: backupStallMsMax,
           onEnd: close,
-        };
+        });
       } catch (error) {
         close();
         throw error;
       }
     },
-  };
+  });
 }

@@ -1,17 +1,18 @@
 /** GET /api/v1/query/tail: rows as they arrive, as server-sent events. How many there may be, and what is counted of them. */
 
+import * as z from "zod";
 import type { Signal, Step } from "../../engine/index.ts";
 import { planRows, planWarnings, QueryError, queryKind, type RowsPlan } from "../../query/index.ts";
 import type { Searchable } from "../access/searchable.ts";
-import type { Reply, Route, ServerRequest } from "../api/route.ts";
+import { defineRoute } from "../api/define-route.ts";
+import { Reply, type Route, type ServerRequest } from "../api/route.ts";
 import { Budget } from "../limits/byte-budget.ts";
 import { Refusal, tryLater } from "../limits/refusal.ts";
 import { Turnstile } from "../limits/semaphore.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
-import { timeMsMax } from "../model/limits.ts";
+import { expects, timeMs } from "../model/schema.ts";
 import { shown } from "../text/quote.ts";
-import { suggestion } from "../text/suggestion.ts";
 import {
   tailCheckMs,
   tailHeartbeatMs,
@@ -40,14 +41,12 @@ export interface TailsOptions {
 
 /** What a tail is asked for. */
 interface TailAsked {
-  query: string;
   /** Rows of this time or later, those that are stored too; null: rows that arrive from now on. */
   startMs: number | null;
   /** Arrival number of the last row that the reader has; null: it has none. */
   last: number | null;
 }
 
-const known = ["query", "startTime"];
 const headers = {
   "Content-Type": "text/event-stream; charset=utf-8",
   // Proxies that gather answers would hold rows back.
@@ -58,7 +57,7 @@ export class Tails {
   readonly #options: TailsOptions;
   readonly #lanes: Record<TailSignal, TailLane>;
   /** With who reads them. */
-  readonly #open = new Map<Tail, string>();
+  readonly #tails = new Map<Tail, string>();
   readonly #waiting = new Budget(tailsBytesWaitingMax);
   readonly #reading = new Turnstile(tailPagesReadMax);
   readonly #sent: Counter;
@@ -74,7 +73,7 @@ export class Tails {
       logs: new TailLane({ store, signal: "logs", limits }),
       traces: new TailLane({ store, signal: "traces", limits }),
     };
-    metrics.read("gauge", "svc_tails_open", "Tails that are being read.", () => this.#open.size);
+    metrics.read("gauge", "svc_tails_open", "Tails that are being read.", () => this.#tails.size);
     metrics.read("gauge", "svc_tail_lag_rows", "Arrived rows that tails have not looked at yet.", () => {
       return Math.max(this.#lanes.logs.lag, this.#lanes.traces.lag);
     });
@@ -88,57 +87,66 @@ export class Tails {
     );
     for (const counter of [this.#sent, this.#missed]) counter.add(0);
     this.#checks = setInterval(() => {
-      for (const tail of this.#open.keys()) void tail.check();
+      for (const tail of this.#tails.keys()) void tail.check();
     }, tailCheckMs);
     this.#checks.unref();
   }
 
   route(): Route {
-    return {
+    return defineRoute({
       method: "GET",
       path: "/api/v1/query/tail",
       permission: "search",
-      body: null,
-      // Until the first event.
-      deadlineMs: 10_000,
-      answer: async (request) => this.#answer(request),
-    };
+      summary: "Sends logs or spans as they arrive, as server-sent events",
+      tag: "queries",
+      query: {
+        query: z.string(expects("svcQL or search terms; empty for every log")),
+        startTime: timeMs.optional(),
+      },
+      headers: { "Last-Event-ID": z.string().optional() },
+      response: z.string(),
+      contentType: "text/event-stream",
+      errors: [429],
+      handle: async ({ query, headers, request }) => {
+        const last = arrivalOf(headers["Last-Event-ID"], this.#options.store.arrivalMax);
+        return this.#open(request, query.query, { startMs: query.startTime ?? null, last });
+      },
+    });
   }
 
   /** Tells every reader that the server stops. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#checks);
-    for (const tail of [...this.#open.keys()]) tail.end("stopping", "the server is stopping");
+    for (const tail of [...this.#tails.keys()]) tail.end("stopping", "the server is stopping");
     for (const lane of Object.values(this.#lanes)) lane.close();
   }
 
-  #answer(request: ServerRequest): Reply {
+  #open(request: ServerRequest, query: string, asked: TailAsked): Reply {
     if (this.#isClosed) throw tryLater("the server is stopping", 5);
-    const asked = readAddress(request, this.#options.store.arrivalMax);
-    const plan = planOf(asked.query);
+    const plan = planOf(query);
     const { tokenId, user, name } = request.caller;
     const reader = tokenId ?? user?.subject ?? name;
     this.#checkRoom(reader);
     const tail = this.#tailOf(request, asked, plan);
-    this.#open.set(tail, reader);
+    this.#tails.set(tail, reader);
     request.signal.addEventListener("abort", () => tail.leave(), { once: true });
-    return {
+    return new Reply({
       status: 200,
       headers,
       body: tail.events(),
       stream: { heartbeat: () => tail.heartbeat(), heartbeatMs: tailHeartbeatMs, ending: tail.ending },
       onEnd: () => {
         tail.leave();
-        this.#open.delete(tail);
+        this.#tails.delete(tail);
       },
-    };
+    });
   }
 
   /** Throws Refusal 429. */
   #checkRoom(reader: string): void {
-    const own = [...this.#open.values()].filter((each) => each === reader).length;
-    if (own < tailsOfCallerMax && this.#open.size < tailsMax) return;
+    const own = [...this.#tails.values()].filter((each) => each === reader).length;
+    if (own < tailsOfCallerMax && this.#tails.size < tailsMax) return;
     const whose =
       own < tailsOfCallerMax ? `${tailsMax} tails are` : `${tailsOfCallerMax} tails of this token are`;
     throw new Refusal(429, `${whose} open; close one, or try again`, { headers: { "Retry-After": "5" } });
@@ -194,28 +202,10 @@ function planOf(query: string): RowsPlan {
   }
 }
 
-/** Throws Refusal 400 naming the part of the address, or the header. */
-function readAddress({ query, headers: sent }: ServerRequest, arrivalMax: number): TailAsked {
-  for (const name of query.keys()) {
-    if (known.includes(name)) continue;
-    throw new Refusal(400, `unknown query parameter ${JSON.stringify(name)}${suggestion(name, known)}`);
-  }
-  const text = query.get("query");
-  if (text === null) throw new Refusal(400, "query is required: svcQL or search terms; empty for every log");
-  const start = query.get("startTime");
-  const startMs = start === null ? null : wholeNumber(start);
-  if (startMs !== null && !(startMs <= timeMsMax)) {
-    throw new Refusal(400, `startTime must be an integer, Unix time in milliseconds, got ${shown(start)}`);
-  }
-  const id = sent.get("last-event-id");
-  const last = id === undefined || id === "" ? null : wholeNumber(id);
-  if (last !== null && !(last <= arrivalMax)) {
-    throw new Refusal(400, `Last-Event-ID must be the id of an event of this server's, got ${shown(id)}`);
-  }
-  return { query: text, startMs, last };
-}
-
-/** NaN where the text is none. */
-function wholeNumber(text: string): number {
-  return /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+/** The arrival number of the last event that the reader has; null where it has none. Throws Refusal 400. */
+function arrivalOf(id: string | undefined, arrivalMax: number): number | null {
+  if (id === undefined || id === "") return null;
+  const last = /^\d{1,16}$/.test(id) ? Number(id) : Number.NaN;
+  if (last <= arrivalMax) return last;
+  throw new Refusal(400, `Last-Event-ID must be the id of an event of this server's, got ${shown(id)}`);
 }
