@@ -45,14 +45,12 @@ const alerting = new Alerting({
   sources: {
     alerts: () => alerts,
     alertCount: () => alerts.length,
-    webhook: () => undefined,
-    silences: () => [],
   },
-  notify: { publicUrl: "http://localhost", allowedNetworks: [], pagerDutyKeys: {} },
+  // None of these alerts has actions: nothing would be sent.
+  subscribers: [],
+  silencedBy: () => undefined,
   metrics: new Metrics(),
   now: () => clock.nowMs,
-  maySilence: () => true,
-  holdsNotifications: false,
   storeFor: (whole) => whole,
   queryMemoryBytes: 2 ** 30,
   log: (level, message) => process.stderr.write(`${level}: ${message}\n`),

@@ -1,11 +1,11 @@
 import { EvaluationLog } from "./evaluation-log.ts";
 import type { Group } from "./query-group.ts";
-import type { Alert } from "./state/alert-definition.ts";
+import type { AlertDefinition } from "./state/alert-definition.ts";
 import { type AlertState, hasUntold } from "./state/alert-state.ts";
 
 /** One alert under evaluation. Its state changes only in turns, each of which ends when the new state is stored. */
 export class Subject {
-  alert: Alert;
+  alert: AlertDefinition;
   group: Group<Subject> | undefined;
   readonly log = new EvaluationLog();
   /** Other than what is stored: it is written with the next step. */
@@ -14,7 +14,7 @@ export class Subject {
   #isUnsettled: boolean | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(alert: Alert, state: AlertState) {
+  constructor(alert: AlertDefinition, state: AlertState) {
     this.alert = alert;
     this.#state = state;
   }
@@ -43,7 +43,7 @@ export class Subject {
   }
 
   /** Another form of the alert, under the state that goes with it. */
-  adopt(alert: Alert, state: AlertState): void {
+  adopt(alert: AlertDefinition, state: AlertState): void {
     this.alert = alert;
     this.state = state;
     this.isUnsaved = false;
@@ -56,7 +56,10 @@ export class Subject {
   }
 }
 
-function hasNewRule({ timeseries: { evaluationRules } }: Alert, { instances }: AlertState): boolean {
+function hasNewRule(
+  { timeseries: { evaluationRules } }: AlertDefinition,
+  { instances }: AlertState,
+): boolean {
   return Object.values(instances).some(({ rules }) =>
     evaluationRules.some(({ name }) => rules[name] === undefined),
   );

@@ -1,7 +1,7 @@
 /** The last evaluations of an alert, kept in memory to be explained. */
 
 import { evaluationInstancesMax, evaluationsKept } from "./limits.ts";
-import { type Alert, windowBuckets } from "./state/alert-definition.ts";
+import { type AlertDefinition, windowBuckets } from "./state/alert-definition.ts";
 import type { AlertState, RuleCondition } from "./state/alert-state.ts";
 import { verdictOf } from "./state/verdict.ts";
 import type { Window } from "./state/window.ts";
@@ -70,7 +70,7 @@ export class EvaluationLog {
   }
 
   /** The newest first, explained by the rules as they are now. */
-  list(alert: Alert): Evaluation[] {
+  list(alert: AlertDefinition): Evaluation[] {
     return this.#all().map(({ entry, state }) => explained(alert, entry, state));
   }
 
@@ -83,7 +83,7 @@ export class EvaluationLog {
   }
 }
 
-function explained(alert: Alert, entry: Entry, state: AlertState): Evaluation {
+function explained(alert: AlertDefinition, entry: Entry, state: AlertState): Evaluation {
   const { atMs, queryMs, range, error, window } = entry;
   const seen = window === undefined ? [] : Object.entries(state.instances);
   const rules = alert.timeseries.evaluationRules;

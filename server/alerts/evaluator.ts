@@ -9,7 +9,7 @@ import type { EvaluatorOptions } from "./evaluator-options.ts";
 import { Group, windowId } from "./query-group.ts";
 import { AlertRecords } from "./records.ts";
 import type { Transition } from "./state/advance.ts";
-import type { Alert } from "./state/alert-definition.ts";
+import type { AlertDefinition } from "./state/alert-definition.ts";
 import { type AlertState, type RuleCondition, worstState } from "./state/alert-state.ts";
 import { Downtime } from "./state/downtime.ts";
 import { adopt, closeAll } from "./state/edit.ts";
@@ -49,7 +49,7 @@ export class Evaluator {
   }
 
   /** Takes up an alert, or its new form. Resolves when what follows from the change is stored. */
-  async upsert(alert: Alert): Promise<void> {
+  async upsert(alert: AlertDefinition): Promise<void> {
     const { id } = alert.metadata;
     const known = this.#subjects.get(id);
     if (known !== undefined) {
@@ -160,7 +160,7 @@ export class Evaluator {
     return group === undefined ? act() : group.inTurn(act);
   }
 
-  async #adopt(subject: Subject, alert: Alert, before: AlertState | undefined): Promise<void> {
+  async #adopt(subject: Subject, alert: AlertDefinition, before: AlertState | undefined): Promise<void> {
     const nowMs = this.#options.now();
     const { state: edited, closed } = adopt(alert, before, nowMs);
     const { state, window } = this.#moved(edited, windowId(alert));

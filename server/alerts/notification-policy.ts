@@ -1,8 +1,9 @@
 /** What people are told of the fires that began and ended. */
-import type { Action, AlertMessage } from "../model/event.ts";
+import type { Action } from "../model/alert.ts";
+import type { AlertEvent, EventMessage } from "../model/event.ts";
 import { lateMs } from "./limits.ts";
 import type { Advance } from "./state/advance.ts";
-import type { Alert } from "./state/alert-definition.ts";
+import type { AlertDefinition } from "./state/alert-definition.ts";
 import type { AlertState, RuleState } from "./state/alert-state.ts";
 import { type ClosedFire, type Fire, firedEvent, resolvedEvent } from "./state/fire.ts";
 
@@ -22,7 +23,7 @@ export interface Telling {
   state: AlertState | undefined;
   /** Those that began, ended or were told, as they are from now on. */
   fires: Fire[];
-  messages: AlertMessage[];
+  messages: EventMessage<AlertEvent>[];
   /** Fires that an evaluation sees open for the first time. */
   noticed: Fire[];
 }
@@ -32,7 +33,7 @@ export interface Telling {
  * one that is still open is told as soon as no silence covers it.
  */
 export function tell(
-  alert: Alert | undefined,
+  alert: AlertDefinition | undefined,
   state: AlertState | undefined,
   { opened, closed }: Pick<Advance, "opened" | "closed">,
   context: TellingContext,
@@ -74,7 +75,7 @@ function tellEnd(
 }
 
 function tellOpen(
-  alert: Alert,
+  alert: AlertDefinition,
   state: AlertState,
   fires: Map<string, Fire>,
   context: TellingContext,

@@ -4,7 +4,7 @@ import type { Signal } from "../../engine/index.ts";
 import { QueryLog } from "./evaluation-log.ts";
 import { catchUpMsMax, clockBackMsMax, readBucketsMax } from "./limits.ts";
 import type { QueryShape } from "./query/query-shape.ts";
-import { type Alert, queryOf, windowBuckets } from "./state/alert-definition.ts";
+import { type AlertDefinition, queryOf, windowBuckets } from "./state/alert-definition.ts";
 import type { AlertState } from "./state/alert-state.ts";
 import { rewound } from "./state/edit.ts";
 import { bucketDueMs, type Grid, gridDueMs, gridOf } from "./state/grid.ts";
@@ -18,7 +18,7 @@ export interface BucketRange {
 
 /** What a group reads of an alert in it. */
 export interface GroupMember {
-  readonly alert: Alert;
+  readonly alert: AlertDefinition;
   state: AlertState;
   isUnsaved: boolean;
   throughMs(): number | null;
@@ -45,7 +45,7 @@ export class Group<Member extends GroupMember> {
   arrivalsRead: number | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(alert: Alert, window: Window | undefined, nowMs: number) {
+  constructor(alert: AlertDefinition, window: Window | undefined, nowMs: number) {
     const { query, bucketSeconds } = queryOf(alert);
     this.id = windowId(alert);
     this.query = query;
@@ -173,7 +173,7 @@ export class Group<Member extends GroupMember> {
 }
 
 /** The same for alerts that ask the same with the same rights. */
-export function windowId(alert: Alert): string {
+export function windowId(alert: AlertDefinition): string {
   const { query, bucketSeconds } = queryOf(alert);
   const asked = JSON.stringify([bucketSeconds, query, alert.readsAs ?? ""]);
   return createHash("sha256").update(asked).digest("base64url").slice(0, 22);

@@ -11,15 +11,6 @@ const stateTable = "alert-states";
 const windowTable = "alert-windows";
 const historyTable = "alert-histories";
 const fireTable = "alert-fires";
-/** Fires that ask for an investigation, by the fire's id; whoever investigates takes them from here. */
-const investigationTable = "investigation-requests";
-
-interface InvestigationRequest {
-  fireId: string;
-  alertId: string;
-  requestedAtMs: number;
-}
-
 export class AlertRecords {
   readonly #state: State;
   /** Ids of resolved fires of each alert, the oldest first. */
@@ -103,13 +94,6 @@ export class AlertRecords {
       }
     }
     return changes;
-  }
-
-  investigationChanges(fires: readonly Fire[], nowMs: number): StateChange[] {
-    return fires.map(({ id, alertId }) => {
-      const request: InvestigationRequest = { fireId: id, alertId, requestedAtMs: nowMs };
-      return { table: investigationTable, id, value: json(request) };
-    });
   }
 
   #resolvedOf(alertId: string): string[] {

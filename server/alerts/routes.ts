@@ -1,55 +1,39 @@
-/** What alerts do and tell, over HTTP: their states, fires and evaluations, and the notifications that came of them. */
+/** What alerts do, over HTTP: their states, fires and evaluations, and messages to see whether they arrive. */
 
 import * as z from "zod";
+import { sendingProblem, type Visibility, type VisibleAlert } from "../access/visibility.ts";
 import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { Refusal } from "../limits/refusal.ts";
+import type { Alert } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
-import type { Action } from "../model/event.ts";
-import { destinationName } from "../notify/destination.ts";
-import type { Notification } from "../notify/notification.ts";
-import type { Outcome } from "../notify/sender.ts";
+import type { Notifier, TestedAlert } from "../notify/notifier.ts";
+import { outcomeReply } from "../notify/routes.ts";
 import type { Alerting } from "./alerting.ts";
-import type { Alert } from "./state/alert-definition.ts";
+import { queryOf } from "./state/alert-definition.ts";
 import type { Fire } from "./state/fire.ts";
 
-/** What a caller may see and do of alerts and webhooks; undefined where there is none of the id, or none that is seen. */
-export interface AlertSight {
-  alertOf: (id: string, caller: Caller) => SeenAlert | undefined;
-  webhookOf: (id: string, caller: Caller) => { mayTell: boolean } | undefined;
-}
-
-interface SeenAlert {
-  alert: Alert;
-  /** Messages of it may be sent by hand. */
-  mayTell: boolean;
-  /** The caller reads all that the alert does. Others must not learn the labels and values that it found. */
-  isWhole: boolean;
-}
-
-export interface AlertRoutesOptions extends AlertSight {
+export interface AlertRoutesOptions {
   alerting: Alerting;
+  notifier: Notifier;
+  visibility: Visibility;
 }
 
-const shared = { deadlineMs: 60_000, response: z.looseObject({}) } as const;
-const listedMax = 1_000;
+const shared = { tag: "alerts", deadlineMs: 60_000, response: z.looseObject({}), errors: [404] } as const;
 
 export function alertRoutes(options: AlertRoutesOptions): Route[] {
-  return [...statusRoutes(options), ...notificationRoutes(options), ...testRoutes(options)];
+  return [...statusRoutes(options), testRoute(options)];
 }
 
-function found({ alertOf }: AlertSight, id: string, caller: Caller): SeenAlert {
-  const seen = alertOf(id, caller);
-  if (seen !== undefined) return seen;
-  throw unknown("alert", id);
+/** Throws Refusal 404. */
+function findAlert({ visibility }: AlertRoutesOptions, id: string, caller: Caller): VisibleAlert {
+  const visible = visibility.alertOf(id, caller);
+  if (visible !== undefined) return visible;
+  throw new Refusal(404, `there is no alert ${JSON.stringify(id.slice(0, 100))}`);
 }
 
-function unknown(kind: string, id: string): Refusal {
-  return new Refusal(404, `there is no ${kind} ${JSON.stringify(id.slice(0, 100))}`);
-}
-
-function statusRoutes({ alerting, ...sight }: AlertRoutesOptions): Route[] {
-  const { evaluator } = alerting;
+function statusRoutes(options: AlertRoutesOptions): Route[] {
+  const { evaluator } = options.alerting;
   const ofAlert = (
     part: string,
     summary: string,
@@ -61,17 +45,15 @@ function statusRoutes({ alerting, ...sight }: AlertRoutesOptions): Route[] {
       path: `/api/v1/alerts/{id}/${part}`,
       permission: "search",
       summary,
-      tag: "alerts",
-      errors: [404],
-      handle: async ({ params, caller }) => {
-        const { alert, isWhole } = found(sight, params.id, caller);
+      handle: async ({ params: { id }, caller }) => {
+        const { isWhole } = findAlert(options, id, caller);
         const note = isWhole ? {} : { warnings: [notWhole] };
-        return { ...give(alert.metadata.id, isWhole), ...note };
+        return { ...give(id, isWhole), ...note };
       },
     });
   return [
     ofAlert("state", "The state of an alert, of its rules and instances", (id, isWhole) =>
-      stateReply(alerting, id, isWhole),
+      stateReply(options, id, isWhole),
     ),
     ofAlert("fires", "The fires of an alert, the newest first", (id, isWhole) => ({
       fires: evaluator.fires(id).map((fire) => fireReply(fire, isWhole)),
@@ -92,101 +74,42 @@ function statusRoutes({ alerting, ...sight }: AlertRoutesOptions): Route[] {
 const notWhole =
   "whoever saved this alert reads rows that you may not: what it found in them (labels, values, instances) is left out";
 
-function notificationRoutes({ alerting: { outbox }, alertOf }: AlertRoutesOptions): Route[] {
-  const tag = "notifications";
-  /** Notifications of an alert that has gone are for those who may see all. */
-  const isVisible = (alertId: string, caller: Caller) =>
-    caller.role === "admin" || alertOf(alertId, caller) !== undefined;
-  const visible = (caller: Caller) => outbox.list().filter(({ event }) => isVisible(event.alertId, caller));
-  return [
-    defineRoute({
-      ...shared,
-      method: "GET",
-      path: "/api/v1/notifications",
-      permission: "search",
-      summary: "Notifications, the newest first",
-      tag,
-      handle: async ({ caller }) => ({
-        notifications: visible(caller).slice(0, listedMax).map(notificationReply),
-      }),
-    }),
-    defineRoute({
-      ...shared,
-      method: "POST",
-      path: "/api/v1/notifications/{id}/resend",
-      permission: "notify",
-      summary: "Sends a notification again",
-      tag,
-      errors: [404],
-      handle: async ({ params: { id }, caller }) => {
-        const known = visible(caller).find((each) => each.id === id);
-        if (known === undefined) throw unknown("notification", id);
-        const seen = alertOf(known.event.alertId, caller);
-        refuseUnless(seen === undefined ? caller.role === "admin" : seen.mayTell);
-        await outbox.resend(id);
-        return { id };
-      },
-    }),
-  ];
+function testRoute(options: AlertRoutesOptions): Route {
+  return defineRoute({
+    ...shared,
+    method: "POST",
+    path: "/api/v1/alerts/{id}/test-notification",
+    permission: "notify",
+    summary: "Sends a test message to all that an alert tells",
+    handle: async ({ params: { id }, caller }) => {
+      const { alert, canNotify } = findAlert(options, id, caller);
+      if (!canNotify) throw new Refusal(403, sendingProblem);
+      const rules = alert.timeseries.evaluationRules;
+      const results = await Promise.all(
+        rules
+          .flatMap(({ actions = [] }) => actions)
+          .map(async (action) => {
+            const outcome = await options.notifier.test(testedAlert(alert, id), action);
+            return { type: action.type, ...outcomeReply(outcome) };
+          }),
+      );
+      return { results };
+    },
+  });
 }
 
-function testRoutes({ alerting, ...sight }: AlertRoutesOptions): Route[] {
-  return [
-    defineRoute({
-      ...shared,
-      method: "POST",
-      path: "/api/v1/alerts/{id}/test-notification",
-      permission: "notify",
-      summary: "Sends a test message to all that an alert tells",
-      tag: "alerts",
-      errors: [404],
-      handle: async ({ params, caller }) => {
-        const { alert, mayTell } = found(sight, params.id, caller);
-        refuseUnless(mayTell);
-        const actions = alert.timeseries.evaluationRules.flatMap((rule) => rule.actions ?? []);
-        const results = await Promise.all(
-          actions.map(async (action) => ({
-            type: action.type,
-            ...outcomeReply(await alerting.test(alert, action)),
-          })),
-        );
-        return { results };
-      },
-    }),
-    defineRoute({
-      ...shared,
-      method: "POST",
-      path: "/api/v1/webhooks/{id}/test",
-      permission: "notify",
-      summary: "Sends a test message to a webhook",
-      tag: "webhooks",
-      errors: [404],
-      handle: async ({ params: { id }, caller }) => {
-        const seen = sight.webhookOf(id, caller);
-        if (seen === undefined) throw unknown("webhook", id);
-        refuseUnless(seen.mayTell);
-        const action: Action = { type: "webhook", webhookDestination: { uuid: id } };
-        return outcomeReply(await alerting.test(exampleAlert, action));
-      },
-    }),
-  ];
+function testedAlert(alert: Alert, alertId: string): TestedAlert {
+  const { name, description = "" } = alert.metadata;
+  const rule = alert.timeseries.evaluationRules[0]?.name ?? "test";
+  return { alertId, alertName: name, alertDescription: description, rule, ...queryOf(alert) };
 }
 
-/** Throws Refusal 403. */
-function refuseUnless(mayTell: boolean): void {
-  if (mayTell) return;
-  throw new Refusal(
-    403,
-    "sending messages takes the role editor or admin, or a rule that lets you update what is managed",
-  );
-}
-
-function stateReply(alerting: Alerting, id: string, isWhole: boolean) {
+function stateReply({ alerting, notifier }: AlertRoutesOptions, id: string, isWhole: boolean) {
   const known = alerting.evaluator.stateOf(id);
   const { state, error, details } = known ?? { state: "noData", error: null, details: null };
   const throughMs = details?.throughMs ?? null;
   const health = error !== null ? "error" : throughMs === null ? "unknown" : "ok";
-  const silences = alerting.silencesOf(id);
+  const silences = notifier.silencesOf(id);
   // An error and silences may name labels.
   if (!isWhole) {
     const problem = error && "the query failed";
@@ -197,7 +120,7 @@ function stateReply(alerting: Alerting, id: string, isWhole: boolean) {
     rules: Object.entries(rules).map(([rule, { state: one, sinceMs, fire }]) => {
       return { rule, state: one, since: sinceMs, fireId: fire?.id ?? null };
     }),
-    silencedBy: alerting.silencedBy({ alertId: id, labels }) ?? null,
+    silencedBy: notifier.silencedBy({ alertId: id, labels }) ?? null,
   }));
   return { state, health, error, evaluatedThrough: throughMs, silences, instances };
 }
@@ -216,28 +139,3 @@ function fireReply(fire: Fire, isWhole: boolean) {
     silencedBy,
   };
 }
-
-/** Without what an action may hold that is secret: a routing key, the URL of an incoming webhook. */
-function notificationReply(notification: Notification) {
-  const { id, action, event, createdAtMs, status, tries, nextAtMs, endedAtMs, problem } = notification;
-  return {
-    ...{ id, type: event.type, alertId: event.alertId, alertName: event.alertName, fireId: event.fireId },
-    destination: { type: action.type, name: destinationName(action) },
-    ...{ createdAt: createdAtMs, status, tries, nextTryAt: status === "waiting" ? nextAtMs : null },
-    ...{ endedAt: endedAtMs, problem },
-  };
-}
-
-function outcomeReply(outcome: Outcome): { delivered: boolean; problem: string | null } {
-  return outcome.kind === "delivered"
-    ? { delivered: true, problem: null }
-    : { delivered: false, problem: outcome.problem };
-}
-
-const exampleAlert: Alert = {
-  metadata: { id: "example", name: "example", description: "A test of this webhook" },
-  timeseries: {
-    expression: { svcQLTimeseries: { query: 'count(logs{log_level="error"})', bucketSize: 60 } },
-    evaluationRules: [],
-  },
-};

@@ -1,26 +1,19 @@
 /** What follows from a step of evaluation: states, fires, messages and requests, stored in one commit. */
 import type { State, StateChange } from "../../engine/index.ts";
-import type { AlertMessage } from "../model/event.ts";
+import type { AlertEvent, EventMessage } from "../model/event.ts";
+import type { FireSubscriber } from "./fire-subscriber.ts";
 import { tell } from "./notification-policy.ts";
 import type { AlertRecords } from "./records.ts";
 import type { Advance } from "./state/advance.ts";
-import type { Alert } from "./state/alert-definition.ts";
+import type { AlertDefinition } from "./state/alert-definition.ts";
 import type { AlertState } from "./state/alert-state.ts";
 import type { Fire } from "./state/fire.ts";
-
-/** Where messages go: they are stored together with the state that gave rise to them. */
-interface StepsOutbox {
-  prepare(messages: readonly AlertMessage[]): {
-    changes: StateChange[];
-    /** The changes are on disk. */
-    stored(): void;
-  };
-}
 
 export interface StepsOptions {
   state: State;
   now: () => number;
-  outbox: StepsOutbox;
+  /** Whoever hears of fires. */
+  subscribers: readonly FireSubscriber[];
   /** The id of the silence that covers a fire now. */
   silencedBy: (fire: Pick<Fire, "alertId" | "rule" | "labels">, nowMs: number) => string | undefined;
   /** How long rows may take to arrive. */
@@ -30,7 +23,7 @@ export interface StepsOptions {
 export interface Step extends Pick<Advance, "opened" | "closed" | "transitions"> {
   alertId: string;
   /** Undefined where it has gone. */
-  alert: Alert | undefined;
+  alert: AlertDefinition | undefined;
   /** Undefined where the alert has gone. */
   state: AlertState | undefined;
 }
@@ -53,11 +46,12 @@ export class Steps {
     isHead: boolean,
     changes: readonly StateChange[],
   ): Promise<(AlertState | undefined)[]> {
-    const { delayMs, outbox, silencedBy, state } = this.#options;
+    const { delayMs, subscribers, silencedBy, state } = this.#options;
     const nowMs = this.#options.now();
     const records = this.#records;
     const all: StateChange[] = [...changes];
-    const messages: AlertMessage[] = [];
+    const messages: EventMessage<AlertEvent>[] = [];
+    const firstSeen: { fire: Fire; alert: AlertDefinition | undefined }[] = [];
     const states = steps.map((step) => {
       const { alertId, alert } = step;
       const told = tell(alert, step.state, step, {
@@ -75,13 +69,12 @@ export class Steps {
           ...records.historyChanges(alertId, step.transitions),
         );
       all.push(...records.fireChanges(told.fires));
-      const investigated = alert?.investigateOnFire === true ? told.noticed : [];
-      all.push(...records.investigationChanges(investigated, nowMs));
+      firstSeen.push(...told.noticed.map((fire) => ({ fire, alert })));
       return told.state;
     });
-    const prepared = outbox.prepare(messages);
-    await state.write([...all, ...prepared.changes]);
-    prepared.stored();
+    const prepared = subscribers.map((subscriber) => subscriber.prepare({ nowMs, messages, firstSeen }));
+    await state.write([...all, ...prepared.flatMap(({ changes }) => changes)]);
+    for (const each of prepared) each.stored();
     return states;
   }
 }

@@ -7,7 +7,13 @@ import { alertShape, checkAlert } from "../model/alert.ts";
 import { fixed } from "../model/schema.ts";
 import { shapeOf } from "./query/query-shape.ts";
 import type { Transition } from "./state/advance.ts";
-import { type Alert, bucketMsOf, queryOf, windowBuckets, withId } from "./state/alert-definition.ts";
+import {
+  type AlertDefinition,
+  bucketMsOf,
+  queryOf,
+  windowBuckets,
+  withId,
+} from "./state/alert-definition.ts";
 import { instanceKey, worstState } from "./state/alert-state.ts";
 import { rehearse } from "./state/dry-run.ts";
 import type { ReadSeries } from "./state/reading.ts";
@@ -61,7 +67,7 @@ export async function runAlertTests(text: string, parseAge: (text: string) => nu
 }
 
 /** An alert as the API takes it, alone or as `alert:`. Throws Refusal. */
-export function readAlert(text: string): Alert {
+export function readAlert(text: string): AlertDefinition {
   const value = parseYaml(text) as unknown;
   const isWrapped = typeof value === "object" && value !== null && "alert" in value;
   const alert = checked(alertShape, isWrapped ? value.alert : value, "alert");
@@ -71,7 +77,7 @@ export function readAlert(text: string): Alert {
 
 /** The transitions that the alert would have made. */
 export async function replayAlert(
-  alert: Alert,
+  alert: AlertDefinition,
   range: { fromMs: number; toMs: number },
   read: (asked: {
     query: string;
@@ -89,7 +95,7 @@ export async function replayAlert(
 }
 
 async function failuresOf(
-  alert: Alert,
+  alert: AlertDefinition,
   { input, expect }: AlertTest,
   path: string,
   parseAge: (text: string) => number,

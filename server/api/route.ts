@@ -66,7 +66,7 @@ export interface ErrorBody {
 }
 
 /** What the API's document says of a route. */
-export interface RouteDescription {
+interface RouteDescription {
   /** What it does, in a few words. */
   summary: string;
   /** The part of the API that it belongs to. */

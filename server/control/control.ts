@@ -9,7 +9,9 @@ import { isBound, readable } from "../access/row-filter.ts";
 import { alertStore } from "../access/saved-access.ts";
 import type { Searchable } from "../access/searchable.ts";
 import type { Tokens } from "../access/tokens.ts";
+import type { Visibility } from "../access/visibility.ts";
 import { defineRoute } from "../api/define-route.ts";
+import type { Part } from "../api/part.ts";
 import type { Route } from "../api/route.ts";
 import { RateBound } from "../limits/rate-limiter.ts";
 import type { Caller, User } from "../model/caller.ts";
@@ -45,10 +47,9 @@ export interface ControlOptions {
   log: (message: string) => void;
 }
 
-export interface Control {
+export interface Control extends Part {
   collections: Collections;
   audit: Audit;
-  routes: Route[];
   /** The store as the caller sees it now. */
   storeFor(store: Searchable, caller: Caller): Searchable;
   /** The steps of a query as the caller sees the rows of a signal, by the rules of this moment: for reads that several callers share. */
@@ -59,7 +60,7 @@ export interface Control {
   memberOf(user: User & { name: string }): Caller;
   /** What of alerts, webhooks and dashboards the caller may see and do. */
   sight: Sight;
-  close(): Promise<void>;
+  visibility: Visibility;
 }
 
 /** How often it is written down when tokens were used. */
@@ -70,8 +71,8 @@ export function openControl(options: ControlOptions): Control {
   const audit = new Audit(options);
   const collections = openCollections(state, audit, now);
   const keepUses = () =>
-    tokens.keepUses().catch((error: Error) => log(`uses of tokens are not restoreSecrets: ${error.message}`));
-  const timer = setInterval(keepUses, usesKeptMs);
+    tokens.keepUses().catch((error: Error) => log(`uses of tokens are not kept: ${error.message}`));
+  let timer: NodeJS.Timeout | undefined;
   const groups = () => valuesOf(collections.groups);
   const sight = new Sight({
     ...collections,
@@ -89,6 +90,7 @@ export function openControl(options: ControlOptions): Control {
     audit,
     routes: routesOf(options, collections, audit, sight),
     sight,
+    visibility: visibilityOf(collections, sight),
     storeFor: (store, caller) => narrowed(store, caller),
     storeOnBehalf: (store, caller) =>
       alertStore(store, asOfNow(caller, groups), tokens, valuesOf(collections.telemetryRules)),
@@ -98,10 +100,32 @@ export function openControl(options: ControlOptions): Control {
       if (!isBound(now)) return [...steps];
       return narrowedSteps(readable(now, valuesOf(collections.telemetryRules), signal), steps);
     },
+    run: () => {
+      timer = setInterval(keepUses, usesKeptMs);
+    },
     close: async () => {
       clearInterval(timer);
       await audit.close();
       await keepUses();
+    },
+  };
+}
+
+function visibilityOf({ alerts, webhooks }: Collections, sight: Sight): Visibility {
+  return {
+    alertOf: (id, caller) => {
+      const stored = alerts.get(id);
+      if (stored === undefined || !sight.sees(caller, "alerts", stored)) return undefined;
+      return {
+        alert: stored.value,
+        canNotify: sight.mayUse(caller, "alerts", "update", "configure", stored),
+        isWhole: sight.readsAllOf(caller, stored.updatedBy),
+      };
+    },
+    webhookOf: (id, caller) => {
+      const stored = webhooks.get(id);
+      if (stored === undefined || !sight.sees(caller, "webhooks", stored)) return undefined;
+      return { canNotify: sight.mayUse(caller, "webhooks", "update", "configure", stored) };
     },
   };
 }

@@ -4,11 +4,11 @@ import type { EntryTally, EntryTerms, Signal } from "../../engine/index.ts";
 import {
   type CompiledExclusion,
   compileExclusions,
-  type ExcludableSignal,
   type ExclusionRule,
   environmentKeys,
   settledExclusions,
 } from "../model/exclusion.ts";
+import type { ExcludableSignal } from "../model/ingestion-rule.ts";
 import type { BodyTask } from "./decode-task.ts";
 import { sharedReader } from "./shared-json.ts";
 

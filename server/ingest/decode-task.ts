@@ -24,7 +24,7 @@ export type BodyFormat =
 /** What a body holds; the tables, by which series are counted over all threads, are in shared memory. */
 type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: CensusTables };
 
-export interface BodyEntry {
+interface BodyEntry {
   settings: AdmissionSettings;
   /** Stamped on every row; null: nothing is. */
   environment: string | null;

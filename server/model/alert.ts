@@ -56,27 +56,43 @@ const operators = [
 
 const datapoints = positive.max(datapointsMax);
 
-const rule = fixed({
-  name: nameText,
-  type: z.literal("static").optional(),
-  static: fixed({
-    operators: z
-      .array(fixed({ operator: z.enum(operators), threshold: z.number() }))
-      .min(1)
-      .max(listedMax),
-    persistenceSettings: fixed({
-      datapointsToAlarm: datapoints,
-      datapointsInEvaluationWindow: datapoints,
-      missingDatapointBehavior: z.enum(["notBreaching", "breaching", "ignore", "missing"]).optional(),
-    }),
+const action = z.discriminatedUnion("type", [slack, email, pagerDuty, webhook]);
+
+/** Whom a rule notifies. */
+export type Action = z.infer<typeof action>;
+
+const missingDatapointBehaviors = ["notBreaching", "breaching", "ignore", "missing"] as const;
+export type MissingDatapointBehavior = (typeof missingDatapointBehaviors)[number];
+
+const staticRule = fixed({
+  /** All must hold for a point to breach. */
+  operators: z
+    .array(fixed({ operator: z.enum(operators), threshold: z.number() }))
+    .min(1)
+    .max(listedMax),
+  persistenceSettings: fixed({
+    datapointsToAlarm: datapoints,
+    datapointsInEvaluationWindow: datapoints,
+    /** `notBreaching` where absent. */
+    missingDatapointBehavior: z.enum(missingDatapointBehaviors).optional(),
   }),
-  actions: z
-    .array(z.discriminatedUnion("type", [slack, email, pagerDuty, webhook]))
-    .max(listedMax)
-    .optional(),
 });
 
+export type StaticRule = z.infer<typeof staticRule>;
+export type Operator = (typeof operators)[number];
+
+const rule = fixed({
+  /** Unique within the alert: the identity of the rule. */
+  name: nameText,
+  type: z.literal("static").optional(),
+  static: staticRule,
+  actions: z.array(action).max(listedMax).optional(),
+});
+
+export type EvaluationRule = z.infer<typeof rule>;
+
 const alertTimeseries = fixed({
+  /** `bucketSize` is in seconds. */
   expression: fixed({
     svcQLTimeseries: fixed({ query: longText, bucketSize: positive.max(bucketSecondsMax) }),
   }),

@@ -4,29 +4,12 @@
  */
 
 import { RE2JS } from "re2js";
+import type { ExcludableSignal, IngestionRule } from "./ingestion-rule.ts";
 
-export const excludableSignals = ["logs", "metrics", "traces", "profiles", "kubernetesResources"] as const;
-export type ExcludableSignal = (typeof excludableSignals)[number];
+/** A rule under its id. A row is left out where one of its parts holds: of a part, all expressions must. */
+export type ExclusionRule = Omit<IngestionRule, "id"> & { id: string };
 
-export interface ExclusionRule {
-  id: string;
-  /** The environment whose rows it is for; left out, it is for all. */
-  cluster?: string | undefined;
-  /** A row is left out where one of these holds. */
-  rules: readonly {
-    signals: readonly ExcludableSignal[];
-    /** All expressions must hold; left out, every row of the signals is meant. */
-    match?: { matchExpressions: readonly MatchExpression[] } | undefined;
-  }[];
-}
-
-interface MatchExpression {
-  key: string;
-  /** `RegexIn`: RE2 syntax, found anywhere in the text. */
-  operator: "In" | "RegexIn";
-  /** One of them must match. */
-  values: readonly string[];
-}
+type MatchExpression = NonNullable<IngestionRule["rules"][number]["match"]>["matchExpressions"][number];
 
 /** Where a row has the text that an expression is about. */
 type TextField = { kind: "level" | "message" | "name" } | { kind: "attribute"; key: string };

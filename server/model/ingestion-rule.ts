@@ -1,11 +1,12 @@
 /** Ingestion rules: telemetry that does not leave its cluster (interface specification, section 2.5). */
 
 import * as z from "zod";
-import { Refusal } from "../limits/refusal.ts";
-import { excludableSignals, patternProblem } from "./exclusion.ts";
 import { listedMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
 import { fixed, longText, nameText } from "./schema.ts";
+
+export const excludableSignals = ["logs", "metrics", "traces", "profiles", "kubernetesResources"] as const;
+export type ExcludableSignal = (typeof excludableSignals)[number];
 
 const expression = fixed({
   key: nameText,
@@ -31,21 +32,3 @@ export const ingestionRuleShape = fixed({
 }).meta({ id: "IngestionRule" });
 
 export type IngestionRule = z.infer<typeof ingestionRuleShape>;
-
-/** Throws Refusal 400 naming the pattern that is none. */
-export function checkIngestionRule({ rules }: IngestionRule, path: string): void {
-  for (const [i, { match }] of rules.entries()) {
-    for (const [j, { operator, values }] of (match?.matchExpressions ?? []).entries()) {
-      if (operator !== "RegexIn") continue;
-      for (const [k, pattern] of values.entries()) {
-        checkPattern(pattern, `${path}.rules[${i}].match.matchExpressions[${j}].values[${k}]`);
-      }
-    }
-  }
-}
-
-function checkPattern(pattern: string, where: string): void {
-  const problem = patternProblem(pattern);
-  if (problem === undefined) return;
-  throw new Refusal(400, `${where} must be a regular expression in RE2 syntax: ${problem}`);
-}

@@ -8,6 +8,15 @@ import { fixed, integer, longText, nameText } from "./schema.ts";
 
 const timeMs = integer.min(0).max(timeMsMax);
 
+/** A label that is not there is empty. */
+const expression = fixed({
+  key: nameText,
+  operator: z.enum(["In", "NotIn"]),
+  values: z.array(longText).min(1).max(listedMax),
+});
+
+export type SilenceExpression = z.infer<typeof expression>;
+
 export const silenceShape = fixed({
   id: sentId.optional(),
   comment: longText.optional(),
@@ -17,18 +26,7 @@ export const silenceShape = fixed({
   /** Alerts that are silenced; left out: any whose labels match. */
   alertIds: z.array(sentId.min(1)).min(1).max(listedMax).optional(),
   /** Labels of the instances that are silenced: all expressions must hold. */
-  match: fixed({
-    matchExpressions: z
-      .array(
-        fixed({
-          key: nameText,
-          operator: z.enum(["In", "NotIn"]),
-          values: z.array(longText).min(1).max(listedMax),
-        }),
-      )
-      .min(1)
-      .max(listedMax),
-  }).optional(),
+  match: fixed({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
 }).meta({ id: "Silence" });
 
 export type Silence = z.infer<typeof silenceShape>;

@@ -1,4 +1,4 @@
-import type { AlertEvent } from "../model/event.ts";
+import type { NotificationEvent } from "../model/event.ts";
 import { isGrouped } from "./destination.ts";
 import { groupedMax } from "./limits.ts";
 import type { Notification } from "./notification.ts";
@@ -55,6 +55,6 @@ export class Lane {
 
 function isTogether(first: Notification, other: Notification): boolean {
   if (first.messageId !== other.messageId) return false;
-  const same = (key: keyof AlertEvent) => first.event[key] === other.event[key];
+  const same = (key: keyof NotificationEvent) => first.event[key] === other.event[key];
   return first === other || (same("alertId") && same("type"));
 }

@@ -1,10 +1,12 @@
 /** Notifications on their way: stored before they are sent, sent at least once with the same id, given up visibly. */
 import type { Json, State, StateChange } from "../../engine/index.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
-import type { Action, AlertEvent, AlertMessage } from "../model/event.ts";
+import type { Action } from "../model/alert.ts";
+import type { EventMessage, NotificationEvent } from "../model/event.ts";
 import { stableId } from "../model/stable-id.ts";
 import { Lane } from "./delivery-queue.ts";
-import { destinationKey, destinationName, isGrouped, wants } from "./destination.ts";
+import { destinationKey, destinationName, isGrouped } from "./destination.ts";
+import { rulesOf } from "./event-types.ts";
 import { endedKept, senderMsMax, sendingMax, storeWaitMs } from "./limits.ts";
 import { type Notification, newNotification, tried } from "./notification.ts";
 import type { Delivery, Outcome, Sender, Senders } from "./sender.ts";
@@ -16,7 +18,7 @@ export interface OutboxOptions {
   random: () => number;
   senders: Senders;
   /** The id of the silence that covers an event now. */
-  silencedBy: (event: AlertEvent, nowMs: number) => string | undefined;
+  silencedBy: (event: NotificationEvent, nowMs: number) => string | undefined;
   /** A message was given up: what people read of it, and what it told. */
   onGivenUp: (message: string, notifications: readonly Notification[]) => void;
   metrics: Metrics;
@@ -40,7 +42,7 @@ export class Outbox {
   constructor(options: OutboxOptions) {
     this.#options = options;
     const stored = options.state.list(table).map(([, value]) => value as unknown as Notification);
-    stored.sort((a, b) => a.createdAtMs - b.createdAtMs || typeOrder(a) - typeOrder(b));
+    stored.sort((a, b) => a.createdAtMs - b.createdAtMs || orderOf(a) - orderOf(b));
     for (const notification of stored) this.#take(notification);
     this.#ended.sort((a, b) => this.#all.get(a)!.endedAtMs! - this.#all.get(b)!.endedAtMs!);
     this.#outcomes = options.metrics.counter(
@@ -55,13 +57,13 @@ export class Outbox {
   }
 
   /** The records of messages, to be stored with what gave rise to them; `stored` sets them on their way. */
-  prepare(messages: readonly AlertMessage[]): { changes: StateChange[]; stored(): void } {
+  prepare({ messages }: { messages: readonly EventMessage[] }): { changes: StateChange[]; stored(): void } {
     const made = new Map<string, Notification>();
     const nowMs = this.#options.now();
     for (const { event, actions } of messages) {
       for (const action of actions) {
         const id = notificationId(event.id, action);
-        if (!wants(action, event.type) || this.#all.has(id)) continue;
+        if (!rulesOf(event.type).isWanted(action) || this.#all.has(id)) continue;
         made.set(id, newNotification(id, event, action, nowMs));
       }
     }
@@ -155,7 +157,7 @@ export class Outbox {
   }
 
   /** One try by hand that is not stored: the test button. */
-  async test(event: AlertEvent, action: Action): Promise<Outcome> {
+  async test(event: NotificationEvent, action: Action): Promise<Outcome> {
     const id = notificationId(event.id, action);
     return this.#try({ id, action, events: [event], receipts: [], nowMs: this.#options.now() });
   }
@@ -342,10 +344,7 @@ function notificationId(eventId: string, action: Action): string {
   return stableId(eventId, destinationKey(action));
 }
 
-/** Of what was made in the same moment the begin stands before the end. */
-function typeOrder({ event }: Notification): number {
-  return event.type === "alertFired" ? 0 : 1;
-}
+const orderOf = ({ event }: Notification) => rulesOf(event.type).order;
 
 function change(notification: Notification): StateChange {
   return { table, id: notification.id, value: notification as unknown as Json };

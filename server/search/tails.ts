@@ -62,7 +62,7 @@ export class Tails {
   readonly #reading = new Turnstile(tailPagesReadMax);
   readonly #sent: Counter;
   readonly #missed: Counter;
-  readonly #checks: NodeJS.Timeout;
+  #checks: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: TailsOptions) {
@@ -86,6 +86,10 @@ export class Tails {
       "Rows that readers of tails were too slow for.",
     );
     for (const counter of [this.#sent, this.#missed]) counter.add(0);
+  }
+
+  /** Checks from time to time whether readers may still read. */
+  run(): void {
     this.#checks = setInterval(() => {
       for (const tail of this.#tails.keys()) void tail.check();
     }, tailCheckMs);

@@ -6,6 +6,6 @@ export function shown(value: unknown): string {
   return typeof value === "object" ? "an object" : String(value);
 }
 
-export function quoted(text: string): string {
+function quoted(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }

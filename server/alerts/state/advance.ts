@@ -1,6 +1,8 @@
 /** The step of evaluation: new buckets are judged one after the other, by all alerts over a query. A pure function. */
+
+import type { EvaluationRule } from "../../model/alert.ts";
 import type { Datapoint, ResolveReason } from "../../model/event.ts";
-import { type Alert, breaches, bucketMsOf, type EvaluationRule, windowBuckets } from "./alert-definition.ts";
+import { type AlertDefinition, breaches, bucketMsOf, windowBuckets } from "./alert-definition.ts";
 import type { AlertState, Instance, RuleCondition, RuleState } from "./alert-state.ts";
 import { type ClosedFire, type Fire, openedFire } from "./fire.ts";
 import type { Reading } from "./reading.ts";
@@ -21,7 +23,7 @@ export interface Transition {
 
 /** An alert that looks at the window. */
 export interface Watcher {
-  alert: Alert;
+  alert: AlertDefinition;
   state: AlertState;
   /** Start of the first bucket that it judges. */
   fromMs: number;
@@ -64,7 +66,7 @@ export function advance(
 }
 
 class Judge {
-  readonly #alert: Alert;
+  readonly #alert: AlertDefinition;
   readonly #rules: readonly EvaluationRule[];
   readonly #before: AlertState;
   readonly #fromMs: number;

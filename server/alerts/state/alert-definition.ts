@@ -1,53 +1,16 @@
 import { createHash } from "node:crypto";
-import type { Action } from "../../model/event.ts";
+import type { Alert, EvaluationRule, Operator, StaticRule } from "../../model/alert.ts";
 
-/** What evaluation reads of an alert, as the interface specification shapes it. */
-export interface Alert {
-  metadata: { id: string; name: string; description?: string | undefined };
-  investigateOnFire?: boolean | undefined;
+/** An alert under evaluation, which has an id in any case. */
+export interface AlertDefinition extends Omit<Alert, "metadata"> {
+  metadata: Alert["metadata"] & { id: string };
   /** Whose rights its queries have, as text: alerts share a query where it is the same. */
   readsAs?: string;
-  timeseries: {
-    /** `bucketSize` is in whole seconds. */
-    expression: { svcQLTimeseries: { query: string; bucketSize: number } };
-    evaluationRules: readonly EvaluationRule[];
-  };
 }
 
-/** As it is configured: the id may stand beside it. */
-export type ConfiguredAlert = Omit<Alert, "metadata"> & { metadata: Omit<Alert["metadata"], "id"> };
-
-export function withId({ metadata, ...alert }: ConfiguredAlert, id: string): Alert {
+export function withId({ metadata, ...alert }: Alert, id: string): AlertDefinition {
   return { ...alert, metadata: { ...metadata, id } };
 }
-
-export interface EvaluationRule {
-  /** Unique within the alert: the identity of the rule. */
-  name: string;
-  static: StaticRule;
-  actions?: readonly Action[] | undefined;
-}
-
-export interface StaticRule {
-  /** All must hold for a point to breach. */
-  operators: readonly { operator: Operator; threshold: number }[];
-  persistenceSettings: {
-    datapointsToAlarm: number;
-    datapointsInEvaluationWindow: number;
-    /** `notBreaching` where absent. */
-    missingDatapointBehavior?: MissingDatapointBehavior | undefined;
-  };
-}
-
-export type Operator =
-  | "greaterThan"
-  | "greaterThanOrEqual"
-  | "lessThan"
-  | "lessThanOrEqual"
-  | "equals"
-  | "notEquals";
-
-export type MissingDatapointBehavior = "notBreaching" | "breaching" | "ignore" | "missing";
 
 const holds: Readonly<Record<Operator, (value: number, threshold: number) => boolean>> = {
   greaterThan: (value, threshold) => value > threshold,
@@ -62,17 +25,17 @@ export function breaches(value: number, { operators }: StaticRule): boolean {
   return operators.every(({ operator, threshold }) => holds[operator](value, threshold));
 }
 
-export function queryOf(alert: ConfiguredAlert): { query: string; bucketSeconds: number } {
+export function queryOf(alert: Alert): { query: string; bucketSeconds: number } {
   const { query, bucketSize } = alert.timeseries.expression.svcQLTimeseries;
   return { query, bucketSeconds: bucketSize };
 }
 
-export function bucketMsOf(alert: Alert): number {
+export function bucketMsOf(alert: AlertDefinition): number {
   return queryOf(alert).bucketSeconds * 1000;
 }
 
 /** Buckets that the rules of an alert look at, at most: two more than the longest window. */
-export function windowBuckets(alert: Alert): number {
+export function windowBuckets(alert: AlertDefinition): number {
   const windows = alert.timeseries.evaluationRules.map(
     (rule) => rule.static.persistenceSettings.datapointsInEvaluationWindow,
   );
@@ -80,7 +43,7 @@ export function windowBuckets(alert: Alert): number {
 }
 
 /** A text that is another one where a fire of before means nothing any more. */
-export function seriesDefinition(alert: Alert): string {
+export function seriesDefinition(alert: AlertDefinition): string {
   const { query, bucketSeconds } = queryOf(alert);
   return digest([query, bucketSeconds]);
 }

@@ -1,5 +1,7 @@
 /** What is remembered of an alert from one evaluation to the next. Plain data: it is stored as it is. */
-import { type Alert, type EvaluationRule, ruleDefinition, seriesDefinition } from "./alert-definition.ts";
+
+import type { EvaluationRule } from "../../model/alert.ts";
+import { type AlertDefinition, ruleDefinition, seriesDefinition } from "./alert-definition.ts";
 
 export type RuleCondition = "ok" | "firing" | "noData";
 
@@ -43,7 +45,7 @@ export interface OpenFire {
   told: boolean;
 }
 
-export function freshState(alert: Alert, nowMs: number): AlertState {
+export function freshState(alert: AlertDefinition, nowMs: number): AlertState {
   return {
     version: alertStateVersion,
     definition: seriesDefinition(alert),

@@ -2,7 +2,7 @@
 
 import { readBucketsMax } from "../limits.ts";
 import { advance, type Transition } from "./advance.ts";
-import { type Alert, bucketMsOf, windowBuckets } from "./alert-definition.ts";
+import { type AlertDefinition, bucketMsOf, windowBuckets } from "./alert-definition.ts";
 import { type AlertState, freshState } from "./alert-state.ts";
 import type { ReadSeries } from "./reading.ts";
 import type { Window } from "./window.ts";
@@ -17,7 +17,7 @@ export interface Rehearsed {
  * answers for whole buckets, from the start of the first to the end of the last.
  */
 export async function rehearse(
-  alert: Alert,
+  alert: AlertDefinition,
   { fromMs, toMs, unlabelled }: { fromMs: number; toMs: number; unlabelled: boolean },
   read: (fromMs: number, toMs: number) => Promise<readonly ReadSeries[]>,
 ): Promise<Rehearsed> {

@@ -1,6 +1,6 @@
 /** What becomes of an alert's state when people edit or delete it. Pure functions. */
 import type { ResolveReason } from "../../model/event.ts";
-import { type Alert, ruleDefinition, seriesDefinition } from "./alert-definition.ts";
+import { type AlertDefinition, ruleDefinition, seriesDefinition } from "./alert-definition.ts";
 import { type AlertState, adoptedRule, freshState } from "./alert-state.ts";
 import type { ClosedFire } from "./fire.ts";
 
@@ -13,7 +13,7 @@ export interface Edit {
  * The state under the alert as it is now. Another query or bucket size starts everything afresh, other operators or persistence
  * start their rule afresh; what else changed keeps the state.
  */
-export function adopt(alert: Alert, before: AlertState | undefined, nowMs: number): Edit {
+export function adopt(alert: AlertDefinition, before: AlertState | undefined, nowMs: number): Edit {
   if (before === undefined) return { state: freshState(alert, nowMs), closed: [] };
   if (before.definition !== seriesDefinition(alert)) {
     return { state: freshState(alert, nowMs), closed: closeAll(before, nowMs, "changed") };

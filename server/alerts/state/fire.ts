@@ -1,6 +1,7 @@
-import type { Action, AlertEvent, Datapoint, ResolveReason } from "../../model/event.ts";
+import type { Action, EvaluationRule } from "../../model/alert.ts";
+import type { AlertEvent, Datapoint, ResolveReason } from "../../model/event.ts";
 import { stableId } from "../../model/stable-id.ts";
-import { type Alert, type EvaluationRule, queryOf } from "./alert-definition.ts";
+import { type AlertDefinition, queryOf } from "./alert-definition.ts";
 import type { OpenFire } from "./alert-state.ts";
 
 /** One fire from its begin to its end, as it is stored: all that a message about it needs, also when the alert has gone. */
@@ -34,7 +35,7 @@ export interface ClosedFire {
 }
 
 export function openedFire(
-  alert: Alert,
+  alert: AlertDefinition,
   rule: EvaluationRule,
   adoptedMs: number,
   instance: { key: string; labels: Record<string, string> },

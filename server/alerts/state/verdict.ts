@@ -2,7 +2,9 @@
  * M out of N as CloudWatch decides it ("Configuring how CloudWatch alarms treat missing data"): over the newest N + 2 buckets, of
  * which the newest N points that are there count.
  */
-import { breaches, type StaticRule } from "./alert-definition.ts";
+
+import type { StaticRule } from "../../model/alert.ts";
+import { breaches } from "./alert-definition.ts";
 
 /** `keep`: the state stays what it was. */
 export interface Verdict {

@@ -29,7 +29,7 @@ const outbox = new Outbox({
 });
 const evaluator = new Evaluator({
   ...shared,
-  outbox,
+  subscribers: [outbox],
   delayMs: 30_000,
   shapeOf: (query) => ({ unlabelled: false, selector: query, signals: ["logs"] }),
   arrivals: { position: () => clock.nowMs, oldestMs: () => undefined },

@@ -2,10 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Transition } from "../../../server/alerts/state/advance.ts";
-import type { Alert, EvaluationRule } from "../../../server/alerts/state/alert-definition.ts";
+import type { AlertDefinition } from "../../../server/alerts/state/alert-definition.ts";
 import { windowBuckets } from "../../../server/alerts/state/alert-definition.ts";
 import { rehearse } from "../../../server/alerts/state/dry-run.ts";
 import type { ReadSeries } from "../../../server/alerts/state/reading.ts";
+import type { EvaluationRule } from "../../../server/model/alert.ts";
 import { alertOf, delayMs, ruleOf, World } from "./world.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -36,7 +37,7 @@ function seriesOf(name: string, cells: Cells, fromMs: number): ReadSeries {
 
 /** All transitions of the buckets from `fromMs` on. */
 async function transitionsOf(
-  alert: Alert,
+  alert: AlertDefinition,
   series: readonly ReadSeries[],
   fromMs: number,
   toMs: number,

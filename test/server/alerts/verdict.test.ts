@@ -2,13 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type {
-  MissingDatapointBehavior,
-  Operator,
-  StaticRule,
-} from "../../../server/alerts/state/alert-definition.ts";
 import { breaches } from "../../../server/alerts/state/alert-definition.ts";
 import { verdictOf } from "../../../server/alerts/state/verdict.ts";
+import type { MissingDatapointBehavior, Operator, StaticRule } from "../../../server/model/alert.ts";
 import { naiveState, windowOf } from "./naive.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));

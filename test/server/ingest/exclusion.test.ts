@@ -7,13 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EncodedBatch, type FoundRow, openStore, type Store } from "../../../engine/index.ts";
 import { type DecodedBody, decodeBody } from "../../../server/index.ts";
 import { sharedJson } from "../../../server/ingest/shared-json.ts";
-import {
-  compileExclusions,
-  type ExcludableSignal,
-  type ExclusionRule,
-  excludableSignals,
-  excludedBy,
-} from "../../../server/model/exclusion.ts";
+import { compileExclusions, type ExclusionRule, excludedBy } from "../../../server/model/exclusion.ts";
+import { type ExcludableSignal, excludableSignals } from "../../../server/model/ingestion-rule.ts";
 import { oneOf, type Random, randomOf } from "../control/random.ts";
 import { plainTask } from "./decode-task.ts";
 import { clusters, naiveRule, naiveStamped, randomRules } from "./naive-rules.ts";

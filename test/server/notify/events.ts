@@ -1,4 +1,5 @@
-import type { Action, AlertEvent } from "../../../server/model/event.ts";
+import type { Action } from "../../../server/model/alert.ts";
+import type { AlertEvent } from "../../../server/model/event.ts";
 import { stableId } from "../../../server/model/stable-id.ts";
 
 export const firedAtMs = Date.UTC(2026, 0, 10, 12);

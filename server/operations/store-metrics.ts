@@ -1,5 +1,5 @@
 import { type SignalStats, type State, type Store, signals } from "../../engine/index.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 
 /** What the store and the process say of themselves, read whenever the metrics are asked for. */
 export function readStoreMetrics(metrics: Metrics, store: Store, state: State): void {
