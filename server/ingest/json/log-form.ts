@@ -5,21 +5,25 @@ import type { JsonScanner } from "./json-scanner.ts";
 /** Fields of a log row, by their place. */
 const Field = { timeUnixNano: 0, timestamp: 1, log_level: 2, message: 3 } as const;
 
+/** The time of rows without one of their own, and how many those are. */
+interface Arrivals {
+  readonly arrivalMs: number;
+  untimed: number;
+}
+
 /** Log rows as `readLogRow` reads them. */
 export class LogForm implements RowForm {
   readonly fields = Object.keys(Field);
   readonly ownKeys = 0;
-  /** Rows without a time of their own, which have the time of arrival. */
-  untimed = 0;
   readonly #scanner: JsonScanner;
-  readonly #arrivalMs: number;
+  readonly #sink: Arrivals;
   #row!: RowRanges;
   #hasNanos = false;
   #hasMillis = false;
 
-  constructor(scanner: JsonScanner, arrivalMs: number) {
+  constructor(scanner: JsonScanner, sink: Arrivals) {
     this.#scanner = scanner;
-    this.#arrivalMs = arrivalMs;
+    this.#sink = sink;
   }
 
   begin(row: RowRanges): void {
@@ -56,9 +60,9 @@ export class LogForm implements RowForm {
 
   end(): boolean {
     if (this.#hasNanos || this.#hasMillis) return true;
-    this.untimed++;
-    this.#row.seconds = Math.floor(this.#arrivalMs / 1000);
-    this.#row.nanos = (this.#arrivalMs % 1000) * 1e6;
+    this.#sink.untimed++;
+    this.#row.seconds = Math.floor(this.#sink.arrivalMs / 1000);
+    this.#row.nanos = (this.#sink.arrivalMs % 1000) * 1e6;
     return true;
   }
 

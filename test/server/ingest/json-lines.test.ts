@@ -98,7 +98,7 @@ function isJson(text: string): boolean {
 }
 
 const linesOver = (body: Buffer, draft: BatchDraft) =>
-  new JsonLines(body, draft, (scanner) => new LogForm(scanner, arrivalMs));
+  new JsonLines(body, draft, (scanner) => new LogForm(scanner, { arrivalMs: arrivalMs, untimed: 0 }));
 
 describe("the usual shape is read from its bytes", () => {
   test.each([
