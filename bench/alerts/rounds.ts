@@ -70,7 +70,7 @@ async function timed(act: () => Promise<unknown>): Promise<{ cpuMs: number; wall
   return { cpuMs: (user + system) / 1000, wallMs: performance.now() - begunMs };
 }
 
-const start = await timed(() => alerting.takeUp());
+const start = await timed(() => alerting.syncAlerts());
 const first = await timed(settle);
 const figure: RoundsFigure = {
   alerts: plan.alerts,

@@ -3,7 +3,7 @@
 import { chmod, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { Tokens } from "./tokens.ts";
-import { mint } from "./tokens.ts";
+import { mintToken } from "./tokens.ts";
 
 export const adminTokenFile = "admin-token";
 
@@ -17,7 +17,7 @@ export async function ensureAdminToken(
   nowMs: number,
 ): Promise<"made" | "there"> {
   if (tokens.hasAdmin) return "there";
-  const { record, token } = mint({ name: "admin-token file", role: "admin", expiresAtMs: null }, nowMs);
+  const { record, token } = mintToken({ name: "admin-token file", role: "admin", expiresAtMs: null }, nowMs);
   await writeSecret(join(dataDir, adminTokenFile), `${token}\n`);
   await tokens.add(record);
   return "made";

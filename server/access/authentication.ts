@@ -69,7 +69,7 @@ export function identify(
 }
 
 /** Throws Refusal 403 unless the caller may do what is asked. */
-export function permit(caller: Caller, permission: Permission | null): void {
+export function checkPermission(caller: Caller, permission: Permission | null): void {
   if (permission === null || permissionsOf[caller.role].includes(permission)) return;
   throw new Refusal(
     403,
@@ -78,7 +78,7 @@ export function permit(caller: Caller, permission: Permission | null): void {
 }
 
 /** Who is known to ask before a token was looked at: nobody, where there is one. */
-export function presumed(head: RequestHead): Caller | null {
+export function presumedCaller(head: RequestHead): Caller | null {
   return head.headers.has("authorization") ? null : anonymous;
 }
 

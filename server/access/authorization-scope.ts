@@ -10,10 +10,10 @@ import {
 import type { Caller, Permission } from "../model/caller.ts";
 import { isManaged } from "../model/resource-id.ts";
 import type { Stored } from "../model/stored-resource.ts";
-import { asOfNow } from "./group-membership.ts";
+import { withCurrentGroups } from "./group-membership.ts";
 import { permissionsOf } from "./permissions.ts";
-import { mayUseManaged } from "./resource-grants.ts";
-import { isBound } from "./row-filter.ts";
+import { canUseManaged } from "./resource-grants.ts";
+import { isRestricted } from "./row-filter.ts";
 
 /** What says where a resource stands. */
 type Placed = Pick<Stored<unknown>, "managed">;
@@ -24,7 +24,7 @@ export interface ScopedResources extends Record<ManagedKind, { get(id: string): 
   listResourceRules(): readonly ResourceRule[];
 }
 
-export class Sight {
+export class AuthorizationScope {
   readonly #all: ScopedResources;
 
   constructor(all: ScopedResources) {
@@ -50,27 +50,27 @@ export class Sight {
   /** Whether a silence of the caller's covers the alert: members silence what Kubernetes manages where they may change it. */
   maySilence(caller: Caller, alertId: string): boolean {
     const stored = this.#all.alerts.get(alertId);
-    if (stored === undefined) return !isManaged(alertId) || !isBound(this.#now(caller));
+    if (stored === undefined) return !isManaged(alertId) || !isRestricted(this.#now(caller));
     return this.#grants(caller, "alerts", "update", stored) ?? true;
   }
 
   /** Whether one reads all that another reads, whatever the rules. */
   readsAllOf(caller: Caller, other: Caller): boolean {
     const [mine, theirs] = [this.#now(caller), this.#now(other)];
-    if (!isBound(mine)) return true;
+    if (!isRestricted(mine)) return true;
     const groups = theirs.groups ?? [];
-    return isBound(theirs) && groups.length > 0 && groups.every((group) => mine.groups?.includes(group));
+    return isRestricted(theirs) && groups.length > 0 && groups.every((group) => mine.groups?.includes(group));
   }
 
   #now(caller: Caller): Caller {
-    return asOfNow(caller, () => this.#all.listGroups());
+    return withCurrentGroups(caller, () => this.#all.listGroups());
   }
 
   /** Undefined where rules have no say. */
   #grants(caller: Caller, plural: string, verb: Verb, { managed }: Placed): boolean | undefined {
     const kind = managedKinds.find((each) => each === plural);
     const now = this.#now(caller);
-    if (kind === undefined || managed === undefined || !isBound(now)) return undefined;
-    return mayUseManaged(now, this.#all.listResourceRules(), kind, verb, managed);
+    if (kind === undefined || managed === undefined || !isRestricted(now)) return undefined;
+    return canUseManaged(now, this.#all.listResourceRules(), kind, verb, managed);
   }
 }

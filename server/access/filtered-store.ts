@@ -1,22 +1,22 @@
 /** A store as one caller sees it: every read is narrowed before anything else looks at a row. */
 
 import { type Filter, type MetricName, nothingScanned, type Signal, type Step } from "../../engine/index.ts";
-import type { Searchable } from "./searchable.ts";
+import type { SearchableStore } from "./searchable.ts";
 
 /** What the caller may read of a signal. */
-export type Readable = (signal: Signal) => Filter;
+export type RowFilterOf = (signal: Signal) => Filter;
 
 /** How much was read to find it tells of rows that the caller may not see. */
 const untold = nothingScanned;
 
 /** The steps of a query with what the caller may read before all of them. */
-export function narrowedSteps(filter: Filter, steps: readonly Step[]): Step[] {
+export function filteredSteps(filter: Filter, steps: readonly Step[]): Step[] {
   return [{ kind: "filter", filter }, ...steps];
 }
 
-export function readableStore(store: Searchable, readable: Readable): Searchable {
+export function filteredStore(store: SearchableStore, readable: RowFilterOf): SearchableStore {
   const narrowed = <Query extends { steps: Step[] }>(signal: Signal, query: Query): Query => {
-    return { ...query, steps: narrowedSteps(readable(signal), query.steps) };
+    return { ...query, steps: filteredSteps(readable(signal), query.steps) };
   };
   return {
     search: async (query, limits) => {

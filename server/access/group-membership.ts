@@ -8,7 +8,7 @@ import type { Caller, User } from "../model/caller.ts";
 const groupRoles: readonly GroupRole[] = ["viewer", "editor", "admin"];
 
 /** Throws Refusal 403 for one whom no group here takes in. */
-export function memberOf(user: User & { name: string }, groups: readonly Group[]): Caller {
+export function callerOfUser(user: User & { name: string }, groups: readonly Group[]): Caller {
   const { name, ...rest } = user;
   const known = membership(user, groups);
   if (known.groups.length > 0) return { tokenId: null, name, user: rest, environment: null, ...known };
@@ -19,7 +19,7 @@ export function memberOf(user: User & { name: string }, groups: readonly Group[]
 }
 
 /** With the groups and the role that a user has now; any other caller stays as it is. */
-export function asOfNow(caller: Caller, groups: () => readonly Group[]): Caller {
+export function withCurrentGroups(caller: Caller, groups: () => readonly Group[]): Caller {
   return caller.user === undefined ? caller : { ...caller, ...membership(caller.user, groups()) };
 }
 

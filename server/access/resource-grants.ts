@@ -3,17 +3,17 @@
 import type { ManagedKind, ResourceRule, Verb } from "../model/access-rules.ts";
 import type { Caller } from "../model/caller.ts";
 import type { ManagedPlace } from "../model/stored-resource.ts";
-import { isBound } from "./row-filter.ts";
+import { isRestricted } from "./row-filter.ts";
 
 /** Whether the caller may do this with a managed resource, as far as rules have a say. */
-export function mayUseManaged(
+export function canUseManaged(
   caller: Caller,
   rules: readonly ResourceRule[],
   kind: ManagedKind,
   verb: Verb,
   place: ManagedPlace,
 ): boolean {
-  if (!isBound(caller)) return true;
+  if (!isRestricted(caller)) return true;
   const groups = caller.groups ?? [];
   return rules.some((rule) => {
     if (!rule.groups.some((group) => groups.includes(group))) return false;

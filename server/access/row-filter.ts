@@ -14,7 +14,7 @@ const ruleSignalOf: Readonly<Record<Signal, RuleSignal>> = {
 };
 
 /** Whether rules say what the caller may see. A caller that no group binds has what the role allows; so has an admin. */
-export function isBound({ groups, role }: Caller): boolean {
+export function isRestricted({ groups, role }: Caller): boolean {
   return groups !== null && role !== "admin";
 }
 
@@ -22,8 +22,8 @@ export function isBound({ groups, role }: Caller): boolean {
  * The rows of a signal that the caller may read: a member of groups reads what a rule of one of them grants, and without any such
  * rule nothing.
  */
-export function readable(caller: Caller, rules: readonly TelemetryRule[], signal: Signal): Filter {
-  if (!isBound(caller)) return { kind: "always" };
+export function rowFilterOf(caller: Caller, rules: readonly TelemetryRule[], signal: Signal): Filter {
+  if (!isRestricted(caller)) return { kind: "always" };
   const groups = caller.groups ?? [];
   const grants = rules
     .filter((rule) => rule.groups.some((group) => groups.includes(group)))

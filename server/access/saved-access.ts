@@ -3,23 +3,23 @@
 import type { Field, Filter, Signal, Step } from "../../engine/index.ts";
 import type { TelemetryRule } from "../model/access-rules.ts";
 import type { Caller } from "../model/caller.ts";
-import { readableStore } from "./filtered-store.ts";
-import { isBound, readable } from "./row-filter.ts";
-import type { Searchable } from "./searchable.ts";
+import { filteredStore } from "./filtered-store.ts";
+import { isRestricted, rowFilterOf } from "./row-filter.ts";
+import type { SearchableStore } from "./searchable.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** Its reads throw an Error, one sentence for people, where access was lost. */
-export function alertStore(
-  store: Searchable,
+export function storeOfSaver(
+  store: SearchableStore,
   saver: Caller,
   tokens: Pick<Tokens, "get" | "isValid">,
   rules: readonly TelemetryRule[],
-): Searchable {
+): SearchableStore {
   const caller = rightsNow(saver, tokens);
-  if (!isBound(caller)) return store;
-  const narrowed = readableStore(store, (signal) => readable(caller, rules, signal));
+  if (!isRestricted(caller)) return store;
+  const narrowed = filteredStore(store, (signal) => rowFilterOf(caller, rules, signal));
   const check = (signal: Signal, steps: readonly Step[]) => {
-    if (mayHold(readable(caller, rules, signal), factsOf(steps))) return;
+    if (mayHold(rowFilterOf(caller, rules, signal), factsOf(steps))) return;
     const who = JSON.stringify(saver.name);
     throw new Error(
       `access lost: no telemetry rule lets ${who}, who saved this alert last, read the ${signal} that its query selects`,
@@ -43,7 +43,7 @@ function rightsNow(saver: Caller, tokens: Pick<Tokens, "get" | "isValid">): Call
   if (saver.tokenId === null) return saver;
   const record = tokens.get(saver.tokenId);
   if (record !== undefined && tokens.isValid(record)) return { ...saver, groups: record.groups ?? null };
-  if (!isBound(saver)) return saver;
+  if (!isRestricted(saver)) return saver;
   throw new Error(
     `access lost: the token ${JSON.stringify(saver.name)}, which saved this alert last, is no longer valid; save the alert with another`,
   );

@@ -1,7 +1,7 @@
 import type { Store } from "../../engine/index.ts";
 
 /** The part of a store that searches read; who may not read all of it gets a part that holds less. */
-export type Searchable = Pick<
+export type SearchableStore = Pick<
   Store,
   | "search"
   | "aggregate"

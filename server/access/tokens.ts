@@ -89,7 +89,7 @@ export class Tokens {
     wanted: NewToken,
     commit: (record: TokenRecord, changes: StateChange[], write: Writing) => Promise<void>,
   ): Promise<{ record: TokenRecord; token: string }> {
-    const minted = mint(wanted, this.#now());
+    const minted = mintToken(wanted, this.#now());
     const { record } = minted;
     await commit(record, [addition(record)], (changes) => this.#state.write(changes));
     this.#records.set(record.id, record);
@@ -131,7 +131,7 @@ export class Tokens {
   }
 
   /** Writes down when tokens were used, those that changed since the last time. */
-  async keepUses(): Promise<void> {
+  async storeUses(): Promise<void> {
     const changed = [...this.#usedAtMs].filter(([id, ms]) => this.#state.get(usesTable, id) !== ms);
     if (changed.length === 0) return;
     await this.#state.write(changed.map(([id, value]) => ({ table: usesTable, id, value })));
@@ -167,7 +167,7 @@ function addition(record: TokenRecord): StateChange {
   return { table, id: record.id, value: { ...record } };
 }
 
-export function mint(wanted: NewToken, nowMs: number): { record: TokenRecord; token: string } {
+export function mintToken(wanted: NewToken, nowMs: number): { record: TokenRecord; token: string } {
   const id = randomBytes(idBytes).toString("hex");
   const secret = randomBytes(secretBytes).toString("base64url");
   const secretHash = hashOf(secret).toString("base64url");

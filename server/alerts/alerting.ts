@@ -2,7 +2,7 @@
 import { setImmediate, setTimeout as setTimeoutAsync } from "node:timers/promises";
 import type { State, Store } from "../../engine/index.ts";
 import { queryTimeseries, type SeriesStore } from "../../query/index.ts";
-import type { Searchable } from "../access/searchable.ts";
+import type { SearchableStore } from "../access/searchable.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Alert } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
@@ -36,7 +36,7 @@ export interface AlertingOptions {
   metrics: Metrics;
   now: () => number;
   /** The store as whoever saved an alert sees it now. Throws an Error for people where access was lost, and so do its reads. */
-  storeFor: (store: Searchable, caller: Caller) => SeriesStore;
+  storeFor: (store: SearchableStore, caller: Caller) => SeriesStore;
   queryMemoryBytes: number;
   log: (level: "warn" | "error", message: string) => void;
 }
@@ -120,14 +120,14 @@ export class Alerting {
   }
 
   async #begin(): Promise<void> {
-    await this.takeUp();
+    await this.syncAlerts();
     if (this.#isClosed) return;
     this.evaluator.run();
     this.#scheduleSync();
   }
 
   /** Takes up what is configured. */
-  async takeUp(): Promise<void> {
+  async syncAlerts(): Promise<void> {
     await this.#sync();
     if (this.#isClosed) return;
     await this.evaluator.begin();

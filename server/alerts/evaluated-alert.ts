@@ -1,12 +1,12 @@
 import { EvaluationLog } from "./evaluation-log.ts";
-import type { Group } from "./query-group.ts";
+import type { QueryGroup } from "./query-group.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
-import { type AlertState, hasUntold } from "./state/alert-state.ts";
+import { type AlertState, hasUnnotifiedFire } from "./state/alert-state.ts";
 
 /** One alert under evaluation. Its state changes only in turns, each of which ends when the new state is stored. */
-export class Subject {
+export class EvaluatedAlert {
   alert: AlertDefinition;
-  group: Group<Subject> | undefined;
+  group: QueryGroup<EvaluatedAlert> | undefined;
   readonly log = new EvaluationLog();
   /** Other than what is stored: it is written with the next step. */
   isUnsaved = false;
@@ -51,7 +51,7 @@ export class Subject {
 
   /** A rule waits to be judged for the first time, or a fire to be told. */
   isUnsettled(): boolean {
-    this.#isUnsettled ??= hasNewRule(this.alert, this.#state) || hasUntold(this.#state);
+    this.#isUnsettled ??= hasNewRule(this.alert, this.#state) || hasUnnotifiedFire(this.#state);
     return this.#isUnsettled;
   }
 }

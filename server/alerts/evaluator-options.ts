@@ -2,7 +2,7 @@ import type { Signal } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { QueryShape } from "./query/query-shape.ts";
 import type { ReadSeries } from "./state/reading.ts";
-import type { StepsOptions } from "./step-commit.ts";
+import type { StepCommitOptions } from "./step-commit.ts";
 
 export interface AskedSeries {
   query: string;
@@ -22,7 +22,7 @@ interface Arrivals {
   oldestMs: (signals: readonly Signal[], position: number) => number | undefined;
 }
 
-export interface EvaluatorOptions extends StepsOptions {
+export interface EvaluatorOptions extends StepCommitOptions {
   query: (asked: AskedSeries, signal: AbortSignal) => Promise<readonly ReadSeries[]>;
   shapeOf: (query: string) => QueryShape;
   arrivals: Arrivals;

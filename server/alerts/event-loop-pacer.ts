@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** Lets so many through in one turn of the event loop; the others wait for the next. */
-export class Pace {
+export class EventLoopPacer {
   readonly #atOnce: number;
   #through = 0;
   #turn: Promise<void> = Promise.resolve();

@@ -5,9 +5,9 @@ import { lateMs } from "./limits.ts";
 import type { Advance } from "./state/advance.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
 import type { AlertState, RuleState } from "./state/alert-state.ts";
-import { type ClosedFire, type Fire, firedEvent, resolvedEvent } from "./state/fire.ts";
+import { type ClosedFire, type Fire, makeFiredEvent, makeResolvedEvent } from "./state/fire.ts";
 
-export interface TellingContext {
+export interface NotificationContext {
   nowMs: number;
   /** How long rows may take to arrive. */
   delayMs: number;
@@ -18,7 +18,7 @@ export interface TellingContext {
   silencedBy: (fire: Fire) => string | undefined;
 }
 
-export interface Telling {
+export interface NotificationDecision {
   /** With what was told noted in it; as it was where nothing was. */
   state: AlertState | undefined;
   /** Those that began, ended or were told, as they are from now on. */
@@ -32,36 +32,36 @@ export interface Telling {
  * Every fire that was told is told to have ended. One that opened and closed while the evaluator was behind is told not at all;
  * one that is still open is told as soon as no silence covers it.
  */
-export function tell(
+export function applyNotificationPolicy(
   alert: AlertDefinition | undefined,
   state: AlertState | undefined,
   { opened, closed }: Pick<Advance, "opened" | "closed">,
-  context: TellingContext,
-): Telling {
+  context: NotificationContext,
+): NotificationDecision {
   const fires = new Map(opened.map((fire) => [fire.id, fire]));
-  const telling: Telling = { state, fires: [], messages: [], noticed: [] };
+  const telling: NotificationDecision = { state, fires: [], messages: [], noticed: [] };
   for (const each of closed) {
     const fire = fires.get(each.fire.id) ?? context.knownFire(each.fire.id);
-    if (fire !== undefined) fires.set(fire.id, tellEnd(fire, each, context, telling));
+    if (fire !== undefined) fires.set(fire.id, decideOnEnd(fire, each, context, telling));
   }
   if (alert !== undefined && state !== undefined && context.isHead) {
-    telling.state = tellOpen(alert, state, fires, context, telling);
+    telling.state = decideOnOpen(alert, state, fires, context, telling);
   }
   telling.fires.push(...fires.values());
   return telling;
 }
 
-function tellEnd(
+function decideOnEnd(
   fire: Fire,
   { fire: open, resolvedAtMs, reason }: ClosedFire,
-  context: TellingContext,
-  { messages, noticed }: Telling,
+  context: NotificationContext,
+  { messages, noticed }: NotificationDecision,
 ): Fire {
   const ended = { ...fire, resolvedAtMs, reason };
   const resolved = { resolvedAtMs, reason };
   const { actions } = fire;
   if (open.told) {
-    messages.push({ event: resolvedEvent(fire, resolved, isLate(resolvedAtMs, context)), actions });
+    messages.push({ event: makeResolvedEvent(fire, resolved, isLate(resolvedAtMs, context)), actions });
     return ended;
   }
   if (open.noticed) return ended;
@@ -69,17 +69,17 @@ function tellEnd(
   noticed.push(ended);
   const silence = context.silencedBy(fire);
   if (silence !== undefined) return { ...ended, silencedBy: silence };
-  messages.push({ event: firedEvent(fire, false), actions });
-  messages.push({ event: resolvedEvent(fire, resolved, false), actions });
+  messages.push({ event: makeFiredEvent(fire, false), actions });
+  messages.push({ event: makeResolvedEvent(fire, resolved, false), actions });
   return { ...ended, told: "yes" };
 }
 
-function tellOpen(
+function decideOnOpen(
   alert: AlertDefinition,
   state: AlertState,
   fires: Map<string, Fire>,
-  context: TellingContext,
-  { messages, noticed }: Telling,
+  context: NotificationContext,
+  { messages, noticed }: NotificationDecision,
 ): AlertState {
   const actionsOf = new Map<string, readonly Action[]>(
     alert.timeseries.evaluationRules.map(({ name, actions = [] }) => [name, actions]),
@@ -96,7 +96,7 @@ function tellOpen(
       const told = silence === undefined;
       const fire: Fire = { ...known, actions, told: told ? "yes" : "no", silencedBy: silence ?? null };
       if (!open.noticed) noticed.push(fire);
-      if (told) messages.push({ event: firedEvent(fire, isLate(fire.firedAtMs, context)), actions });
+      if (told) messages.push({ event: makeFiredEvent(fire, isLate(fire.firedAtMs, context)), actions });
       if (told || !open.noticed || known.silencedBy !== fire.silencedBy) fires.set(fire.id, fire);
       if (open.noticed && !told) continue;
       if (instances === state.instances) instances = { ...instances };
@@ -107,6 +107,6 @@ function tellOpen(
   return instances === state.instances ? state : { ...state, instances };
 }
 
-function isLate(atMs: number, { nowMs, delayMs }: TellingContext): boolean {
+function isLate(atMs: number, { nowMs, delayMs }: NotificationContext): boolean {
   return nowMs - (atMs + delayMs) > lateMs;
 }

@@ -6,7 +6,7 @@ import { catchUpMsMax, clockBackMsMax, readBucketsMax } from "./limits.ts";
 import type { QueryShape } from "./query/query-shape.ts";
 import { type AlertDefinition, queryOf, windowBuckets } from "./state/alert-definition.ts";
 import type { AlertState } from "./state/alert-state.ts";
-import { rewound } from "./state/edit.ts";
+import { rewindState } from "./state/edit.ts";
 import { bucketDueMs, type Grid, gridDueMs, gridOf } from "./state/grid.ts";
 import type { Window } from "./state/window.ts";
 
@@ -26,13 +26,13 @@ export interface GroupMember {
 }
 
 /** Alerts whose query, bucket size and rights are the same. What they remember changes only in turns of the group. */
-export class Group<Member extends GroupMember> {
+export class QueryGroup<Member extends GroupMember> {
   /** Of its window. */
   readonly id: string;
   readonly query: string;
   readonly bucketMs: number;
   readonly readsAs: string;
-  readonly subjects = new Set<Member>();
+  readonly alerts = new Set<Member>();
   readonly log = new QueryLog();
   window: Window | undefined;
   /** Why the last evaluation failed. */
@@ -83,9 +83,9 @@ export class Group<Member extends GroupMember> {
   rewind(headMs: number, nowMs: number): void {
     if (this.window === undefined || this.window.throughMs - headMs <= clockBackMsMax + this.bucketMs) return;
     this.window = undefined;
-    for (const subject of this.subjects) {
-      subject.state = rewound(subject.state, nowMs);
-      subject.isUnsaved = true;
+    for (const evaluated of this.alerts) {
+      evaluated.state = rewindState(evaluated.state, nowMs);
+      evaluated.isUnsaved = true;
     }
   }
 
@@ -109,19 +109,19 @@ export class Group<Member extends GroupMember> {
       const fromMs = Math.min(Math.max(throughMs, oldestMs), headMs - bucketMs);
       return { fromMs, toMs: Math.min(headMs, fromMs + readBucketsMax * bucketMs) };
     }
-    const isSettled = ![...this.subjects].some((each) => each.isUnsettled() || this.isBehind(each));
+    const isSettled = ![...this.alerts].some((each) => each.isUnsettled() || this.isBehind(each));
     return isSettled ? undefined : { fromMs: throughMs, toMs: throughMs };
   }
 
   /** It has yet to judge what the window holds already. */
-  isBehind(subject: Member): boolean {
-    const throughMs = subject.throughMs();
+  isBehind(evaluated: Member): boolean {
+    const throughMs = evaluated.throughMs();
     return this.window !== undefined && (throughMs === null || throughMs < this.window.throughMs);
   }
 
   /** Start of the first bucket that an alert judges: of one that is new, the newest. */
-  judgedFromMs(subject: Member, headMs: number): number {
-    return subject.throughMs() ?? headMs - this.bucketMs;
+  judgedFromMs(evaluated: Member, headMs: number): number {
+    return evaluated.throughMs() ?? headMs - this.bucketMs;
   }
 
   /** When to look again after an evaluation. */
@@ -132,9 +132,9 @@ export class Group<Member extends GroupMember> {
     if (this.error !== null) return gridDueMs(grid, nowMs);
     if (window === undefined || window.throughMs < headMs) return nowMs;
     let dueMs = bucketDueMs(grid, window.throughMs);
-    for (const subject of this.subjects) {
-      if (this.isBehind(subject)) return nowMs;
-      if (subject.isUnsettled()) dueMs = Math.min(dueMs, gridDueMs(grid, nowMs));
+    for (const evaluated of this.alerts) {
+      if (this.isBehind(evaluated)) return nowMs;
+      if (evaluated.isUnsettled()) dueMs = Math.min(dueMs, gridDueMs(grid, nowMs));
     }
     return dueMs;
   }
@@ -161,13 +161,13 @@ export class Group<Member extends GroupMember> {
 
   #windowBuckets(): number {
     let most = 0;
-    for (const { alert } of this.subjects) most = Math.max(most, windowBuckets(alert));
+    for (const { alert } of this.alerts) most = Math.max(most, windowBuckets(alert));
     return most;
   }
 
   #oldestPosition(newestMs: number): number {
     let oldestMs = newestMs;
-    for (const subject of this.subjects) oldestMs = Math.min(oldestMs, subject.throughMs() ?? newestMs);
+    for (const evaluated of this.alerts) oldestMs = Math.min(oldestMs, evaluated.throughMs() ?? newestMs);
     return oldestMs;
   }
 }

@@ -2,14 +2,14 @@
 import type { State, StateChange } from "../../engine/index.ts";
 import type { AlertEvent, EventMessage } from "../model/event.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
-import { tell } from "./notification-policy.ts";
+import { applyNotificationPolicy } from "./notification-policy.ts";
 import type { AlertRecords } from "./records.ts";
 import type { Advance } from "./state/advance.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
 import type { AlertState } from "./state/alert-state.ts";
 import type { Fire } from "./state/fire.ts";
 
-export interface StepsOptions {
+export interface StepCommitOptions {
   state: State;
   now: () => number;
   /** Whoever hears of fires. */
@@ -20,7 +20,7 @@ export interface StepsOptions {
   delayMs: number;
 }
 
-export interface Step extends Pick<Advance, "opened" | "closed" | "transitions"> {
+export interface AlertStep extends Pick<Advance, "opened" | "closed" | "transitions"> {
   alertId: string;
   /** Undefined where it has gone. */
   alert: AlertDefinition | undefined;
@@ -28,11 +28,11 @@ export interface Step extends Pick<Advance, "opened" | "closed" | "transitions">
   state: AlertState | undefined;
 }
 
-export class Steps {
-  readonly #options: StepsOptions;
+export class StepCommit {
+  readonly #options: StepCommitOptions;
   readonly #records: AlertRecords;
 
-  constructor(options: StepsOptions, records: AlertRecords) {
+  constructor(options: StepCommitOptions, records: AlertRecords) {
     this.#options = options;
     this.#records = records;
   }
@@ -42,7 +42,7 @@ export class Steps {
    * in which it is noted what was told.
    */
   async store(
-    steps: readonly Step[],
+    steps: readonly AlertStep[],
     isHead: boolean,
     changes: readonly StateChange[],
   ): Promise<(AlertState | undefined)[]> {
@@ -54,7 +54,7 @@ export class Steps {
     const firstSeen: { fire: Fire; alert: AlertDefinition | undefined }[] = [];
     const states = steps.map((step) => {
       const { alertId, alert } = step;
-      const told = tell(alert, step.state, step, {
+      const told = applyNotificationPolicy(alert, step.state, step, {
         nowMs,
         delayMs,
         isHead,

@@ -2,9 +2,9 @@
 
 import { parse as parseYaml } from "yaml";
 import * as z from "zod";
-import { checked } from "../api/validation.ts";
+import { checkInput } from "../api/validation.ts";
 import { alertShape, checkAlert } from "../model/alert.ts";
-import { fixed } from "../model/schema.ts";
+import { strictObject } from "../model/schema.ts";
 import { shapeOf } from "./query/query-shape.ts";
 import type { Transition } from "./state/advance.ts";
 import {
@@ -15,33 +15,35 @@ import {
   withId,
 } from "./state/alert-definition.ts";
 import { instanceKey, worstState } from "./state/alert-state.ts";
-import { rehearse } from "./state/dry-run.ts";
+import { runDry } from "./state/dry-run.ts";
 import type { ReadSeries } from "./state/reading.ts";
 
 const labelsShape = z.record(z.string(), z.string());
 const stateShape = z.enum(["ok", "firing", "noData"]);
 
-const testShape = fixed({
+const testShape = strictObject({
   name: z.string(),
   /** Another alert than the file's. */
   alert: alertShape.optional(),
-  input: z.array(fixed({ labels: labelsShape.optional(), values: z.union([z.string(), z.number()]) })),
+  input: z.array(strictObject({ labels: labelsShape.optional(), values: z.union([z.string(), z.number()]) })),
   expect: z
     .array(
-      fixed({
+      strictObject({
         /** From the begin of the input, such as `5m`: of the buckets that have ended by then. */
         at: z.string(),
         /** Of the whole alert. */
         state: stateShape.optional(),
         instances: z
-          .array(fixed({ labels: labelsShape.optional(), rule: z.string().optional(), state: stateShape }))
+          .array(
+            strictObject({ labels: labelsShape.optional(), rule: z.string().optional(), state: stateShape }),
+          )
           .optional(),
       }),
     )
     .min(1),
 });
 
-const fileShape = fixed({ alert: alertShape.optional(), tests: z.array(testShape).min(1) });
+const fileShape = strictObject({ alert: alertShape.optional(), tests: z.array(testShape).min(1) });
 
 type AlertTest = z.infer<typeof testShape>;
 
@@ -53,7 +55,7 @@ export interface TestResult {
 
 /** Throws Refusal or Error, one sentence for people, where the file is not sound. `parseAge`: milliseconds of `5m`. */
 export async function runAlertTests(text: string, parseAge: (text: string) => number): Promise<TestResult[]> {
-  const file = checked(fileShape, parseYaml(text) as unknown, "");
+  const file = checkInput(fileShape, parseYaml(text) as unknown, "");
   const results: TestResult[] = [];
   for (const [i, test] of file.tests.entries()) {
     const given = test.alert ?? file.alert;
@@ -70,7 +72,7 @@ export async function runAlertTests(text: string, parseAge: (text: string) => nu
 export function readAlert(text: string): AlertDefinition {
   const value = parseYaml(text) as unknown;
   const isWrapped = typeof value === "object" && value !== null && "alert" in value;
-  const alert = checked(alertShape, isWrapped ? value.alert : value, "alert");
+  const alert = checkInput(alertShape, isWrapped ? value.alert : value, "alert");
   checkAlert(alert, "alert", () => true);
   return withId(alert, "replay");
 }
@@ -88,7 +90,7 @@ export async function replayAlert(
 ): Promise<Transition[]> {
   const { unlabelled } = shapeOf(queryOf(alert).query);
   const asked = queryOf(alert);
-  const { transitions } = await rehearse(alert, { ...range, unlabelled }, (fromMs, toMs) =>
+  const { transitions } = await runDry(alert, { ...range, unlabelled }, (fromMs, toMs) =>
     read({ ...asked, fromMs, toMs }),
   );
   return transitions;
@@ -104,7 +106,7 @@ async function failuresOf(
   // Buckets before the input are there, and empty.
   const baseMs = windowBuckets(alert) * bucketMs;
   const series = input.map(({ labels = {}, values }, i): ReadSeries => {
-    const points = valuesOf(String(values), `${path}.input[${i}].values`).flatMap(
+    const points = parseValues(String(values), `${path}.input[${i}].values`).flatMap(
       (value, place): [number, number][] => {
         return value === null ? [] : [[baseMs + place * bucketMs, value]];
       },
@@ -120,7 +122,7 @@ async function failuresOf(
   const failures: string[] = [];
   for (const { at, state, instances = [] } of expect) {
     const toMs = baseMs + parseAge(at);
-    const rehearsed = await rehearse(alert, { fromMs: baseMs, toMs, unlabelled }, read);
+    const rehearsed = await runDry(alert, { fromMs: baseMs, toMs, unlabelled }, read);
     const worst = worstState(rehearsed.state);
     if (state !== undefined && worst !== state) failures.push(`at ${at} the alert is ${worst}, not ${state}`);
     for (const { labels = {}, rule, state: wanted } of instances) {
@@ -140,7 +142,7 @@ async function failuresOf(
  * Values of successive buckets as Prometheus' unit tests write them: `1 2 _ 4`, `_` for none; `1x3` is 1 and three times more, `_x3` is
  * none three times, `1+2x3` is 1 3 5 7.
  */
-export function valuesOf(text: string, path: string): (number | null)[] {
+export function parseValues(text: string, path: string): (number | null)[] {
   const number = "[-+]?(?:\\d+\\.?\\d*|\\.\\d+)(?:e[-+]?\\d+)?";
   const form = new RegExp(`^(?:(_)|(${number})(?:([-+](?:\\d+\\.?\\d*|\\.\\d+))?x(\\d+))?)$`, "i");
   return text

@@ -27,7 +27,7 @@ export function encodingOf(headers: ReadonlyMap<string, string>): Encoding {
  * The plain bytes, `bytesMax` at most: memory stays bounded whatever the body claims to unpack to.
  * Throws Refusal 413 beyond that, 400 where the body is not what it says or was cut short.
  */
-export function unpacked(body: Uint8Array, encoding: Encoding, bytesMax: number): Uint8Array {
+export function unpack(body: Uint8Array, encoding: Encoding, bytesMax: number): Uint8Array {
   if (encoding === "identity") return body;
   try {
     if (encoding === "gzip") return gunzipSync(body, { maxOutputLength: bytesMax });

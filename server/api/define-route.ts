@@ -9,7 +9,7 @@ import { parseJsonBody } from "./json-body.ts";
 import { jsonBodyBytesMax } from "./limits.ts";
 import { type Parameters, readHeaders, readPathParameters, readQuery, type Values } from "./parameters.ts";
 import { type ErrorBody, jsonReply, Reply, type Route, type RouteBody, type ServerRequest } from "./route.ts";
-import { checked } from "./validation.ts";
+import { checkInput } from "./validation.ts";
 
 /** What a route takes as its body, and what its handler gets of it. */
 export interface BodyDefinition<Body> extends RouteBody {
@@ -28,7 +28,7 @@ export function json<Schema extends z.ZodType>(
     bytesMax: jsonBodyBytesMax,
     contentTypes: ["application/json"],
     schema,
-    read: (request) => checked(schema, parseJsonBody(request), "", { nullIsAbsent }),
+    read: (request) => checkInput(schema, parseJsonBody(request), "", { nullIsAbsent }),
   };
 }
 

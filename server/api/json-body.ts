@@ -3,13 +3,13 @@
 import { isUtf8 } from "node:buffer";
 import type { Json } from "../../engine/index.ts";
 import { Refusal } from "../limits/refusal.ts";
-import { encodingOf, unpacked } from "./content-encoding.ts";
+import { encodingOf, unpack } from "./content-encoding.ts";
 import { jsonBodyBytesMax, jsonDepthMax } from "./limits.ts";
 import type { ServerRequest } from "./route.ts";
 
 /** Throws Refusal 400 where it is not UTF-8, not JSON or nested too deep, 413 and 415 as `unpacked` does. */
 export function parseJsonBody(request: ServerRequest): Json {
-  const bytes = unpacked(request.body, encodingOf(request.headers), jsonBodyBytesMax);
+  const bytes = unpack(request.body, encodingOf(request.headers), jsonBodyBytesMax);
   if (bytes.length === 0) throw new Refusal(400, "the body must be a JSON object, but it is empty");
   if (!isUtf8(bytes)) throw new Refusal(400, "the body is not valid UTF-8");
   const value = parsed(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));

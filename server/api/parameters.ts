@@ -2,8 +2,8 @@
 
 import * as z from "zod";
 import { Refusal } from "../limits/refusal.ts";
-import { suggestion } from "../text/suggestion.ts";
-import { checked } from "./validation.ts";
+import { suggest } from "../text/suggestion.ts";
+import { checkInput } from "./validation.ts";
 
 export type Parameters = Readonly<Record<string, z.ZodType>>;
 
@@ -29,7 +29,7 @@ export function readQuery<Schemas extends Parameters>(
   if (schemas === undefined) return {} as Values<Schemas>;
   for (const name of query.keys()) {
     if (Object.hasOwn(schemas, name)) continue;
-    const known = suggestion(name, Object.keys(schemas));
+    const known = suggest(name, Object.keys(schemas));
     throw new Refusal(400, `unknown ${parameterName} ${JSON.stringify(name.slice(0, 60))}${known}`);
   }
   return readTexts(schemas, (name) => query.get(name) ?? undefined);
@@ -58,7 +58,7 @@ function readTexts<Schemas extends Parameters>(
 function readText(schema: z.ZodType, name: string, text: string | undefined): unknown {
   const value = text !== undefined && isNumeric(schema) && /^\d{1,16}$/.test(text) ? Number(text) : text;
   // What is complained about is the text, as it was sent.
-  return schema.safeParse(value).success ? value : checked(schema, value, name, { got: text });
+  return schema.safeParse(value).success ? value : checkInput(schema, value, name, { got: text });
 }
 
 function isNumeric(schema: z.ZodType): boolean {

@@ -3,7 +3,7 @@
 import type * as z from "zod";
 import { Refusal } from "../limits/refusal.ts";
 import { expectedMark } from "../model/schema.ts";
-import { shown } from "../text/quote.ts";
+import { describeValue } from "../text/quote.ts";
 
 export interface CheckOptions {
   /** A field that is null counts as left out. */
@@ -16,7 +16,7 @@ export interface CheckOptions {
  * The value as it was sent, once it fits the schema. Throws Refusal 400 naming the field by its path below `path` ("" for the
  * body itself) and what was expected. The schema must not transform.
  */
-export function checked<S extends z.ZodType>(
+export function checkInput<S extends z.ZodType>(
   schema: S,
   value: unknown,
   path: string,
@@ -39,7 +39,7 @@ function complaint(issues: readonly z.core.$ZodIssue[], base: string, options: C
   if (value === undefined || (value === null && options.nullIsAbsent === true && path !== "")) {
     return `${what} is required: ${expected(issue)}`;
   }
-  const got = shown(options.got ?? value);
+  const got = describeValue(options.got ?? value);
   const problem = problemOf(issue, got);
   return problem === null ? `${what} must be ${expected(issue)}, got ${got}` : `${what} ${problem}`;
 }
@@ -82,7 +82,7 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 function oneOf(values: readonly unknown[]): string {
-  return values.length === 1 ? shown(values[0]) : `one of ${values.join(", ")}`;
+  return values.length === 1 ? describeValue(values[0]) : `one of ${values.join(", ")}`;
 }
 
 /** What is wrong with a value of the right type; null where the schema says only what it expects. */

@@ -3,12 +3,12 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { BackupMarker } from "../../engine/index.ts";
-import { besideStore } from "../operations/backup-files.ts";
+import { readFilesBesideStore } from "../operations/backup-files.ts";
 import { askPieces, openClient } from "./client/client.ts";
 import type { Command, Settings } from "./flags/flag.ts";
 import { serverFlags } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
-import { openCopying } from "./output/copy-progress.ts";
+import { openCopyProgress } from "./output/copy-progress.ts";
 import { count } from "./output/progress.ts";
 import { safeLine } from "./output/terminal.ts";
 
@@ -56,7 +56,7 @@ async function fromServer(
   const { writeBackup } = await import("../../engine/index.ts");
   const client = await openClient(settings);
   const pieces = await askPieces(client, { method: "POST", path: "/api/v1/backup" });
-  const copying = openCopying();
+  const copying = openCopyProgress();
   try {
     return await writeBackup(pieces, dir, copying.onProgress);
   } finally {
@@ -70,9 +70,9 @@ async function fromFolder(data: string, dir: string): Promise<BackupMarker> {
   const store = await openStore({ dir: data, threads: 1 });
   const state = await openState(join(data, "control"));
   const opened = await store.openBackup(state);
-  const copying = openCopying();
+  const copying = openCopyProgress();
   try {
-    return await writeBackup(opened.pieces(await besideStore(data)), dir, copying.onProgress);
+    return await writeBackup(opened.pieces(await readFilesBesideStore(data)), dir, copying.onProgress);
   } finally {
     copying.end();
     await opened.close();

@@ -6,7 +6,7 @@ import type { DirectLoad } from "../ingest/direct-load.ts";
 import { batchesOf } from "./client/batches.ts";
 import type { Client } from "./client/client.ts";
 import { ask, openClient } from "./client/client.ts";
-import type { Input } from "./client/input.ts";
+import type { InputFile } from "./client/input.ts";
 import { openInput } from "./client/input.ts";
 import type { Deliver, Tally } from "./client/sender.ts";
 import { deliveryTo, emptyTally, keyOf, sendAll } from "./client/sender.ts";
@@ -122,7 +122,7 @@ async function ingestFiles(to: MakeDelivery, files: readonly string[], stop: Abo
   return refused === 0 ? 0 : 1;
 }
 
-async function ingestFile(to: MakeDelivery, input: Input, stop: AbortSignal): Promise<Tally> {
+async function ingestFile(to: MakeDelivery, input: InputFile, stop: AbortSignal): Promise<Tally> {
   const tally = emptyTally();
   const startMs = Date.now();
   const progress = openProgress("read");
@@ -154,12 +154,12 @@ async function ingestFile(to: MakeDelivery, input: Input, stop: AbortSignal): Pr
   return tally;
 }
 
-function doneOf(input: Input, tally: Tally): Done {
+function doneOf(input: InputFile, tally: Tally): Done {
   const rows = tally.taken + tally.repeated + tally.dropped + tally.refused;
   return { bytes: input.bytesRead, bytesTotal: input.bytesTotal, dataBytes: tally.bytes, rows };
 }
 
-function summary(input: Input, tally: Tally, elapsedMs: number): string {
+function summary(input: InputFile, tally: Tally, elapsedMs: number): string {
   const seconds = Math.max(elapsedMs, 1) / 1000;
   const rate = `${count(Math.round((tally.taken + tally.repeated) / seconds))} rows/s, ${(tally.bytes / 1e6 / seconds).toFixed(1)} MB/s`;
   const repeated = tally.repeated > 0 ? `, ${count(tally.repeated)} were there already` : "";
@@ -173,7 +173,7 @@ function summary(input: Input, tally: Tally, elapsedMs: number): string {
   return `${lines.join("\n")}\n`;
 }
 
-function stoppedText(input: Input, tally: Tally, error: unknown): string {
+function stoppedText(input: InputFile, tally: Tally, error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
   return `${safeLine(input.name)}: stopped after ${count(tally.taken)} rows: ${safeLine(reason)} (sending it again adds only what is missing)`;
 }

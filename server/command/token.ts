@@ -1,7 +1,7 @@
 /** `svc token`: makes, lists and revokes tokens of a running server. */
 
 import { roles } from "../model/caller.ts";
-import { suggestion } from "../text/suggestion.ts";
+import { suggest } from "../text/suggestion.ts";
 import type { Client } from "./client/client.ts";
 import { askJson, openClient } from "./client/client.ts";
 import type { Command, Settings } from "./flags/flag.ts";
@@ -75,7 +75,7 @@ export const token: Command<typeof flags> = {
         return revoke(client, operands);
       default:
         throw new UsageError(
-          `token takes create, list or revoke${suggestion(action ?? "", ["create", "list", "revoke"])}`,
+          `token takes create, list or revoke${suggest(action ?? "", ["create", "list", "revoke"])}`,
         );
     }
   },
@@ -83,7 +83,7 @@ export const token: Command<typeof flags> = {
 
 function parseRole(text: string): string {
   if (roles.some((role) => role === text)) return text;
-  throw new UsageError(`one of ${roles.join(", ")}${suggestion(text, roles)}`);
+  throw new UsageError(`one of ${roles.join(", ")}${suggest(text, roles)}`);
 }
 
 function boundOf(text: string, parse: (text: string) => number): number | "none" {

@@ -2,20 +2,20 @@
 
 import * as z from "zod";
 import type { LogRow, Signal, State, Step } from "../../engine/index.ts";
-import { Sight } from "../access/authorization-scope.ts";
-import { narrowedSteps, readableStore } from "../access/filtered-store.ts";
-import { asOfNow, memberOf } from "../access/group-membership.ts";
-import { isBound, readable } from "../access/row-filter.ts";
-import { alertStore } from "../access/saved-access.ts";
-import type { Searchable } from "../access/searchable.ts";
+import { AuthorizationScope } from "../access/authorization-scope.ts";
+import { filteredSteps, filteredStore } from "../access/filtered-store.ts";
+import { callerOfUser, withCurrentGroups } from "../access/group-membership.ts";
+import { isRestricted, rowFilterOf } from "../access/row-filter.ts";
+import { storeOfSaver } from "../access/saved-access.ts";
+import type { SearchableStore } from "../access/searchable.ts";
 import type { Tokens } from "../access/tokens.ts";
 import type { Visibility } from "../access/visibility.ts";
 import { defineRoute } from "../api/define-route.ts";
 import type { Part } from "../api/part.ts";
 import type { Route } from "../api/route.ts";
-import { RateBound } from "../limits/rate-limiter.ts";
+import { RateLimiter } from "../limits/rate-limiter.ts";
 import type { Caller, User } from "../model/caller.ts";
-import { fixed } from "../model/schema.ts";
+import { strictObject } from "../model/schema.ts";
 import { Audit } from "./audit.ts";
 import { valuesOf } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";
@@ -51,15 +51,15 @@ export interface Control extends Part {
   collections: Collections;
   audit: Audit;
   /** The store as the caller sees it now. */
-  storeFor(store: Searchable, caller: Caller): Searchable;
+  storeFor(store: SearchableStore, caller: Caller): SearchableStore;
   /** The steps of a query as the caller sees the rows of a signal, by the rules of this moment: for reads that several callers share. */
   stepsFor(caller: Caller, signal: Signal, steps: readonly Step[]): Step[];
   /** The same for an alert that the caller saved. Throws an Error where access was lost, and so do its reads. */
-  storeOnBehalf(store: Searchable, caller: Caller): Searchable;
+  storeOnBehalf(store: SearchableStore, caller: Caller): SearchableStore;
   /** The caller that a token of the identity provider stands for. Throws Refusal 403 for one whom no group takes in. */
   memberOf(user: User & { name: string }): Caller;
   /** What of alerts, webhooks and dashboards the caller may see and do. */
-  sight: Sight;
+  scope: AuthorizationScope;
   visibility: Visibility;
 }
 
@@ -71,34 +71,34 @@ export function openControl(options: ControlOptions): Control {
   const audit = new Audit(options);
   const collections = openCollections(state, audit, now);
   const keepUses = () =>
-    tokens.keepUses().catch((error: Error) => log(`uses of tokens are not kept: ${error.message}`));
+    tokens.storeUses().catch((error: Error) => log(`uses of tokens are not kept: ${error.message}`));
   let timer: NodeJS.Timeout | undefined;
   const groups = () => valuesOf(collections.groups);
-  const sight = new Sight({
+  const scope = new AuthorizationScope({
     ...collections,
     listGroups: groups,
     listResourceRules: () => valuesOf(collections.resourceRules),
   });
-  const narrowed = (store: Searchable, caller: Caller) => {
-    const now = asOfNow(caller, groups);
-    if (!isBound(now)) return store;
+  const narrowed = (store: SearchableStore, caller: Caller) => {
+    const now = withCurrentGroups(caller, groups);
+    if (!isRestricted(now)) return store;
     const rules = valuesOf(collections.telemetryRules);
-    return readableStore(store, (signal) => readable(now, rules, signal));
+    return filteredStore(store, (signal) => rowFilterOf(now, rules, signal));
   };
   return {
     collections,
     audit,
-    routes: routesOf(options, collections, audit, sight),
-    sight,
-    visibility: visibilityOf(collections, sight),
+    routes: routesOf(options, collections, audit, scope),
+    scope,
+    visibility: visibilityOf(collections, scope),
     storeFor: (store, caller) => narrowed(store, caller),
     storeOnBehalf: (store, caller) =>
-      alertStore(store, asOfNow(caller, groups), tokens, valuesOf(collections.telemetryRules)),
-    memberOf: (user) => memberOf(user, groups()),
+      storeOfSaver(store, withCurrentGroups(caller, groups), tokens, valuesOf(collections.telemetryRules)),
+    memberOf: (user) => callerOfUser(user, groups()),
     stepsFor: (caller, signal, steps) => {
-      const now = asOfNow(caller, groups);
-      if (!isBound(now)) return [...steps];
-      return narrowedSteps(readable(now, valuesOf(collections.telemetryRules), signal), steps);
+      const now = withCurrentGroups(caller, groups);
+      if (!isRestricted(now)) return [...steps];
+      return filteredSteps(rowFilterOf(now, valuesOf(collections.telemetryRules), signal), steps);
     },
     run: () => {
       timer = setInterval(keepUses, usesKeptMs);
@@ -111,21 +111,21 @@ export function openControl(options: ControlOptions): Control {
   };
 }
 
-function visibilityOf({ alerts, webhooks }: Collections, sight: Sight): Visibility {
+function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationScope): Visibility {
   return {
     alertOf: (id, caller) => {
       const stored = alerts.get(id);
-      if (stored === undefined || !sight.sees(caller, "alerts", stored)) return undefined;
+      if (stored === undefined || !scope.sees(caller, "alerts", stored)) return undefined;
       return {
         alert: stored.value,
-        canNotify: sight.mayUse(caller, "alerts", "update", "configure", stored),
-        isWhole: sight.readsAllOf(caller, stored.updatedBy),
+        canNotify: scope.mayUse(caller, "alerts", "update", "configure", stored),
+        isWhole: scope.readsAllOf(caller, stored.updatedBy),
       };
     },
     webhookOf: (id, caller) => {
       const stored = webhooks.get(id);
-      if (stored === undefined || !sight.sees(caller, "webhooks", stored)) return undefined;
-      return { canNotify: sight.mayUse(caller, "webhooks", "update", "configure", stored) };
+      if (stored === undefined || !scope.sees(caller, "webhooks", stored)) return undefined;
+      return { canNotify: scope.mayUse(caller, "webhooks", "update", "configure", stored) };
     },
   };
 }
@@ -134,21 +134,21 @@ function routesOf(
   { tokens, now, syncDashboards }: ControlOptions,
   all: Collections,
   audit: Audit,
-  sight: Sight,
+  scope: AuthorizationScope,
 ): Route[] {
   const context: ResourceContext = {
-    rate: new RateBound({ perSecond: changesPerSecondMax, burst: changesBurstMax, what: "changes", now }),
-    sight,
+    rate: new RateLimiter({ perSecond: changesPerSecondMax, burst: changesBurstMax, what: "changes", now }),
+    scope,
   };
   const of = <T>(resource: ResourceKind<T>) => resourceRoutes(resource, context);
   const isEnvironment = (name: string) => all.environments.get(name) !== undefined;
   return [
     syncRoute(syncDashboards),
-    ...of(alertResource(all, sight)),
+    ...of(alertResource(all, scope)),
     ...of(dashboardResource(all)),
     ...environmentRoutes(all.environments, tokens, context),
-    ...of(webhookResource(all, sight)),
-    ...of(silenceResource(all, sight)),
+    ...of(webhookResource(all, scope)),
+    ...of(silenceResource(all, scope)),
     ...of(ingestionRuleResource(all)),
     ...tokenRoutes({ tokens, audit, now, rate: context.rate, isEnvironment }),
     ...of(groupResource(all)),
@@ -164,7 +164,7 @@ function syncRoute(sync: (() => void) | null): Route {
     permission: "configure",
     summary: "Reads the dashboards of Kubernetes sources now",
     tag: "dashboards",
-    response: fixed({ message: z.string() }),
+    response: strictObject({ message: z.string() }),
     handle: async () => {
       if (sync === null) {
         return { message: "No Kubernetes source is configured: there is nothing to synchronise." };

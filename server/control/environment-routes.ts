@@ -5,10 +5,10 @@ import type { Tokens } from "../access/tokens.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { Refusal } from "../limits/refusal.ts";
-import { type Caller, purseOf } from "../model/caller.ts";
+import { type Caller, rateLimitKeyOf } from "../model/caller.ts";
 import { type Environment, environmentShape } from "../model/environment.ts";
-import { idOrNew } from "../model/resource-id.ts";
-import { fixed } from "../model/schema.ts";
+import { checkOrMakeId } from "../model/resource-id.ts";
+import { strictObject } from "../model/schema.ts";
 import type { Collection, Write } from "./collection.ts";
 import type { ResourceContext } from "./resource-routes.ts";
 import { ifMatchHeader, resourceRoutes } from "./resource-routes.ts";
@@ -38,7 +38,7 @@ export function environmentRoutes(
     context,
   ).filter(({ method }) => method === "GET");
   const tag = "environments";
-  const limitRate = (caller: Caller) => context.rate.spend(purseOf(caller));
+  const limitRate = (caller: Caller) => context.rate.spend(rateLimitKeyOf(caller));
   return [
     defineRoute({
       method: "POST",
@@ -47,8 +47,8 @@ export function environmentRoutes(
       summary: "Creates an environment; the answer shows its token, once",
       tag,
       limitRate,
-      body: json(fixed({ environment: environmentShape })),
-      response: fixed({ token: z.string() }),
+      body: json(strictObject({ environment: environmentShape })),
+      response: strictObject({ token: z.string() }),
       errors: [409, 429],
       handle: ({ body, caller }) => create(collection, tokens, body.environment, caller),
     }),
@@ -61,7 +61,7 @@ export function environmentRoutes(
       tag,
       limitRate,
       headers: ifMatchHeader,
-      response: fixed({ id: z.string() }),
+      response: strictObject({ id: z.string() }),
       errors: [404, 412, 429],
       handle: ({ params, headers, caller }) =>
         remove(collection, tokens, params.id, { by: caller, ifMatch: headers["If-Match"] ?? null }),
@@ -77,7 +77,7 @@ async function create(
   caller: Caller,
 ): Promise<{ token: string }> {
   const { name } = environment;
-  idOrNew(name, "environment.name");
+  checkOrMakeId(name, "environment.name");
   let token = "";
   const wanted = { name, role: "ingest", expiresAtMs: null, environment: name } as const;
   await collection.put(

@@ -17,15 +17,15 @@ type PagerDuty = Extract<Action, { type: "pagerDuty" }>["pagerDutyDestination"];
 /** Names of services, which say nothing but where; whatever else is sent to PagerDuty may be a key. */
 const plainMembers: ReadonlySet<string> = new Set(["serviceId", "serviceName"]);
 
-export function alertShown(alert: Alert): Alert {
-  return withActions(alert, hidden);
+export function hideAlertSecrets(alert: Alert): Alert {
+  return withActions(alert, hideActionSecret);
 }
 
 /** Throws Refusal 400 for a mark that stands for nothing. */
-export function alertKept(sent: Alert, before: Alert | undefined, path: string): Alert {
+export function restoreAlertSecrets(sent: Alert, before: Alert | undefined, path: string): Alert {
   return withActions(sent, (action, rule, i, j) => {
     const where = `${path}.timeseries.evaluationRules[${i}].actions[${j}]`;
-    return revealed(action, () => storedAction(action, before, rule.name, j), where);
+    return restoreActionSecret(action, () => storedAction(action, before, rule.name, j), where);
   });
 }
 
@@ -40,7 +40,7 @@ function withActions(
   return { ...alert, timeseries: { ...alert.timeseries, evaluationRules } };
 }
 
-function hidden(action: Action): Action {
+function hideActionSecret(action: Action): Action {
   if (action.type === "slack") {
     const { channel } = action.slackDestination;
     // The address of an incoming webhook lets anybody post.
@@ -53,7 +53,7 @@ function hidden(action: Action): Action {
   return { ...action, pagerDutyDestination: Object.fromEntries(shown) as PagerDuty };
 }
 
-function revealed(action: Action, stored: () => Action | undefined, where: string): Action {
+function restoreActionSecret(action: Action, stored: () => Action | undefined, where: string): Action {
   if (action.type === "slack" && action.slackDestination.channel === secretMark) {
     const before = stored();
     if (before?.type !== "slack") throw meansNothing(`${where}.slackDestination.channel`);
@@ -90,7 +90,10 @@ function meansNothing(path: string): Refusal {
   );
 }
 
-export function webhookShown({ secret: _, ...rest }: Webhook, mayWrite: boolean): Omit<Webhook, "secret"> {
+export function hideWebhookSecrets(
+  { secret: _, ...rest }: Webhook,
+  mayWrite: boolean,
+): Omit<Webhook, "secret"> {
   if (mayWrite) return rest;
   const { headers, body } = rest;
   return {
@@ -102,7 +105,7 @@ export function webhookShown({ secret: _, ...rest }: Webhook, mayWrite: boolean)
 }
 
 /** Throws Refusal 400 for a mark that stands for nothing. */
-export function webhookKept(sent: Webhook, before: Webhook | undefined, path: string): Webhook {
+export function restoreWebhookSecrets(sent: Webhook, before: Webhook | undefined, path: string): Webhook {
   const kept = (value: string, stored: string | undefined, at: string) => {
     if (value !== secretMark) return value;
     if (stored === undefined) throw meansNothing(`${path}.${at}`);

@@ -1,7 +1,7 @@
 /** The kinds of resources that the API configures. */
 
 import type { State } from "../../engine/index.ts";
-import type { Sight } from "../access/authorization-scope.ts";
+import type { AuthorizationScope } from "../access/authorization-scope.ts";
 import { Refusal } from "../limits/refusal.ts";
 import type { Group, ResourceRule, TelemetryRule } from "../model/access-rules.ts";
 import { groupShape, resourceRuleShape, telemetryRuleShape } from "../model/access-rules.ts";
@@ -19,7 +19,12 @@ import type { Webhook } from "../model/webhook.ts";
 import { checkWebhook, webhookShape } from "../model/webhook.ts";
 import type { Audit } from "./audit.ts";
 import { Collection } from "./collection.ts";
-import { alertKept, alertShown, webhookKept, webhookShown } from "./hidden-secrets.ts";
+import {
+  hideAlertSecrets,
+  hideWebhookSecrets,
+  restoreAlertSecrets,
+  restoreWebhookSecrets,
+} from "./hidden-secrets.ts";
 import type { ResourceKind } from "./resource-routes.ts";
 
 /** What is configured, by kind. */
@@ -57,7 +62,7 @@ const byId = {
   withId: <T extends { id?: string | undefined }>(value: T, id: string): T => ({ ...value, id }),
 };
 
-export function alertResource({ alerts }: Collections, sight: Sight): ResourceKind<Alert> {
+export function alertResource({ alerts }: Collections, scope: AuthorizationScope): ResourceKind<Alert> {
   return {
     name: "alert",
     plural: "alerts",
@@ -69,9 +74,9 @@ export function alertResource({ alerts }: Collections, sight: Sight): ResourceKi
     idPath: "metadata.id",
     idOf: ({ metadata }) => metadata.id,
     withId: (alert, id) => ({ ...alert, metadata: { ...alert.metadata, id } }),
-    check: (alert, path, by) => checkAlert(alert, path, (id) => sight.knows(by, "webhooks", id)),
-    restoreSecrets: alertKept,
-    hideSecrets: (alert, mayWrite) => (mayWrite ? alert : alertShown(alert)),
+    check: (alert, path, by) => checkAlert(alert, path, (id) => scope.knows(by, "webhooks", id)),
+    restoreSecrets: restoreAlertSecrets,
+    hideSecrets: (alert, mayWrite) => (mayWrite ? alert : hideAlertSecrets(alert)),
   };
 }
 
@@ -100,7 +105,10 @@ export function dashboardResource({ dashboards }: Collections): ResourceKind<Das
   };
 }
 
-export function webhookResource({ alerts, webhooks }: Collections, sight: Sight): ResourceKind<Webhook> {
+export function webhookResource(
+  { alerts, webhooks }: Collections,
+  scope: AuthorizationScope,
+): ResourceKind<Webhook> {
   return {
     name: "webhook",
     plural: "webhooks",
@@ -114,13 +122,13 @@ export function webhookResource({ alerts, webhooks }: Collections, sight: Sight)
       checkWebhook(webhook, path);
       return [];
     },
-    restoreSecrets: webhookKept,
-    hideSecrets: webhookShown,
+    restoreSecrets: restoreWebhookSecrets,
+    hideSecrets: hideWebhookSecrets,
     extraMembers: ({ secret }) => ({ hasSecret: typeof secret === "string" }),
     checkUnused: (id, by) => {
       for (const [alertId, stored] of alerts.list()) {
         if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;
-        const which = sight.sees(by, "alerts", stored) ? `the alert ${JSON.stringify(alertId)}` : "an alert";
+        const which = scope.sees(by, "alerts", stored) ? `the alert ${JSON.stringify(alertId)}` : "an alert";
         throw new Refusal(409, `${which} notifies this webhook: change it first`);
       }
     },
@@ -188,7 +196,7 @@ export function ingestionRuleResource({ ingestionRules }: Collections): Resource
   };
 }
 
-export function silenceResource({ silences }: Collections, sight: Sight): ResourceKind<Silence> {
+export function silenceResource({ silences }: Collections, scope: AuthorizationScope): ResourceKind<Silence> {
   return {
     name: "silence",
     plural: "silences",
@@ -202,13 +210,13 @@ export function silenceResource({ silences }: Collections, sight: Sight): Resour
       checkSilence(silence, path);
       return (silence.alertIds ?? []).flatMap((id, i) => {
         const where = `${path}.alertIds[${i}]`;
-        if (!sight.maySilence(by, id)) {
+        if (!scope.maySilence(by, id)) {
           throw new Refusal(
             403,
             `${where}: no rule of your groups lets you update the alert ${JSON.stringify(id)}`,
           );
         }
-        if (sight.knows(by, "alerts", id)) return [];
+        if (scope.knows(by, "alerts", id)) return [];
         return [`${where} names the alert ${JSON.stringify(id)}, which does not exist`];
       });
     },

@@ -1,15 +1,15 @@
 /** The routes of one kind of resource: upsert, or create and update; list, read, delete. */
 
 import * as z from "zod";
-import type { Sight } from "../access/authorization-scope.ts";
+import type { AuthorizationScope } from "../access/authorization-scope.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import { jsonHeaders, jsonReply, Reply, type Route } from "../api/route.ts";
-import type { RateBound } from "../limits/rate-limiter.ts";
+import type { RateLimiter } from "../limits/rate-limiter.ts";
 import { Refusal } from "../limits/refusal.ts";
 import type { Verb } from "../model/access-rules.ts";
-import { type Caller, type Permission, purseOf } from "../model/caller.ts";
-import { idOrNew, refuseManaged } from "../model/resource-id.ts";
-import { fixed, integerFrom } from "../model/schema.ts";
+import { type Caller, type Permission, rateLimitKeyOf } from "../model/caller.ts";
+import { checkOrMakeId, refuseManaged } from "../model/resource-id.ts";
+import { integerFrom, strictObject } from "../model/schema.ts";
 import type { Stored } from "../model/stored-resource.ts";
 import type { Collection, Write } from "./collection.ts";
 import { etagOf } from "./collection.ts";
@@ -48,8 +48,8 @@ export interface ResourceKind<T> {
 
 /** What the routes of all kinds share. */
 export interface ResourceContext {
-  rate: RateBound;
-  sight: Sight;
+  rate: RateLimiter;
+  scope: AuthorizationScope;
 }
 
 /** The revision that a change is made to, as an ETag. */
@@ -91,7 +91,7 @@ export function resourceRoutes<T>(kind: ResourceKind<T>, context: ResourceContex
       permission: write,
       summary: `Deletes one of the ${plural}`,
       tag: plural,
-      limitRate: (caller) => context.rate.spend(purseOf(caller)),
+      limitRate: (caller) => context.rate.spend(rateLimitKeyOf(caller)),
       headers: ifMatchHeader,
       response: z.strictObject({ id }),
       errors: [404, 409, 412, 429],
@@ -106,8 +106,8 @@ function writeRoutes<T>(kind: ResourceKind<T>, context: ResourceContext): Route[
   const shared = {
     permission: write,
     tag: plural,
-    limitRate: (caller: Caller) => context.rate.spend(purseOf(caller)),
-    body: json(fixed({ [name]: kind.schema })),
+    limitRate: (caller: Caller) => context.rate.spend(rateLimitKeyOf(caller)),
+    body: json(strictObject({ [name]: kind.schema })),
     headers: ifMatchHeader,
     response: changed,
     errors: [409, 412, 429],
@@ -211,11 +211,11 @@ async function save<T>(
 function chooseId<T>(kind: ResourceKind<T>, value: T, inPath: string | undefined): string {
   const idPath = `${kind.name}.${kind.idPath}`;
   const sent = kind.idOf(value);
-  if (inPath === undefined) return idOrNew(sent, idPath);
+  if (inPath === undefined) return checkOrMakeId(sent, idPath);
   if (sent !== undefined && sent !== "" && sent !== inPath) {
     throw new Refusal(400, `${idPath} must be the id in the path, ${JSON.stringify(inPath.slice(0, 100))}`);
   }
-  return idOrNew(inPath, "the id in the path");
+  return checkOrMakeId(inPath, "the id in the path");
 }
 
 function alreadyThere<T>(kind: ResourceKind<T>, chosen: string): Refusal {
@@ -239,15 +239,15 @@ async function remove<T>(
 /** What Kubernetes manages is changed there alone; to those who may not see it, it is as if it did not exist. */
 function refuseUnlessAllowed<T>(
   kind: ResourceKind<T>,
-  { sight }: ResourceContext,
+  { scope }: ResourceContext,
   caller: Caller,
   chosen: string,
   verb: Verb,
 ): void {
   const { name, plural, write } = kind;
   const stored = kind.collection.get(chosen);
-  if (stored?.managed !== undefined && sight.sees(caller, plural, stored)) {
-    if (!sight.mayUse(caller, plural, verb, write, stored)) {
+  if (stored?.managed !== undefined && scope.sees(caller, plural, stored)) {
+    if (!scope.mayUse(caller, plural, verb, write, stored)) {
       throw new Refusal(403, `no rule of your groups lets you ${verb} this ${name}`);
     }
   }
@@ -256,11 +256,11 @@ function refuseUnlessAllowed<T>(
 
 function visibleValue<T>(
   kind: ResourceKind<T>,
-  { sight }: ResourceContext,
+  { scope }: ResourceContext,
   caller: Caller,
   stored: Stored<T>,
 ): unknown {
-  const mayWrite = sight.mayUse(caller, kind.plural, "update", kind.write, stored);
+  const mayWrite = scope.mayUse(caller, kind.plural, "update", kind.write, stored);
   return kind.hideSecrets?.(stored.value, mayWrite) ?? stored.value;
 }
 
@@ -271,7 +271,7 @@ function answerRead<T>(
   caller: Caller,
 ): Reply {
   const stored = kind.collection.get(chosen);
-  if (stored === undefined || !context.sight.sees(caller, kind.plural, stored)) throw notThere(kind, chosen);
+  if (stored === undefined || !context.scope.sees(caller, kind.plural, stored)) throw notThere(kind, chosen);
   const { value, createdAtMs, updatedAtMs, updatedBy } = stored;
   const answer = {
     [kind.name]: visibleValue(kind, context, caller, stored),
@@ -296,7 +296,7 @@ function list<T>(
   let characters = 0;
   let last = "";
   for (const [at, one] of first < 0 ? [] : stored.slice(first)) {
-    if (!context.sight.sees(caller, kind.plural, one)) continue;
+    if (!context.scope.sees(caller, kind.plural, one)) continue;
     if (found.length === limit || characters > pageCharactersMax) return pageReply(kind, found, last);
     const text = JSON.stringify(kind.summarize?.(one.value) ?? visibleValue(kind, context, caller, one));
     characters += text.length;

@@ -10,12 +10,12 @@ import {
 } from "../access/tokens.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { checked } from "../api/validation.ts";
-import type { RateBound } from "../limits/rate-limiter.ts";
+import { checkInput } from "../api/validation.ts";
+import type { RateLimiter } from "../limits/rate-limiter.ts";
 import { Refusal } from "../limits/refusal.ts";
-import { type Caller, purseOf, type Role, roles } from "../model/caller.ts";
+import { type Caller, type Role, rateLimitKeyOf, roles } from "../model/caller.ts";
 import { listedMax, timeMsMax } from "../model/limits.ts";
-import { fixed, nameText, positive } from "../model/schema.ts";
+import { nameText, positive, strictObject } from "../model/schema.ts";
 import type { Audit, AuditedChange } from "./audit.ts";
 
 /** What the bearer may send a second; null: without bound, left out: what the server says for all. */
@@ -36,14 +36,14 @@ const changeable = {
   ...ingestBounds,
 };
 
-const newToken = fixed({
+const newToken = strictObject({
   ...changeable,
   role: z.enum(roles),
   environment: nameText.optional(),
 });
 
 /** Role and environment are a token's for life. */
-const changedToken = fixed(changeable);
+const changedToken = strictObject(changeable);
 
 const token = z
   .strictObject({
@@ -59,20 +59,23 @@ const token = z
   })
   .meta({ id: "Token" });
 
-export interface TokenEdge {
+export interface TokenRoutesOptions {
   tokens: Tokens;
   audit: Audit;
   now: () => number;
-  rate: RateBound;
+  rate: RateLimiter;
   isEnvironment(name: string): boolean;
 }
 
-export function tokenRoutes(edge: TokenEdge): Route[] {
+export function tokenRoutes(edge: TokenRoutesOptions): Route[] {
   const path = "/api/v1/tokens";
   const one = `${path}/{id}` as const;
   const { tokens } = edge;
   const shared = { permission: "manage tokens", tag: "tokens" } as const;
-  const changing = { ...shared, limitRate: (caller: Caller) => edge.rate.spend(purseOf(caller)) } as const;
+  const changing = {
+    ...shared,
+    limitRate: (caller: Caller) => edge.rate.spend(rateLimitKeyOf(caller)),
+  } as const;
   return [
     defineRoute({
       ...changing,
@@ -89,8 +92,8 @@ export function tokenRoutes(edge: TokenEdge): Route[] {
       method: "GET",
       path,
       summary: "Lists tokens without their secrets",
-      response: fixed({ tokens: z.array(token) }),
-      handle: async () => ({ tokens: tokens.list().map((each) => shownToken(each, tokens)) }),
+      response: strictObject({ tokens: z.array(token) }),
+      handle: async () => ({ tokens: tokens.list().map((each) => tokenReply(each, tokens)) }),
     }),
     defineRoute({
       ...shared,
@@ -99,7 +102,7 @@ export function tokenRoutes(edge: TokenEdge): Route[] {
       summary: "Reads one token without its secret",
       response: token,
       errors: [404],
-      handle: async ({ params }) => shownToken(known(tokens, params.id), tokens),
+      handle: async ({ params }) => tokenReply(known(tokens, params.id), tokens),
     }),
     defineRoute({
       ...changing,
@@ -116,14 +119,14 @@ export function tokenRoutes(edge: TokenEdge): Route[] {
       method: "DELETE",
       path: one,
       summary: "Refuses the token from now on",
-      response: fixed({ id: z.string() }),
+      response: strictObject({ id: z.string() }),
       errors: [404, 429],
       handle: ({ params, caller }) => revoke(edge, params.id, caller),
     }),
   ];
 }
 
-async function create(edge: TokenEdge, sent: z.infer<typeof newToken>, by: Caller) {
+async function create(edge: TokenRoutesOptions, sent: z.infer<typeof newToken>, by: Caller) {
   const { tokens, audit } = edge;
   const { role, name = role, groups, environment } = sent;
   const expiresAtMs = expiryOf(sent.expiresAt, edge.now());
@@ -144,7 +147,7 @@ async function create(edge: TokenEdge, sent: z.infer<typeof newToken>, by: Calle
   const minted = await tokens.create(wanted, (record, changes, write) =>
     audit.commit(changeOf("created", record, by), changes, write),
   );
-  return { ...shownToken(minted.record, tokens), token: minted.token };
+  return { ...tokenReply(minted.record, tokens), token: minted.token };
 }
 
 /** Throws Refusal 400 for a token that may not send rows. */
@@ -165,11 +168,11 @@ function expiryOf(sent: unknown, nowMs: number): number | null {
     .safeParse(sent);
   if (expiry.success) return expiry.data;
   const shape = z.custom<number>(() => false, "must be an integer in the future, Unix time in milliseconds");
-  return checked(shape, sent, "expiresAt");
+  return checkInput(shape, sent, "expiresAt");
 }
 
 async function change(
-  { tokens, audit, now }: TokenEdge,
+  { tokens, audit, now }: TokenRoutesOptions,
   id: string,
   sent: z.infer<typeof changedToken>,
   by: Caller,
@@ -183,10 +186,14 @@ async function change(
   await tokens.change(record, (changes, write) =>
     audit.commit(changeOf("updated", record, by), changes, write),
   );
-  return shownToken(record, tokens);
+  return tokenReply(record, tokens);
 }
 
-async function revoke({ tokens, audit }: TokenEdge, id: string, by: Caller): Promise<{ id: string }> {
+async function revoke(
+  { tokens, audit }: TokenRoutesOptions,
+  id: string,
+  by: Caller,
+): Promise<{ id: string }> {
   const record = known(tokens, id);
   await tokens.revoke([record.id], (changes, write) =>
     audit.commit(changeOf("deleted", record, by), changes, write),
@@ -206,7 +213,7 @@ function known(tokens: Tokens, id: string): TokenRecord {
 }
 
 /** What may be shown of a token: all but its hash. */
-function shownToken(record: TokenRecord, tokens: Tokens): z.infer<typeof token> {
+function tokenReply(record: TokenRecord, tokens: Tokens): z.infer<typeof token> {
   const { id, name, role, createdAtMs, expiresAtMs, groups, environment } = record;
   const usedAtMs = tokens.usedAtMs(id);
   return {

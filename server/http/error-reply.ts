@@ -16,7 +16,7 @@ export const securityHeaders = {
 } as const;
 
 /** Errors that are not the client's are logged with a number that the answer bears, and nothing else of them. */
-export function replyOf(
+export function errorReplyOf(
   error: unknown,
   log: (message: string) => void,
   errorBody?: (error: Refusal) => ErrorBody,

@@ -2,7 +2,7 @@
 
 import type { Route } from "../api/route.ts";
 import { Refusal } from "../limits/refusal.ts";
-import { nearest } from "../text/suggestion.ts";
+import { findNearest } from "../text/suggestion.ts";
 
 interface Pattern {
   segments: readonly string[];
@@ -112,7 +112,7 @@ function decoded(segment: string): string {
 
 function notFound(router: Router, path: string): Refusal {
   const known = allPatterns(router).map((p) => p.path);
-  const near = nearest(path.slice(0, 200), known);
+  const near = findNearest(path.slice(0, 200), known);
   const hint = near === null ? "" : `; did you mean ${near}?`;
   return new Refusal(404, `there is nothing at ${JSON.stringify(path.slice(0, 200))}${hint}`);
 }

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import type { Input } from "../api/define-route.ts";
 import { Refusal } from "../limits/refusal.ts";
-import { shown } from "../text/quote.ts";
+import { describeValue } from "../text/quote.ts";
 import type { IntakeBody } from "./intake.ts";
 import { idempotencyKeyLengthMax } from "./limits.ts";
 
@@ -45,5 +45,5 @@ function parseSwitch(text: string | null): boolean | undefined {
   if (text === null) return undefined;
   if (["", "true", "1"].includes(text)) return true;
   if (["false", "0"].includes(text)) return false;
-  throw new Refusal(400, `flatten-json must be true or false, got ${shown(text)}`);
+  throw new Refusal(400, `flatten-json must be true or false, got ${describeValue(text)}`);
 }

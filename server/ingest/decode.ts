@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { EncodedBatch, EntryTally } from "../../engine/index.ts";
-import { unpacked } from "../api/content-encoding.ts";
+import { unpack } from "../api/content-encoding.ts";
 import { Refusal } from "../limits/refusal.ts";
 import { droppedBy } from "./admission.ts";
 import type { BodyTask, DecodedBody } from "./decode-task.ts";
@@ -11,7 +11,7 @@ import { formats } from "./formats.ts";
 /** Never throws for what the sender did: that comes back as data. */
 export function decodeBody(task: BodyTask): DecodedBody {
   try {
-    return decodeUnpacked(task, unpacked(task.body, task.encoding, task.unpackedBytesMax));
+    return decodeUnpacked(task, unpack(task.body, task.encoding, task.unpackedBytesMax));
   } catch (error) {
     if (error instanceof RangeError)
       return { ok: false, status: 400, message: "the body is nested too deeply" };

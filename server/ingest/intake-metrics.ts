@@ -4,7 +4,7 @@ import { type AppendResult, type Signal, signals } from "../../engine/index.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { DecodedBody } from "./decode-task.ts";
 
-export class IntakeCounts {
+export class IntakeMetrics {
   readonly #rows: Counter;
   readonly #refused: Counter;
   readonly #bytes: Counter;

@@ -9,7 +9,7 @@ import { Refusal, tryLater } from "../limits/refusal.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { AdmissionSettings, SenderLimits } from "./admission-settings.ts";
 import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./decode-task.ts";
-import { IntakeCounts } from "./intake-metrics.ts";
+import { IntakeMetrics } from "./intake-metrics.ts";
 import {
   contentKeyAgeMs,
   decodeGroupBodies,
@@ -19,8 +19,8 @@ import {
   namedKeyAgeMs,
 } from "./limits.ts";
 import { Families } from "./prometheus/families.ts";
-import { Allowances, type Load } from "./sender-rate-limit.ts";
-import { RuleBook, type StoredRules } from "./shared-rules.ts";
+import { type Load, SenderRateLimiter } from "./sender-rate-limit.ts";
+import { SharedRules, type StoredRules } from "./shared-rules.ts";
 
 export interface IntakeOptions {
   store: Store;
@@ -79,9 +79,9 @@ export class Intake {
   readonly #options: IntakeOptions;
   readonly #pool: Tinypool;
   readonly #threads: number;
-  readonly #counts: IntakeCounts;
-  readonly #rules: RuleBook;
-  readonly #allowances: Allowances;
+  readonly #counts: IntakeMetrics;
+  readonly #rules: SharedRules;
+  readonly #allowances: SenderRateLimiter;
   readonly #families = new Families();
   readonly #waiting: Job[] = [];
   #waitingBytes = 0;
@@ -97,10 +97,14 @@ export class Intake {
       maxThreads: this.#threads,
       idleTimeout: Number.POSITIVE_INFINITY,
     });
-    this.#counts = new IntakeCounts(options.metrics);
-    this.#rules = new RuleBook(options.rules);
+    this.#counts = new IntakeMetrics(options.metrics);
+    this.#rules = new SharedRules(options.rules);
     const { limitsOf, now } = options;
-    this.#allowances = new Allowances({ limitsOf, now, onRefused: (what) => this.#counts.limited(what) });
+    this.#allowances = new SenderRateLimiter({
+      limitsOf,
+      now,
+      onRefused: (what) => this.#counts.limited(what),
+    });
     options.metrics.read(
       "gauge",
       "svc_ingest_waiting_bodies",

@@ -26,9 +26,9 @@ export const idempotencyKeyLengthMax = 256;
 /** Attributes of one row at which flattening is given up; the engine's own cap is lower and gives the better reason. */
 export const flatKeysMax = 10_000;
 /** A sender's bound on rows and bytes holds on average over so many seconds: agents send what gathered during an outage at once. */
-export const allowanceBurstSeconds = 10;
+export const senderBurstSeconds = 10;
 /** Senders whose rate is remembered, about 300 bytes each. */
-export const allowancesMax = 20_000;
+export const rateLimitedSendersMax = 20_000;
 /** How long a body is known again by the name that its sender gave it: a retry may come after a night's outage. */
 export const namedKeyAgeMs = 24 * 60 * 60 * 1000;
 /** And by its content alone, where every row has its own time: long enough for retries of agents that name nothing. */

@@ -2,14 +2,14 @@
 
 import { Refusal } from "../limits/refusal.ts";
 import type { SenderLimits } from "./admission-settings.ts";
-import { allowanceBurstSeconds, allowancesMax } from "./limits.ts";
+import { rateLimitedSendersMax, senderBurstSeconds } from "./limits.ts";
 
 export interface Load {
   rows: number;
   bytes: number;
 }
 
-export interface AllowanceOptions {
+export interface SenderRateLimiterOptions {
   limitsOf(sender: string): SenderLimits;
   /** Called for each body that is refused, with what there was too much of. */
   onRefused(what: keyof Load): void;
@@ -24,11 +24,11 @@ interface Bucket {
 
 const kinds = ["rows", "bytes"] as const satisfies readonly (keyof Load)[];
 
-export class Allowances {
-  readonly #options: AllowanceOptions;
+export class SenderRateLimiter {
+  readonly #options: SenderRateLimiterOptions;
   readonly #buckets = new Map<string, Partial<Record<keyof Load, Bucket>>>();
 
-  constructor(options: AllowanceOptions) {
+  constructor(options: SenderRateLimiterOptions) {
     this.#options = options;
   }
 
@@ -73,7 +73,7 @@ export class Allowances {
     this.#buckets.delete(sender);
     if (Object.keys(buckets).length === 0) return;
     const [oldest] = this.#buckets.keys();
-    if (this.#buckets.size >= allowancesMax && oldest !== undefined) this.#buckets.delete(oldest);
+    if (this.#buckets.size >= rateLimitedSendersMax && oldest !== undefined) this.#buckets.delete(oldest);
     this.#buckets.set(sender, buckets);
   }
 
@@ -98,5 +98,5 @@ function perSecondOf(limits: SenderLimits, kind: keyof Load): number | null {
 }
 
 function burstOf(perSecond: number): number {
-  return perSecond * allowanceBurstSeconds;
+  return perSecond * senderBurstSeconds;
 }

@@ -5,7 +5,7 @@ import { type SharedJson, sharedJson } from "./shared-json.ts";
 export type StoredRules = readonly (readonly [id: string, stored: { value: Omit<ExclusionRule, "id"> }])[];
 
 /** The ingestion rules as they stand, in shared memory: each body is read by one state of them. */
-export class RuleBook {
+export class SharedRules {
   readonly #read: () => StoredRules;
   #last: StoredRules = [];
   #shared = sharedJson([]);

@@ -1,5 +1,5 @@
 /** Bytes of request bodies held at this moment over all requests, so that memory is bounded under any number of clients. */
-export class Budget {
+export class ByteBudget {
   readonly bytesMax: number;
   bytesHeld = 0;
 

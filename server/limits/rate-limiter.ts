@@ -1,14 +1,14 @@
 import { Refusal } from "./refusal.ts";
 
 /** Callers and addresses whose rate is remembered, about 100 bytes each. */
-export const pursesMax = 20_000;
+export const rateLimitedKeysMax = 20_000;
 
-interface Purse {
+interface TokenBucket {
   left: number;
   atMs: number;
 }
 
-export interface RateBoundOptions {
+export interface RateLimiterOptions {
   perSecond: number;
   /** What can be spent at once. */
   burst: number;
@@ -18,11 +18,11 @@ export interface RateBoundOptions {
 }
 
 /** So many of something a second for each key, and a stock of them at once (a token bucket). */
-export class RateBound {
-  readonly #options: RateBoundOptions;
-  readonly #purses = new Map<string, Purse>();
+export class RateLimiter {
+  readonly #options: RateLimiterOptions;
+  readonly #buckets = new Map<string, TokenBucket>();
 
-  constructor(options: RateBoundOptions) {
+  constructor(options: RateLimiterOptions) {
     this.#options = options;
   }
 
@@ -30,22 +30,22 @@ export class RateBound {
   spend(key: string): void {
     const { perSecond, what, now } = this.#options;
     const nowMs = now();
-    const left = this.#left(this.#purses.get(key), nowMs);
+    const left = this.#left(this.#buckets.get(key), nowMs);
     if (left < 1) {
       throw new Refusal(429, `more than ${perSecond} ${what} a second; try again`, {
         headers: { "Retry-After": "1" },
       });
     }
-    // Set anew, so that the map begins with the one that spent longest ago, whose purse is the fullest.
-    this.#purses.delete(key);
-    const [oldest] = this.#purses.keys();
-    if (this.#purses.size >= pursesMax && oldest !== undefined) this.#purses.delete(oldest);
-    this.#purses.set(key, { left: left - 1, atMs: nowMs });
+    // Set anew, so that the map begins with the one that spent longest ago, whose bucket is the fullest.
+    this.#buckets.delete(key);
+    const [oldest] = this.#buckets.keys();
+    if (this.#buckets.size >= rateLimitedKeysMax && oldest !== undefined) this.#buckets.delete(oldest);
+    this.#buckets.set(key, { left: left - 1, atMs: nowMs });
   }
 
-  #left(purse: Purse | undefined, nowMs: number): number {
+  #left(bucket: TokenBucket | undefined, nowMs: number): number {
     const { perSecond, burst } = this.#options;
-    if (purse === undefined) return burst;
-    return Math.min(burst, purse.left + (Math.max(0, nowMs - purse.atMs) / 1000) * perSecond);
+    if (bucket === undefined) return burst;
+    return Math.min(burst, bucket.left + (Math.max(0, nowMs - bucket.atMs) / 1000) * perSecond);
   }
 }

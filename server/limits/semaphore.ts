@@ -1,5 +1,5 @@
 /** Lets so many through at once; the others wait in line. */
-export class Turnstile {
+export class Semaphore {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 
@@ -7,7 +7,7 @@ export class Turnstile {
     this.#free = atOnce;
   }
 
-  async pass<T>(act: () => Promise<T>): Promise<T> {
+  async run<T>(act: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {

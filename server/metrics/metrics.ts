@@ -2,7 +2,7 @@
 
 export type Labels = Readonly<Record<string, string>>;
 
-export interface Sample {
+export interface MetricSample {
   /** Behind the metric's name, e.g. `_bucket`; "" for most. */
   suffix: string;
   labels: Labels;
@@ -13,7 +13,7 @@ interface Family {
   name: string;
   type: "counter" | "gauge" | "histogram";
   help: string;
-  samples(): Sample[];
+  samples(): MetricSample[];
 }
 
 /** All metrics of one server. Label values must come from a bounded set: each is kept for ever. */
@@ -58,7 +58,7 @@ export class Counter {
     else this.#values.set(key, { labels, value: amount });
   }
 
-  samples(): Sample[] {
+  samples(): MetricSample[] {
     if (this.#values.size === 0) return [];
     return Array.from(this.#values.values(), ({ labels, value }) => ({ suffix: "", labels, value }));
   }
@@ -82,8 +82,8 @@ export class Histogram {
   }
 
   /** Buckets are cumulative, the last is all. */
-  samples(): Sample[] {
-    const samples: Sample[] = [];
+  samples(): MetricSample[] {
+    const samples: MetricSample[] = [];
     let count = 0;
     for (const [i, n] of this.#counts.entries()) {
       count += n;

@@ -3,12 +3,12 @@
 import * as z from "zod";
 import { listedMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
-import { fixed, longText, nameText } from "./schema.ts";
+import { longText, nameText, strictObject } from "./schema.ts";
 
 const groupRole = z.enum(["viewer", "editor", "admin"]);
 export type GroupRole = z.infer<typeof groupRole>;
 
-export const groupShape = fixed({
+export const groupShape = strictObject({
   name: nameText,
   /** Of users whom the identity provider names as members; viewer where it is left out. A token has a role of its own. */
   role: groupRole.optional(),
@@ -23,12 +23,12 @@ const listOf = <S extends z.ZodType>(of: S) => z.array(of).min(1).max(listedMax)
 const ruleSignals = ["logs", "metrics", "traces", "profiles", "kubernetesResources"] as const;
 export type RuleSignal = (typeof ruleSignals)[number];
 
-const telemetryGrant = fixed({
+const telemetryGrant = strictObject({
   signals: listOf(z.enum(ruleSignals)),
   /** All expressions must hold; without any, all rows do. */
-  match: fixed({
+  match: strictObject({
     matchExpressions: z
-      .array(fixed({ key: nameText, operator: z.literal("In"), values: listOf(longText) }))
+      .array(strictObject({ key: nameText, operator: z.literal("In"), values: listOf(longText) }))
       .max(listedMax),
   }).optional(),
 });
@@ -45,8 +45,13 @@ const bound = {
 
 export const telemetryRuleShape = z
   .discriminatedUnion("type", [
-    fixed({ type: z.literal("cluster"), ...bound, rules: listOf(telemetryGrant) }),
-    fixed({ type: z.literal("namespace"), ...bound, namespace: nameText, rules: listOf(telemetryGrant) }),
+    strictObject({ type: z.literal("cluster"), ...bound, rules: listOf(telemetryGrant) }),
+    strictObject({
+      type: z.literal("namespace"),
+      ...bound,
+      namespace: nameText,
+      rules: listOf(telemetryGrant),
+    }),
   ])
   .meta({ id: "TelemetryRule" });
 
@@ -64,17 +69,17 @@ const resourceGrant = {
 
 export const resourceRuleShape = z
   .discriminatedUnion("type", [
-    fixed({
+    strictObject({
       type: z.literal("cluster"),
       ...bound,
       /** `path` narrows the grant to a folder below the cluster's, e.g. `/shop/`. */
-      rules: listOf(fixed({ ...resourceGrant, path: longText.optional() })),
+      rules: listOf(strictObject({ ...resourceGrant, path: longText.optional() })),
     }),
-    fixed({
+    strictObject({
       type: z.literal("namespace"),
       ...bound,
       namespace: nameText,
-      rules: listOf(fixed(resourceGrant)),
+      rules: listOf(strictObject(resourceGrant)),
     }),
   ])
   .meta({ id: "ResourceRule" });

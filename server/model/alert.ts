@@ -6,11 +6,11 @@ import { Refusal } from "../limits/refusal.ts";
 import { bucketSecondsMax, datapointsMax, listedMax } from "./limits.ts";
 import { refuseQuery } from "./query-refusal.ts";
 import { isManaged, sentId } from "./resource-id.ts";
-import { fixed, longText, nameText, open, positive } from "./schema.ts";
+import { longText, nameText, openObject, positive, strictObject } from "./schema.ts";
 
-const slack = fixed({
+const slack = strictObject({
   type: z.literal("slack"),
-  slackDestination: fixed({ channel: nameText, notifyOnResolve: z.boolean().optional() }),
+  slackDestination: strictObject({ channel: nameText, notifyOnResolve: z.boolean().optional() }),
 });
 
 const address = z
@@ -18,27 +18,27 @@ const address = z
   .max(320)
   .regex(/^[^\s@,;<>]+@[^\s@,;<>]+$/, "must be an e-mail address");
 
-const email = fixed({
+const email = strictObject({
   type: z.literal("email"),
-  emailDestination: fixed({
+  emailDestination: strictObject({
     emails: z.array(address).min(1).max(listedMax),
     notifyOnResolve: z.boolean().optional(),
   }),
 });
 
 /** The specification leaves its fields open: others than these are kept as they were sent. */
-const pagerDuty = fixed({
+const pagerDuty = strictObject({
   type: z.literal("pagerDuty"),
-  pagerDutyDestination: open({
+  pagerDutyDestination: openObject({
     routingKey: z.string().optional(),
     serviceId: z.string().optional(),
     serviceName: z.string().optional(),
   }),
 });
 
-const webhook = fixed({
+const webhook = strictObject({
   type: z.literal("webhook"),
-  webhookDestination: fixed({
+  webhookDestination: strictObject({
     uuid: sentId,
     resolvedUuid: sentId.optional(),
     notifyOnResolve: z.boolean().optional(),
@@ -64,13 +64,13 @@ export type Action = z.infer<typeof action>;
 const missingDatapointBehaviors = ["notBreaching", "breaching", "ignore", "missing"] as const;
 export type MissingDatapointBehavior = (typeof missingDatapointBehaviors)[number];
 
-const staticRule = fixed({
+const staticRule = strictObject({
   /** All must hold for a point to breach. */
   operators: z
-    .array(fixed({ operator: z.enum(operators), threshold: z.number() }))
+    .array(strictObject({ operator: z.enum(operators), threshold: z.number() }))
     .min(1)
     .max(listedMax),
-  persistenceSettings: fixed({
+  persistenceSettings: strictObject({
     datapointsToAlarm: datapoints,
     datapointsInEvaluationWindow: datapoints,
     /** `notBreaching` where absent. */
@@ -81,7 +81,7 @@ const staticRule = fixed({
 export type StaticRule = z.infer<typeof staticRule>;
 export type Operator = (typeof operators)[number];
 
-const rule = fixed({
+const rule = strictObject({
   /** Unique within the alert: the identity of the rule. */
   name: nameText,
   type: z.literal("static").optional(),
@@ -91,16 +91,16 @@ const rule = fixed({
 
 export type EvaluationRule = z.infer<typeof rule>;
 
-const alertTimeseries = fixed({
+const alertTimeseries = strictObject({
   /** `bucketSize` is in seconds. */
-  expression: fixed({
-    svcQLTimeseries: fixed({ query: longText, bucketSize: positive.max(bucketSecondsMax) }),
+  expression: strictObject({
+    svcQLTimeseries: strictObject({ query: longText, bucketSize: positive.max(bucketSecondsMax) }),
   }),
   evaluationRules: z.array(rule).min(1).max(listedMax),
 });
 
-export const alertShape = fixed({
-  metadata: fixed({ name: nameText, description: longText.optional(), id: sentId.optional() }),
+export const alertShape = strictObject({
+  metadata: strictObject({ name: nameText, description: longText.optional(), id: sentId.optional() }),
   type: z.literal("timeseries").optional(),
   investigateOnFire: z.boolean().optional(),
   timeseries: alertTimeseries,

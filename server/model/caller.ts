@@ -36,7 +36,7 @@ export interface Caller {
 }
 
 /** Whose purse pays: one for each token and each user, one for all who sent neither. */
-export function purseOf({ tokenId, user }: Caller): string {
+export function rateLimitKeyOf({ tokenId, user }: Caller): string {
   if (user !== undefined) return `user ${user.subject}`;
   return tokenId === null ? "anonymous" : `token ${tokenId}`;
 }

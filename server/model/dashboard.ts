@@ -13,10 +13,10 @@ import { Refusal } from "../limits/refusal.ts";
 import { dashboardQueriesMax, layoutColumns, listedMax, widgetsMax } from "./limits.ts";
 import { refuseQuery } from "./query-refusal.ts";
 import { sentId } from "./resource-id.ts";
-import { longText, nameText, open } from "./schema.ts";
+import { longText, nameText, openObject } from "./schema.ts";
 import { expressionOf, type Widget, widget } from "./widget.ts";
 
-const variable = open({
+const variable = openObject({
   /** `$name` in queries. */
   name: z
     .string()
@@ -27,12 +27,15 @@ const variable = open({
   /** Values to choose from. */
   values: z.array(longText).max(10_000).optional(),
   /** The values of an attribute, of one metric or signal where it is named. */
-  selectorSettings: open({ metricName: longText.optional(), attribute: longText.optional() }).optional(),
+  selectorSettings: openObject({
+    metricName: longText.optional(),
+    attribute: longText.optional(),
+  }).optional(),
   /** Timeseries whose labels are the values. */
   query: longText.optional(),
 });
 
-const content = open({
+const content = openObject({
   title: longText.optional(),
   description: longText.optional(),
   variables: z.array(variable).max(listedMax).optional(),
@@ -41,8 +44,8 @@ const content = open({
 
 const folder = /^\/dashboards\/(?:[^/\p{Cc}]+\/)*$/u;
 
-export const dashboardShape = open({
-  settings: open({
+export const dashboardShape = openObject({
+  settings: openObject({
     hideGlobalEnvironmentSelector: z.boolean().optional(),
     defaultTimeRange: z
       .string()
@@ -51,7 +54,7 @@ export const dashboardShape = open({
       .optional(),
     layoutVersion: z.literal([1, 2]).optional(),
   }).optional(),
-  metadata: open({
+  metadata: openObject({
     id: sentId.optional(),
     title: nameText,
     folderPath: z

@@ -3,27 +3,27 @@
 import * as z from "zod";
 import { listedMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
-import { fixed, longText, nameText } from "./schema.ts";
+import { longText, nameText, strictObject } from "./schema.ts";
 
 export const excludableSignals = ["logs", "metrics", "traces", "profiles", "kubernetesResources"] as const;
 export type ExcludableSignal = (typeof excludableSignals)[number];
 
-const expression = fixed({
+const expression = strictObject({
   key: nameText,
   /** RegexIn: RE2 syntax, found anywhere in the value. */
   operator: z.enum(["In", "RegexIn"]),
   values: z.array(longText).min(1).max(listedMax),
 });
 
-const exclusion = fixed({
+const exclusion = strictObject({
   /** A custom resource names logs and traces alone. */
   signals: z.array(z.enum(excludableSignals)).min(1).max(excludableSignals.length),
   action: z.literal("Exclude"),
   /** Left out: everything of these signals. */
-  match: fixed({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
+  match: strictObject({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
 });
 
-export const ingestionRuleShape = fixed({
+export const ingestionRuleShape = strictObject({
   id: sentId.optional(),
   displayName: nameText.optional(),
   /** The name of an environment, whose rows it is for; left out: every one. */

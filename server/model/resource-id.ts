@@ -16,7 +16,7 @@ export function isManaged(id: string): boolean {
 }
 
 /** The id that was sent, or a new one. Throws Refusal 400 for one that cannot be stored, named by its path. */
-export function idOrNew(id: string | undefined, path: string): string {
+export function checkOrMakeId(id: string | undefined, path: string): string {
   if (id === undefined || id === "") return randomUUID();
   if (!id.isWellFormed()) throw new Refusal(400, `${path} must be valid Unicode`);
   const bytes = Buffer.byteLength(id);

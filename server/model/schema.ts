@@ -1,7 +1,7 @@
 /** The shapes that definitions are made of: one zod schema gives the TypeScript type, the validation and the JSON Schema. */
 
 import * as z from "zod";
-import { suggestion } from "../text/suggestion.ts";
+import { suggest } from "../text/suggestion.ts";
 import { nameLengthMax, textLengthMax, timeMsMax } from "./limits.ts";
 
 /** A message that begins with this says what a sound value is; any other one what is wrong. */
@@ -22,17 +22,17 @@ export function integerFrom(min: number, max: number, text = `an integer from ${
 export const timeMs = integerFrom(0, timeMsMax, "an integer, Unix time in milliseconds");
 
 /** An object with these fields and no others. */
-export function fixed<S extends z.core.$ZodLooseShape>(shape: S): z.ZodObject<S, z.core.$strict> {
+export function strictObject<S extends z.core.$ZodLooseShape>(shape: S): z.ZodObject<S, z.core.$strict> {
   return z.strictObject(shape, {
     error: (issue) => {
       if (issue.code !== "unrecognized_keys") return undefined;
-      return suggestion(issue.keys[0]!, Object.keys(shape));
+      return suggest(issue.keys[0]!, Object.keys(shape));
     },
   });
 }
 
 /** An object with these fields; others are kept as they were sent. */
-export const open = z.looseObject;
+export const openObject = z.looseObject;
 
 /** A text that people read in lists. */
 export const nameText = z.string().max(nameLengthMax).regex(/\S/, "must not be blank");

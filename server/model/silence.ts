@@ -4,12 +4,12 @@ import * as z from "zod";
 import { Refusal } from "../limits/refusal.ts";
 import { listedMax, timeMsMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
-import { fixed, integer, longText, nameText } from "./schema.ts";
+import { integer, longText, nameText, strictObject } from "./schema.ts";
 
 const timeMs = integer.min(0).max(timeMsMax);
 
 /** A label that is not there is empty. */
-const expression = fixed({
+const expression = strictObject({
   key: nameText,
   operator: z.enum(["In", "NotIn"]),
   values: z.array(longText).min(1).max(listedMax),
@@ -17,7 +17,7 @@ const expression = fixed({
 
 export type SilenceExpression = z.infer<typeof expression>;
 
-export const silenceShape = fixed({
+export const silenceShape = strictObject({
   id: sentId.optional(),
   comment: longText.optional(),
   /** Unix milliseconds; left out: from when it was made. */
@@ -26,7 +26,7 @@ export const silenceShape = fixed({
   /** Alerts that are silenced; left out: any whose labels match. */
   alertIds: z.array(sentId.min(1)).min(1).max(listedMax).optional(),
   /** Labels of the instances that are silenced: all expressions must hold. */
-  match: fixed({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
+  match: strictObject({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
 }).meta({ id: "Silence" });
 
 export type Silence = z.infer<typeof silenceShape>;

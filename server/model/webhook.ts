@@ -4,7 +4,7 @@ import * as z from "zod";
 import { Refusal } from "../limits/refusal.ts";
 import { listedMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
-import { fixed, longText, nameText, secretText } from "./schema.ts";
+import { longText, nameText, secretText, strictObject } from "./schema.ts";
 
 const headerName = z
   .string()
@@ -20,7 +20,7 @@ const signingSecret = secretText(
   "must be whsec_ and 24 to 64 bytes in base64",
 );
 
-export const webhookShape = fixed({
+export const webhookShape = strictObject({
   id: sentId.optional(),
   /** Variables such as `$alert_name` stand for what they name when an event is sent. */
   url: z.string().min(1).max(8_192),

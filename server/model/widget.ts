@@ -2,24 +2,34 @@
 
 import * as z from "zod";
 import { bucketSecondsMax, dashboardQueriesMax, widgetsMax } from "./limits.ts";
-import { integer, longText, open } from "./schema.ts";
+import { integer, longText, openObject } from "./schema.ts";
 
-const position = open({
+const position = openObject({
   type: z.literal("absolute").optional(),
-  absolute: open({ x: integer.min(0), y: integer.min(0), w: integer.min(1), h: integer.min(1) }).optional(),
+  absolute: openObject({
+    x: integer.min(0),
+    y: integer.min(0),
+    w: integer.min(1),
+    h: integer.min(1),
+  }).optional(),
 });
 
-const query = open({ query: longText, bucketSize: integer.min(0).max(bucketSecondsMax).optional() });
+const query = openObject({ query: longText, bucketSize: integer.min(0).max(bucketSecondsMax).optional() });
 
 /** Queries in PromQL are kept as they are. */
-const expression = open({
+const expression = openObject({
   queryMode: z.enum(["svcql", "promql"]).optional(),
   svcQLQueries: z.array(query).max(dashboardQueriesMax).optional(),
 });
 
 const titled = { title: longText.optional(), description: longText.optional() };
-const queried = open({ ...titled, expression });
-const measured = open({ ...titled, expression, min: z.number().optional(), max: z.number().optional() });
+const queried = openObject({ ...titled, expression });
+const measured = openObject({
+  ...titled,
+  expression,
+  min: z.number().optional(),
+  max: z.number().optional(),
+});
 
 const placed = { position: position.optional() };
 
@@ -36,10 +46,10 @@ interface GroupWidget {
   };
 }
 
-const group = open({
+const group = openObject({
   type: z.literal("group"),
   ...placed,
-  group: open({
+  group: openObject({
     ...titled,
     get widgets(): z.ZodOptional<z.ZodArray<z.ZodType<Widget>>> {
       return z.array(widget).max(widgetsMax).optional();
@@ -48,27 +58,27 @@ const group = open({
 });
 
 const kinds = [
-  open({
+  openObject({
     type: z.literal("markdown"),
     ...placed,
-    markdown: open({ ...titled, content: longText.optional() }),
+    markdown: openObject({ ...titled, content: longText.optional() }),
   }),
-  open({
+  openObject({
     type: z.literal("chart"),
     ...placed,
-    chart: open({ ...titled, chartType: z.enum(["line", "area", "bar"]), expression }),
+    chart: openObject({ ...titled, chartType: z.enum(["line", "area", "bar"]), expression }),
   }),
-  open({ type: z.literal("stat"), ...placed, stat: queried }),
-  open({ type: z.literal("table"), ...placed, table: queried }),
-  open({ type: z.literal("gauge"), ...placed, gauge: measured }),
-  open({ type: z.literal("barGauge"), ...placed, barGauge: measured }),
-  open({ type: z.literal("pie"), ...placed, pie: queried }),
-  open({
+  openObject({ type: z.literal("stat"), ...placed, stat: queried }),
+  openObject({ type: z.literal("table"), ...placed, table: queried }),
+  openObject({ type: z.literal("gauge"), ...placed, gauge: measured }),
+  openObject({ type: z.literal("barGauge"), ...placed, barGauge: measured }),
+  openObject({ type: z.literal("pie"), ...placed, pie: queried }),
+  openObject({
     type: z.literal("trace"),
     ...placed,
-    trace: open({ ...titled, traceId: longText.optional(), expression: expression.optional() }),
+    trace: openObject({ ...titled, traceId: longText.optional(), expression: expression.optional() }),
   }),
-  open({ type: z.literal("log"), ...placed, log: queried }),
+  openObject({ type: z.literal("log"), ...placed, log: queried }),
 ] as const;
 
 export type Widget = GroupWidget | z.infer<(typeof kinds)[number]>;

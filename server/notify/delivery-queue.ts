@@ -4,7 +4,7 @@ import { groupedMax } from "./limits.ts";
 import type { Notification } from "./notification.ts";
 
 /** All that waits for one destination, in the order in which it was made. One message is on its way at a time. */
-export class Lane {
+export class DeliveryQueue {
   readonly waiting: Notification[] = [];
   isBusy = false;
   /** The receiver has asked to be left alone until then. */

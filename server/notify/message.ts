@@ -1,7 +1,7 @@
 /** What people read of one or more fires of one alert. */
 import type { NotificationEvent } from "../model/event.ts";
 import { rulesOf } from "./event-types.ts";
-import { listedMax } from "./limits.ts";
+import { listedInstancesMax } from "./limits.ts";
 
 export interface Message {
   title: string;
@@ -23,8 +23,8 @@ export function messageOf(events: readonly NotificationEvent[], publicUrl: strin
   return {
     title: `${verb}: ${first.alertName}${count}${late}`,
     description: first.alertDescription,
-    lines: events.slice(0, listedMax).map(eventLine),
-    more: Math.max(0, events.length - listedMax),
+    lines: events.slice(0, listedInstancesMax).map(eventLine),
+    more: Math.max(0, events.length - listedInstancesMax),
     link: deepLink(first, publicUrl),
     isResolved: state === "resolved",
   };

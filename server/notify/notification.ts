@@ -46,7 +46,7 @@ export function newNotification(
 }
 
 /** As it is after one more try. `random`: from 0 to 1. */
-export function tried(
+export function afterTry(
   before: Notification,
   messageId: string,
   outcome: Outcome,

@@ -46,7 +46,7 @@ export interface NotifierOptions {
   metrics: Metrics;
   now: () => number;
   /** Whether silences of the caller's cover an alert. */
-  maySilence: (caller: Caller, alertId: string) => boolean;
+  canSilence: (caller: Caller, alertId: string) => boolean;
   /** Notifications wait: only what is sent by hand goes out. */
   holdsNotifications: boolean;
   log: (level: "warn" | "error", message: string) => void;
@@ -105,9 +105,9 @@ export class Notifier {
   /** The id of the silence that covers an instance of an alert now. */
   silencedBy(instance: AlertInstance): string | undefined {
     const nowMs = this.#options.now();
-    const { sources, maySilence } = this.#options;
+    const { sources, canSilence } = this.#options;
     return sources.silences().find(([, { value, updatedBy }]) => {
-      return isSilenced(value, instance, nowMs) && maySilence(updatedBy, instance.alertId);
+      return isSilenced(value, instance, nowMs) && canSilence(updatedBy, instance.alertId);
     })?.[0];
   }
 

@@ -3,7 +3,7 @@ import type { NotificationEvent } from "../model/event.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { envelopeOf } from "./envelope.ts";
 import { rulesOf, time } from "./event-types.ts";
-import { answerProblem, retryOutcome, sendHttp } from "./http-request.ts";
+import { describeAnswer, retryOutcome, sendHttp } from "./http-request.ts";
 import { deepLink, eventLine } from "./message.ts";
 import type { Outcome, Senders } from "./sender.ts";
 
@@ -45,7 +45,7 @@ export function pagerDutySender(options: PagerDutyOptions): Senders["pagerDuty"]
     );
     if (answer.status >= 200 && answer.status < 300) return { kind: "delivered" };
     if (answer.status === 429 || answer.status >= 500) return retryOutcome(answer);
-    return { kind: "final", problem: answerProblem(answer.status, answer.text) };
+    return { kind: "final", problem: describeAnswer(answer.status, answer.text) };
   };
 }
 

@@ -22,7 +22,7 @@ export function notifyPart(
   { notify, log }: NotifyPartSettings,
   ownUrl: string,
   { store, state, holdsNotifications }: StoragePart,
-  { collections: { webhooks, silences }, sight, visibility }: ControlPart,
+  { collections: { webhooks, silences }, scope, visibility }: ControlPart,
   metrics: Metrics,
 ): NotifyPart {
   const notifier = new Notifier({
@@ -32,7 +32,7 @@ export function notifyPart(
     log,
     holdsNotifications,
     now: Date.now,
-    maySilence: (caller, alertId) => sight.maySilence(caller, alertId),
+    canSilence: (caller, alertId) => scope.maySilence(caller, alertId),
     notify: { publicUrl: ownUrl, allowedNetworks: [], pagerDutyKeys: {}, ...notify },
     sources: { webhook: (id) => webhooks.get(id), silences: () => silences.list() },
   });

@@ -3,7 +3,7 @@ import type { Webhook } from "../model/webhook.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { envelopeOf } from "./envelope.ts";
 import { rulesOf } from "./event-types.ts";
-import { answerProblem, type HttpRequest, retryOutcome, sendHttp } from "./http-request.ts";
+import { describeAnswer, type HttpRequest, retryOutcome, sendHttp } from "./http-request.ts";
 import type { Outcome, Senders } from "./sender.ts";
 import { signedHeaders } from "./signature.ts";
 import { fillBody, fillHeader, fillUrl, variablesOf } from "./template.ts";
@@ -33,7 +33,7 @@ export function webhookSender(options: WebhookOptions): Senders["webhook"] {
     if (answer.status >= 200 && answer.status < 300) return { kind: "delivered" };
     if (answer.status !== 410) return retryOutcome(answer);
     options.onGone(uuid);
-    return { kind: "final", problem: `${answerProblem(410, answer.text)}; the integration is switched off` };
+    return { kind: "final", problem: `${describeAnswer(410, answer.text)}; the integration is switched off` };
   };
 }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { BackupFile } from "../../engine/index.ts";
 import { adminTokenFile } from "../access/admin-token.ts";
 
-export async function besideStore(dataDir: string): Promise<BackupFile[]> {
+export async function readFilesBesideStore(dataDir: string): Promise<BackupFile[]> {
   const path = join(dataDir, adminTokenFile);
   return existsSync(path) ? [{ name: adminTokenFile, bytes: await readFile(path) }] : [];
 }

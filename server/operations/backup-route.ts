@@ -5,7 +5,7 @@ import type { Store, StoredState } from "../../engine/index.ts";
 import { defineRoute } from "../api/define-route.ts";
 import { Reply, type Route } from "../api/route.ts";
 import type { Audit } from "../control/audit.ts";
-import { besideStore } from "./backup-files.ts";
+import { readFilesBesideStore } from "./backup-files.ts";
 import { backupStallMsMax } from "./limits.ts";
 
 export interface BackupParts {
@@ -41,7 +41,7 @@ export function backupRoute({ store, state, audit, dataDir, log }: BackupParts):
         return new Reply({
           status: 200,
           headers: { "Content-Type": "application/octet-stream" },
-          body: backup.pieces(await besideStore(dataDir)),
+          body: backup.pieces(await readFilesBesideStore(dataDir)),
           stallMsMax: backupStallMsMax,
           onEnd: close,
         });

@@ -5,7 +5,7 @@ import { signals } from "../../engine/index.ts";
 import { type ListedSeries, queryFields, queryLabels } from "../../query/index.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { fixed, integerFrom } from "../model/schema.ts";
+import { integerFrom, strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
 import { ordered, prefix, range, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
@@ -13,7 +13,7 @@ import type { Searches } from "./searches.ts";
 const fieldsDefault = 1_000;
 
 const body = ordered(
-  fixed({
+  strictObject({
     signal: z.enum(signals),
     query: z.string().nullish(),
     ...range,

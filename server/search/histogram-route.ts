@@ -5,13 +5,13 @@ import { signals } from "../../engine/index.ts";
 import { queryHistogram, type RowHistogram } from "../../query/index.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { fixed } from "../model/schema.ts";
+import { strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
 import { bucketSize, ordered, queryText, range, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
 const body = ordered(
-  fixed({
+  strictObject({
     signal: z.enum(signals).exclude(["metrics"]).nullish(),
     query: queryText("a string, svcQL that selects rows (of logs, or search terms)"),
     ...range,

@@ -6,7 +6,7 @@ import { searchLogs } from "../../query/index.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { listReply } from "./list-reply.ts";
-import { entryText } from "./log-entry.ts";
+import { logEntryText } from "./log-entry.ts";
 import { limitDefault, logEntry, rowsSearchBody, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
@@ -50,5 +50,5 @@ export function logsRoute(searches: Searches): Route {
 }
 
 function* entries(rows: readonly FoundRow[]): Generator<string> {
-  for (const row of rows) yield entryText(row);
+  for (const row of rows) yield logEntryText(row);
 }

@@ -4,12 +4,12 @@ import * as z from "zod";
 import { type Pattern, queryPatterns } from "../../query/index.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { fixed } from "../model/schema.ts";
+import { strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
 import { limit, limitDefault, ordered, queryText, range, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
-const body = ordered(fixed({ query: queryText("a string, svcQL or search terms"), ...range, limit }));
+const body = ordered(strictObject({ query: queryText("a string, svcQL or search terms"), ...range, limit }));
 
 export function patternsRoute(searches: Searches): Route {
   return defineRoute({

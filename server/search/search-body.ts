@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { bucketSecondsMax } from "../model/limits.ts";
-import { expects, fixed, integerFrom, timeMs } from "../model/schema.ts";
+import { expects, integerFrom, strictObject, timeMs } from "../model/schema.ts";
 
 /** Milliseconds, both inclusive. */
 export const range = { startTime: timeMs, endTime: timeMs };
@@ -47,7 +47,7 @@ export function rangeProblem({ startTime, endTime }: { startTime: number; endTim
 /** A search for logs or spans; `query` says what its query is. */
 export function rowsSearchBody(query: string) {
   return ordered(
-    fixed({
+    strictObject({
       query: queryText(query),
       ...range,
       limit,

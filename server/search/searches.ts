@@ -3,7 +3,7 @@
 import { performance } from "node:perf_hooks";
 import type { QueryLimits } from "../../engine/index.ts";
 import { QueryError } from "../../query/index.ts";
-import type { Searchable } from "../access/searchable.ts";
+import type { SearchableStore } from "../access/searchable.ts";
 import { Reply } from "../api/route.ts";
 import { Refusal } from "../limits/refusal.ts";
 import type { Counter, Histogram, Metrics } from "../metrics/metrics.ts";
@@ -12,7 +12,7 @@ import { searchesInFlightMax } from "./limits.ts";
 
 export interface SearchOptions {
   /** The store as the caller sees it. */
-  storeFor(caller: Caller): Searchable;
+  storeFor(caller: Caller): SearchableStore;
   metrics: Metrics;
   /** A search that takes longer is given up with 503. */
   deadlineMs: number;
@@ -58,7 +58,7 @@ export class Searches {
   /** Runs a search over what the caller may read. Throws Refusal 429 where too many run. */
   async run(
     { caller, signal: abort }: { caller: Caller; signal: AbortSignal },
-    search: (store: Searchable, limits: QueryLimits) => Promise<Reply>,
+    search: (store: SearchableStore, limits: QueryLimits) => Promise<Reply>,
   ): Promise<Reply> {
     if (this.#inFlight >= searchesInFlightMax) {
       throw new Refusal(429, `${searchesInFlightMax} searches are running; try again`, {

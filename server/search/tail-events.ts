@@ -3,7 +3,7 @@
 import type { FoundRow, RowList } from "../../engine/index.ts";
 import { spanOf } from "../../query/index.ts";
 import { tailSliceBytesMax, tailSliceRowsMax } from "./limits.ts";
-import { entryText } from "./log-entry.ts";
+import { logEntryText } from "./log-entry.ts";
 import { spanText } from "./span-entry.ts";
 
 export type TailSignal = "logs" | "traces";
@@ -38,7 +38,7 @@ function named(event: string, data: object, id: number): string {
 }
 
 function rowEvent(row: FoundRow, signal: TailSignal): string {
-  return `id: ${row.arrival}\ndata: ${signal === "logs" ? entryText(row) : spanText(spanOf(row))}\n\n`;
+  return `id: ${row.arrival}\ndata: ${signal === "logs" ? logEntryText(row) : spanText(spanOf(row))}\n\n`;
 }
 
 /** Rows that are written in one go. */

@@ -17,7 +17,7 @@ export interface TailSelection {
   key: string;
 }
 
-export interface LaneMember {
+export interface FeedMember {
   readonly selection: TailSelection;
   /** Every matching row that arrived up to here was given to it. */
   readonly after: number;
@@ -30,17 +30,17 @@ export interface LaneMember {
 
 interface Group {
   selection: TailSelection;
-  members: Set<LaneMember>;
+  members: Set<FeedMember>;
 }
 
-export interface LaneOptions {
+export interface TailFeedOptions {
   store: ArrivalStore;
   signal: TailSignal;
   limits: QueryLimits;
 }
 
-export class TailLane {
-  readonly #options: LaneOptions;
+export class TailFeed {
+  readonly #options: TailFeedOptions;
   readonly #groups = new Map<string, Group>();
   readonly #closing = new AbortController();
   readonly #stopListening: () => void;
@@ -48,7 +48,7 @@ export class TailLane {
   #claimed = 0;
   #isRunning = false;
 
-  constructor(options: LaneOptions) {
+  constructor(options: TailFeedOptions) {
     this.#options = options;
     this.#stopListening = options.store.onArrival(() => this.#wake());
   }
@@ -59,7 +59,7 @@ export class TailLane {
   }
 
   /** False where rows behind its `after` were given out already, or are very many: it must catch up first. */
-  join(member: LaneMember): boolean {
+  join(member: FeedMember): boolean {
     if (this.#options.store.arrivalMax - member.after > tailRoundRowsMax) return false;
     if (this.#groups.size === 0 && !this.#isRunning) this.#claimed = member.after;
     if (member.after < this.#claimed) return false;
@@ -71,7 +71,7 @@ export class TailLane {
     return true;
   }
 
-  leave(member: LaneMember): void {
+  leave(member: FeedMember): void {
     const group = this.#groups.get(member.selection.key);
     if (group === undefined) return;
     group.members.delete(member);

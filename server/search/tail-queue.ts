@@ -1,6 +1,6 @@
 /** Rows that wait for one reader, up to a bound; beyond it they are missed, and counted. */
 
-import type { Budget } from "../limits/byte-budget.ts";
+import type { ByteBudget } from "../limits/byte-budget.ts";
 import { tailBytesWaitingMax, tailRowsWaitingMax } from "./limits.ts";
 import type { Slice } from "./tail-events.ts";
 
@@ -14,7 +14,7 @@ export type Queued = Slice | Gap;
 
 export class TailQueue {
   /** Of all tails. */
-  readonly #budget: Budget;
+  readonly #budget: ByteBudget;
   #queued: Queued[] = [];
   #rows = 0;
   #bytes = 0;
@@ -23,7 +23,7 @@ export class TailQueue {
 
   readonly #onMissed: (rows: number) => void;
 
-  constructor(budget: Budget, onMissed: (rows: number) => void) {
+  constructor(budget: ByteBudget, onMissed: (rows: number) => void) {
     this.#budget = budget;
     this.#onMissed = onMissed;
   }

@@ -3,16 +3,16 @@
 import * as z from "zod";
 import type { Signal, Step } from "../../engine/index.ts";
 import { planRows, planWarnings, QueryError, queryKind, type RowsPlan } from "../../query/index.ts";
-import type { Searchable } from "../access/searchable.ts";
+import type { SearchableStore } from "../access/searchable.ts";
 import { defineRoute } from "../api/define-route.ts";
 import { Reply, type Route, type ServerRequest } from "../api/route.ts";
-import { Budget } from "../limits/byte-budget.ts";
+import { ByteBudget } from "../limits/byte-budget.ts";
 import { Refusal, tryLater } from "../limits/refusal.ts";
-import { Turnstile } from "../limits/semaphore.ts";
+import { Semaphore } from "../limits/semaphore.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
 import { expects, timeMs } from "../model/schema.ts";
-import { shown } from "../text/quote.ts";
+import { describeValue } from "../text/quote.ts";
 import {
   tailCheckMs,
   tailHeartbeatMs,
@@ -23,14 +23,14 @@ import {
 } from "./limits.ts";
 import { Tail } from "./tail.ts";
 import type { TailSignal } from "./tail-events.ts";
-import { type ArrivalStore, TailLane, type TailSelection } from "./tail-feed.ts";
+import { type ArrivalStore, TailFeed, type TailSelection } from "./tail-feed.ts";
 import { TailQueue } from "./tail-queue.ts";
 
 export interface TailsOptions {
   /** The whole store: what a caller may read of it is in the steps. */
   store: ArrivalStore;
   /** The store as the caller sees it. */
-  storeFor(caller: Caller): Searchable;
+  storeFor(caller: Caller): SearchableStore;
   /** The steps of a query as the caller sees the rows. */
   stepsFor(caller: Caller, signal: Signal, steps: readonly Step[]): Step[];
   metrics: Metrics;
@@ -55,11 +55,11 @@ const headers = {
 
 export class Tails {
   readonly #options: TailsOptions;
-  readonly #lanes: Record<TailSignal, TailLane>;
+  readonly #feeds: Record<TailSignal, TailFeed>;
   /** With who reads them. */
   readonly #tails = new Map<Tail, string>();
-  readonly #waiting = new Budget(tailsBytesWaitingMax);
-  readonly #reading = new Turnstile(tailPagesReadMax);
+  readonly #waiting = new ByteBudget(tailsBytesWaitingMax);
+  readonly #reading = new Semaphore(tailPagesReadMax);
   readonly #sent: Counter;
   readonly #missed: Counter;
   #checks: NodeJS.Timeout | undefined;
@@ -69,13 +69,13 @@ export class Tails {
     const { store, metrics, deadlineMs, memoryBytes } = options;
     const limits = { deadlineMs, memoryBytes };
     this.#options = options;
-    this.#lanes = {
-      logs: new TailLane({ store, signal: "logs", limits }),
-      traces: new TailLane({ store, signal: "traces", limits }),
+    this.#feeds = {
+      logs: new TailFeed({ store, signal: "logs", limits }),
+      traces: new TailFeed({ store, signal: "traces", limits }),
     };
     metrics.read("gauge", "svc_tails_open", "Tails that are being read.", () => this.#tails.size);
     metrics.read("gauge", "svc_tail_lag_rows", "Arrived rows that tails have not looked at yet.", () => {
-      return Math.max(this.#lanes.logs.lag, this.#lanes.traces.lag);
+      return Math.max(this.#feeds.logs.lag, this.#feeds.traces.lag);
     });
     metrics.read("gauge", "svc_tail_waiting_bytes", "Bytes of rows that wait for readers of tails.", () => {
       return this.#waiting.bytesHeld;
@@ -123,7 +123,7 @@ export class Tails {
     this.#isClosed = true;
     clearInterval(this.#checks);
     for (const tail of [...this.#tails.keys()]) tail.end("stopping", "the server is stopping");
-    for (const lane of Object.values(this.#lanes)) lane.close();
+    for (const feed of Object.values(this.#feeds)) feed.close();
   }
 
   #open(request: ServerRequest, query: string, asked: TailAsked): Reply {
@@ -170,7 +170,7 @@ export class Tails {
       after: last ?? (startMs === null ? store.arrivalMax : 0),
       warnings: planWarnings(storeFor(request.caller), plan, 0n, endOfTimeNs),
       store,
-      lane: this.#lanes[signal],
+      feed: this.#feeds[signal],
       queue: new TailQueue(this.#waiting, (rows) => this.#missed.add(rows)),
       reading: this.#reading,
       limits: { deadlineMs, memoryBytes },
@@ -211,5 +211,8 @@ function arrivalOf(id: string | undefined, arrivalMax: number): number | null {
   if (id === undefined || id === "") return null;
   const last = /^\d{1,16}$/.test(id) ? Number(id) : Number.NaN;
   if (last <= arrivalMax) return last;
-  throw new Refusal(400, `Last-Event-ID must be the id of an event of this server's, got ${shown(id)}`);
+  throw new Refusal(
+    400,
+    `Last-Event-ID must be the id of an event of this server's, got ${describeValue(id)}`,
+  );
 }

@@ -5,14 +5,14 @@ import { queryTimeseries, type SeriesColumns } from "../../query/index.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { Refusal } from "../limits/refusal.ts";
-import { fixed } from "../model/schema.ts";
+import { strictObject } from "../model/schema.ts";
 import { seriesMax } from "./limits.ts";
 import { listReply } from "./list-reply.ts";
 import { bucketSize, ordered, queryText, range, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
 const body = ordered(
-  fixed({
+  strictObject({
     query: queryText("a string, svcQL with an aggregation"),
     ...range,
     explain: z.boolean().nullish(),

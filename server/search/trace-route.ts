@@ -7,7 +7,7 @@ import { jsonHeaders, Reply, type Route } from "../api/route.ts";
 import { Refusal } from "../limits/refusal.ts";
 import { timeMsMax } from "../model/limits.ts";
 import { timeMs } from "../model/schema.ts";
-import { entryText } from "./log-entry.ts";
+import { logEntryText } from "./log-entry.ts";
 import { logEntry, rangeProblem } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 import { spanText } from "./span-entry.ts";
@@ -62,7 +62,7 @@ function* tracePieces(trace: Trace): Generator<string> {
   const head = { traceId, startTime, durationMs, spans, services, ...truncated };
   yield `${JSON.stringify(head).slice(0, -1)},"roots":[`;
   yield* spanPieces(trace.roots);
-  yield `],"logs":[${trace.logs.map(entryText).join(",")}]}`;
+  yield `],"logs":[${trace.logs.map(logEntryText).join(",")}]}`;
 }
 
 /** Without recursion, for spans may be nested as deep as there are any. */
@@ -84,5 +84,5 @@ function* spanPieces(roots: readonly TraceSpan[]): Generator<string> {
 /** A span up to the list of its children. */
 function openedSpan({ span, logs, isOrphan }: TraceSpan): string {
   const orphan = isOrphan ? ',"orphan":true' : "";
-  return `${spanText(span).slice(0, -1)}${orphan},"logs":[${logs.map(entryText).join(",")}],"children":[`;
+  return `${spanText(span).slice(0, -1)}${orphan},"logs":[${logs.map(logEntryText).join(",")}],"children":[`;
 }

@@ -5,7 +5,7 @@ import { signals } from "../../engine/index.ts";
 import { type ListedSeries, queryLabelValues, queryValues } from "../../query/index.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { expects, fixed } from "../model/schema.ts";
+import { expects, strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
 import { limit, limitDefault, ordered, prefix, range, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
@@ -13,7 +13,7 @@ import type { Searches } from "./searches.ts";
 const fieldName = expects("a string, the name of a field");
 
 const body = ordered(
-  fixed({
+  strictObject({
     field: z.string(fieldName).min(1, fieldName),
     signal: z.enum(signals),
     query: z.string().nullish(),

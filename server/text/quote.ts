@@ -1,5 +1,5 @@
 /** A value as it stands in a complaint: short, and never a whole document. */
-export function shown(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (typeof value === "string") return quoted(value);
   if (Array.isArray(value)) return "an array";
   if (value === null) return "null";

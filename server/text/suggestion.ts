@@ -1,7 +1,7 @@
 import { distance } from "fastest-levenshtein";
 
 /** The known word that was probably meant, or null where none is near: at most a third of the letters may differ. */
-export function nearest(word: string, known: Iterable<string>): string | null {
+export function findNearest(word: string, known: Iterable<string>): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.ceil(word.length / 3)) + 1;
   for (const candidate of known) {
@@ -15,7 +15,7 @@ export function nearest(word: string, known: Iterable<string>): string | null {
 }
 
 /** `; did you mean limit?`, or "" where nothing is near. */
-export function suggestion(word: string, known: Iterable<string>): string {
-  const near = nearest(word, known);
+export function suggest(word: string, known: Iterable<string>): string {
+  const near = findNearest(word, known);
   return near === null ? "" : `; did you mean ${near}?`;
 }

@@ -3,7 +3,7 @@ import type { Aggregated, AggregateQuery, Field, Filter } from "../../../engine/
 import { textAt } from "../../../engine/index.ts";
 
 /** A scan seen as a member of its family. */
-export interface Member {
+export interface FamilyScan {
   /** The same for all of a family. */
   family: string;
   /** What the family's scan keeps of the rows. */
@@ -17,7 +17,7 @@ export interface Member {
 const separable = new Set(["count", "first", "last", "sum", "avg", "min", "max", "stddev"]);
 
 /** Undefined for a scan that has to run by itself. */
-export function memberOf(query: AggregateQuery): Member | undefined {
+export function scanKeyOf(query: AggregateQuery): FamilyScan | undefined {
   const { steps, groupBy, aggregates, signal, fromNs, toNs, bucketNs } = query;
   // What is extracted may bear the name of a field that a row lacks.
   const filters = steps.flatMap((step) => (step.kind === "filter" ? [step.filter] : []));
@@ -40,13 +40,13 @@ export function memberOf(query: AggregateQuery): Member | undefined {
   return { family, rest, fields, values: sorted.map(({ value }) => value) };
 }
 
-export function familyQuery(query: AggregateQuery, { rest, fields }: Member): AggregateQuery {
+export function familyQuery(query: AggregateQuery, { rest, fields }: FamilyScan): AggregateQuery {
   const steps: AggregateQuery["steps"] = rest.map((filter) => ({ kind: "filter", filter }));
   return { ...query, steps, groupBy: [...fields, ...query.groupBy] };
 }
 
 /** The answer of each member; `width` is the number of fields that the members group by. */
-export function answersOf(whole: Aggregated, members: readonly Member[], width: number): Aggregated[] {
+export function answersOf(whole: Aggregated, members: readonly FamilyScan[], width: number): Aggregated[] {
   const { points, labels } = whole;
   const lead = members[0]!.fields.length;
   const groupsOf = new Map<string, number[]>();

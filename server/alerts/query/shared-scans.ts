@@ -1,35 +1,35 @@
 /** Scans of evaluations: equal ones run once, and those that differ only in the texts of some fields run as one. */
 import { type Aggregated, type AggregateQuery, Failure } from "../../../engine/index.ts";
-import type { Searchable } from "../../access/searchable.ts";
-import { Turnstile } from "../../limits/semaphore.ts";
+import type { SearchableStore } from "../../access/searchable.ts";
+import { Semaphore } from "../../limits/semaphore.ts";
 import type { Counter, Metrics } from "../../metrics/metrics.ts";
 import { familyMin, scansInFlightMax } from "../limits.ts";
-import { answersOf, familyQuery, type Member, memberOf } from "./scan-family.ts";
+import { answersOf, type FamilyScan, familyQuery, scanKeyOf } from "./scan-family.ts";
 
 /** Answers stay so long for those that ask a little later; the buckets in them have been complete for longer. */
 const keptMs = 5_000;
 const keptMax = 4_096;
 
-type Limits = Parameters<Searchable["aggregate"]>[1];
-type SampleQuery = Parameters<Searchable["aggregateSamples"]>[0];
+type Limits = Parameters<SearchableStore["aggregate"]>[1];
+type SampleQuery = Parameters<SearchableStore["aggregateSamples"]>[0];
 
 interface Waiting {
   query: AggregateQuery;
   limits: Limits;
-  member: Member;
+  member: FamilyScan;
   resolve: (answer: Aggregated | Promise<Aggregated>) => void;
 }
 
-export class SharedScans implements Searchable {
-  readonly #store: Searchable;
+export class SharedScans implements SearchableStore {
+  readonly #store: SearchableStore;
   readonly #scans: Counter;
-  readonly #turnstile = new Turnstile(scansInFlightMax);
+  readonly #turnstile = new Semaphore(scansInFlightMax);
   readonly #kept = new Map<string, { answer: Promise<Aggregated>; untilMs: number }>();
   /** Ends the scans of many, which nobody's giving up ends. */
   readonly #ending = new AbortController();
   #waiting: Waiting[] = [];
 
-  constructor(store: Searchable, metrics: Metrics) {
+  constructor(store: SearchableStore, metrics: Metrics) {
     this.#store = store;
     this.#scans = metrics.counter(
       "svc_alert_scans_total",
@@ -44,45 +44,53 @@ export class SharedScans implements Searchable {
 
   aggregate(query: AggregateQuery, limits?: Limits): Promise<Aggregated> {
     return this.#shared(["rows", query], () => {
-      const member = memberOf(query);
+      const member = scanKeyOf(query);
       return member === undefined ? this.#alone(query, limits) : this.#together(query, limits, member);
     });
   }
 
-  aggregateSamples(query: SampleQuery, limits?: Limits): ReturnType<Searchable["aggregateSamples"]> {
+  aggregateSamples(query: SampleQuery, limits?: Limits): ReturnType<SearchableStore["aggregateSamples"]> {
     return this.#shared(["samples", query], () => {
       this.#scans.add(1, { run: "alone" });
-      return this.#turnstile.pass(() => this.#store.aggregateSamples(query, limits));
+      return this.#turnstile.run(() => this.#store.aggregateSamples(query, limits));
     });
   }
 
-  search(...args: Parameters<Searchable["search"]>): ReturnType<Searchable["search"]> {
+  search(...args: Parameters<SearchableStore["search"]>): ReturnType<SearchableStore["search"]> {
     return this.#store.search(...args);
   }
 
-  countFields(...args: Parameters<Searchable["countFields"]>): ReturnType<Searchable["countFields"]> {
+  countFields(
+    ...args: Parameters<SearchableStore["countFields"]>
+  ): ReturnType<SearchableStore["countFields"]> {
     return this.#store.countFields(...args);
   }
 
-  metricNames(...args: Parameters<Searchable["metricNames"]>): ReturnType<Searchable["metricNames"]> {
+  metricNames(
+    ...args: Parameters<SearchableStore["metricNames"]>
+  ): ReturnType<SearchableStore["metricNames"]> {
     return this.#store.metricNames(...args);
   }
 
-  seriesLabels(...args: Parameters<Searchable["seriesLabels"]>): ReturnType<Searchable["seriesLabels"]> {
+  seriesLabels(
+    ...args: Parameters<SearchableStore["seriesLabels"]>
+  ): ReturnType<SearchableStore["seriesLabels"]> {
     return this.#store.seriesLabels(...args);
   }
 
-  attributeKeys(...args: Parameters<Searchable["attributeKeys"]>): ReturnType<Searchable["attributeKeys"]> {
+  attributeKeys(
+    ...args: Parameters<SearchableStore["attributeKeys"]>
+  ): ReturnType<SearchableStore["attributeKeys"]> {
     return this.#store.attributeKeys(...args);
   }
 
   #alone(query: AggregateQuery, limits: Limits): Promise<Aggregated> {
     this.#scans.add(1, { run: "alone" });
-    return this.#turnstile.pass(() => this.#store.aggregate(query, limits));
+    return this.#turnstile.run(() => this.#store.aggregate(query, limits));
   }
 
   /** Waits for the others that are asked for in the same moment. */
-  #together(query: AggregateQuery, limits: Limits, member: Member): Promise<Aggregated> {
+  #together(query: AggregateQuery, limits: Limits, member: FamilyScan): Promise<Aggregated> {
     if (this.#waiting.length === 0) setImmediate(() => this.#runWaiting());
     return new Promise((resolve) => this.#waiting.push({ query, limits, member, resolve }));
   }
@@ -105,7 +113,7 @@ export class SharedScans implements Searchable {
     const others = { ...limits, abort: this.#ending.signal };
     const members = family.map((each) => each.member);
     try {
-      const whole = await this.#turnstile.pass(() =>
+      const whole = await this.#turnstile.run(() =>
         this.#store.aggregate(familyQuery(query, member), others),
       );
       const answers = answersOf(whole, members, query.groupBy.length);

@@ -2,10 +2,10 @@
 
 import type { EvaluationRule } from "../../model/alert.ts";
 import type { Datapoint, ResolveReason } from "../../model/event.ts";
-import { type AlertDefinition, breaches, bucketMsOf, windowBuckets } from "./alert-definition.ts";
+import { type AlertDefinition, bucketMsOf, isBreaching, windowBuckets } from "./alert-definition.ts";
 import type { AlertState, Instance, RuleCondition, RuleState } from "./alert-state.ts";
-import { type ClosedFire, type Fire, openedFire } from "./fire.ts";
-import type { Reading } from "./reading.ts";
+import { type ClosedFire, type Fire, openFire } from "./fire.ts";
+import type { QueryReading } from "./reading.ts";
 import { verdictOf, verdictState } from "./verdict.ts";
 import { idleMsOf, SlidingWindow, type Window, type WindowSeries } from "./window.ts";
 
@@ -22,7 +22,7 @@ export interface Transition {
 }
 
 /** An alert that looks at the window. */
-export interface Watcher {
+export interface WindowFollower {
   alert: AlertDefinition;
   state: AlertState;
   /** Start of the first bucket that it judges. */
@@ -46,9 +46,9 @@ export interface Advanced {
  * All alerts have the query and the bucket size. Throws an Error, one sentence for people, where the query gives too many series.
  */
 export function advance(
-  watchers: readonly Watcher[],
+  watchers: readonly WindowFollower[],
   before: Window | undefined,
-  reading: Reading,
+  reading: QueryReading,
 ): Advanced {
   const bucketMs = bucketMsOf(watchers[0]!.alert);
   const size = Math.max(...watchers.map(({ alert }) => windowBuckets(alert)));
@@ -80,7 +80,7 @@ class Judge {
   readonly #opened: Fire[] = [];
   readonly #closed: ClosedFire[] = [];
 
-  constructor({ alert, state, fromMs }: Watcher, window: SlidingWindow, bucketMs: number) {
+  constructor({ alert, state, fromMs }: WindowFollower, window: SlidingWindow, bucketMs: number) {
     this.#alert = alert;
     this.#rules = alert.timeseries.evaluationRules;
     this.#before = state;
@@ -171,7 +171,7 @@ class Judge {
     if (to === "firing" && fire === null) {
       const { adoptedMs } = this.#before.rules[rule.name]!;
       const bucket = { endMs: atMs, breached: decided };
-      const opened = openedFire(this.#alert, rule, adoptedMs, { key, labels }, bucket);
+      const opened = openFire(this.#alert, rule, adoptedMs, { key, labels }, bucket);
       this.#opened.push(opened);
       fire = { id: opened.id, noticed: false, told: false };
     }
@@ -200,7 +200,7 @@ class Judge {
     const oldest = place - rule.static.persistenceSettings.datapointsInEvaluationWindow - 1;
     for (let at = place; to !== "noData" && at >= Math.max(0, oldest); at--) {
       const value = values[at]!;
-      if (value === null || breaches(value, rule.static) !== (to === "firing")) continue;
+      if (value === null || isBreaching(value, rule.static) !== (to === "firing")) continue;
       return { bucketMs: buckets[at]!, value };
     }
     return { bucketMs: buckets[place]!, value: null };

@@ -21,7 +21,7 @@ const holds: Readonly<Record<Operator, (value: number, threshold: number) => boo
   notEquals: (value, threshold) => value !== threshold,
 };
 
-export function breaches(value: number, { operators }: StaticRule): boolean {
+export function isBreaching(value: number, { operators }: StaticRule): boolean {
   return operators.every(({ operator, threshold }) => holds[operator](value, threshold));
 }
 

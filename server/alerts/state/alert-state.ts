@@ -50,7 +50,7 @@ export function freshState(alert: AlertDefinition, nowMs: number): AlertState {
     version: alertStateVersion,
     definition: seriesDefinition(alert),
     rules: Object.fromEntries(
-      alert.timeseries.evaluationRules.map((rule) => [rule.name, adoptedRule(rule, nowMs)]),
+      alert.timeseries.evaluationRules.map((rule) => [rule.name, adoptRule(rule, nowMs)]),
     ),
     window: null,
     throughMs: null,
@@ -58,7 +58,7 @@ export function freshState(alert: AlertDefinition, nowMs: number): AlertState {
   };
 }
 
-export function adoptedRule(rule: EvaluationRule, nowMs: number): AlertState["rules"][string] {
+export function adoptRule(rule: EvaluationRule, nowMs: number): AlertState["rules"][string] {
   return { definition: ruleDefinition(rule), adoptedMs: nowMs };
 }
 
@@ -80,7 +80,7 @@ export function worstState(state: AlertState | undefined): RuleCondition {
   return worst;
 }
 
-export function hasUntold(state: AlertState): boolean {
+export function hasUnnotifiedFire(state: AlertState): boolean {
   return Object.values(state.instances).some(({ rules }) =>
     Object.values(rules).some(({ fire }) => fire !== null && !fire.told),
   );

@@ -7,7 +7,7 @@ import { type AlertState, freshState } from "./alert-state.ts";
 import type { ReadSeries } from "./reading.ts";
 import type { Window } from "./window.ts";
 
-export interface Rehearsed {
+export interface DryRun {
   transitions: Transition[];
   state: AlertState;
 }
@@ -16,11 +16,11 @@ export interface Rehearsed {
  * Judges every bucket that ends behind `fromMs` and by `toMs`, as evaluation would have done without late rows and downtime. `read`
  * answers for whole buckets, from the start of the first to the end of the last.
  */
-export async function rehearse(
+export async function runDry(
   alert: AlertDefinition,
   { fromMs, toMs, unlabelled }: { fromMs: number; toMs: number; unlabelled: boolean },
   read: (fromMs: number, toMs: number) => Promise<readonly ReadSeries[]>,
-): Promise<Rehearsed> {
+): Promise<DryRun> {
   const bucketMs = bucketMsOf(alert);
   const lastMs = Math.floor(toMs / bucketMs) * bucketMs;
   let endMs = Math.min(Math.floor(fromMs / bucketMs) * bucketMs + bucketMs, lastMs);

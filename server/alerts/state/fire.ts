@@ -34,7 +34,7 @@ export interface ClosedFire {
   reason: ResolveReason;
 }
 
-export function openedFire(
+export function openFire(
   alert: AlertDefinition,
   rule: EvaluationRule,
   adoptedMs: number,
@@ -60,7 +60,7 @@ export function openedFire(
   };
 }
 
-export function firedEvent(fire: Fire, late: boolean): AlertEvent {
+export function makeFiredEvent(fire: Fire, late: boolean): AlertEvent {
   const { alertId, alertName, alertDescription, rule, query, bucketSeconds, labels, firedAtMs, breached } =
     fire;
   return {
@@ -80,10 +80,10 @@ export function firedEvent(fire: Fire, late: boolean): AlertEvent {
   };
 }
 
-export function resolvedEvent(fire: Fire, closed: Omit<ClosedFire, "fire">, late: boolean): AlertEvent {
+export function makeResolvedEvent(fire: Fire, closed: Omit<ClosedFire, "fire">, late: boolean): AlertEvent {
   const { resolvedAtMs, reason } = closed;
   return {
-    ...firedEvent(fire, late),
+    ...makeFiredEvent(fire, late),
     id: stableId("resolved", fire.id),
     type: "alertResolved",
     resolvedAtMs,

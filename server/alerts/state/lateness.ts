@@ -1,17 +1,21 @@
 /** What came too late: evaluations, and rows. */
 
 import { instanceKey } from "./alert-state.ts";
-import type { Reading } from "./reading.ts";
+import type { QueryReading } from "./reading.ts";
 import type { Window } from "./window.ts";
 
 /** Buckets of a reading that an evaluation in time would have judged before the newest came. */
-export function missedBuckets({ throughMs }: Window, { fromMs, toMs }: Reading, bucketMs: number): number {
+export function missedBuckets(
+  { throughMs }: Window,
+  { fromMs, toMs }: QueryReading,
+  bucketMs: number,
+): number {
   if (fromMs < throughMs) return 0;
   return Math.max(0, (toMs - throughMs) / bucketMs - 1);
 }
 
 /** Judged buckets that a reading which looks back finds otherwise. They are not judged again. */
-export function lateBuckets(window: Window, { fromMs, series }: Reading): number {
+export function lateBuckets(window: Window, { fromMs, series }: QueryReading): number {
   if (fromMs < window.throughMs) return 0;
   const oldestMs = Math.min(fromMs, ...series.map(({ points }) => points[0]?.[0] ?? fromMs));
   if (oldestMs >= fromMs) return 0;

@@ -5,7 +5,7 @@ export interface ReadSeries {
 }
 
 /** What a query answered for whole buckets. */
-export interface Reading {
+export interface QueryReading {
   /** Start of the first bucket. */
   fromMs: number;
   /** End of the last. */

@@ -4,7 +4,7 @@
  */
 
 import type { StaticRule } from "../../model/alert.ts";
-import { breaches } from "./alert-definition.ts";
+import { isBreaching } from "./alert-definition.ts";
 
 /** `keep`: the state stays what it was. */
 export interface Verdict {
@@ -66,7 +66,7 @@ function countsOf(values: readonly (number | null)[], rule: StaticRule, end: num
     if (value === null) continue;
     points++;
     oldestAge = age;
-    if (breaches(value, rule)) breaching++;
+    if (isBreaching(value, rule)) breaching++;
   }
   return { buckets, window, points, breaching, oldestAge };
 }

@@ -2,7 +2,7 @@
 
 import { instanceIdleMsMax, instancesMax } from "../limits.ts";
 import { instanceKey } from "./alert-state.ts";
-import type { Reading } from "./reading.ts";
+import type { QueryReading } from "./reading.ts";
 
 /** Plain data: it is stored as it is, once for all alerts. */
 export interface Window {
@@ -44,12 +44,12 @@ export class SlidingWindow {
   readonly unlabelled: boolean;
   readonly #size: number;
   readonly #bucketMs: number;
-  readonly #reading: Reading;
+  readonly #reading: QueryReading;
   readonly #read: ReadonlyMap<string, ReadValues>;
   readonly #filledBuckets: number;
 
   /** Throws an Error, one sentence for people, where the query gives too many series. */
-  constructor(before: Window | undefined, reading: Reading, size: number, bucketMs: number) {
+  constructor(before: Window | undefined, reading: QueryReading, size: number, bucketMs: number) {
     this.#size = size;
     this.#bucketMs = bucketMs;
     this.#reading = reading;

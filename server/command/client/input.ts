@@ -7,7 +7,7 @@ import { pipeline } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { ZstdFrames } from "../../api/zstd-frame.ts";
 
-export interface Input {
+export interface InputFile {
   /** As the person named it; `standard input` for `-`. */
   name: string;
   /** Bytes of the file, packed as it is; 0 where that is not known. */
@@ -25,12 +25,12 @@ const readBytes = 1024 * 1024;
 const unpackOptions = { chunkSize: readBytes };
 
 /** Throws an Error where there is no such file. */
-export async function openInput(name: string): Promise<Input> {
+export async function openInput(name: string): Promise<InputFile> {
   const isLive = name === "-";
   const shownName = isLive ? "standard input" : name;
   const bytesTotal = isLive ? 0 : await fileBytes(name);
   const source = isLive ? process.stdin : createReadStream(name, { highWaterMark: readBytes });
-  const input: Input = { name: shownName, bytesTotal, bytesRead: 0, isLive, chunks: source };
+  const input: InputFile = { name: shownName, bytesTotal, bytesRead: 0, isLive, chunks: source };
   input.chunks = unpacked(input, source);
   return input;
 }
@@ -47,7 +47,7 @@ async function fileBytes(name: string): Promise<number> {
   }
 }
 
-async function* unpacked(input: Input, source: Readable): AsyncGenerator<Uint8Array> {
+async function* unpacked(input: InputFile, source: Readable): AsyncGenerator<Uint8Array> {
   try {
     const { first, rest } = await firstBytes(counted(input, source), 4);
     const format = formatOf(first);
@@ -113,7 +113,7 @@ function formatOf(first: Uint8Array): "plain" | "gzip" | "zstd" {
   return isZstd || isSkippable ? "zstd" : "plain";
 }
 
-async function* counted(input: Input, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* counted(input: InputFile, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of source) {
     input.bytesRead += chunk.length;
     yield chunk;

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { parse as parseYaml } from "yaml";
-import { suggestion } from "../../text/suggestion.ts";
+import { suggest } from "../../text/suggestion.ts";
 import type { Command, Flag, Flags, Settings } from "./flag.ts";
 import { environmentName } from "./flag.ts";
 import { UsageError } from "./units.ts";
@@ -84,7 +84,7 @@ function knownFlag(flags: Flags, name: string): Flag<unknown> {
   const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
   if (flag !== undefined) return flag;
   const names = Object.keys(flags).map((known) => `--${known}`);
-  throw new UsageError(`unknown flag --${name}${suggestion(`--${name}`, names)}`);
+  throw new UsageError(`unknown flag --${name}${suggest(`--${name}`, names)}`);
 }
 
 function valueBehind(name: string, flag: Flag<unknown>, word: string | undefined): string {
@@ -114,9 +114,7 @@ function readEnvironment(environment: NodeJS.ProcessEnv, known: readonly string[
     if (!variable.startsWith("SVC_") || text === undefined || serviceLink.test(variable)) continue;
     const name = byVariable.get(variable);
     if (name === undefined) {
-      throw new UsageError(
-        `unknown environment variable ${variable}${suggestion(variable, byVariable.keys())}`,
-      );
+      throw new UsageError(`unknown environment variable ${variable}${suggest(variable, byVariable.keys())}`);
     }
     given.set(name, { texts: [text], from: variable });
   }
@@ -131,8 +129,7 @@ function readFile(path: string, known: readonly string[]): GivenByName {
   }
   const given: GivenByName = new Map();
   for (const [key, value] of Object.entries(document)) {
-    if (!known.includes(key))
-      throw new UsageError(`unknown setting ${key} in ${path}${suggestion(key, known)}`);
+    if (!known.includes(key)) throw new UsageError(`unknown setting ${key} in ${path}${suggest(key, known)}`);
     if (value === null) continue;
     given.set(key, { texts: textsOf(value, key, path), from: `${key} in ${path}` });
   }

@@ -3,13 +3,13 @@
 import type { CopyProgress } from "../../../engine/index.ts";
 import { openProgress, type Progress } from "./progress.ts";
 
-export interface Copying {
+export interface CopyProgressBar {
   /** Throws once the process was told to stop, so that what was begun is removed. */
   onProgress(progress: CopyProgress): void;
   end(): void;
 }
 
-export function openCopying(): Copying {
+export function openCopyProgress(): CopyProgressBar {
   let phase: CopyProgress["phase"] | undefined;
   let progress: Progress | undefined;
   let isStopped = false;

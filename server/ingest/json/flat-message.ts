@@ -1,7 +1,7 @@
 /** Log lines that are JSON objects: their members become attributes of the row, where a source asks for it. */
 
 import type { BatchDraft, LogRow, RowRanges } from "../../../engine/index.ts";
-import { flatFields, isGiven, type Json, RowProblem, readJsonRow, textOf } from "./json-row.ts";
+import { flatFields, isGiven, type JsonFields, RowProblem, readJsonRow, textOf } from "./json-row.ts";
 
 const openingBrace = 0x7b;
 /** What the row's message is then, the first that is there. */
@@ -51,7 +51,8 @@ export function flattenedRow(row: LogRow): LogRow {
       for (const key in found) {
         attributes[row.attributes[key] === undefined ? key : `${key}_extracted`] = found[key]!;
       }
-      const message = messageKey === undefined ? row.message : textOf((json as Json)[messageKey], onNumber)!;
+      const message =
+        messageKey === undefined ? row.message : textOf((json as JsonFields)[messageKey], onNumber)!;
       return {
         timeNs: row.timeNs,
         level: row.level === "" ? levelOf(found) : row.level,

@@ -1,6 +1,6 @@
 /** One JSON object of a body, taken apart the general way: whatever JSON it is. */
 
-import { shown } from "../../text/quote.ts";
+import { describeValue } from "../../text/quote.ts";
 import { flatDepthMax, flatKeysMax } from "../limits.ts";
 import { exactText, isInexact, parseExact } from "./exact-json.ts";
 
@@ -14,7 +14,7 @@ export class RowProblem extends Error {
   }
 }
 
-export type Json = Record<string, unknown>;
+export type JsonFields = Record<string, unknown>;
 
 /** Sees every number of a row as it is used. */
 export type OnNumber = (value: number) => void;
@@ -31,7 +31,7 @@ const takeAll: OnNumber = () => undefined;
  * What `read` makes of the JSON object that `text` is: read again, every digit kept, where `read` shows `onNumber` one that was not
  * exact. Throws RowProblem.
  */
-export function readJsonRow<Row>(text: string, read: (json: Json, onNumber: OnNumber) => Row): Row {
+export function readJsonRow<Row>(text: string, read: (json: JsonFields, onNumber: OnNumber) => Row): Row {
   try {
     return read(parsedObject(text, JSON.parse), refuseInexact);
   } catch (problem) {
@@ -41,7 +41,7 @@ export function readJsonRow<Row>(text: string, read: (json: Json, onNumber: OnNu
   }
 }
 
-function parsedObject(text: string, parse: (text: string) => unknown): Json {
+function parsedObject(text: string, parse: (text: string) => unknown): JsonFields {
   let value: unknown;
   try {
     value = parse(text);
@@ -49,9 +49,9 @@ function parsedObject(text: string, parse: (text: string) => unknown): Json {
     throw new RowProblem("json", `not JSON: ${jsonProblem(error)}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new RowProblem("json", `a row must be a JSON object, got ${shown(value)}`);
+    throw new RowProblem("json", `a row must be a JSON object, got ${describeValue(value)}`);
   }
-  return value as Json;
+  return value as JsonFields;
 }
 
 /** V8's own sentence, without its "(line 1 column 9)": the line that counts is the body's. */
@@ -61,12 +61,14 @@ function jsonProblem(error: unknown): string {
 }
 
 export function wrongField(name: string, expected: string, value: unknown): RowProblem {
-  const problem = isGiven(value) ? `must be ${expected}, got ${shown(value)}` : `is required: ${expected}`;
+  const problem = isGiven(value)
+    ? `must be ${expected}, got ${describeValue(value)}`
+    : `is required: ${expected}`;
   return new RowProblem("field", `${name} ${problem}`);
 }
 
 /** `timeUnixNano` is the finer of the two, so it goes first. Null where the row has neither. */
-export function timeOf(json: Json, onNumber: OnNumber): bigint | null {
+export function timeOf(json: JsonFields, onNumber: OnNumber): bigint | null {
   if (isGiven(json.timeUnixNano)) return nanosOf(json, "timeUnixNano", onNumber);
   if (!isGiven(json.timestamp)) return null;
   const ms = integerOf(json.timestamp, onNumber);
@@ -75,7 +77,7 @@ export function timeOf(json: Json, onNumber: OnNumber): bigint | null {
 }
 
 /** Nanoseconds since the epoch, an integer or its digits in a string. */
-export function nanosOf(json: Json, name: string, onNumber: OnNumber): bigint {
+export function nanosOf(json: JsonFields, name: string, onNumber: OnNumber): bigint {
   const value = json[name];
   const isDigits = typeof value === "string" && /^-?\d{1,20}$/.test(value);
   const nanos = isDigits ? BigInt(value) : integerOf(value, onNumber);
@@ -107,7 +109,7 @@ export function textOf(value: unknown, onNumber: OnNumber): string | null {
  * the row that has no meaning of its own; of two values under one name the first stays.
  */
 export function attributesOf(
-  json: Json,
+  json: JsonFields,
   name: "attributes" | "labels",
   fields: ReadonlySet<string>,
   onNumber: OnNumber,
@@ -118,7 +120,7 @@ export function attributesOf(
   if (isFlat(given) && !someKey(json, isOther)) return given;
   const flat: Record<string, string> = Object.create(null);
   const into = { flat, keys: 0, what: name, onNumber };
-  flatten(given as Json, "", 1, into);
+  flatten(given as JsonFields, "", 1, into);
   for (const key in json) {
     if (isOther(key)) put(key, json[key], 1, into);
   }
@@ -127,7 +129,7 @@ export function attributesOf(
 
 /** Every field but some as text, nested objects flattened with dots; of two values under one name the first stays. */
 export function flatFields(
-  json: Json,
+  json: JsonFields,
   fields: ReadonlySet<string>,
   onNumber: OnNumber,
 ): Record<string, string> {
@@ -140,12 +142,12 @@ export function flatFields(
 /** Most rows come with text only: then the parsed object is used as it is. */
 function isFlat(attributes: object): attributes is Record<string, string> {
   for (const key in attributes) {
-    if (typeof (attributes as Json)[key] !== "string") return false;
+    if (typeof (attributes as JsonFields)[key] !== "string") return false;
   }
   return true;
 }
 
-function someKey(json: Json, test: (key: string) => boolean): boolean {
+function someKey(json: JsonFields, test: (key: string) => boolean): boolean {
   for (const key in json) {
     if (test(key)) return true;
   }
@@ -159,13 +161,13 @@ interface Flat {
   onNumber: OnNumber;
 }
 
-function flatten(json: Json, prefix: string, depth: number, into: Flat): void {
+function flatten(json: JsonFields, prefix: string, depth: number, into: Flat): void {
   for (const key in json) put(prefix === "" ? key : `${prefix}.${key}`, json[key], depth, into);
 }
 
 function put(key: string, value: unknown, depth: number, into: Flat): void {
   if (typeof value === "object" && value !== null && !Array.isArray(value) && depth < flatDepthMax) {
-    flatten(value as Json, key, depth + 1, into);
+    flatten(value as JsonFields, key, depth + 1, into);
     return;
   }
   const text = textOf(value, into.onNumber);

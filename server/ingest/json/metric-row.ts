@@ -1,7 +1,7 @@
 /** One JSON object of a body becomes samples of a metric: one, or those of a histogram's series. */
 
 import type { Sample } from "../../../engine/index.ts";
-import { suggestion } from "../../text/suggestion.ts";
+import { suggest } from "../../text/suggestion.ts";
 import {
   type Buckets,
   classicBuckets,
@@ -9,7 +9,15 @@ import {
   type ExponentialRange,
   histogramValues,
 } from "../histogram.ts";
-import { attributesOf, isGiven, type Json, RowProblem, readJsonRow, timeOf, wrongField } from "./json-row.ts";
+import {
+  attributesOf,
+  isGiven,
+  type JsonFields,
+  RowProblem,
+  readJsonRow,
+  timeOf,
+  wrongField,
+} from "./json-row.ts";
 
 export interface ReadSamples {
   samples: Sample[];
@@ -57,7 +65,7 @@ export function readMetricRow(text: string, arrivalNs: bigint): ReadSamples {
   });
 }
 
-function samplesOf(json: Json, type: Type, shared: Shared): Sample[] {
+function samplesOf(json: JsonFields, type: Type, shared: Shared): Sample[] {
   switch (type) {
     case "histogram":
       return histogramSamples(shared, bucketsOf(json), json);
@@ -68,7 +76,7 @@ function samplesOf(json: Json, type: Type, shared: Shared): Sample[] {
   }
 }
 
-function histogramSamples(shared: Shared, buckets: Buckets, json: Json): Sample[] {
+function histogramSamples(shared: Shared, buckets: Buckets, json: JsonFields): Sample[] {
   const total = buckets.counts.reduce((sum, count) => sum + count, 0);
   if (isGiven(json.count) && json.count !== total) {
     const expected = `the sum of the buckets' own counts, which is ${total}`;
@@ -83,23 +91,23 @@ function histogramSamples(shared: Shared, buckets: Buckets, json: Json): Sample[
   }));
 }
 
-function typeOf({ type }: Json): Type {
+function typeOf({ type }: JsonFields): Type {
   if (!isGiven(type)) return "gauge";
   const found = types.find((each) => each === type);
   if (found !== undefined) return found;
   const problem = wrongField("type", `one of ${types.join(", ")}`, type);
-  throw new RowProblem("field", problem.message + suggestion(String(type), types));
+  throw new RowProblem("field", problem.message + suggest(String(type), types));
 }
 
 /** A field of another type is a mistake rather than a label. */
-function checkFields(json: Json, type: Type): void {
+function checkFields(json: JsonFields, type: Type): void {
   for (const [name, of] of Object.entries(fieldsOfType)) {
     if (!isGiven(json[name]) || of.includes(type)) continue;
     throw new RowProblem("field", `${name} does not go with the type ${type}, but with ${of.join(", ")}`);
   }
 }
 
-function counterType({ temporality }: Json, type: Type): "counter" | "delta" {
+function counterType({ temporality }: JsonFields, type: Type): "counter" | "delta" {
   const isDelta = type === "delta";
   if (!isGiven(temporality)) return isDelta ? "delta" : "counter";
   if (temporality === "delta") return "delta";
@@ -107,12 +115,12 @@ function counterType({ temporality }: Json, type: Type): "counter" | "delta" {
   throw wrongField("temporality", isDelta ? "delta" : "cumulative or delta", temporality);
 }
 
-function nameOf({ name }: Json): string {
+function nameOf({ name }: JsonFields): string {
   if (typeof name === "string" && name !== "") return name;
   throw wrongField("name", "the name of the metric, a text", name);
 }
 
-function unitOf({ unit }: Json): string {
+function unitOf({ unit }: JsonFields): string {
   if (!isGiven(unit)) return "";
   if (typeof unit === "string") return unit;
   throw wrongField("unit", "a text", unit);
@@ -135,7 +143,7 @@ function quotedNumbers(text: string): string {
   );
 }
 
-function gaugeValue({ value }: Json): number {
+function gaugeValue({ value }: JsonFields): number {
   if (typeof value === "string" && Object.hasOwn(specialNumbers, value)) return specialNumbers[value]!;
   return numberOf(value, "value", `a number, or one of "NaN", "+Inf" and "-Inf"`);
 }
@@ -147,7 +155,7 @@ function numberOf(value: unknown, name: string, expected = "a number"): number {
   throw wrongField(name, expected, value);
 }
 
-function bucketsOf(json: Json): Buckets {
+function bucketsOf(json: JsonFields): Buckets {
   const bounds = numbersOf(json.bounds ?? [], "bounds");
   const counts = countsOf(json.counts, "counts");
   for (const [i, bound] of bounds.entries()) {
@@ -160,7 +168,7 @@ function bucketsOf(json: Json): Buckets {
   throw new RowProblem("field", problem);
 }
 
-function exponentialOf(json: Json): ExponentialHistogram {
+function exponentialOf(json: JsonFields): ExponentialHistogram {
   const { scale, zeroThreshold } = json;
   if (typeof scale !== "number" || !Number.isInteger(scale) || scale < -10 || scale > 20) {
     throw wrongField("scale", "an integer from -10 to 20", scale);
@@ -177,7 +185,7 @@ function exponentialOf(json: Json): ExponentialHistogram {
 function rangeOf(value: unknown, name: string): ExponentialRange {
   if (!isGiven(value)) return { offset: 0, bucketCounts: [] };
   if (typeof value !== "object" || Array.isArray(value)) throw wrongField(name, "a JSON object", value);
-  const { offset, bucketCounts } = value as Json;
+  const { offset, bucketCounts } = value as JsonFields;
   if (isGiven(offset) && !(Number.isInteger(offset) && Math.abs(Number(offset)) < 2 ** 31)) {
     throw wrongField(`${name}.offset`, "a 32-bit integer", offset);
   }

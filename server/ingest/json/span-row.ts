@@ -1,11 +1,11 @@
 /** One JSON object of a body becomes one span: a row whose attributes are its ids, its name and so on beside its own. */
 
 import type { LogRow } from "../../../engine/index.ts";
-import { shown } from "../../text/quote.ts";
+import { describeValue } from "../../text/quote.ts";
 import {
   attributesOf,
   isGiven,
-  type Json,
+  type JsonFields,
   nanosOf,
   type OnNumber,
   RowProblem,
@@ -69,7 +69,7 @@ export function readSpanRow(text: string): LogRow {
 }
 
 /** Null is an id of zeros, which stands for none. */
-function idText(json: Json, name: string, digits: number): string | null {
+function idText(json: JsonFields, name: string, digits: number): string | null {
   const value = json[name];
   if (typeof value !== "string" || value.length !== digits || !/^[0-9a-f]*$/i.test(value)) {
     throw wrongField(name, `${digits} hexadecimal digits`, value);
@@ -77,22 +77,22 @@ function idText(json: Json, name: string, digits: number): string | null {
   return /^0*$/.test(value) ? null : value.toLowerCase();
 }
 
-export function idOf(json: Json, name: string, digits: number): string {
+export function idOf(json: JsonFields, name: string, digits: number): string {
   const id = idText(json, name, digits);
   if (id === null) throw new RowProblem("field", `${name} must not be all zeros`);
   return id;
 }
 
-export function parentOf(json: Json): string | null {
+export function parentOf(json: JsonFields): string | null {
   const isNone = !isGiven(json.parentSpanId) || json.parentSpanId === "";
   return isNone ? null : idText(json, "parentSpanId", spanIdDigits);
 }
 
-export function kindOf({ kind }: Json): string | null {
+export function kindOf({ kind }: JsonFields): string | null {
   return wordOf("kind", kind, ["unspecified", ...spanKinds], "SPAN_KIND_");
 }
 
-export function statusOf({ statusCode }: Json): string | null {
+export function statusOf({ statusCode }: JsonFields): string | null {
   return wordOf("statusCode", statusCode, statusCodes, "STATUS_CODE_");
 }
 
@@ -110,12 +110,12 @@ function wordOf(name: string, value: unknown, words: readonly string[], prefix: 
 }
 
 /** Milliseconds from start to end; null where no end was sent. */
-function durationOf(json: Json, startNs: bigint, onNumber: OnNumber): string | null {
+function durationOf(json: JsonFields, startNs: bigint, onNumber: OnNumber): string | null {
   if (!isGiven(json.endTimeUnixNano)) return null;
   const endNs = nanosOf(json, "endTimeUnixNano", onNumber);
   if (endNs >= startNs) return durationText(Number(endNs - startNs));
-  const start = `startTimeUnixNano ${shown(json.startTimeUnixNano)}`;
-  throw new RowProblem("field", `endTimeUnixNano ${shown(json.endTimeUnixNano)} is before ${start}`);
+  const start = `startTimeUnixNano ${describeValue(json.startTimeUnixNano)}`;
+  throw new RowProblem("field", `endTimeUnixNano ${describeValue(json.endTimeUnixNano)} is before ${start}`);
 }
 
 /** A duration in milliseconds, as JavaScript prints it. */

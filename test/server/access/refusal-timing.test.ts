@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openState } from "../../../engine/index.ts";
-import { mint, Tokens } from "../../../server/access/tokens.ts";
+import { mintToken, Tokens } from "../../../server/access/tokens.ts";
 import { randomOf } from "../control/random.ts";
 
 const isLong = process.env.SVC_SOAK === "1";
@@ -29,7 +29,7 @@ test("refused tokens take as long as each other", async () => {
   const tokens = new Tokens(state, Date.now);
   const made: string[] = [];
   for (let i = 0; i < 200; i++) {
-    const { record, token } = mint({ name: "t", role: "viewer", expiresAtMs: null }, Date.now());
+    const { record, token } = mintToken({ name: "t", role: "viewer", expiresAtMs: null }, Date.now());
     await tokens.add(record);
     made.push(token);
   }

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import type { Filter, Signal } from "../../../engine/index.ts";
-import { asOfNow, memberOf } from "../../../server/access/group-membership.ts";
-import { mayUseManaged } from "../../../server/access/resource-grants.ts";
-import { readable } from "../../../server/access/row-filter.ts";
+import { callerOfUser, withCurrentGroups } from "../../../server/access/group-membership.ts";
+import { canUseManaged } from "../../../server/access/resource-grants.ts";
+import { rowFilterOf } from "../../../server/access/row-filter.ts";
 import type { ResourceRule, TelemetryRule } from "../../../server/model/access-rules.ts";
 import type { Caller } from "../../../server/model/caller.ts";
 import { randomOf } from "../control/random.ts";
@@ -49,7 +49,7 @@ describe(`telemetry rules (SVC_SEED=${seed})`, () => {
       const rules = Array.from({ length: Math.floor(random() * 4) }, () => randomRule(random));
       const groups = randomGroups(random);
       const row = randomRow(random);
-      const filter = readable(member(groups), rules as TelemetryRule[], row.signal as Signal);
+      const filter = rowFilterOf(member(groups), rules as TelemetryRule[], row.signal as Signal);
       const expected = isVisible(row, groups, rules);
       expect([i, rules, groups, row, passes(filter, row)]).toEqual([i, rules, groups, row, expected]);
       if (expected) seen++;
@@ -59,10 +59,10 @@ describe(`telemetry rules (SVC_SEED=${seed})`, () => {
 
   test("leave alone who is no member of groups, and admins", () => {
     const always = { kind: "always" };
-    expect(readable(member(null), [], "logs")).toEqual(always);
-    expect(readable(member([], "admin"), [], "logs")).toEqual(always);
-    expect(readable(member([]), [], "logs")).toEqual({ kind: "never" });
-    expect(readable(member([], "editor"), [], "traces")).toEqual({ kind: "never" });
+    expect(rowFilterOf(member(null), [], "logs")).toEqual(always);
+    expect(rowFilterOf(member([], "admin"), [], "logs")).toEqual(always);
+    expect(rowFilterOf(member([]), [], "logs")).toEqual({ kind: "never" });
+    expect(rowFilterOf(member([], "editor"), [], "traces")).toEqual({ kind: "never" });
   });
 });
 
@@ -76,20 +76,23 @@ describe("users of an identity provider", () => {
   ];
 
   test("are members of the groups that name theirs, with the greatest role of these", () => {
-    const { role, groups: own, tokenId } = memberOf(user, groups);
+    const { role, groups: own, tokenId } = callerOfUser(user, groups);
     expect([role, own, tokenId]).toEqual(["editor", ["one", "two"], null]);
-    expect(memberOf({ ...user, claimed: ["c", "a"] }, groups).role).toBe("admin");
-    expect(() => memberOf({ ...user, claimed: ["one", "none"] }, groups)).toThrow(
+    expect(callerOfUser({ ...user, claimed: ["c", "a"] }, groups).role).toBe("admin");
+    expect(() => callerOfUser({ ...user, claimed: ["one", "none"] }, groups)).toThrow(
       "no group here takes you in",
     );
   });
 
   test("lose what groups no longer give also where they are remembered, and bearers of tokens do not", () => {
-    const saver = memberOf(user, groups);
-    expect(asOfNow(saver, () => groups.slice(0, 2))).toMatchObject({ role: "viewer", groups: ["one"] });
-    expect(asOfNow(saver, () => [])).toMatchObject({ role: "viewer", groups: [] });
+    const saver = callerOfUser(user, groups);
+    expect(withCurrentGroups(saver, () => groups.slice(0, 2))).toMatchObject({
+      role: "viewer",
+      groups: ["one"],
+    });
+    expect(withCurrentGroups(saver, () => [])).toMatchObject({ role: "viewer", groups: [] });
     const bearer = member(["gone"], "editor");
-    expect(asOfNow(bearer, () => [])).toBe(bearer);
+    expect(withCurrentGroups(bearer, () => [])).toBe(bearer);
   });
 });
 
@@ -105,7 +108,7 @@ describe("resource rules", () => {
     } as ResourceRule,
   ];
   const may = (rules: ResourceRule[], verb: "read" | "update" = "read", groups: string[] | null = ["red"]) =>
-    mayUseManaged(member(groups), rules, "dashboards", verb, place);
+    canUseManaged(member(groups), rules, "dashboards", verb, place);
 
   test.each([
     ["the whole cluster", {}, {}, true],

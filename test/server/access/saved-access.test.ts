@@ -3,8 +3,8 @@
 import { expect, test } from "vitest";
 import { nothingScanned } from "../../../engine/index.ts";
 import { planTimeseries, queryTimeseries } from "../../../query/index.ts";
-import { alertStore } from "../../../server/access/saved-access.ts";
-import type { Searchable } from "../../../server/access/searchable.ts";
+import { storeOfSaver } from "../../../server/access/saved-access.ts";
+import type { SearchableStore } from "../../../server/access/searchable.ts";
 import type { TokenRecord } from "../../../server/access/tokens.ts";
 import type { TelemetryRule } from "../../../server/model/access-rules.ts";
 import type { Caller } from "../../../server/model/caller.ts";
@@ -32,7 +32,7 @@ const store = {
   aggregate: async () => empty,
   aggregateSamples: async () => empty,
   attributeKeys: () => ({ keys: [], isWhole: false }),
-} as unknown as Searchable;
+} as unknown as SearchableStore;
 
 /** "read", or the error that people see. */
 async function reading(
@@ -46,7 +46,7 @@ async function reading(
   };
   expect(planTimeseries(query).scans).toHaveLength(1);
   try {
-    const seen = alertStore(store, by, tokens, rules);
+    const seen = storeOfSaver(store, by, tokens, rules);
     await queryTimeseries(seen, { query, startMs: 0, endMs: 59_999, bucketSeconds: 60 });
     return "read";
   } catch (error) {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Transition } from "../../../server/alerts/state/advance.ts";
 import type { AlertDefinition } from "../../../server/alerts/state/alert-definition.ts";
 import { windowBuckets } from "../../../server/alerts/state/alert-definition.ts";
-import { rehearse } from "../../../server/alerts/state/dry-run.ts";
+import { runDry } from "../../../server/alerts/state/dry-run.ts";
 import type { ReadSeries } from "../../../server/alerts/state/reading.ts";
 import type { EvaluationRule } from "../../../server/model/alert.ts";
 import { alertOf, delayMs, ruleOf, World } from "./world.ts";
@@ -47,7 +47,7 @@ async function transitionsOf(
       const seen = points.filter(([ms]) => ms >= from && ms < to);
       return seen.length === 0 ? [] : [{ labels, points: seen }];
     });
-  return (await rehearse(alert, { fromMs, toMs, unlabelled: false }, read)).transitions;
+  return (await runDry(alert, { fromMs, toMs, unlabelled: false }, read)).transitions;
 }
 
 const essence = ({ rule, labels, from, to, atMs, decided, why }: Transition, shiftMs = 0) => ({

@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { unpacked } from "../../../server/api/content-encoding.ts";
+import { unpack } from "../../../server/api/content-encoding.ts";
 import { ZstdFrames } from "../../../server/api/zstd-frame.ts";
 
 /** Contents of every kind: none, raw, repeated bytes, text; with and without checksum and size. */
@@ -57,12 +57,12 @@ describe("zstd streams of several frames", () => {
       fc.property(fc.array(frame, { minLength: 1, maxLength: 3 }), fc.nat(), (frames, at) => {
         const stream = Buffer.concat([...frames.map(({ packed }) => packed), skippable]);
         const content = Buffer.concat(frames.map((one) => one.content));
-        expect(Buffer.compare(unpacked(stream, "zstd", 1e8), content)).toBe(0);
+        expect(Buffer.compare(unpack(stream, "zstd", 1e8), content)).toBe(0);
         const cut = stream.subarray(0, 1 + (at % (stream.length - 1)));
         const walker = new ZstdFrames();
         walker.push(cut);
         if (walker.complete) return;
-        expect(() => unpacked(cut, "zstd", 1e8)).toThrow(/not whole zstd/);
+        expect(() => unpack(cut, "zstd", 1e8)).toThrow(/not whole zstd/);
       }),
       { numRuns: 200 },
     );
@@ -70,18 +70,18 @@ describe("zstd streams of several frames", () => {
 
   test("are refused where something else stands behind a frame", () => {
     const stream = Buffer.concat([zstdCompressSync("a"), Buffer.from("and more")]);
-    expect(() => unpacked(stream, "zstd", 1e8)).toThrow(/not whole zstd: Unknown frame descriptor/);
+    expect(() => unpack(stream, "zstd", 1e8)).toThrow(/not whole zstd: Unknown frame descriptor/);
   });
 
   test("of very many frames are refused before they are unpacked", () => {
     const empty = zstdCompressSync("");
     const stream = Buffer.alloc(empty.length * 10_001);
     for (let at = 0; at < stream.length; at += empty.length) empty.copy(stream, at);
-    expect(() => unpacked(stream, "zstd", 1e8)).toThrow("more than 10000 zstd frames");
+    expect(() => unpack(stream, "zstd", 1e8)).toThrow("more than 10000 zstd frames");
   });
 
   test("may not unpack to more than the cap together", () => {
     const part = zstdCompressSync(new Uint8Array(60));
-    expect(() => unpacked(Buffer.concat([part, part]), "zstd", 100)).toThrow("more than 100 bytes");
+    expect(() => unpack(Buffer.concat([part, part]), "zstd", 100)).toThrow("more than 100 bytes");
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { valuesOf } from "../../../server/alerts/test-file.ts";
+import { parseValues } from "../../../server/alerts/test-file.ts";
 import { ingest, lines, type Running, startServer } from "../running.ts";
 import { runSvc } from "./program.ts";
 
@@ -36,7 +36,7 @@ alert:
 `;
 
 test("values are written as in Prometheus' unit tests", () => {
-  expect(valuesOf("0 1x3 _ _x2 2+1.5x2 5-1x1 -3", "values")).toEqual([
+  expect(parseValues("0 1x3 _ _x2 2+1.5x2 5-1x1 -3", "values")).toEqual([
     0,
     1,
     1,
@@ -52,7 +52,7 @@ test("values are written as in Prometheus' unit tests", () => {
     4,
     -3,
   ]);
-  expect(() => valuesOf("1 two", "tests[0].values")).toThrow(
+  expect(() => parseValues("1 two", "tests[0].values")).toThrow(
     'tests[0].values must be values such as "0 1x3 _ 2+1x5", got "two"',
   );
 });

@@ -9,10 +9,10 @@ import { Tokens } from "../../../server/access/tokens.ts";
 import type { Reply, ServerRequest } from "../../../server/api/route.ts";
 import type { Control } from "../../../server/control/control.ts";
 import { openControl } from "../../../server/control/control.ts";
-import { RateBound } from "../../../server/limits/rate-limiter.ts";
+import { RateLimiter } from "../../../server/limits/rate-limiter.ts";
 import { Refusal } from "../../../server/limits/refusal.ts";
 import type { Caller } from "../../../server/model/caller.ts";
-import { purseOf } from "../../../server/model/caller.ts";
+import { rateLimitKeyOf } from "../../../server/model/caller.ts";
 import type { Dashboard } from "../../../server/model/dashboard.ts";
 import { dashboard } from "./samples.ts";
 
@@ -132,10 +132,10 @@ describe("a managed dashboard", () => {
 
 test("changes are bounded for each caller, and earned anew with time", () => {
   let nowMs = 0;
-  const bound = new RateBound({ perSecond: 10, burst: 20, what: "changes", now: () => nowMs });
+  const bound = new RateLimiter({ perSecond: 10, burst: 20, what: "changes", now: () => nowMs });
   const spend = (caller: Caller) => {
     try {
-      bound.spend(purseOf(caller));
+      bound.spend(rateLimitKeyOf(caller));
       return 200;
     } catch (error) {
       return (error as Refusal).status;

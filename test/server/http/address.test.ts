@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { addressText, network } from "../../../server/http/address.ts";
-import { pursesMax, RateBound } from "../../../server/limits/rate-limiter.ts";
+import { RateLimiter, rateLimitedKeysMax } from "../../../server/limits/rate-limiter.ts";
 
 test.each([
   ["7f000001", "7f000001", "127.0.0.1"],
@@ -16,11 +16,11 @@ test.each([
 });
 
 test("a flood of addresses takes no more memory, and none is let off for it", () => {
-  const bound = new RateBound({ perSecond: 1, burst: 2, what: "tries", now: () => 0 });
-  for (let i = 0; i < pursesMax - 1; i++) bound.spend(`a${i}`);
+  const bound = new RateLimiter({ perSecond: 1, burst: 2, what: "tries", now: () => 0 });
+  for (let i = 0; i < rateLimitedKeysMax - 1; i++) bound.spend(`a${i}`);
   bound.spend("b");
   bound.spend("b");
   expect(() => bound.spend("b")).toThrow("more than 1 tries a second");
-  for (let i = 0; i < pursesMax - 1; i++) bound.spend(`c${i}`);
+  for (let i = 0; i < rateLimitedKeysMax - 1; i++) bound.spend(`c${i}`);
   expect(() => bound.spend("b")).toThrow("more than 1 tries a second");
 });

@@ -1,8 +1,8 @@
 /** Limits of senders against a loop over milliseconds. */
 
 import { describe, expect, test } from "vitest";
-import { allowanceBurstSeconds } from "../../../server/ingest/limits.ts";
-import { Allowances } from "../../../server/ingest/sender-rate-limit.ts";
+import { senderBurstSeconds } from "../../../server/ingest/limits.ts";
+import { SenderRateLimiter } from "../../../server/ingest/sender-rate-limit.ts";
 import { Refusal } from "../../../server/limits/refusal.ts";
 import { oneOf, randomOf } from "../control/random.ts";
 
@@ -15,11 +15,11 @@ class NaiveBucket {
 
   constructor(perSecond: number) {
     this.#perSecond = perSecond;
-    this.left = perSecond * allowanceBurstSeconds;
+    this.left = perSecond * senderBurstSeconds;
   }
 
   pass(ms: number): void {
-    const most = this.#perSecond * allowanceBurstSeconds;
+    const most = this.#perSecond * senderBurstSeconds;
     for (let i = 0; i < ms; i++) this.left = Math.min(most, this.left + this.#perSecond / 1000);
   }
 }
@@ -44,7 +44,7 @@ describe(`a token's limits (SVC_SEED=${seed})`, () => {
       const bytesPerSecond = oneOf([null, 50_000, 1_000_000], random);
       let nowMs = 1_763_000_000_000;
       const refusedFor: string[] = [];
-      const allowances = new Allowances({
+      const allowances = new SenderRateLimiter({
         limitsOf: () => ({ rowsPerSecond, bytesPerSecond }),
         onRefused: (what) => refusedFor.push(what),
         now: () => nowMs,
@@ -85,7 +85,7 @@ describe(`a token's limits (SVC_SEED=${seed})`, () => {
   test("a body larger than all that may be sent at once passes, and what could not be stored is given back", () => {
     let nowMs = 0;
     const limits = { rowsPerSecond: 10 as number | null, bytesPerSecond: null };
-    const allowances = new Allowances({
+    const allowances = new SenderRateLimiter({
       limitsOf: () => limits,
       onRefused: () => undefined,
       now: () => nowMs,

@@ -15,7 +15,7 @@ import type { Webhook } from "../../../server/model/webhook.ts";
 import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { emailSender } from "../../../server/notify/email.ts";
 import { sendHttp } from "../../../server/notify/http-request.ts";
-import { answerBytesMax, listedMax } from "../../../server/notify/limits.ts";
+import { answerBytesMax, listedInstancesMax } from "../../../server/notify/limits.ts";
 import { signedHeaders } from "../../../server/notify/signature.ts";
 import { slackSender } from "../../../server/notify/slack.ts";
 import { webhookSender } from "../../../server/notify/webhook.ts";
@@ -202,7 +202,9 @@ describe("Slack", () => {
     const { blocks } = JSON.parse(receiver.received[0]!.body) as { blocks: { text: { text: string } }[] };
     expect(blocks[0]!.text.text).toContain("(500 instances)");
     expect(blocks.every(({ text }) => text.text.length <= 3_000)).toBe(true);
-    await send(delivery(slackAction, ...Array.from({ length: listedMax + 5 }, (_, i) => fired(`${i}`))));
+    await send(
+      delivery(slackAction, ...Array.from({ length: listedInstancesMax + 5 }, (_, i) => fired(`${i}`))),
+    );
     expect(receiver.received[1]!.body).toContain("and 5 more");
   });
 
