@@ -32,30 +32,30 @@ export class AuthorizationScope {
   }
 
   /** What Kubernetes does not manage is seen by all who may read its kind. */
-  sees(caller: Caller, kind: string, stored: Placed): boolean {
+  canSee(caller: Caller, kind: string, stored: Placed): boolean {
     return this.#grants(caller, kind, "read", stored) ?? true;
   }
 
   /** Of what Kubernetes manages rules alone say what members may do, of anything else the role. */
-  mayUse(caller: Caller, kind: string, verb: Verb, permission: Permission, stored: Placed): boolean {
+  canUse(caller: Caller, kind: string, verb: Verb, permission: Permission, stored: Placed): boolean {
     return this.#grants(caller, kind, verb, stored) ?? permissionsOf[caller.role].includes(permission);
   }
 
   /** Whether rules let the caller name an alert or webhook of this id; one that is hidden is as one that is not there. */
-  knows(caller: Caller, kind: ManagedKind, id: string): boolean {
+  canName(caller: Caller, kind: ManagedKind, id: string): boolean {
     const stored = this.#all[kind].get(id);
-    return stored !== undefined && this.sees(caller, kind, stored);
+    return stored !== undefined && this.canSee(caller, kind, stored);
   }
 
   /** Whether a silence of the caller's covers the alert: members silence what Kubernetes manages where they may change it. */
-  maySilence(caller: Caller, alertId: string): boolean {
+  canSilence(caller: Caller, alertId: string): boolean {
     const stored = this.#all.alerts.get(alertId);
     if (stored === undefined) return !isManaged(alertId) || !isRestricted(this.#now(caller));
     return this.#grants(caller, "alerts", "update", stored) ?? true;
   }
 
   /** Whether one reads all that another reads, whatever the rules. */
-  readsAllOf(caller: Caller, other: Caller): boolean {
+  canReadAllOf(caller: Caller, other: Caller): boolean {
     const [mine, theirs] = [this.#now(caller), this.#now(other)];
     if (!isRestricted(mine)) return true;
     const groups = theirs.groups ?? [];

@@ -21,19 +21,8 @@ import { valuesOf } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";
 import { changesBurstMax, changesPerSecondMax } from "./limits.ts";
 import type { Collections } from "./resource-kinds.ts";
-import {
-  alertResource,
-  dashboardResource,
-  groupResource,
-  ingestionRuleResource,
-  openCollections,
-  resourceRuleResource,
-  silenceResource,
-  telemetryRuleResource,
-  webhookResource,
-} from "./resource-kinds.ts";
-import type { ResourceContext, ResourceKind } from "./resource-routes.ts";
-import { resourceRoutes } from "./resource-routes.ts";
+import { openCollections, resourceKindRoutes } from "./resource-kinds.ts";
+import type { ResourceContext } from "./resource-routes.ts";
 import { tokenRoutes } from "./token-routes.ts";
 
 export interface ControlOptions {
@@ -115,17 +104,17 @@ function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationSco
   return {
     alertOf: (id, caller) => {
       const stored = alerts.get(id);
-      if (stored === undefined || !scope.sees(caller, "alerts", stored)) return undefined;
+      if (stored === undefined || !scope.canSee(caller, "alerts", stored)) return undefined;
       return {
         alert: stored.value,
-        canNotify: scope.mayUse(caller, "alerts", "update", "configure", stored),
-        isWhole: scope.readsAllOf(caller, stored.updatedBy),
+        canNotify: scope.canUse(caller, "alerts", "update", "configure", stored),
+        isWhole: scope.canReadAllOf(caller, stored.updatedBy),
       };
     },
     webhookOf: (id, caller) => {
       const stored = webhooks.get(id);
-      if (stored === undefined || !scope.sees(caller, "webhooks", stored)) return undefined;
-      return { canNotify: scope.mayUse(caller, "webhooks", "update", "configure", stored) };
+      if (stored === undefined || !scope.canSee(caller, "webhooks", stored)) return undefined;
+      return { canNotify: scope.canUse(caller, "webhooks", "update", "configure", stored) };
     },
   };
 }
@@ -140,20 +129,12 @@ function routesOf(
     rate: new RateLimiter({ perSecond: changesPerSecondMax, burst: changesBurstMax, what: "changes", now }),
     scope,
   };
-  const of = <T>(resource: ResourceKind<T>) => resourceRoutes(resource, context);
   const isEnvironment = (name: string) => all.environments.get(name) !== undefined;
   return [
     syncRoute(syncDashboards),
-    ...of(alertResource(all, scope)),
-    ...of(dashboardResource(all)),
+    ...resourceKindRoutes(all, context),
     ...environmentRoutes(all.environments, tokens, context),
-    ...of(webhookResource(all, scope)),
-    ...of(silenceResource(all, scope)),
-    ...of(ingestionRuleResource(all)),
     ...tokenRoutes({ tokens, audit, now, rate: context.rate, isEnvironment }),
-    ...of(groupResource(all)),
-    ...of(telemetryRuleResource(all)),
-    ...of(resourceRuleResource(all)),
   ];
 }
 

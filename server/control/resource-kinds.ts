@@ -2,6 +2,7 @@
 
 import type { State } from "../../engine/index.ts";
 import type { AuthorizationScope } from "../access/authorization-scope.ts";
+import type { Route } from "../api/route.ts";
 import { Refusal } from "../limits/refusal.ts";
 import type { Group, ResourceRule, TelemetryRule } from "../model/access-rules.ts";
 import { groupShape, resourceRuleShape, telemetryRuleShape } from "../model/access-rules.ts";
@@ -25,7 +26,7 @@ import {
   restoreAlertSecrets,
   restoreWebhookSecrets,
 } from "./hidden-secrets.ts";
-import type { ResourceKind } from "./resource-routes.ts";
+import { type ResourceContext, type ResourceKind, resourceRoutes } from "./resource-routes.ts";
 
 /** What is configured, by kind. */
 export type Collections = ReturnType<typeof openCollections>;
@@ -46,6 +47,22 @@ export function openCollections(state: State, audit: Audit, now: () => number) {
   };
 }
 
+/** The routes of every kind that has no routes of its own. */
+export function resourceKindRoutes(all: Collections, context: ResourceContext): Route[] {
+  const routesOf = <T>(kind: ResourceKind<T>) => resourceRoutes(kind, context);
+  const { scope } = context;
+  return [
+    ...routesOf(makeAlertKind(all, scope)),
+    ...routesOf(makeDashboardKind(all)),
+    ...routesOf(makeWebhookKind(all, scope)),
+    ...routesOf(makeSilenceKind(all, scope)),
+    ...routesOf(makeIngestionRuleKind(all)),
+    ...routesOf(makeGroupKind(all)),
+    ...routesOf(makeTelemetryRuleKind(all)),
+    ...routesOf(makeResourceRuleKind(all)),
+  ];
+}
+
 function titleOrId({ displayName, id }: { displayName?: string | undefined; id?: string | undefined }) {
   return displayName ?? id;
 }
@@ -62,7 +79,7 @@ const byId = {
   withId: <T extends { id?: string | undefined }>(value: T, id: string): T => ({ ...value, id }),
 };
 
-export function alertResource({ alerts }: Collections, scope: AuthorizationScope): ResourceKind<Alert> {
+function makeAlertKind({ alerts }: Collections, scope: AuthorizationScope): ResourceKind<Alert> {
   return {
     name: "alert",
     plural: "alerts",
@@ -74,13 +91,13 @@ export function alertResource({ alerts }: Collections, scope: AuthorizationScope
     idPath: "metadata.id",
     idOf: ({ metadata }) => metadata.id,
     withId: (alert, id) => ({ ...alert, metadata: { ...alert.metadata, id } }),
-    check: (alert, path, by) => checkAlert(alert, path, (id) => scope.knows(by, "webhooks", id)),
+    check: (alert, path, by) => checkAlert(alert, path, (id) => scope.canName(by, "webhooks", id)),
     restoreSecrets: restoreAlertSecrets,
     hideSecrets: (alert, mayWrite) => (mayWrite ? alert : hideAlertSecrets(alert)),
   };
 }
 
-export function dashboardResource({ dashboards }: Collections): ResourceKind<Dashboard> {
+function makeDashboardKind({ dashboards }: Collections): ResourceKind<Dashboard> {
   return {
     name: "dashboard",
     plural: "dashboards",
@@ -105,7 +122,7 @@ export function dashboardResource({ dashboards }: Collections): ResourceKind<Das
   };
 }
 
-export function webhookResource(
+function makeWebhookKind(
   { alerts, webhooks }: Collections,
   scope: AuthorizationScope,
 ): ResourceKind<Webhook> {
@@ -128,14 +145,14 @@ export function webhookResource(
     checkUnused: (id, by) => {
       for (const [alertId, stored] of alerts.list()) {
         if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;
-        const which = scope.sees(by, "alerts", stored) ? `the alert ${JSON.stringify(alertId)}` : "an alert";
+        const which = scope.canSee(by, "alerts", stored) ? `the alert ${JSON.stringify(alertId)}` : "an alert";
         throw new Refusal(409, `${which} notifies this webhook: change it first`);
       }
     },
   };
 }
 
-export function groupResource({ groups }: Collections): ResourceKind<Group> {
+function makeGroupKind({ groups }: Collections): ResourceKind<Group> {
   return {
     name: "group",
     plural: "groups",
@@ -151,7 +168,7 @@ export function groupResource({ groups }: Collections): ResourceKind<Group> {
   };
 }
 
-export function telemetryRuleResource(all: Collections): ResourceKind<TelemetryRule> {
+function makeTelemetryRuleKind(all: Collections): ResourceKind<TelemetryRule> {
   return {
     name: "telemetryRule",
     plural: "telemetryRules",
@@ -165,7 +182,7 @@ export function telemetryRuleResource(all: Collections): ResourceKind<TelemetryR
   };
 }
 
-export function resourceRuleResource(all: Collections): ResourceKind<ResourceRule> {
+function makeResourceRuleKind(all: Collections): ResourceKind<ResourceRule> {
   return {
     name: "resourceRule",
     plural: "resourceRules",
@@ -179,7 +196,7 @@ export function resourceRuleResource(all: Collections): ResourceKind<ResourceRul
   };
 }
 
-export function ingestionRuleResource({ ingestionRules }: Collections): ResourceKind<IngestionRule> {
+function makeIngestionRuleKind({ ingestionRules }: Collections): ResourceKind<IngestionRule> {
   return {
     name: "ingestionRule",
     plural: "ingestionRules",
@@ -196,7 +213,7 @@ export function ingestionRuleResource({ ingestionRules }: Collections): Resource
   };
 }
 
-export function silenceResource({ silences }: Collections, scope: AuthorizationScope): ResourceKind<Silence> {
+function makeSilenceKind({ silences }: Collections, scope: AuthorizationScope): ResourceKind<Silence> {
   return {
     name: "silence",
     plural: "silences",
@@ -210,13 +227,13 @@ export function silenceResource({ silences }: Collections, scope: AuthorizationS
       checkSilence(silence, path);
       return (silence.alertIds ?? []).flatMap((id, i) => {
         const where = `${path}.alertIds[${i}]`;
-        if (!scope.maySilence(by, id)) {
+        if (!scope.canSilence(by, id)) {
           throw new Refusal(
             403,
             `${where}: no rule of your groups lets you update the alert ${JSON.stringify(id)}`,
           );
         }
-        if (scope.knows(by, "alerts", id)) return [];
+        if (scope.canName(by, "alerts", id)) return [];
         return [`${where} names the alert ${JSON.stringify(id)}, which does not exist`];
       });
     },

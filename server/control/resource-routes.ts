@@ -246,8 +246,8 @@ function refuseUnlessAllowed<T>(
 ): void {
   const { name, plural, write } = kind;
   const stored = kind.collection.get(chosen);
-  if (stored?.managed !== undefined && scope.sees(caller, plural, stored)) {
-    if (!scope.mayUse(caller, plural, verb, write, stored)) {
+  if (stored?.managed !== undefined && scope.canSee(caller, plural, stored)) {
+    if (!scope.canUse(caller, plural, verb, write, stored)) {
       throw new Refusal(403, `no rule of your groups lets you ${verb} this ${name}`);
     }
   }
@@ -260,7 +260,7 @@ function visibleValue<T>(
   caller: Caller,
   stored: Stored<T>,
 ): unknown {
-  const mayWrite = scope.mayUse(caller, kind.plural, "update", kind.write, stored);
+  const mayWrite = scope.canUse(caller, kind.plural, "update", kind.write, stored);
   return kind.hideSecrets?.(stored.value, mayWrite) ?? stored.value;
 }
 
@@ -271,7 +271,7 @@ function answerRead<T>(
   caller: Caller,
 ): Reply {
   const stored = kind.collection.get(chosen);
-  if (stored === undefined || !context.scope.sees(caller, kind.plural, stored)) throw notThere(kind, chosen);
+  if (stored === undefined || !context.scope.canSee(caller, kind.plural, stored)) throw notThere(kind, chosen);
   const { value, createdAtMs, updatedAtMs, updatedBy } = stored;
   const answer = {
     [kind.name]: visibleValue(kind, context, caller, stored),
@@ -296,7 +296,7 @@ function list<T>(
   let characters = 0;
   let last = "";
   for (const [at, one] of first < 0 ? [] : stored.slice(first)) {
-    if (!context.scope.sees(caller, kind.plural, one)) continue;
+    if (!context.scope.canSee(caller, kind.plural, one)) continue;
     if (found.length === limit || characters > pageCharactersMax) return pageReply(kind, found, last);
     const text = JSON.stringify(kind.summarize?.(one.value) ?? visibleValue(kind, context, caller, one));
     characters += text.length;

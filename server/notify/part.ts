@@ -32,7 +32,7 @@ export function notifyPart(
     log,
     holdsNotifications,
     now: Date.now,
-    canSilence: (caller, alertId) => scope.maySilence(caller, alertId),
+    canSilence: (caller, alertId) => scope.canSilence(caller, alertId),
     notify: { publicUrl: ownUrl, allowedNetworks: [], pagerDutyKeys: {}, ...notify },
     sources: { webhook: (id) => webhooks.get(id), silences: () => silences.list() },
   });

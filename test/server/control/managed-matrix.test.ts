@@ -225,7 +225,7 @@ async function checkKind(caller: Caller, rules: Rule[], kind: Kind): Promise<num
       id,
       truth.delete,
     ]);
-    const mayTell = control.scope.mayUse(caller, kind, "update", "configure", { managed: place });
+    const mayTell = control.scope.canUse(caller, kind, "update", "configure", { managed: place });
     expect([what, id, mayTell]).toEqual([what, id, truth.isWhole]);
   }
   return places.length * 5;
@@ -263,12 +263,12 @@ test("silences of members cover what Kubernetes manages where they may update it
   expect(refused).toMatchObject({ status: 403 });
   const missing = await silence("kubernetes-managed.prod.shopping.none");
   expect(String(missing.body).replace("none", "x")).toBe(String(refused.body));
-  expect(["own", mine, theirs].map((id) => control.scope.maySilence(member, id))).toEqual([
+  expect(["own", mine, theirs].map((id) => control.scope.canSilence(member, id))).toEqual([
     true,
     true,
     false,
   ]);
-  expect(control.scope.maySilence({ ...member, groups: null }, theirs)).toBe(true);
+  expect(control.scope.canSilence({ ...member, groups: null }, theirs)).toBe(true);
   await control.collections.resourceRules.remove("s", { by: admin, ifMatch: null });
 });
 
