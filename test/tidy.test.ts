@@ -152,6 +152,7 @@ describe("documents", () => {
     "README.md",
     "engine/FORMAT.md",
     "query/README.md",
+    "server/ARCHITECTURE.md",
     "server/control/README.md",
     "bench/README.md",
     "fixtures/README.md",
