@@ -9,7 +9,7 @@ export default defineConfig({
       "test/server/control/{api,managed-matrix,members}.test.ts",
       "test/server/access/refusal-timing.test.ts",
       "test/server/{alerts,notify}/*.test.ts",
-      "test/server/ingest/exclusion.test.ts",
+      "test/server/model/exclusion.test.ts",
       "test/server/{killed-server,ingest/mutated-bodies,search/tail-random}.test.ts",
     ],
     pool: "forks",

@@ -173,8 +173,8 @@ export class Evaluator {
     let stored = state;
     if (state !== before || changes.length > 0) {
       const step = { alertId: alert.metadata.id, alert: evaluated.alert, state, closed };
-      const [told] = await this.#steps.store([{ ...step, opened: [], transitions: [] }], false, changes);
-      stored = told ?? state;
+      const [written] = await this.#steps.store([{ ...step, opened: [], transitions: [] }], false, changes);
+      stored = written ?? state;
     }
     if (evaluated.group?.id !== windowId(alert)) this.#leaveGroup(evaluated);
     evaluated.adopt(alert, stored);

@@ -39,16 +39,16 @@ export function applyNotificationPolicy(
   context: NotificationContext,
 ): NotificationDecision {
   const fires = new Map(opened.map((fire) => [fire.id, fire]));
-  const telling: NotificationDecision = { state, fires: [], messages: [], noticed: [] };
+  const decision: NotificationDecision = { state, fires: [], messages: [], noticed: [] };
   for (const each of closed) {
     const fire = fires.get(each.fire.id) ?? context.knownFire(each.fire.id);
-    if (fire !== undefined) fires.set(fire.id, decideOnEnd(fire, each, context, telling));
+    if (fire !== undefined) fires.set(fire.id, decideOnEnd(fire, each, context, decision));
   }
   if (alert !== undefined && state !== undefined && context.isHead) {
-    telling.state = decideOnOpen(alert, state, fires, context, telling);
+    decision.state = decideOnOpen(alert, state, fires, context, decision);
   }
-  telling.fires.push(...fires.values());
-  return telling;
+  decision.fires.push(...fires.values());
+  return decision;
 }
 
 function decideOnEnd(

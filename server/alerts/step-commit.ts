@@ -54,23 +54,23 @@ export class StepCommit {
     const firstSeen: { fire: Fire; alert: AlertDefinition | undefined }[] = [];
     const states = steps.map((step) => {
       const { alertId, alert } = step;
-      const told = applyNotificationPolicy(alert, step.state, step, {
+      const decision = applyNotificationPolicy(alert, step.state, step, {
         nowMs,
         delayMs,
         isHead,
         knownFire: (fireId) => records.fire(fireId),
         silencedBy: (fire) => silencedBy(fire, nowMs),
       });
-      messages.push(...told.messages);
-      if (told.state === undefined) all.push(...records.removal(alertId));
+      messages.push(...decision.messages);
+      if (decision.state === undefined) all.push(...records.removal(alertId));
       else
         all.push(
-          records.stateChange(alertId, told.state),
+          records.stateChange(alertId, decision.state),
           ...records.historyChanges(alertId, step.transitions),
         );
-      all.push(...records.fireChanges(told.fires));
-      firstSeen.push(...told.noticed.map((fire) => ({ fire, alert })));
-      return told.state;
+      all.push(...records.fireChanges(decision.fires));
+      firstSeen.push(...decision.noticed.map((fire) => ({ fire, alert })));
+      return decision.state;
     });
     const prepared = subscribers.map((subscriber) => subscriber.prepare({ nowMs, messages, firstSeen }));
     await state.write([...all, ...prepared.flatMap(({ changes }) => changes)]);

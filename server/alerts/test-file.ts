@@ -122,11 +122,11 @@ async function failuresOf(
   const failures: string[] = [];
   for (const { at, state, instances = [] } of expect) {
     const toMs = baseMs + parseAge(at);
-    const rehearsed = await runDry(alert, { fromMs: baseMs, toMs, unlabelled }, read);
-    const worst = worstState(rehearsed.state);
+    const dryRun = await runDry(alert, { fromMs: baseMs, toMs, unlabelled }, read);
+    const worst = worstState(dryRun.state);
     if (state !== undefined && worst !== state) failures.push(`at ${at} the alert is ${worst}, not ${state}`);
     for (const { labels = {}, rule, state: wanted } of instances) {
-      const rules = rehearsed.state.instances[instanceKey(labels)]?.rules ?? {};
+      const rules = dryRun.state.instances[instanceKey(labels)]?.rules ?? {};
       const names = rule === undefined ? alert.timeseries.evaluationRules.map(({ name }) => name) : [rule];
       for (const name of names) {
         const got = rules[name]?.state ?? "not there";

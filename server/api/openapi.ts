@@ -73,12 +73,12 @@ export function openApiOf(routes: readonly Route[]): OpenApi {
 }
 
 function operationOf(route: Route, schemas: Record<string, Member>): Operation {
-  const { method, path, permission, description: told } = route;
+  const { method, path, permission, description } = route;
   const parameters = parametersOf(route, schemas);
   return {
     operationId: operationId(method, path),
-    summary: told?.summary ?? `${method} ${path}`,
-    tags: [told?.tag ?? "other"],
+    summary: description?.summary ?? `${method} ${path}`,
+    tags: [description?.tag ?? "other"],
     security: securityOf(permission),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === null ? {} : { requestBody: requestBodyOf(route, schemas) }),
@@ -121,12 +121,15 @@ function requestBodyOf({ body, description }: Route, schemas: Record<string, Mem
 }
 
 function responsesOf(route: Route, schemas: Record<string, Member>): Record<string, Member> {
-  const { permission, description: told } = route;
+  const { permission, description } = route;
   const guarded = permission === null ? [] : [401, 403];
-  const statuses = [400, ...guarded, ...(told?.errors ?? []), 500, 503];
-  const success = told === undefined ? {} : jsonSchema(told.response, schemas);
+  const statuses = [400, ...guarded, ...(description?.errors ?? []), 500, 503];
+  const success = description === undefined ? {} : jsonSchema(description.response, schemas);
   const responses: Record<string, Member> = {
-    200: { description: "Done", content: { [told?.contentType ?? "application/json"]: { schema: success } } },
+    200: {
+      description: "Done",
+      content: { [description?.contentType ?? "application/json"]: { schema: success } },
+    },
   };
   for (const status of statuses) {
     const schema = jsonSchema(errorShape, schemas);

@@ -44,8 +44,8 @@ export const backup: Command<typeof flags> = {
     const { isOpenElsewhere } = await import("../../engine/index.ts");
     const data = resolve(settings.data);
     const isAtHand = settings.url === null && existsSync(join(data, "format"));
-    if (isAtHand && !(await isOpenElsewhere(data))) return tell(dir, await fromFolder(data, dir));
-    return tell(dir, await fromServer({ ...settings, url: settings.url ?? defaultUrl }, dir));
+    if (isAtHand && !(await isOpenElsewhere(data))) return printMarker(dir, await fromFolder(data, dir));
+    return printMarker(dir, await fromServer({ ...settings, url: settings.url ?? defaultUrl }, dir));
   },
 };
 
@@ -81,7 +81,7 @@ async function fromFolder(data: string, dir: string): Promise<BackupMarker> {
   }
 }
 
-function tell(dir: string, { takenAtMs, bytes, losses }: BackupMarker): number {
+function printMarker(dir: string, { takenAtMs, bytes, losses }: BackupMarker): number {
   for (const loss of losses) process.stderr.write(`damaged in the store: ${safeLine(loss)}\n`);
   const taken = new Date(takenAtMs).toISOString();
   const damaged = losses.length === 0 ? "" : `, ${count(losses.length)} damaged in the store`;

@@ -49,8 +49,8 @@ function hideActionSecret(action: Action): Action {
   }
   if (action.type !== "pagerDuty") return action;
   const members = Object.entries(action.pagerDutyDestination);
-  const shown = members.map(([name, value]) => [name, plainMembers.has(name) ? value : secretMark]);
-  return { ...action, pagerDutyDestination: Object.fromEntries(shown) as PagerDuty };
+  const masked = members.map(([name, value]) => [name, plainMembers.has(name) ? value : secretMark]);
+  return { ...action, pagerDutyDestination: Object.fromEntries(masked) as PagerDuty };
 }
 
 function restoreActionSecret(action: Action, stored: () => Action | undefined, where: string): Action {
@@ -64,11 +64,11 @@ function restoreActionSecret(action: Action, stored: () => Action | undefined, w
   const members = Object.entries(action.pagerDutyDestination);
   if (!members.some(([, value]) => value === secretMark)) return action;
   const before = stored();
-  const kept = before?.type === "pagerDuty" ? before.pagerDutyDestination : {};
+  const destination = before?.type === "pagerDuty" ? before.pagerDutyDestination : {};
   const whole = members.map(([name, value]) => {
     if (value !== secretMark) return [name, value];
-    if (!Object.hasOwn(kept, name)) throw meansNothing(`${where}.pagerDutyDestination.${name}`);
-    return [name, kept[name]];
+    if (!Object.hasOwn(destination, name)) throw meansNothing(`${where}.pagerDutyDestination.${name}`);
+    return [name, destination[name]];
   });
   return { ...action, pagerDutyDestination: Object.fromEntries(whole) as PagerDuty };
 }
@@ -106,7 +106,7 @@ export function hideWebhookSecrets(
 
 /** Throws Refusal 400 for a mark that stands for nothing. */
 export function restoreWebhookSecrets(sent: Webhook, before: Webhook | undefined, path: string): Webhook {
-  const kept = (value: string, stored: string | undefined, at: string) => {
+  const restored = (value: string, stored: string | undefined, at: string) => {
     if (value !== secretMark) return value;
     if (stored === undefined) throw meansNothing(`${path}.${at}`);
     return stored;
@@ -115,13 +115,15 @@ export function restoreWebhookSecrets(sent: Webhook, before: Webhook | undefined
   const secret = sent.secret === undefined ? before?.secret : sent.secret;
   return {
     ...sent,
-    url: kept(url, before?.url, "url"),
+    url: restored(url, before?.url, "url"),
     ...(headers === undefined
       ? {}
       : {
-          headers: mapped(headers, (value, name) => kept(value, before?.headers?.[name], `headers.${name}`)),
+          headers: mapped(headers, (value, name) =>
+            restored(value, before?.headers?.[name], `headers.${name}`),
+          ),
         }),
-    ...(body === undefined ? {} : { body: kept(body, before?.body, "body") }),
+    ...(body === undefined ? {} : { body: restored(body, before?.body, "body") }),
     ...(secret === undefined ? {} : { secret }),
   };
 }

@@ -145,7 +145,9 @@ function makeWebhookKind(
     checkUnused: (id, by) => {
       for (const [alertId, stored] of alerts.list()) {
         if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;
-        const which = scope.canSee(by, "alerts", stored) ? `the alert ${JSON.stringify(alertId)}` : "an alert";
+        const which = scope.canSee(by, "alerts", stored)
+          ? `the alert ${JSON.stringify(alertId)}`
+          : "an alert";
         throw new Refusal(409, `${which} notifies this webhook: change it first`);
       }
     },

@@ -271,7 +271,8 @@ function answerRead<T>(
   caller: Caller,
 ): Reply {
   const stored = kind.collection.get(chosen);
-  if (stored === undefined || !context.scope.canSee(caller, kind.plural, stored)) throw notThere(kind, chosen);
+  if (stored === undefined || !context.scope.canSee(caller, kind.plural, stored))
+    throw notThere(kind, chosen);
   const { value, createdAtMs, updatedAtMs, updatedBy } = stored;
   const answer = {
     [kind.name]: visibleValue(kind, context, caller, stored),

@@ -179,10 +179,10 @@ async function change(
 ): Promise<z.infer<typeof token>> {
   const before = known(tokens, id);
   const { name = before.role, groups } = sent;
-  const { groups: _, rowsPerSecond: _rows, bytesPerSecond: _bytes, ...kept } = before;
+  const { groups: _, rowsPerSecond: _rows, bytesPerSecond: _bytes, ...unchanged } = before;
   const expiresAtMs = expiryOf(sent.expiresAt, now());
   const bounds = boundsOf(sent, before.role);
-  const record = { ...kept, name, expiresAtMs, ...bounds, ...(groups === undefined ? {} : { groups }) };
+  const record = { ...unchanged, name, expiresAtMs, ...bounds, ...(groups === undefined ? {} : { groups }) };
   await tokens.change(record, (changes, write) =>
     audit.commit(changeOf("updated", record, by), changes, write),
   );

@@ -38,8 +38,8 @@ export class DeliveryQueue {
   }
 
   remove(ids: ReadonlySet<string>): void {
-    const kept = this.waiting.filter(({ id }) => !ids.has(id));
-    this.waiting.splice(0, this.waiting.length, ...kept);
+    const remaining = this.waiting.filter(({ id }) => !ids.has(id));
+    this.waiting.splice(0, this.waiting.length, ...remaining);
   }
 
   /** Of each fire only the first that waits: its end is not told before its begin. */

@@ -7,8 +7,8 @@ import { familyMin, scansInFlightMax } from "../limits.ts";
 import { answersOf, type FamilyScan, familyQuery, scanKeyOf } from "./scan-family.ts";
 
 /** Answers stay so long for those that ask a little later; the buckets in them have been complete for longer. */
-const keptMs = 5_000;
-const keptMax = 4_096;
+const recentMs = 5_000;
+const recentMax = 4_096;
 
 type Limits = Parameters<SearchableStore["aggregate"]>[1];
 type SampleQuery = Parameters<SearchableStore["aggregateSamples"]>[0];
@@ -23,8 +23,8 @@ interface Waiting {
 export class SharedScans implements SearchableStore {
   readonly #store: SearchableStore;
   readonly #scans: Counter;
-  readonly #turnstile = new Semaphore(scansInFlightMax);
-  readonly #kept = new Map<string, { answer: Promise<Aggregated>; untilMs: number }>();
+  readonly #scanning = new Semaphore(scansInFlightMax);
+  readonly #recent = new Map<string, { answer: Promise<Aggregated>; untilMs: number }>();
   /** Ends the scans of many, which nobody's giving up ends. */
   readonly #ending = new AbortController();
   #waiting: Waiting[] = [];
@@ -52,7 +52,7 @@ export class SharedScans implements SearchableStore {
   aggregateSamples(query: SampleQuery, limits?: Limits): ReturnType<SearchableStore["aggregateSamples"]> {
     return this.#shared(["samples", query], () => {
       this.#scans.add(1, { run: "alone" });
-      return this.#turnstile.run(() => this.#store.aggregateSamples(query, limits));
+      return this.#scanning.run(() => this.#store.aggregateSamples(query, limits));
     });
   }
 
@@ -86,7 +86,7 @@ export class SharedScans implements SearchableStore {
 
   #alone(query: AggregateQuery, limits: Limits): Promise<Aggregated> {
     this.#scans.add(1, { run: "alone" });
-    return this.#turnstile.run(() => this.#store.aggregate(query, limits));
+    return this.#scanning.run(() => this.#store.aggregate(query, limits));
   }
 
   /** Waits for the others that are asked for in the same moment. */
@@ -113,9 +113,7 @@ export class SharedScans implements SearchableStore {
     const others = { ...limits, abort: this.#ending.signal };
     const members = family.map((each) => each.member);
     try {
-      const whole = await this.#turnstile.run(() =>
-        this.#store.aggregate(familyQuery(query, member), others),
-      );
+      const whole = await this.#scanning.run(() => this.#store.aggregate(familyQuery(query, member), others));
       const answers = answersOf(whole, members, query.groupBy.length);
       this.#scans.add(1, { run: "alone" });
       this.#scans.add(family.length - 1, { run: "merged" });
@@ -132,18 +130,18 @@ export class SharedScans implements SearchableStore {
     const key = JSON.stringify(asked, (_, value: unknown) =>
       typeof value === "bigint" ? `${value}n` : value,
     );
-    const known = this.#kept.get(key);
+    const known = this.#recent.get(key);
     if (known !== undefined && known.untilMs > performance.now()) {
       this.#scans.add(1, { run: "shared" });
       // Equal queries have answers of one kind.
       return known.answer as Promise<A>;
     }
     const answer = scan();
-    this.#kept.delete(key);
-    this.#kept.set(key, { answer, untilMs: performance.now() + keptMs });
+    this.#recent.delete(key);
+    this.#recent.set(key, { answer, untilMs: performance.now() + recentMs });
     // A failure is nobody else's.
-    answer.catch(() => this.#kept.delete(key));
-    if (this.#kept.size > keptMax) this.#kept.delete(this.#kept.keys().next().value!);
+    answer.catch(() => this.#recent.delete(key));
+    if (this.#recent.size > recentMax) this.#recent.delete(this.#recent.keys().next().value!);
     return answer;
   }
 }

@@ -10,10 +10,10 @@ import { sharedJson } from "../../../server/ingest/shared-json.ts";
 import { compileExclusions, type ExclusionRule, excludedBy } from "../../../server/model/exclusion.ts";
 import { type ExcludableSignal, excludableSignals } from "../../../server/model/ingestion-rule.ts";
 import { oneOf, type Random, randomOf } from "../control/random.ts";
-import { plainTask } from "./decode-task.ts";
-import { clusters, naiveRule, naiveStamped, randomRules } from "./naive-rules.ts";
-import { arrivalMs, type BodyForm, bodyForms, randomRow, type SentRow } from "./rule-bodies.ts";
-import { storedRows } from "./stored-rows.ts";
+import { plainTask } from "../ingest/decode-task.ts";
+import { clusters, naiveRule, naiveStamped, randomRules } from "../ingest/naive-rules.ts";
+import { arrivalMs, type BodyForm, bodyForms, randomRow, type SentRow } from "../ingest/rule-bodies.ts";
+import { storedRows } from "../ingest/stored-rows.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const times = process.env.SVC_SOAK === "1" ? 20 : 1;
