@@ -1,6 +1,6 @@
 /**
- * The one way to declare a route: a method, a path, who may, schemas of what comes and goes, and a handler. What comes is checked
- * before the handler runs; the API's document is made from the same schemas.
+ * The one way to declare a route: a method, a path, who may, schemas of what comes and goes, and a handler.
+ * What comes is checked before the handler runs; the API's document is made from the same schemas.
  */
 
 import * as z from "zod";
@@ -19,7 +19,10 @@ export interface BodyDefinition<Body> extends RouteBody {
   read(request: ServerRequest): Body;
 }
 
-/** A JSON body that fits the schema, which must not transform. `nullIsAbsent`: a field that is null counts as left out. */
+/**
+ * A JSON body that fits the schema, which must not transform.
+ * `nullIsAbsent`: a field that is null counts as left out.
+ */
 export function json<Schema extends z.ZodType>(
   schema: Schema,
   { nullIsAbsent = false }: { nullIsAbsent?: boolean } = {},

@@ -88,7 +88,7 @@ function oneOf(values: readonly unknown[]): string {
 /** What is wrong with a value of the right type; null where the schema says only what it expects. */
 function problemOf(issue: z.core.$ZodIssue, got: string): string | null {
   if (issue.message.startsWith(expectedMark)) return null;
-  // zod's own messages begin with a capital; one of the schema's own is a whole sentence where it says how long a text is.
+  // zod's own messages begin with a capital letter. One that begins with `must` is the schema's own sentence.
   if (issue.message.startsWith("must ") && (issue.code === "too_big" || issue.code === "too_small")) {
     return issue.message;
   }

@@ -1,4 +1,4 @@
-/** What notifications are about: events of fires and of investigations, and the envelope in which they are sent as JSON. */
+/** What notifications are about: events of fires and of investigations, and the envelope they are sent in. */
 
 import * as z from "zod";
 import type { Action } from "./alert.ts";

@@ -1,4 +1,7 @@
-/** What the bodies of searches, and the answers to them, have in common. In these bodies a field that is null counts as left out. */
+/**
+ * What the bodies of searches, and the answers to them, have in common.
+ * In these bodies a field that is null counts as left out.
+ */
 
 import * as z from "zod";
 import { bucketSecondsMax } from "../model/limits.ts";
