@@ -7,10 +7,10 @@ export default defineConfig({
     include: [
       "test/durability/**/*.test.ts",
       "test/server/control/{api,managed-matrix,members}.test.ts",
-      "test/server/refusal-timing.test.ts",
+      "test/server/access/refusal-timing.test.ts",
       "test/server/{alerts,notify}/*.test.ts",
-      "test/server/ingest/exclusion.test.ts",
-      "test/server/{killed-server,mutated-bodies,tail-random}.test.ts",
+      "test/server/model/exclusion.test.ts",
+      "test/server/{killed-server,ingest/mutated-bodies,search/tail-random}.test.ts",
     ],
     pool: "forks",
     setupFiles: ["test/seeded.ts"],

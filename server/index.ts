@@ -1,9 +1,9 @@
 /** The public face of the server layer: a server in this process, the way from a body to a batch, and alerting, for tests and benchmarks. */
 
-export { Alerting } from "./alerting.ts";
+export { Alerting } from "./alerts/alerting.ts";
 export { decodeBody } from "./ingest/decode.ts";
-export type { BodyFormat, DecodedBody } from "./ingest/protocol.ts";
-export { Metrics } from "./metrics.ts";
-export type { Caller } from "./route.ts";
+export type { BodyFormat, DecodedBody } from "./ingest/decode-task.ts";
+export { Metrics } from "./metrics/metrics.ts";
+export type { Caller } from "./model/caller.ts";
 export type { Service, ServiceSettings } from "./service.ts";
 export { startService } from "./service.ts";

@@ -1,12 +1,12 @@
 /** The `svc` program: `node server/main.ts COMMAND …`. */
 
 import { createRequire } from "node:module";
-import { commands, knownSettings } from "./command/catalogue.ts";
-import type { Command, Flags } from "./command/flag.ts";
+import { commands, knownSettings } from "./command/commands.ts";
+import type { Command, Flags } from "./command/flags/flag.ts";
+import { readArguments, readSettings } from "./command/flags/settings.ts";
+import { UsageError } from "./command/flags/units.ts";
 import { commandHelp, overview } from "./command/help.ts";
-import { readArguments, readSettings } from "./command/settings.ts";
-import { UsageError } from "./command/units.ts";
-import { suggestion } from "./nearest.ts";
+import { suggest } from "./text/suggestion.ts";
 
 /** Exit codes: 0 well, 1 it could not be done, 2 the program was called wrongly. */
 async function main(words: readonly string[]): Promise<number> {
@@ -29,7 +29,7 @@ function commandNamed(name: string): Command<Flags> {
   if (command !== undefined) return command;
   const names = [...commands.map((c) => c.name), "help", "version"];
   throw new UsageError(
-    `there is no command ${JSON.stringify(name)}${suggestion(name, names)} (svc help lists them)`,
+    `there is no command ${JSON.stringify(name)}${suggest(name, names)} (svc help lists them)`,
   );
 }
 

@@ -8,6 +8,8 @@ const layers = ["engine", "query", "server"] as const;
 const linesMax = 400;
 const bannedNames = /^(?:utils?|helpers?|common|misc|manager|handlers?|types)(?:\.|$)/;
 
+const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[jt]s)?$/;
+
 /** What each folder may import of the others. */
 const mayImport: Record<string, readonly string[]> = {
   engine: [],
@@ -17,6 +19,33 @@ const mayImport: Record<string, readonly string[]> = {
   bench: ["engine", "query", "server", "fixtures"],
   test: ["engine", "query", "server", "fixtures", "bench"],
 };
+
+/**
+ * Which folders each folder of a layer may import; "" is the layer's own level. A layer without an entry is not divided yet.
+ */
+const arrows: Record<string, Record<string, readonly string[]>> = {
+  server: {
+    "": [],
+    text: [],
+    limits: [],
+    metrics: [],
+    model: ["limits", "text"],
+    access: ["limits", "model"],
+    api: ["limits", "model", "text"],
+    storage: ["api"],
+    control: ["access", "api", "limits", "model", "storage"],
+    http: ["access", "api", "control", "limits", "metrics", "model", "text"],
+    ingest: ["api", "control", "limits", "metrics", "model", "storage", "text"],
+    search: ["access", "api", "control", "limits", "metrics", "model", "storage", "text"],
+    notify: ["access", "api", "control", "limits", "metrics", "model", "storage"],
+    alerts: ["access", "api", "control", "limits", "metrics", "model", "notify", "storage"],
+    operations: ["access", "api", "control", "limits", "metrics", "model", "storage"],
+    command: ["", "access", "alerts", "api", "ingest", "model", "operations", "text"],
+  },
+};
+
+/** Folders hold at most this many files, so that a listing is read at a glance. */
+const folderFilesMax = 25;
 
 /** Foreign packages that one file alone imports. */
 const edges: Record<string, string> = {
@@ -36,6 +65,15 @@ describe("files", () => {
     const lines = readFileSync(join(root, file), "utf8").split("\n").length - 1;
     expect(lines, `${file} has ${lines} lines`).toBeLessThanOrEqual(linesMax);
     for (const part of file.split(sep)) expect(part, file).not.toMatch(bannedNames);
+  });
+
+  test.each(Object.keys(arrows))("folders of %s hold few files, and names are in kebab-case", (layer) => {
+    const own = files.filter((file) => file.startsWith(`${layer}${sep}`));
+    const byFolder = Map.groupBy(own, (file) => dirname(file));
+    const full = [...byFolder].filter(([, held]) => held.length > folderFilesMax);
+    expect(full.map(([folder, held]) => `${folder} holds ${held.length} files`)).toEqual([]);
+    const misnamed = own.filter((file) => !file.split(sep).every((part) => kebabCase.test(part)));
+    expect(misnamed).toEqual([]);
   });
 
   test("only the three layers have an index.ts, one each", () => {
@@ -63,19 +101,37 @@ describe("imports", () => {
     }
   });
 
-  test("siblings within the server do not import each other", () => {
+  test.each(Object.entries(arrows))("folders of %s import each other one way", (layer, mayImportOf) => {
+    const folders = new Set(files.flatMap((file) => folderOf(layer, file) ?? []));
+    expect([...folders].sort()).toEqual(Object.keys(mayImportOf).sort());
     const strays = files.flatMap((file) => {
-      const [layer, folder, ...rest] = file.split(sep);
-      if (layer !== "server" || rest.length === 0) return [];
+      const from = folderOf(layer, file);
+      // The files of a layer's own level put its folders together.
+      if (from === undefined || from === "") return [];
       return relativeImports(file)
         .filter((target) => {
-          const [targetLayer, targetFolder, ...targetRest] = target.split(sep);
-          return targetLayer === "server" && targetRest.length > 0 && targetFolder !== folder;
+          const to = folderOf(layer, target);
+          return to !== undefined && to !== from && !mayImportOf[from]!.includes(to);
         })
         .map((target) => `${file} imports ${target}`);
     });
     expect(strays).toEqual([]);
+    const ringed = circles(
+      new Map(Object.entries(mayImportOf).map(([from, to]) => [from, to.filter((each) => each !== "")])),
+    );
+    expect(ringed).toEqual([]);
   });
+
+  test.each(Object.keys(arrows))(
+    "no files of %s import each other in a circle, not for a type either",
+    (layer) => {
+      const own = files.filter((file) => file.startsWith(`${layer}${sep}`));
+      const graph = new Map(
+        own.map((file) => [file, relativeImports(file).filter((target) => own.includes(target))]),
+      );
+      expect(circles(graph)).toEqual([]);
+    },
+  );
 
   test("a foreign API has one edge file", () => {
     for (const [name, edge] of Object.entries(edges)) {
@@ -96,6 +152,7 @@ describe("documents", () => {
     "README.md",
     "engine/FORMAT.md",
     "query/README.md",
+    "server/ARCHITECTURE.md",
     "server/control/README.md",
     "bench/README.md",
     "fixtures/README.md",
@@ -126,6 +183,35 @@ function sourceFiles(): string[] {
       .map((entry) => relative(root, join(entry.parentPath, entry.name)))
       .filter((file) => !file.includes("node_modules")),
   );
+}
+
+/** The folder of a layer that a file is in, "" for the layer's own level; undefined for a file of another layer. */
+function folderOf(layer: string, file: string): string | undefined {
+  const [of, folder, ...rest] = file.split(sep);
+  if (of !== layer) return undefined;
+  return rest.length === 0 ? "" : folder;
+}
+
+/** Sets of nodes that reach each other, by Tarjan's algorithm. */
+function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const found: string[][] = [];
+  const visit = (node: string): void => {
+    order.set(node, order.size);
+    lowest.set(node, order.get(node)!);
+    open.push(node);
+    for (const next of graph.get(node) ?? []) {
+      if (!order.has(next)) visit(next);
+      if (open.includes(next)) lowest.set(node, Math.min(lowest.get(node)!, lowest.get(next)!));
+    }
+    if (lowest.get(node) !== order.get(node)) return;
+    const circle = open.splice(open.indexOf(node));
+    if (circle.length > 1) found.push(circle);
+  };
+  for (const node of graph.keys()) if (!order.has(node)) visit(node);
+  return found;
 }
 
 function importsOf(file: string): string[] {

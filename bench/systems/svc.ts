@@ -64,7 +64,9 @@ export async function load(place: Place, show: Show): Promise<Omit<LoadFigure, "
   const httpDir = `${dir}-http`;
   for (const each of [dir, httpDir]) await rm(each, { recursive: true, force: true });
   // Revisions from before there was another way have this one alone.
-  const isDirect = existsSync(join(root, "server/direct-load.ts"));
+  const isDirect = ["server/ingest/direct-load.ts", "server/direct-load.ts"].some((file) =>
+    existsSync(join(root, file)),
+  );
   const sent = await sendRows({ ...place, dir: isDirect ? httpDir : dir }, show);
   await rm(httpDir, { recursive: true, force: true });
   const loaded = isDirect ? await ingestFile(place, show) : sent;

@@ -1,11 +1,12 @@
 /** The last evaluations of an alert, kept in memory to be explained. */
-import { type Alert, windowBuckets } from "./alert.ts";
-import type { AlertState, RuleCondition } from "./alert-state.ts";
-import { evaluationInstancesMax, evaluationsKept } from "./limits.ts";
-import { verdictOf } from "./verdict.ts";
-import type { Window } from "./window.ts";
 
-interface Entry {
+import { evaluationInstancesMax, evaluationsKept } from "./limits.ts";
+import { type AlertDefinition, windowBuckets } from "./state/alert-definition.ts";
+import type { AlertState, RuleCondition } from "./state/alert-state.ts";
+import { verdictOf } from "./state/verdict.ts";
+import type { Window } from "./state/window.ts";
+
+interface LoggedEvaluation {
   number: number;
   atMs: number;
   queryMs: number;
@@ -15,7 +16,7 @@ interface Entry {
   window: Window | undefined;
 }
 
-export interface Evaluation {
+export interface ExplainedEvaluation {
   atMs: number;
   queryMs: number;
   /** Buckets that were new: from the start of the first to the end of the last. */
@@ -34,11 +35,11 @@ export interface Evaluation {
 
 /** What the evaluations of a query saw, the newest first: the same for all alerts that ask it. */
 export class QueryLog {
-  readonly entries: Entry[] = [];
+  readonly entries: LoggedEvaluation[] = [];
   /** Of the next. */
   number = 0;
 
-  add(entry: Omit<Entry, "number">): void {
+  add(entry: Omit<LoggedEvaluation, "number">): void {
     this.entries.unshift({ number: this.number++, ...entry });
     this.entries.length = Math.min(this.entries.length, evaluationsKept);
   }
@@ -50,7 +51,7 @@ export class EvaluationLog {
   /** From which entry on the alert had which state, the newest first. */
   #states: { from: number; state: AlertState }[] = [];
   /** Of queries that it asked before, the newest first. */
-  #past: { entry: Entry; state: AlertState }[] = [];
+  #past: { entry: LoggedEvaluation; state: AlertState }[] = [];
 
   /** The alert asks another query from now on. */
   follow(query: QueryLog | undefined, state: AlertState): void {
@@ -69,11 +70,11 @@ export class EvaluationLog {
   }
 
   /** The newest first, explained by the rules as they are now. */
-  list(alert: Alert): Evaluation[] {
+  list(alert: AlertDefinition): ExplainedEvaluation[] {
     return this.#all().map(({ entry, state }) => explained(alert, entry, state));
   }
 
-  #all(): { entry: Entry; state: AlertState }[] {
+  #all(): { entry: LoggedEvaluation; state: AlertState }[] {
     const own = (this.#query?.entries ?? []).flatMap((entry) => {
       const known = this.#states.find(({ from }) => from <= entry.number);
       return known === undefined ? [] : [{ entry, state: known.state }];
@@ -82,7 +83,7 @@ export class EvaluationLog {
   }
 }
 
-function explained(alert: Alert, entry: Entry, state: AlertState): Evaluation {
+function explained(alert: AlertDefinition, entry: LoggedEvaluation, state: AlertState): ExplainedEvaluation {
   const { atMs, queryMs, range, error, window } = entry;
   const seen = window === undefined ? [] : Object.entries(state.instances);
   const rules = alert.timeseries.evaluationRules;

@@ -1,4 +1,4 @@
-import type { Counter, Histogram, Metrics } from "../metrics.ts";
+import type { Counter, Histogram, Metrics } from "../metrics/metrics.ts";
 
 const secondsBounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 

@@ -1,36 +1,37 @@
 /** The evaluation of one query: its new buckets are read, judged by all alerts that ask it, stored and told. */
 
-import { Turnstile } from "../turnstile.ts";
-import { type Advanced, advance, type Reading } from "./advance.ts";
-import type { AlertState } from "./alert-state.ts";
-import type { Downtime } from "./downtime.ts";
+import { Semaphore } from "../limits/semaphore.ts";
+import type { EvaluatedAlert } from "./evaluated-alert.ts";
 import type { EvaluationMetrics } from "./evaluation-metrics.ts";
-import type { EvaluatorOptions } from "./evaluator.ts";
-import { headMs } from "./grid.ts";
-import type { BucketRange, Group } from "./group.ts";
-import { lateBuckets, missedBuckets } from "./lateness.ts";
+import type { EvaluatorOptions } from "./evaluator-options.ts";
+import { EventLoopPacer } from "./event-loop-pacer.ts";
 import { advancesInFlightMax, evaluationTimeoutMs, plansAtOnce } from "./limits.ts";
-import { Pace } from "./pace.ts";
+import { TimedQueries } from "./query/timed-queries.ts";
+import type { BucketRange, QueryGroup } from "./query-group.ts";
 import type { AlertRecords } from "./records.ts";
-import type { Step, Steps } from "./steps.ts";
-import type { Subject } from "./subject.ts";
-import { TimedQueries } from "./timed-queries.ts";
-import type { Window } from "./window.ts";
+import { type Advanced, advance } from "./state/advance.ts";
+import type { AlertState } from "./state/alert-state.ts";
+import type { Downtime } from "./state/downtime.ts";
+import { headMs } from "./state/grid.ts";
+import { lateBuckets, missedBuckets } from "./state/lateness.ts";
+import type { QueryReading } from "./state/reading.ts";
+import type { Window } from "./state/window.ts";
+import type { AlertStep, StepCommit } from "./step-commit.ts";
 
 interface EvaluationParts {
   options: EvaluatorOptions;
   records: AlertRecords;
-  steps: Steps;
+  steps: StepCommit;
   downtime: Downtime;
   metrics: EvaluationMetrics;
 }
 
-export class Evaluation {
+export class QueryEvaluation {
   readonly #parts: EvaluationParts;
   readonly #queries = new TimedQueries(evaluationTimeoutMs);
   #isClosed = false;
-  readonly #turnstile = new Turnstile(advancesInFlightMax);
-  readonly #planning = new Pace(plansAtOnce);
+  readonly #advancing = new Semaphore(advancesInFlightMax);
+  readonly #planning = new EventLoopPacer(plansAtOnce);
 
   constructor(parts: EvaluationParts) {
     this.#parts = parts;
@@ -43,7 +44,7 @@ export class Evaluation {
   }
 
   /** Resolves when what follows is stored. */
-  async evaluate(group: Group, nowMs: number): Promise<void> {
+  async evaluate(group: QueryGroup<EvaluatedAlert>, nowMs: number): Promise<void> {
     if (this.#isClosed) return;
     group.isRunning = true;
     const begunMs = performance.now();
@@ -64,13 +65,18 @@ export class Evaluation {
   }
 
   /** The query is planned when it is first evaluated. */
-  async #headOf(group: Group, nowMs: number): Promise<number> {
+  async #headOf(group: QueryGroup<EvaluatedAlert>, nowMs: number): Promise<number> {
     const { delayMs, shapeOf } = this.#parts.options;
     if (group.shape === undefined) await this.#planning.wait();
     return headMs(group.prepare(shapeOf, delayMs), nowMs);
   }
 
-  async #evaluateRange(group: Group, range: BucketRange, head: number, nowMs: number): Promise<void> {
+  async #evaluateRange(
+    group: QueryGroup<EvaluatedAlert>,
+    range: BucketRange,
+    head: number,
+    nowMs: number,
+  ): Promise<void> {
     const { downtime } = this.#parts;
     const isLost = (startMs: number) => downtime.overlaps(startMs, startMs + group.bucketMs);
     const { unlabelled, signals } = group.shape!;
@@ -81,8 +87,8 @@ export class Evaluation {
     const begunMs = performance.now();
     const series = await this.#read(group, group.readRange(range, isLost, oldestMs));
     const queryMs = performance.now() - begunMs;
-    const reading: Reading = { ...range, series, unlabelled, isLost };
-    await this.#turnstile.pass(() =>
+    const reading: QueryReading = { ...range, series, unlabelled, isLost };
+    await this.#advancing.run(() =>
       group.inTurn(async () => {
         const isTaken = await this.#advance(group, reading, queryMs, head, nowMs);
         if (isTaken && range.fromMs < range.toMs) group.arrivalsRead = arrived;
@@ -91,9 +97,9 @@ export class Evaluation {
   }
 
   async #read(
-    { query, bucketMs, readsAs }: Group,
+    { query, bucketMs, readsAs }: QueryGroup<EvaluatedAlert>,
     { fromMs, toMs }: BucketRange,
-  ): Promise<Reading["series"]> {
+  ): Promise<QueryReading["series"]> {
     if (fromMs >= toMs) return [];
     const { metrics, options } = this.#parts;
     const begunMs = performance.now();
@@ -106,31 +112,31 @@ export class Evaluation {
 
   /** Says whether the reading was of use. */
   async #advance(
-    group: Group,
-    reading: Reading,
+    group: QueryGroup<EvaluatedAlert>,
+    reading: QueryReading,
     queryMs: number,
     head: number,
     nowMs: number,
   ): Promise<boolean> {
     // An edit that came while the query ran may have made its answer useless.
-    const range = group.subjects.size === 0 ? undefined : group.nextRange(head);
+    const range = group.alerts.size === 0 ? undefined : group.nextRange(head);
     if (range?.fromMs !== reading.fromMs || range.toMs !== reading.toMs) return false;
     const { metrics } = this.#parts;
-    const subjects = [...group.subjects];
-    const fromMs = subjects.map((subject) => group.judgedFromMs(subject, head));
-    const watchers = subjects.map(({ alert, state }, i) => ({ alert, state, fromMs: fromMs[i]! }));
+    const alerts = [...group.alerts];
+    const fromMs = alerts.map((evaluated) => group.judgedFromMs(evaluated, head));
+    const watchers = alerts.map(({ alert, state }, i) => ({ alert, state, fromMs: fromMs[i]! }));
     const before = group.window;
     const advanced = advance(watchers, before, reading);
-    await this.#store(group, subjects, fromMs, advanced, reading.toMs >= head);
+    await this.#store(group, alerts, fromMs, advanced, reading.toMs >= head);
     if (before !== undefined) {
-      metrics.missed.add(subjects.length * missedBuckets(before, reading, group.bucketMs));
-      metrics.lateBuckets.add(subjects.length * lateBuckets(before, reading));
+      metrics.missed.add(alerts.length * missedBuckets(before, reading, group.bucketMs));
+      metrics.lateBuckets.add(alerts.length * lateBuckets(before, reading));
     }
     const { fromMs: readFromMs, toMs } = reading;
     const entry = { atMs: nowMs, queryMs, range: { fromMs: readFromMs, toMs }, error: null };
     group.log.add({ ...entry, window: group.window });
     group.error = null;
-    metrics.evaluations.add(subjects.length, { outcome: "judged" });
+    metrics.evaluations.add(alerts.length, { outcome: "judged" });
     for (const { to } of advanced.advances.flatMap((each) => each?.transitions ?? [])) {
       metrics.transitions.add(1, { to });
     }
@@ -139,23 +145,23 @@ export class Evaluation {
 
   /** The window once for all, and of the alerts those that changed. */
   async #store(
-    group: Group,
-    subjects: readonly Subject[],
+    group: QueryGroup<EvaluatedAlert>,
+    alerts: readonly EvaluatedAlert[],
     fromMs: readonly number[],
     { window, advances }: Advanced,
     isHead: boolean,
   ): Promise<void> {
     const { records, steps } = this.#parts;
-    const changed: { subject: Subject; step: Step }[] = [];
-    for (const [i, subject] of subjects.entries()) {
+    const changed: { evaluated: EvaluatedAlert; step: AlertStep }[] = [];
+    for (const [i, evaluated] of alerts.entries()) {
       const advanced = advances[i] ?? null;
-      const state = followed(advanced?.state ?? subject.state, group, fromMs[i]!, window);
-      const isIdle = state === subject.state && !subject.isUnsaved && !subject.isUnsettled();
+      const state = followed(advanced?.state ?? evaluated.state, group, fromMs[i]!, window);
+      const isIdle = state === evaluated.state && !evaluated.isUnsaved && !evaluated.isUnsettled();
       if (isIdle) continue;
       const { opened = [], closed = [], transitions = [] } = advanced ?? {};
-      const { alert } = subject;
+      const { alert } = evaluated;
       changed.push({
-        subject,
+        evaluated,
         step: { alertId: alert.metadata.id, alert, state, opened, closed, transitions },
       });
     }
@@ -168,31 +174,34 @@ export class Evaluation {
       changes,
     );
     group.window = window;
-    for (const [i, { subject }] of changed.entries()) {
-      subject.state = states[i]!;
-      subject.isUnsaved = false;
-      subject.log.changed(subject.state);
+    for (const [i, { evaluated }] of changed.entries()) {
+      evaluated.state = states[i]!;
+      evaluated.isUnsaved = false;
+      evaluated.log.changed(evaluated.state);
     }
   }
 
-  #failed(group: Group, error: unknown, queryMs: number, nowMs: number): void {
+  #failed(group: QueryGroup<EvaluatedAlert>, error: unknown, queryMs: number, nowMs: number): void {
     const { metrics, options } = this.#parts;
     const message = error instanceof Error ? error.message : String(error);
     if (group.error !== message) {
-      const [first, ...others] = Array.from(group.subjects, ({ alert }) =>
-        JSON.stringify(alert.metadata.name),
-      );
+      const [first, ...others] = Array.from(group.alerts, ({ alert }) => JSON.stringify(alert.metadata.name));
       const more = others.length === 0 ? "" : ` and ${others.length} more`;
       options.log("warn", `alert ${first}${more}: ${message}`);
     }
     group.error = message;
     group.log.add({ atMs: nowMs, queryMs, range: null, error: message, window: group.window });
-    metrics.evaluations.add(group.subjects.size, { outcome: "failed" });
+    metrics.evaluations.add(group.alerts.size, { outcome: "failed" });
   }
 }
 
 /** An alert that has come to where the window is goes with it from now on. */
-function followed(state: AlertState, { id }: Group, fromMs: number, { throughMs }: Window): AlertState {
+function followed(
+  state: AlertState,
+  { id }: QueryGroup<EvaluatedAlert>,
+  fromMs: number,
+  { throughMs }: Window,
+): AlertState {
   if (state.window === id) return state;
   const isThere = state.throughMs === null ? throughMs > fromMs : throughMs >= fromMs;
   return isThere ? { ...state, window: id, throughMs } : state;

@@ -1,66 +1,31 @@
 /** Evaluates alerts at their times: what is due is read, judged, stored and told. */
-import type { Signal, StateChange } from "../../engine/index.ts";
-import type { Metrics } from "../metrics.ts";
-import type { ReadSeries, Transition } from "./advance.ts";
-import type { Alert } from "./alert.ts";
-import { type AlertState, type RuleCondition, worstState } from "./alert-state.ts";
-import { Downtime } from "./downtime.ts";
-import { adopt, closeAll } from "./edit.ts";
-import { Evaluation } from "./evaluation.ts";
-import type { Evaluation as ExplainedEvaluation } from "./evaluation-log.ts";
+import type { StateChange } from "../../engine/index.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { EvaluatedAlert } from "./evaluated-alert.ts";
+import { QueryEvaluation } from "./evaluation.ts";
+import type { ExplainedEvaluation } from "./evaluation-log.ts";
 import { EvaluationMetrics } from "./evaluation-metrics.ts";
-import type { Fire } from "./fire.ts";
-import { Group, windowId } from "./group.ts";
+import type { EvaluatorOptions } from "./evaluator-options.ts";
+import { QueryGroup, windowId } from "./query-group.ts";
 import { AlertRecords } from "./records.ts";
-import { Steps, type StepsOptions } from "./steps.ts";
-import { Subject } from "./subject.ts";
-import type { Window } from "./window.ts";
-
-export interface AskedSeries {
-  query: string;
-  startMs: number;
-  /** Inclusive. */
-  endMs: number;
-  bucketSeconds: number;
-  /** Of the alerts that ask; "" where they do not say. */
-  readsAs: string;
-}
-
-/** What is known of a query before it runs. Throws an Error for people where it is none. */
-export interface QueryShape {
-  /** It gives one series without labels and no other. */
-  unlabelled: boolean;
-  /** The same for queries that read the same rows. */
-  selector: string;
-  /** Signals that it reads. */
-  signals: readonly Signal[];
-}
-
-/** What comes in, as far as it says which judged buckets may differ now. */
-interface Arrivals {
-  /** Grows with what arrives. */
-  position: () => number;
-  /** Unix milliseconds: no row of the signals that arrived behind a position is older; undefined where none arrived. */
-  oldestMs: (signals: readonly Signal[], position: number) => number | undefined;
-}
-
-export interface EvaluatorOptions extends StepsOptions {
-  query: (asked: AskedSeries, signal: AbortSignal) => Promise<readonly ReadSeries[]>;
-  shapeOf: (query: string) => QueryShape;
-  arrivals: Arrivals;
-  metrics: Metrics;
-  log: (level: "warn" | "error", message: string) => void;
-}
+import type { Transition } from "./state/advance.ts";
+import type { AlertDefinition } from "./state/alert-definition.ts";
+import { type AlertState, type RuleCondition, worstState } from "./state/alert-state.ts";
+import { Downtime } from "./state/downtime.ts";
+import { adoptAlert, closeAllFires } from "./state/edit.ts";
+import type { Fire } from "./state/fire.ts";
+import type { Window } from "./state/window.ts";
+import { StepCommit } from "./step-commit.ts";
 
 export class Evaluator {
   readonly #options: EvaluatorOptions;
   readonly #records: AlertRecords;
-  readonly #steps: Steps;
+  readonly #steps: StepCommit;
   readonly #downtime: Downtime;
-  readonly #evaluation: Evaluation;
-  readonly #subjects = new Map<string, Subject>();
+  readonly #evaluation: QueryEvaluation;
+  readonly #alerts = new Map<string, EvaluatedAlert>();
   /** By the id of their windows. */
-  readonly #groups = new Map<string, Group>();
+  readonly #groups = new Map<string, QueryGroup<EvaluatedAlert>>();
   /** States of alerts that were not named since the start: what is left of them at `begin` was deleted. */
   readonly #orphans: Map<string, AlertState>;
   #timer: NodeJS.Timeout | undefined;
@@ -70,9 +35,9 @@ export class Evaluator {
   constructor(options: EvaluatorOptions) {
     this.#options = options;
     this.#records = new AlertRecords(options.state);
-    this.#steps = new Steps(options, this.#records);
+    this.#steps = new StepCommit(options, this.#records);
     this.#downtime = new Downtime(options.state, options.now());
-    this.#evaluation = new Evaluation({
+    this.#evaluation = new QueryEvaluation({
       options,
       records: this.#records,
       steps: this.#steps,
@@ -84,30 +49,30 @@ export class Evaluator {
   }
 
   /** Takes up an alert, or its new form. Resolves when what follows from the change is stored. */
-  async upsert(alert: Alert): Promise<void> {
+  async upsert(alert: AlertDefinition): Promise<void> {
     const { id } = alert.metadata;
-    const known = this.#subjects.get(id);
+    const known = this.#alerts.get(id);
     if (known !== undefined) {
       await known.inTurn(() => this.#inGroupTurn(known, () => this.#adopt(known, alert, known.state)));
       return;
     }
     const before = this.#orphans.get(id);
     this.#orphans.delete(id);
-    const { state } = adopt(alert, undefined, this.#options.now());
-    const subject = new Subject(alert, before ?? state);
-    this.#subjects.set(id, subject);
-    await subject.inTurn(() => this.#adopt(subject, alert, before));
+    const { state } = adoptAlert(alert, undefined, this.#options.now());
+    const evaluated = new EvaluatedAlert(alert, before ?? state);
+    this.#alerts.set(id, evaluated);
+    await evaluated.inTurn(() => this.#adopt(evaluated, alert, before));
   }
 
   /** Ends the alert's fires. */
   async remove(id: string): Promise<void> {
-    const subject = this.#subjects.get(id);
-    if (subject === undefined) return;
-    this.#subjects.delete(id);
-    await subject.inTurn(() =>
-      this.#inGroupTurn(subject, async () => {
-        await this.#delete(id, subject.state, this.#windowLeftBy(subject));
-        this.#leaveGroup(subject);
+    const evaluated = this.#alerts.get(id);
+    if (evaluated === undefined) return;
+    this.#alerts.delete(id);
+    await evaluated.inTurn(() =>
+      this.#inGroupTurn(evaluated, async () => {
+        await this.#delete(id, evaluated.state, this.#windowLeftBy(evaluated));
+        this.#leaveGroup(evaluated);
       }),
     );
   }
@@ -140,7 +105,7 @@ export class Evaluator {
     this.#evaluation.close();
     await Promise.all(this.#running);
     await Promise.all(
-      Array.from(this.#subjects.values(), (subject) => subject.inTurn(async () => undefined)),
+      Array.from(this.#alerts.values(), (evaluated) => evaluated.inTurn(async () => undefined)),
     );
     await this.#downtime.end(this.#options.now());
   }
@@ -161,16 +126,16 @@ export class Evaluator {
   }
 
   stateOf(id: string): { state: RuleCondition; error: string | null; details: AlertState } | undefined {
-    const subject = this.#subjects.get(id);
-    if (subject === undefined) return undefined;
-    const { state, group } = subject;
-    const details = { ...state, throughMs: subject.throughMs() };
+    const evaluated = this.#alerts.get(id);
+    if (evaluated === undefined) return undefined;
+    const { state, group } = evaluated;
+    const details = { ...state, throughMs: evaluated.throughMs() };
     return { state: worstState(state), error: group?.error ?? null, details };
   }
 
   evaluations(id: string): ExplainedEvaluation[] {
-    const subject = this.#subjects.get(id);
-    return subject === undefined ? [] : subject.log.list(subject.alert);
+    const evaluated = this.#alerts.get(id);
+    return evaluated === undefined ? [] : evaluated.log.list(evaluated.alert);
   }
 
   fires(id: string): Fire[] {
@@ -191,25 +156,29 @@ export class Evaluator {
   }
 
   /** The alert's state stays as it is meanwhile. */
-  #inGroupTurn<T>({ group }: Subject, act: () => Promise<T>): Promise<T> {
+  #inGroupTurn<T>({ group }: EvaluatedAlert, act: () => Promise<T>): Promise<T> {
     return group === undefined ? act() : group.inTurn(act);
   }
 
-  async #adopt(subject: Subject, alert: Alert, before: AlertState | undefined): Promise<void> {
+  async #adopt(
+    evaluated: EvaluatedAlert,
+    alert: AlertDefinition,
+    before: AlertState | undefined,
+  ): Promise<void> {
     const nowMs = this.#options.now();
-    const { state: edited, closed } = adopt(alert, before, nowMs);
+    const { state: edited, closed } = adoptAlert(alert, before, nowMs);
     const { state, window } = this.#moved(edited, windowId(alert));
-    const changes = subject.group?.id === windowId(alert) ? [] : this.#windowLeftBy(subject);
+    const changes = evaluated.group?.id === windowId(alert) ? [] : this.#windowLeftBy(evaluated);
     if (window !== undefined) changes.push(this.#records.windowChange(windowId(alert), window));
     let stored = state;
     if (state !== before || changes.length > 0) {
-      const step = { alertId: alert.metadata.id, alert: subject.alert, state, closed };
-      const [told] = await this.#steps.store([{ ...step, opened: [], transitions: [] }], false, changes);
-      stored = told ?? state;
+      const step = { alertId: alert.metadata.id, alert: evaluated.alert, state, closed };
+      const [written] = await this.#steps.store([{ ...step, opened: [], transitions: [] }], false, changes);
+      stored = written ?? state;
     }
-    if (subject.group?.id !== windowId(alert)) this.#leaveGroup(subject);
-    subject.adopt(alert, stored);
-    if (this.#subjects.get(alert.metadata.id) === subject) this.#joinGroup(subject, nowMs);
+    if (evaluated.group?.id !== windowId(alert)) this.#leaveGroup(evaluated);
+    evaluated.adopt(alert, stored);
+    if (this.#alerts.get(alert.metadata.id) === evaluated) this.#joinGroup(evaluated, nowMs);
   }
 
   /** Under other rights the alert follows another window: one like the one before, unless there is one already. */
@@ -224,47 +193,47 @@ export class Evaluator {
   }
 
   async #delete(id: string, state: AlertState, changes: StateChange[]): Promise<void> {
-    const closed = closeAll(state, this.#options.now(), "deleted");
+    const closed = closeAllFires(state, this.#options.now(), "deleted");
     const step = { alertId: id, alert: undefined, state: undefined, closed, opened: [], transitions: [] };
     await this.#steps.store([step], false, changes);
   }
 
-  #joinGroup(subject: Subject, nowMs: number): void {
-    const id = windowId(subject.alert);
+  #joinGroup(evaluated: EvaluatedAlert, nowMs: number): void {
+    const id = windowId(evaluated.alert);
     let group = this.#groups.get(id);
     if (group === undefined) {
-      group = new Group(subject.alert, this.#records.window(id), nowMs);
+      group = new QueryGroup<EvaluatedAlert>(evaluated.alert, this.#records.window(id), nowMs);
       this.#groups.set(id, group);
     }
     group.dueMs = Math.min(group.dueMs, nowMs);
-    if (subject.group === group) {
-      subject.log.changed(subject.state);
+    if (evaluated.group === group) {
+      evaluated.log.changed(evaluated.state);
       return;
     }
-    group.subjects.add(subject);
-    subject.group = group;
-    subject.log.follow(group.log, subject.state);
+    group.alerts.add(evaluated);
+    evaluated.group = group;
+    evaluated.log.follow(group.log, evaluated.state);
   }
 
   /** With the last of its alerts a window goes. */
-  #windowLeftBy({ group }: Subject): StateChange[] {
-    return group?.subjects.size === 1 ? [this.#records.windowChange(group.id, undefined)] : [];
+  #windowLeftBy({ group }: EvaluatedAlert): StateChange[] {
+    return group?.alerts.size === 1 ? [this.#records.windowChange(group.id, undefined)] : [];
   }
 
-  #leaveGroup(subject: Subject): void {
-    const { group } = subject;
+  #leaveGroup(evaluated: EvaluatedAlert): void {
+    const { group } = evaluated;
     if (group === undefined) return;
-    subject.log.follow(undefined, subject.state);
-    group.subjects.delete(subject);
-    subject.group = undefined;
-    if (group.subjects.size === 0) this.#groups.delete(group.id);
+    evaluated.log.follow(undefined, evaluated.state);
+    group.alerts.delete(evaluated);
+    evaluated.group = undefined;
+    if (group.alerts.size === 0) this.#groups.delete(group.id);
   }
 
   #readMetrics(metrics: Metrics): void {
     const gauge = (name: string, help: string, read: () => number) => metrics.read("gauge", name, help, read);
-    const sum = (of: (subject: Subject) => number) => {
+    const sum = (of: (evaluated: EvaluatedAlert) => number) => {
       let total = 0;
-      for (const subject of this.#subjects.values()) total += of(subject);
+      for (const evaluated of this.#alerts.values()) total += of(evaluated);
       return total;
     };
     gauge("svc_alert_rules", "Rules under evaluation.", () =>

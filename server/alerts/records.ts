@@ -1,25 +1,16 @@
 /** The tables that alerts' state is stored in. */
 import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
-import type { Transition } from "./advance.ts";
-import { type AlertState, storedState } from "./alert-state.ts";
-import type { Fire } from "./fire.ts";
 import { historyMax, resolvedFiresMax } from "./limits.ts";
-import { type Window, windowVersion } from "./window.ts";
+import type { Transition } from "./state/advance.ts";
+import { type AlertState, storedState } from "./state/alert-state.ts";
+import type { Fire } from "./state/fire.ts";
+import { type Window, windowVersion } from "./state/window.ts";
 
 const stateTable = "alert-states";
 /** What the alerts of a query look at, by the id of their group: written with every bucket, once for all of them. */
 const windowTable = "alert-windows";
 const historyTable = "alert-histories";
 const fireTable = "alert-fires";
-/** Fires that ask for an investigation, by the fire's id; whoever investigates takes them from here. */
-const investigationTable = "investigation-requests";
-
-interface InvestigationRequest {
-  fireId: string;
-  alertId: string;
-  requestedAtMs: number;
-}
-
 export class AlertRecords {
   readonly #state: State;
   /** Ids of resolved fires of each alert, the oldest first. */
@@ -103,13 +94,6 @@ export class AlertRecords {
       }
     }
     return changes;
-  }
-
-  investigationChanges(fires: readonly Fire[], nowMs: number): StateChange[] {
-    return fires.map(({ id, alertId }) => {
-      const request: InvestigationRequest = { fireId: id, alertId, requestedAtMs: nowMs };
-      return { table: investigationTable, id, value: json(request) };
-    });
   }
 
   #resolvedOf(alertId: string): string[] {

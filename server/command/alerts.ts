@@ -1,14 +1,14 @@
 /** `svc alerts`: tries alerts on made-up series, and runs them over stored data. */
 
 import { readFile } from "node:fs/promises";
-import type { replayAlert } from "../alert-tests.ts";
-import { askJson, openClient } from "./client.ts";
-import type { Command, Settings } from "./flag.ts";
-import { one, onOrOff } from "./flag.ts";
-import type { SeriesAnswer } from "./series-chart.ts";
-import { serverFlags } from "./shared-flags.ts";
-import { safeJson, safeLine } from "./terminal.ts";
-import { parseAge, parseTime, UsageError } from "./units.ts";
+import type { replayAlert } from "../alerts/test-file.ts";
+import { askJson, openClient } from "./client/client.ts";
+import type { Command, Settings } from "./flags/flag.ts";
+import { one, onOrOff } from "./flags/flag.ts";
+import { serverFlags } from "./flags/shared-flags.ts";
+import { parseAge, parseTime, UsageError } from "./flags/units.ts";
+import type { SeriesAnswer } from "./output/series-chart.ts";
+import { safeJson, safeLine } from "./output/terminal.ts";
 
 const flags = {
   from: {
@@ -60,7 +60,7 @@ async function readText(file: string): Promise<string> {
 }
 
 async function runTests(text: string): Promise<number> {
-  const { runAlertTests } = await import("../alert-tests.ts");
+  const { runAlertTests } = await import("../alerts/test-file.ts");
   const results = await runAlertTests(text, parseAge);
   for (const { name, failures } of results) {
     process.stdout.write(`${failures.length === 0 ? "ok  " : "FAIL"} ${safeLine(name)}\n`);
@@ -72,7 +72,7 @@ async function runTests(text: string): Promise<number> {
 }
 
 async function replay(settings: Settings<typeof flags>, text: string): Promise<number> {
-  const { readAlert, replayAlert } = await import("../alert-tests.ts");
+  const { readAlert, replayAlert } = await import("../alerts/test-file.ts");
   const alert = readAlert(text);
   const client = await openClient(settings);
   const range = { fromMs: settings.from, toMs: settings.to };

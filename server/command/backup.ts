@@ -3,14 +3,14 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { BackupMarker } from "../../engine/index.ts";
-import { besideStore } from "../beside-store.ts";
-import { askPieces, openClient } from "./client.ts";
-import { openCopying } from "./copying.ts";
-import type { Command, Settings } from "./flag.ts";
-import { count } from "./progress.ts";
-import { serverFlags } from "./shared-flags.ts";
-import { safeLine } from "./terminal.ts";
-import { UsageError } from "./units.ts";
+import { readFilesBesideStore } from "../operations/backup-files.ts";
+import { askPieces, openClient } from "./client/client.ts";
+import type { Command, Settings } from "./flags/flag.ts";
+import { serverFlags } from "./flags/shared-flags.ts";
+import { UsageError } from "./flags/units.ts";
+import { openCopyProgress } from "./output/copy-progress.ts";
+import { count } from "./output/progress.ts";
+import { safeLine } from "./output/terminal.ts";
 
 const { default: defaultUrl, ...urlFlag } = serverFlags.url;
 const flags = {
@@ -44,8 +44,8 @@ export const backup: Command<typeof flags> = {
     const { isOpenElsewhere } = await import("../../engine/index.ts");
     const data = resolve(settings.data);
     const isAtHand = settings.url === null && existsSync(join(data, "format"));
-    if (isAtHand && !(await isOpenElsewhere(data))) return tell(dir, await fromFolder(data, dir));
-    return tell(dir, await fromServer({ ...settings, url: settings.url ?? defaultUrl }, dir));
+    if (isAtHand && !(await isOpenElsewhere(data))) return printMarker(dir, await fromFolder(data, dir));
+    return printMarker(dir, await fromServer({ ...settings, url: settings.url ?? defaultUrl }, dir));
   },
 };
 
@@ -56,7 +56,7 @@ async function fromServer(
   const { writeBackup } = await import("../../engine/index.ts");
   const client = await openClient(settings);
   const pieces = await askPieces(client, { method: "POST", path: "/api/v1/backup" });
-  const copying = openCopying();
+  const copying = openCopyProgress();
   try {
     return await writeBackup(pieces, dir, copying.onProgress);
   } finally {
@@ -70,9 +70,9 @@ async function fromFolder(data: string, dir: string): Promise<BackupMarker> {
   const store = await openStore({ dir: data, threads: 1 });
   const state = await openState(join(data, "control"));
   const opened = await store.openBackup(state);
-  const copying = openCopying();
+  const copying = openCopyProgress();
   try {
-    return await writeBackup(opened.pieces(await besideStore(data)), dir, copying.onProgress);
+    return await writeBackup(opened.pieces(await readFilesBesideStore(data)), dir, copying.onProgress);
   } finally {
     copying.end();
     await opened.close();
@@ -81,7 +81,7 @@ async function fromFolder(data: string, dir: string): Promise<BackupMarker> {
   }
 }
 
-function tell(dir: string, { takenAtMs, bytes, losses }: BackupMarker): number {
+function printMarker(dir: string, { takenAtMs, bytes, losses }: BackupMarker): number {
   for (const loss of losses) process.stderr.write(`damaged in the store: ${safeLine(loss)}\n`);
   const taken = new Date(takenAtMs).toISOString();
   const damaged = losses.length === 0 ? "" : `, ${count(losses.length)} damaged in the store`;

@@ -1,7 +1,7 @@
 /** What `svc help` prints. */
 
-import type { Command, Flag, Flags } from "./flag.ts";
-import { environmentName } from "./flag.ts";
+import type { Command, Flag, Flags } from "./flags/flag.ts";
+import { environmentName } from "./flags/flag.ts";
 
 export function overview(commands: readonly Command<Flags>[]): string {
   const rows = commands.map((c): [string, string] => [`svc ${c.name}`, c.summary]);

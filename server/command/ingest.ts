@@ -2,20 +2,20 @@
 
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import type { DirectLoad } from "../direct-load.ts";
-import { batchesOf } from "./batches.ts";
-import type { Client } from "./client.ts";
-import { ask, openClient } from "./client.ts";
-import { type Command, one, onOrOff } from "./flag.ts";
-import type { Input } from "./input.ts";
-import { openInput } from "./input.ts";
-import type { Done } from "./progress.ts";
-import { count, openProgress } from "./progress.ts";
-import type { Deliver, Tally } from "./sender.ts";
-import { deliveryTo, emptyTally, keyOf, sendAll } from "./sender.ts";
-import { serverFlags } from "./shared-flags.ts";
-import { safeLine } from "./terminal.ts";
-import { UsageError } from "./units.ts";
+import type { DirectLoad } from "../ingest/direct-load.ts";
+import { batchesOf } from "./client/batches.ts";
+import type { Client } from "./client/client.ts";
+import { ask, openClient } from "./client/client.ts";
+import type { InputFile } from "./client/input.ts";
+import { openInput } from "./client/input.ts";
+import type { Deliver, Tally } from "./client/sender.ts";
+import { deliveryTo, emptyTally, keyOf, sendAll } from "./client/sender.ts";
+import { type Command, one, onOrOff } from "./flags/flag.ts";
+import { serverFlags } from "./flags/shared-flags.ts";
+import { UsageError } from "./flags/units.ts";
+import type { Done } from "./output/progress.ts";
+import { count, openProgress } from "./output/progress.ts";
+import { safeLine } from "./output/terminal.ts";
 
 const batchBytes = 2 * 1024 * 1024;
 /** Below the server's cap for a body. */
@@ -79,7 +79,7 @@ export const ingest: Command<typeof flags> = {
       await ask(client, { method: "GET", path: "/health" });
       return ingestFiles((run) => overHttp(client, signal, run), files, stop.signal);
     }
-    const { openDirectLoad } = await import("../direct-load.ts");
+    const { openDirectLoad } = await import("../ingest/direct-load.ts");
     const load = await openDirectLoad(resolve(settings.data), ({ message }) => {
       process.stderr.write(`${safeLine(message)}\n`);
     });
@@ -122,7 +122,7 @@ async function ingestFiles(to: MakeDelivery, files: readonly string[], stop: Abo
   return refused === 0 ? 0 : 1;
 }
 
-async function ingestFile(to: MakeDelivery, input: Input, stop: AbortSignal): Promise<Tally> {
+async function ingestFile(to: MakeDelivery, input: InputFile, stop: AbortSignal): Promise<Tally> {
   const tally = emptyTally();
   const startMs = Date.now();
   const progress = openProgress("read");
@@ -154,12 +154,12 @@ async function ingestFile(to: MakeDelivery, input: Input, stop: AbortSignal): Pr
   return tally;
 }
 
-function doneOf(input: Input, tally: Tally): Done {
+function doneOf(input: InputFile, tally: Tally): Done {
   const rows = tally.taken + tally.repeated + tally.dropped + tally.refused;
   return { bytes: input.bytesRead, bytesTotal: input.bytesTotal, dataBytes: tally.bytes, rows };
 }
 
-function summary(input: Input, tally: Tally, elapsedMs: number): string {
+function summary(input: InputFile, tally: Tally, elapsedMs: number): string {
   const seconds = Math.max(elapsedMs, 1) / 1000;
   const rate = `${count(Math.round((tally.taken + tally.repeated) / seconds))} rows/s, ${(tally.bytes / 1e6 / seconds).toFixed(1)} MB/s`;
   const repeated = tally.repeated > 0 ? `, ${count(tally.repeated)} were there already` : "";
@@ -173,7 +173,7 @@ function summary(input: Input, tally: Tally, elapsedMs: number): string {
   return `${lines.join("\n")}\n`;
 }
 
-function stoppedText(input: Input, tally: Tally, error: unknown): string {
+function stoppedText(input: InputFile, tally: Tally, error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
   return `${safeLine(input.name)}: stopped after ${count(tally.taken)} rows: ${safeLine(reason)} (sending it again adds only what is missing)`;
 }

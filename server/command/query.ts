@@ -1,18 +1,18 @@
 /** `svc query`: searches logs and spans and prints them, newest first; calculates timeseries and draws them. */
 
 import { detectQueryKind, type Explanation, printExplanation } from "../../query/index.ts";
-import type { Client } from "./client.ts";
-import { askJson, openClient } from "./client.ts";
-import type { Command, Settings } from "./flag.ts";
-import { one, onOrOff } from "./flag.ts";
-import type { LogEntry } from "./log-line.ts";
-import { logLine } from "./log-line.ts";
-import { warn, write } from "./printing.ts";
-import { type SeriesAnswer, seriesLines } from "./series-chart.ts";
-import { jsonFlag, serverFlags } from "./shared-flags.ts";
-import { type SpanEntry, spanLine } from "./span-line.ts";
-import { safe, safeJson, wantsColour } from "./terminal.ts";
-import { parseAge, parseInteger, parseTime, UsageError } from "./units.ts";
+import type { Client } from "./client/client.ts";
+import { askJson, openClient } from "./client/client.ts";
+import type { Command, Settings } from "./flags/flag.ts";
+import { one, onOrOff } from "./flags/flag.ts";
+import { jsonFlag, serverFlags } from "./flags/shared-flags.ts";
+import { parseAge, parseInteger, parseTime, UsageError } from "./flags/units.ts";
+import { warn, write } from "./output/lines.ts";
+import type { LogEntry } from "./output/log-line.ts";
+import { logLine } from "./output/log-line.ts";
+import { type SeriesAnswer, seriesLines } from "./output/series-chart.ts";
+import { type SpanEntry, spanLine } from "./output/span-line.ts";
+import { safe, safeJson, wantsColour } from "./output/terminal.ts";
 
 const flags = {
   from: {

@@ -1,12 +1,12 @@
 /** `svc restore`: makes a data folder of a backup. */
 
 import { resolve } from "node:path";
-import { openCopying } from "./copying.ts";
-import type { Command } from "./flag.ts";
-import { count } from "./progress.ts";
-import { configFlag, dataFlag } from "./shared-flags.ts";
-import { safeLine } from "./terminal.ts";
-import { UsageError } from "./units.ts";
+import type { Command } from "./flags/flag.ts";
+import { configFlag, dataFlag } from "./flags/shared-flags.ts";
+import { UsageError } from "./flags/units.ts";
+import { openCopyProgress } from "./output/copy-progress.ts";
+import { count } from "./output/progress.ts";
+import { safeLine } from "./output/terminal.ts";
 
 const flags = { data: { ...dataFlag, help: "the data folder to make" }, config: configFlag } as const;
 
@@ -25,7 +25,7 @@ export const restore: Command<typeof flags> = {
     if (dir === undefined || more.length > 0) throw new UsageError("restore takes one folder");
     const { RestoreDamage, restoreBackup } = await import("../../engine/index.ts");
     const target = resolve(settings.data);
-    const copying = openCopying();
+    const copying = openCopyProgress();
     try {
       const { onProgress } = copying;
       const restored = await restoreBackup(resolve(dir), target, { nowMs: Date.now(), onProgress });

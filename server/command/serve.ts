@@ -3,13 +3,13 @@
 import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Service } from "../service.ts";
-import { entryFlags, entrySettings } from "./entry-flags.ts";
-import type { Command, Settings } from "./flag.ts";
-import { anyText, one, onOrOff } from "./flag.ts";
-import { identityFlags, identitySettings } from "./identity-flags.ts";
-import { notifyFlags, notifySettings } from "./notify-flags.ts";
-import { configFlag, dataFlag } from "./shared-flags.ts";
-import { parseAge, parseHostPort, parseInteger, parseSize, UsageError } from "./units.ts";
+import { admissionFlags, admissionSettings } from "./flags/admission-flags.ts";
+import type { Command, Settings } from "./flags/flag.ts";
+import { anyText, one, onOrOff } from "./flags/flag.ts";
+import { identityFlags, identitySettings } from "./flags/identity-flags.ts";
+import { notifyFlags, notifySettings } from "./flags/notify-flags.ts";
+import { configFlag, dataFlag } from "./flags/shared-flags.ts";
+import { parseAge, parseHostPort, parseInteger, parseSize, UsageError } from "./flags/units.ts";
 
 const threads = { value: "N", parse: one((text: string) => parseInteger(text, 1, 256)) };
 
@@ -84,7 +84,7 @@ const flags = {
     defaultSays: "none is taken",
     parse: one(parseHostPort),
   },
-  ...entryFlags,
+  ...admissionFlags,
   ...identityFlags,
   ...notifyFlags,
   "notify-restored": {
@@ -138,7 +138,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     queryMemoryBytes: settings["query-memory"],
     flattensJson: settings["flatten-json"],
     ...(syslog === null ? {} : { syslogAddress: syslog }),
-    ...entrySettings(settings),
+    ...admissionSettings(settings),
     ...identitySettings(settings),
     notify: notifySettings(settings),
     notifiesRestored: settings["notify-restored"],

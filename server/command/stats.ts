@@ -2,10 +2,10 @@
 
 import { resolve } from "node:path";
 import type { ColumnInventory, SignalInventory } from "../../engine/index.ts";
-import { type Command, one, onOrOff } from "./flag.ts";
-import { configFlag, dataFlag } from "./shared-flags.ts";
-import { safeLine } from "./terminal.ts";
-import { UsageError } from "./units.ts";
+import { type Command, one, onOrOff } from "./flags/flag.ts";
+import { configFlag, dataFlag } from "./flags/shared-flags.ts";
+import { UsageError } from "./flags/units.ts";
+import { safeLine } from "./output/terminal.ts";
 
 const flags = {
   data: dataFlag,

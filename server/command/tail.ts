@@ -3,15 +3,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EventSourceMessage } from "eventsource-parser";
 import { detectQueryKind } from "../../query/index.ts";
-import { answerProblem, type Client, ConnectionProblem, openClient } from "./client.ts";
-import { eventsOf, NoEvents } from "./event-stream.ts";
-import { type Command, one, type Settings } from "./flag.ts";
-import { type LogEntry, logLine } from "./log-line.ts";
-import { warn, write } from "./printing.ts";
-import { jsonFlag, serverFlags } from "./shared-flags.ts";
-import { type SpanEntry, spanLine } from "./span-line.ts";
-import { safe, safeJson, wantsColour } from "./terminal.ts";
-import { parseAge, UsageError } from "./units.ts";
+import { answerProblem, type Client, ConnectionProblem, openClient } from "./client/client.ts";
+import { eventsOf, NoEvents } from "./client/event-stream.ts";
+import { type Command, one, type Settings } from "./flags/flag.ts";
+import { jsonFlag, serverFlags } from "./flags/shared-flags.ts";
+import { parseAge, UsageError } from "./flags/units.ts";
+import { warn, write } from "./output/lines.ts";
+import { type LogEntry, logLine } from "./output/log-line.ts";
+import { type SpanEntry, spanLine } from "./output/span-line.ts";
+import { safe, safeJson, wantsColour } from "./output/terminal.ts";
 
 const flags = {
   since: {
@@ -85,7 +85,7 @@ class Reading {
       this.#isBroken = true;
       // Not all readers of a server that comes back do so at the same moment.
       const waitMs = Math.round(this.#waitMs * (0.5 + Math.random() / 2));
-      tell(`${problem}; trying again in ${(waitMs / 1000).toFixed(1)} s`);
+      report(`${problem}; trying again in ${(waitMs / 1000).toFixed(1)} s`);
       this.#waitMs = Math.min(this.#waitMs * 2, waitMsMax);
       await delay(waitMs, undefined, { signal: this.#signal });
     }
@@ -122,7 +122,7 @@ class Reading {
       else {
         await write(lines);
         lines = [];
-        problem ??= this.#told(event, JSON.parse(data));
+        problem ??= this.#takeEvent(event, JSON.parse(data));
       }
       this.#lastId = id ?? this.#lastId;
     }
@@ -130,17 +130,17 @@ class Reading {
     return problem;
   }
 
-  #told(event: string, data: { warnings?: string[]; rows?: number; reason?: string; message?: string }) {
+  #takeEvent(event: string, data: { warnings?: string[]; rows?: number; reason?: string; message?: string }) {
     switch (event) {
       case "ready":
-        if (this.#isBroken) tell("connected again");
+        if (this.#isBroken) report("connected again");
         // The same query warns the same each time.
         else warn(data.warnings);
         this.#isBroken = false;
         this.#waitMs = waitMsMin;
         return undefined;
       case "missed":
-        tell(`missed ${data.rows?.toLocaleString("en-GB")} rows, which came faster than they were read`);
+        report(`missed ${data.rows?.toLocaleString("en-GB")} rows, which came faster than they were read`);
         return undefined;
       case "end":
         if (data.reason === "failed") throw new Error(data.message);
@@ -165,7 +165,7 @@ class Reading {
   }
 }
 
-function tell(sentence: string): void {
+function report(sentence: string): void {
   process.stderr.write(`svc: ${safe(sentence)}\n`);
 }
 

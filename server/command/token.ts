@@ -1,15 +1,15 @@
 /** `svc token`: makes, lists and revokes tokens of a running server. */
 
-import { suggestion } from "../nearest.ts";
-import { roles } from "../route.ts";
-import type { Client } from "./client.ts";
-import { askJson, openClient } from "./client.ts";
-import type { Command, Settings } from "./flag.ts";
-import { anyText, one, onOrOff } from "./flag.ts";
-import { count } from "./progress.ts";
-import { serverFlags } from "./shared-flags.ts";
-import { safeLine } from "./terminal.ts";
-import { parseAge, parseInteger, parseSize, UsageError } from "./units.ts";
+import { roles } from "../model/caller.ts";
+import { suggest } from "../text/suggestion.ts";
+import type { Client } from "./client/client.ts";
+import { askJson, openClient } from "./client/client.ts";
+import type { Command, Settings } from "./flags/flag.ts";
+import { anyText, one, onOrOff } from "./flags/flag.ts";
+import { serverFlags } from "./flags/shared-flags.ts";
+import { parseAge, parseInteger, parseSize, UsageError } from "./flags/units.ts";
+import { count } from "./output/progress.ts";
+import { safeLine } from "./output/terminal.ts";
 
 const flags = {
   role: { value: "ROLE", help: `what a new token may do: ${roles.join(", ")}`, parse: one(parseRole) },
@@ -75,7 +75,7 @@ export const token: Command<typeof flags> = {
         return revoke(client, operands);
       default:
         throw new UsageError(
-          `token takes create, list or revoke${suggestion(action ?? "", ["create", "list", "revoke"])}`,
+          `token takes create, list or revoke${suggest(action ?? "", ["create", "list", "revoke"])}`,
         );
     }
   },
@@ -83,7 +83,7 @@ export const token: Command<typeof flags> = {
 
 function parseRole(text: string): string {
   if (roles.some((role) => role === text)) return text;
-  throw new UsageError(`one of ${roles.join(", ")}${suggestion(text, roles)}`);
+  throw new UsageError(`one of ${roles.join(", ")}${suggest(text, roles)}`);
 }
 
 function boundOf(text: string, parse: (text: string) => number): number | "none" {

@@ -1,11 +1,11 @@
 /** `svc verify`: reads every stored byte of a data folder and reports damage. */
 
 import { resolve } from "node:path";
-import type { Command } from "./flag.ts";
-import { openProgress } from "./progress.ts";
-import { configFlag, dataFlag } from "./shared-flags.ts";
-import { safeLine } from "./terminal.ts";
-import { UsageError } from "./units.ts";
+import type { Command } from "./flags/flag.ts";
+import { configFlag, dataFlag } from "./flags/shared-flags.ts";
+import { UsageError } from "./flags/units.ts";
+import { openProgress } from "./output/progress.ts";
+import { safeLine } from "./output/terminal.ts";
 
 const flags = { data: dataFlag, config: configFlag } as const;
 

@@ -6,8 +6,8 @@
 
 import { randomBytes } from "node:crypto";
 import type { Json, LogRow, State, StateChange } from "../../engine/index.ts";
-import { refusalsAuditedPerSecond } from "../limits.ts";
-import type { Caller } from "../route.ts";
+import type { Caller } from "../model/caller.ts";
+import { refusalsAuditedPerSecond } from "./limits.ts";
 
 /** A change of what is configured. */
 export interface AuditedChange {
@@ -48,15 +48,15 @@ interface AuditEntry {
 
 const table = "audit";
 const nsPerMs = 1_000_000n;
-const refusalsTellMs = 1_000;
+const refusalsWriteMs = 1_000;
 
 export class Audit {
   readonly #options: AuditOptions;
   /** Entries by their id in the state, which is used again once its entry has moved. */
-  readonly #untold = new Map<string, AuditEntry>();
+  readonly #pending = new Map<string, AuditEntry>();
   readonly #freeIds: string[] = [];
   #ids = 0;
-  #telling: Promise<void> | undefined;
+  #moving: Promise<void> | undefined;
   #refusals: AuditEntry[] = [];
   #refusalsLeftOut = 0;
   #refusalsTimer: NodeJS.Timeout | undefined;
@@ -66,9 +66,9 @@ export class Audit {
     this.#options = options;
     for (const [id, value] of options.state.list(table)) {
       this.#ids = Math.max(this.#ids, Number.parseInt(id, 10) + 1);
-      this.#untold.set(id, value as unknown as AuditEntry);
+      this.#pending.set(id, value as unknown as AuditEntry);
     }
-    this.#tellSoon();
+    this.#moveSoon();
   }
 
   /** Commits the changes together with what tells of them. */
@@ -85,8 +85,8 @@ export class Audit {
       this.#freeIds.push(id);
       throw error;
     }
-    this.#untold.set(id, entry);
-    this.#tellSoon();
+    this.#pending.set(id, entry);
+    this.#moveSoon();
   }
 
   /** Told within a second; of a flood, some are told and the rest counted. */
@@ -96,40 +96,40 @@ export class Audit {
     } else {
       this.#refusalsLeftOut++;
     }
-    this.#refusalsTimer ??= setTimeout(() => void this.#tellRefusals(), refusalsTellMs);
+    this.#refusalsTimer ??= setTimeout(() => void this.#writeRefusals(), refusalsWriteMs);
   }
 
   /** Resolves once all that happened so far is in the logs, or could not be put there. */
   async close(): Promise<void> {
-    await this.#tellRefusals();
-    await this.#telling;
+    await this.#writeRefusals();
+    await this.#moving;
   }
 
-  #tellSoon(): void {
-    if (this.#untold.size === 0) return;
-    this.#telling ??= this.#tell();
+  #moveSoon(): void {
+    if (this.#pending.size === 0) return;
+    this.#moving ??= this.#move();
   }
 
   /** Moves entries to the logs until none is left. On failure they stay in the state, for the next change or start. */
-  async #tell(): Promise<void> {
+  async #move(): Promise<void> {
     try {
-      while (this.#untold.size > 0) {
-        const told = [...this.#untold];
-        await this.#options.append(told.map(([, entry]) => rowOf(entry)));
-        await this.#options.state.write(told.map(([id]) => ({ table, id, value: undefined })));
-        for (const [id] of told) {
-          this.#untold.delete(id);
+      while (this.#pending.size > 0) {
+        const moved = [...this.#pending];
+        await this.#options.append(moved.map(([, entry]) => rowOf(entry)));
+        await this.#options.state.write(moved.map(([id]) => ({ table, id, value: undefined })));
+        for (const [id] of moved) {
+          this.#pending.delete(id);
           this.#freeIds.push(id);
         }
       }
     } catch (error) {
       this.#options.log(`the audit log could not be written: ${reasonOf(error)}`);
     } finally {
-      this.#telling = undefined;
+      this.#moving = undefined;
     }
   }
 
-  async #tellRefusals(): Promise<void> {
+  async #writeRefusals(): Promise<void> {
     clearTimeout(this.#refusalsTimer);
     this.#refusalsTimer = undefined;
     const entries = this.#refusals;

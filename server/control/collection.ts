@@ -1,28 +1,11 @@
+import type { ManagedPlace, Stored } from "../model/stored-resource.ts";
 /** The resources of one kind, in the control-plane state: atomic writes, one after the other for each id. */
 
 import { randomBytes } from "node:crypto";
 import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
-import type { Caller } from "../route.ts";
-import { Refusal } from "../route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import type { Caller } from "../model/caller.ts";
 import type { Audit } from "./audit.ts";
-
-export interface Stored<T> {
-  /** As it was sent, but for the id that it was given. */
-  value: T;
-  /** Another one with every write. */
-  revision: string;
-  createdAtMs: number;
-  updatedAtMs: number;
-  /** Who saved it last: an alert's queries run with these rights. */
-  updatedBy: Caller;
-  /** Where its custom resource stands, of one that Kubernetes manages. */
-  managed?: ManagedPlace;
-}
-
-export interface ManagedPlace {
-  cluster: string;
-  namespace: string;
-}
 
 export interface Write {
   by: Caller;

@@ -2,36 +2,28 @@
 
 import * as z from "zod";
 import type { LogRow, Signal, State, Step } from "../../engine/index.ts";
-import { changesBurstMax, changesPerSecondMax } from "../limits.ts";
-import { RateBound } from "../rate-bound.ts";
-import type { Caller, Route, User } from "../route.ts";
-import { jsonReply } from "../route.ts";
-import type { Searchable } from "../searchable.ts";
-import { fixed } from "../shape.ts";
-import { alertStore } from "./alert-reader.ts";
+import { AuthorizationScope } from "../access/authorization-scope.ts";
+import { filteredSteps, filteredStore } from "../access/filtered-store.ts";
+import { callerOfUser, withCurrentGroups } from "../access/group-membership.ts";
+import { isRestricted, rowFilterOf } from "../access/row-filter.ts";
+import { storeOfSaver } from "../access/saved-access.ts";
+import type { SearchableStore } from "../access/searchable.ts";
+import type { Tokens } from "../access/tokens.ts";
+import type { Visibility } from "../access/visibility.ts";
+import { defineRoute } from "../api/define-route.ts";
+import type { Part } from "../api/part.ts";
+import type { Route } from "../api/route.ts";
+import { RateLimiter } from "../limits/rate-limiter.ts";
+import type { Caller, User } from "../model/caller.ts";
+import { strictObject } from "../model/schema.ts";
 import { Audit } from "./audit.ts";
-import type { Collections } from "./catalogue.ts";
-import {
-  alertResource,
-  dashboardResource,
-  groupResource,
-  ingestionRuleResource,
-  openCollections,
-  resourceRuleResource,
-  silenceResource,
-  telemetryRuleResource,
-  webhookResource,
-} from "./catalogue.ts";
 import { valuesOf } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";
-import { asOfNow, memberOf } from "./members.ts";
-import { isBound, readable } from "./narrowing.ts";
-import { narrowedSteps, readableStore } from "./readable-store.ts";
-import type { Resource, ResourceEdge } from "./resource-routes.ts";
-import { resourceRoutes } from "./resource-routes.ts";
-import { Sight } from "./sight.ts";
+import { changesBurstMax, changesPerSecondMax } from "./limits.ts";
+import type { Collections } from "./resource-kinds.ts";
+import { openCollections, resourceKindRoutes } from "./resource-kinds.ts";
+import type { ResourceContext } from "./resource-routes.ts";
 import { tokenRoutes } from "./token-routes.ts";
-import type { Tokens } from "./tokens.ts";
 
 export interface ControlOptions {
   state: State;
@@ -44,21 +36,20 @@ export interface ControlOptions {
   log: (message: string) => void;
 }
 
-export interface Control {
+export interface Control extends Part {
   collections: Collections;
   audit: Audit;
-  routes: Route[];
   /** The store as the caller sees it now. */
-  storeFor(store: Searchable, caller: Caller): Searchable;
+  storeFor(store: SearchableStore, caller: Caller): SearchableStore;
   /** The steps of a query as the caller sees the rows of a signal, by the rules of this moment: for reads that several callers share. */
   stepsFor(caller: Caller, signal: Signal, steps: readonly Step[]): Step[];
   /** The same for an alert that the caller saved. Throws an Error where access was lost, and so do its reads. */
-  storeOnBehalf(store: Searchable, caller: Caller): Searchable;
+  storeOnBehalf(store: SearchableStore, caller: Caller): SearchableStore;
   /** The caller that a token of the identity provider stands for. Throws Refusal 403 for one whom no group takes in. */
   memberOf(user: User & { name: string }): Caller;
   /** What of alerts, webhooks and dashboards the caller may see and do. */
-  sight: Sight;
-  close(): Promise<void>;
+  scope: AuthorizationScope;
+  visibility: Visibility;
 }
 
 /** How often it is written down when tokens were used. */
@@ -69,29 +60,37 @@ export function openControl(options: ControlOptions): Control {
   const audit = new Audit(options);
   const collections = openCollections(state, audit, now);
   const keepUses = () =>
-    tokens.keepUses().catch((error: Error) => log(`uses of tokens are not kept: ${error.message}`));
-  const timer = setInterval(keepUses, usesKeptMs);
+    tokens.storeUses().catch((error: Error) => log(`uses of tokens are not kept: ${error.message}`));
+  let timer: NodeJS.Timeout | undefined;
   const groups = () => valuesOf(collections.groups);
-  const sight = new Sight(collections);
-  const narrowed = (store: Searchable, caller: Caller) => {
-    const now = asOfNow(caller, groups);
-    if (!isBound(now)) return store;
+  const scope = new AuthorizationScope({
+    ...collections,
+    listGroups: groups,
+    listResourceRules: () => valuesOf(collections.resourceRules),
+  });
+  const narrowed = (store: SearchableStore, caller: Caller) => {
+    const now = withCurrentGroups(caller, groups);
+    if (!isRestricted(now)) return store;
     const rules = valuesOf(collections.telemetryRules);
-    return readableStore(store, (signal) => readable(now, rules, signal));
+    return filteredStore(store, (signal) => rowFilterOf(now, rules, signal));
   };
   return {
     collections,
     audit,
-    routes: routesOf(options, collections, audit, sight),
-    sight,
+    routes: routesOf(options, collections, audit, scope),
+    scope,
+    visibility: visibilityOf(collections, scope),
     storeFor: (store, caller) => narrowed(store, caller),
     storeOnBehalf: (store, caller) =>
-      alertStore(store, asOfNow(caller, groups), tokens, valuesOf(collections.telemetryRules)),
-    memberOf: (user) => memberOf(user, groups()),
+      storeOfSaver(store, withCurrentGroups(caller, groups), tokens, valuesOf(collections.telemetryRules)),
+    memberOf: (user) => callerOfUser(user, groups()),
     stepsFor: (caller, signal, steps) => {
-      const now = asOfNow(caller, groups);
-      if (!isBound(now)) return [...steps];
-      return narrowedSteps(readable(now, valuesOf(collections.telemetryRules), signal), steps);
+      const now = withCurrentGroups(caller, groups);
+      if (!isRestricted(now)) return [...steps];
+      return filteredSteps(rowFilterOf(now, valuesOf(collections.telemetryRules), signal), steps);
+    },
+    run: () => {
+      timer = setInterval(keepUses, usesKeptMs);
     },
     close: async () => {
       clearInterval(timer);
@@ -101,51 +100,58 @@ export function openControl(options: ControlOptions): Control {
   };
 }
 
+function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationScope): Visibility {
+  return {
+    alertOf: (id, caller) => {
+      const stored = alerts.get(id);
+      if (stored === undefined || !scope.canSee(caller, "alerts", stored)) return undefined;
+      return {
+        alert: stored.value,
+        canNotify: scope.canUse(caller, "alerts", "update", "configure", stored),
+        isWhole: scope.canReadAllOf(caller, stored.updatedBy),
+      };
+    },
+    webhookOf: (id, caller) => {
+      const stored = webhooks.get(id);
+      if (stored === undefined || !scope.canSee(caller, "webhooks", stored)) return undefined;
+      return { canNotify: scope.canUse(caller, "webhooks", "update", "configure", stored) };
+    },
+  };
+}
+
 function routesOf(
   { tokens, now, syncDashboards }: ControlOptions,
   all: Collections,
   audit: Audit,
-  sight: Sight,
+  scope: AuthorizationScope,
 ): Route[] {
-  const edge: ResourceEdge = {
-    rate: new RateBound({ perSecond: changesPerSecondMax, burst: changesBurstMax, what: "changes", now }),
-    sight,
+  const context: ResourceContext = {
+    rate: new RateLimiter({ perSecond: changesPerSecondMax, burst: changesBurstMax, what: "changes", now }),
+    scope,
   };
-  const of = <T>(resource: Resource<T>) => resourceRoutes(resource, edge);
   const isEnvironment = (name: string) => all.environments.get(name) !== undefined;
   return [
     syncRoute(syncDashboards),
-    ...of(alertResource(all, sight)),
-    ...of(dashboardResource(all)),
-    ...environmentRoutes(all.environments, tokens, edge),
-    ...of(webhookResource(all, sight)),
-    ...of(silenceResource(all, sight)),
-    ...of(ingestionRuleResource(all)),
-    ...tokenRoutes({ tokens, audit, now, rate: edge.rate, isEnvironment }),
-    ...of(groupResource(all)),
-    ...of(telemetryRuleResource(all)),
-    ...of(resourceRuleResource(all)),
+    ...resourceKindRoutes(all, context),
+    ...environmentRoutes(all.environments, tokens, context),
+    ...tokenRoutes({ tokens, audit, now, rate: context.rate, isEnvironment }),
   ];
 }
 
 function syncRoute(sync: (() => void) | null): Route {
-  return {
+  return defineRoute({
     method: "GET",
     path: "/api/v1/dashboards/sync",
     permission: "configure",
-    body: null,
-    deadlineMs: 10_000,
-    description: {
-      summary: "Reads the dashboards of Kubernetes sources now",
-      tag: "dashboards",
-      response: fixed({ message: z.string() }),
-    },
-    answer: async () => {
+    summary: "Reads the dashboards of Kubernetes sources now",
+    tag: "dashboards",
+    response: strictObject({ message: z.string() }),
+    handle: async () => {
       if (sync === null) {
-        return jsonReply({ message: "No Kubernetes source is configured: there is nothing to synchronise." });
+        return { message: "No Kubernetes source is configured: there is nothing to synchronise." };
       }
       sync();
-      return jsonReply({ message: "The synchronisation of dashboards from Kubernetes was triggered." });
+      return { message: "The synchronisation of dashboards from Kubernetes was triggered." };
     },
-  };
+  });
 }

@@ -1,33 +1,31 @@
 /** /api/v1/environments: create, list, read, delete. Creating one shows its token, once. */
 
 import * as z from "zod";
-import { jsonBody, parseJsonBody } from "../json-body.ts";
-import { purseOf } from "../rate-bound.ts";
-import type { Reply, Route, ServerRequest } from "../route.ts";
-import { jsonReply, Refusal } from "../route.ts";
-import { checked, fixed } from "../shape.ts";
-import type { Collection } from "./collection.ts";
-import { environmentShape } from "./environment.ts";
-import { idOrNew } from "./resource-id.ts";
-import type { ResourceEdge } from "./resource-routes.ts";
-import { resourceRoutes } from "./resource-routes.ts";
-import type { Tokens } from "./tokens.ts";
-
-export type Environment = z.infer<typeof environmentShape>;
+import type { Tokens } from "../access/tokens.ts";
+import { defineRoute, json } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { type Caller, rateLimitKeyOf } from "../model/caller.ts";
+import { type Environment, environmentShape } from "../model/environment.ts";
+import { checkOrMakeId } from "../model/resource-id.ts";
+import { strictObject } from "../model/schema.ts";
+import type { Collection, Write } from "./collection.ts";
+import type { ResourceContext } from "./resource-routes.ts";
+import { ifMatchHeader, resourceRoutes } from "./resource-routes.ts";
 
 const path = "/api/v1/environments";
 
 export function environmentRoutes(
   collection: Collection<Environment>,
   tokens: Tokens,
-  edge: ResourceEdge,
+  context: ResourceContext,
 ): Route[] {
   const reads = resourceRoutes<Environment>(
     {
       name: "environment",
       plural: "environments",
       path,
-      shape: environmentShape,
+      schema: environmentShape,
       collection,
       read: "search",
       write: "manage access",
@@ -37,40 +35,37 @@ export function environmentRoutes(
       withId: (value) => value,
       check: () => [],
     },
-    edge,
+    context,
   ).filter(({ method }) => method === "GET");
-  const shape = { permission: "manage access", deadlineMs: 10_000 } as const;
   const tag = "environments";
+  const limitRate = (caller: Caller) => context.rate.spend(rateLimitKeyOf(caller));
   return [
-    {
-      ...shape,
+    defineRoute({
       method: "POST",
       path: `${path}/create`,
-      body: jsonBody,
-      description: {
-        summary: "Creates an environment; the answer shows its token, once",
-        tag,
-        request: fixed({ environment: environmentShape }),
-        response: fixed({ token: z.string() }),
-        errors: [409, 413, 415, 429],
-      },
-      answer: (request) => create(collection, tokens, edge, request),
-    },
+      permission: "manage access",
+      summary: "Creates an environment; the answer shows its token, once",
+      tag,
+      limitRate,
+      body: json(strictObject({ environment: environmentShape })),
+      response: strictObject({ token: z.string() }),
+      errors: [409, 429],
+      handle: ({ body, caller }) => create(collection, tokens, body.environment, caller),
+    }),
     ...reads,
-    {
-      ...shape,
+    defineRoute({
       method: "DELETE",
       path: `${path}/{id}`,
-      body: null,
-      description: {
-        summary: "Deletes an environment and revokes its tokens",
-        tag,
-        response: fixed({ id: z.string() }),
-        conditional: true,
-        errors: [404, 412, 429],
-      },
-      answer: (request) => remove(collection, tokens, edge, request),
-    },
+      permission: "manage access",
+      summary: "Deletes an environment and revokes its tokens",
+      tag,
+      limitRate,
+      headers: ifMatchHeader,
+      response: strictObject({ id: z.string() }),
+      errors: [404, 412, 429],
+      handle: ({ params, headers, caller }) =>
+        remove(collection, tokens, params.id, { by: caller, ifMatch: headers["If-Match"] ?? null }),
+    }),
   ];
 }
 
@@ -78,14 +73,11 @@ export function environmentRoutes(
 async function create(
   collection: Collection<Environment>,
   tokens: Tokens,
-  edge: ResourceEdge,
-  request: ServerRequest,
-): Promise<Reply> {
-  edge.rate.spend(purseOf(request.caller));
-  const body = checked(fixed({ environment: environmentShape }), parseJsonBody(request), "");
-  const { environment } = body;
+  environment: Environment,
+  caller: Caller,
+): Promise<{ token: string }> {
   const { name } = environment;
-  idOrNew(name, "environment.name");
+  checkOrMakeId(name, "environment.name");
   let token = "";
   const wanted = { name, role: "ingest", expiresAtMs: null, environment: name } as const;
   await collection.put(
@@ -95,7 +87,7 @@ async function create(
       throw new Refusal(409, `environment.name: there is an environment ${JSON.stringify(name)} already`);
     },
     {
-      by: request.caller,
+      by: caller,
       ifMatch: null,
       commit: async (changes) => {
         const minted = await tokens.create(wanted, (_, own, write) => write([...own, ...changes]));
@@ -103,28 +95,25 @@ async function create(
       },
     },
   );
-  return jsonReply({ token });
+  return { token };
 }
 
 /** Its tokens end with it. */
 async function remove(
   collection: Collection<Environment>,
   tokens: Tokens,
-  edge: ResourceEdge,
-  request: ServerRequest,
-): Promise<Reply> {
-  edge.rate.spend(purseOf(request.caller));
-  const id = request.params.id!;
+  id: string,
+  write: Write,
+): Promise<{ id: string }> {
   const ids = tokens.list().filter(({ environment }) => environment === id);
   const removed = await collection.remove(id, {
-    by: request.caller,
-    ifMatch: request.headers.get("if-match") ?? null,
+    ...write,
     commit: (changes) =>
       tokens.revoke(
         ids.map((token) => token.id),
-        (own, write) => write([...own, ...changes]),
+        (own, commit) => commit([...own, ...changes]),
       ),
   });
-  if (removed) return jsonReply({ id });
+  if (removed) return { id };
   throw new Refusal(404, `there is no environment of id ${JSON.stringify(id.slice(0, 100))}`);
 }

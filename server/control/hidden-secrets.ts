@@ -3,9 +3,9 @@
  * stands for what is stored there.
  */
 
-import { Refusal } from "../route.ts";
-import type { Alert } from "./alert.ts";
-import type { Webhook } from "./webhook.ts";
+import { Refusal } from "../limits/refusal.ts";
+import type { Alert } from "../model/alert.ts";
+import type { Webhook } from "../model/webhook.ts";
 
 /** No URL, no routing key, and nothing that anybody would send as a header. */
 export const secretMark = "[hidden]";
@@ -17,15 +17,15 @@ type PagerDuty = Extract<Action, { type: "pagerDuty" }>["pagerDutyDestination"];
 /** Names of services, which say nothing but where; whatever else is sent to PagerDuty may be a key. */
 const plainMembers: ReadonlySet<string> = new Set(["serviceId", "serviceName"]);
 
-export function alertShown(alert: Alert): Alert {
-  return withActions(alert, hidden);
+export function hideAlertSecrets(alert: Alert): Alert {
+  return withActions(alert, hideActionSecret);
 }
 
 /** Throws Refusal 400 for a mark that stands for nothing. */
-export function alertKept(sent: Alert, before: Alert | undefined, path: string): Alert {
+export function restoreAlertSecrets(sent: Alert, before: Alert | undefined, path: string): Alert {
   return withActions(sent, (action, rule, i, j) => {
     const where = `${path}.timeseries.evaluationRules[${i}].actions[${j}]`;
-    return revealed(action, () => storedAction(action, before, rule.name, j), where);
+    return restoreActionSecret(action, () => storedAction(action, before, rule.name, j), where);
   });
 }
 
@@ -40,7 +40,7 @@ function withActions(
   return { ...alert, timeseries: { ...alert.timeseries, evaluationRules } };
 }
 
-function hidden(action: Action): Action {
+function hideActionSecret(action: Action): Action {
   if (action.type === "slack") {
     const { channel } = action.slackDestination;
     // The address of an incoming webhook lets anybody post.
@@ -49,11 +49,11 @@ function hidden(action: Action): Action {
   }
   if (action.type !== "pagerDuty") return action;
   const members = Object.entries(action.pagerDutyDestination);
-  const shown = members.map(([name, value]) => [name, plainMembers.has(name) ? value : secretMark]);
-  return { ...action, pagerDutyDestination: Object.fromEntries(shown) as PagerDuty };
+  const masked = members.map(([name, value]) => [name, plainMembers.has(name) ? value : secretMark]);
+  return { ...action, pagerDutyDestination: Object.fromEntries(masked) as PagerDuty };
 }
 
-function revealed(action: Action, stored: () => Action | undefined, where: string): Action {
+function restoreActionSecret(action: Action, stored: () => Action | undefined, where: string): Action {
   if (action.type === "slack" && action.slackDestination.channel === secretMark) {
     const before = stored();
     if (before?.type !== "slack") throw meansNothing(`${where}.slackDestination.channel`);
@@ -64,11 +64,11 @@ function revealed(action: Action, stored: () => Action | undefined, where: strin
   const members = Object.entries(action.pagerDutyDestination);
   if (!members.some(([, value]) => value === secretMark)) return action;
   const before = stored();
-  const kept = before?.type === "pagerDuty" ? before.pagerDutyDestination : {};
+  const destination = before?.type === "pagerDuty" ? before.pagerDutyDestination : {};
   const whole = members.map(([name, value]) => {
     if (value !== secretMark) return [name, value];
-    if (!Object.hasOwn(kept, name)) throw meansNothing(`${where}.pagerDutyDestination.${name}`);
-    return [name, kept[name]];
+    if (!Object.hasOwn(destination, name)) throw meansNothing(`${where}.pagerDutyDestination.${name}`);
+    return [name, destination[name]];
   });
   return { ...action, pagerDutyDestination: Object.fromEntries(whole) as PagerDuty };
 }
@@ -90,7 +90,10 @@ function meansNothing(path: string): Refusal {
   );
 }
 
-export function webhookShown({ secret: _, ...rest }: Webhook, mayWrite: boolean): Omit<Webhook, "secret"> {
+export function hideWebhookSecrets(
+  { secret: _, ...rest }: Webhook,
+  mayWrite: boolean,
+): Omit<Webhook, "secret"> {
   if (mayWrite) return rest;
   const { headers, body } = rest;
   return {
@@ -102,8 +105,8 @@ export function webhookShown({ secret: _, ...rest }: Webhook, mayWrite: boolean)
 }
 
 /** Throws Refusal 400 for a mark that stands for nothing. */
-export function webhookKept(sent: Webhook, before: Webhook | undefined, path: string): Webhook {
-  const kept = (value: string, stored: string | undefined, at: string) => {
+export function restoreWebhookSecrets(sent: Webhook, before: Webhook | undefined, path: string): Webhook {
+  const restored = (value: string, stored: string | undefined, at: string) => {
     if (value !== secretMark) return value;
     if (stored === undefined) throw meansNothing(`${path}.${at}`);
     return stored;
@@ -112,13 +115,15 @@ export function webhookKept(sent: Webhook, before: Webhook | undefined, path: st
   const secret = sent.secret === undefined ? before?.secret : sent.secret;
   return {
     ...sent,
-    url: kept(url, before?.url, "url"),
+    url: restored(url, before?.url, "url"),
     ...(headers === undefined
       ? {}
       : {
-          headers: mapped(headers, (value, name) => kept(value, before?.headers?.[name], `headers.${name}`)),
+          headers: mapped(headers, (value, name) =>
+            restored(value, before?.headers?.[name], `headers.${name}`),
+          ),
         }),
-    ...(body === undefined ? {} : { body: kept(body, before?.body, "body") }),
+    ...(body === undefined ? {} : { body: restored(body, before?.body, "body") }),
     ...(secret === undefined ? {} : { secret }),
   };
 }

@@ -1,23 +1,22 @@
 /** /api/v1/tokens: create, list, read, change, revoke. */
 
 import * as z from "zod";
-import { jsonBody, parseJsonBody } from "../json-body.ts";
-import { listedMax, timeMsMax } from "../limits.ts";
-import { purseOf, type RateBound } from "../rate-bound.ts";
-import type { Reply, Role, Route, ServerRequest } from "../route.ts";
-import { jsonReply, Refusal, roles } from "../route.ts";
-import { checked, fixed, nameText, positive } from "../shape.ts";
-import type { Audit, AuditedChange } from "./audit.ts";
 import {
   type IngestBounds,
   ingestBoundsOf,
   type SentBounds,
   type TokenRecord,
   type Tokens,
-} from "./tokens.ts";
-
-const permission = "manage tokens";
-const deadlineMs = 10_000;
+} from "../access/tokens.ts";
+import { defineRoute, json } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
+import { checkInput } from "../api/validation.ts";
+import type { RateLimiter } from "../limits/rate-limiter.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { type Caller, type Role, rateLimitKeyOf, roles } from "../model/caller.ts";
+import { listedMax, timeMsMax } from "../model/limits.ts";
+import { nameText, positive, strictObject } from "../model/schema.ts";
+import type { Audit, AuditedChange } from "./audit.ts";
 
 /** What the bearer may send a second; null: without bound, left out: what the server says for all. */
 const ingestBounds = {
@@ -37,14 +36,14 @@ const changeable = {
   ...ingestBounds,
 };
 
-const newToken = fixed({
+const newToken = strictObject({
   ...changeable,
   role: z.enum(roles),
   environment: nameText.optional(),
 });
 
 /** Role and environment are a token's for life. */
-const changedToken = fixed(changeable);
+const changedToken = strictObject(changeable);
 
 const token = z
   .strictObject({
@@ -60,86 +59,75 @@ const token = z
   })
   .meta({ id: "Token" });
 
-export interface TokenEdge {
+export interface TokenRoutesOptions {
   tokens: Tokens;
   audit: Audit;
   now: () => number;
-  rate: RateBound;
+  rate: RateLimiter;
   isEnvironment(name: string): boolean;
 }
 
-export function tokenRoutes(edge: TokenEdge): Route[] {
+export function tokenRoutes(edge: TokenRoutesOptions): Route[] {
   const path = "/api/v1/tokens";
-  const one = `${path}/{id}`;
-  const shape = { permission, deadlineMs, body: null } as const;
+  const one = `${path}/{id}` as const;
   const { tokens } = edge;
-  const tag = "tokens";
+  const shared = { permission: "manage tokens", tag: "tokens" } as const;
+  const changing = {
+    ...shared,
+    limitRate: (caller: Caller) => edge.rate.spend(rateLimitKeyOf(caller)),
+  } as const;
   return [
-    {
-      ...shape,
+    defineRoute({
+      ...changing,
       method: "POST",
       path,
-      body: jsonBody,
-      description: {
-        summary: "Makes a token; the answer shows it, once",
-        tag,
-        request: newToken,
-        response: token.extend({ token: z.string() }),
-        errors: [413, 415, 429],
-      },
-      answer: (request) => create(edge, request),
-    },
-    {
-      ...shape,
+      summary: "Makes a token; the answer shows it, once",
+      body: json(newToken),
+      response: token.extend({ token: z.string() }),
+      errors: [429],
+      handle: ({ body, caller }) => create(edge, body, caller),
+    }),
+    defineRoute({
+      ...shared,
       method: "GET",
       path,
-      description: {
-        summary: "Lists tokens without their secrets",
-        tag,
-        response: fixed({ tokens: z.array(token) }),
-      },
-      answer: async () => jsonReply({ tokens: tokens.list().map((each) => shownToken(each, tokens)) }),
-    },
-    {
-      ...shape,
+      summary: "Lists tokens without their secrets",
+      response: strictObject({ tokens: z.array(token) }),
+      handle: async () => ({ tokens: tokens.list().map((each) => tokenReply(each, tokens)) }),
+    }),
+    defineRoute({
+      ...shared,
       method: "GET",
       path: one,
-      description: { summary: "Reads one token without its secret", tag, response: token, errors: [404] },
-      answer: async (request) => jsonReply(shownToken(known(tokens, request), tokens)),
-    },
-    {
-      ...shape,
+      summary: "Reads one token without its secret",
+      response: token,
+      errors: [404],
+      handle: async ({ params }) => tokenReply(known(tokens, params.id), tokens),
+    }),
+    defineRoute({
+      ...changing,
       method: "PUT",
       path: one,
-      body: jsonBody,
-      description: {
-        summary: "Gives a token another name, expiry and groups; what is left out is as in a new one",
-        tag,
-        request: changedToken,
-        response: token,
-        errors: [404, 413, 415, 429],
-      },
-      answer: (request) => change(edge, request),
-    },
-    {
-      ...shape,
+      summary: "Gives a token another name, expiry and groups; what is left out is as in a new one",
+      body: json(changedToken),
+      response: token,
+      errors: [404, 429],
+      handle: ({ params, body, caller }) => change(edge, params.id, body, caller),
+    }),
+    defineRoute({
+      ...changing,
       method: "DELETE",
       path: one,
-      description: {
-        summary: "Refuses the token from now on",
-        tag,
-        response: fixed({ id: z.string() }),
-        errors: [404, 429],
-      },
-      answer: (request) => revoke(edge, request),
-    },
+      summary: "Refuses the token from now on",
+      response: strictObject({ id: z.string() }),
+      errors: [404, 429],
+      handle: ({ params, caller }) => revoke(edge, params.id, caller),
+    }),
   ];
 }
 
-async function create(edge: TokenEdge, request: ServerRequest): Promise<Reply> {
+async function create(edge: TokenRoutesOptions, sent: z.infer<typeof newToken>, by: Caller) {
   const { tokens, audit } = edge;
-  edge.rate.spend(purseOf(request.caller));
-  const sent = checked(newToken, parseJsonBody(request), "");
   const { role, name = role, groups, environment } = sent;
   const expiresAtMs = expiryOf(sent.expiresAt, edge.now());
   if (environment !== undefined && role !== "ingest") {
@@ -157,9 +145,9 @@ async function create(edge: TokenEdge, request: ServerRequest): Promise<Reply> {
     ...(environment === undefined ? {} : { environment }),
   };
   const minted = await tokens.create(wanted, (record, changes, write) =>
-    audit.commit(changeOf("created", record, request), changes, write),
+    audit.commit(changeOf("created", record, by), changes, write),
   );
-  return jsonReply({ ...shownToken(minted.record, tokens), token: minted.token });
+  return { ...tokenReply(minted.record, tokens), token: minted.token };
 }
 
 /** Throws Refusal 400 for a token that may not send rows. */
@@ -180,51 +168,52 @@ function expiryOf(sent: unknown, nowMs: number): number | null {
     .safeParse(sent);
   if (expiry.success) return expiry.data;
   const shape = z.custom<number>(() => false, "must be an integer in the future, Unix time in milliseconds");
-  return checked(shape, sent, "expiresAt");
+  return checkInput(shape, sent, "expiresAt");
 }
 
-async function change({ tokens, audit, rate, now }: TokenEdge, request: ServerRequest): Promise<Reply> {
-  rate.spend(purseOf(request.caller));
-  const sent = checked(changedToken, parseJsonBody(request), "");
-  const before = known(tokens, request);
+async function change(
+  { tokens, audit, now }: TokenRoutesOptions,
+  id: string,
+  sent: z.infer<typeof changedToken>,
+  by: Caller,
+): Promise<z.infer<typeof token>> {
+  const before = known(tokens, id);
   const { name = before.role, groups } = sent;
-  const { groups: _, rowsPerSecond: _rows, bytesPerSecond: _bytes, ...kept } = before;
+  const { groups: _, rowsPerSecond: _rows, bytesPerSecond: _bytes, ...unchanged } = before;
   const expiresAtMs = expiryOf(sent.expiresAt, now());
   const bounds = boundsOf(sent, before.role);
-  const record = { ...kept, name, expiresAtMs, ...bounds, ...(groups === undefined ? {} : { groups }) };
+  const record = { ...unchanged, name, expiresAtMs, ...bounds, ...(groups === undefined ? {} : { groups }) };
   await tokens.change(record, (changes, write) =>
-    audit.commit(changeOf("updated", record, request), changes, write),
+    audit.commit(changeOf("updated", record, by), changes, write),
   );
-  return jsonReply(shownToken(record, tokens));
+  return tokenReply(record, tokens);
 }
 
-async function revoke({ tokens, audit, rate }: TokenEdge, request: ServerRequest): Promise<Reply> {
-  rate.spend(purseOf(request.caller));
-  const record = known(tokens, request);
+async function revoke(
+  { tokens, audit }: TokenRoutesOptions,
+  id: string,
+  by: Caller,
+): Promise<{ id: string }> {
+  const record = known(tokens, id);
   await tokens.revoke([record.id], (changes, write) =>
-    audit.commit(changeOf("deleted", record, request), changes, write),
+    audit.commit(changeOf("deleted", record, by), changes, write),
   );
-  return jsonReply({ id: record.id });
+  return { id: record.id };
 }
 
-function changeOf(
-  action: AuditedChange["action"],
-  { id, name }: TokenRecord,
-  { caller }: ServerRequest,
-): AuditedChange {
-  return { by: caller, action, resource: "token", id, title: name };
+function changeOf(action: AuditedChange["action"], { id, name }: TokenRecord, by: Caller): AuditedChange {
+  return { by, action, resource: "token", id, title: name };
 }
 
 /** Throws Refusal 404. */
-function known(tokens: Tokens, request: ServerRequest): TokenRecord {
-  const id = request.params.id!;
+function known(tokens: Tokens, id: string): TokenRecord {
   const record = tokens.get(id);
   if (record !== undefined) return record;
   throw new Refusal(404, `there is no token of id ${JSON.stringify(id.slice(0, 60))}`);
 }
 
 /** What may be shown of a token: all but its hash. */
-function shownToken(record: TokenRecord, tokens: Tokens): z.infer<typeof token> {
+function tokenReply(record: TokenRecord, tokens: Tokens): z.infer<typeof token> {
   const { id, name, role, createdAtMs, expiresAtMs, groups, environment } = record;
   const usedAtMs = tokens.usedAtMs(id);
   return {

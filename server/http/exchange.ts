@@ -1,9 +1,9 @@
 /** One request and its answer on a socket. */
 
-import type { Budget } from "../budget.ts";
-import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "../limits.ts";
-import type { Reply, Stream } from "../route.ts";
-import { Refusal, tryLater } from "../route.ts";
+import type { Reply, Stream } from "../api/route.ts";
+import type { ByteBudget } from "../limits/byte-budget.ts";
+import { Refusal, tryLater } from "../limits/refusal.ts";
+import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "./limits.ts";
 import type { HttpRequest, HttpResponse } from "./sockets.ts";
 import { statusLine } from "./status.ts";
 
@@ -38,7 +38,7 @@ type BodyState = "none" | "unread" | "reading" | "whole";
 /** Must be made in the very callback that hands out `res`: there an abort handler is due. */
 export class Exchange {
   readonly #res: HttpResponse;
-  readonly #budget: Budget;
+  readonly #budget: ByteBudget;
   readonly #abort = new AbortController();
   #body: BodyState;
   #bytesHeld = 0;
@@ -46,7 +46,7 @@ export class Exchange {
   #ended = false;
   #wake: (() => void) | null = null;
 
-  constructor(res: HttpResponse, head: Head, budget: Budget) {
+  constructor(res: HttpResponse, head: Head, budget: ByteBudget) {
     this.#res = res;
     this.#budget = budget;
     this.#body = hasBody(head) ? "unread" : "none";

@@ -1,6 +1,8 @@
-import { nearest } from "../nearest.ts";
-import type { Route } from "../route.ts";
-import { Refusal } from "../route.ts";
+/** Finds the route of a path: an exact one, else one with `{…}` parts, else the longest prefix that ends in `/*`. */
+
+import type { Route } from "../api/route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { findNearest } from "../text/suggestion.ts";
 
 interface Pattern {
   segments: readonly string[];
@@ -11,6 +13,8 @@ interface Pattern {
 export interface Router {
   exact: Map<string, Pattern>;
   patterns: Pattern[];
+  /** The longest first. */
+  prefixes: Pattern[];
 }
 
 export interface Match {
@@ -18,8 +22,9 @@ export interface Match {
   params: Record<string, string>;
 }
 
+/** Throws an Error where two routes answer the same. */
 export function routerOf(routes: readonly Route[]): Router {
-  const router: Router = { exact: new Map(), patterns: [] };
+  const router: Router = { exact: new Map(), patterns: [], prefixes: [] };
   for (const route of routes) {
     const pattern = patternOf(router, route.path);
     if (pattern.routes.some((r) => r.method === route.method)) {
@@ -27,21 +32,30 @@ export function routerOf(routes: readonly Route[]): Router {
     }
     pattern.routes.push(route);
   }
+  router.prefixes.sort((a, b) => b.segments.length - a.segments.length);
   return router;
 }
 
 function patternOf(router: Router, path: string): Pattern {
-  const known = router.exact.get(path) ?? router.patterns.find((p) => p.path === path);
+  const known = allPatterns(router).find((pattern) => pattern.path === path);
   if (known) return known;
   const pattern: Pattern = { segments: path.split("/"), path, routes: [] };
-  if (path.includes("{")) router.patterns.push(pattern);
+  if (path.endsWith("/*")) router.prefixes.push(pattern);
+  else if (path.includes("{")) router.patterns.push(pattern);
   else router.exact.set(path, pattern);
   return pattern;
 }
 
+function allPatterns({ exact, patterns, prefixes }: Router): Pattern[] {
+  return [...exact.values(), ...patterns, ...prefixes];
+}
+
 /** HEAD is answered by GET's route. Throws Refusal 404 or 405, the latter with the methods that would do. */
 export function matchRoute(router: Router, method: string, path: string): Match {
-  const pattern = router.exact.get(path) ?? router.patterns.find((p) => fits(p, path));
+  const pattern =
+    router.exact.get(path) ??
+    router.patterns.find((each) => fits(each, path)) ??
+    router.prefixes.find((each) => isBelow(each, path));
   if (!pattern) throw notFound(router, path);
   const wanted = method === "HEAD" ? "GET" : method;
   const route = pattern.routes.find((r) => r.method === wanted);
@@ -51,8 +65,18 @@ export function matchRoute(router: Router, method: string, path: string): Match 
 
 function fits(pattern: Pattern, path: string): boolean {
   const segments = path.split("/");
-  if (segments.length !== pattern.segments.length) return false;
-  return pattern.segments.every((s, i) => (s.startsWith("{") ? segments[i] !== "" : s === segments[i]));
+  return segments.length === pattern.segments.length && beginsLike(pattern.segments, segments);
+}
+
+/** Whether the path goes on behind the prefix. */
+function isBelow(prefix: Pattern, path: string): boolean {
+  const segments = path.split("/");
+  const before = prefix.segments.slice(0, -1);
+  return segments.length > before.length && beginsLike(before, segments) && segments[before.length] !== "";
+}
+
+function beginsLike(pattern: readonly string[], segments: readonly string[]): boolean {
+  return pattern.every((s, i) => (s.startsWith("{") ? segments[i] !== "" : s === segments[i]));
 }
 
 function paramsOf(pattern: Pattern, path: string): Record<string, string> {
@@ -60,8 +84,19 @@ function paramsOf(pattern: Pattern, path: string): Record<string, string> {
   const segments = path.split("/");
   for (const [i, name] of pattern.segments.entries()) {
     if (name.startsWith("{")) params[name.slice(1, -1)] = decoded(segments[i]!);
+    if (name === "*") params["*"] = segments.slice(i).map(decodedName).join("/");
   }
   return params;
+}
+
+/** A segment of what stands below a prefix; none leads out of it. */
+function decodedName(segment: string): string {
+  const name = decoded(segment);
+  if (name !== ".." && name !== "." && !/[/\\\0]/.test(name)) return name;
+  throw new Refusal(
+    400,
+    `the path holds a segment that names no file: ${JSON.stringify(segment.slice(0, 60))}`,
+  );
 }
 
 function decoded(segment: string): string {
@@ -76,8 +111,8 @@ function decoded(segment: string): string {
 }
 
 function notFound(router: Router, path: string): Refusal {
-  const known = [...router.exact.keys(), ...router.patterns.map((p) => p.path)];
-  const near = nearest(path.slice(0, 200), known);
+  const known = allPatterns(router).map((p) => p.path);
+  const near = findNearest(path.slice(0, 200), known);
   const hint = near === null ? "" : `; did you mean ${near}?`;
   return new Refusal(404, `there is nothing at ${JSON.stringify(path.slice(0, 200))}${hint}`);
 }

@@ -1,6 +1,18 @@
 /** Takes requests from the sockets to the routes and their answers back. */
 
-import { Budget } from "../budget.ts";
+import type { AccessRules } from "../access/authentication.ts";
+import { checkPermission, identify, presumedCaller } from "../access/authentication.ts";
+import type { Reply, Route, ServerRequest } from "../api/route.ts";
+import { ByteBudget } from "../limits/byte-budget.ts";
+import { RateLimiter } from "../limits/rate-limiter.ts";
+import { Refusal, tryLater } from "../limits/refusal.ts";
+import type { Counter, Metrics } from "../metrics/metrics.ts";
+import type { Caller } from "../model/caller.ts";
+import { rateLimitKeyOf } from "../model/caller.ts";
+import { addressText, network } from "./address.ts";
+import { errorReplyOf, securityHeaders } from "./error-reply.ts";
+import type { Head } from "./exchange.ts";
+import { announcedBytes, Exchange, readHead } from "./exchange.ts";
 import {
   bodyBytesInFlightMax,
   failuresBurstMax,
@@ -8,17 +20,7 @@ import {
   requestsBurstMax,
   requestsInFlightMax,
   requestsPerSecondMax,
-} from "../limits.ts";
-import type { Counter, Metrics } from "../metrics.ts";
-import { purseOf, RateBound } from "../rate-bound.ts";
-import type { Caller, Reply, Route, ServerRequest } from "../route.ts";
-import { Refusal, tryLater } from "../route.ts";
-import type { AccessRules } from "./access.ts";
-import { identify, permit, presumed } from "./access.ts";
-import { addressText, network } from "./address.ts";
-import { replyOf, securityHeaders } from "./answer.ts";
-import type { Head } from "./exchange.ts";
-import { announcedBytes, Exchange, readHead } from "./exchange.ts";
+} from "./limits.ts";
 import type { Match, Router } from "./router.ts";
 import { matchRoute, routerOf } from "./router.ts";
 import type { ListenAddress } from "./sockets.ts";
@@ -56,16 +58,16 @@ export interface HttpServer {
 interface State {
   router: Router;
   options: HttpOptions;
-  budget: Budget;
+  budget: ByteBudget;
   inFlight: Set<Exchange>;
   draining: boolean;
   /** Called when a request has ended. */
   onIdle: (() => void) | null;
   requests: Counter;
   /** Requests of each caller. */
-  rate: RateBound;
+  rate: RateLimiter;
   /** Requests that did not say who asks, of each network. */
-  failures: RateBound;
+  failures: RateLimiter;
 }
 
 /** Throws an Error of one sentence where the address cannot be had. */
@@ -73,7 +75,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   const state: State = {
     router: routerOf(options.routes),
     options,
-    budget: new Budget(bodyBytesInFlightMax),
+    budget: new ByteBudget(bodyBytesInFlightMax),
     inFlight: new Set(),
     draining: false,
     onIdle: null,
@@ -81,13 +83,13 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
       "svc_http_requests_total",
       "HTTP requests answered, by route and status.",
     ),
-    rate: new RateBound({
+    rate: new RateLimiter({
       perSecond: requestsPerSecondMax,
       burst: requestsBurstMax,
       what: "requests",
       now: Date.now,
     }),
-    failures: new RateBound({
+    failures: new RateLimiter({
       perSecond: failuresPerSecondMax,
       burst: failuresBurstMax,
       what: "requests without a right token",
@@ -129,14 +131,14 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
   state.inFlight.add(exchange);
   let route: Route | undefined;
   let reply: Reply;
-  const asking = { by: presumed(head) };
+  const asking = { by: presumedCaller(head) };
   try {
     const match = gate(state, head);
     route = match.route;
     reply = await answer(state, head, exchange, match, asking);
   } catch (error) {
     const write = route?.errorBody?.bind(route);
-    reply = replyOf(error, state.options.log, write && ((refusal) => write(refusal, head.headers)));
+    reply = errorReplyOf(error, state.options.log, write && ((refusal) => write(refusal, head.headers)));
     tellRefusal(state.options, head, route?.path ?? "none", asking.by, error);
   }
   exchange.release();
@@ -147,7 +149,7 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
       { withoutBody: head.method === "HEAD", closing: state.draining },
     );
   } catch (error) {
-    replyOf(error, state.options.log);
+    errorReplyOf(error, state.options.log);
   }
   reply.onEnd?.();
   const status = exchange.gone ? "gone" : String(reply.status);
@@ -216,9 +218,9 @@ function admit(
   const from = network(head.address);
   const known = (caller: Caller) => {
     asking.by = caller;
-    permit(caller, permission);
+    checkPermission(caller, permission);
     const isRated = permission !== null && permission !== "ingest";
-    if (isRated) rate.spend(caller.role === "anonymous" ? `address ${from}` : purseOf(caller));
+    if (isRated) rate.spend(caller.role === "anonymous" ? `address ${from}` : rateLimitKeyOf(caller));
     return caller;
   };
   const failed = (error: unknown): never => {
@@ -236,7 +238,7 @@ function admit(
 /** Of a request that was let in: costs its sender nothing. */
 function readmit(head: Head, { permission }: Route, access: AccessRules): Caller | Promise<Caller> {
   const known = (caller: Caller) => {
-    permit(caller, permission);
+    checkPermission(caller, permission);
     return caller;
   };
   const who = identify(head, permission, access);

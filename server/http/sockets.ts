@@ -2,7 +2,7 @@
 
 import { createServer } from "node:net";
 import type { HttpRequest, HttpResponse, us_listen_socket } from "uwebsockets-old";
-import { headerBytesMax } from "../limits.ts";
+import { headerBytesMax } from "./limits.ts";
 
 export type { HttpRequest, HttpResponse };
 

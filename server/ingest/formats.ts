@@ -1,13 +1,14 @@
-/** Every format of a body that is not JSON lines, and what reads it. */
+/** Every format of a body, and what reads it. */
 
 import assert from "node:assert";
 import type { RowSignal } from "../../engine/index.ts";
+import type { BodyFormat, BodyTask } from "./decode-task.ts";
 import { readBulk } from "./elasticsearch/decode.ts";
+import { readJsonLines } from "./json/read-lines.ts";
 import { readPushJson, readPushProtobuf } from "./loki/decode.ts";
 import { readLogsJson, readLogsProtobuf, readTracesJson, readTracesProtobuf } from "./otlp/decode.ts";
 import { readMetricsJson, readMetricsProtobuf } from "./otlp/metrics.ts";
 import { readRemoteWrite1, readRemoteWrite2 } from "./prometheus/decode.ts";
-import type { BodyTask } from "./protocol.ts";
 import { RowSink, SampleSink, type Sink } from "./row-sink.ts";
 import { readSyslog } from "./syslog/frames.ts";
 
@@ -15,6 +16,11 @@ import { readSyslog } from "./syslog/frames.ts";
 type ReadBody = (body: Buffer, task: BodyTask) => Sink;
 
 export const formats = {
+  "json lines": (body, task) => {
+    const sink = sinkOf(task);
+    readJsonLines(body, sink);
+    return sink;
+  },
   "otlp logs": rows("logs", readLogsProtobuf),
   "otlp logs json": rows("logs", readLogsJson),
   "otlp traces": rows("traces", readTracesProtobuf),
@@ -27,7 +33,13 @@ export const formats = {
   syslog: rows("logs", readSyslog),
   "remote write 1": samples(readRemoteWrite1),
   "remote write 2": samples(readRemoteWrite2),
-} as const satisfies Record<string, ReadBody>;
+} satisfies Record<BodyFormat, ReadBody>;
+
+/** What the rows of a body go to, whatever the protocol. */
+function sinkOf(task: BodyTask): RowSink | SampleSink {
+  const { what } = task;
+  return what.signal === "metrics" ? new SampleSink(task, what.census) : new RowSink(what.signal, task);
+}
 
 function rows(signal: RowSignal, read: (body: Buffer, sink: RowSink, index: string) => void): ReadBody {
   return (body, task) => {

@@ -4,7 +4,12 @@ import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Tinypool } from "tinypool";
 import type { AppendResult, Signal, Store } from "../../engine/index.ts";
-import type { EntrySettings, SenderLimits } from "../entry-settings.ts";
+import type { Encoding } from "../api/content-encoding.ts";
+import { Refusal, tryLater } from "../limits/refusal.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { AdmissionSettings, SenderLimits } from "./admission-settings.ts";
+import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./decode-task.ts";
+import { IntakeMetrics } from "./intake-metrics.ts";
 import {
   contentKeyAgeMs,
   decodeGroupBodies,
@@ -12,15 +17,10 @@ import {
   decodeWaitingBytesMax,
   ingestUnpackedBytesMax,
   namedKeyAgeMs,
-} from "../limits.ts";
-import type { Metrics } from "../metrics.ts";
-import { Refusal, tryLater } from "../route.ts";
-import type { Encoding } from "../unpack.ts";
-import { Allowances, type Load } from "./allowance.ts";
-import { IntakeCounts } from "./intake-counts.ts";
+} from "./limits.ts";
 import { Families } from "./prometheus/families.ts";
-import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./protocol.ts";
-import { RuleBook, type StoredRules } from "./rule-book.ts";
+import { type Load, SenderRateLimiter } from "./sender-rate-limit.ts";
+import { SharedRules, type StoredRules } from "./shared-rules.ts";
 
 export interface IntakeOptions {
   store: Store;
@@ -29,7 +29,7 @@ export interface IntakeOptions {
   threads?: number;
   /** Whether messages of logs that are JSON objects become attributes, where the sender does not say. */
   flattensJson?: boolean;
-  entry: EntrySettings;
+  entry: AdmissionSettings;
   rules: () => StoredRules;
   /** What the bearer of the token with this id may send. */
   limitsOf: (sender: string) => SenderLimits;
@@ -79,9 +79,9 @@ export class Intake {
   readonly #options: IntakeOptions;
   readonly #pool: Tinypool;
   readonly #threads: number;
-  readonly #counts: IntakeCounts;
-  readonly #rules: RuleBook;
-  readonly #allowances: Allowances;
+  readonly #counts: IntakeMetrics;
+  readonly #rules: SharedRules;
+  readonly #allowances: SenderRateLimiter;
   readonly #families = new Families();
   readonly #waiting: Job[] = [];
   #waitingBytes = 0;
@@ -97,10 +97,14 @@ export class Intake {
       maxThreads: this.#threads,
       idleTimeout: Number.POSITIVE_INFINITY,
     });
-    this.#counts = new IntakeCounts(options.metrics);
-    this.#rules = new RuleBook(options.rules);
+    this.#counts = new IntakeMetrics(options.metrics);
+    this.#rules = new SharedRules(options.rules);
     const { limitsOf, now } = options;
-    this.#allowances = new Allowances({ limitsOf, now, onRefused: (what) => this.#counts.limited(what) });
+    this.#allowances = new SenderRateLimiter({
+      limitsOf,
+      now,
+      onRefused: (what) => this.#counts.limited(what),
+    });
     options.metrics.read(
       "gauge",
       "svc_ingest_waiting_bodies",

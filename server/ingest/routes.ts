@@ -1,12 +1,13 @@
 /** POST /api/v1/ingest/{logs|spans|metrics|profiles|kubernetes_resources} */
 
+import * as z from "zod";
 import type { Signal } from "../../engine/index.ts";
-import { shown } from "../fields.ts";
-import { idempotencyKeyLengthMax, ingestBodyBytesMax } from "../limits.ts";
-import type { Reply, Route, ServerRequest } from "../route.ts";
-import { jsonReply, Refusal } from "../route.ts";
-import { encodingOf } from "../unpack.ts";
-import type { Intake, IntakeBody } from "./intake.ts";
+import { encodingOf } from "../api/content-encoding.ts";
+import { defineRoute, raw } from "../api/define-route.ts";
+import { jsonReply, type Route } from "../api/route.ts";
+import { type BatchInput, batchOf, batchRoute } from "./batch-route.ts";
+import type { Intake } from "./intake.ts";
+import { ingestBodyBytesMax } from "./limits.ts";
 
 /** JSON lines have no registered type, so every name in use will do; but not curl's default, whose `-d` eats the newlines. */
 const contentTypes = [
@@ -30,60 +31,49 @@ const signalOfPath = {
   kubernetes_resources: "kubernetes_resources",
 } as const satisfies Record<string, Signal>;
 
+/** What rows of each signal are called in the API's description. */
+const rowNames: Readonly<Record<Signal, string>> = {
+  logs: "logs",
+  traces: "spans",
+  metrics: "samples of metrics",
+  profiles: "profiles",
+  kubernetes_resources: "states of Kubernetes resources",
+};
+
+const takenRows = z.strictObject({
+  accepted: z.int(),
+  refused: z.int(),
+  dropped: z.int().optional(),
+  errors: z.array(z.strictObject({ line: z.int(), reason: z.string() })),
+  duplicate: z.boolean(),
+});
+
 export function ingestRoutes(intake: Intake): Route[] {
-  return Object.entries(signalOfPath).map(([name, signal]) => ({
-    method: "POST",
-    path: `/api/v1/ingest/${name}`,
-    permission: "ingest",
-    body: { bytesMax: ingestBodyBytesMax, contentTypes },
-    deadlineMs: 60_000,
-    answer: (request) => ingest(intake, signal, request),
-  }));
+  return Object.entries(signalOfPath).map(([name, signal]) =>
+    defineRoute({
+      ...batchRoute,
+      method: "POST",
+      path: `/api/v1/ingest/${name}`,
+      summary: `Takes ${rowNames[signal]}, as JSON lines or an array`,
+      tag: "ingestion",
+      // JSON lines have no schema of their own: an array of them has.
+      body: raw({ bytesMax: ingestBodyBytesMax, contentTypes, schema: z.array(z.looseObject({})) }),
+      response: takenRows,
+      handle: (input) => ingest(intake, signal, input),
+    }),
+  );
 }
 
 /** 200 as soon as one row is taken; 400 where every single one was refused, so that a wrong format does not pass for success. */
-async function ingest(intake: Intake, signal: Signal, request: ServerRequest): Promise<Reply> {
+async function ingest(intake: Intake, signal: Signal, input: BatchInput): Promise<unknown> {
   const taken = await intake.take({
     signal,
     format: "json lines",
-    encoding: encodingOf(request.headers),
-    ...sentBy(request),
+    encoding: encodingOf(input.request.headers),
+    ...batchOf(input),
   });
   const first = taken.errors[0];
-  if (taken.accepted > 0 || taken.dropped !== undefined || first === undefined) return jsonReply(taken);
+  if (taken.accepted > 0 || taken.dropped !== undefined || first === undefined) return taken;
   const rows = taken.refused === 1 ? "the only row was" : `all ${taken.refused} rows were`;
   return jsonReply({ error: `${rows} refused; line ${first.line}: ${first.reason}`, ...taken }, 400);
-}
-
-/** What is the same for every protocol. Throws Refusal 400 where a header cannot be used. */
-export function sentBy(
-  request: ServerRequest,
-): Pick<IntakeBody, "body" | "sender" | "environment" | "key" | "flattensJson"> {
-  return {
-    body: request.body,
-    sender: request.caller.tokenId ?? "",
-    environment: request.caller.environment,
-    key: keyOf(request),
-    flattensJson: flattensJsonOf(request),
-  };
-}
-
-/** `flatten-json` as a header, or as a parameter of the address for senders that cannot set headers. */
-function flattensJsonOf({ headers, query }: ServerRequest): boolean | undefined {
-  const text = headers.get("flatten-json") ?? query.get("flatten-json");
-  if (text === undefined || text === null) return undefined;
-  if (["", "true", "1"].includes(text)) return true;
-  if (["false", "0"].includes(text)) return false;
-  throw new Refusal(400, `flatten-json must be true or false, got ${shown(text)}`);
-}
-
-/** What the sender calls the body; null where it does not. */
-function keyOf(request: ServerRequest): string | null {
-  const key = request.headers.get("idempotency-key");
-  if (key === undefined) return null;
-  if (key !== "" && key.length <= idempotencyKeyLengthMax) return key;
-  throw new Refusal(
-    400,
-    `Idempotency-Key must have 1 to ${idempotencyKeyLengthMax} characters, got ${key.length}`,
-  );
 }

@@ -12,13 +12,13 @@ import {
   SampleDraft,
   SeriesCensus,
 } from "../../engine/index.ts";
-import { ingestKeysMax, ingestRepeatedBytesMax, ingestRowsMax, refusedRowsListed } from "../limits.ts";
-import { Refusal } from "../route.ts";
-import { termsOf } from "./entry.ts";
-import { flattenedRow, mayBeJson, rowOfRanges } from "./flat-message.ts";
-import { RowProblem } from "./json-row.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { termsOf } from "./admission.ts";
+import type { BodyTask, RefusedKind, RefusedLine } from "./decode-task.ts";
+import { flattenedRow, mayBeJson, rowOfRanges } from "./json/flat-message.ts";
+import { RowProblem } from "./json/json-row.ts";
+import { ingestKeysMax, ingestRepeatedBytesMax, ingestRowsMax, refusedRowsListed } from "./limits.ts";
 import type { Family } from "./prometheus/families.ts";
-import type { BodyTask, RefusedKind, RefusedLine } from "./protocol.ts";
 
 export abstract class Sink {
   readonly arrivalMs: number;
@@ -60,25 +60,37 @@ export abstract class Sink {
     return BigInt(this.arrivalMs) * 1_000_000n;
   }
 
-  /** Counts a row, and why it cannot be stored, if so. Throws Refusal 413 at one too many. */
-  protected count(reason: string | undefined, kind: RefusedKind = "row"): string | undefined {
+  /** Counts a row that was read, and why it cannot be stored, if so. Throws Refusal 413 at one too many. */
+  count(reason: string | undefined, kind: RefusedKind = "row"): string | undefined {
     if (++this.rows > ingestRowsMax) throw tooManyRows;
-    if (reason === undefined) return undefined;
-    this.refusedByKind.set(kind, (this.refusedByKind.get(kind) ?? 0) + 1);
-    if (this.refused.length < refusedRowsListed) this.refused.push({ line: this.rows, reason });
+    if (reason !== undefined) this.refuseLine(this.rows, kind, reason);
     return reason;
+  }
+
+  /** Counts a row that was read from a line, or an element, of its own number. Throws Refusal 413 at one too many. */
+  countLine(line: number, reason: string | undefined): void {
+    if (++this.rows > ingestRowsMax) throw tooManyRows;
+    if (reason !== undefined) this.refuseLine(line, "row", reason);
+  }
+
+  /** Notes that a line, or an element, holds no row that can be stored. */
+  refuseLine(line: number, kind: RefusedKind, reason: string): void {
+    this.refusedByKind.set(kind, (this.refusedByKind.get(kind) ?? 0) + 1);
+    if (this.refused.length < refusedRowsListed) this.refused.push({ line, reason });
   }
 }
 
 export class RowSink extends Sink {
+  readonly signal: RowSignal;
   readonly draft: BatchDraft;
   /** Messages that are JSON objects become attributes. */
-  readonly #flattensJson: boolean;
+  readonly flattensJson: boolean;
 
   constructor(signal: RowSignal, task: BodyTask) {
     super(task.arrivalMs);
+    this.signal = signal;
     this.draft = new BatchDraft(signal, termsOf(task));
-    this.#flattensJson = task.flattensJson && signal === "logs";
+    this.flattensJson = task.flattensJson && signal === "logs";
   }
 
   get tally(): EntryTally {
@@ -87,15 +99,20 @@ export class RowSink extends Sink {
 
   /** Takes a row whose parts lie in `bytes`, which the draft reads. */
   add(row: RowRanges, bytes: Buffer): void {
-    if (this.#flattensJson && mayBeJson(row, bytes)) this.addText(rowOfRanges(row, bytes, this.draft));
+    if (this.flattensJson && mayBeJson(row, bytes)) this.addText(rowOfRanges(row, bytes, this.draft));
     else this.count(this.draft.add(row));
   }
 
   /** Takes a row in text, or returns why it cannot be stored. Throws RowProblem where the body has too many keys. */
   addText(given: LogRow): string | undefined {
-    const row = this.#flattensJson ? flattenedRow(given) : given;
+    return this.count(this.addUncounted(given));
+  }
+
+  /** The same, but the caller counts the row. */
+  addUncounted(given: LogRow): string | undefined {
+    const row = this.flattensJson ? flattenedRow(given) : given;
     this.#checkKeys(row.attributes);
-    return this.count(this.draft.addLogRow(row));
+    return this.draft.addLogRow(row);
   }
 
   finish(): EncodedBatch {
@@ -143,7 +160,7 @@ function labelBytes(labels: Readonly<Record<string, string>>): number {
   return bytes;
 }
 
-export const tooManyRows = new Refusal(
+const tooManyRows = new Refusal(
   413,
   `the body has more than ${ingestRowsMax} rows: send it in smaller parts`,
 );

@@ -1,4 +1,4 @@
-import type { Action, AlertEvent } from "../alert-event.ts";
+import type { Action } from "../model/alert.ts";
 
 /** The same for what reaches the same receiver: what goes there goes one after the other. */
 export function destinationKey(action: Action): string {
@@ -13,23 +13,6 @@ export function destinationKey(action: Action): string {
     }
     case "webhook":
       return `webhook ${action.webhookDestination.uuid}`;
-  }
-}
-
-export function wants(action: Action, type: AlertEvent["type"]): boolean {
-  if (type === "alertFired") return true;
-  switch (action.type) {
-    case "slack":
-      return action.slackDestination.notifyOnResolve === true;
-    case "email":
-      return action.emailDestination.notifyOnResolve === true;
-    case "pagerDuty":
-      return true;
-    case "webhook":
-      return (
-        action.webhookDestination.resolvedUuid !== undefined ||
-        action.webhookDestination.notifyOnResolve === true
-      );
   }
 }
 

@@ -1,6 +1,6 @@
 /** Sends messages by SMTP. */
 import { createTransport } from "nodemailer";
-import { stableId } from "../stable-id.ts";
+import { stableId } from "../model/stable-id.ts";
 import { tryMsMax } from "./limits.ts";
 import { type Message, messageOf } from "./message.ts";
 import type { Outcome, Senders } from "./sender.ts";
@@ -30,7 +30,7 @@ export function emailSender(options: EmailOptions | undefined): Senders["email"]
   return async ({ id, action, events, receipts }): Promise<Outcome> => {
     const message = messageOf(events, options.publicUrl);
     const first = events[0]!;
-    const told = receipts.flatMap((receipt) => messageIdOf(receipt) ?? []);
+    const earlier = receipts.flatMap((receipt) => messageIdOf(receipt) ?? []);
     try {
       const messageId = `<${id}@${domain}>`;
       await transport.sendMail({
@@ -41,8 +41,8 @@ export function emailSender(options: EmailOptions | undefined): Senders["email"]
         text: textOf(message),
         html: htmlOf(message),
         // What is known of one alert stands together, and the end beneath its fire.
-        references: [`<${stableId("thread", first.alertId)}@${domain}>`, ...told],
-        ...(told.length === 0 ? {} : { inReplyTo: told[0]! }),
+        references: [`<${stableId("thread", first.alertId)}@${domain}>`, ...earlier],
+        ...(earlier.length === 0 ? {} : { inReplyTo: earlier[0]! }),
         headers: { "Auto-Submitted": "auto-generated", "X-Svc-Alert": encodeURIComponent(first.alertId) },
         disableFileAccess: true,
         disableUrlAccess: true,

@@ -1,24 +1,15 @@
-import type { AlertEvent } from "../alert-event.ts";
-import { deepLink, eventLine, messageOf, time } from "./message.ts";
+import type { EventEnvelope, NotificationEvent } from "../model/event.ts";
+import { rulesOf, time } from "./event-types.ts";
+import { deepLink, eventLine, messageOf } from "./message.ts";
 
-/** What all events that are sent as JSON share. */
-export interface Envelope {
-  id: string;
-  type: string;
-  version: "1.0.0";
-  /** RFC 3339. */
-  timestamp: string;
-  title: string;
-  message: string;
-  data: Record<string, unknown>;
-}
-
-export function envelopeOf(event: AlertEvent, publicUrl: string): Envelope {
+/** An event as it is sent as JSON. */
+export function envelopeOf(event: NotificationEvent, publicUrl: string): EventEnvelope {
+  const rules = rulesOf(event.type);
   return {
     id: event.id,
     type: event.type,
     version: "1.0.0",
-    timestamp: time(event.resolvedAtMs ?? event.firedAtMs),
+    timestamp: time(rules.atMs(event)),
     title: messageOf([event], publicUrl).title,
     message: eventLine(event),
     data: {
@@ -26,21 +17,16 @@ export function envelopeOf(event: AlertEvent, publicUrl: string): Envelope {
       alertName: event.alertName,
       alertDescription: event.alertDescription,
       rule: event.rule,
-      state: stateOf(event),
+      state: rules.state,
       fireId: event.fireId,
       attributes: event.labels,
       query: event.query,
       bucketSize: event.bucketSeconds,
       firedAt: time(event.firedAtMs),
-      resolvedAt: event.resolvedAtMs === undefined ? null : time(event.resolvedAtMs),
-      resolveReason: event.reason ?? null,
+      ...rules.data(event),
       breachingDatapoint: { time: time(event.breached.bucketMs), value: event.breached.value },
       late: event.late,
       deepLink: deepLink(event, publicUrl),
     },
   };
-}
-
-export function stateOf(event: AlertEvent): "firing" | "resolved" {
-  return event.type === "alertFired" ? "firing" : "resolved";
 }

@@ -76,11 +76,11 @@ function retryAfterMs(value: string | undefined, nowMs: number): number | undefi
 
 /** To be tried again, after the pause that the receiver asked for. */
 export function retryOutcome({ status, retryAfterMs: afterMs, text }: HttpAnswer): Outcome {
-  const problem = answerProblem(status, text);
+  const problem = describeAnswer(status, text);
   return afterMs === undefined ? { kind: "retry", problem } : { kind: "retry", problem, afterMs };
 }
 
-export function answerProblem(status: number, text: string): string {
+export function describeAnswer(status: number, text: string): string {
   const line = text.replace(/\s+/g, " ").trim().slice(0, 120);
   return `the receiver answered ${status}${line === "" ? "" : `: ${line}`}`;
 }

@@ -21,7 +21,7 @@ export const groupWaitMs = 5 * second;
 /** Between tries to store what became of a message: nothing else is sent to its destination until then. */
 export const storeWaitMs = 5 * second;
 /** Instances that one message to people lists. */
-export const listedMax = 20;
+export const listedInstancesMax = 20;
 /** Instances that one message to people stands for. */
 export const groupedMax = 1_000;
 /** Destinations that are sent to at once. */

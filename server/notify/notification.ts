@@ -1,5 +1,6 @@
 import type { Json } from "../../engine/index.ts";
-import type { Action, AlertEvent } from "../alert-event.ts";
+import type { Action } from "../model/alert.ts";
+import type { NotificationEvent } from "../model/event.ts";
 import { isGrouped } from "./destination.ts";
 import { groupWaitMs, problemLengthMax } from "./limits.ts";
 import { retryDelayMs } from "./retry.ts";
@@ -9,7 +10,7 @@ import type { Outcome } from "./sender.ts";
 export interface Notification {
   id: string;
   action: Action;
-  event: AlertEvent;
+  event: NotificationEvent;
   createdAtMs: number;
   /** `skipped`: there is nothing to tell any more; `problem` says why. */
   status: "waiting" | "delivered" | "givenUp" | "skipped";
@@ -23,7 +24,12 @@ export interface Notification {
   receipt: Json;
 }
 
-export function newNotification(id: string, event: AlertEvent, action: Action, nowMs: number): Notification {
+export function newNotification(
+  id: string,
+  event: NotificationEvent,
+  action: Action,
+  nowMs: number,
+): Notification {
   return {
     id,
     action,
@@ -40,7 +46,7 @@ export function newNotification(id: string, event: AlertEvent, action: Action, n
 }
 
 /** As it is after one more try. `random`: from 0 to 1. */
-export function tried(
+export function afterTry(
   before: Notification,
   messageId: string,
   outcome: Outcome,

@@ -1,12 +1,14 @@
 /** Notifications on their way: stored before they are sent, sent at least once with the same id, given up visibly. */
 import type { Json, State, StateChange } from "../../engine/index.ts";
-import type { Action, AlertEvent, AlertMessage } from "../alert-event.ts";
-import type { Counter, Metrics } from "../metrics.ts";
-import { stableId } from "../stable-id.ts";
-import { destinationKey, destinationName, isGrouped, wants } from "./destination.ts";
-import { Lane } from "./lane.ts";
+import type { Counter, Metrics } from "../metrics/metrics.ts";
+import type { Action } from "../model/alert.ts";
+import type { EventMessage, NotificationEvent } from "../model/event.ts";
+import { stableId } from "../model/stable-id.ts";
+import { DeliveryQueue } from "./delivery-queue.ts";
+import { destinationKey, destinationName, isGrouped } from "./destination.ts";
+import { rulesOf } from "./event-types.ts";
 import { endedKept, senderMsMax, sendingMax, storeWaitMs } from "./limits.ts";
-import { type Notification, newNotification, tried } from "./notification.ts";
+import { afterTry, type Notification, newNotification } from "./notification.ts";
 import type { Delivery, Outcome, Sender, Senders } from "./sender.ts";
 
 export interface OutboxOptions {
@@ -16,7 +18,7 @@ export interface OutboxOptions {
   random: () => number;
   senders: Senders;
   /** The id of the silence that covers an event now. */
-  silencedBy: (event: AlertEvent, nowMs: number) => string | undefined;
+  silencedBy: (event: NotificationEvent, nowMs: number) => string | undefined;
   /** A message was given up: what people read of it, and what it told. */
   onGivenUp: (message: string, notifications: readonly Notification[]) => void;
   metrics: Metrics;
@@ -27,7 +29,7 @@ const table = "notifications";
 
 export class Outbox {
   readonly #options: OutboxOptions;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #queues = new Map<string, DeliveryQueue>();
   readonly #all = new Map<string, Notification>();
   /** Ids of those that have ended, the oldest first. */
   readonly #ended: string[] = [];
@@ -40,7 +42,7 @@ export class Outbox {
   constructor(options: OutboxOptions) {
     this.#options = options;
     const stored = options.state.list(table).map(([, value]) => value as unknown as Notification);
-    stored.sort((a, b) => a.createdAtMs - b.createdAtMs || typeOrder(a) - typeOrder(b));
+    stored.sort((a, b) => a.createdAtMs - b.createdAtMs || orderOf(a) - orderOf(b));
     for (const notification of stored) this.#take(notification);
     this.#ended.sort((a, b) => this.#all.get(a)!.endedAtMs! - this.#all.get(b)!.endedAtMs!);
     this.#outcomes = options.metrics.counter(
@@ -55,13 +57,13 @@ export class Outbox {
   }
 
   /** The records of messages, to be stored with what gave rise to them; `stored` sets them on their way. */
-  prepare(messages: readonly AlertMessage[]): { changes: StateChange[]; stored(): void } {
+  prepare({ messages }: { messages: readonly EventMessage[] }): { changes: StateChange[]; stored(): void } {
     const made = new Map<string, Notification>();
     const nowMs = this.#options.now();
     for (const { event, actions } of messages) {
       for (const action of actions) {
         const id = notificationId(event.id, action);
-        if (!wants(action, event.type) || this.#all.has(id)) continue;
+        if (!rulesOf(event.type).isWanted(action) || this.#all.has(id)) continue;
         made.set(id, newNotification(id, event, action, nowMs));
       }
     }
@@ -91,9 +93,9 @@ export class Outbox {
   /** Starts to send all that is due. Resolves when all that is on its way has ended. */
   async sendDue(): Promise<void> {
     const nowMs = this.#options.now();
-    for (const lane of this.#lanes.values()) {
+    for (const queue of this.#queues.values()) {
       if (this.#sending.size >= sendingMax) break;
-      if (lane.isReady(nowMs)) this.#start(lane);
+      if (queue.isReady(nowMs)) this.#start(queue);
     }
     await Promise.all(this.#sending);
   }
@@ -101,7 +103,7 @@ export class Outbox {
   /** The time of the next try; infinite where nothing waits. */
   nextDueMs(): number {
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const lane of this.#lanes.values()) if (!lane.isBusy) dueMs = Math.min(dueMs, lane.dueMs());
+    for (const queue of this.#queues.values()) if (!queue.isBusy) dueMs = Math.min(dueMs, queue.dueMs());
     return dueMs;
   }
 
@@ -143,19 +145,19 @@ export class Outbox {
 
   /** What is on its way needs no hurry. */
   async #hurry(notification: Notification, nextAtMs: number): Promise<void> {
-    const lane = this.#lanes.get(destinationKey(notification.action))!;
-    if (lane.isBusy) return;
-    lane.isBusy = true;
+    const queue = this.#queues.get(destinationKey(notification.action))!;
+    if (queue.isBusy) return;
+    queue.isBusy = true;
     try {
-      await this.#update(lane, [{ ...notification, nextAtMs }]);
+      await this.#update(queue, [{ ...notification, nextAtMs }]);
     } finally {
-      lane.isBusy = false;
+      queue.isBusy = false;
     }
     this.#schedule();
   }
 
   /** One try by hand that is not stored: the test button. */
-  async test(event: AlertEvent, action: Action): Promise<Outcome> {
+  async test(event: NotificationEvent, action: Action): Promise<Outcome> {
     const id = notificationId(event.id, action);
     return this.#try({ id, action, events: [event], receipts: [], nowMs: this.#options.now() });
   }
@@ -167,12 +169,12 @@ export class Outbox {
       return;
     }
     const key = destinationKey(notification.action);
-    let lane = this.#lanes.get(key);
-    if (lane === undefined) {
-      lane = new Lane();
-      this.#lanes.set(key, lane);
+    let queue = this.#queues.get(key);
+    if (queue === undefined) {
+      queue = new DeliveryQueue();
+      this.#queues.set(key, queue);
     }
-    lane.add(notification);
+    queue.add(notification);
   }
 
   #schedule(): void {
@@ -190,37 +192,37 @@ export class Outbox {
     );
   }
 
-  #start(lane: Lane): void {
-    lane.isBusy = true;
-    const sending = this.#sendNext(lane)
+  #start(queue: DeliveryQueue): void {
+    queue.isBusy = true;
+    const sending = this.#sendNext(queue)
       .catch((error: unknown) => {
         // Nothing could be stored: that is tried again before anything else is sent.
-        lane.pausedUntilMs = Math.max(lane.pausedUntilMs, this.#options.now() + storeWaitMs);
+        queue.pausedUntilMs = Math.max(queue.pausedUntilMs, this.#options.now() + storeWaitMs);
         this.#options.log(
           "error",
           `notifications: ${error instanceof Error ? error.message : String(error)}`,
         );
       })
       .finally(() => {
-        lane.isBusy = false;
+        queue.isBusy = false;
         this.#sending.delete(sending);
         this.#schedule();
       });
     this.#sending.add(sending);
   }
 
-  async #sendNext(lane: Lane): Promise<void> {
-    if (lane.concluded !== undefined) await this.#conclude(lane, lane.concluded);
+  async #sendNext(queue: DeliveryQueue): Promise<void> {
+    if (queue.concluded !== undefined) await this.#conclude(queue, queue.concluded);
     const nowMs = this.#options.now();
-    const due = lane.next(nowMs);
-    const group = await this.#withoutNeedless(lane, due, nowMs);
+    const due = queue.next(nowMs);
+    const group = await this.#withoutNeedless(queue, due, nowMs);
     const first = group[0];
     if (first === undefined) return;
     const messageId = first.messageId ?? first.id;
     // Whoever joins the group after a death in this try is another message, under another id.
     if (isGrouped(first.action) && first.messageId === null) {
       await this.#update(
-        lane,
+        queue,
         group.map((each) => ({ ...each, messageId })),
       );
     }
@@ -234,14 +236,18 @@ export class Outbox {
     this.#outcomes.add(1, { type: first.action.type, outcome: outcome.kind });
     const endedMs = this.#options.now();
     if (outcome.kind === "retry" && outcome.afterMs !== undefined)
-      lane.pausedUntilMs = endedMs + Math.min(outcome.afterMs, pauseMsMax);
+      queue.pausedUntilMs = endedMs + Math.min(outcome.afterMs, pauseMsMax);
     const random = this.#options.random();
-    const notifications = group.map((each) => tried(each, messageId, outcome, endedMs, random));
-    await this.#conclude(lane, { messageId, notifications });
+    const notifications = group.map((each) => afterTry(each, messageId, outcome, endedMs, random));
+    await this.#conclude(queue, { messageId, notifications });
   }
 
   /** Leaves out, and ends, what is silenced by now, and the end of a fire that was never told of. */
-  async #withoutNeedless(lane: Lane, due: readonly Notification[], nowMs: number): Promise<Notification[]> {
+  async #withoutNeedless(
+    queue: DeliveryQueue,
+    due: readonly Notification[],
+    nowMs: number,
+  ): Promise<Notification[]> {
     const kept: Notification[] = [];
     const ended: Notification[] = [];
     for (const each of due) {
@@ -249,7 +255,7 @@ export class Outbox {
       if (problem === undefined) kept.push(each);
       else ended.push({ ...each, status: "skipped", problem, endedAtMs: nowMs });
     }
-    if (ended.length > 0) await this.#update(lane, ended);
+    if (ended.length > 0) await this.#update(queue, ended);
     return kept;
   }
 
@@ -288,10 +294,13 @@ export class Outbox {
   }
 
   /** What became of a message. Where it cannot be stored it is kept in mind, so that nobody is told twice. */
-  async #conclude(lane: Lane, { messageId, notifications }: NonNullable<Lane["concluded"]>): Promise<void> {
-    lane.concluded = { messageId, notifications };
-    await this.#update(lane, notifications);
-    lane.concluded = undefined;
+  async #conclude(
+    queue: DeliveryQueue,
+    { messageId, notifications }: NonNullable<DeliveryQueue["concluded"]>,
+  ): Promise<void> {
+    queue.concluded = { messageId, notifications };
+    await this.#update(queue, notifications);
+    queue.concluded = undefined;
     const [first] = notifications;
     if (first!.status !== "givenUp") return;
     const { action, event } = first!;
@@ -302,7 +311,7 @@ export class Outbox {
   }
 
   /** Stores, and only then believes. */
-  async #update(lane: Lane, notifications: readonly Notification[]): Promise<void> {
+  async #update(queue: DeliveryQueue, notifications: readonly Notification[]): Promise<void> {
     const ending = notifications.filter(({ status }) => status !== "waiting").length;
     const forgotten = this.#ended.slice(0, Math.max(0, this.#ended.length + ending - endedKept));
     const removed = forgotten.map((id): StateChange => ({ table, id, value: undefined }));
@@ -310,15 +319,15 @@ export class Outbox {
     for (const id of this.#ended.splice(0, forgotten.length)) this.#all.delete(id);
     for (const notification of notifications) {
       this.#all.set(notification.id, notification);
-      const place = lane.waiting.findIndex(({ id }) => id === notification.id);
-      if (notification.status === "waiting") lane.waiting[place] = notification;
+      const place = queue.waiting.findIndex(({ id }) => id === notification.id);
+      if (notification.status === "waiting") queue.waiting[place] = notification;
       else this.#ended.push(notification.id);
     }
-    lane.remove(new Set(notifications.filter(({ status }) => status !== "waiting").map(({ id }) => id)));
+    queue.remove(new Set(notifications.filter(({ status }) => status !== "waiting").map(({ id }) => id)));
   }
 
   #readMetrics(metrics: Metrics): void {
-    const waiting = () => [...this.#lanes.values()].flatMap((lane) => lane.waiting);
+    const waiting = () => [...this.#queues.values()].flatMap((queue) => queue.waiting);
     metrics.read("gauge", "svc_notifications", "Notifications that are kept, by status.", () => {
       const counts = Map.groupBy(this.#all.values(), ({ status }) => status);
       return [...counts].map(([status, all]) => [{ status }, all.length]);
@@ -342,10 +351,7 @@ function notificationId(eventId: string, action: Action): string {
   return stableId(eventId, destinationKey(action));
 }
 
-/** Of what was made in the same moment the begin stands before the end. */
-function typeOrder({ event }: Notification): number {
-  return event.type === "alertFired" ? 0 : 1;
-}
+const orderOf = ({ event }: Notification) => rulesOf(event.type).order;
 
 function change(notification: Notification): StateChange {
   return { table, id: notification.id, value: notification as unknown as Json };

@@ -1,9 +1,10 @@
 /** Triggers and resolves incidents through PagerDuty's Events API v2. */
-import type { AlertEvent } from "../alert-event.ts";
+import type { NotificationEvent } from "../model/event.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { envelopeOf } from "./envelope.ts";
-import { answerProblem, retryOutcome, sendHttp } from "./http-request.ts";
-import { deepLink, eventLine, time } from "./message.ts";
+import { rulesOf, time } from "./event-types.ts";
+import { describeAnswer, retryOutcome, sendHttp } from "./http-request.ts";
+import { deepLink, eventLine } from "./message.ts";
 import type { Outcome, Senders } from "./sender.ts";
 
 export interface PagerDutyOptions {
@@ -44,13 +45,13 @@ export function pagerDutySender(options: PagerDutyOptions): Senders["pagerDuty"]
     );
     if (answer.status >= 200 && answer.status < 300) return { kind: "delivered" };
     if (answer.status === 429 || answer.status >= 500) return retryOutcome(answer);
-    return { kind: "final", problem: answerProblem(answer.status, answer.text) };
+    return { kind: "final", problem: describeAnswer(answer.status, answer.text) };
   };
 }
 
-function pagerDutyBody(routingKey: string, event: AlertEvent, publicUrl: string) {
+function pagerDutyBody(routingKey: string, event: NotificationEvent, publicUrl: string) {
   const dedup = { routing_key: routingKey, dedup_key: event.fireId };
-  if (event.type === "alertResolved") return { ...dedup, event_action: "resolve" };
+  if (rulesOf(event.type).pagerDuty === "resolve") return { ...dedup, event_action: "resolve" };
   const { labels, alertName, rule } = event;
   const link = deepLink(event, publicUrl);
   const { data } = envelopeOf(event, publicUrl);

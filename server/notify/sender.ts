@@ -1,5 +1,6 @@
 import type { Json } from "../../engine/index.ts";
-import type { Action, AlertEvent } from "../alert-event.ts";
+import type { Action } from "../model/alert.ts";
+import type { NotificationEvent } from "../model/event.ts";
 
 /** One try to hand over a message. */
 export interface Delivery<A extends Action = Action> {
@@ -7,7 +8,7 @@ export interface Delivery<A extends Action = Action> {
   id: string;
   action: A;
   /** One or more of one alert and one type; more only where messages are grouped. */
-  events: readonly AlertEvent[];
+  events: readonly NotificationEvent[];
   /** What the sender answered when it told of the fires that these events end. */
   receipts: readonly Json[];
   nowMs: number;

@@ -1,23 +1,7 @@
-import type { AlertEvent } from "../alert-event.ts";
+import type { AlertEvent } from "../model/event.ts";
+import type { Silence } from "../model/silence.ts";
 
-/** Times in which some alerts tell nobody, as they are configured. */
-export interface Silence {
-  comment?: string | undefined;
-  /** Unix milliseconds; from ever where absent. */
-  startsAt?: number | undefined;
-  endsAt: number;
-  /** Any alert where absent. */
-  alertIds?: readonly string[] | undefined;
-  /** All must hold of the instance's labels. A label that is not there is empty. */
-  match?: { matchExpressions: readonly SilenceExpression[] } | undefined;
-}
-
-export interface SilenceExpression {
-  key: string;
-  operator: "In" | "NotIn";
-  values: readonly string[];
-}
-
+/** Whether a silence covers an instance of an alert. */
 export function isSilenced(
   silence: Silence,
   { alertId, labels }: Pick<AlertEvent, "alertId" | "labels">,

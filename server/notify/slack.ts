@@ -1,6 +1,6 @@
 /** Sends messages to Slack: with a bot token to channels, or to an incoming webhook, whose URL then stands as the channel. */
 import type { AddressGuard } from "./address-guard.ts";
-import { answerProblem, retryOutcome, sendHttp } from "./http-request.ts";
+import { describeAnswer, retryOutcome, sendHttp } from "./http-request.ts";
 import { type Message, messageOf } from "./message.ts";
 import type { Outcome, Senders } from "./sender.ts";
 
@@ -63,7 +63,7 @@ export function slackSender({
       guard,
     );
     if (answer.status === 429 || answer.status >= 500) return retryOutcome(answer);
-    if (answer.status !== 200) return { kind: "final", problem: answerProblem(answer.status, answer.text) };
+    if (answer.status !== 200) return { kind: "final", problem: describeAnswer(answer.status, answer.text) };
     return isWebhook ? { kind: "delivered" } : outcomeOf(answer.text);
   };
 }

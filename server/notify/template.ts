@@ -1,30 +1,35 @@
 /** Variables such as `$alert_name` in what people wrote for a webhook; each value is escaped for the place where it stands. */
-import type { AlertEvent } from "../alert-event.ts";
-import { envelopeOf, stateOf } from "./envelope.ts";
-import { deepLink, time } from "./message.ts";
+import type { NotificationEvent } from "../model/event.ts";
+import { envelopeOf } from "./envelope.ts";
+import { rulesOf, time } from "./event-types.ts";
+import { deepLink } from "./message.ts";
 
 /** Text, or what stands as it is where JSON has a value. */
 export type Variables = ReadonlyMap<string, string | number | Readonly<Record<string, string>>>;
 
-export function variablesOf(event: AlertEvent, publicUrl: string): Variables {
+export function variablesOf(event: NotificationEvent, publicUrl: string): Variables {
   const { labels } = event;
   return new Map<string, string | number | Readonly<Record<string, string>>>([
     ["alert_name", event.alertName],
     ["alert_description", event.alertDescription],
     ["alert_uuid", event.alertId],
     ["alert_fire_uuid", event.fireId],
-    ["alert_state", stateOf(event)],
+    ["alert_state", rulesOf(event.type).state],
     ["alert_message", envelopeOf(event, publicUrl).message],
     ["deep_link", deepLink(event, publicUrl)],
     ["environment", labels.environment ?? labels["k8s.cluster.name"] ?? ""],
     ["service", labels["service.name"] ?? ""],
     ["attributes", labels],
     ["fired_at", time(event.firedAtMs)],
-    ["resolved_at", event.resolvedAtMs === undefined ? "" : time(event.resolvedAtMs)],
+    ["resolved_at", resolvedAt(event)],
     ["breaching_datapoint_value", event.breached.value ?? ""],
     ["breaching_datapoint_time", time(event.breached.bucketMs)],
     ["metric_name", metricName(event.query)],
   ]);
+}
+
+function resolvedAt(event: NotificationEvent): string {
+  return "resolvedAtMs" in event && event.resolvedAtMs !== undefined ? time(event.resolvedAtMs) : "";
 }
 
 /** The first name that the query selects from: what is aggregated. */

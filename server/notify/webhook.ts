@@ -1,22 +1,12 @@
 /** Sends events to webhook integrations, as Standard Webhooks has it. */
+import type { Webhook } from "../model/webhook.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { envelopeOf } from "./envelope.ts";
-import { answerProblem, type HttpRequest, retryOutcome, sendHttp } from "./http-request.ts";
+import { rulesOf } from "./event-types.ts";
+import { describeAnswer, type HttpRequest, retryOutcome, sendHttp } from "./http-request.ts";
 import type { Outcome, Senders } from "./sender.ts";
 import { signedHeaders } from "./signature.ts";
 import { fillBody, fillHeader, fillUrl, variablesOf } from "./template.ts";
-
-/** A webhook integration, as it is configured. */
-export interface Webhook {
-  url: string;
-  /** POST where absent. */
-  method?: string | undefined;
-  headers?: Readonly<Record<string, string>> | undefined;
-  /** Absent or empty: the event as JSON. */
-  body?: string | undefined;
-  /** `whsec_…` signs what is sent. */
-  secret?: string | null | undefined;
-}
 
 export interface WebhookOptions {
   webhookOf: (uuid: string) => Webhook | undefined;
@@ -31,7 +21,7 @@ export interface WebhookOptions {
 export function webhookSender(options: WebhookOptions): Senders["webhook"] {
   return async ({ id, action, events: [event], nowMs }): Promise<Outcome> => {
     const { uuid: firedUuid, resolvedUuid } = action.webhookDestination;
-    const uuid = event!.type === "alertResolved" ? (resolvedUuid ?? firedUuid) : firedUuid;
+    const uuid = rulesOf(event!.type).state === "resolved" ? (resolvedUuid ?? firedUuid) : firedUuid;
     const webhook = options.webhookOf(uuid);
     if (webhook === undefined)
       return { kind: "final", problem: `there is no webhook integration ${JSON.stringify(uuid)}` };
@@ -43,7 +33,7 @@ export function webhookSender(options: WebhookOptions): Senders["webhook"] {
     if (answer.status >= 200 && answer.status < 300) return { kind: "delivered" };
     if (answer.status !== 410) return retryOutcome(answer);
     options.onGone(uuid);
-    return { kind: "final", problem: `${answerProblem(410, answer.text)}; the integration is switched off` };
+    return { kind: "final", problem: `${describeAnswer(410, answer.text)}; the integration is switched off` };
   };
 }
 

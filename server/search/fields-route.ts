@@ -1,53 +1,66 @@
 /** POST /api/v1/query/fields. */
 
-import { type RowSignal, signals } from "../../engine/index.ts";
-import {
-  type FieldQuery,
-  type ListedLabel,
-  type MetricLabelQuery,
-  queryFields,
-  queryLabels,
-} from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, oneOfField } from "../fields.ts";
+import * as z from "zod";
+import { signals } from "../../engine/index.ts";
+import { type ListedLabel, queryFields, queryLabels } from "../../query/index.ts";
+import { defineRoute, json } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
+import { integerFrom, strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
-import { optionalText, rangeFields, type SearchKind } from "./searches.ts";
+import { ordered, prefix, range, warnings, warningsMember } from "./search-body.ts";
+import type { Searches } from "./searches.ts";
 
-const limitRange = { min: 1, max: 10_000, expected: "an integer from 1 to 10000" };
-const limitDefault = 1_000;
+const fieldsDefault = 1_000;
 
-type AskedFields = { signal: "metrics"; asked: MetricLabelQuery } | { signal: RowSignal; asked: FieldQuery };
+const body = ordered(
+  strictObject({
+    signal: z.enum(signals),
+    query: z.string().nullish(),
+    ...range,
+    prefix,
+    limit: integerFrom(1, 10_000).nullish(),
+  }),
+);
 
-export const fieldsSearch: SearchKind<AskedFields> = {
-  path: "/api/v1/query/fields",
-  read: readFieldQuery,
-  answer: async (store, { signal, asked }, limits) => {
-    if (signal === "metrics") {
-      const { found, isWhole, warnings } = await queryLabels(store, asked, limits);
-      const after = { isWhole, ...(warnings.length === 0 ? {} : { warnings }) };
-      return listReply({ before: {}, name: "fields", items: found.map(labelText), after });
-    }
-    const { fields, count, isWhole, warnings } = await queryFields(store, asked, limits);
-    return listReply({
-      before: {},
-      name: "fields",
-      items: fields.map((field) => JSON.stringify(field)),
-      after: { count, isWhole, ...(warnings.length === 0 ? {} : { warnings }) },
-    });
-  },
-};
+export function fieldsRoute(searches: Searches): Route {
+  return defineRoute({
+    ...searches.shared,
+    method: "POST",
+    path: "/api/v1/query/fields",
+    summary: "Lists the fields of the rows that a search finds, or the labels of series",
+    body: json(body, { nullIsAbsent: true }),
+    response: z.looseObject({
+      fields: z.array(z.looseObject({ name: z.string() })),
+      isWhole: z.boolean(),
+      warnings,
+    }),
+    handle: (input) => {
+      const { signal, query, startTime: startMs, endTime: endMs, prefix, limit } = input.body;
+      const asked = {
+        query: query ?? "",
+        startMs,
+        endMs,
+        prefix: prefix ?? "",
+        limit: limit ?? fieldsDefault,
+      };
+      return searches.run(input, async (store, limits) => {
+        if (signal === "metrics") {
+          const { found, isWhole, warnings } = await queryLabels(store, asked, limits);
+          const after = { isWhole, ...warningsMember(warnings) };
+          return listReply({ before: {}, name: "fields", items: found.map(labelText), after });
+        }
+        const { fields, count, isWhole, warnings } = await queryFields(store, { signal, ...asked }, limits);
+        return listReply({
+          before: {},
+          name: "fields",
+          items: fields.map((field) => JSON.stringify(field)),
+          after: { count, isWhole, ...warningsMember(warnings) },
+        });
+      });
+    },
+  });
+}
 
 function labelText({ text, series }: ListedLabel): string {
   return JSON.stringify({ name: text, series });
-}
-
-function readFieldQuery(body: unknown): AskedFields {
-  const fields = fieldsOf(body, "", ["signal", "query", "startTime", "endTime", "prefix", "limit"]);
-  const signal = oneOfField(fields, "signal", signals);
-  const asked = {
-    query: optionalText(fields, "query"),
-    ...rangeFields(fields),
-    prefix: optionalText(fields, "prefix"),
-    limit: isGiven(fields, "limit") ? integerField(fields, "limit", limitRange) : limitDefault,
-  };
-  return signal === "metrics" ? { signal, asked } : { signal, asked: { signal, ...asked } };
 }

@@ -1,34 +1,58 @@
 /** POST /api/v1/query/histogram. */
 
-import { type HistogramQuery, queryHistogram, type RowHistogram } from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, oneOfField, stringField } from "../fields.ts";
-import { bucketRange } from "./bucket-width.ts";
+import * as z from "zod";
+import { signals } from "../../engine/index.ts";
+import { queryHistogram, type RowHistogram } from "../../query/index.ts";
+import { defineRoute, json } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
+import { strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
-import { rowSignals } from "./row-signals.ts";
-import { rangeFields, type SearchKind } from "./searches.ts";
+import { bucketSize, ordered, queryText, range, warnings, warningsMember } from "./search-body.ts";
+import type { Searches } from "./searches.ts";
 
-export const histogramSearch: SearchKind<HistogramQuery> = {
-  path: "/api/v1/query/histogram",
-  read: readHistogramQuery,
-  answer: async (store, query, limits) => {
-    const histogram = await queryHistogram(store, query, limits);
-    const { count, bucketSeconds, partial, warnings } = histogram;
-    return listReply({
-      before: { bucketSize: bucketSeconds, partial },
-      name: "series",
-      items: seriesTexts(histogram),
-      after: { count, ...(warnings.length === 0 ? {} : { warnings }) },
-    });
-  },
-};
+const body = ordered(
+  strictObject({
+    signal: z.enum(signals).exclude(["metrics"]).nullish(),
+    query: queryText("a string, svcQL that selects rows (of logs, or search terms)"),
+    ...range,
+    bucketSize,
+  }),
+);
 
-function readHistogramQuery(body: unknown): HistogramQuery {
-  const fields = fieldsOf(body, "", ["signal", "query", "startTime", "endTime", "bucketSize"]);
-  const signal = isGiven(fields, "signal") ? oneOfField(fields, "signal", rowSignals) : "logs";
-  const query = stringField(fields, "query", "a string, svcQL that selects rows (of logs, or search terms)");
-  const asked = { signal, query, ...rangeFields(fields) };
-  if (!isGiven(fields, "bucketSize")) return asked;
-  return { ...asked, bucketSeconds: integerField(fields, "bucketSize", bucketRange) };
+export function histogramRoute(searches: Searches): Route {
+  return defineRoute({
+    ...searches.shared,
+    method: "POST",
+    path: "/api/v1/query/histogram",
+    summary: "Counts the rows that a search finds, over time and by level or status",
+    body: json(body, { nullIsAbsent: true }),
+    response: z.looseObject({
+      bucketSize: z.int(),
+      partial: z.array(z.int()),
+      series: z.array(z.looseObject({})),
+      count: z.int(),
+      warnings,
+    }),
+    handle: (input) => {
+      const { signal, query, startTime: startMs, endTime: endMs, bucketSize: bucketSeconds } = input.body;
+      return searches.run(input, async (store, limits) => {
+        const asked = {
+          signal: signal ?? "logs",
+          query,
+          startMs,
+          endMs,
+          ...(bucketSeconds == null ? {} : { bucketSeconds }),
+        };
+        const found = await queryHistogram(store, asked, limits);
+        return listReply({
+          before: { bucketSize: found.bucketSeconds, partial: found.partial },
+          name: "series",
+          items: seriesTexts(found),
+          after: { count: found.count, ...warningsMember(found.warnings) },
+        });
+      });
+    },
+  });
 }
 
 function* seriesTexts({ by, series }: RowHistogram): Generator<string> {

@@ -1,7 +1,6 @@
 /** Answers that are mostly one long list. */
 
-import type { Reply } from "../route.ts";
-import { jsonHeaders } from "../route.ts";
+import { jsonHeaders, Reply } from "../api/route.ts";
 
 /** Items are written in pieces of about this size, so that a huge answer is never one string. */
 const pieceLength = 256 * 1024;
@@ -20,7 +19,7 @@ export function listReply(parts: ListParts): Reply {
   const first = pieces.next();
   const second = pieces.next();
   const body = second.done ? (first.value ?? "") : encoded([first.value ?? "", second.value], pieces);
-  return { status: 200, headers: jsonHeaders, body };
+  return new Reply({ status: 200, headers: jsonHeaders, body });
 }
 
 function* jsonPieces({ before, name, items, after }: ListParts): Generator<string, undefined> {

@@ -1,47 +1,54 @@
 /** POST /api/v1/query/logs, as the interface specification has it in sections 2.4 and 4. */
 
+import * as z from "zod";
 import type { FoundRow } from "../../engine/index.ts";
-import { type SearchQuery, searchLogs } from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, stringField, switchField } from "../fields.ts";
+import { searchLogs } from "../../query/index.ts";
+import { defineRoute, json } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
 import { listReply } from "./list-reply.ts";
-import { entryText } from "./log-entry.ts";
-import { rangeFields, type SearchKind } from "./searches.ts";
+import { logEntryText } from "./log-entry.ts";
+import { limitDefault, logEntry, rowsSearchBody, warnings, warningsMember } from "./search-body.ts";
+import type { Searches } from "./searches.ts";
 
-/** A search for rows, as a body asks for it. */
-export interface RowsAsked extends SearchQuery {
-  /** The plan and what it read come with the rows. */
-  explain: boolean;
-}
-
-const limitDefault = 100;
-const limitRange = { min: 1, max: 1_000, expected: "an integer from 1 to 1000" };
-
-export const logsSearch: SearchKind<RowsAsked> = {
-  path: "/api/v1/query/logs",
-  read: (body) => readRowsSearch(body, "a string, svcQL or search terms"),
-  answer: async (store, query, limits) => {
-    const { rows, cursor, warnings, explained } = await searchLogs(store, query, limits);
-    const explain = query.explain ? { explain: explained } : {};
-    return listReply({
-      before: { count: rows.length },
-      name: "logs",
-      items: entries(rows),
-      after: { cursor, ...(warnings.length === 0 ? {} : { warnings }), ...explain },
-    });
-  },
-};
-
-/** `expected` says what the query is. Throws Refusal 400. */
-export function readRowsSearch(body: unknown, expected: string): RowsAsked {
-  const fields = fieldsOf(body, "", ["query", "startTime", "endTime", "limit", "cursor", "explain"]);
-  const query = stringField(fields, "query", expected);
-  const range = rangeFields(fields);
-  const limit = isGiven(fields, "limit") ? integerField(fields, "limit", limitRange) : limitDefault;
-  const asked = { query, ...range, limit, explain: switchField(fields, "explain") };
-  if (!isGiven(fields, "cursor")) return asked;
-  return { ...asked, cursor: stringField(fields, "cursor", "a string, the cursor of an earlier answer") };
+export function logsRoute(searches: Searches): Route {
+  return defineRoute({
+    ...searches.shared,
+    method: "POST",
+    path: "/api/v1/query/logs",
+    summary: "Searches logs, newest first",
+    body: json(rowsSearchBody("a string, svcQL or search terms"), { nullIsAbsent: true }),
+    response: z.looseObject({
+      count: z.int(),
+      logs: z.array(logEntry),
+      cursor: z.string().optional(),
+      warnings,
+    }),
+    handle: (input) => {
+      const { query, startTime: startMs, endTime: endMs, limit, cursor, explain } = input.body;
+      return searches.run(input, async (store, limits) => {
+        const asked = {
+          query,
+          startMs,
+          endMs,
+          limit: limit ?? limitDefault,
+          ...(cursor == null ? {} : { cursor }),
+        };
+        const found = await searchLogs(store, asked, limits);
+        return listReply({
+          before: { count: found.rows.length },
+          name: "logs",
+          items: entries(found.rows),
+          after: {
+            cursor: found.cursor,
+            ...warningsMember(found.warnings),
+            ...(explain === true ? { explain: found.explained } : {}),
+          },
+        });
+      });
+    },
+  });
 }
 
 function* entries(rows: readonly FoundRow[]): Generator<string> {
-  for (const row of rows) yield entryText(row);
+  for (const row of rows) yield logEntryText(row);
 }

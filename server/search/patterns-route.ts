@@ -1,33 +1,46 @@
 /** POST /api/v1/query/patterns. */
 
-import { type Pattern, type PatternQuery, queryPatterns } from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, stringField } from "../fields.ts";
+import * as z from "zod";
+import { type Pattern, queryPatterns } from "../../query/index.ts";
+import { defineRoute, json } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
+import { strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
-import { rangeFields, type SearchKind } from "./searches.ts";
+import { limit, limitDefault, ordered, queryText, range, warnings, warningsMember } from "./search-body.ts";
+import type { Searches } from "./searches.ts";
 
-const limitDefault = 100;
-const limitRange = { min: 1, max: 1_000, expected: "an integer from 1 to 1000" };
+const body = ordered(strictObject({ query: queryText("a string, svcQL or search terms"), ...range, limit }));
 
-export const patternsSearch: SearchKind<PatternQuery> = {
-  path: "/api/v1/query/patterns",
-  read: readPatternQuery,
-  answer: async (store, query, limits) => {
-    const { patterns, count, distinct, warnings } = await queryPatterns(store, query, limits);
-    return listReply({
-      before: { count, distinct },
-      name: "patterns",
-      items: patternTexts(patterns),
-      after: warnings.length === 0 ? {} : { warnings },
-    });
-  },
-};
-
-function readPatternQuery(body: unknown): PatternQuery {
-  const fields = fieldsOf(body, "", ["query", "startTime", "endTime", "limit"]);
-  const query = stringField(fields, "query", "a string, svcQL or search terms");
-  const range = rangeFields(fields);
-  const limit = isGiven(fields, "limit") ? integerField(fields, "limit", limitRange) : limitDefault;
-  return { query, ...range, limit };
+export function patternsRoute(searches: Searches): Route {
+  return defineRoute({
+    ...searches.shared,
+    method: "POST",
+    path: "/api/v1/query/patterns",
+    summary: "Tells which patterns messages have",
+    body: json(body, { nullIsAbsent: true }),
+    response: z.looseObject({
+      count: z.int(),
+      distinct: z.int(),
+      patterns: z.array(z.looseObject({})),
+      warnings,
+    }),
+    handle: (input) => {
+      const { query, startTime: startMs, endTime: endMs, limit } = input.body;
+      return searches.run(input, async (store, limits) => {
+        const found = await queryPatterns(
+          store,
+          { query, startMs, endMs, limit: limit ?? limitDefault },
+          limits,
+        );
+        return listReply({
+          before: { count: found.count, distinct: found.distinct },
+          name: "patterns",
+          items: patternTexts(found.patterns),
+          after: warningsMember(found.warnings),
+        });
+      });
+    },
+  });
 }
 
 function* patternTexts(patterns: readonly Pattern[]): Generator<string> {

@@ -3,17 +3,16 @@
 import { performance } from "node:perf_hooks";
 import type { QueryLimits } from "../../engine/index.ts";
 import { QueryError } from "../../query/index.ts";
-import { type Fields, integerField, isGiven, stringField } from "../fields.ts";
-import { jsonBody, parseJsonBody } from "../json-body.ts";
-import { searchesInFlightMax, timeMsMax } from "../limits.ts";
-import type { Counter, Histogram, Metrics } from "../metrics.ts";
-import type { Caller, Reply, Route, ServerRequest } from "../route.ts";
-import { Refusal } from "../route.ts";
-import type { Searchable } from "../searchable.ts";
+import type { SearchableStore } from "../access/searchable.ts";
+import { Reply } from "../api/route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import type { Counter, Histogram, Metrics } from "../metrics/metrics.ts";
+import type { Caller } from "../model/caller.ts";
+import { searchesInFlightMax } from "./limits.ts";
 
 export interface SearchOptions {
   /** The store as the caller sees it. */
-  storeFor(caller: Caller): Searchable;
+  storeFor(caller: Caller): SearchableStore;
   metrics: Metrics;
   /** A search that takes longer is given up with 503. */
   deadlineMs: number;
@@ -21,27 +20,6 @@ export interface SearchOptions {
   memoryBytes: number;
 }
 
-/** One kind of search, asked for by a JSON body. */
-export interface SearchKind<Query> extends Answering<Query> {
-  path: string;
-  /** Throws Refusal 400 naming the field. */
-  read(body: unknown): Query;
-}
-
-/** One kind of search, asked for by its address. */
-export interface AddressedSearch<Query> extends Answering<Query> {
-  path: string;
-  /** Throws Refusal 400 naming the part of the address. */
-  readAddress(params: ServerRequest["params"], query: URLSearchParams): Query;
-}
-
-interface Answering<Query> {
-  answer(store: Searchable, query: Query, limits: QueryLimits): Promise<Reply>;
-}
-
-const timeRange = { min: 0, max: timeMsMax, expected: "an integer, Unix time in milliseconds" };
-/** What names and values begin with: nobody types more. */
-const optionalTextMax = 1_024;
 /** The engine keeps to its deadline by itself; this is for the case that it does not answer at all. */
 const deadlineSlackMs = 10_000;
 const secondsBounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -67,37 +45,21 @@ export class Searches {
     this.#ending.abort(new Refusal(503, "the server is stopping", { headers: { "Retry-After": "5" } }));
   }
 
-  route<Query>(kind: SearchKind<Query>): Route {
+  /** What is the same of all routes that search. */
+  get shared() {
     return {
-      method: "POST",
-      path: kind.path,
       permission: "search",
-      body: jsonBody,
+      tag: "queries",
       deadlineMs: this.#options.deadlineMs + deadlineSlackMs,
-      answer: (request) => this.#answer(kind, () => kind.read(parseJsonBody(request)), request),
-    };
+      errors: [429],
+    } as const;
   }
 
-  addressedRoute<Query>(kind: AddressedSearch<Query>): Route {
-    return {
-      method: "GET",
-      path: kind.path,
-      permission: "search",
-      body: null,
-      deadlineMs: this.#options.deadlineMs + deadlineSlackMs,
-      answer: (request) => {
-        const read = () => kind.readAddress(request.params, request.query);
-        return this.#answer(kind, read, request);
-      },
-    };
-  }
-
-  async #answer<Query>(
-    kind: Answering<Query>,
-    read: () => Query,
-    { caller, signal: abort }: ServerRequest,
+  /** Runs a search over what the caller may read. Throws Refusal 429 where too many run. */
+  async run(
+    { caller, signal: abort }: { caller: Caller; signal: AbortSignal },
+    search: (store: SearchableStore, limits: QueryLimits) => Promise<Reply>,
   ): Promise<Reply> {
-    const query = read();
     if (this.#inFlight >= searchesInFlightMax) {
       throw new Refusal(429, `${searchesInFlightMax} searches are running; try again`, {
         headers: { "Retry-After": "1" },
@@ -111,8 +73,8 @@ export class Searches {
       const { deadlineMs, memoryBytes } = this.#options;
       const store = this.#options.storeFor(caller);
       const limits = { deadlineMs, memoryBytes, abort: AbortSignal.any([abort, this.#ending.signal]) };
-      const reply = await this.#timed(() => kind.answer(store, query, limits));
-      return { ...reply, onEnd };
+      const reply = await this.#timed(() => search(store, limits));
+      return new Reply({ ...reply, onEnd });
     } catch (error) {
       onEnd();
       if (error instanceof QueryError) throw new Refusal(400, error.message);
@@ -132,20 +94,4 @@ export class Searches {
       this.#seconds.observe((performance.now() - startedMs) / 1000);
     }
   }
-}
-
-/** `startTime` and `endTime`, both inclusive. Throws Refusal 400. */
-export function rangeFields(fields: Fields): { startMs: number; endMs: number } {
-  const startMs = integerField(fields, "startTime", timeRange);
-  const endMs = integerField(fields, "endTime", timeRange);
-  if (startMs > endMs)
-    throw new Refusal(400, `startTime must not be after endTime, got ${startMs} and ${endMs}`);
-  return { startMs, endMs };
-}
-
-/** "" where the field was not given. Throws Refusal 400. */
-export function optionalText(fields: Fields, name: string): string {
-  const text = isGiven(fields, name) ? stringField(fields, name) : "";
-  if (text.length <= optionalTextMax || name === "query") return text;
-  throw new Refusal(400, `${name} must have ${optionalTextMax} characters at most, got ${text.length}`);
 }

@@ -2,8 +2,8 @@
 
 import type { FoundRow, RowList } from "../../engine/index.ts";
 import { toSpan } from "../../query/index.ts";
-import { tailSliceBytesMax, tailSliceRowsMax } from "../limits.ts";
-import { entryText } from "./log-entry.ts";
+import { tailSliceBytesMax, tailSliceRowsMax } from "./limits.ts";
+import { logEntryText } from "./log-entry.ts";
 import { spanText } from "./span-entry.ts";
 
 export type TailSignal = "logs" | "traces";
@@ -38,7 +38,7 @@ function named(event: string, data: object, id: number): string {
 }
 
 function rowEvent(row: FoundRow, signal: TailSignal): string {
-  return `id: ${row.arrival}\ndata: ${signal === "logs" ? entryText(row) : spanText(toSpan(row))}\n\n`;
+  return `id: ${row.arrival}\ndata: ${signal === "logs" ? logEntryText(row) : spanText(toSpan(row))}\n\n`;
 }
 
 /** Rows that are written in one go. */

@@ -1,7 +1,7 @@
 /** Rows that wait for one reader, up to a bound; beyond it they are missed, and counted. */
 
-import type { Budget } from "../budget.ts";
-import { tailBytesWaitingMax, tailRowsWaitingMax } from "../limits.ts";
+import type { ByteBudget } from "../limits/byte-budget.ts";
+import { tailBytesWaitingMax, tailRowsWaitingMax } from "./limits.ts";
 import type { Slice } from "./tail-events.ts";
 
 /** Rows in the place of which the reader is told their number. */
@@ -14,7 +14,7 @@ export type Queued = Slice | Gap;
 
 export class TailQueue {
   /** Of all tails. */
-  readonly #budget: Budget;
+  readonly #budget: ByteBudget;
   #queued: Queued[] = [];
   #rows = 0;
   #bytes = 0;
@@ -23,7 +23,7 @@ export class TailQueue {
 
   readonly #onMissed: (rows: number) => void;
 
-  constructor(budget: Budget, onMissed: (rows: number) => void) {
+  constructor(budget: ByteBudget, onMissed: (rows: number) => void) {
     this.#budget = budget;
     this.#onMissed = onMissed;
   }

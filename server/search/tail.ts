@@ -2,10 +2,10 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { QueryLimits } from "../../engine/index.ts";
-import { tailLagRowsMax, tailPageRowsMax, tailPageSpanMax, tailPageWaitMs } from "../limits.ts";
-import type { Turnstile } from "../turnstile.ts";
+import type { Semaphore } from "../limits/semaphore.ts";
+import { tailLagRowsMax, tailPageRowsMax, tailPageSpanMax, tailPageWaitMs } from "./limits.ts";
 import { type EndReason, endEvent, heartbeat, missedEvent, readyEvent, slicesOf } from "./tail-events.ts";
-import type { ArrivalStore, LaneMember, TailLane, TailSelection } from "./tail-lane.ts";
+import type { ArrivalStore, FeedMember, TailFeed, TailSelection } from "./tail-feed.ts";
 import type { Queued, TailQueue } from "./tail-queue.ts";
 
 export interface TailOptions {
@@ -14,17 +14,17 @@ export interface TailOptions {
   after: number;
   warnings: readonly string[];
   store: ArrivalStore;
-  lane: TailLane;
+  feed: TailFeed;
   queue: TailQueue;
   /** Pages that are read at once. */
-  reading: Turnstile;
+  reading: Semaphore;
   limits: QueryLimits;
   /** Why it may not go on; null where it may. */
   problem(): Promise<string | null>;
   onSent(rows: number): void;
 }
 
-export class Tail implements LaneMember {
+export class Tail implements FeedMember {
   readonly selection: TailSelection;
   readonly #options: TailOptions;
   readonly #ending = new AbortController();
@@ -54,7 +54,7 @@ export class Tail implements LaneMember {
     return this.#ending.signal;
   }
 
-  give({ slices, count, through }: Parameters<LaneMember["give"]>[0]): void {
+  give({ slices, count, through }: Parameters<FeedMember["give"]>[0]): void {
     const { queue } = this.#options;
     this.#after = through;
     if (slices === null) queue.miss(count, through);
@@ -80,7 +80,7 @@ export class Tail implements LaneMember {
 
   /** Lets go of everything, as when the reader has gone. */
   leave(): void {
-    this.#options.lane.leave(this);
+    this.#options.feed.leave(this);
     this.#options.queue.clear();
     this.#ending.abort();
     this.#wake?.();
@@ -92,12 +92,12 @@ export class Tail implements LaneMember {
 
   async *events(): AsyncGenerator<Uint8Array, void, undefined> {
     yield readyEvent(this.#after, this.#options.warnings);
-    const { queue, lane } = this.#options;
+    const { queue, feed } = this.#options;
     while (!this.ending.aborted) {
       const queued = queue.next();
       if (queued !== undefined) yield* this.#written(queued);
       else if (this.#isLive) await this.#rowsCome();
-      else if (lane.join(this)) this.#isLive = true;
+      else if (feed.join(this)) this.#isLive = true;
       else await this.#catchUp();
     }
     if (this.#end !== undefined) yield this.#end;
@@ -157,7 +157,7 @@ export class Tail implements LaneMember {
     const after = this.#after;
     const query = { signal, after, through, selections: [{ fromNs, steps, rowsMax }] };
     try {
-      const [found] = await reading.pass(() => store.arrived(query, { ...limits, abort: this.ending }));
+      const [found] = await reading.run(() => store.arrived(query, { ...limits, abort: this.ending }));
       return found;
     } catch (error) {
       if (!this.ending.aborted) this.fail(error instanceof Error ? error.message : String(error));

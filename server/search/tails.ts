@@ -1,5 +1,6 @@
 /** GET /api/v1/query/tail: rows as they arrive, as server-sent events. How many there may be, and what is counted of them. */
 
+import * as z from "zod";
 import type { Signal, Step } from "../../engine/index.ts";
 import {
   collectPlanWarnings,
@@ -8,8 +9,16 @@ import {
   QueryError,
   type SearchPlan,
 } from "../../query/index.ts";
-import { Budget } from "../budget.ts";
-import { shown } from "../fields.ts";
+import type { SearchableStore } from "../access/searchable.ts";
+import { defineRoute } from "../api/define-route.ts";
+import { Reply, type Route, type ServerRequest } from "../api/route.ts";
+import { ByteBudget } from "../limits/byte-budget.ts";
+import { Refusal, tryLater } from "../limits/refusal.ts";
+import { Semaphore } from "../limits/semaphore.ts";
+import type { Counter, Metrics } from "../metrics/metrics.ts";
+import type { Caller } from "../model/caller.ts";
+import { expects, timeMs } from "../model/schema.ts";
+import { describeValue } from "../text/quote.ts";
 import {
   tailCheckMs,
   tailHeartbeatMs,
@@ -17,24 +26,17 @@ import {
   tailsBytesWaitingMax,
   tailsMax,
   tailsOfCallerMax,
-  timeMsMax,
-} from "../limits.ts";
-import type { Counter, Metrics } from "../metrics.ts";
-import { suggestion } from "../nearest.ts";
-import type { Caller, Reply, Route, ServerRequest } from "../route.ts";
-import { Refusal, tryLater } from "../route.ts";
-import type { Searchable } from "../searchable.ts";
-import { Turnstile } from "../turnstile.ts";
+} from "./limits.ts";
 import { Tail } from "./tail.ts";
 import type { TailSignal } from "./tail-events.ts";
-import { type ArrivalStore, TailLane, type TailSelection } from "./tail-lane.ts";
+import { type ArrivalStore, TailFeed, type TailSelection } from "./tail-feed.ts";
 import { TailQueue } from "./tail-queue.ts";
 
 export interface TailsOptions {
   /** The whole store: what a caller may read of it is in the steps. */
   store: ArrivalStore;
   /** The store as the caller sees it. */
-  storeFor(caller: Caller): Searchable;
+  storeFor(caller: Caller): SearchableStore;
   /** The steps of a query as the caller sees the rows. */
   stepsFor(caller: Caller, signal: Signal, steps: readonly Step[]): Step[];
   metrics: Metrics;
@@ -45,14 +47,12 @@ export interface TailsOptions {
 
 /** What a tail is asked for. */
 interface TailAsked {
-  query: string;
   /** Rows of this time or later, those that are stored too; null: rows that arrive from now on. */
   startMs: number | null;
   /** Arrival number of the last row that the reader has; null: it has none. */
   last: number | null;
 }
 
-const known = ["query", "startTime"];
 const headers = {
   "Content-Type": "text/event-stream; charset=utf-8",
   // Proxies that gather answers would hold rows back.
@@ -61,27 +61,27 @@ const headers = {
 
 export class Tails {
   readonly #options: TailsOptions;
-  readonly #lanes: Record<TailSignal, TailLane>;
+  readonly #feeds: Record<TailSignal, TailFeed>;
   /** With who reads them. */
-  readonly #open = new Map<Tail, string>();
-  readonly #waiting = new Budget(tailsBytesWaitingMax);
-  readonly #reading = new Turnstile(tailPagesReadMax);
+  readonly #tails = new Map<Tail, string>();
+  readonly #waiting = new ByteBudget(tailsBytesWaitingMax);
+  readonly #reading = new Semaphore(tailPagesReadMax);
   readonly #sent: Counter;
   readonly #missed: Counter;
-  readonly #checks: NodeJS.Timeout;
+  #checks: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: TailsOptions) {
     const { store, metrics, deadlineMs, memoryBytes } = options;
     const limits = { deadlineMs, memoryBytes };
     this.#options = options;
-    this.#lanes = {
-      logs: new TailLane({ store, signal: "logs", limits }),
-      traces: new TailLane({ store, signal: "traces", limits }),
+    this.#feeds = {
+      logs: new TailFeed({ store, signal: "logs", limits }),
+      traces: new TailFeed({ store, signal: "traces", limits }),
     };
-    metrics.read("gauge", "svc_tails_open", "Tails that are being read.", () => this.#open.size);
+    metrics.read("gauge", "svc_tails_open", "Tails that are being read.", () => this.#tails.size);
     metrics.read("gauge", "svc_tail_lag_rows", "Arrived rows that tails have not looked at yet.", () => {
-      return Math.max(this.#lanes.logs.lag, this.#lanes.traces.lag);
+      return Math.max(this.#feeds.logs.lag, this.#feeds.traces.lag);
     });
     metrics.read("gauge", "svc_tail_waiting_bytes", "Bytes of rows that wait for readers of tails.", () => {
       return this.#waiting.bytesHeld;
@@ -92,58 +92,71 @@ export class Tails {
       "Rows that readers of tails were too slow for.",
     );
     for (const counter of [this.#sent, this.#missed]) counter.add(0);
+  }
+
+  /** Checks from time to time whether readers may still read. */
+  run(): void {
     this.#checks = setInterval(() => {
-      for (const tail of this.#open.keys()) void tail.check();
+      for (const tail of this.#tails.keys()) void tail.check();
     }, tailCheckMs);
     this.#checks.unref();
   }
 
   route(): Route {
-    return {
+    return defineRoute({
       method: "GET",
       path: "/api/v1/query/tail",
       permission: "search",
-      body: null,
-      // Until the first event.
-      deadlineMs: 10_000,
-      answer: async (request) => this.#answer(request),
-    };
+      summary: "Sends logs or spans as they arrive, as server-sent events",
+      tag: "queries",
+      query: {
+        query: z.string(expects("svcQL or search terms; empty for every log")),
+        startTime: timeMs.optional(),
+      },
+      headers: { "Last-Event-ID": z.string().optional() },
+      response: z.string(),
+      contentType: "text/event-stream",
+      errors: [429],
+      handle: async ({ query, headers, request }) => {
+        const last = arrivalOf(headers["Last-Event-ID"], this.#options.store.arrivalMax);
+        return this.#open(request, query.query, { startMs: query.startTime ?? null, last });
+      },
+    });
   }
 
   /** Tells every reader that the server stops. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#checks);
-    for (const tail of [...this.#open.keys()]) tail.end("stopping", "the server is stopping");
-    for (const lane of Object.values(this.#lanes)) lane.close();
+    for (const tail of [...this.#tails.keys()]) tail.end("stopping", "the server is stopping");
+    for (const feed of Object.values(this.#feeds)) feed.close();
   }
 
-  #answer(request: ServerRequest): Reply {
+  #open(request: ServerRequest, query: string, asked: TailAsked): Reply {
     if (this.#isClosed) throw tryLater("the server is stopping", 5);
-    const asked = readAddress(request, this.#options.store.arrivalMax);
-    const plan = planOf(asked.query);
+    const plan = planOf(query);
     const { tokenId, user, name } = request.caller;
     const reader = tokenId ?? user?.subject ?? name;
     this.#checkRoom(reader);
     const tail = this.#tailOf(request, asked, plan);
-    this.#open.set(tail, reader);
+    this.#tails.set(tail, reader);
     request.signal.addEventListener("abort", () => tail.leave(), { once: true });
-    return {
+    return new Reply({
       status: 200,
       headers,
       body: tail.events(),
       stream: { heartbeat: () => tail.heartbeat(), heartbeatMs: tailHeartbeatMs, ending: tail.ending },
       onEnd: () => {
         tail.leave();
-        this.#open.delete(tail);
+        this.#tails.delete(tail);
       },
-    };
+    });
   }
 
   /** Throws Refusal 429. */
   #checkRoom(reader: string): void {
-    const own = [...this.#open.values()].filter((each) => each === reader).length;
-    if (own < tailsOfCallerMax && this.#open.size < tailsMax) return;
+    const own = [...this.#tails.values()].filter((each) => each === reader).length;
+    if (own < tailsOfCallerMax && this.#tails.size < tailsMax) return;
     const whose =
       own < tailsOfCallerMax ? `${tailsMax} tails are` : `${tailsOfCallerMax} tails of this token are`;
     throw new Refusal(429, `${whose} open; close one, or try again`, { headers: { "Retry-After": "5" } });
@@ -163,7 +176,7 @@ export class Tails {
       after: last ?? (startMs === null ? store.arrivalMax : 0),
       warnings: collectPlanWarnings(storeFor(request.caller), plan, 0n, endOfTimeNs),
       store,
-      lane: this.#lanes[signal],
+      feed: this.#feeds[signal],
       queue: new TailQueue(this.#waiting, (rows) => this.#missed.add(rows)),
       reading: this.#reading,
       limits: { deadlineMs, memoryBytes },
@@ -199,28 +212,13 @@ function planOf(query: string): SearchPlan {
   }
 }
 
-/** Throws Refusal 400 naming the part of the address, or the header. */
-function readAddress({ query, headers: sent }: ServerRequest, arrivalMax: number): TailAsked {
-  for (const name of query.keys()) {
-    if (known.includes(name)) continue;
-    throw new Refusal(400, `unknown query parameter ${JSON.stringify(name)}${suggestion(name, known)}`);
-  }
-  const text = query.get("query");
-  if (text === null) throw new Refusal(400, "query is required: svcQL or search terms; empty for every log");
-  const start = query.get("startTime");
-  const startMs = start === null ? null : wholeNumber(start);
-  if (startMs !== null && !(startMs <= timeMsMax)) {
-    throw new Refusal(400, `startTime must be an integer, Unix time in milliseconds, got ${shown(start)}`);
-  }
-  const id = sent.get("last-event-id");
-  const last = id === undefined || id === "" ? null : wholeNumber(id);
-  if (last !== null && !(last <= arrivalMax)) {
-    throw new Refusal(400, `Last-Event-ID must be the id of an event of this server's, got ${shown(id)}`);
-  }
-  return { query: text, startMs, last };
-}
-
-/** NaN where the text is none. */
-function wholeNumber(text: string): number {
-  return /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+/** The arrival number of the last event that the reader has; null where it has none. Throws Refusal 400. */
+function arrivalOf(id: string | undefined, arrivalMax: number): number | null {
+  if (id === undefined || id === "") return null;
+  const last = /^\d{1,16}$/.test(id) ? Number(id) : Number.NaN;
+  if (last <= arrivalMax) return last;
+  throw new Refusal(
+    400,
+    `Last-Event-ID must be the id of an event of this server's, got ${describeValue(id)}`,
+  );
 }

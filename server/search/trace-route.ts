@@ -1,48 +1,44 @@
 /** GET /api/v1/traces/{traceId}: a whole trace as a tree. */
 
-import { queryTrace, type Trace, type TraceQuery, type TraceSpan } from "../../query/index.ts";
-import { shown } from "../fields.ts";
-import { timeMsMax } from "../limits.ts";
-import { suggestion } from "../nearest.ts";
-import { jsonHeaders, Refusal } from "../route.ts";
-import { entryText } from "./log-entry.ts";
-import type { AddressedSearch } from "./searches.ts";
+import * as z from "zod";
+import { queryTrace, type Trace, type TraceSpan } from "../../query/index.ts";
+import { defineRoute } from "../api/define-route.ts";
+import { jsonHeaders, Reply, type Route } from "../api/route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { timeMsMax } from "../model/limits.ts";
+import { timeMs } from "../model/schema.ts";
+import { logEntryText } from "./log-entry.ts";
+import { logEntry, rangeProblem } from "./search-body.ts";
+import type { Searches } from "./searches.ts";
 import { spanText } from "./span-entry.ts";
 
-const known = ["startTime", "endTime"];
+const traceId = z.string().regex(/^(?:[0-9a-f]{16}|[0-9a-f]{32})$/i, "must be 32 hexadecimal digits (or 16)");
 
-export const traceSearch: AddressedSearch<TraceQuery> = {
-  path: "/api/v1/traces/{traceId}",
-  readAddress: readTraceQuery,
-  answer: async (store, query, limits) => {
-    const trace = await queryTrace(store, query, limits);
-    if (trace === undefined)
-      throw new Refusal(404, `there is no trace ${query.traceId} in this range of time`);
-    return { status: 200, headers: jsonHeaders, body: encoded(tracePieces(trace)) };
-  },
-};
-
-function readTraceQuery(params: Readonly<Record<string, string>>, query: URLSearchParams): TraceQuery {
-  const traceId = params.traceId!;
-  if (!/^(?:[0-9a-f]{16}|[0-9a-f]{32})$/i.test(traceId)) {
-    throw new Refusal(400, `traceId must be 32 hexadecimal digits (or 16), got ${shown(traceId)}`);
-  }
-  for (const name of query.keys()) {
-    if (known.includes(name)) continue;
-    throw new Refusal(400, `unknown query parameter ${JSON.stringify(name)}${suggestion(name, known)}`);
-  }
-  const startMs = timeOf(query, "startTime", 0);
-  const endMs = timeOf(query, "endTime", timeMsMax);
-  if (startMs <= endMs) return { traceId, startMs, endMs };
-  throw new Refusal(400, `startTime must not be after endTime, got ${startMs} and ${endMs}`);
-}
-
-function timeOf(query: URLSearchParams, name: string, absent: number): number {
-  const text = query.get(name);
-  if (text === null) return absent;
-  const ms = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (ms <= timeMsMax) return ms;
-  throw new Refusal(400, `${name} must be an integer, Unix time in milliseconds, got ${shown(text)}`);
+export function traceRoute(searches: Searches): Route {
+  return defineRoute({
+    ...searches.shared,
+    method: "GET",
+    path: "/api/v1/traces/{traceId}",
+    summary: "Reads a whole trace as a tree, with its logs",
+    params: { traceId },
+    query: { startTime: timeMs.optional(), endTime: timeMs.optional() },
+    response: z.looseObject({
+      traceId: z.string(),
+      roots: z.array(z.looseObject({})),
+      logs: z.array(logEntry),
+    }),
+    errors: [404, ...searches.shared.errors],
+    handle: (input) => {
+      const { startTime = 0, endTime = timeMsMax } = input.query;
+      if (startTime > endTime) throw new Refusal(400, `startTime ${rangeProblem({ startTime, endTime })}`);
+      const { traceId } = input.params;
+      return searches.run(input, async (store, limits) => {
+        const trace = await queryTrace(store, { traceId, startMs: startTime, endMs: endTime }, limits);
+        if (trace === undefined) throw new Refusal(404, `there is no trace ${traceId} in this range of time`);
+        return new Reply({ status: 200, headers: jsonHeaders, body: encoded(tracePieces(trace)) });
+      });
+    },
+  });
 }
 
 /** Pieces are joined up to about this many characters. */
@@ -66,7 +62,7 @@ function* tracePieces(trace: Trace): Generator<string> {
   const head = { traceId, startTime, durationMs, spans, services, ...truncated };
   yield `${JSON.stringify(head).slice(0, -1)},"roots":[`;
   yield* spanPieces(trace.roots);
-  yield `],"logs":[${trace.logs.map(entryText).join(",")}]}`;
+  yield `],"logs":[${trace.logs.map(logEntryText).join(",")}]}`;
 }
 
 /** Without recursion, for spans may be nested as deep as there are any. */
@@ -88,5 +84,5 @@ function* spanPieces(roots: readonly TraceSpan[]): Generator<string> {
 /** A span up to the list of its children. */
 function openedSpan({ span, logs, isOrphan }: TraceSpan): string {
   const orphan = isOrphan ? ',"orphan":true' : "";
-  return `${spanText(span).slice(0, -1)}${orphan},"logs":[${logs.map(entryText).join(",")}],"children":[`;
+  return `${spanText(span).slice(0, -1)}${orphan},"logs":[${logs.map(logEntryText).join(",")}],"children":[`;
 }

@@ -1,25 +1,53 @@
 /** POST /api/v1/query/traces. */
 
+import * as z from "zod";
 import { type Span, searchSpans } from "../../query/index.ts";
+import { defineRoute, json } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
 import { listReply } from "./list-reply.ts";
-import { type RowsAsked, readRowsSearch } from "./logs-route.ts";
-import type { SearchKind } from "./searches.ts";
+import { limitDefault, rowsSearchBody, warnings, warningsMember } from "./search-body.ts";
+import type { Searches } from "./searches.ts";
 import { spanText } from "./span-entry.ts";
 
-export const tracesSearch: SearchKind<RowsAsked> = {
-  path: "/api/v1/query/traces",
-  read: (body) => readRowsSearch(body, "a string, svcQL that selects spans"),
-  answer: async (store, query, limits) => {
-    const { spans, cursor, warnings, explained } = await searchSpans(store, query, limits);
-    const explain = query.explain ? { explain: explained } : {};
-    return listReply({
-      before: {},
-      name: "spans",
-      items: spanTexts(spans),
-      after: { count: spans.length, cursor, ...(warnings.length === 0 ? {} : { warnings }), ...explain },
-    });
-  },
-};
+export function tracesRoute(searches: Searches): Route {
+  return defineRoute({
+    ...searches.shared,
+    method: "POST",
+    path: "/api/v1/query/traces",
+    summary: "Searches spans, newest first",
+    body: json(rowsSearchBody("a string, svcQL that selects spans"), { nullIsAbsent: true }),
+    response: z.looseObject({
+      count: z.int(),
+      spans: z.array(z.looseObject({})),
+      cursor: z.string().optional(),
+      warnings,
+    }),
+    handle: (input) => {
+      const { query, startTime: startMs, endTime: endMs, limit, cursor, explain } = input.body;
+      return searches.run(input, async (store, limits) => {
+        const asked = {
+          query,
+          startMs,
+          endMs,
+          limit: limit ?? limitDefault,
+          ...(cursor == null ? {} : { cursor }),
+        };
+        const found = await searchSpans(store, asked, limits);
+        return listReply({
+          before: {},
+          name: "spans",
+          items: spanTexts(found.spans),
+          after: {
+            count: found.spans.length,
+            cursor: found.cursor,
+            ...warningsMember(found.warnings),
+            ...(explain === true ? { explain: found.explained } : {}),
+          },
+        });
+      });
+    },
+  });
+}
 
 function* spanTexts(spans: readonly Span[]): Generator<string> {
   for (const span of spans) yield spanText(span);

@@ -1,61 +1,68 @@
 /** POST /api/v1/query/values. */
 
-import { type RowSignal, signals } from "../../engine/index.ts";
-import {
-  type ListedLabel,
-  type MetricLabelQuery,
-  queryLabelValues,
-  queryValues,
-  type ValueQuery,
-} from "../../query/index.ts";
-import { fieldsOf, integerField, isGiven, oneOfField, stringField } from "../fields.ts";
-import { Refusal } from "../route.ts";
+import * as z from "zod";
+import { signals } from "../../engine/index.ts";
+import { type ListedLabel, queryLabelValues, queryValues } from "../../query/index.ts";
+import { defineRoute, json } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
+import { expects, strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
-import { optionalText, rangeFields, type SearchKind } from "./searches.ts";
+import { limit, limitDefault, ordered, prefix, range, warnings, warningsMember } from "./search-body.ts";
+import type { Searches } from "./searches.ts";
 
-const limitRange = { min: 1, max: 1_000, expected: "an integer from 1 to 1000" };
-const limitDefault = 100;
+const fieldName = expects("a string, the name of a field");
 
-type AskedValues =
-  | { signal: "metrics"; label: string; asked: MetricLabelQuery }
-  | { signal: RowSignal; asked: ValueQuery };
+const body = ordered(
+  strictObject({
+    field: z.string(fieldName).min(1, fieldName),
+    signal: z.enum(signals),
+    query: z.string().nullish(),
+    ...range,
+    prefix,
+    limit,
+  }),
+);
 
-export const valuesSearch: SearchKind<AskedValues> = {
-  path: "/api/v1/query/values",
-  read: readValueQuery,
-  answer: async (store, query, limits) => {
-    if (query.signal === "metrics") {
-      const { found, isWhole, warnings } = await queryLabelValues(store, query.label, query.asked, limits);
-      const after = { isWhole, ...(warnings.length === 0 ? {} : { warnings }) };
-      return listReply({ before: {}, name: "values", items: found.map(labelValueText), after });
-    }
-    const { values, isWhole, countedFromMs, warnings } = await queryValues(store, query.asked, limits);
-    return listReply({
-      before: {},
-      name: "values",
-      items: values.map((value) => JSON.stringify(value)),
-      after: { isWhole, countedFrom: countedFromMs, ...(warnings.length === 0 ? {} : { warnings }) },
-    });
-  },
-};
+export function valuesRoute(searches: Searches): Route {
+  return defineRoute({
+    ...searches.shared,
+    method: "POST",
+    path: "/api/v1/query/values",
+    summary: "Lists the values of a field in the rows that a search finds, or of a label of series",
+    body: json(body, { nullIsAbsent: true }),
+    response: z.looseObject({
+      values: z.array(z.looseObject({ value: z.string() })),
+      isWhole: z.boolean(),
+      warnings,
+    }),
+    handle: (input) => {
+      const { signal, field, query, startTime: startMs, endTime: endMs, prefix, limit } = input.body;
+      const asked = {
+        query: query ?? "",
+        startMs,
+        endMs,
+        prefix: prefix ?? "",
+        limit: limit ?? limitDefault,
+      };
+      return searches.run(input, async (store, limits) => {
+        if (signal === "metrics") {
+          const { found, isWhole, warnings } = await queryLabelValues(store, field, asked, limits);
+          const after = { isWhole, ...warningsMember(warnings) };
+          return listReply({ before: {}, name: "values", items: found.map(labelValueText), after });
+        }
+        const found = await queryValues(store, { signal, field, ...asked }, limits);
+        const { values, isWhole, countedFromMs, warnings } = found;
+        return listReply({
+          before: {},
+          name: "values",
+          items: values.map((value) => JSON.stringify(value)),
+          after: { isWhole, countedFrom: countedFromMs, ...warningsMember(warnings) },
+        });
+      });
+    },
+  });
+}
 
 function labelValueText({ text, ...of }: ListedLabel): string {
   return JSON.stringify({ value: text, ...of });
-}
-
-function readValueQuery(body: unknown): AskedValues {
-  const known = ["signal", "field", "query", "startTime", "endTime", "prefix", "limit"];
-  const fields = fieldsOf(body, "", known);
-  const field = stringField(fields, "field", "a string, the name of a field");
-  if (field === "") throw new Refusal(400, 'field must be a string, the name of a field, got ""');
-  const signal = oneOfField(fields, "signal", signals);
-  const asked = {
-    query: optionalText(fields, "query"),
-    ...rangeFields(fields),
-    prefix: optionalText(fields, "prefix"),
-    limit: isGiven(fields, "limit") ? integerField(fields, "limit", limitRange) : limitDefault,
-  };
-  return signal === "metrics"
-    ? { signal, label: field, asked }
-    : { signal, asked: { signal, field, ...asked } };
 }

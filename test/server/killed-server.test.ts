@@ -10,9 +10,9 @@ import { afterAll, expect, test } from "vitest";
 import { pushRequest } from "../../server/ingest/loki/schema.ts";
 import { otlp } from "../../server/ingest/otlp/schema.ts";
 import { writeRequest1 } from "../../server/ingest/prometheus/schema.ts";
-import { startSvc } from "./program.ts";
+import { startSvc } from "./command/program.ts";
+import { freePort, sendSyslog } from "./ingest/syslog-sender.ts";
 import { lines } from "./running.ts";
-import { freePort, sendSyslog } from "./syslog-sender.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const kills = process.env.SVC_SOAK === "1" ? 20 : 3;

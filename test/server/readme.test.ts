@@ -3,7 +3,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import * as limits from "../../server/limits.ts";
+import * as api from "../../server/api/limits.ts";
+import * as http from "../../server/http/limits.ts";
+import * as ingestion from "../../server/ingest/limits.ts";
+import * as searching from "../../server/search/limits.ts";
 import { call, ingest, lines, post, search, startServer } from "./running.ts";
 
 const readme = readFileSync(join(import.meta.dirname, "../../server/README.md"), "utf8");
@@ -48,6 +51,7 @@ test("its example of a search is answered with the fields that it shows", async 
 
 test("its limits are those of the code", () => {
   const MiB = 2 ** 20;
+  const limits = { ...api, ...http, ...ingestion, ...searching };
   const shown = [
     [limits.jsonBodyBytesMax / MiB, "JSON body | 2 MiB"],
     [limits.ingestBodyBytesMax / MiB, "packed and unpacked | 32 MiB"],

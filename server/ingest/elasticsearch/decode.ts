@@ -2,19 +2,19 @@
 
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
-import { shown } from "../../fields.ts";
-import { Refusal } from "../../route.ts";
+import { Refusal } from "../../limits/refusal.ts";
+import { describeValue } from "../../text/quote.ts";
 import { isoNanos } from "../iso-time.ts";
 import {
   flatFields,
   isGiven,
-  type Json,
+  type JsonFields,
   type OnNumber,
   RowProblem,
   readJsonRow,
   textOf,
   wrongField,
-} from "../json-row.ts";
+} from "../json/json-row.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
 
@@ -94,9 +94,9 @@ function actionOf(line: string, number: number, index: string): Action {
   const given = name === undefined ? undefined : action?.[name];
   if (name === undefined || typeof given !== "object" || given === null) {
     const expected = `an action such as {"create":{"_index":"logs"}}`;
-    throw new Refusal(400, `line ${number} must be ${expected}, got ${shown(line)}`);
+    throw new Refusal(400, `line ${number} must be ${expected}, got ${describeValue(line)}`);
   }
-  const { _index: ownIndex, _id: id } = given as Json;
+  const { _index: ownIndex, _id: id } = given as JsonFields;
   return {
     name,
     index: typeof ownIndex === "string" ? ownIndex : index,
@@ -104,10 +104,10 @@ function actionOf(line: string, number: number, index: string): Action {
   };
 }
 
-function parsedAction(line: string): Json | undefined {
+function parsedAction(line: string): JsonFields | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Json) : undefined;
+    return typeof value === "object" && value !== null ? (value as JsonFields) : undefined;
   } catch {
     return undefined;
   }
@@ -141,7 +141,7 @@ function documentRow(text: string, index: string, sink: RowSink): LogRow {
 }
 
 /** The first of the fields that may hold the time; one that holds something else is an attribute, unless it is `@timestamp`. */
-function timeOf(json: Json, onNumber: OnNumber): { key: string; nanos: bigint } | undefined {
+function timeOf(json: JsonFields, onNumber: OnNumber): { key: string; nanos: bigint } | undefined {
   for (const key of timeKeys) {
     const nanos = isGiven(json[key]) ? nanosOf(json[key], onNumber) : undefined;
     if (nanos !== undefined) return { key, nanos };

@@ -3,12 +3,13 @@
  * templates and policies stand that they would else set up. Rows need none, so every one stands.
  */
 
-import { ingestBodyBytesMax, jsonBodyBytesMax } from "../../limits.ts";
-import type { ErrorBody, Reply, Route, ServerRequest } from "../../route.ts";
-import { jsonReply } from "../../route.ts";
-import { encodingOf } from "../../unpack.ts";
+import { encodingOf } from "../../api/content-encoding.ts";
+import { defineRoute, raw } from "../../api/define-route.ts";
+import { jsonBodyBytesMax } from "../../api/limits.ts";
+import { type ErrorBody, jsonReply, Reply, type Route } from "../../api/route.ts";
+import { type BatchInput, batchOf, batchRoute } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
-import { sentBy } from "../routes.ts";
+import { ingestBodyBytesMax } from "../limits.ts";
 
 /** The version whose bulk API is spoken; official clients look at the header, too. */
 const version = "8.17.0";
@@ -75,50 +76,47 @@ export function elasticsearchRoutes(intake: Intake): Route[] {
 }
 
 function given(path: string, answer: object, permission: "ingest" | null): Route {
-  return {
+  return defineRoute({
     method: "GET",
     path,
     permission,
-    body: null,
-    deadlineMs: 10_000,
     errorBody,
-    answer: async () => jsonReply(answer, 200, productHeader),
-  };
+    handle: async () => jsonReply(answer, 200, productHeader),
+  });
 }
 
 function setUp(path: string): Route {
-  return {
+  return defineRoute({
     method: "PUT",
     path,
     permission: "ingest",
-    body: { bytesMax: jsonBodyBytesMax, contentTypes },
-    deadlineMs: 10_000,
+    body: raw({ bytesMax: jsonBodyBytesMax, contentTypes }),
     errorBody,
-    answer: async () => jsonReply({ acknowledged: true }, 200, productHeader),
-  };
+    handle: async () => jsonReply({ acknowledged: true }, 200, productHeader),
+  });
 }
 
 function bulkRoute(intake: Intake, method: "POST" | "PUT", path: string): Route {
-  return {
+  return defineRoute({
+    ...batchRoute,
     method,
     path,
-    permission: "ingest",
-    body: { bytesMax: ingestBodyBytesMax, contentTypes },
-    deadlineMs: 60_000,
+    body: raw({ bytesMax: ingestBodyBytesMax, contentTypes }),
     errorBody,
-    answer: (request) => bulk(intake, request),
-  };
+    handle: (input) => bulk(intake, input.params.index ?? "", input),
+  });
 }
 
-async function bulk(intake: Intake, request: ServerRequest): Promise<Reply> {
+async function bulk(intake: Intake, index: string, input: BatchInput): Promise<Reply> {
   const { answer = "" } = await intake.take({
     signal: "logs",
     format: "elasticsearch bulk",
-    encoding: encodingOf(request.headers),
-    ...sentBy(request),
-    index: request.params.index ?? "",
+    encoding: encodingOf(input.request.headers),
+    ...batchOf(input),
+    index,
   });
-  return { status: 200, headers: { "Content-Type": "application/json", ...productHeader }, body: answer };
+  const headers = { "Content-Type": "application/json", ...productHeader };
+  return new Reply({ status: 200, headers, body: answer });
 }
 
 const typeOfStatus: Readonly<Record<number, string>> = {

@@ -1,10 +1,10 @@
 /** Bodies of Loki's push API become log rows: labels of the stream and structured metadata are attributes. */
 
 import { isUtf8 } from "node:buffer";
-import { Refusal } from "../../route.ts";
-import { parseExact } from "../exact-json.ts";
-import { type Json, RowProblem, wrongField } from "../json-row.ts";
-import { malformed } from "../proto-scanner.ts";
+import { Refusal } from "../../limits/refusal.ts";
+import { parseExact } from "../json/exact-json.ts";
+import { type JsonFields, RowProblem, wrongField } from "../json/json-row.ts";
+import { malformed } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
 import { labelsOf } from "./labels.ts";
@@ -18,7 +18,7 @@ const levelKeys = ["level", "detected_level", "severity_text", "severity"];
 export function readPushJson(body: Buffer, sink: RowSink): void {
   for (const [i, stream] of arrayOf(parsed(body), "streams").entries()) {
     const path = `streams[${i}]`;
-    const labels = withServiceName(textsOf((stream as Json | null)?.stream, `${path}.stream`));
+    const labels = withServiceName(textsOf((stream as JsonFields | null)?.stream, `${path}.stream`));
     for (const [j, value] of arrayOf(stream, "values", path).entries()) {
       addEntry(sink, labels, () => jsonEntry(value, `${path}.values[${j}]`));
     }
@@ -120,7 +120,7 @@ function parsed(body: Buffer): unknown {
 }
 
 function arrayOf(value: unknown, name: string, path = ""): unknown[] {
-  const list = typeof value === "object" && value !== null ? (value as Json)[name] : undefined;
+  const list = typeof value === "object" && value !== null ? (value as JsonFields)[name] : undefined;
   if (Array.isArray(list)) return list;
   throw new Refusal(400, wrongField(path === "" ? name : `${path}.${name}`, "an array", list).message);
 }

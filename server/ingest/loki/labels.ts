@@ -1,6 +1,6 @@
 /** The labels of a stream as Loki's protobuf writes them: `{job="a", host="b"}`. */
 
-import { RowProblem } from "../json-row.ts";
+import { RowProblem } from "../json/json-row.ts";
 
 const label = /\s*([^\s=,{}"`]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|`([^`]*)`)\s*(,|\}\s*$)/sy;
 const escapes = /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.))/gs;

@@ -1,31 +1,33 @@
 /** POST /loki/api/v1/push: what promtail, Grafana Alloy, Fluent Bit and Vector send to Loki. */
 
-import { ingestBodyBytesMax } from "../../limits.ts";
-import type { Reply, Route, ServerRequest } from "../../route.ts";
-import { Refusal } from "../../route.ts";
-import { encodingOf } from "../../unpack.ts";
+import { encodingOf } from "../../api/content-encoding.ts";
+import { defineRoute, raw } from "../../api/define-route.ts";
+import { Reply, type Route } from "../../api/route.ts";
+import { Refusal } from "../../limits/refusal.ts";
+import { type BatchInput, batchOf, batchRoute } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
-import { sentBy } from "../routes.ts";
+import { ingestBodyBytesMax } from "../limits.ts";
 
 const jsonType = "application/json";
 const protobufType = "application/x-protobuf";
 
 /** The tenant, `X-Scope-OrgID`, is ignored: the token tells who sends. */
 export function lokiRoutes(intake: Intake): Route[] {
-  return ["/loki/api/v1/push", "/api/prom/push"].map((path) => ({
-    method: "POST",
-    path,
-    permission: "ingest",
-    body: { bytesMax: ingestBodyBytesMax, contentTypes: [jsonType, protobufType] },
-    deadlineMs: 60_000,
-    errorBody: ({ message }) => ({ contentType: "text/plain; charset=utf-8", body: `${message}\n` }),
-    answer: (request) => push(intake, request),
-  }));
+  return ["/loki/api/v1/push", "/api/prom/push"].map((path) =>
+    defineRoute({
+      ...batchRoute,
+      method: "POST",
+      path,
+      body: raw({ bytesMax: ingestBodyBytesMax, contentTypes: [jsonType, protobufType] }),
+      errorBody: ({ message }) => ({ contentType: "text/plain; charset=utf-8", body: `${message}\n` }),
+      handle: (input) => push(intake, input),
+    }),
+  );
 }
 
 /** As Loki does, 400 tells of refused entries even where others were taken; agents do not send such a body again. */
-async function push(intake: Intake, request: ServerRequest): Promise<Reply> {
-  const isJson = (request.headers.get("content-type") ?? "").trim().toLowerCase().startsWith(jsonType);
+async function push(intake: Intake, input: BatchInput): Promise<Reply> {
+  const isJson = (input.request.headers.get("content-type") ?? "").trim().toLowerCase().startsWith(jsonType);
   const {
     accepted,
     refused,
@@ -34,11 +36,11 @@ async function push(intake: Intake, request: ServerRequest): Promise<Reply> {
   } = await intake.take({
     signal: "logs",
     format: isJson ? "loki json" : "loki",
-    encoding: isJson ? encodingOf(request.headers) : "snappy",
-    ...sentBy(request),
+    encoding: isJson ? encodingOf(input.request.headers) : "snappy",
+    ...batchOf(input),
   });
   const first = errors[0];
-  if (first === undefined) return { status: 204, body: "" };
+  if (first === undefined) return new Reply({ status: 204, body: "" });
   const rows = `${refused} of ${accepted + dropped + refused} entries were refused`;
   throw new Refusal(400, `${rows}; entry ${first.line}: ${first.reason}`);
 }

@@ -1,7 +1,7 @@
 /** OTLP's bodies of logs and traces become rows. */
 
+import { ownNames, spanKeys } from "../json/span-row.ts";
 import type { RowSink } from "../row-sink.ts";
-import { ownNames, spanKeys } from "../span-row.ts";
 import { readJsonBody } from "./json-body.ts";
 import { LogRecord } from "./log-record.ts";
 import { logRowOf } from "./log-row.ts";

@@ -2,17 +2,17 @@
 
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
-import { shown } from "../../fields.ts";
-import { Refusal } from "../../route.ts";
-import { parseExact } from "../exact-json.ts";
-import { type Json, RowProblem } from "../json-row.ts";
+import { Refusal } from "../../limits/refusal.ts";
+import { describeValue } from "../../text/quote.ts";
+import { parseExact } from "../json/exact-json.ts";
+import { type JsonFields, RowProblem } from "../json/json-row.ts";
 import type { RowSink, Sink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
 import {
   type Attributes,
   addAttributes,
   copyOf,
-  memberOf,
+  memberNamed,
   noAttributes,
   objectsOf,
   putAttribute,
@@ -34,7 +34,7 @@ interface Reading {
 }
 
 /** Makes a row of a record; `attributes` are those of its resource and scope, for it to add to. Throws RowProblem. */
-export type RowOf = (record: Json, attributes: Attributes, sink: RowSink) => LogRow;
+export type RowOf = (record: JsonFields, attributes: Attributes, sink: RowSink) => LogRow;
 
 /** Throws Refusal 400 where the body is no such JSON. */
 export function readJsonBody(
@@ -58,7 +58,7 @@ export function readJsonBody(
 const longNumber = /[[:,]\s*-?\d{16}/;
 
 /** Throws Refusal 400 where the body is no JSON object. */
-export function parsedBody(body: Buffer): Json {
+export function parsedBody(body: Buffer): JsonFields {
   if (!isUtf8(body)) throw new Refusal(400, "the body is not valid UTF-8");
   const text = body.toString("utf8");
   let value: unknown;
@@ -68,15 +68,15 @@ export function parsedBody(body: Buffer): Json {
     if (error instanceof RangeError) throw error;
     throw new Refusal(400, `the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  throw new Refusal(400, `the body must be a JSON object, got ${shown(value)}`);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonFields;
+  throw new Refusal(400, `the body must be a JSON object, got ${describeValue(value)}`);
 }
 
 /** Calls `visit` for each record with the attributes of its resource and scope. Throws Refusal 400 for lists that are none. */
 export function eachRecord(
-  request: Json,
+  request: JsonFields,
   reading: Reading,
-  visit: (record: Json, base: Attributes, path: string) => void,
+  visit: (record: JsonFields, base: Attributes, path: string) => void,
 ): void {
   try {
     const { resources } = reading.names;
@@ -89,16 +89,20 @@ export function eachRecord(
 }
 
 function eachOfResource(
-  group: Json,
+  group: JsonFields,
   { names: { scopes, records }, own, sink }: Reading,
   path: string,
-  visit: (record: Json, base: Attributes, path: string) => void,
+  visit: (record: JsonFields, base: Attributes, path: string) => void,
 ): void {
-  const resource = resourceAttributes(memberOf(group.resource, `${path}.resource`), own, `${path}.resource`);
+  const resource = resourceAttributes(
+    memberNamed(group.resource, `${path}.resource`),
+    own,
+    `${path}.resource`,
+  );
   for (const [i, list] of objectsOf(group[scopes], `${path}.${scopes}`).entries()) {
     const scopePath = `${path}.${scopes}[${i}]`;
     const base = copyOf(resource);
-    addScope(base, memberOf(list.scope, `${scopePath}.scope`), `${scopePath}.scope`);
+    addScope(base, memberNamed(list.scope, `${scopePath}.scope`), `${scopePath}.scope`);
     sink.repeat(base.units);
     for (const [j, record] of objectsOf(list[records], `${scopePath}.${records}`).entries()) {
       sink.repeat(base.units);
@@ -107,7 +111,11 @@ function eachOfResource(
   }
 }
 
-function resourceAttributes(resource: Json | undefined, own: ReadonlySet<string>, path: string): Attributes {
+function resourceAttributes(
+  resource: JsonFields | undefined,
+  own: ReadonlySet<string>,
+  path: string,
+): Attributes {
   const attributes = noAttributes(own);
   addAttributes(attributes, resource?.attributes, `${path}.attributes`);
   const name = serviceNameOf((key) => attributes.texts[key]);
@@ -115,7 +123,7 @@ function resourceAttributes(resource: Json | undefined, own: ReadonlySet<string>
   return attributes;
 }
 
-function addScope(base: Attributes, scope: Json | undefined, path: string): void {
+function addScope(base: Attributes, scope: JsonFields | undefined, path: string): void {
   const name = stringOf(scope?.name, `${path}.name`);
   const version = stringOf(scope?.version, `${path}.version`);
   if (name !== "") putAttribute(base, "otel.scope.name", name);

@@ -1,8 +1,8 @@
 /** Values of OTLP in its JSON form (https://protobuf.dev/programming-guides/json/, with ids in hexadecimal). */
 
-import { shown } from "../../fields.ts";
-import { flatDepthMax, flatKeysMax } from "../../limits.ts";
-import { isGiven, type Json, RowProblem, wrongField } from "../json-row.ts";
+import { describeValue } from "../../text/quote.ts";
+import { isGiven, type JsonFields, RowProblem, wrongField } from "../json/json-row.ts";
+import { flatDepthMax, flatKeysMax } from "../limits.ts";
 import { doubleJson, nestingMax } from "./wire-value.ts";
 
 /** Attributes on their way: later values of a key replace earlier ones. */
@@ -55,14 +55,14 @@ function pairText(
   name: string,
   depth: number,
 ): string | undefined {
-  const value = memberOf(given, path);
+  const value = memberNamed(given, path);
   // Most values are this.
   if (typeof value?.stringValue === "string") return value.stringValue;
   if (!isGiven(value?.kvlistValue) || depth >= flatDepthMax) return valueText(value, `${path}.value`);
   const valuesPath = `${path}.value.kvlistValue`;
   addPairs(
     attributes,
-    memberOf(value?.kvlistValue, valuesPath)?.values,
+    memberNamed(value?.kvlistValue, valuesPath)?.values,
     `${valuesPath}.values`,
     name,
     depth + 1,
@@ -71,7 +71,7 @@ function pairText(
 }
 
 /** The text that stands for an AnyValue, undefined for none: what is not text is written as JSON. */
-export function valueText(value: Json | undefined, path: string): string | undefined {
+export function valueText(value: JsonFields | undefined, path: string): string | undefined {
   if (value === undefined) return undefined;
   if (isGiven(value.stringValue)) return stringOf(value.stringValue, `${path}.stringValue`);
   if (isGiven(value.bytesValue)) return base64Of(value.bytesValue, `${path}.bytesValue`);
@@ -80,7 +80,7 @@ export function valueText(value: Json | undefined, path: string): string | undef
   return json === "null" ? undefined : json;
 }
 
-function valueJson(value: Json | undefined, path: string, depth: number): string {
+function valueJson(value: JsonFields | undefined, path: string, depth: number): string {
   if (depth > nestingMax) throw new RowProblem("json", `${path} is nested more than ${nestingMax} deep`);
   if (value === undefined) return "null";
   if (isGiven(value.stringValue)) return JSON.stringify(stringOf(value.stringValue, path));
@@ -89,14 +89,14 @@ function valueJson(value: Json | undefined, path: string, depth: number): string
   if (isGiven(value.doubleValue)) return doubleJson(doubleOf(value.doubleValue, `${path}.doubleValue`));
   if (isGiven(value.bytesValue)) return JSON.stringify(base64Of(value.bytesValue, `${path}.bytesValue`));
   if (isGiven(value.arrayValue)) {
-    const elements = memberOf(value.arrayValue, `${path}.arrayValue`)?.values;
+    const elements = memberNamed(value.arrayValue, `${path}.arrayValue`)?.values;
     const texts = objectsOf(elements, `${path}.arrayValue.values`).map((element) =>
       valueJson(element, `${path}.arrayValue.values`, depth + 1),
     );
     return `[${texts.join(",")}]`;
   }
   if (!isGiven(value.kvlistValue)) return "null";
-  const members = memberOf(value.kvlistValue, `${path}.kvlistValue`)?.values;
+  const members = memberNamed(value.kvlistValue, `${path}.kvlistValue`)?.values;
   return pairsJson(members, `${path}.kvlistValue.values`, depth + 1);
 }
 
@@ -105,25 +105,25 @@ export function pairsJson(list: unknown, path: string, depth = 1): string {
   const members = new Map<string, string>();
   for (const pair of objectsOf(list, path)) {
     const key = stringOf(pair.key, `${path}.key`);
-    members.set(key, valueJson(memberOf(pair.value, `${path}.value`), `${path}.value`, depth));
+    members.set(key, valueJson(memberNamed(pair.value, `${path}.value`), `${path}.value`, depth));
   }
   return `{${Array.from(members, ([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
 }
 
 /** The elements of a list that may be missing. Throws RowProblem. */
-export function objectsOf(value: unknown, path: string): readonly Json[] {
+export function objectsOf(value: unknown, path: string): readonly JsonFields[] {
   if (!isGiven(value)) return [];
   if (!Array.isArray(value)) throw wrongField(path, "an array", value);
   const isPlain = value.every(
     (element) => isGiven(element) && typeof element === "object" && !Array.isArray(element),
   );
-  return isPlain ? value : value.map((element: unknown, i) => memberOf(element, `${path}[${i}]`) ?? {});
+  return isPlain ? value : value.map((element: unknown, i) => memberNamed(element, `${path}[${i}]`) ?? {});
 }
 
-export function memberOf(value: unknown, path: string): Json | undefined {
+export function memberNamed(value: unknown, path: string): JsonFields | undefined {
   if (!isGiven(value)) return undefined;
   if (typeof value !== "object" || Array.isArray(value)) throw wrongField(path, "an object", value);
-  return value as Json;
+  return value as JsonFields;
 }
 
 /** "" where it is missing. */
@@ -146,7 +146,7 @@ export function integerOf(value: unknown, path: string): bigint {
   const isWhole = typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
   const integer = isDigits || isWhole ? BigInt(value) : undefined;
   if (integer !== undefined && integer >= -int64Max && integer < 2n * int64Max) return integer;
-  throw new RowProblem("field", `${path} must be an integer of 64 bits, got ${shown(value)}`);
+  throw new RowProblem("field", `${path} must be an integer of 64 bits, got ${describeValue(value)}`);
 }
 
 const specialNumbers: Readonly<Record<string, number>> = {

@@ -1,12 +1,12 @@
 import type { LogRow } from "../../../engine/index.ts";
-import { isGiven, type Json } from "../json-row.ts";
+import { isGiven, type JsonFields } from "../json/json-row.ts";
+import { spanIdDigits, traceIdDigits } from "../json/span-row.ts";
 import type { RowSink } from "../row-sink.ts";
-import { spanIdDigits, traceIdDigits } from "../span-row.ts";
 import {
   type Attributes,
   addAttributes,
   integerOf,
-  memberOf,
+  memberNamed,
   putAttribute,
   stringOf,
   valueText,
@@ -14,7 +14,7 @@ import {
 import { severityNames, severityPlace } from "./severity.ts";
 
 /** A log record in its JSON form. Throws RowProblem. */
-export function logRowOf(record: Json, attributes: Attributes, sink: RowSink): LogRow {
+export function logRowOf(record: JsonFields, attributes: Attributes, sink: RowSink): LogRow {
   addAttributes(attributes, record.attributes, "attributes");
   const named: [string, string][] = [
     ["trace_id", idOf(record, "traceId", traceIdDigits)],
@@ -24,25 +24,25 @@ export function logRowOf(record: Json, attributes: Attributes, sink: RowSink): L
   for (const [key, text] of named) if (text !== "") putAttribute(attributes, key, text);
   return {
     level: stringOf(record.severityText, "severityText") || severityOf(record),
-    message: valueText(memberOf(record.body, "body"), "body") ?? "",
+    message: valueText(memberNamed(record.body, "body"), "body") ?? "",
     attributes: attributes.texts,
     timeNs: timeOf(record, "timeUnixNano") || timeOf(record, "observedTimeUnixNano") || sink.arrivalNs(),
   };
 }
 
-function severityOf({ severityNumber: value }: Json): string {
+function severityOf({ severityNumber: value }: JsonFields): string {
   if (!isGiven(value)) return "";
   const named = /^SEVERITY_NUMBER_([A-Z]+)\d?$/.exec(String(value))?.[1]?.toLowerCase();
   if (named !== undefined) return named === "unspecified" ? "" : named;
   return severityNames[severityPlace(Number(integerOf(value, "severityNumber")))] ?? "";
 }
 
-function timeOf(record: Json, name: string): bigint {
+function timeOf(record: JsonFields, name: string): bigint {
   return isGiven(record[name]) ? integerOf(record[name], name) : 0n;
 }
 
 /** What is no id, or one of zeros, is none (specification of logs, "trace context fields"). */
-function idOf(record: Json, name: string, digits: number): string {
+function idOf(record: JsonFields, name: string, digits: number): string {
   const id = stringOf(record[name], name).toLowerCase();
   return id.length === digits && /^[0-9a-f]*$/.test(id) && !/^0*$/.test(id) ? id : "";
 }

@@ -2,7 +2,7 @@
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
 import { type Buckets, classicBuckets, type ExponentialRange, histogramValues } from "../histogram.ts";
-import { isGiven, type Json, RowProblem, wrongField } from "../json-row.ts";
+import { isGiven, type JsonFields, RowProblem, wrongField } from "../json/json-row.ts";
 import type { SampleSink } from "../row-sink.ts";
 import {
   type Attributes,
@@ -10,7 +10,7 @@ import {
   copyOf,
   doubleOf,
   integerOf,
-  memberOf,
+  memberNamed,
   objectsOf,
   stringOf,
 } from "./json-value.ts";
@@ -19,7 +19,7 @@ import {
 type Shared = Omit<Sample, "value">;
 
 /** Samples of one point. Throws RowProblem. */
-type SamplesOf = (point: Json, shared: Shared) => Sample[];
+type SamplesOf = (point: JsonFields, shared: Shared) => Sample[];
 
 const kinds: Readonly<Record<string, SamplesOf>> = {
   gauge: numberSamples,
@@ -34,11 +34,11 @@ const noRecordedValue = 1;
 const deltaTemporality = ["1", "AGGREGATION_TEMPORALITY_DELTA"];
 
 /** Throws RowProblem where the metric as a whole is none. */
-export function addMetric(sink: SampleSink, metric: Json, base: Attributes): void {
+export function addMetric(sink: SampleSink, metric: JsonFields, base: Attributes): void {
   const name = stringOf(metric.name, "name");
   const kind = Object.keys(kinds).find((each) => isGiven(metric[each]));
   if (kind === undefined) throw new RowProblem("field", `metric ${JSON.stringify(name)} has no data`);
-  const data = memberOf(metric[kind], kind) ?? {};
+  const data = memberNamed(metric[kind], kind) ?? {};
   const shared = { name, unit: stringOf(metric.unit, "unit"), type: typeOf(kind, data) };
   for (const point of objectsOf(data.dataPoints, `${kind}.dataPoints`)) {
     try {
@@ -51,7 +51,7 @@ export function addMetric(sink: SampleSink, metric: Json, base: Attributes): voi
 }
 
 /** Sums that may fall are gauges, unless they are told as differences. */
-function typeOf(kind: string, data: Json): MetricType {
+function typeOf(kind: string, data: JsonFields): MetricType {
   if (kind === "gauge") return "gauge";
   if (kind === "summary") return "counter";
   if (deltaTemporality.includes(String(data.aggregationTemporality))) return "delta";
@@ -59,7 +59,7 @@ function typeOf(kind: string, data: Json): MetricType {
 }
 
 function pointSamples(
-  point: Json,
+  point: JsonFields,
   samplesOf: SamplesOf,
   metric: Pick<Sample, "name" | "unit" | "type">,
   base: Attributes,
@@ -74,13 +74,13 @@ function pointSamples(
   return isStale ? samples.map((sample) => ({ ...sample, value: Number.NaN })) : samples;
 }
 
-function numberSamples(point: Json, shared: Shared): Sample[] {
+function numberSamples(point: JsonFields, shared: Shared): Sample[] {
   if (isGiven(point.asInt)) return [{ ...shared, value: Number(integerOf(point.asInt, "asInt")) }];
   const hasNone = (Number(point.flags ?? 0) & noRecordedValue) !== 0;
   return [{ ...shared, value: hasNone ? Number.NaN : doubleOf(point.asDouble, "asDouble") }];
 }
 
-function histogramSamples(point: Json, shared: Shared): Sample[] {
+function histogramSamples(point: JsonFields, shared: Shared): Sample[] {
   const bounds = numbersOf(point.explicitBounds, "explicitBounds");
   const sent = countsOf(point.bucketCounts, "bucketCounts");
   // Without buckets there is the one that holds all.
@@ -95,7 +95,7 @@ function histogramSamples(point: Json, shared: Shared): Sample[] {
   return bucketSamples(shared, { bounds, counts }, sumOf(point));
 }
 
-function exponentialSamples(point: Json, shared: Shared): Sample[] {
+function exponentialSamples(point: JsonFields, shared: Shared): Sample[] {
   const scale = Number(point.scale ?? 0);
   if (!Number.isInteger(scale) || scale < -10 || scale > 20) {
     throw wrongField("scale", "an integer from -10 to 20", point.scale);
@@ -119,7 +119,7 @@ function bucketSamples(shared: Shared, buckets: Buckets, sum: number | undefined
   }));
 }
 
-function summarySamples(point: Json, shared: Shared): Sample[] {
+function summarySamples(point: JsonFields, shared: Shared): Sample[] {
   const quantiles = objectsOf(point.quantileValues, "quantileValues").map(({ quantile, value }): Sample => {
     const label = String(doubleOf(quantile ?? 0, "quantileValues.quantile"));
     return {
@@ -136,12 +136,12 @@ function summarySamples(point: Json, shared: Shared): Sample[] {
   ];
 }
 
-function sumOf({ sum }: Json): number | undefined {
+function sumOf({ sum }: JsonFields): number | undefined {
   return isGiven(sum) ? doubleOf(sum, "sum") : undefined;
 }
 
 function rangeOf(value: unknown, name: string): ExponentialRange {
-  const range = memberOf(value, name);
+  const range = memberNamed(value, name);
   const offset = Number(range?.offset ?? 0);
   if (!Number.isInteger(offset) || Math.abs(offset) >= 2 ** 31) {
     throw wrongField(`${name}.offset`, "a 32-bit integer", range?.offset);

@@ -1,7 +1,7 @@
 /** OTLP's bodies of metrics become samples. Protobuf is decoded to JSON's form first: points are few beside logs and spans. */
 
-import { type Json, RowProblem } from "../json-row.ts";
-import { malformed } from "../proto-scanner.ts";
+import { type JsonFields, RowProblem } from "../json/json-row.ts";
+import { malformed } from "../protobuf-scanner.ts";
 import type { SampleSink } from "../row-sink.ts";
 import { eachRecord, parsedBody } from "./json-body.ts";
 import { addMetric } from "./metric-points.ts";
@@ -19,7 +19,7 @@ export function readMetricsProtobuf(body: Buffer, sink: SampleSink): void {
   readMetrics(decodedRequest(body), sink);
 }
 
-function decodedRequest(body: Buffer): Json {
+function decodedRequest(body: Buffer): JsonFields {
   try {
     return request.toObject(request.decode(body), { longs: String, bytes: String });
   } catch (error) {
@@ -27,7 +27,7 @@ function decodedRequest(body: Buffer): Json {
   }
 }
 
-function readMetrics(json: Json, sink: SampleSink): void {
+function readMetrics(json: JsonFields, sink: SampleSink): void {
   eachRecord(json, { names, own: noNames, sink }, (metric, base) => {
     try {
       addMetric(sink, metric, base);

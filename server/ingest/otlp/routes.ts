@@ -1,11 +1,12 @@
 /** POST /v1/{logs|traces|metrics}: OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
 
-import { ingestBodyBytesMax } from "../../limits.ts";
-import type { ErrorBody, Reply, Route, ServerRequest } from "../../route.ts";
-import { Refusal } from "../../route.ts";
-import { encodingOf } from "../../unpack.ts";
+import { encodingOf } from "../../api/content-encoding.ts";
+import { defineRoute, raw } from "../../api/define-route.ts";
+import { type ErrorBody, Reply, type Route } from "../../api/route.ts";
+import { Refusal } from "../../limits/refusal.ts";
+import { type BatchInput, batchOf, batchRoute } from "../batch-route.ts";
 import type { Intake, Taken } from "../intake.ts";
-import { sentBy } from "../routes.ts";
+import { ingestBodyBytesMax } from "../limits.ts";
 import { otlp } from "./schema.ts";
 
 const protobufType = "application/x-protobuf";
@@ -25,31 +26,35 @@ const endpoints: readonly Endpoint[] = [
 ];
 
 export function otlpRoutes(intake: Intake): Route[] {
-  return endpoints.map((endpoint) => ({
-    method: "POST",
-    path: `/v1/${endpoint.signal}`,
-    permission: "ingest",
-    body: { bytesMax: ingestBodyBytesMax, contentTypes: [protobufType, jsonType, "application/protobuf"] },
-    deadlineMs: 60_000,
-    errorBody: statusBody,
-    answer: (request) => take(intake, endpoint, request),
-  }));
+  return endpoints.map((endpoint) =>
+    defineRoute({
+      ...batchRoute,
+      method: "POST",
+      path: `/v1/${endpoint.signal}`,
+      body: raw({
+        bytesMax: ingestBodyBytesMax,
+        contentTypes: [protobufType, jsonType, "application/protobuf"],
+      }),
+      errorBody: statusBody,
+      handle: (input) => take(intake, endpoint, input),
+    }),
+  );
 }
 
-async function take(intake: Intake, endpoint: Endpoint, request: ServerRequest): Promise<Reply> {
-  const isJson = wantsJson(request.headers);
+async function take(intake: Intake, endpoint: Endpoint, input: BatchInput): Promise<Reply> {
+  const isJson = wantsJson(input.request.headers);
   const taken = await intake.take({
     signal: endpoint.signal,
     format: isJson ? `otlp ${endpoint.signal} json` : `otlp ${endpoint.signal}`,
-    encoding: encodingOf(request.headers),
-    ...sentBy(request),
+    encoding: encodingOf(input.request.headers),
+    ...batchOf(input),
   });
   const partialSuccess = partialOf(endpoint, taken);
-  return {
+  return new Reply({
     status: 200,
     headers: { "Content-Type": isJson ? jsonType : protobufType },
     body: written(endpoint.response, partialSuccess === undefined ? {} : { partialSuccess }, isJson),
-  };
+  });
 }
 
 /** Undefined where all was taken. Throws Refusal 400 where nothing was: the sender is not to try again either way. */

@@ -1,6 +1,6 @@
 /** Events and links of a span, which are stored as the JSON text of one attribute each. */
 
-import { spanListBytesMax } from "../../limits.ts";
+import { spanListBytesMax } from "../limits.ts";
 
 /** One array of these elements: as many from the first on as an attribute has room for. */
 export function joinedJson(elements: readonly string[]): string {

@@ -1,6 +1,6 @@
 import type { RowRanges } from "../../../engine/index.ts";
-import { RowProblem } from "../json-row.ts";
-import { durationText, spanKeys, spanKinds, statusCodes } from "../span-row.ts";
+import { RowProblem } from "../json/json-row.ts";
+import { durationText, spanKeys, spanKinds, statusCodes } from "../json/span-row.ts";
 import { isZero } from "./log-record.ts";
 import { joinedJson, linkJson } from "./span-lists.ts";
 import type { WireRecord, WireTools } from "./wire-body.ts";

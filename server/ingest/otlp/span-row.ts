@@ -1,5 +1,5 @@
 import type { LogRow } from "../../../engine/index.ts";
-import { isGiven, type Json, RowProblem } from "../json-row.ts";
+import { isGiven, type JsonFields, RowProblem } from "../json/json-row.ts";
 import {
   durationText,
   idOf,
@@ -9,12 +9,12 @@ import {
   spanKeys,
   statusOf,
   traceIdDigits,
-} from "../span-row.ts";
+} from "../json/span-row.ts";
 import {
   type Attributes,
   addAttributes,
   integerOf,
-  memberOf,
+  memberNamed,
   objectsOf,
   pairsJson,
   putAttribute,
@@ -23,10 +23,10 @@ import {
 import { joinedJson, linkJson } from "./span-lists.ts";
 
 /** A span in its JSON form. Throws RowProblem. */
-export function spanRowOf(span: Json, attributes: Attributes): LogRow {
+export function spanRowOf(span: JsonFields, attributes: Attributes): LogRow {
   const start = timeOf(span, "startTimeUnixNano");
   if (start === 0n) throw new RowProblem("field", "startTimeUnixNano is required");
-  const status = memberOf(span.status, "status");
+  const status = memberNamed(span.status, "status");
   const own = {
     trace_id: idOf(span, "traceId", traceIdDigits),
     span_id: idOf(span, "spanId", spanIdDigits),
@@ -48,24 +48,24 @@ export function spanRowOf(span: Json, attributes: Attributes): LogRow {
   return { timeNs: start, level: "", message: "", attributes: attributes.texts };
 }
 
-function timeOf(json: Json, name: string): bigint {
+function timeOf(json: JsonFields, name: string): bigint {
   return isGiven(json[name]) ? integerOf(json[name], name) : 0n;
 }
 
-function durationOf(span: Json, start: bigint): string | null {
+function durationOf(span: JsonFields, start: bigint): string | null {
   const end = timeOf(span, "endTimeUnixNano");
   if (end === 0n) return null;
   if (end >= start) return durationText(Number(end - start));
   throw new RowProblem("field", "endTimeUnixNano is before startTimeUnixNano");
 }
 
-function eventJson(event: Json): string {
+function eventJson(event: JsonFields): string {
   const time = timeOf(event, "timeUnixNano");
   const name = JSON.stringify(stringOf(event.name, "events.name"));
   return `{"timeUnixNano":"${time}","name":${name},"attributes":${pairsJson(event.attributes, "events.attributes")}}`;
 }
 
-function linkTextOf(link: Json): string {
+function linkTextOf(link: JsonFields): string {
   const ids = {
     traceId: idOf(link, "traceId", traceIdDigits),
     spanId: idOf(link, "spanId", spanIdDigits),

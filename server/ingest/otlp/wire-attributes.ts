@@ -1,10 +1,10 @@
 /** Lists of KeyValue become attributes of a row, nested maps flattened with dots. */
 
 import { type BatchDraft, RowRanges } from "../../../engine/index.ts";
-import { flatDepthMax, flatKeysMax, ingestKeysMax } from "../../limits.ts";
-import { RowProblem } from "../json-row.ts";
-import type { ProtoScanner } from "../proto-scanner.ts";
-import type { Tape } from "../tape.ts";
+import { RowProblem } from "../json/json-row.ts";
+import type { Tape } from "../json/tape.ts";
+import { flatDepthMax, flatKeysMax, ingestKeysMax } from "../limits.ts";
+import type { ProtoScanner } from "../protobuf-scanner.ts";
 import { PairTag, WireValue } from "./wire-value.ts";
 
 export class WireAttributes {

@@ -4,12 +4,12 @@
  */
 
 import { RowRanges } from "../../../engine/index.ts";
-import { Refusal } from "../../route.ts";
-import { RowProblem } from "../json-row.ts";
-import { ProtoScanner } from "../proto-scanner.ts";
+import { Refusal } from "../../limits/refusal.ts";
+import { RowProblem } from "../json/json-row.ts";
+import { Tape } from "../json/tape.ts";
+import { ProtoScanner } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
-import { Tape } from "../tape.ts";
 import { WireAttributes } from "./wire-attributes.ts";
 
 /** The same in the requests of logs and of traces. */

@@ -1,6 +1,6 @@
 /** Nanoseconds since the epoch, as 64 bits, become whole seconds and nanoseconds without a BigInt: each row has one or more. */
 
-import type { ProtoScanner } from "../proto-scanner.ts";
+import type { ProtoScanner } from "../protobuf-scanner.ts";
 
 const second = 1_000_000_000;
 

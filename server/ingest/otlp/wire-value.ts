@@ -1,8 +1,8 @@
 /** Values of attributes and bodies (AnyValue), from their bytes. */
 
-import type { ProtoScanner } from "../proto-scanner.ts";
-import { malformed } from "../proto-scanner.ts";
-import type { Tape } from "../tape.ts";
+import type { Tape } from "../json/tape.ts";
+import type { ProtoScanner } from "../protobuf-scanner.ts";
+import { malformed } from "../protobuf-scanner.ts";
 
 const Tag = {
   string: 0x0a,

@@ -1,10 +1,10 @@
 /** Bodies of remote write become samples. */
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
+import type { BodyTask } from "../decode-task.ts";
 import { histogramValues } from "../histogram.ts";
-import { RowProblem } from "../json-row.ts";
-import { malformed } from "../proto-scanner.ts";
-import type { BodyTask } from "../protocol.ts";
+import { RowProblem } from "../json/json-row.ts";
+import { malformed } from "../protobuf-scanner.ts";
 import type { SampleSink } from "../row-sink.ts";
 import { familyKey, readFamilies } from "./families.ts";
 import { bucketsOf } from "./native-histogram.ts";
@@ -44,12 +44,12 @@ export function readRemoteWrite1(
   { families: shared, sender }: BodyTask,
 ): void {
   const { timeseries, metadata } = decoded(() => writeRequest1.decode(body)) as unknown as WriteRequest1;
-  const told = new Map(
+  const named = new Map(
     metadata.map(({ metricFamilyName: name, type, unit }) => [name, { name, type, unit }]),
   );
-  if (told.size > 0) sink.families = [...told.values()];
+  if (named.size > 0) sink.families = [...named.values()];
   const known = readFamilies(shared);
-  const familyOf = (name: string) => told.get(name) ?? known.get(familyKey(sender, name));
+  const familyOf = (name: string) => named.get(name) ?? known.get(familyKey(sender, name));
   for (const { labels: pairs, samples, histograms } of timeseries) {
     const labels: Record<string, string> = Object.create(null);
     for (const { name, value } of pairs) labels[name] = value;

@@ -3,7 +3,7 @@
  * for the samples that follow. They are kept in memory alone: after a restart the sender tells them again.
  */
 
-import { metricFamiliesMax } from "../../limits.ts";
+import { metricFamiliesMax } from "../limits.ts";
 import { type SharedJson, sharedJson, sharedReader } from "../shared-json.ts";
 
 export interface Family {

@@ -1,7 +1,7 @@
 /** Prometheus' native histograms become classic ones. */
 
 import { type Buckets, classicBuckets, type ExponentialRange } from "../histogram.ts";
-import { RowProblem } from "../json-row.ts";
+import { RowProblem } from "../json/json-row.ts";
 import type { Long, WireHistogram, WireSpan } from "./schema.ts";
 
 /** The schema whose bounds are sent along (`custom_values`). */

@@ -1,32 +1,32 @@
 /** POST /api/v1/write: Prometheus' remote write, both versions. */
 
-import { ingestBodyBytesMax } from "../../limits.ts";
-import type { Reply, Route, ServerRequest } from "../../route.ts";
-import { Refusal } from "../../route.ts";
+import { defineRoute, raw } from "../../api/define-route.ts";
+import { Reply, type Route } from "../../api/route.ts";
+import { Refusal } from "../../limits/refusal.ts";
+import { type BatchInput, batchOf, batchRoute } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
-import { sentBy } from "../routes.ts";
+import { ingestBodyBytesMax } from "../limits.ts";
 
 const secondProto = "io.prometheus.write.v2.Request";
 const protos: readonly string[] = ["prometheus.WriteRequest", secondProto];
 
 export function remoteWriteRoutes(intake: Intake): Route[] {
   return [
-    {
+    defineRoute({
+      ...batchRoute,
       method: "POST",
       path: "/api/v1/write",
-      permission: "ingest",
-      body: { bytesMax: ingestBodyBytesMax, contentTypes: ["application/x-protobuf"] },
-      deadlineMs: 60_000,
+      body: raw({ bytesMax: ingestBodyBytesMax, contentTypes: ["application/x-protobuf"] }),
       errorBody: ({ message }) => ({ contentType: "text/plain; charset=utf-8", body: `${message}\n` }),
-      answer: (request) => write(intake, request),
-    },
+      handle: (input) => write(intake, input),
+    }),
   ];
 }
 
 /** 400 where a sample was refused although others were taken, as both versions say: senders do not send such a body again. */
-async function write(intake: Intake, request: ServerRequest): Promise<Reply> {
-  const isSecond = protoOf(request.headers) === secondProto;
-  const encoding = (request.headers.get("content-encoding") ?? "snappy").trim().toLowerCase();
+async function write(intake: Intake, input: BatchInput): Promise<Reply> {
+  const isSecond = protoOf(input.request.headers) === secondProto;
+  const encoding = (input.request.headers.get("content-encoding") ?? "snappy").trim().toLowerCase();
   if (encoding !== "snappy") throw new Refusal(415, `the Content-Encoding must be snappy, got ${encoding}`);
   const {
     accepted,
@@ -37,7 +37,7 @@ async function write(intake: Intake, request: ServerRequest): Promise<Reply> {
     signal: "metrics",
     format: isSecond ? "remote write 2" : "remote write 1",
     encoding: "snappy",
-    ...sentBy(request),
+    ...batchOf(input),
   });
   const first = errors[0];
   if (first !== undefined) {
@@ -45,7 +45,8 @@ async function write(intake: Intake, request: ServerRequest): Promise<Reply> {
       headers: isSecond ? written(accepted + dropped) : {},
     });
   }
-  return { status: 204, headers: isSecond ? written(accepted + dropped) : {}, body: "" };
+  const headers = isSecond ? written(accepted + dropped) : {};
+  return new Reply({ status: 204, headers, body: "" });
 }
 
 /** What version 2.0 has a receiver confirm; histograms are samples here, exemplars are not stored. */

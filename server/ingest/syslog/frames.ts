@@ -1,7 +1,7 @@
 /** Messages of a TCP stream (RFC 6587): each with its length before it, or each ended by a newline. */
 
-import { syslogMessageBytesMax } from "../../limits.ts";
-import { Refusal } from "../../route.ts";
+import { Refusal } from "../../limits/refusal.ts";
+import { syslogMessageBytesMax } from "../limits.ts";
 import type { RowSink } from "../row-sink.ts";
 import { messageRow } from "./message.ts";
 

@@ -6,15 +6,15 @@
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Refusal } from "../../limits/refusal.ts";
+import type { Counter, Metrics } from "../../metrics/metrics.ts";
+import type { Intake } from "../intake.ts";
 import {
   syslogBatchBytesMax,
   syslogBatchMs,
   syslogConnectionsMax,
   syslogWaitingBytesMax,
-} from "../../limits.ts";
-import type { Counter, Metrics } from "../../metrics.ts";
-import { Refusal } from "../../route.ts";
-import type { Intake } from "../intake.ts";
+} from "../limits.ts";
 import { SyslogFrames } from "./frames.ts";
 
 export interface SyslogOptions {

@@ -1,11 +1,11 @@
 /** What the process that is killed and the test that judges it both know: alerts, and points that follow from time alone. */
-import type { Alert } from "../../../server/alerts/alert.ts";
+import type { AlertDefinition } from "../../../server/alerts/state/alert-definition.ts";
 import { alertOf, ruleOf } from "./world.ts";
 
 export const minute = 60_000;
 export const sceneStartMs = Date.UTC(2026, 0, 10);
 
-export const sceneAlerts: readonly Alert[] = Array.from({ length: 8 }, (_, i) => {
+export const sceneAlerts: readonly AlertDefinition[] = Array.from({ length: 8 }, (_, i) => {
   const missing = (["notBreaching", "missing", "ignore"] as const)[i % 3]!;
   const actions = ["one", "two"].map((uuid) => {
     return { type: "webhook" as const, webhookDestination: { uuid, notifyOnResolve: true } };

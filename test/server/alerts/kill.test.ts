@@ -8,9 +8,9 @@ import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { openState } from "../../../engine/index.ts";
 import { Random } from "../../../fixtures/random.ts";
-import type { AlertState } from "../../../server/alerts/alert-state.ts";
-import type { Fire } from "../../../server/alerts/fire.ts";
-import type { Window } from "../../../server/alerts/window.ts";
+import type { AlertState } from "../../../server/alerts/state/alert-state.ts";
+import type { Fire } from "../../../server/alerts/state/fire.ts";
+import type { Window } from "../../../server/alerts/state/window.ts";
 import { openReceiver } from "../notify/receiver.ts";
 import {
   type KilledArguments,

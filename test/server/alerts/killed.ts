@@ -1,7 +1,7 @@
 /** Evaluates and tells with a real state on disk, through virtual time as fast as it can, until it is killed. */
 import { openState } from "../../../engine/index.ts";
 import { Evaluator } from "../../../server/alerts/evaluator.ts";
-import { Metrics } from "../../../server/metrics.ts";
+import { Metrics } from "../../../server/metrics/metrics.ts";
 import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { Outbox } from "../../../server/notify/outbox.ts";
 import type { Outcome } from "../../../server/notify/sender.ts";
@@ -29,7 +29,7 @@ const outbox = new Outbox({
 });
 const evaluator = new Evaluator({
   ...shared,
-  outbox,
+  subscribers: [outbox],
   delayMs: 30_000,
   shapeOf: (query) => ({ unlabelled: false, selector: query, signals: ["logs"] }),
   arrivals: { position: () => clock.nowMs, oldestMs: () => undefined },

@@ -1,10 +1,12 @@
 /** Laws of evaluation over random timelines. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ReadSeries, Transition } from "../../../server/alerts/advance.ts";
-import type { Alert, EvaluationRule } from "../../../server/alerts/alert.ts";
-import { windowBuckets } from "../../../server/alerts/alert.ts";
-import { rehearse } from "../../../server/alerts/rehearsal.ts";
+import type { Transition } from "../../../server/alerts/state/advance.ts";
+import type { AlertDefinition } from "../../../server/alerts/state/alert-definition.ts";
+import { windowBuckets } from "../../../server/alerts/state/alert-definition.ts";
+import { runDry } from "../../../server/alerts/state/dry-run.ts";
+import type { ReadSeries } from "../../../server/alerts/state/reading.ts";
+import type { EvaluationRule } from "../../../server/model/alert.ts";
 import { alertOf, delayMs, ruleOf, World } from "./world.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -35,7 +37,7 @@ function seriesOf(name: string, cells: Cells, fromMs: number): ReadSeries {
 
 /** All transitions of the buckets from `fromMs` on. */
 async function transitionsOf(
-  alert: Alert,
+  alert: AlertDefinition,
   series: readonly ReadSeries[],
   fromMs: number,
   toMs: number,
@@ -45,7 +47,7 @@ async function transitionsOf(
       const seen = points.filter(([ms]) => ms >= from && ms < to);
       return seen.length === 0 ? [] : [{ labels, points: seen }];
     });
-  return (await rehearse(alert, { fromMs, toMs, unlabelled: false }, read)).transitions;
+  return (await runDry(alert, { fromMs, toMs, unlabelled: false }, read)).transitions;
 }
 
 const essence = ({ rule, labels, from, to, atMs, decided, why }: Transition, shiftMs = 0) => ({

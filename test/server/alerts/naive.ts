@@ -1,5 +1,6 @@
 /** Alerts judged the slow way: every bucket from the whole of the past, one plain rule after the other. */
-import type { Alert, EvaluationRule, MissingDatapointBehavior } from "../../../server/alerts/alert.ts";
+import type { AlertDefinition } from "../../../server/alerts/state/alert-definition.ts";
+import type { EvaluationRule, MissingDatapointBehavior } from "../../../server/model/alert.ts";
 
 export type Cell = number | null;
 
@@ -67,7 +68,7 @@ export interface Told {
 
 /** What should have happened to one instance, from the points that came in time. */
 export function naiveFires(
-  alert: Alert,
+  alert: AlertDefinition,
   series: NaiveSeries,
   firstMs: number,
   endMs: number,

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openStore, type Store } from "../../../engine/index.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { queryTimeseries } from "../../../query/index.ts";
-import { SharedScans } from "../../../server/alerts/shared-scans.ts";
-import { Metrics } from "../../../server/metrics.ts";
+import { SharedScans } from "../../../server/alerts/query/shared-scans.ts";
+import { Metrics } from "../../../server/metrics/metrics.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const startMs = Date.UTC(2026, 0, 10, 12);

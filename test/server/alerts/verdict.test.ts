@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { MissingDatapointBehavior, Operator, StaticRule } from "../../../server/alerts/alert.ts";
-import { breaches } from "../../../server/alerts/alert.ts";
-import { verdictOf } from "../../../server/alerts/verdict.ts";
+import { isBreaching } from "../../../server/alerts/state/alert-definition.ts";
+import { verdictOf } from "../../../server/alerts/state/verdict.ts";
+import type { MissingDatapointBehavior, Operator, StaticRule } from "../../../server/model/alert.ts";
 import { naiveState, windowOf } from "./naive.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -103,7 +103,7 @@ test("every operator, and several together", () => {
     operators: operators.map(([operator, threshold]) => ({ operator, threshold })),
   });
   const at5 = [4, 5, 6];
-  const breachesAt5 = (operator: Operator) => at5.filter((value) => breaches(value, rule([operator, 5])));
+  const breachesAt5 = (operator: Operator) => at5.filter((value) => isBreaching(value, rule([operator, 5])));
   expect(breachesAt5("greaterThan")).toEqual([6]);
   expect(breachesAt5("greaterThanOrEqual")).toEqual([5, 6]);
   expect(breachesAt5("lessThan")).toEqual([4]);
@@ -111,5 +111,5 @@ test("every operator, and several together", () => {
   expect(breachesAt5("equals")).toEqual([5]);
   expect(breachesAt5("notEquals")).toEqual([4, 6]);
   const between = rule(["greaterThan", 4], ["lessThan", 6]);
-  expect(at5.filter((value) => breaches(value, between))).toEqual([5]);
+  expect(at5.filter((value) => isBreaching(value, between))).toEqual([5]);
 });

@@ -1,7 +1,7 @@
 /** A week of alerts in virtual time, with all that goes wrong in a week, against a slow model that knows only what was done. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
-import type { AlertEvent } from "../../../server/alert-event.ts";
+import type { AlertEvent } from "../../../server/model/event.ts";
 import { labelsKey, ModelWeek } from "./week/history.ts";
 import type { ModelEvent, ModelFire } from "./week/model.ts";
 import { minute, WeekPlan, weekStartMs } from "./week/plan.ts";

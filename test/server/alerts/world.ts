@@ -1,9 +1,13 @@
 /** A world of series in virtual time: points arrive when they arrive, and the query sees what has. */
-import type { AlertMessage } from "../../../server/alert-event.ts";
-import type { ReadSeries } from "../../../server/alerts/advance.ts";
-import type { Alert, EvaluationRule } from "../../../server/alerts/alert.ts";
-import { type AskedSeries, Evaluator, type EvaluatorOptions } from "../../../server/alerts/evaluator.ts";
-import { Metrics } from "../../../server/metrics.ts";
+
+import { Evaluator } from "../../../server/alerts/evaluator.ts";
+import type { AskedSeries, EvaluatorOptions } from "../../../server/alerts/evaluator-options.ts";
+import { investigationRequests } from "../../../server/alerts/investigation-requests.ts";
+import type { AlertDefinition } from "../../../server/alerts/state/alert-definition.ts";
+import type { ReadSeries } from "../../../server/alerts/state/reading.ts";
+import { Metrics } from "../../../server/metrics/metrics.ts";
+import type { EvaluationRule } from "../../../server/model/alert.ts";
+import type { AlertEvent, EventMessage } from "../../../server/model/event.ts";
 import { Disk } from "./disk.ts";
 
 interface Point {
@@ -45,16 +49,19 @@ export class World {
       query: async (asked) => this.#answer(asked),
       shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query, signals: ["logs"] }),
       arrivals: { position: () => this.nowMs, oldestMs: (_, position) => this.#oldestSince(position) },
-      outbox: {
-        prepare: (messages) => ({
-          changes: messages.map((message) => ({
-            table: "sent",
-            id: `${String(this.nowMs).padStart(15, "0")} ${message.event.type} ${message.event.id}`,
-            value: JSON.parse(JSON.stringify(message)) as Record<string, never>,
-          })),
-          stored: () => undefined,
-        }),
-      },
+      subscribers: [
+        investigationRequests,
+        {
+          prepare: ({ messages }) => ({
+            changes: messages.map((message) => ({
+              table: "sent",
+              id: `${String(this.nowMs).padStart(15, "0")} ${message.event.type} ${message.event.id}`,
+              value: JSON.parse(JSON.stringify(message)) as Record<string, never>,
+            })),
+            stored: () => undefined,
+          }),
+        },
+      ],
       silencedBy: ({ labels }) => [...this.silenced].find((name) => labels.name === name),
       delayMs,
       metrics: this.metrics,
@@ -100,8 +107,8 @@ export class World {
     one.points.set(bucketMs, { value, arrivedMs });
   }
 
-  messages(): AlertMessage[] {
-    return this.state.list("sent").map(([, value]) => value as unknown as AlertMessage);
+  messages(): EventMessage<AlertEvent>[] {
+    return this.state.list("sent").map(([, value]) => value as unknown as EventMessage<AlertEvent>);
   }
 
   /** "fired a", "resolved a recovered": what was told, in its order; `a` is the label `name`. */
@@ -186,7 +193,7 @@ export function alertOf(
   query: string,
   rules: EvaluationRule[] = [ruleOf()],
   bucketSize = 60,
-): Alert {
+): AlertDefinition {
   return {
     metadata: { id, name: `alert ${id}` },
     timeseries: { expression: { svcQLTimeseries: { query, bucketSize } }, evaluationRules: rules },

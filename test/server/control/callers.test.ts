@@ -1,8 +1,8 @@
 /** Who may call each route: every one that there is, by role. Nothing is changed, for nothing that is sent is sound. */
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { roles } from "../../../server/route.ts";
-import { audience, type Issuer, startIssuer } from "../issuer.ts";
+import { roles } from "../../../server/model/caller.ts";
+import { audience, type Issuer, startIssuer } from "../access/issuer.ts";
 import { call, type Running, startServer } from "../running.ts";
 import { ask } from "./asking.ts";
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startSvc } from "../program.ts";
+import { startSvc } from "../command/program.ts";
 import type { Running } from "../running.ts";
 import { startServer } from "../running.ts";
 import { ask } from "./asking.ts";

@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openState, type State } from "../../../engine/index.ts";
+import { checkPermission } from "../../../server/access/authentication.ts";
+import { Tokens } from "../../../server/access/tokens.ts";
+import type { Reply, ServerRequest } from "../../../server/api/route.ts";
 import type { Collection } from "../../../server/control/collection.ts";
 import { type Control, openControl } from "../../../server/control/control.ts";
 import { secretMark } from "../../../server/control/hidden-secrets.ts";
-import { Tokens } from "../../../server/control/tokens.ts";
-import { permit } from "../../../server/http/access.ts";
-import type { Caller, Reply, ServerRequest } from "../../../server/route.ts";
-import { Refusal } from "../../../server/route.ts";
+import { Refusal } from "../../../server/limits/refusal.ts";
+import type { Caller } from "../../../server/model/caller.ts";
 import { oneOf, type Random, randomOf } from "./random.ts";
 import { alert, dashboard, webhook } from "./samples.ts";
 
@@ -108,7 +109,7 @@ async function asked(
     signal: new AbortController().signal,
   } as ServerRequest;
   try {
-    permit(caller, route.permission);
+    checkPermission(caller, route.permission);
     return await route.answer(request);
   } catch (error) {
     if (error instanceof Refusal) return { status: error.status, body: error.message };
@@ -224,7 +225,7 @@ async function checkKind(caller: Caller, rules: Rule[], kind: Kind): Promise<num
       id,
       truth.delete,
     ]);
-    const mayTell = control.sight.mayUse(caller, kind, "update", "configure", { managed: place });
+    const mayTell = control.scope.canUse(caller, kind, "update", "configure", { managed: place });
     expect([what, id, mayTell]).toEqual([what, id, truth.isWhole]);
   }
   return places.length * 5;
@@ -262,12 +263,12 @@ test("silences of members cover what Kubernetes manages where they may update it
   expect(refused).toMatchObject({ status: 403 });
   const missing = await silence("kubernetes-managed.prod.shopping.none");
   expect(String(missing.body).replace("none", "x")).toBe(String(refused.body));
-  expect(["own", mine, theirs].map((id) => control.sight.maySilence(member, id))).toEqual([
+  expect(["own", mine, theirs].map((id) => control.scope.canSilence(member, id))).toEqual([
     true,
     true,
     false,
   ]);
-  expect(control.sight.maySilence({ ...member, groups: null }, theirs)).toBe(true);
+  expect(control.scope.canSilence({ ...member, groups: null }, theirs)).toBe(true);
   await control.collections.resourceRules.remove("s", { by: admin, ifMatch: null });
 });
 

@@ -5,13 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openState, type State } from "../../../engine/index.ts";
+import { Tokens } from "../../../server/access/tokens.ts";
+import type { Reply, ServerRequest } from "../../../server/api/route.ts";
 import type { Control } from "../../../server/control/control.ts";
 import { openControl } from "../../../server/control/control.ts";
-import type { Dashboard } from "../../../server/control/dashboard.ts";
-import { Tokens } from "../../../server/control/tokens.ts";
-import { purseOf, RateBound } from "../../../server/rate-bound.ts";
-import type { Caller, Reply, ServerRequest } from "../../../server/route.ts";
-import { Refusal } from "../../../server/route.ts";
+import { RateLimiter } from "../../../server/limits/rate-limiter.ts";
+import { Refusal } from "../../../server/limits/refusal.ts";
+import type { Caller } from "../../../server/model/caller.ts";
+import { rateLimitKeyOf } from "../../../server/model/caller.ts";
+import type { Dashboard } from "../../../server/model/dashboard.ts";
 import { dashboard } from "./samples.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "svc-test-"));
@@ -130,10 +132,10 @@ describe("a managed dashboard", () => {
 
 test("changes are bounded for each caller, and earned anew with time", () => {
   let nowMs = 0;
-  const bound = new RateBound({ perSecond: 10, burst: 20, what: "changes", now: () => nowMs });
+  const bound = new RateLimiter({ perSecond: 10, burst: 20, what: "changes", now: () => nowMs });
   const spend = (caller: Caller) => {
     try {
-      bound.spend(purseOf(caller));
+      bound.spend(rateLimitKeyOf(caller));
       return 200;
     } catch (error) {
       return (error as Refusal).status;

@@ -1,10 +1,10 @@
 /** Members of groups see what rules grant them, in every search: no row, name, value, count or pattern of another. */
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { audience, type Issuer, startIssuer } from "../issuer.ts";
+import { audience, type Issuer, startIssuer } from "../access/issuer.ts";
 import type { Running } from "../running.ts";
 import { call, lines, startServer } from "../running.ts";
-import { openTail } from "../tail-reader.ts";
+import { openTail } from "../search/tail-reader.ts";
 import { ask } from "./asking.ts";
 import type { Random } from "./random.ts";
 import { oneOf, randomOf } from "./random.ts";

@@ -5,10 +5,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import * as limits from "../../../server/limits.ts";
+import * as control from "../../../server/control/limits.ts";
+import * as model from "../../../server/model/limits.ts";
 import { startServer } from "../running.ts";
 import { ask } from "./asking.ts";
 
+const limits = { ...control, ...model };
 const readme = readFileSync(join(import.meta.dirname, "../../../server/control/README.md"), "utf8");
 const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1]!);
 

@@ -1,6 +1,7 @@
 /** Random ingestion rules, and a loop that says which rows they leave out. */
 
-import type { ExcludableRow, ExcludableSignal, ExclusionRule } from "../../../server/exclusion.ts";
+import type { ExcludableRow, ExclusionRule } from "../../../server/model/exclusion.ts";
+import type { ExcludableSignal } from "../../../server/model/ingestion-rule.ts";
 import { oneOf, type Random } from "../control/random.ts";
 
 export const clusters = ["main", "edge", "größe"];
@@ -57,8 +58,12 @@ export function randomRules(random: Random): ExclusionRule[] {
 
 function randomPart(random: Random): ExclusionRule["rules"][number] {
   const signals = allSignals.filter(() => random() < 0.6);
-  if (random() < 0.03) return { signals };
-  return { signals, match: { matchExpressions: some(() => randomExpression(random), random, 3) } };
+  if (random() < 0.03) return { signals, action: "Exclude" };
+  return {
+    signals,
+    action: "Exclude",
+    match: { matchExpressions: some(() => randomExpression(random), random, 3) },
+  };
 }
 
 function randomExpression(random: Random) {

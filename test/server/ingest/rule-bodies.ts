@@ -4,9 +4,9 @@ import { Buffer } from "node:buffer";
 import type { BodyFormat } from "../../../server/index.ts";
 import { writeRequest1, writeRequest2 } from "../../../server/ingest/prometheus/schema.ts";
 import { oneOf, type Random } from "../control/random.ts";
-import { protobufOf } from "../otlp-bodies.ts";
 import { lines } from "../running.ts";
 import { textsOfKey } from "./naive-rules.ts";
+import { protobufOf } from "./otlp-bodies.ts";
 
 export const arrivalMs = 1_763_000_000_123;
 

@@ -1,5 +1,6 @@
-import type { Action, AlertEvent } from "../../../server/alert-event.ts";
-import { stableId } from "../../../server/stable-id.ts";
+import type { Action } from "../../../server/model/alert.ts";
+import type { AlertEvent } from "../../../server/model/event.ts";
+import { stableId } from "../../../server/model/stable-id.ts";
 
 export const firedAtMs = Date.UTC(2026, 0, 10, 12);
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Random } from "../../../fixtures/random.ts";
-import type { Action, AlertMessage } from "../../../server/alert-event.ts";
-import { Metrics } from "../../../server/metrics.ts";
+import { Metrics } from "../../../server/metrics/metrics.ts";
+import type { Action } from "../../../server/model/alert.ts";
+import type { EventMessage } from "../../../server/model/event.ts";
 import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { groupedMax, retryDelaysMs } from "../../../server/notify/limits.ts";
 import { Outbox } from "../../../server/notify/outbox.ts";
@@ -48,8 +49,8 @@ class Post {
     return this.outbox;
   }
 
-  async put(...messages: AlertMessage[]): Promise<void> {
-    const { changes, stored } = this.outbox.prepare(messages);
+  async put(...messages: EventMessage[]): Promise<void> {
+    const { changes, stored } = this.outbox.prepare({ messages });
     await this.state.write(changes);
     stored();
   }

@@ -9,14 +9,16 @@ import PostalMime from "postal-mime";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { Webhook as Verifier } from "standardwebhooks";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Action, AlertEvent } from "../../../server/alert-event.ts";
+import type { Action } from "../../../server/model/alert.ts";
+import type { AlertEvent } from "../../../server/model/event.ts";
+import type { Webhook } from "../../../server/model/webhook.ts";
 import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { emailSender } from "../../../server/notify/email.ts";
 import { sendHttp } from "../../../server/notify/http-request.ts";
-import { answerBytesMax, listedMax } from "../../../server/notify/limits.ts";
+import { answerBytesMax, listedInstancesMax } from "../../../server/notify/limits.ts";
 import { signedHeaders } from "../../../server/notify/signature.ts";
 import { slackSender } from "../../../server/notify/slack.ts";
-import { type Webhook, webhookSender } from "../../../server/notify/webhook.ts";
+import { webhookSender } from "../../../server/notify/webhook.ts";
 import { fired, firedAtMs, hook, mail, resolved, slack } from "./events.ts";
 import { json, openReceiver } from "./receiver.ts";
 
@@ -90,7 +92,7 @@ describe("webhooks", () => {
     const receiver = await openReceiver(204);
     const webhook = {
       url: `${receiver.url}/$service?state=$alert_state`,
-      method: "PUT",
+      method: "PUT" as const,
       headers: { Authorization: "Bearer secret", "X-Alert": "$alert_name" },
       body: '{"text": "$alert_name is $alert_state", "value": $breaching_datapoint_value}',
     };
@@ -200,7 +202,9 @@ describe("Slack", () => {
     const { blocks } = JSON.parse(receiver.received[0]!.body) as { blocks: { text: { text: string } }[] };
     expect(blocks[0]!.text.text).toContain("(500 instances)");
     expect(blocks.every(({ text }) => text.text.length <= 3_000)).toBe(true);
-    await send(delivery(slackAction, ...Array.from({ length: listedMax + 5 }, (_, i) => fired(`${i}`))));
+    await send(
+      delivery(slackAction, ...Array.from({ length: listedInstancesMax + 5 }, (_, i) => fired(`${i}`))),
+    );
     expect(receiver.received[1]!.body).toContain("and 5 more");
   });
 

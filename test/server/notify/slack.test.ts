@@ -1,7 +1,8 @@
 /** Slack's official client and our sender, pointed at the same double: what the one takes for Slack, the other is judged by. */
 import { ErrorCode, LogLevel, WebClient } from "@slack/web-api";
 import { expect, test } from "vitest";
-import type { Action, AlertEvent } from "../../../server/alert-event.ts";
+import type { Action } from "../../../server/model/alert.ts";
+import type { AlertEvent } from "../../../server/model/event.ts";
 import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { slackSender } from "../../../server/notify/slack.ts";
 import { fired, resolved, slack } from "./events.ts";

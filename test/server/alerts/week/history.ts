@@ -1,5 +1,5 @@
 /** Goes through what was done in the week, and asks the model what should have come of it. */
-import type { Alert } from "../../../../server/alerts/alert.ts";
+import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
 import { ModelAlert, type Surroundings } from "./model.ts";
 import { type Death, type Deed, mayBeSilenced, minute } from "./plan.ts";
 import type { WeekPoints } from "./series.ts";
@@ -18,7 +18,7 @@ export class ModelWeek {
   readonly #alerts = new Map<string, ModelAlert>();
   /** By what is asked. */
   readonly #windows = new Map<string, ModelWindow>();
-  readonly #configured = new Map<string, Alert>();
+  readonly #configured = new Map<string, AlertDefinition>();
   readonly #failing = new Set<string>();
   readonly #silences = new Set<string>();
   readonly #gaps: [fromMs: number, toMs: number][] = [];
@@ -111,13 +111,13 @@ export class ModelWeek {
     if (toMs > fromMs || this.#seenMs === toMs) this.#evaluateAll();
   }
 
-  #adopt(alert: Alert): void {
+  #adopt(alert: AlertDefinition): void {
     // Whoever asks the same is looked at, too.
     const key = keyOf(this.#take(alert));
     this.#evaluate(this.#groups().get(key)!);
   }
 
-  #take(alert: Alert): ModelAlert {
+  #take(alert: AlertDefinition): ModelAlert {
     const { id } = alert.metadata;
     let taken = this.#alerts.get(id);
     if (taken === undefined) {

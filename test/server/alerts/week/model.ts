@@ -2,8 +2,9 @@
  * What should have happened in the week, found out the slow way from what was done in it: interface specification 2.1, design of
  * alerts and notifications. Shares no code with what it judges; every window is cut out of all buckets anew.
  */
-import type { Action } from "../../../../server/alert-event.ts";
-import type { Alert, EvaluationRule } from "../../../../server/alerts/alert.ts";
+
+import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
+import type { Action, EvaluationRule } from "../../../../server/model/alert.ts";
 import { type Cell, naiveState, windowOf } from "../naive.ts";
 import { hour, minute, second } from "./plan.ts";
 import type { ModelWindow } from "./window.ts";
@@ -61,7 +62,7 @@ const lateAfterMs = 5 * minute;
 const delayMs = 30 * second;
 
 export class ModelAlert {
-  alert: Alert;
+  alert: AlertDefinition;
   hasError = false;
   readonly fires: ModelFire[] = [];
   readonly events: ModelEvent[] = [];
@@ -73,7 +74,7 @@ export class ModelAlert {
   #instances = new Map<string, ModelInstance>();
   #closed: ModelFire[] = [];
 
-  constructor(alert: Alert) {
+  constructor(alert: AlertDefinition) {
     this.alert = alert;
   }
 
@@ -93,7 +94,7 @@ export class ModelAlert {
     return states.includes("firing") ? "firing" : "ok";
   }
 
-  save(alert: Alert, nowMs: number): void {
+  save(alert: AlertDefinition, nowMs: number): void {
     const { query, bucketSize } = this;
     const before = new Map(this.#rules().map((rule) => [rule.name, meaningOf(rule)]));
     this.alert = alert;

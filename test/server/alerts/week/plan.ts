@@ -1,7 +1,7 @@
 /** What happens in the week: alerts that come, change and go, faults, deaths, clocks that jump, silences. Drawn before it begins. */
 import type { Random } from "../../../../fixtures/random.ts";
-import type { Action } from "../../../../server/alert-event.ts";
-import type { Alert, EvaluationRule, Operator } from "../../../../server/alerts/alert.ts";
+import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
+import type { Action, EvaluationRule, Operator } from "../../../../server/model/alert.ts";
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -12,7 +12,7 @@ export const weekStartMs = Date.UTC(2026, 0, 10);
 export type Mood = "answers 500" | "resets" | "loses the answer" | "hangs" | "asks for a pause";
 
 export type Deed =
-  | { do: "save"; alert: Alert }
+  | { do: "save"; alert: AlertDefinition }
   | { do: "remove"; id: string }
   | { do: "fail"; query: string; how: "error" | "hang" }
   | { do: "mend queries" }
@@ -67,7 +67,7 @@ export class WeekPlan {
   /** Times in which a death may have parted alerts that were judged from those that were not: no row comes then. */
   readonly torn: [fromMs: number, toMs: number][] = [];
   readonly #random: Random;
-  readonly #alerts = new Map<string, Alert>();
+  readonly #alerts = new Map<string, AlertDefinition>();
   readonly #failing = new Map<string, "error" | "hang">();
   readonly #silences = new Set<string>();
   #nowMs = weekStartMs;
@@ -217,7 +217,7 @@ export class WeekPlan {
     this.#step({ do: "remove", id });
   }
 
-  #save(alert: Alert): void {
+  #save(alert: AlertDefinition): void {
     this.#alerts.set(alert.metadata.id, alert);
     this.#step({ do: "save", alert });
   }
@@ -227,13 +227,13 @@ export class WeekPlan {
     return this.#random.pick(healthy);
   }
 
-  #edited(alert: Alert): Alert {
+  #edited(alert: AlertDefinition): AlertDefinition {
     const random = this.#random;
     const { metadata, timeseries } = alert;
     const { evaluationRules: rules } = timeseries;
     const actions = actionsFor(metadata.id);
     const place = random.below(rules.length);
-    const withRules = (evaluationRules: EvaluationRule[]): Alert => {
+    const withRules = (evaluationRules: EvaluationRule[]): AlertDefinition => {
       return { ...alert, timeseries: { ...timeseries, evaluationRules } };
     };
     switch (random.below(7)) {
@@ -255,7 +255,7 @@ export class WeekPlan {
     }
   }
 
-  #newAlert(query: string): Alert {
+  #newAlert(query: string): AlertDefinition {
     const random = this.#random;
     const id = `alert ${this.#names++}`;
     const rules = Array.from({ length: random.between(1, 3) }, (_, i) =>

@@ -1,10 +1,13 @@
 /** Lives through a plan in virtual time: the real evaluator and outbox, over points, a disk and receivers that do as they are told. */
 import { vi } from "vitest";
-import type { Action, AlertEvent } from "../../../../server/alert-event.ts";
-import type { ReadSeries } from "../../../../server/alerts/advance.ts";
-import type { Alert } from "../../../../server/alerts/alert.ts";
-import { type AskedSeries, Evaluator } from "../../../../server/alerts/evaluator.ts";
-import { Metrics } from "../../../../server/metrics.ts";
+import { Evaluator } from "../../../../server/alerts/evaluator.ts";
+import type { AskedSeries } from "../../../../server/alerts/evaluator-options.ts";
+import { investigationRequests } from "../../../../server/alerts/investigation-requests.ts";
+import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
+import type { ReadSeries } from "../../../../server/alerts/state/reading.ts";
+import { Metrics } from "../../../../server/metrics/metrics.ts";
+import type { Action } from "../../../../server/model/alert.ts";
+import type { AlertEvent } from "../../../../server/model/event.ts";
 import { Outbox, type OutboxOptions } from "../../../../server/notify/outbox.ts";
 import type { Delivery, Outcome } from "../../../../server/notify/sender.ts";
 import { Disk, type Process } from "../disk.ts";
@@ -51,7 +54,7 @@ export class WeekWorld {
   readonly sights: Sight[] = [];
   /** By the fire's id, as it was seen last. */
   readonly fires = new Map<string, ReturnType<Evaluator["fires"]>[number]>();
-  readonly alerts = new Map<string, Alert>();
+  readonly alerts = new Map<string, AlertDefinition>();
   /** How long after the end of a bucket each query is asked for it, as it was seen in the first minutes. */
   readonly behindMs = new Map<string, number>();
   readonly #points: WeekPoints;
@@ -161,7 +164,8 @@ export class WeekWorld {
     const send = (delivery: Delivery) => this.#receive(state, delivery);
     const senders = { webhook: send, slack: send, email: send, pagerDuty: send };
     const onGivenUp: OutboxOptions["onGivenUp"] = (_, notifications) => {
-      for (const { action, event } of notifications) this.givenUp.push({ to: nameOf(action), event });
+      for (const { action, event } of notifications)
+        this.givenUp.push({ to: nameOf(action), event: event as AlertEvent });
     };
     this.#outbox = new Outbox({
       state,
@@ -174,7 +178,15 @@ export class WeekWorld {
       log,
     });
     this.#evaluator = new Evaluator({
-      ...{ state, now, metrics, log, silencedBy, delayMs, outbox: this.#outbox },
+      ...{
+        state,
+        now,
+        metrics,
+        log,
+        silencedBy,
+        delayMs,
+        subscribers: [investigationRequests, this.#outbox],
+      },
       query: (asked) => this.#answer(asked),
       shapeOf: (query) => ({ unlabelled: query.startsWith("plain"), selector: query, signals: ["logs"] }),
       // As if rows of all ages came all the time: each reading looks back.
@@ -266,7 +278,7 @@ export class WeekWorld {
     if (mood === "asks for a pause") return { kind: "retry", problem: "429", afterMs: minute };
     if (mood === "resets") throw new Error("ECONNRESET");
     if (mood === "hangs") return new Promise(() => undefined);
-    this.receipts.push({ to, id, events });
+    this.receipts.push({ to, id, events: events as readonly AlertEvent[] });
     if (mood === "loses the answer") throw new Error("socket hang up");
     return { kind: "delivered" };
   }

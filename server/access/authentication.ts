@@ -1,0 +1,166 @@
+/** Who asks, and whether they may. */
+
+import { isIP } from "node:net";
+import { Refusal, unauthorized } from "../limits/refusal.ts";
+import type { Caller, Permission } from "../model/caller.ts";
+import { permissionsOf } from "./permissions.ts";
+
+/** A request that bears one of these came through a proxy: its sender is not on this machine, whatever the socket says. */
+const forwardingHeaders = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "cf-connecting-ip",
+  "true-client-ip",
+];
+
+/** What authentication reads of a request. */
+export interface RequestHead {
+  /** Names in lower case. */
+  headers: ReadonlyMap<string, string>;
+}
+
+export interface AccessRules {
+  /** Whether requests without a token may search. */
+  anonymousReads: boolean;
+  /** The server can only be reached from its own machine. */
+  onLoopback: boolean;
+  /** Host names that the server answers to on loopback, besides its own. */
+  hostNames: readonly string[];
+  /** The bearer of a token, or null where the token is unknown, expired or revoked. */
+  callerOf(token: string): Caller | null;
+  /**
+   * The user whom a token of the identity provider names; rejects with Refusal 401, 403, or 503 where the provider cannot be asked.
+   * Undefined where there is no such provider.
+   */
+  userOf?: ((token: string) => Promise<Caller>) | undefined;
+}
+
+const anonymous: Caller = {
+  tokenId: null,
+  name: "anonymous",
+  role: "anonymous",
+  groups: null,
+  environment: null,
+};
+
+/** Three parts in base64url with dots between: a JSON Web Token. Tokens of the server's own hold no dot. */
+const webTokenForm = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+/** Who asks. Throws Refusal 401, or 403 for a host that is none of the server's; what rejects is a Refusal, too. */
+export function identify(
+  head: RequestHead,
+  permission: Permission | null,
+  rules: AccessRules,
+): Caller | Promise<Caller> {
+  checkHost(head, rules);
+  if (permission === null) return anonymous;
+  const token = tokenOf(head, permission);
+  if (token === null) return anonymousCaller(head, rules, permission);
+  if (rules.userOf === undefined || !webTokenForm.test(token)) return bearer(token, rules);
+  // Users are people: and large bodies shall not wait for the identity provider.
+  if (permission === "ingest") throw unauthorized("rows are sent with a token of this server");
+  return rules.userOf(token);
+}
+
+/** Throws Refusal 403 unless the caller may do what is asked. */
+export function checkPermission(caller: Caller, permission: Permission | null): void {
+  if (permission === null || permissionsOf[caller.role].includes(permission)) return;
+  throw new Refusal(
+    403,
+    `a token of role ${caller.role} may not ${permission}: it takes ${rolesFor(permission)}`,
+  );
+}
+
+/** Who is known to ask before a token was looked at: nobody, where there is one. */
+export function presumedCaller(head: RequestHead): Caller | null {
+  return head.headers.has("authorization") ? null : anonymous;
+}
+
+/**
+ * `Authorization: Bearer …`, or the bare token; null without the header. Agents that send telemetry may know other forms only: `Basic`
+ * with the token as the password, and Elasticsearch's `ApiKey` with the token as the key.
+ */
+function tokenOf(head: RequestHead, permission: Permission): string | null {
+  const header = head.headers.get("authorization")?.trim();
+  if (header === undefined) return null;
+  const [, scheme = "bearer", rest] = /^(?:(\S+)\s+)?(\S+)$/.exec(header) ?? [];
+  const isPair = permission === "ingest" && ["basic", "apikey"].includes(scheme.toLowerCase());
+  if (rest !== undefined && isPair) return secretOf(rest);
+  if (rest === undefined || scheme.toLowerCase() !== "bearer") {
+    throw unauthorized("the Authorization header must be `Bearer TOKEN`");
+  }
+  return rest;
+}
+
+/** What stands behind the colon of a pair in Base64; without a colon all of it. */
+function secretOf(pair: string): string {
+  const text = Buffer.from(pair, "base64").toString("utf8");
+  return text.slice(text.indexOf(":") + 1);
+}
+
+function bearer(token: string, rules: AccessRules): Caller {
+  const caller = rules.callerOf(token);
+  if (caller === null) throw unauthorized("the token is unknown, expired or revoked");
+  return caller;
+}
+
+function anonymousCaller(head: RequestHead, rules: AccessRules, permission: Permission): Caller {
+  const missing = "a token is needed: send it as `Authorization: Bearer TOKEN`";
+  const mayAtAll = rules.anonymousReads && permissionsOf.anonymous.includes(permission);
+  if (!mayAtAll) throw unauthorized(missing);
+  const proxied = rules.onLoopback ? forwardingHeaders.find((name) => head.headers.has(name)) : undefined;
+  if (proxied !== undefined) {
+    throw unauthorized(`${missing} (the request came through a proxy: it bears the header ${proxied})`);
+  }
+  if (fromOtherSite(head)) throw unauthorized(`${missing} (the request comes from a page of another site)`);
+  return anonymous;
+}
+
+function rolesFor(permission: Permission): string {
+  const roles = Object.entries(permissionsOf).filter(([, allowed]) => allowed.includes(permission));
+  return roles
+    .map(([role]) => role)
+    .filter((role) => role !== "anonymous")
+    .join(" or ");
+}
+
+/** A page of another site makes the reader's browser ask; it could not read the answer, but would cost the server work. */
+function fromOtherSite(head: RequestHead): boolean {
+  const origin = head.headers.get("origin");
+  if (origin === undefined) return head.headers.get("sec-fetch-site") === "cross-site";
+  return URL.parse(origin)?.host !== head.headers.get("host");
+}
+
+/**
+ * On loopback only names of this machine are answered: a page of another site that has its name resolve to 127.0.0.1
+ * (DNS rebinding) would otherwise be same-origin with the server.
+ */
+function checkHost(head: RequestHead, rules: AccessRules): void {
+  if (!rules.onLoopback) return;
+  const host = head.headers.get("host") ?? "";
+  const name = hostName(host);
+  if (isLoopbackName(name) || rules.hostNames.includes(name)) return;
+  throw new Refusal(
+    403,
+    `the Host header ${JSON.stringify(host.slice(0, 100))} does not name this server: add it with --host-name`,
+  );
+}
+
+/** The name without its port, in lower case; `[::1]:80` gives `::1`. */
+function hostName(host: string): string {
+  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(host.toLowerCase()) ?? [];
+  return bracketed ?? plain ?? "";
+}
+
+/** Whether only this machine can reach the address. */
+export function isLoopbackName(name: string): boolean {
+  if (isIP(name) === 4) return name.startsWith("127.");
+  if (isIP(name) === 6) return name === "::1" || name === "0:0:0:0:0:0:0:1";
+  return name === "localhost" || name.endsWith(".localhost");
+}

@@ -1,0 +1,112 @@
+/** What people are told of the fires that began and ended. */
+import type { Action } from "../model/alert.ts";
+import type { AlertEvent, EventMessage } from "../model/event.ts";
+import { lateMs } from "./limits.ts";
+import type { Advance } from "./state/advance.ts";
+import type { AlertDefinition } from "./state/alert-definition.ts";
+import type { AlertState, RuleState } from "./state/alert-state.ts";
+import { type ClosedFire, type Fire, makeFiredEvent, makeResolvedEvent } from "./state/fire.ts";
+
+export interface NotificationContext {
+  nowMs: number;
+  /** How long rows may take to arrive. */
+  delayMs: number;
+  /** Whether all buckets that are complete were judged: only then is an open fire told. */
+  isHead: boolean;
+  knownFire: (id: string) => Fire | undefined;
+  /** The silence that covers a fire just now. */
+  silencedBy: (fire: Fire) => string | undefined;
+}
+
+export interface NotificationDecision {
+  /** With what was told noted in it; as it was where nothing was. */
+  state: AlertState | undefined;
+  /** Those that began, ended or were told, as they are from now on. */
+  fires: Fire[];
+  messages: EventMessage<AlertEvent>[];
+  /** Fires that an evaluation sees open for the first time. */
+  noticed: Fire[];
+}
+
+/**
+ * Every fire that was told is told to have ended. One that opened and closed while the evaluator was behind is told not at all;
+ * one that is still open is told as soon as no silence covers it.
+ */
+export function applyNotificationPolicy(
+  alert: AlertDefinition | undefined,
+  state: AlertState | undefined,
+  { opened, closed }: Pick<Advance, "opened" | "closed">,
+  context: NotificationContext,
+): NotificationDecision {
+  const fires = new Map(opened.map((fire) => [fire.id, fire]));
+  const decision: NotificationDecision = { state, fires: [], messages: [], noticed: [] };
+  for (const each of closed) {
+    const fire = fires.get(each.fire.id) ?? context.knownFire(each.fire.id);
+    if (fire !== undefined) fires.set(fire.id, decideOnEnd(fire, each, context, decision));
+  }
+  if (alert !== undefined && state !== undefined && context.isHead) {
+    decision.state = decideOnOpen(alert, state, fires, context, decision);
+  }
+  decision.fires.push(...fires.values());
+  return decision;
+}
+
+function decideOnEnd(
+  fire: Fire,
+  { fire: open, resolvedAtMs, reason }: ClosedFire,
+  context: NotificationContext,
+  { messages, noticed }: NotificationDecision,
+): Fire {
+  const ended = { ...fire, resolvedAtMs, reason };
+  const resolved = { resolvedAtMs, reason };
+  const { actions } = fire;
+  if (open.told) {
+    messages.push({ event: makeResolvedEvent(fire, resolved, isLate(resolvedAtMs, context)), actions });
+    return ended;
+  }
+  if (open.noticed) return ended;
+  if (isLate(fire.firedAtMs, context)) return { ...ended, told: "unseen" };
+  noticed.push(ended);
+  const silence = context.silencedBy(fire);
+  if (silence !== undefined) return { ...ended, silencedBy: silence };
+  messages.push({ event: makeFiredEvent(fire, false), actions });
+  messages.push({ event: makeResolvedEvent(fire, resolved, false), actions });
+  return { ...ended, told: "yes" };
+}
+
+function decideOnOpen(
+  alert: AlertDefinition,
+  state: AlertState,
+  fires: Map<string, Fire>,
+  context: NotificationContext,
+  { messages, noticed }: NotificationDecision,
+): AlertState {
+  const actionsOf = new Map<string, readonly Action[]>(
+    alert.timeseries.evaluationRules.map(({ name, actions = [] }) => [name, actions]),
+  );
+  let instances = state.instances;
+  for (const [key, { rules }] of Object.entries(state.instances)) {
+    for (const [name, ruleState] of Object.entries(rules)) {
+      const open = ruleState.fire;
+      if (open === null || open.told) continue;
+      const known = fires.get(open.id) ?? context.knownFire(open.id);
+      if (known === undefined) continue;
+      const silence = context.silencedBy(known);
+      const actions = [...(actionsOf.get(name) ?? [])];
+      const told = silence === undefined;
+      const fire: Fire = { ...known, actions, told: told ? "yes" : "no", silencedBy: silence ?? null };
+      if (!open.noticed) noticed.push(fire);
+      if (told) messages.push({ event: makeFiredEvent(fire, isLate(fire.firedAtMs, context)), actions });
+      if (told || !open.noticed || known.silencedBy !== fire.silencedBy) fires.set(fire.id, fire);
+      if (open.noticed && !told) continue;
+      if (instances === state.instances) instances = { ...instances };
+      const noted: RuleState = { ...ruleState, fire: { ...open, noticed: true, told } };
+      instances[key] = { ...instances[key]!, rules: { ...instances[key]!.rules, [name]: noted } };
+    }
+  }
+  return instances === state.instances ? state : { ...state, instances };
+}
+
+function isLate(atMs: number, { nowMs, delayMs }: NotificationContext): boolean {
+  return nowMs - (atMs + delayMs) > lateMs;
+}

@@ -1,0 +1,40 @@
+/** Alerts: evaluated over the store, with the rights of whoever saved them. */
+
+import type { Part } from "../api/part.ts";
+import type { ControlPart } from "../control/part.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { NotifyPart } from "../notify/part.ts";
+import type { StoragePart } from "../storage/part.ts";
+import { Alerting } from "./alerting.ts";
+import { alertRoutes } from "./routes.ts";
+
+export interface AlertsSettings {
+  queryMemoryBytes: number;
+  log: (level: "warn" | "error", message: string) => void;
+}
+
+export function alertsPart(
+  { queryMemoryBytes, log }: AlertsSettings,
+  { store, state }: StoragePart,
+  { collections: { alerts }, storeOnBehalf, visibility }: ControlPart,
+  { notifier }: NotifyPart,
+  metrics: Metrics,
+): Part {
+  const alerting = new Alerting({
+    store,
+    state,
+    metrics,
+    log,
+    queryMemoryBytes,
+    now: Date.now,
+    storeFor: storeOnBehalf,
+    subscribers: [notifier.outbox],
+    silencedBy: (instance) => notifier.silencedBy(instance),
+    sources: { alerts: () => alerts.list(), alertCount: () => alerts.size },
+  });
+  return {
+    routes: alertRoutes({ alerting, notifier, visibility }),
+    run: () => alerting.run(),
+    close: () => alerting.close(),
+  };
+}

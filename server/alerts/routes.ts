@@ -1,0 +1,141 @@
+/** What alerts do, over HTTP: their states, fires and evaluations, and messages to see whether they arrive. */
+
+import * as z from "zod";
+import { sendingProblem, type Visibility, type VisibleAlert } from "../access/visibility.ts";
+import { defineRoute } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import type { Alert } from "../model/alert.ts";
+import type { Caller } from "../model/caller.ts";
+import type { Notifier, TestedAlert } from "../notify/notifier.ts";
+import { outcomeReply } from "../notify/routes.ts";
+import type { Alerting } from "./alerting.ts";
+import { queryOf } from "./state/alert-definition.ts";
+import type { Fire } from "./state/fire.ts";
+
+export interface AlertRoutesOptions {
+  alerting: Alerting;
+  notifier: Notifier;
+  visibility: Visibility;
+}
+
+const shared = { tag: "alerts", deadlineMs: 60_000, response: z.looseObject({}), errors: [404] } as const;
+
+export function alertRoutes(options: AlertRoutesOptions): Route[] {
+  return [...statusRoutes(options), testRoute(options)];
+}
+
+/** Throws Refusal 404. */
+function findAlert({ visibility }: AlertRoutesOptions, id: string, caller: Caller): VisibleAlert {
+  const visible = visibility.alertOf(id, caller);
+  if (visible !== undefined) return visible;
+  throw new Refusal(404, `there is no alert ${JSON.stringify(id.slice(0, 100))}`);
+}
+
+function statusRoutes(options: AlertRoutesOptions): Route[] {
+  const { evaluator } = options.alerting;
+  const ofAlert = (
+    part: string,
+    summary: string,
+    give: (id: string, isWhole: boolean) => Record<string, unknown>,
+  ) =>
+    defineRoute({
+      ...shared,
+      method: "GET",
+      path: `/api/v1/alerts/{id}/${part}`,
+      permission: "search",
+      summary,
+      handle: async ({ params: { id }, caller }) => {
+        const { isWhole } = findAlert(options, id, caller);
+        const note = isWhole ? {} : { warnings: [notWhole] };
+        return { ...give(id, isWhole), ...note };
+      },
+    });
+  return [
+    ofAlert("state", "The state of an alert, of its rules and instances", (id, isWhole) =>
+      stateReply(options, id, isWhole),
+    ),
+    ofAlert("fires", "The fires of an alert, the newest first", (id, isWhole) => ({
+      fires: evaluator.fires(id).map((fire) => fireReply(fire, isWhole)),
+    })),
+    ofAlert("history", "The transitions of an alert's instances, the newest first", (id, isWhole) => ({
+      transitions: isWhole ? evaluator.history(id) : [],
+    })),
+    ofAlert(
+      "evaluations",
+      "The last evaluations of an alert and why they ended as they did",
+      (id, isWhole) => ({
+        evaluations: isWhole ? evaluator.evaluations(id) : [],
+      }),
+    ),
+  ];
+}
+
+const notWhole =
+  "whoever saved this alert reads rows that you may not: what it found in them (labels, values, instances) is left out";
+
+function testRoute(options: AlertRoutesOptions): Route {
+  return defineRoute({
+    ...shared,
+    method: "POST",
+    path: "/api/v1/alerts/{id}/test-notification",
+    permission: "notify",
+    summary: "Sends a test message to all that an alert tells",
+    handle: async ({ params: { id }, caller }) => {
+      const { alert, canNotify } = findAlert(options, id, caller);
+      if (!canNotify) throw new Refusal(403, sendingProblem);
+      const rules = alert.timeseries.evaluationRules;
+      const results = await Promise.all(
+        rules
+          .flatMap(({ actions = [] }) => actions)
+          .map(async (action) => {
+            const outcome = await options.notifier.test(testedAlert(alert, id), action);
+            return { type: action.type, ...outcomeReply(outcome) };
+          }),
+      );
+      return { results };
+    },
+  });
+}
+
+function testedAlert(alert: Alert, alertId: string): TestedAlert {
+  const { name, description = "" } = alert.metadata;
+  const rule = alert.timeseries.evaluationRules[0]?.name ?? "test";
+  return { alertId, alertName: name, alertDescription: description, rule, ...queryOf(alert) };
+}
+
+function stateReply({ alerting, notifier }: AlertRoutesOptions, id: string, isWhole: boolean) {
+  const known = alerting.evaluator.stateOf(id);
+  const { state, error, details } = known ?? { state: "noData", error: null, details: null };
+  const throughMs = details?.throughMs ?? null;
+  const health = error !== null ? "error" : throughMs === null ? "unknown" : "ok";
+  const silences = notifier.silencesOf(id);
+  // An error and silences may name labels.
+  if (!isWhole) {
+    const problem = error && "the query failed";
+    return { state, health, error: problem, evaluatedThrough: throughMs, silences: [], instances: [] };
+  }
+  const instances = Object.values(details?.instances ?? {}).map(({ labels, rules }) => ({
+    labels,
+    rules: Object.entries(rules).map(([rule, { state: one, sinceMs, fire }]) => {
+      return { rule, state: one, since: sinceMs, fireId: fire?.id ?? null };
+    }),
+    silencedBy: notifier.silencedBy({ alertId: id, labels }) ?? null,
+  }));
+  return { state, health, error, evaluatedThrough: throughMs, silences, instances };
+}
+
+function fireReply(fire: Fire, isWhole: boolean) {
+  const { id, rule, labels, firedAtMs, resolvedAtMs, reason, breached, told, silencedBy } = fire;
+  return {
+    fireId: id,
+    rule,
+    labels: isWhole ? labels : {},
+    firedAt: firedAtMs,
+    resolvedAt: resolvedAtMs,
+    reason,
+    breachingDatapoint: isWhole ? { time: breached.bucketMs, value: breached.value } : null,
+    told,
+    silencedBy,
+  };
+}

@@ -1,0 +1,55 @@
+/** What becomes of an alert's state when people edit or delete it. Pure functions. */
+import type { ResolveReason } from "../../model/event.ts";
+import { type AlertDefinition, ruleDefinition, seriesDefinition } from "./alert-definition.ts";
+import { type AlertState, adoptRule, freshState } from "./alert-state.ts";
+import type { ClosedFire } from "./fire.ts";
+
+export interface Edit {
+  state: AlertState;
+  closed: ClosedFire[];
+}
+
+/**
+ * The state under the alert as it is now. Another query or bucket size starts everything afresh, other operators or persistence
+ * start their rule afresh; what else changed keeps the state.
+ */
+export function adoptAlert(alert: AlertDefinition, before: AlertState | undefined, nowMs: number): Edit {
+  if (before === undefined) return { state: freshState(alert, nowMs), closed: [] };
+  if (before.definition !== seriesDefinition(alert)) {
+    return { state: freshState(alert, nowMs), closed: closeAllFires(before, nowMs, "changed") };
+  }
+  const rules: AlertState["rules"] = {};
+  for (const rule of alert.timeseries.evaluationRules) {
+    const known = before.rules[rule.name];
+    rules[rule.name] = known?.definition === ruleDefinition(rule) ? known : adoptRule(rule, nowMs);
+  }
+  const isKept = (name: string) => rules[name] !== undefined && rules[name] === before.rules[name];
+  if (Object.keys(before.rules).every(isKept) && Object.keys(rules).every(isKept)) {
+    return { state: before, closed: [] };
+  }
+  const closed: ClosedFire[] = [];
+  const instances: AlertState["instances"] = {};
+  for (const [key, instance] of Object.entries(before.instances)) {
+    const states = Object.entries(instance.rules);
+    for (const [name, { fire }] of states) {
+      if (!isKept(name) && fire !== null) closed.push({ fire, resolvedAtMs: nowMs, reason: "changed" });
+    }
+    instances[key] = { ...instance, rules: Object.fromEntries(states.filter(([name]) => isKept(name))) };
+  }
+  return { state: { ...before, rules, instances }, closed };
+}
+
+/** All open fires end. */
+export function closeAllFires(state: AlertState, nowMs: number, reason: ResolveReason): ClosedFire[] {
+  return Object.values(state.instances).flatMap(({ rules }) =>
+    Object.values(rules).flatMap(({ fire }) =>
+      fire === null ? [] : [{ fire, resolvedAtMs: nowMs, reason }],
+    ),
+  );
+}
+
+/** Evaluation begins at another time: the clock went back. States and open fires stay. */
+export function rewindState(state: AlertState, nowMs: number): AlertState {
+  const rules = Object.entries(state.rules).map(([name, rule]) => [name, { ...rule, adoptedMs: nowMs }]);
+  return { ...state, rules: Object.fromEntries(rules), window: null, throughMs: null };
+}

@@ -1,0 +1,80 @@
+/** What follows from a step of evaluation: states, fires, messages and requests, stored in one commit. */
+import type { State, StateChange } from "../../engine/index.ts";
+import type { AlertEvent, EventMessage } from "../model/event.ts";
+import type { FireSubscriber } from "./fire-subscriber.ts";
+import { applyNotificationPolicy } from "./notification-policy.ts";
+import type { AlertRecords } from "./records.ts";
+import type { Advance } from "./state/advance.ts";
+import type { AlertDefinition } from "./state/alert-definition.ts";
+import type { AlertState } from "./state/alert-state.ts";
+import type { Fire } from "./state/fire.ts";
+
+export interface StepCommitOptions {
+  state: State;
+  now: () => number;
+  /** Whoever hears of fires. */
+  subscribers: readonly FireSubscriber[];
+  /** The id of the silence that covers a fire now. */
+  silencedBy: (fire: Pick<Fire, "alertId" | "rule" | "labels">, nowMs: number) => string | undefined;
+  /** How long rows may take to arrive. */
+  delayMs: number;
+}
+
+export interface AlertStep extends Pick<Advance, "opened" | "closed" | "transitions"> {
+  alertId: string;
+  /** Undefined where it has gone. */
+  alert: AlertDefinition | undefined;
+  /** Undefined where the alert has gone. */
+  state: AlertState | undefined;
+}
+
+export class StepCommit {
+  readonly #options: StepCommitOptions;
+  readonly #records: AlertRecords;
+
+  constructor(options: StepCommitOptions, records: AlertRecords) {
+    this.#options = options;
+    this.#records = records;
+  }
+
+  /**
+   * All or nothing, with `changes` of the caller's. `isHead`: all buckets that are complete were judged. Gives the state of each alert,
+   * in which it is noted what was told.
+   */
+  async store(
+    steps: readonly AlertStep[],
+    isHead: boolean,
+    changes: readonly StateChange[],
+  ): Promise<(AlertState | undefined)[]> {
+    const { delayMs, subscribers, silencedBy, state } = this.#options;
+    const nowMs = this.#options.now();
+    const records = this.#records;
+    const all: StateChange[] = [...changes];
+    const messages: EventMessage<AlertEvent>[] = [];
+    const firstSeen: { fire: Fire; alert: AlertDefinition | undefined }[] = [];
+    const states = steps.map((step) => {
+      const { alertId, alert } = step;
+      const decision = applyNotificationPolicy(alert, step.state, step, {
+        nowMs,
+        delayMs,
+        isHead,
+        knownFire: (fireId) => records.fire(fireId),
+        silencedBy: (fire) => silencedBy(fire, nowMs),
+      });
+      messages.push(...decision.messages);
+      if (decision.state === undefined) all.push(...records.removal(alertId));
+      else
+        all.push(
+          records.stateChange(alertId, decision.state),
+          ...records.historyChanges(alertId, step.transitions),
+        );
+      all.push(...records.fireChanges(decision.fires));
+      firstSeen.push(...decision.noticed.map((fire) => ({ fire, alert })));
+      return decision.state;
+    });
+    const prepared = subscribers.map((subscriber) => subscriber.prepare({ nowMs, messages, firstSeen }));
+    await state.write([...all, ...prepared.flatMap(({ changes }) => changes)]);
+    for (const each of prepared) each.stored();
+    return states;
+  }
+}

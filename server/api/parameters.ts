@@ -1,0 +1,67 @@
+/** Reads what stands in the address and the headers of a request: texts, of which some are numbers. */
+
+import * as z from "zod";
+import { Refusal } from "../limits/refusal.ts";
+import { suggest } from "../text/suggestion.ts";
+import { checkInput } from "./validation.ts";
+
+export type Parameters = Readonly<Record<string, z.ZodType>>;
+
+export type Values<Schemas extends Parameters> = { readonly [Name in keyof Schemas]: z.infer<Schemas[Name]> };
+
+/** Of a path, all of whose parts are there. Throws Refusal 400. */
+export function readPathParameters<Name extends string>(
+  schemas: { readonly [Each in Name]?: z.ZodType },
+  texts: Readonly<Record<string, string>>,
+): Readonly<Record<Name, string>> {
+  for (const [name, schema] of Object.entries<z.ZodType | undefined>(schemas)) {
+    if (schema !== undefined) readText(schema, name, texts[name]);
+  }
+  return texts as Record<Name, string>;
+}
+
+/** Where parameters are declared, others are refused. Throws Refusal 400. */
+export function readQuery<Schemas extends Parameters>(
+  schemas: Schemas | undefined,
+  query: URLSearchParams,
+  parameterName: string,
+): Values<Schemas> {
+  if (schemas === undefined) return {} as Values<Schemas>;
+  for (const name of query.keys()) {
+    if (Object.hasOwn(schemas, name)) continue;
+    const known = suggest(name, Object.keys(schemas));
+    throw new Refusal(400, `unknown ${parameterName} ${JSON.stringify(name.slice(0, 60))}${known}`);
+  }
+  return readTexts(schemas, (name) => query.get(name) ?? undefined);
+}
+
+/** Throws Refusal 400. */
+export function readHeaders<Schemas extends Parameters>(
+  schemas: Schemas | undefined,
+  headers: ReadonlyMap<string, string>,
+): Values<Schemas> {
+  return readTexts(schemas ?? ({} as Schemas), (name) => headers.get(name.toLowerCase()));
+}
+
+function readTexts<Schemas extends Parameters>(
+  schemas: Schemas,
+  textOf: (name: string) => string | undefined,
+): Values<Schemas> {
+  const values = Object.entries(schemas).map(([name, schema]) => [
+    name,
+    readText(schema, name, textOf(name)),
+  ]);
+  return Object.fromEntries(values) as Values<Schemas>;
+}
+
+/** Throws Refusal 400. */
+function readText(schema: z.ZodType, name: string, text: string | undefined): unknown {
+  const value = text !== undefined && isNumeric(schema) && /^\d{1,16}$/.test(text) ? Number(text) : text;
+  // What is complained about is the text, as it was sent.
+  return schema.safeParse(value).success ? value : checkInput(schema, value, name, { got: text });
+}
+
+function isNumeric(schema: z.ZodType): boolean {
+  if (schema instanceof z.ZodOptional) return isNumeric(schema.unwrap() as z.ZodType);
+  return schema instanceof z.ZodNumber;
+}

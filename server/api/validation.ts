@@ -1,0 +1,121 @@
+/** Checks what was sent against its schema, and says in one sentence what is wrong with it and where. */
+
+import type * as z from "zod";
+import { Refusal } from "../limits/refusal.ts";
+import { expectedMark } from "../model/schema.ts";
+import { describeValue } from "../text/quote.ts";
+
+export interface CheckOptions {
+  /** A field that is null counts as left out. */
+  nullIsAbsent?: boolean;
+  /** The text that complaints show instead of the value that was made of it. */
+  got?: string | undefined;
+}
+
+/**
+ * The value as it was sent, once it fits the schema. Throws Refusal 400 naming the field by its path below `path` ("" for the
+ * body itself) and what was expected. The schema must not transform.
+ */
+export function checkInput<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  path: string,
+  options: CheckOptions = {},
+): z.infer<S> {
+  const result = schema.safeParse(value, { reportInput: true });
+  if (result.success) return value as z.infer<S>;
+  throw new Refusal(400, complaint(result.error.issues, path, options));
+}
+
+/** A mistyped name says more than what is missing for it. */
+function complaint(issues: readonly z.core.$ZodIssue[], base: string, options: CheckOptions): string {
+  const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!;
+  const path = pathText(base, issue.path);
+  if (issue.code === "unrecognized_keys") {
+    return `unknown field ${JSON.stringify(pathText(path, [issue.keys[0]!]).slice(0, 200))}${issue.message}`;
+  }
+  const what = path === "" ? "the body" : path;
+  const value = wrongValueOf(issue);
+  if (value === undefined || (value === null && options.nullIsAbsent === true && path !== "")) {
+    return `${what} is required: ${expected(issue)}`;
+  }
+  const got = describeValue(options.got ?? value);
+  const problem = problemOf(issue, got);
+  return problem === null ? `${what} must be ${expected(issue)}, got ${got}` : `${what} ${problem}`;
+}
+
+function pathText(base: string, path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === "number") return `${text}[${part}]`;
+    return text === "" ? String(part) : `${text}.${String(part)}`;
+  }, base);
+}
+
+/** The value that is wrong; of a union zod hands out the whole object, of which the discriminator is. */
+function wrongValueOf(issue: z.core.$ZodIssue): unknown {
+  if (issue.code !== "invalid_union") return issue.input;
+  return (issue.input as Record<PropertyKey, unknown>)[issue.path.at(-1)!];
+}
+
+/** What a sound value would be. */
+function expected(issue: z.core.$ZodIssue): string {
+  if (issue.message.startsWith(expectedMark)) return issue.message.slice(expectedMark.length);
+  switch (issue.code) {
+    case "invalid_type":
+      return typeNames[issue.expected] ?? issue.expected;
+    case "invalid_value":
+      return oneOf(issue.values);
+    case "invalid_union":
+      return oneOf((issue as { options?: readonly unknown[] }).options ?? []);
+    default:
+      return "another value";
+  }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  boolean: "true or false",
+  array: "an array",
+  object: "a JSON object",
+  record: "a JSON object",
+};
+
+function oneOf(values: readonly unknown[]): string {
+  return values.length === 1 ? describeValue(values[0]) : `one of ${values.join(", ")}`;
+}
+
+/** What is wrong with a value of the right type; null where the schema says only what it expects. */
+function problemOf(issue: z.core.$ZodIssue, got: string): string | null {
+  if (issue.message.startsWith(expectedMark)) return null;
+  // zod's own messages begin with a capital letter. One that begins with `must` is the schema's own sentence.
+  if (issue.message.startsWith("must ") && (issue.code === "too_big" || issue.code === "too_small")) {
+    return issue.message;
+  }
+  switch (issue.code) {
+    case "too_small":
+      return isCounted(issue.origin)
+        ? `must have at least ${counted(Number(issue.minimum), issue.origin)}`
+        : `must be ${issue.minimum} or more, got ${got}`;
+    case "too_big":
+      return isCounted(issue.origin)
+        ? `must have at most ${counted(Number(issue.maximum), issue.origin)}`
+        : `must be ${issue.maximum} or less, got ${got}`;
+    case "invalid_format":
+      return `${issue.message}, got ${got}`;
+    case "custom":
+      return issue.params?.isWhole === true ? issue.message : `${issue.message}, got ${got}`;
+    case "invalid_key":
+      return issue.issues[0]?.message ?? "has a name that cannot be";
+    default:
+      return null;
+  }
+}
+
+function isCounted(origin: string): boolean {
+  return origin === "string" || origin === "array";
+}
+
+function counted(count: number, origin: string): string {
+  return `${count} ${origin === "string" ? "character" : "element"}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,30 @@
+/** All commands, in the order in which help lists them. */
+
+import { alerts } from "./alerts.ts";
+import { backup } from "./backup.ts";
+import type { Command, Flags } from "./flags/flag.ts";
+import { ingest } from "./ingest.ts";
+import { query } from "./query.ts";
+import { restore } from "./restore.ts";
+import { serve } from "./serve.ts";
+import { stats } from "./stats.ts";
+import { tail } from "./tail.ts";
+import { token } from "./token.ts";
+import { verify } from "./verify.ts";
+
+export const commands: readonly Command<Flags>[] = [
+  serve,
+  ingest,
+  query,
+  tail,
+  stats,
+  alerts,
+  token,
+  backup,
+  restore,
+  verify,
+];
+
+export function knownSettings(): string[] {
+  return [...new Set(commands.flatMap((command) => Object.keys(command.flags)))];
+}

@@ -1,0 +1,86 @@
+/** What is configured, and who may ask: stored resources, tokens, and the identity provider. */
+
+import { join } from "node:path";
+import { adminTokenFile, ensureAdminToken } from "../access/admin-token.ts";
+import { type AccessRules, isLoopbackName } from "../access/authentication.ts";
+import { IdentityProvider } from "../access/identity-provider.ts";
+import { Tokens } from "../access/tokens.ts";
+import type { StoragePart } from "../storage/part.ts";
+import { type Control, openControl } from "./control.ts";
+
+export interface ControlSettings {
+  dataDir: string;
+  address: { host: string };
+  /** Requests without a token may read although others than this machine can reach the server. */
+  anonymousRead: boolean;
+  /** Names besides its own that the server answers to on loopback. */
+  hostNames: readonly string[];
+  /** Whose users may ask with its tokens; without it only bearers of the server's own tokens may. */
+  identity?: IdentitySettings;
+  log: (level: "warn" | "error", message: string) => void;
+}
+
+/** An identity provider (OpenID Connect). */
+interface IdentitySettings {
+  issuer: string;
+  /** One of them must be a token's. */
+  audiences: readonly string[];
+  groupsClaim: string;
+}
+
+export interface ControlPart extends Control {
+  tokens: Tokens;
+  accessRules: AccessRules;
+  adminTokenPath: string;
+  /** "made": this start wrote the file. Known once the part runs. */
+  readonly adminToken: "made" | "there";
+}
+
+export function controlPart(
+  settings: ControlSettings,
+  { store, state }: Pick<StoragePart, "store" | "state">,
+): ControlPart {
+  const { dataDir, log } = settings;
+  const now = Date.now;
+  const tokens = new Tokens(state, now);
+  const control = openControl({
+    state,
+    tokens,
+    append: (rows) => store.append("logs", rows),
+    syncDashboards: null,
+    now,
+    log: (message) => log("error", message),
+  });
+  let adminToken: "made" | "there" = "there";
+  return {
+    ...control,
+    tokens,
+    accessRules: accessRulesOf(settings, tokens, control),
+    adminTokenPath: join(dataDir, adminTokenFile),
+    get adminToken() {
+      return adminToken;
+    },
+    run: async () => {
+      adminToken = await ensureAdminToken(tokens, dataDir, now());
+      await control.run();
+    },
+  };
+}
+
+function accessRulesOf(settings: ControlSettings, tokens: Tokens, control: Control): AccessRules {
+  const onLoopback = isLoopbackName(settings.address.host);
+  const { identity, log } = settings;
+  const provider =
+    identity && new IdentityProvider({ ...identity, now: Date.now, log: (message) => log("warn", message) });
+  return {
+    /** Once rules say who reads what, nobody reads without saying who asks. */
+    get anonymousReads() {
+      const { telemetryRules } = control.collections;
+      return (onLoopback || settings.anonymousRead) && telemetryRules.list().length === 0;
+    },
+    onLoopback,
+    hostNames: settings.hostNames,
+    callerOf: (token) => tokens.callerOf(token),
+    userOf: provider && (async (token) => control.memberOf(await provider.identify(token))),
+  };
+}

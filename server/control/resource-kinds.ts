@@ -1,0 +1,251 @@
+/** The kinds of resources that the API configures. */
+
+import type { State } from "../../engine/index.ts";
+import type { AuthorizationScope } from "../access/authorization-scope.ts";
+import type { Route } from "../api/route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import type { Group, ResourceRule, TelemetryRule } from "../model/access-rules.ts";
+import { groupShape, resourceRuleShape, telemetryRuleShape } from "../model/access-rules.ts";
+import type { Alert } from "../model/alert.ts";
+import { alertShape, checkAlert, webhooksOf } from "../model/alert.ts";
+import type { Dashboard } from "../model/dashboard.ts";
+import { checkDashboard, dashboardShape, managedFolder } from "../model/dashboard.ts";
+import type { Environment } from "../model/environment.ts";
+import type { IngestionRule } from "../model/ingestion-rule.ts";
+import { ingestionRuleShape } from "../model/ingestion-rule.ts";
+import { checkIngestionRule } from "../model/ingestion-rule-check.ts";
+import type { Silence } from "../model/silence.ts";
+import { checkSilence, silenceShape } from "../model/silence.ts";
+import type { Webhook } from "../model/webhook.ts";
+import { checkWebhook, webhookShape } from "../model/webhook.ts";
+import type { Audit } from "./audit.ts";
+import { Collection } from "./collection.ts";
+import {
+  hideAlertSecrets,
+  hideWebhookSecrets,
+  restoreAlertSecrets,
+  restoreWebhookSecrets,
+} from "./hidden-secrets.ts";
+import { type ResourceContext, type ResourceKind, resourceRoutes } from "./resource-routes.ts";
+
+/** What is configured, by kind. */
+export type Collections = ReturnType<typeof openCollections>;
+
+export function openCollections(state: State, audit: Audit, now: () => number) {
+  const of = <T>(table: string, name: string, titleOf: (value: T) => string | undefined) =>
+    new Collection<T>({ state, audit, now, table, name, titleOf: (value) => titleOf(value) ?? "" });
+  return {
+    alerts: of<Alert>("alerts", "alert", ({ metadata }) => metadata.name),
+    dashboards: of<Dashboard>("dashboards", "dashboard", ({ metadata }) => metadata.title),
+    environments: of<Environment>("environments", "environment", ({ name }) => name),
+    webhooks: of<Webhook>("webhooks", "webhook", ({ displayName, id }) => displayName ?? id),
+    groups: of<Group>("groups", "group", ({ name }) => name),
+    telemetryRules: of<TelemetryRule>("telemetry-rules", "telemetryRule", titleOrId),
+    resourceRules: of<ResourceRule>("resource-rules", "resourceRule", titleOrId),
+    ingestionRules: of<IngestionRule>("ingestion-rules", "ingestionRule", titleOrId),
+    silences: of<Silence>("silences", "silence", ({ id }) => id),
+  };
+}
+
+/** The routes of every kind that has no routes of its own. */
+export function resourceKindRoutes(all: Collections, context: ResourceContext): Route[] {
+  const routesOf = <T>(kind: ResourceKind<T>) => resourceRoutes(kind, context);
+  const { scope } = context;
+  return [
+    ...routesOf(makeAlertKind(all, scope)),
+    ...routesOf(makeDashboardKind(all)),
+    ...routesOf(makeWebhookKind(all, scope)),
+    ...routesOf(makeSilenceKind(all, scope)),
+    ...routesOf(makeIngestionRuleKind(all)),
+    ...routesOf(makeGroupKind(all)),
+    ...routesOf(makeTelemetryRuleKind(all)),
+    ...routesOf(makeResourceRuleKind(all)),
+  ];
+}
+
+function titleOrId({ displayName, id }: { displayName?: string | undefined; id?: string | undefined }) {
+  return displayName ?? id;
+}
+
+const api = "/api/v1";
+const operated = { read: "search", write: "configure" } as const;
+const guarded = { read: "configure", write: "configure" } as const;
+const access = { read: "manage access", write: "manage access" } as const;
+
+/** Ids that stand at the top of what is sent. */
+const byId = {
+  idPath: "id",
+  idOf: ({ id }: { id?: string | undefined }) => id,
+  withId: <T extends { id?: string | undefined }>(value: T, id: string): T => ({ ...value, id }),
+};
+
+function makeAlertKind({ alerts }: Collections, scope: AuthorizationScope): ResourceKind<Alert> {
+  return {
+    name: "alert",
+    plural: "alerts",
+    path: `${api}/alerts`,
+    schema: alertShape,
+    collection: alerts,
+    ...operated,
+    style: "upsert",
+    idPath: "metadata.id",
+    idOf: ({ metadata }) => metadata.id,
+    withId: (alert, id) => ({ ...alert, metadata: { ...alert.metadata, id } }),
+    check: (alert, path, by) => checkAlert(alert, path, (id) => scope.canName(by, "webhooks", id)),
+    restoreSecrets: restoreAlertSecrets,
+    hideSecrets: (alert, mayWrite) => (mayWrite ? alert : hideAlertSecrets(alert)),
+  };
+}
+
+function makeDashboardKind({ dashboards }: Collections): ResourceKind<Dashboard> {
+  return {
+    name: "dashboard",
+    plural: "dashboards",
+    path: `${api}/dashboards`,
+    schema: dashboardShape,
+    collection: dashboards,
+    ...operated,
+    style: "upsert",
+    idPath: "metadata.id",
+    idOf: ({ metadata }) => metadata.id,
+    withId: (dashboard, id) => ({ ...dashboard, metadata: { ...dashboard.metadata, id } }),
+    check: (dashboard, path) => {
+      if (dashboard.metadata.folderPath?.startsWith(managedFolder)) {
+        throw new Refusal(
+          400,
+          `${path}.metadata.folderPath: ${managedFolder} is for what Kubernetes manages`,
+        );
+      }
+      return checkDashboard(dashboard, path);
+    },
+    summarize: ({ metadata, settings }) => ({ metadata, settings }),
+  };
+}
+
+function makeWebhookKind(
+  { alerts, webhooks }: Collections,
+  scope: AuthorizationScope,
+): ResourceKind<Webhook> {
+  return {
+    name: "webhook",
+    plural: "webhooks",
+    path: `${api}/webhooks`,
+    schema: webhookShape,
+    collection: webhooks,
+    ...operated,
+    style: "create",
+    ...byId,
+    check: (webhook, path) => {
+      checkWebhook(webhook, path);
+      return [];
+    },
+    restoreSecrets: restoreWebhookSecrets,
+    hideSecrets: hideWebhookSecrets,
+    extraMembers: ({ secret }) => ({ hasSecret: typeof secret === "string" }),
+    checkUnused: (id, by) => {
+      for (const [alertId, stored] of alerts.list()) {
+        if (webhooksOf(stored.value).every((named) => named.id !== id)) continue;
+        const which = scope.canSee(by, "alerts", stored)
+          ? `the alert ${JSON.stringify(alertId)}`
+          : "an alert";
+        throw new Refusal(409, `${which} notifies this webhook: change it first`);
+      }
+    },
+  };
+}
+
+function makeGroupKind({ groups }: Collections): ResourceKind<Group> {
+  return {
+    name: "group",
+    plural: "groups",
+    path: `${api}/groups`,
+    schema: groupShape,
+    collection: groups,
+    ...access,
+    style: "create",
+    idPath: "name",
+    idOf: ({ name }) => name,
+    withId: (group) => group,
+    check: () => [],
+  };
+}
+
+function makeTelemetryRuleKind(all: Collections): ResourceKind<TelemetryRule> {
+  return {
+    name: "telemetryRule",
+    plural: "telemetryRules",
+    path: `${api}/telemetry-rules`,
+    schema: telemetryRuleShape,
+    collection: all.telemetryRules,
+    ...access,
+    style: "create",
+    ...byId,
+    check: (rule, path) => unknownGroups(all, rule.groups, path),
+  };
+}
+
+function makeResourceRuleKind(all: Collections): ResourceKind<ResourceRule> {
+  return {
+    name: "resourceRule",
+    plural: "resourceRules",
+    path: `${api}/resource-rules`,
+    schema: resourceRuleShape,
+    collection: all.resourceRules,
+    ...access,
+    style: "create",
+    ...byId,
+    check: (rule, path) => unknownGroups(all, rule.groups, path),
+  };
+}
+
+function makeIngestionRuleKind({ ingestionRules }: Collections): ResourceKind<IngestionRule> {
+  return {
+    name: "ingestionRule",
+    plural: "ingestionRules",
+    path: `${api}/ingestion-rules`,
+    schema: ingestionRuleShape,
+    collection: ingestionRules,
+    ...guarded,
+    style: "create",
+    ...byId,
+    check: (rule, path) => {
+      checkIngestionRule(rule, path);
+      return [];
+    },
+  };
+}
+
+function makeSilenceKind({ silences }: Collections, scope: AuthorizationScope): ResourceKind<Silence> {
+  return {
+    name: "silence",
+    plural: "silences",
+    path: `${api}/silences`,
+    schema: silenceShape,
+    collection: silences,
+    ...operated,
+    style: "create",
+    ...byId,
+    check: (silence, path, by) => {
+      checkSilence(silence, path);
+      return (silence.alertIds ?? []).flatMap((id, i) => {
+        const where = `${path}.alertIds[${i}]`;
+        if (!scope.canSilence(by, id)) {
+          throw new Refusal(
+            403,
+            `${where}: no rule of your groups lets you update the alert ${JSON.stringify(id)}`,
+          );
+        }
+        if (scope.canName(by, "alerts", id)) return [];
+        return [`${where} names the alert ${JSON.stringify(id)}, which does not exist`];
+      });
+    },
+  };
+}
+
+/** A group may be made after the rule that grants it something. */
+function unknownGroups({ groups }: Collections, named: readonly string[], path: string): string[] {
+  return named.flatMap((name, i) => {
+    if (groups.get(name) !== undefined) return [];
+    return [`${path}.groups[${i}] names the group ${JSON.stringify(name)}, which does not exist yet`];
+  });
+}

@@ -1,0 +1,55 @@
+/** Turns whatever a route threw into the answer that the client sees. */
+
+import { randomBytes } from "node:crypto";
+import { Failure } from "../../engine/index.ts";
+import type { ErrorBody, Reply } from "../api/route.ts";
+import { jsonReply } from "../api/route.ts";
+import { Refusal, tryLater } from "../limits/refusal.ts";
+
+/** No cache keeps telemetry, no page frames it, no browser guesses at its type; and no other site may read it. */
+export const securityHeaders = {
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+} as const;
+
+/** Errors that are not the client's are logged with a number that the answer bears, and nothing else of them. */
+export function errorReplyOf(
+  error: unknown,
+  log: (message: string) => void,
+  errorBody?: (error: Refusal) => ErrorBody,
+): Reply {
+  const refusal = refusalOf(error) ?? internal(error, log);
+  const { status, headers, message } = refusal;
+  if (errorBody === undefined) return jsonReply({ error: message, ...refusal.details }, status, headers);
+  const { contentType, body } = errorBody(refusal);
+  return { status, headers: { "Content-Type": contentType, ...headers }, body };
+}
+
+function internal(error: unknown, log: (message: string) => void): Refusal {
+  const id = randomBytes(6).toString("hex");
+  log(`request ${id} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return new Refusal(500, `an internal error, logged by the server as ${id}`);
+}
+
+function refusalOf(error: unknown): Refusal | null {
+  if (error instanceof Refusal) return error;
+  if (!(error instanceof Failure)) return null;
+  switch (error.kind) {
+    case "input":
+    case "limit":
+      return new Refusal(400, error.message);
+    case "deadline":
+    case "overload":
+      return tryLater(error.message, 1);
+    case "cancelled":
+      return tryLater("the request was given up", 1);
+    case "disk-full":
+      return tryLater(error.message, 30);
+    case "damage":
+    case "folder":
+      return null;
+  }
+}

@@ -1,0 +1,47 @@
+/** The sockets, by which all routes are reached. */
+
+import { withDocumentation } from "../api/documentation.ts";
+import type { Part } from "../api/part.ts";
+import type { Route } from "../api/route.ts";
+import type { ControlPart } from "../control/part.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { drainMsMax } from "./limits.ts";
+import { type HttpServer, openHttp } from "./server.ts";
+import type { ListenAddress } from "./sockets.ts";
+
+export interface HttpSettings {
+  address: ListenAddress;
+  log: (level: "error", message: string) => void;
+}
+
+export interface HttpPart extends Part {
+  /** That was taken, once the part runs. */
+  readonly port: number;
+}
+
+/** `routes` are asked for when the part runs. */
+export function httpPart(
+  { address, log }: HttpSettings,
+  { accessRules, audit }: Pick<ControlPart, "accessRules" | "audit">,
+  metrics: Metrics,
+  routes: () => readonly Route[],
+): HttpPart {
+  let server: HttpServer | undefined;
+  return {
+    routes: [],
+    get port() {
+      return server?.port ?? address.port;
+    },
+    run: async () => {
+      server = await openHttp({
+        address,
+        routes: withDocumentation(routes()),
+        access: accessRules,
+        onRefused: (request) => audit.refused(request),
+        metrics,
+        log: (message) => log("error", message),
+      });
+    },
+    close: async () => server?.close(drainMsMax),
+  };
+}

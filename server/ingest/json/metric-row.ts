@@ -1,0 +1,213 @@
+/** One JSON object of a body becomes samples of a metric: one, or those of a histogram's series. */
+
+import type { Sample } from "../../../engine/index.ts";
+import { suggest } from "../../text/suggestion.ts";
+import {
+  type Buckets,
+  classicBuckets,
+  type ExponentialHistogram,
+  type ExponentialRange,
+  histogramValues,
+} from "../histogram.ts";
+import {
+  attributesOf,
+  isGiven,
+  type JsonFields,
+  RowProblem,
+  readJsonRow,
+  timeOf,
+  wrongField,
+} from "./json-row.ts";
+
+export interface ReadSamples {
+  samples: Sample[];
+  /** The row came with a time of its own; else it has the time of arrival. */
+  timed: boolean;
+}
+
+/** What all samples of one row have in common. */
+type Shared = Omit<Sample, "value">;
+
+const types = ["gauge", "counter", "delta", "histogram", "exponential_histogram"] as const;
+type Type = (typeof types)[number];
+
+/** Fields that only some types have, and which those are. */
+const fieldsOfType: Readonly<Record<string, readonly Type[]>> = {
+  value: ["gauge", "counter", "delta"],
+  temporality: ["counter", "delta", "histogram", "exponential_histogram"],
+  bounds: ["histogram"],
+  counts: ["histogram"],
+  sum: ["histogram", "exponential_histogram"],
+  count: ["histogram", "exponential_histogram"],
+  scale: ["exponential_histogram"],
+  zeroCount: ["exponential_histogram"],
+  zeroThreshold: ["exponential_histogram"],
+  positive: ["exponential_histogram"],
+  negative: ["exponential_histogram"],
+};
+const sharedFields = ["timestamp", "timeUnixNano", "name", "type", "unit"];
+const fields = new Set([...sharedFields, ...Object.keys(fieldsOfType)]);
+
+/** `text` is one JSON object. Throws RowProblem. */
+export function readMetricRow(text: string, arrivalNs: bigint): ReadSamples {
+  return readJsonRow(quotedNumbers(text), (json, onNumber) => {
+    const timeNs = timeOf(json, onNumber);
+    const type = typeOf(json);
+    checkFields(json, type);
+    const shared: Shared = {
+      timeNs: timeNs ?? arrivalNs,
+      name: nameOf(json),
+      type: type === "gauge" ? "gauge" : counterType(json, type),
+      unit: unitOf(json),
+      labels: attributesOf(json, "labels", fields, onNumber),
+    };
+    return { samples: samplesOf(json, type, shared), timed: timeNs !== null };
+  });
+}
+
+function samplesOf(json: JsonFields, type: Type, shared: Shared): Sample[] {
+  switch (type) {
+    case "histogram":
+      return histogramSamples(shared, bucketsOf(json), json);
+    case "exponential_histogram":
+      return histogramSamples(shared, classicBuckets(exponentialOf(json)), json);
+    default:
+      return [{ ...shared, value: gaugeValue(json) }];
+  }
+}
+
+function histogramSamples(shared: Shared, buckets: Buckets, json: JsonFields): Sample[] {
+  const total = buckets.counts.reduce((sum, count) => sum + count, 0);
+  if (isGiven(json.count) && json.count !== total) {
+    const expected = `the sum of the buckets' own counts, which is ${total}`;
+    throw wrongField("count", expected, json.count);
+  }
+  const sum = isGiven(json.sum) ? numberOf(json.sum, "sum") : undefined;
+  return histogramValues(buckets, sum).map(({ suffix, le, value }) => ({
+    ...shared,
+    name: shared.name + suffix,
+    labels: le === undefined ? shared.labels : { ...shared.labels, le },
+    value,
+  }));
+}
+
+function typeOf({ type }: JsonFields): Type {
+  if (!isGiven(type)) return "gauge";
+  const found = types.find((each) => each === type);
+  if (found !== undefined) return found;
+  const problem = wrongField("type", `one of ${types.join(", ")}`, type);
+  throw new RowProblem("field", problem.message + suggest(String(type), types));
+}
+
+/** A field of another type is a mistake rather than a label. */
+function checkFields(json: JsonFields, type: Type): void {
+  for (const [name, of] of Object.entries(fieldsOfType)) {
+    if (!isGiven(json[name]) || of.includes(type)) continue;
+    throw new RowProblem("field", `${name} does not go with the type ${type}, but with ${of.join(", ")}`);
+  }
+}
+
+function counterType({ temporality }: JsonFields, type: Type): "counter" | "delta" {
+  const isDelta = type === "delta";
+  if (!isGiven(temporality)) return isDelta ? "delta" : "counter";
+  if (temporality === "delta") return "delta";
+  if (temporality === "cumulative" && !isDelta) return "counter";
+  throw wrongField("temporality", isDelta ? "delta" : "cumulative or delta", temporality);
+}
+
+function nameOf({ name }: JsonFields): string {
+  if (typeof name === "string" && name !== "") return name;
+  throw wrongField("name", "the name of the metric, a text", name);
+}
+
+function unitOf({ unit }: JsonFields): string {
+  if (!isGiven(unit)) return "";
+  if (typeof unit === "string") return unit;
+  throw wrongField("unit", "a text", unit);
+}
+
+/** What JSON has no numbers for. */
+const specialNumbers: Readonly<Record<string, number>> = {
+  NaN: Number.NaN,
+  "+Inf": Number.POSITIVE_INFINITY,
+  "-Inf": Number.NEGATIVE_INFINITY,
+  Infinity: Number.POSITIVE_INFINITY,
+  "-Infinity": Number.NEGATIVE_INFINITY,
+};
+
+/** `NaN` and `Infinity` are no JSON, but what Python's `json.dumps` writes: texts are taken as they are, the rest is put in quotes. */
+function quotedNumbers(text: string): string {
+  if (!text.includes("NaN") && !text.includes("Infinity")) return text;
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/g, (found) =>
+    found.startsWith('"') ? found : `"${found}"`,
+  );
+}
+
+function gaugeValue({ value }: JsonFields): number {
+  if (typeof value === "string" && Object.hasOwn(specialNumbers, value)) return specialNumbers[value]!;
+  return numberOf(value, "value", `a number, or one of "NaN", "+Inf" and "-Inf"`);
+}
+
+/** Whole numbers beyond 2^53 are rounded, as every float64 is. */
+function numberOf(value: unknown, name: string, expected = "a number"): number {
+  if (typeof value === "bigint") return Number(value);
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  throw wrongField(name, expected, value);
+}
+
+function bucketsOf(json: JsonFields): Buckets {
+  const bounds = numbersOf(json.bounds ?? [], "bounds");
+  const counts = countsOf(json.counts, "counts");
+  for (const [i, bound] of bounds.entries()) {
+    if (i > 0 && bound <= bounds[i - 1]!) {
+      throw new RowProblem("field", `bounds must ascend, got ${bound} behind ${bounds[i - 1]}`);
+    }
+  }
+  if (counts.length === bounds.length + 1) return { bounds, counts };
+  const problem = `counts must have one element more than bounds, got ${counts.length} and ${bounds.length}`;
+  throw new RowProblem("field", problem);
+}
+
+function exponentialOf(json: JsonFields): ExponentialHistogram {
+  const { scale, zeroThreshold } = json;
+  if (typeof scale !== "number" || !Number.isInteger(scale) || scale < -10 || scale > 20) {
+    throw wrongField("scale", "an integer from -10 to 20", scale);
+  }
+  return {
+    scale,
+    zeroCount: isGiven(json.zeroCount) ? countOf(json.zeroCount, "zeroCount") : 0,
+    zeroThreshold: isGiven(zeroThreshold) ? countOf(zeroThreshold, "zeroThreshold") : 0,
+    positive: rangeOf(json.positive, "positive"),
+    negative: rangeOf(json.negative, "negative"),
+  };
+}
+
+function rangeOf(value: unknown, name: string): ExponentialRange {
+  if (!isGiven(value)) return { offset: 0, bucketCounts: [] };
+  if (typeof value !== "object" || Array.isArray(value)) throw wrongField(name, "a JSON object", value);
+  const { offset, bucketCounts } = value as JsonFields;
+  if (isGiven(offset) && !(Number.isInteger(offset) && Math.abs(Number(offset)) < 2 ** 31)) {
+    throw wrongField(`${name}.offset`, "a 32-bit integer", offset);
+  }
+  return {
+    offset: isGiven(offset) ? Number(offset) : 0,
+    bucketCounts: countsOf(bucketCounts ?? [], `${name}.bucketCounts`),
+  };
+}
+
+function numbersOf(value: unknown, name: string): number[] {
+  if (!Array.isArray(value)) throw wrongField(name, "an array of numbers", value);
+  return value.map((each: unknown, i) => numberOf(each, `${name}[${i}]`));
+}
+
+function countsOf(value: unknown, name: string): number[] {
+  if (!Array.isArray(value)) throw wrongField(name, "an array of numbers", value);
+  return value.map((each: unknown, i) => countOf(each, `${name}[${i}]`));
+}
+
+function countOf(value: unknown, name: string): number {
+  const expected = "a number, 0 or more";
+  const count = numberOf(value, name, expected);
+  if (count >= 0) return count;
+  throw wrongField(name, expected, value);
+}

@@ -1,0 +1,99 @@
+/** Splits a body into its rows: JSON lines, or the elements of one JSON array. */
+
+import { Refusal } from "../../limits/refusal.ts";
+
+/** Called for each row, which lies at [from, to), with the number of its line (or element), from 1. */
+export type OnRow = (from: number, to: number, line: number) => void;
+
+const newline = 0x0a;
+const comma = 0x2c;
+const quote = 0x22;
+const backslash = 0x5c;
+const openingBracket = 0x5b;
+const closingBracket = 0x5d;
+
+/**
+ * Calls `onRow` for each row in order; blank lines count as lines but are no rows. Throws Refusal 400 where a JSON array
+ * does not end properly.
+ */
+export function eachRow(bytes: Buffer, onRow: OnRow): void {
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const start = skipBlank(bytes, hasMark ? 3 : 0);
+  if (bytes[start] === openingBracket) eachElement(bytes, start + 1, onRow);
+  else eachLine(bytes, hasMark ? 3 : 0, onRow);
+}
+
+function eachLine(bytes: Buffer, start: number, onRow: OnRow): void {
+  let line = 0;
+  for (let from = start; from < bytes.length; ) {
+    const end = bytes.indexOf(newline, from);
+    const to = end < 0 ? bytes.length : end;
+    line++;
+    if (skipBlank(bytes, from) < to) onRow(from, to, line);
+    from = to + 1;
+  }
+}
+
+function eachElement(bytes: Buffer, start: number, onRow: OnRow): void {
+  let element = 0;
+  let from = skipBlank(bytes, start);
+  let isLast = bytes[from] === closingBracket;
+  while (!isLast) {
+    const to = elementEnd(bytes, from);
+    if (to >= bytes.length) throw new Refusal(400, "the body is a JSON array without an end");
+    onRow(from, to, ++element);
+    isLast = bytes[to] === closingBracket;
+    from = isLast ? to : to + 1;
+  }
+  expectEnd(bytes, from + 1);
+}
+
+/** The place of the comma or bracket behind the element; the end of the bytes where there is none. */
+function elementEnd(bytes: Buffer, from: number): number {
+  let depth = 0;
+  for (let i = from; i < bytes.length; i++) {
+    switch (bytes[i]) {
+      case quote:
+        i = stringEnd(bytes, i + 1);
+        break;
+      case openingBracket:
+      case 0x7b:
+        depth++;
+        break;
+      case closingBracket:
+      case 0x7d:
+        if (depth === 0) return i;
+        depth--;
+        break;
+      case comma:
+        if (depth === 0) return i;
+        break;
+    }
+  }
+  return bytes.length;
+}
+
+/** The place of the quote that ends the string. */
+function stringEnd(bytes: Buffer, from: number): number {
+  for (let i = from; i < bytes.length; i++) {
+    if (bytes[i] === backslash) i++;
+    else if (bytes[i] === quote) return i;
+  }
+  return bytes.length;
+}
+
+function expectEnd(bytes: Buffer, from: number): void {
+  if (skipBlank(bytes, from) < bytes.length)
+    throw new Refusal(400, "the body goes on behind the end of its JSON array");
+}
+
+function skipBlank(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length && isBlank(bytes[at]!)) at++;
+  return at;
+}
+
+/** JSON's white space. */
+export function isBlank(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

@@ -1,0 +1,106 @@
+/** The bytes of a body with room behind them, for texts that the body does not hold as they are stored. */
+
+import { isUtf8 } from "node:buffer";
+import type { BatchDraft } from "../../../engine/index.ts";
+
+const roomFirst = 16 * 1024;
+/** Below this many units a loop is faster than a call of Buffer's encoder. */
+const shortLength = 24;
+const zero = 0x30;
+const hexDigits = Buffer.from("0123456789abcdef", "latin1");
+const fourHighBits = 0x80808080 | 0;
+
+export class Tape {
+  bytes: Buffer<ArrayBuffer>;
+  view: DataView;
+  /** Where the body ends. */
+  readonly bodyEnd: number;
+  /** Where the next text is written. */
+  at: number;
+  readonly #draft: BatchDraft;
+
+  /** The draft reads from the tape from now on. */
+  constructor(body: Uint8Array, draft: BatchDraft) {
+    this.#draft = draft;
+    this.bodyEnd = body.length;
+    this.at = body.length;
+    this.bytes = Buffer.allocUnsafeSlow(body.length + roomFirst);
+    this.bytes.set(body);
+    this.view = new DataView(this.bytes.buffer);
+    draft.read(this.bytes);
+  }
+
+  /** Writes a text at `at`, and moves it behind the text. A lone surrogate becomes U+FFFD. */
+  write(text: string): void {
+    // A UTF-16 unit takes at most three bytes of UTF-8.
+    this.#reserve(text.length * 3);
+    const { bytes } = this;
+    if (text.length > shortLength) {
+      this.at += bytes.write(text, this.at, "utf8");
+      return;
+    }
+    const from = this.at;
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit > 0x7f) {
+        this.at = from + bytes.write(text, from, "utf8");
+        return;
+      }
+      bytes[from + i] = unit;
+    }
+    this.at = from + text.length;
+  }
+
+  /** Writes the decimal digits of an integer, 0 or more and below 2^53. */
+  writeInteger(value: number): void {
+    this.#reserve(16);
+    let digits = 1;
+    for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++;
+    let rest = value;
+    for (let at = this.at + digits - 1; at >= this.at; at--) {
+      const tenth = Math.floor(rest / 10);
+      this.bytes[at] = zero + rest - tenth * 10;
+      rest = tenth;
+    }
+    this.at += digits;
+  }
+
+  /** Writes the bytes [from, to) of the tape as lower-case hexadecimal digits. */
+  writeHex(from: number, to: number): void {
+    this.#reserve((to - from) * 2);
+    const { bytes } = this;
+    let { at } = this;
+    for (let i = from; i < to; i++) {
+      const byte = bytes[i]!;
+      bytes[at++] = hexDigits[byte >> 4]!;
+      bytes[at++] = hexDigits[byte & 15]!;
+    }
+    this.at = at;
+  }
+
+  /** Writes what lies at [from, to) of the tape once more. */
+  writeRange(from: number, to: number): void {
+    this.#reserve(to - from);
+    this.bytes.copyWithin(this.at, from, to);
+    this.at += to - from;
+  }
+
+  /** Whether the bytes [from, to) are a valid text. */
+  isText(from: number, to: number): boolean {
+    const { view } = this;
+    let at = from;
+    for (; at + 4 <= to; at += 4) if ((view.getInt32(at, true) & fourHighBits) !== 0) break;
+    for (; at < to; at++) if (view.getUint8(at) > 0x7f) return isUtf8(this.bytes.subarray(at, to));
+    return true;
+  }
+
+  #reserve(byteLength: number): void {
+    if (this.at + byteLength <= this.bytes.length) return;
+    const room = Math.max(byteLength, (this.bytes.length - this.bodyEnd) * 2);
+    const larger = Buffer.allocUnsafeSlow(this.at + room);
+    this.bytes.copy(larger, 0, 0, this.at);
+    this.bytes = larger;
+    this.view = new DataView(larger.buffer);
+    this.#draft.read(larger);
+  }
+}

@@ -1,0 +1,37 @@
+/** Syslog on a port of its own, where one is configured. */
+
+import type { Part } from "../../api/part.ts";
+import type { Metrics } from "../../metrics/metrics.ts";
+import type { IngestPart } from "../part.ts";
+import { listenSyslog, type SyslogListener } from "./listener.ts";
+
+export interface SyslogSettings {
+  /** Where syslog is taken, over TCP and UDP; undefined takes none. */
+  syslogAddress?: { host: string; port: number };
+  log: (level: "error", message: string) => void;
+}
+
+export interface SyslogPart extends Part {
+  /** That was taken; undefined where none is configured, and before the part runs. */
+  readonly port: number | undefined;
+}
+
+export function syslogPart(
+  { syslogAddress, log }: SyslogSettings,
+  { intake }: Pick<IngestPart, "intake">,
+  metrics: Metrics,
+): SyslogPart {
+  let listener: SyslogListener | undefined;
+  return {
+    routes: [],
+    get port() {
+      return listener?.port;
+    },
+    run: async () => {
+      if (syslogAddress === undefined) return;
+      const logError = (message: string) => log("error", message);
+      listener = await listenSyslog({ address: syslogAddress, intake, metrics, log: logError });
+    },
+    close: async () => listener?.close(),
+  };
+}

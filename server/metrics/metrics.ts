@@ -1,0 +1,113 @@
+/** Counters of this process and their Prometheus text (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface MetricSample {
+  /** Behind the metric's name, e.g. `_bucket`; "" for most. */
+  suffix: string;
+  labels: Labels;
+  value: number;
+}
+
+interface Family {
+  name: string;
+  type: "counter" | "gauge" | "histogram";
+  help: string;
+  samples(): MetricSample[];
+}
+
+/** All metrics of one server. Label values must come from a bounded set: each is kept for ever. */
+export class Metrics {
+  readonly #families: Family[] = [];
+
+  counter(name: string, help: string): Counter {
+    const counter = new Counter();
+    this.#families.push({ name, type: "counter", help, samples: () => counter.samples() });
+    return counter;
+  }
+
+  /** A value read when the metrics are asked for; several samples where labels tell them apart. */
+  read(type: "counter" | "gauge", name: string, help: string, read: () => number | [Labels, number][]): void {
+    const samples = () => {
+      const value = read();
+      if (typeof value === "number") return [{ suffix: "", labels: {}, value }];
+      return value.map(([labels, one]) => ({ suffix: "", labels, value: one }));
+    };
+    this.#families.push({ name, type, help, samples });
+  }
+
+  /** `bounds` are the upper ends of the buckets, ascending, in the unit that the name ends with. */
+  histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+    const histogram = new Histogram(bounds);
+    this.#families.push({ name, type: "histogram", help, samples: () => histogram.samples() });
+    return histogram;
+  }
+
+  text(): string {
+    return this.#families.map(familyText).join("");
+  }
+}
+
+export class Counter {
+  readonly #values = new Map<string, { labels: Labels; value: number }>();
+
+  add(amount = 1, labels: Labels = {}): void {
+    const key = JSON.stringify(labels);
+    const entry = this.#values.get(key);
+    if (entry) entry.value += amount;
+    else this.#values.set(key, { labels, value: amount });
+  }
+
+  samples(): MetricSample[] {
+    if (this.#values.size === 0) return [];
+    return Array.from(this.#values.values(), ({ labels, value }) => ({ suffix: "", labels, value }));
+  }
+}
+
+export class Histogram {
+  readonly #bounds: readonly number[];
+  readonly #counts: number[];
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  observe(value: number): void {
+    const place = this.#bounds.findIndex((bound) => value <= bound);
+    const index = place < 0 ? this.#bounds.length : place;
+    this.#counts[index] = this.#counts[index]! + 1;
+    this.#sum += value;
+  }
+
+  /** Buckets are cumulative, the last is all. */
+  samples(): MetricSample[] {
+    const samples: MetricSample[] = [];
+    let count = 0;
+    for (const [i, n] of this.#counts.entries()) {
+      count += n;
+      const le = i < this.#bounds.length ? String(this.#bounds[i]) : "+Inf";
+      samples.push({ suffix: "_bucket", labels: { le }, value: count });
+    }
+    samples.push({ suffix: "_sum", labels: {}, value: this.#sum });
+    samples.push({ suffix: "_count", labels: {}, value: count });
+    return samples;
+  }
+}
+
+function familyText(family: Family): string {
+  const samples = family.samples();
+  if (samples.length === 0) return "";
+  const lines = samples.map((s) => `${family.name}${s.suffix}${labelText(s.labels)} ${s.value}\n`);
+  return `# HELP ${family.name} ${family.help}\n# TYPE ${family.name} ${family.type}\n${lines.join("")}`;
+}
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+function escapeLabel(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}

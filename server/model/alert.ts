@@ -1,0 +1,208 @@
+/** Alerts, as the interface specification has them in section 2.1. */
+
+import * as z from "zod";
+import { planTimeseries, QueryError, type SeriesPlan } from "../../query/index.ts";
+import { Refusal } from "../limits/refusal.ts";
+import { bucketSecondsMax, datapointsMax, listedMax } from "./limits.ts";
+import { refuseQuery } from "./query-refusal.ts";
+import { isManaged, sentId } from "./resource-id.ts";
+import { longText, nameText, openObject, positive, strictObject } from "./schema.ts";
+
+const slack = strictObject({
+  type: z.literal("slack"),
+  slackDestination: strictObject({ channel: nameText, notifyOnResolve: z.boolean().optional() }),
+});
+
+const address = z
+  .string()
+  .max(320)
+  .regex(/^[^\s@,;<>]+@[^\s@,;<>]+$/, "must be an e-mail address");
+
+const email = strictObject({
+  type: z.literal("email"),
+  emailDestination: strictObject({
+    emails: z.array(address).min(1).max(listedMax),
+    notifyOnResolve: z.boolean().optional(),
+  }),
+});
+
+/** The specification leaves its fields open: others than these are kept as they were sent. */
+const pagerDuty = strictObject({
+  type: z.literal("pagerDuty"),
+  pagerDutyDestination: openObject({
+    routingKey: z.string().optional(),
+    serviceId: z.string().optional(),
+    serviceName: z.string().optional(),
+  }),
+});
+
+const webhook = strictObject({
+  type: z.literal("webhook"),
+  webhookDestination: strictObject({
+    uuid: sentId,
+    resolvedUuid: sentId.optional(),
+    notifyOnResolve: z.boolean().optional(),
+  }),
+});
+
+const operators = [
+  "greaterThan",
+  "greaterThanOrEqual",
+  "lessThan",
+  "lessThanOrEqual",
+  "equals",
+  "notEquals",
+] as const;
+
+const datapoints = positive.max(datapointsMax);
+
+const action = z.discriminatedUnion("type", [slack, email, pagerDuty, webhook]);
+
+/** Whom a rule notifies. */
+export type Action = z.infer<typeof action>;
+
+const missingDatapointBehaviors = ["notBreaching", "breaching", "ignore", "missing"] as const;
+export type MissingDatapointBehavior = (typeof missingDatapointBehaviors)[number];
+
+const staticRule = strictObject({
+  /** All must hold for a point to breach. */
+  operators: z
+    .array(strictObject({ operator: z.enum(operators), threshold: z.number() }))
+    .min(1)
+    .max(listedMax),
+  persistenceSettings: strictObject({
+    datapointsToAlarm: datapoints,
+    datapointsInEvaluationWindow: datapoints,
+    /** `notBreaching` where absent. */
+    missingDatapointBehavior: z.enum(missingDatapointBehaviors).optional(),
+  }),
+});
+
+export type StaticRule = z.infer<typeof staticRule>;
+export type Operator = (typeof operators)[number];
+
+const rule = strictObject({
+  /** Unique within the alert: the identity of the rule. */
+  name: nameText,
+  type: z.literal("static").optional(),
+  static: staticRule,
+  actions: z.array(action).max(listedMax).optional(),
+});
+
+export type EvaluationRule = z.infer<typeof rule>;
+
+const alertTimeseries = strictObject({
+  /** `bucketSize` is in seconds. */
+  expression: strictObject({
+    svcQLTimeseries: strictObject({ query: longText, bucketSize: positive.max(bucketSecondsMax) }),
+  }),
+  evaluationRules: z.array(rule).min(1).max(listedMax),
+});
+
+export const alertShape = strictObject({
+  metadata: strictObject({ name: nameText, description: longText.optional(), id: sentId.optional() }),
+  type: z.literal("timeseries").optional(),
+  investigateOnFire: z.boolean().optional(),
+  timeseries: alertTimeseries,
+}).meta({ id: "Alert" });
+
+export type Alert = z.infer<typeof alertShape>;
+
+/** What the shape cannot say. Throws Refusal 400 naming the field below `path`; answers with warnings. */
+export function checkAlert(alert: Alert, path: string, isWebhook: (id: string) => boolean): string[] {
+  const { expression, evaluationRules } = alert.timeseries;
+  const at = `${path}.timeseries`;
+  const names = new Set<string>();
+  for (const [
+    i,
+    {
+      name,
+      static: { persistenceSettings },
+    },
+  ] of evaluationRules.entries()) {
+    const where = `${at}.evaluationRules[${i}]`;
+    if (names.has(name)) {
+      throw new Refusal(
+        400,
+        `${where}.name must be unique within the alert: ${JSON.stringify(name)} comes twice`,
+      );
+    }
+    names.add(name);
+    const { datapointsToAlarm, datapointsInEvaluationWindow } = persistenceSettings;
+    if (datapointsToAlarm > datapointsInEvaluationWindow) {
+      const settings = `${where}.static.persistenceSettings`;
+      throw new Refusal(
+        400,
+        `${settings}.datapointsToAlarm must not be more than datapointsInEvaluationWindow, ` +
+          `got ${datapointsToAlarm} and ${datapointsInEvaluationWindow}`,
+      );
+    }
+  }
+  const { query } = expression.svcQLTimeseries;
+  const warnings = checkAlertQuery(query, `${at}.expression.svcQLTimeseries.query`);
+  return [...warnings, ...checkWebhooks(alert, at, isWebhook)];
+}
+
+/** The webhooks that an alert names, with where it does. */
+export function webhooksOf(alert: Alert): { id: string; where: string }[] {
+  const named: { id: string; where: string }[] = [];
+  for (const [i, { actions = [] }] of alert.timeseries.evaluationRules.entries()) {
+    for (const [j, action] of actions.entries()) {
+      if (action.type !== "webhook") continue;
+      const { uuid, resolvedUuid } = action.webhookDestination;
+      const where = `evaluationRules[${i}].actions[${j}].webhookDestination`;
+      named.push({ id: uuid, where: `${where}.uuid` });
+      if (resolvedUuid !== undefined) named.push({ id: resolvedUuid, where: `${where}.resolvedUuid` });
+    }
+  }
+  return named;
+}
+
+/** A managed webhook may arrive after the alert that names it. */
+function checkWebhooks(alert: Alert, path: string, isWebhook: (id: string) => boolean): string[] {
+  const warnings: string[] = [];
+  for (const { id, where } of webhooksOf(alert)) {
+    if (isWebhook(id)) continue;
+    const problem = `${path}.${where} names the webhook ${JSON.stringify(id)}, which does not exist`;
+    if (!isManaged(id)) throw new Refusal(400, problem);
+    warnings.push(`${problem} yet`);
+  }
+  return warnings;
+}
+
+function checkAlertQuery(query: string, path: string): string[] {
+  return refuseQuery(path, () => {
+    const { series, warnings } = planTimeseries(query);
+    if (series.kind === "calculation" && comparisons.has(series.op)) {
+      throw new QueryError(
+        "an alert's query does not compare at its top: its rules do, with operator and threshold",
+        { text: query, span: series.at },
+      );
+    }
+    const ranked = rankingIn(series);
+    if (ranked !== undefined) {
+      throw new QueryError(`${ranked} ranks over a whole range of time, which an alert does not have`);
+    }
+    return warnings;
+  });
+}
+
+const comparisons: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">="]);
+
+/** The topk or bottomk of a plan. */
+function rankingIn(plan: SeriesPlan): string | undefined {
+  switch (plan.kind) {
+    case "top":
+      return plan.op;
+    case "calculation":
+      return [plan.left, plan.right]
+        .map((side) => (side.kind === "number" ? undefined : rankingIn(side)))
+        .find((op) => op !== undefined);
+    case "fold":
+    case "histogramQuantile":
+    case "negation":
+      return rankingIn(plan.of);
+    case "scan":
+      return undefined;
+  }
+}

@@ -1,0 +1,42 @@
+/** Silences: times in which some alerts tell nobody. */
+
+import * as z from "zod";
+import { Refusal } from "../limits/refusal.ts";
+import { listedMax, timeMsMax } from "./limits.ts";
+import { sentId } from "./resource-id.ts";
+import { integer, longText, nameText, strictObject } from "./schema.ts";
+
+const timeMs = integer.min(0).max(timeMsMax);
+
+/** A label that is not there is empty. */
+const expression = strictObject({
+  key: nameText,
+  operator: z.enum(["In", "NotIn"]),
+  values: z.array(longText).min(1).max(listedMax),
+});
+
+export type SilenceExpression = z.infer<typeof expression>;
+
+export const silenceShape = strictObject({
+  id: sentId.optional(),
+  comment: longText.optional(),
+  /** Unix milliseconds; left out: from when it was made. */
+  startsAt: timeMs.optional(),
+  endsAt: timeMs,
+  /** Alerts that are silenced; left out: any whose labels match. */
+  alertIds: z.array(sentId.min(1)).min(1).max(listedMax).optional(),
+  /** Labels of the instances that are silenced: all expressions must hold. */
+  match: strictObject({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
+}).meta({ id: "Silence" });
+
+export type Silence = z.infer<typeof silenceShape>;
+
+/** Throws Refusal 400 naming the field below `path`. */
+export function checkSilence({ startsAt = 0, endsAt, alertIds, match }: Silence, path: string): void {
+  if (endsAt <= startsAt) {
+    throw new Refusal(400, `${path}.endsAt must be after startsAt, got ${endsAt} and ${startsAt}`);
+  }
+  if (alertIds === undefined && match === undefined) {
+    throw new Refusal(400, `${path} must name alertIds or match: it would silence everything`);
+  }
+}

@@ -1,0 +1,54 @@
+/** Webhook integrations: HTTP destinations of alerts and investigations. */
+
+import * as z from "zod";
+import { Refusal } from "../limits/refusal.ts";
+import { listedMax } from "./limits.ts";
+import { sentId } from "./resource-id.ts";
+import { longText, nameText, secretText, strictObject } from "./schema.ts";
+
+const headerName = z
+  .string()
+  .max(200)
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be a header's name");
+/** A line break would begin another header. */
+const headerValue = secretText(8_192, /^[^\r\n\0]*$/, "must be one line");
+
+/** Standard Webhooks. */
+const signingSecret = secretText(
+  200,
+  /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/,
+  "must be whsec_ and 24 to 64 bytes in base64",
+);
+
+export const webhookShape = strictObject({
+  id: sentId.optional(),
+  /** Variables such as `$alert_name` stand for what they name when an event is sent. */
+  url: z.string().min(1).max(8_192),
+  displayName: nameText.optional(),
+  method: z.enum(["POST", "GET", "PUT", "PATCH", "DELETE"]).optional(),
+  headers: z.record(headerName, headerValue).optional(),
+  /** Empty: the default JSON payload. */
+  body: longText.optional(),
+  /** Signs what is sent. It is never shown again; left out of an update it stays, null takes it away. */
+  secret: signingSecret.nullable().optional(),
+}).meta({ id: "Webhook" });
+
+export type Webhook = z.infer<typeof webhookShape>;
+
+/** Throws Refusal 400 naming the field below `path`. */
+export function checkWebhook({ url, headers = {} }: Webhook, path: string): void {
+  const example = url.replace(/\$[A-Za-z_][A-Za-z0-9_]*/g, "x");
+  const parsed = URL.parse(example);
+  if (parsed === null || (parsed.protocol !== "http:" && parsed.protocol !== "https:")) {
+    throw new Refusal(
+      400,
+      `${path}.url must be an http or https URL, got ${JSON.stringify(url.slice(0, 60))}`,
+    );
+  }
+  const names = Object.keys(headers).map((name) => name.toLowerCase());
+  if (names.length > listedMax) {
+    throw new Refusal(400, `${path}.headers must have at most ${listedMax} headers`);
+  }
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw new Refusal(400, `${path}.headers has ${JSON.stringify(twice)} twice`);
+}

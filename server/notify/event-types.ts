@@ -1,0 +1,102 @@
+/** What each type of event means to a notification: whom it is for, and what people and programs read of it. */
+
+import type { Action } from "../model/alert.ts";
+import type { AlertEvent, EventType, InvestigationEvent, NotificationEvent } from "../model/event.ts";
+
+interface EventRules<Event extends NotificationEvent> {
+  /** Whether an action asks for events of this type. */
+  isWanted(action: Action): boolean;
+  /** `$alert_state`. */
+  state: "firing" | "resolved";
+  /** What titles begin with. */
+  verb: string;
+  /** When it happened, milliseconds since the epoch. */
+  atMs(event: Event): number;
+  /** What happened, behind the name of the rule and the labels of the instance. */
+  text(event: Event): string;
+  /** Members of the envelope's data besides those that all events have. */
+  data(event: Event): Readonly<Record<string, unknown>>;
+  /** What becomes of PagerDuty's incident; null: nothing. */
+  pagerDuty: "trigger" | "resolve" | null;
+  /** Events of the same moment are sent in this order. */
+  order: number;
+}
+
+/** The type of an event of which one type is known. */
+type EventOf<Type extends EventType> = Type extends "investigationCompleted"
+  ? InvestigationEvent
+  : AlertEvent;
+
+const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
+  alertFired: {
+    isWanted: () => true,
+    state: "firing",
+    verb: "Firing",
+    atMs: ({ firedAtMs }) => firedAtMs,
+    text: ({ breached, firedAtMs }) => {
+      const value = breached.value === null ? "no data" : `value ${breached.value}`;
+      return `${value}, since ${time(firedAtMs)}`;
+    },
+    data: () => ({ resolvedAt: null, resolveReason: null }),
+    pagerDuty: "trigger",
+    order: 0,
+  },
+  alertResolved: {
+    isWanted: wantsResolve,
+    state: "resolved",
+    verb: "Resolved",
+    atMs: ({ resolvedAtMs, firedAtMs }) => resolvedAtMs ?? firedAtMs,
+    text: ({ reason, firedAtMs, resolvedAtMs }) => {
+      const why = reason === undefined || reason === "recovered" ? "" : ` (${reasons[reason]})`;
+      return `fired at ${time(firedAtMs)}, ended at ${time(resolvedAtMs ?? firedAtMs)}${why}`;
+    },
+    data: ({ resolvedAtMs, reason }) => ({
+      resolvedAt: resolvedAtMs === undefined ? null : time(resolvedAtMs),
+      resolveReason: reason ?? null,
+    }),
+    pagerDuty: "resolve",
+    order: 1,
+  },
+  investigationCompleted: {
+    isWanted: ({ type }) => type !== "pagerDuty",
+    state: "firing",
+    verb: "Investigated",
+    atMs: ({ completedAtMs }) => completedAtMs,
+    text: ({ summary }) => summary,
+    data: ({ completedAtMs, summary }) => ({ completedAt: time(completedAtMs), summary }),
+    pagerDuty: null,
+    order: 2,
+  },
+};
+
+/** The rules of an event's type, which take the event. */
+export function rulesOf(type: EventType): EventRules<NotificationEvent> {
+  return rules[type] as EventRules<NotificationEvent>;
+}
+
+function wantsResolve(action: Action): boolean {
+  switch (action.type) {
+    case "slack":
+      return action.slackDestination.notifyOnResolve === true;
+    case "email":
+      return action.emailDestination.notifyOnResolve === true;
+    case "pagerDuty":
+      return true;
+    case "webhook":
+      return (
+        action.webhookDestination.resolvedUuid !== undefined ||
+        action.webhookDestination.notifyOnResolve === true
+      );
+  }
+}
+
+const reasons = {
+  gone: "it has had no data for a day",
+  changed: "the alert was changed",
+  deleted: "the alert was deleted",
+} as const;
+
+/** RFC 3339. */
+export function time(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,206 @@
+/** Sends what alerts report to where their actions say, but for what silences cover. */
+
+import type { LogRow, State, Store } from "../../engine/index.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { Action } from "../model/alert.ts";
+import type { Caller } from "../model/caller.ts";
+import type { AlertEvent } from "../model/event.ts";
+import type { Silence, SilenceExpression } from "../model/silence.ts";
+import type { Webhook } from "../model/webhook.ts";
+import { AddressGuard } from "./address-guard.ts";
+import { type EmailOptions, emailSender } from "./email.ts";
+import type { Notification } from "./notification.ts";
+import { Outbox } from "./outbox.ts";
+import { pagerDutySender } from "./pager-duty.ts";
+import type { Outcome, Senders } from "./sender.ts";
+import { isSilenced } from "./silence.ts";
+import { slackSender } from "./slack.ts";
+import { webhookSender } from "./webhook.ts";
+
+export interface NotifySettings {
+  /** Where people reach the server, without a slash at the end. */
+  publicUrl: string;
+  /** Networks that messages may go to although they are private. */
+  allowedNetworks: readonly string[];
+  slackToken?: string;
+  /** Where Slack's API is, if not at Slack. */
+  slackUrl?: string;
+  email?: Omit<EmailOptions, "publicUrl">;
+  /** By the id or name of a service. */
+  pagerDutyKeys: Readonly<Record<string, string>>;
+  /** Where PagerDuty takes events, if not at PagerDuty. */
+  pagerDutyUrl?: string;
+}
+
+/** What is configured, as it is now. */
+interface NotifierSources {
+  webhook: (id: string) => { value: Webhook; revision: string } | undefined;
+  silences: () => readonly (readonly [id: string, stored: { value: Silence; updatedBy: Caller }])[];
+}
+
+export interface NotifierOptions {
+  store: Pick<Store, "append">;
+  state: State;
+  sources: NotifierSources;
+  notify: NotifySettings;
+  metrics: Metrics;
+  now: () => number;
+  /** Whether silences of the caller's cover an alert. */
+  canSilence: (caller: Caller, alertId: string) => boolean;
+  /** Notifications wait: only what is sent by hand goes out. */
+  holdsNotifications: boolean;
+  log: (level: "warn" | "error", message: string) => void;
+}
+
+type AlertInstance = Pick<AlertEvent, "alertId" | "labels">;
+
+/** Webhook integrations whose receiver is gone, with the revision that was. */
+const goneTable = "webhooks-gone";
+
+/** A silence as its alerts show it. */
+export interface SilenceSummary {
+  id: string;
+  comment: string;
+  /** Unix milliseconds. */
+  endsAt: number;
+  matchExpressions: readonly SilenceExpression[];
+}
+
+export class Notifier {
+  readonly outbox: Outbox;
+  readonly #options: NotifierOptions;
+
+  constructor(options: NotifierOptions) {
+    const { state, metrics, now, log, store } = options;
+    this.#options = options;
+    this.outbox = new Outbox({
+      state,
+      now,
+      random: Math.random,
+      senders: sendersOf(options),
+      silencedBy: (event) => this.silencedBy(event),
+      onGivenUp: (message, notifications) => {
+        log("error", message);
+        store.append("logs", [givenUpRow(message, notifications, now())]).catch((error: unknown) => {
+          log("error", `that a notification was given up is not in the logs: ${String(error)}`);
+        });
+      },
+      metrics,
+      log,
+    });
+    const help = "1 where notifications wait, for the data folder was made of a backup.";
+    metrics.read("gauge", "svc_notifications_held", help, () => Number(options.holdsNotifications));
+  }
+
+  /** Sends what is due, from now on. */
+  run(): void {
+    if (!this.#options.holdsNotifications) this.outbox.run();
+  }
+
+  /** What is on its way is waited for. */
+  async close(): Promise<void> {
+    await this.outbox.close();
+  }
+
+  /** The id of the silence that covers an instance of an alert now. */
+  silencedBy(instance: AlertInstance): string | undefined {
+    const nowMs = this.#options.now();
+    const { sources, canSilence } = this.#options;
+    return sources.silences().find(([, { value, updatedBy }]) => {
+      return isSilenced(value, instance, nowMs) && canSilence(updatedBy, instance.alertId);
+    })?.[0];
+  }
+
+  /** Silences that hold now and may cover instances of an alert, or all of them. */
+  silencesOf(alertId: string): SilenceSummary[] {
+    const nowMs = this.#options.now();
+    return this.#options.sources.silences().flatMap(([id, { value }]) => {
+      const { match, ...silence } = value;
+      if (!isSilenced(silence, { alertId, labels: {} }, nowMs)) return [];
+      const { comment = "", endsAt } = silence;
+      return [{ id, comment, endsAt, matchExpressions: match?.matchExpressions ?? [] }];
+    });
+  }
+
+  /** One message by hand, to see whether it arrives. An incident that it opens is closed again. */
+  async test(tested: TestedAlert, action: Action): Promise<Outcome> {
+    const nowMs = this.#options.now();
+    const event = testEvent(tested, nowMs);
+    const outcome = await this.outbox.test(event, action);
+    if (action.type !== "pagerDuty" || outcome.kind !== "delivered") return outcome;
+    const end = { id: crypto.randomUUID(), type: "alertResolved", resolvedAtMs: nowMs } as const;
+    return this.outbox.test({ ...event, ...end, reason: "recovered" }, action);
+  }
+}
+
+function sendersOf({ sources, state, notify, log }: NotifierOptions): Senders {
+  const { publicUrl, slackToken, slackUrl, email, pagerDutyKeys, pagerDutyUrl } = notify;
+  const guard = new AddressGuard(notify.allowedNetworks);
+  return {
+    slack: slackSender({
+      guard,
+      publicUrl,
+      ...(slackToken === undefined ? {} : { botToken: slackToken }),
+      ...(slackUrl === undefined ? {} : { apiUrl: slackUrl }),
+    }),
+    email: emailSender(email && { ...email, publicUrl }),
+    pagerDuty: pagerDutySender({
+      guard,
+      publicUrl,
+      routingKeys: pagerDutyKeys,
+      ...(pagerDutyUrl === undefined ? {} : { eventsUrl: pagerDutyUrl }),
+    }),
+    webhook: webhookSender({
+      guard,
+      publicUrl,
+      webhookOf: (id) => sources.webhook(id)?.value,
+      isOff: (id) => state.get(goneTable, id) === sources.webhook(id)?.revision,
+      onGone: (id) => {
+        const value = sources.webhook(id)?.revision;
+        state.write([{ table: goneTable, id, value }]).catch((error: unknown) => {
+          log("error", `webhook ${id}: that it is gone cannot be stored: ${String(error)}`);
+        });
+      },
+    }),
+  };
+}
+
+/** To be searched, and alerted on, like any other log. */
+function givenUpRow(message: string, [first, ...others]: readonly Notification[], nowMs: number): LogRow {
+  const { id, action, event } = first!;
+  return {
+    timeNs: BigInt(nowMs) * 1_000_000n,
+    level: "error",
+    message,
+    attributes: {
+      "service.name": "svc",
+      "notification.id": id,
+      "notification.status": "givenUp",
+      "notification.destination": action.type,
+      "notification.instances": String(1 + others.length),
+      "alert.id": event.alertId,
+      "alert.name": event.alertName,
+      "fire.id": event.fireId,
+    },
+  };
+}
+
+/** What a test message says of the alert. */
+export type TestedAlert = Pick<
+  AlertEvent,
+  "alertId" | "alertName" | "alertDescription" | "rule" | "query" | "bucketSeconds"
+>;
+
+function testEvent(tested: TestedAlert, nowMs: number): AlertEvent {
+  return {
+    ...tested,
+    id: crypto.randomUUID(),
+    type: "alertFired",
+    alertName: `[test] ${tested.alertName}`,
+    fireId: crypto.randomUUID(),
+    labels: {},
+    firedAtMs: nowMs,
+    breached: { bucketMs: nowMs - tested.bucketSeconds * 1000, value: 0 },
+    late: false,
+  };
+}

@@ -1,0 +1,45 @@
+/** Notifications: what alerts report, sent to where their actions say. */
+
+import type { Part } from "../api/part.ts";
+import type { ControlPart } from "../control/part.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { StoragePart } from "../storage/part.ts";
+import { Notifier, type NotifySettings } from "./notifier.ts";
+import { notificationRoutes } from "./routes.ts";
+
+export interface NotifyPartSettings {
+  /** How notifications are sent; without it only to webhooks of public addresses. */
+  notify?: Partial<NotifySettings>;
+  log: (level: "warn" | "error", message: string) => void;
+}
+
+export interface NotifyPart extends Part {
+  notifier: Notifier;
+}
+
+/** `ownUrl`: where the server listens, for links where no public URL is configured. */
+export function notifyPart(
+  { notify, log }: NotifyPartSettings,
+  ownUrl: string,
+  { store, state, holdsNotifications }: StoragePart,
+  { collections: { webhooks, silences }, scope, visibility }: ControlPart,
+  metrics: Metrics,
+): NotifyPart {
+  const notifier = new Notifier({
+    store,
+    state,
+    metrics,
+    log,
+    holdsNotifications,
+    now: Date.now,
+    canSilence: (caller, alertId) => scope.canSilence(caller, alertId),
+    notify: { publicUrl: ownUrl, allowedNetworks: [], pagerDutyKeys: {}, ...notify },
+    sources: { webhook: (id) => webhooks.get(id), silences: () => silences.list() },
+  });
+  return {
+    notifier,
+    routes: notificationRoutes(notifier, visibility),
+    run: () => notifier.run(),
+    close: () => notifier.close(),
+  };
+}

@@ -1,0 +1,101 @@
+/** Notifications over HTTP: which there were, sending one again, and a message to see whether a webhook works. */
+
+import * as z from "zod";
+import { sendingProblem, type Visibility } from "../access/visibility.ts";
+import { defineRoute } from "../api/define-route.ts";
+import type { Route } from "../api/route.ts";
+import { Refusal } from "../limits/refusal.ts";
+import type { Action } from "../model/alert.ts";
+import type { Caller } from "../model/caller.ts";
+import { destinationName } from "./destination.ts";
+import type { Notification } from "./notification.ts";
+import type { Notifier, TestedAlert } from "./notifier.ts";
+import type { Outcome } from "./sender.ts";
+
+const shared = { deadlineMs: 60_000, response: z.looseObject({}) } as const;
+const listedMax = 1_000;
+
+export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: Visibility): Route[] {
+  const { outbox } = notifier;
+  /** Notifications of an alert that has gone are for those who may see all. */
+  const isVisible = (alertId: string, caller: Caller) =>
+    caller.role === "admin" || alertOf(alertId, caller) !== undefined;
+  const visible = (caller: Caller) => outbox.list().filter(({ event }) => isVisible(event.alertId, caller));
+  return [
+    defineRoute({
+      ...shared,
+      method: "GET",
+      path: "/api/v1/notifications",
+      permission: "search",
+      summary: "Notifications, the newest first",
+      tag: "notifications",
+      handle: async ({ caller }) => ({
+        notifications: visible(caller).slice(0, listedMax).map(notificationReply),
+      }),
+    }),
+    defineRoute({
+      ...shared,
+      method: "POST",
+      path: "/api/v1/notifications/{id}/resend",
+      permission: "notify",
+      summary: "Sends a notification again",
+      tag: "notifications",
+      errors: [404],
+      handle: async ({ params: { id }, caller }) => {
+        const known = visible(caller).find((each) => each.id === id);
+        if (known === undefined) throw notThere("notification", id);
+        const alert = alertOf(known.event.alertId, caller);
+        const canSend = alert === undefined ? caller.role === "admin" : alert.canNotify;
+        if (!canSend) throw new Refusal(403, sendingProblem);
+        await outbox.resend(id);
+        return { id };
+      },
+    }),
+    defineRoute({
+      ...shared,
+      method: "POST",
+      path: "/api/v1/webhooks/{id}/test",
+      permission: "notify",
+      summary: "Sends a test message to a webhook",
+      tag: "webhooks",
+      errors: [404],
+      handle: async ({ params: { id }, caller }) => {
+        const webhook = webhookOf(id, caller);
+        if (webhook === undefined) throw notThere("webhook", id);
+        if (!webhook.canNotify) throw new Refusal(403, sendingProblem);
+        const action: Action = { type: "webhook", webhookDestination: { uuid: id } };
+        return outcomeReply(await notifier.test(exampleAlert, action));
+      },
+    }),
+  ];
+}
+
+function notThere(kind: string, id: string): Refusal {
+  return new Refusal(404, `there is no ${kind} ${JSON.stringify(id.slice(0, 100))}`);
+}
+
+/** Without what an action may hold that is secret: a routing key, the URL of an incoming webhook. */
+function notificationReply(notification: Notification) {
+  const { id, action, event, createdAtMs, status, tries, nextAtMs, endedAtMs, problem } = notification;
+  return {
+    ...{ id, type: event.type, alertId: event.alertId, alertName: event.alertName, fireId: event.fireId },
+    destination: { type: action.type, name: destinationName(action) },
+    ...{ createdAt: createdAtMs, status, tries, nextTryAt: status === "waiting" ? nextAtMs : null },
+    ...{ endedAt: endedAtMs, problem },
+  };
+}
+
+export function outcomeReply(outcome: Outcome): { delivered: boolean; problem: string | null } {
+  return outcome.kind === "delivered"
+    ? { delivered: true, problem: null }
+    : { delivered: false, problem: outcome.problem };
+}
+
+const exampleAlert: TestedAlert = {
+  alertId: "example",
+  alertName: "example",
+  alertDescription: "A test of this webhook",
+  rule: "test",
+  query: 'count(logs{log_level="error"})',
+  bucketSeconds: 60,
+};

@@ -1,0 +1,31 @@
+/** What whoever runs the server needs: probes, its own metrics, backups. */
+
+import type { Part } from "../api/part.ts";
+import type { ControlPart } from "../control/part.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { StoragePart } from "../storage/part.ts";
+import { backupRoute } from "./backup-route.ts";
+import { healthRoutes } from "./health.ts";
+import { readStoreMetrics } from "./store-metrics.ts";
+
+export interface OperationsSettings {
+  dataDir: string;
+  log: (level: "error", message: string) => void;
+}
+
+export function operationsPart(
+  { dataDir, log }: OperationsSettings,
+  { store, state }: StoragePart,
+  { audit }: Pick<ControlPart, "audit">,
+  metrics: Metrics,
+): Part {
+  readStoreMetrics(metrics, store, state);
+  return {
+    routes: [
+      ...healthRoutes(() => store.stats().refusing ?? null, metrics),
+      backupRoute({ store, state, audit, dataDir, log: (message) => log("error", message) }),
+    ],
+    run: () => undefined,
+    close: () => undefined,
+  };
+}

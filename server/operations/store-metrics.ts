@@ -1,0 +1,47 @@
+import { type SignalStats, type State, type Store, signals } from "../../engine/index.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+
+/** What the store and the process say of themselves, read whenever the metrics are asked for. */
+export function readStoreMetrics(metrics: Metrics, store: Store, state: State): void {
+  const stats = freshFor(1_000, () => store.stats());
+  const gauge = (name: string, help: string, read: () => number) => metrics.read("gauge", name, help, read);
+  const count = (name: string, help: string, read: (stats: SignalStats) => number) => {
+    metrics.read("gauge", name, help, () =>
+      signals.map((signal) => [{ signal }, read(stats().signals[signal])]),
+    );
+  };
+  count("svc_store_rows", "Rows in the store, by signal.", ({ rows }) => rows);
+  count(
+    "svc_store_unsealed_rows",
+    "Rows that are in the journal and in memory, not yet in chunks, by signal.",
+    ({ unsealedRows }) => unsealedRows,
+  );
+  count("svc_store_chunks", "Chunks in the store, by signal.", ({ chunks }) => chunks);
+  count("svc_store_partitions", "Partitions (days) in the store, by signal.", ({ partitions }) => partitions);
+  count("svc_store_bytes", "Bytes of the partitions' files, by signal.", ({ bytes }) => bytes);
+  gauge("svc_store_journal_bytes", "Bytes of the journal's files.", () => stats().journalBytes);
+  gauge("svc_store_damaged_places", "Stored values that were found damaged and set aside.", () => {
+    return stats().damage.length + state.damage.length;
+  });
+  gauge("process_resident_memory_bytes", "Resident memory of the process.", () => process.memoryUsage.rss());
+  gauge("svc_javascript_heap_bytes", "JavaScript heap in use.", () => process.memoryUsage().heapUsed);
+  metrics.read("counter", "process_cpu_seconds_total", "CPU time of the process, user and system.", () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  const startSeconds = Math.round(Date.now() / 1000 - process.uptime());
+  gauge("process_start_time_seconds", "Start of the process, Unix time.", () => startSeconds);
+}
+
+/** A value that is made anew only after `ms`: one look at the store serves all metrics of one answer. */
+function freshFor<T>(ms: number, make: () => T): () => T {
+  let made = make();
+  let madeAtMs = Date.now();
+  return () => {
+    if (Date.now() - madeAtMs >= ms) {
+      made = make();
+      madeAtMs = Date.now();
+    }
+    return made;
+  };
+}

@@ -1,0 +1,54 @@
+/** Everything that reads telemetry for whoever asks: searches, and tails of what arrives. */
+
+import type { Part } from "../api/part.ts";
+import type { ControlPart } from "../control/part.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { Caller } from "../model/caller.ts";
+import type { StoragePart } from "../storage/part.ts";
+import { fieldsRoute } from "./fields-route.ts";
+import { histogramRoute } from "./histogram-route.ts";
+import { searchDrainMsMax } from "./limits.ts";
+import { logsRoute } from "./logs-route.ts";
+import { patternsRoute } from "./patterns-route.ts";
+import { Searches } from "./searches.ts";
+import { Tails } from "./tails.ts";
+import { timeseriesRoute } from "./timeseries-route.ts";
+import { traceRoute } from "./trace-route.ts";
+import { tracesRoute } from "./traces-route.ts";
+import { valuesRoute } from "./values-route.ts";
+
+export interface SearchSettings {
+  queryDeadlineMs: number;
+  queryMemoryBytes: number;
+}
+
+export function searchPart(
+  { queryDeadlineMs: deadlineMs, queryMemoryBytes: memoryBytes }: SearchSettings,
+  { store }: Pick<StoragePart, "store">,
+  control: Pick<ControlPart, "storeFor" | "stepsFor">,
+  metrics: Metrics,
+): Part {
+  const storeFor = (caller: Caller) => control.storeFor(store, caller);
+  const { stepsFor } = control;
+  const searches = new Searches({ storeFor, metrics, deadlineMs, memoryBytes });
+  const tails = new Tails({ store, storeFor, stepsFor, metrics, deadlineMs, memoryBytes });
+  return {
+    routes: [
+      logsRoute(searches),
+      timeseriesRoute(searches),
+      patternsRoute(searches),
+      tracesRoute(searches),
+      histogramRoute(searches),
+      fieldsRoute(searches),
+      valuesRoute(searches),
+      traceRoute(searches),
+      tails.route(),
+    ],
+    run: () => tails.run(),
+    close: () => {
+      tails.close();
+      // Searches that run may still be answered, but not for as long as a request has.
+      setTimeout(() => searches.end(), searchDrainMsMax).unref();
+    },
+  };
+}

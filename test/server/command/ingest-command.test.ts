@@ -1,0 +1,226 @@
+/** `svc ingest` against a running server. */
+
+import { truncateSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import type { Running } from "../running.ts";
+import { call, lines } from "../running.ts";
+import { dir, rows, server, svc } from "./command-setting.ts";
+import { runSvc, startSvc } from "./program.ts";
+
+const write = (name: string, bytes: string | Uint8Array) => {
+  writeFileSync(join(dir, name), bytes);
+  return name;
+};
+const count = async () => {
+  const { rows: stored } = server.service.store.stats();
+  return stored;
+};
+
+describe("svc ingest", () => {
+  const text = lines(rows(10_000));
+
+  test.each([
+    ["plain", "log.gz", text],
+    ["gzip", "log.txt", gzipSync(text)],
+    [
+      "gzip in members",
+      "log.members",
+      Buffer.concat([gzipSync(text.slice(0, 5_000)), gzipSync(text.slice(5_000))]),
+    ],
+    ["zstd", "log", zstdCompressSync(text)],
+    [
+      "zstd in frames",
+      "log.zst",
+      Buffer.concat([zstdCompressSync(text.slice(0, 5_000)), zstdCompressSync(text.slice(5_000))]),
+    ],
+  ])("%s, whatever the file is called", async (_name, file, bytes) => {
+    const { code, out, err } = await svc("ingest", write(file, bytes));
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toMatch(
+      new RegExp(
+        `^${file}: 10,000 rows taken, 0 refused in [\\d.]+ s \\([\\d,]+ rows/s, [\\d.]+ MB/s\\)\\n$`,
+      ),
+    );
+    expect(await count()).toBe(10_000);
+  });
+
+  test("rows of the signal that is named", async () => {
+    const span = {
+      traceId: "a".repeat(32),
+      spanId: "b".repeat(16),
+      startTimeUnixNano: "1769676121007000000",
+    };
+    const { code, out } = await svc("ingest", "--signal", "spans", write("spans.jsonl", lines([span])));
+    expect([code, out]).toEqual([0, expect.stringMatching(/^spans\.jsonl: 1 rows taken, 0 refused/)]);
+    expect(server.service.store.stats().signals.traces.rows).toBe(1);
+    const wrong = await svc("ingest", "--signal", "span", "spans.jsonl");
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toContain("logs, spans, metrics, profiles, kubernetes_resources");
+  });
+
+  test("rows that rules leave out are counted", async () => {
+    const matchExpressions = [{ key: "tier", operator: "In", values: ["noise"] }];
+    const rules = [{ signals: ["logs"], action: "Exclude", match: { matchExpressions } }];
+    const path = "/api/v1/ingestion-rules";
+    const headers = { "Content-Type": "application/json" };
+    const token = server.adminToken;
+    const body = JSON.stringify({ ingestionRule: { id: "noise", rules } });
+    expect((await call(server, path, { token, headers, body })).status).toBe(200);
+    const tiers = ["noise", "shop", "noise"].map((tier) => ({
+      timestamp: Date.now(),
+      message: "x",
+      attributes: { tier },
+    }));
+    const { code, out } = await svc("ingest", write("tiers.jsonl", lines(tiers)));
+    expect((await call(server, `${path}/noise`, { method: "DELETE", token })).status).toBe(200);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^tiers\.jsonl: 1 rows taken, 2 left out by ingestion rules, 0 refused/),
+    ]);
+  });
+
+  test("standard input", async () => {
+    const { code, out } = await runSvc(["ingest", "-", "--url", server.url, "--data", server.dir], {
+      input: gzipSync(text),
+    });
+    expect(code).toBe(0);
+    expect(out).toContain("standard input: 10,000 rows taken, 0 refused");
+    expect(await count()).toBe(10_000);
+  });
+
+  test("standard input that trickles is sent on as it comes", async () => {
+    const { child, ended } = startSvc(["ingest", "-", "--url", server.url, "--data", server.dir], {
+      input: null,
+    });
+    child.stdin.write('{"message":"first"}\n{"message":"sec');
+    await expect.poll(count, { timeout: 20_000 }).toBe(1);
+    child.stdin.end('ond"}\n');
+    expect(await ended).toMatchObject({ code: 0, out: expect.stringContaining("2 rows taken, 0 refused") });
+    expect(await count()).toBe(2);
+  });
+
+  test("a file that is sent again adds nothing, also where its rows have no time", async () => {
+    const file = write("untimed", '{"message":"a"}\n{"message":"b"}\n');
+    await svc("ingest", file);
+    const { code, out } = await svc("ingest", file);
+    expect(code).toBe(0);
+    expect(out).toContain("0 rows taken, 2 were there already, 0 refused");
+    expect(await count()).toBe(2);
+  });
+
+  test("standard input that is sent again is new", async () => {
+    const send = () =>
+      runSvc(["ingest", "-", "--url", server.url, "--data", server.dir], { input: '{"message":"a"}\n' });
+    await send();
+    await send();
+    expect(await count()).toBe(2);
+  });
+
+  test("refused rows are counted, the first named by the line of the file, and the exit code is 1", async () => {
+    const bad = new Set([3, 9_999, 10_002]);
+    const body = rows(10_005).map((row, i) =>
+      bad.has(i + 1) ? "oops\n" : `${JSON.stringify({ ...row, pad: "x".repeat(500) })}\n`,
+    );
+    const { code, out } = await svc("ingest", write("bad", body.join("")));
+    expect(code).toBe(1);
+    expect(out).toContain("bad: 10,002 rows taken, 3 refused");
+    const reason = `not JSON: Unexpected token 'o', "oops" is not valid JSON`;
+    expect(out.split("\n").slice(1)).toEqual([...bad].map((line) => `  line ${line}: ${reason}`).concat(""));
+  });
+
+  test("a file in which nothing is good is told from a server that fails", async () => {
+    const { code, out } = await svc("ingest", write("worse", "a\nb\n".repeat(20)));
+    expect(code).toBe(1);
+    expect(out).toContain("worse: 0 rows taken, 40 refused");
+    expect(out).toMatch(/\n {2}line 10: .*\n {2}and 30 more\n$/);
+  });
+
+  test("a line that is too long is left out, the lines around it are taken with their numbers", async () => {
+    const long = `{"message":"${"x".repeat(20_000_000)}"}\n`;
+    const { out } = await svc("ingest", write("long", `${lines(rows(2))}${long}${lines(rows(2, 2))}oops\n`));
+    expect(out).toContain("4 rows taken, 2 refused");
+    expect(out).toContain("  line 3: longer than 16,777,216 bytes\n  line 6: not JSON");
+  });
+
+  test.each([
+    ["gzip", gzipSync(lines(rows(50_000)))],
+    ["zstd", zstdCompressSync(lines(rows(50_000)))],
+  ])("%s that was cut short is an error, what came before is kept", async (name, bytes) => {
+    const file = write(`cut.${name}`, bytes);
+    truncateSync(join(dir, file), bytes.length - 10);
+    const { code, err } = await svc("ingest", file);
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /cut\.\w+: stopped after [\d,]+ rows: cut\.\w+ cannot be read to its end: unexpected end of file/,
+    );
+  });
+
+  test("several files, one after the other", async () => {
+    const { code, out } = await svc("ingest", write("one", lines(rows(5))), write("two", lines(rows(7, 5))));
+    expect(code).toBe(0);
+    expect(out).toMatch(/^one: 5 rows taken.*\ntwo: 7 rows taken.*\n$/);
+    expect(await count()).toBe(12);
+  });
+
+  test.each([
+    ["no file", [], 2, "ingest takes one or more files, or - for standard input"],
+    ["a missing file", ["none"], 1, "there is no file none"],
+    ["a folder", ["."], 1, ". is a folder: name its files"],
+    [
+      "no server",
+      ["one", "--url", "http://127.0.0.1:1"],
+      1,
+      "nothing listens on http://127.0.0.1:1: start the server with `svc serve`",
+    ],
+    ["a wrong token", ["one", "--token", "x"], 1, "the token is unknown, expired or revoked"],
+  ])("%s is said in one sentence", async (_name, words, code, error) => {
+    write("one", lines(rows(5)));
+    const got = await runSvc(["ingest", "--url", server.url, "--data", server.dir, ...words], { cwd: dir });
+    expect(got.code).toBe(code);
+    expect(got.err).toContain(error);
+    expect(got.err.trim().split("\n")).toHaveLength(1);
+  });
+
+  test("batches that fail for a while are sent again until they are taken, and stored once", async () => {
+    const file = write("retry", lines(rows(20_000).map((row) => ({ ...row, pad: "x".repeat(400) }))));
+    const between = await failingServer(server, 7);
+    const { code, out, err } = await runSvc(["ingest", file, "--url", between.url, "--data", server.dir], {
+      cwd: dir,
+    });
+    between.close();
+    expect([code, out]).toEqual([0, expect.stringContaining("0 refused")]);
+    expect(out).toMatch(/20,000 rows taken|were there already/);
+    expect(err).toContain("trying again");
+    expect(await count()).toBe(20_000);
+  }, 60_000);
+});
+
+/** Stands before a server and, `failures` times in turn: says 503, says 429, breaks off before, breaks off after the server has answered. */
+async function failingServer(behind: Running, failures: number) {
+  let left = failures;
+  const front = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const fails = request.method === "POST" && left > 0;
+    const kind = fails ? left-- % 4 : -1;
+    if (kind === 0) return response.writeHead(503, { "Retry-After": "0" }).end('{"error":"busy"}');
+    if (kind === 1) return response.writeHead(429).end('{"error":"slow down"}');
+    if (kind === 2) return request.socket.destroy();
+    const headers = { ...request.headers } as Record<string, string>;
+    for (const name of ["host", "connection", "content-length", "transfer-encoding"]) delete headers[name];
+    const body = new Uint8Array(Buffer.concat(chunks));
+    const got = await call(behind, request.url!, {
+      method: request.method!,
+      headers,
+      ...(body.length > 0 ? { body } : {}),
+    });
+    if (kind === 3) return request.socket.destroy();
+    return response.writeHead(got.status).end(got.text);
+  });
+  await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`, close: () => front.close() };
+}

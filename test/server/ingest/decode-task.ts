@@ -1,0 +1,15 @@
+/** What a body is decoded under where a test says nothing else. */
+import { Families } from "../../../server/ingest/prometheus/families.ts";
+
+export function plainTask(body: Uint8Array) {
+  return {
+    body: new Uint8Array(body),
+    encoding: "identity" as const,
+    unpackedBytesMax: 1 << 30,
+    sender: "",
+    wantsContentKey: true,
+    flattensJson: false,
+    index: "",
+    families: new Families().shared,
+  };
+}

@@ -1,0 +1,194 @@
+/** Bodies of any row form, and what a reader that takes them line by line with JSON.parse makes of them. */
+import { isUtf8 } from "node:buffer";
+import fc from "fast-check";
+import { expect } from "vitest";
+import { encodeBatch, type LogRow, type RowSignal } from "../../../engine/index.ts";
+import { decodeBody } from "../../../server/index.ts";
+import { RowProblem } from "../../../server/ingest/json/json-row.ts";
+import { plainTask } from "./decode-task.ts";
+
+export const arrivalMs = 1_763_000_000_123;
+
+/** Reads one row the general way. Throws RowProblem. */
+export type ReadRow = (text: string, arrivalNs: bigint) => { row: LogRow; timed: boolean };
+
+interface Expected {
+  rows: LogRow[];
+  lines: number[];
+  untimed: number;
+  refused: { line: number; reason: string }[];
+}
+
+function expectedOf(pieces: readonly Buffer[], readRow: ReadRow): Expected {
+  const expected: Expected = { rows: [], lines: [], untimed: 0, refused: [] };
+  for (const [i, bytes] of pieces.entries()) {
+    if (/^[ \t\r\n]*$/.test(bytes.toString("latin1"))) continue;
+    const line = i + 1;
+    try {
+      if (!isUtf8(bytes)) throw new RowProblem("encoding", "not valid UTF-8");
+      const { row, timed } = readRow(bytes.toString("utf8"), BigInt(arrivalMs) * 1_000_000n);
+      expected.rows.push(row);
+      expected.lines.push(line);
+      if (!timed) expected.untimed++;
+    } catch (problem) {
+      if (!(problem instanceof RowProblem)) throw problem;
+      expected.refused.push({ line, reason: problem.message });
+    }
+  }
+  return expected;
+}
+
+/** The batch of a body, and its refused rows, are those of its pieces, byte for byte. */
+export function checkBody(
+  body: Buffer,
+  pieces: readonly Buffer[],
+  { signal, readRow }: { signal: RowSignal; readRow: ReadRow },
+): void {
+  const { rows, lines, untimed, refused } = expectedOf(pieces, readRow);
+  const { refused: badRows, ...batch } = encodeBatch(signal, rows, { nowMs: arrivalMs });
+  const allRefused = [
+    ...refused,
+    ...badRows.map(({ index, reason }) => ({ line: lines[index]!, reason })),
+  ].sort((a, b) => a.line - b.line);
+  const decoded = decodeBody({
+    what: { signal },
+    format: "json lines",
+    ...plainTask(body),
+    arrivalMs,
+  });
+  if (!decoded.ok) throw new Error(decoded.message);
+  expect(decoded.refused).toEqual(allRefused.slice(0, 100));
+  expect(decoded.batch.rows).toBe(batch.rows);
+  expect(decoded.contentKey === null).toBe(untimed > 0 || batch.rows === 0);
+  expect(Buffer.from(decoded.batch.bytes).equals(Buffer.from(batch.bytes))).toBe(true);
+}
+
+const oddTexts = [
+  "",
+  "\0",
+  "\u2028",
+  "\ud83d\ude00",
+  "ü",
+  "\ud800",
+  "\udc00x",
+  "\ud800\ud800",
+  '"',
+  "\\",
+  "/",
+  "\u001b[31m",
+  "é\n\t",
+];
+export const anyText = fc.oneof(
+  { weight: 6, arbitrary: fc.string({ unit: "grapheme-ascii", maxLength: 20 }) },
+  { weight: 2, arbitrary: fc.string({ unit: "binary", maxLength: 12 }) },
+  {
+    weight: 2,
+    arbitrary: fc.array(fc.constantFrom(...oddTexts), { maxLength: 4 }).map((texts) => texts.join("")),
+  },
+  { weight: 1, arbitrary: fc.string({ minLength: 200, maxLength: 400 }) },
+);
+
+/** A string as JSON, its characters at random as they are or as one of their escapes. */
+export const quoted = (text: fc.Arbitrary<string>) =>
+  fc.tuple(text, fc.infiniteStream(fc.nat({ max: 9 }))).map(([value, ways]) => {
+    let json = '"';
+    for (let i = 0; i < value.length; i++) {
+      const unit = value.charCodeAt(i);
+      const way = ways.next().value!;
+      const hex = unit.toString(16).padStart(4, "0");
+      if (way === 0) json += `\\u${hex}`;
+      else if (way === 1) json += `\\u${hex.toUpperCase()}`;
+      else json += JSON.stringify(value[i]).slice(1, -1);
+    }
+    return `${json}"`;
+  });
+
+export const numbers = [
+  "0",
+  "-0",
+  "7",
+  "-12",
+  "200",
+  "1.5",
+  "1.0",
+  "1e3",
+  "1E400",
+  "-5e-7",
+  "007",
+  "123456789012345",
+  "1234567890123456",
+  "9007199254740993",
+  "12345678901234567890",
+  "+1",
+  ".5",
+  "1.",
+];
+const literals = ["true", "false", "null", "tru", "nulll", "NaN", "undefined"];
+const leaf = fc.oneof(
+  { weight: 6, arbitrary: quoted(anyText) },
+  { weight: 2, arbitrary: fc.constantFrom(...numbers) },
+  { weight: 1, arbitrary: fc.constantFrom(...literals) },
+);
+export const nested = fc.oneof(
+  { weight: 12, arbitrary: leaf },
+  { weight: 1, arbitrary: leaf.map((value) => `[${value}, 1, {}]`) },
+  { weight: 1, arbitrary: leaf.map((value) => `{"b" : ${value}, "c": {"d":${value}}}`) },
+  { weight: 1, arbitrary: fc.constant("{}") },
+);
+// No whole numbers: JavaScript puts such keys first, wherever they stand.
+const keys = [
+  "a",
+  "b",
+  "a.b",
+  "a.b.c",
+  "service.name",
+  "k8s.pod.name",
+  "trace_id",
+  "__proto__",
+  "constructor",
+  "",
+  "ü",
+  "message",
+  "log_level",
+  "timestamp",
+];
+export const key = fc.oneof(
+  { weight: 30, arbitrary: fc.constantFrom(...keys).map((name) => JSON.stringify(name)) },
+  { weight: 1, arbitrary: quoted(fc.constantFrom(...keys)) },
+);
+const blank = fc.oneof(
+  { weight: 12, arbitrary: fc.constant("") },
+  { weight: 1, arbitrary: fc.constantFrom(" ", "\t", " \r", "  ") },
+);
+
+export const object = (members: fc.Arbitrary<[string, string]>, maxLength: number) =>
+  fc
+    .tuple(fc.array(fc.tuple(members, blank, blank, blank), { maxLength }), blank)
+    .map(
+      ([list, end]) =>
+        `{${list.map(([[name, value], a, b, c]) => `${a}${name}${b}:${c}${value}${end}`).join(",")}}`,
+    );
+export const attributes = object(fc.tuple(key, nested), 6);
+
+/** A row with bytes left out, put in or changed: mostly no JSON any more. */
+const brokenOf = (row: fc.Arbitrary<Buffer>) =>
+  fc
+    .tuple(row, fc.nat(), fc.nat({ max: 3 }), fc.constantFrom(...'"\\{}[],: \t\0\x1f\x80\xff0aeu'))
+    .map(([bytes, place, removed, character]) => {
+      const at = place % (bytes.length + 1);
+      const piece = removed === 3 ? Buffer.alloc(0) : Buffer.from(character, "latin1");
+      return Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(at + removed)]);
+    });
+/** Rows, whole and broken, and blank lines. */
+export const linesOf = (row: fc.Arbitrary<Buffer>) =>
+  fc.array(
+    fc.oneof(
+      { weight: 5, arbitrary: row },
+      { weight: 1, arbitrary: brokenOf(row) },
+      { weight: 1, arbitrary: blank.map((text) => Buffer.from(text)) },
+    ),
+    { maxLength: 8 },
+  );
+
+export const joined = (parts: readonly Buffer[], separator: string) =>
+  Buffer.concat(parts.flatMap((part, i) => (i === 0 ? [part] : [Buffer.from(separator), part])));

@@ -1,0 +1,127 @@
+/** Bodies read from their bytes against the same bodies read line by line with JSON.parse: the batches are the same, byte for byte. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { BatchDraft } from "../../../engine/index.ts";
+import { JsonLines } from "../../../server/ingest/json/json-lines.ts";
+import { LogForm } from "../../../server/ingest/json/log-form.ts";
+import { readLogRow } from "../../../server/ingest/json/log-row.ts";
+import {
+  anyText,
+  arrivalMs,
+  attributes,
+  checkBody,
+  joined,
+  key,
+  linesOf,
+  nested,
+  numbers,
+  object,
+  quoted,
+} from "./json-bodies.ts";
+
+const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+const logs = { signal: "logs", readRow: readLogRow } as const;
+
+const times = [
+  "1736121600026931318",
+  "0",
+  "007",
+  "-5",
+  "99999999999999999999",
+  "123",
+  "1736121600026",
+  "1763086400123000000",
+  "1763086400123000001",
+  "1.5",
+  "",
+];
+const timeMembers = fc.oneof(
+  { weight: 8, arbitrary: fc.constant<[string, string]>(['"timeUnixNano"', '"1736121600026931318"']) },
+  { weight: 4, arbitrary: fc.constant<[string, string]>(['"timestamp"', "1736121600026"]) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(...times).map((time): [string, string] => ['"timeUnixNano"', `"${time}"`]),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(...times).map((time): [string, string] => ['"timeUnixNano"', time]),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(...times, ...numbers).map((time): [string, string] => ['"timestamp"', time]),
+  },
+);
+const textMembers = (name: string) =>
+  fc
+    .oneof({ weight: 10, arbitrary: quoted(anyText) }, { weight: 1, arbitrary: nested })
+    .map((value): [string, string] => [name, value]);
+const member = fc.oneof(
+  { weight: 4, arbitrary: timeMembers },
+  { weight: 3, arbitrary: textMembers('"log_level"') },
+  { weight: 3, arbitrary: textMembers('"message"') },
+  { weight: 3, arbitrary: attributes.map((value): [string, string] => ['"attributes"', value]) },
+  { weight: 1, arbitrary: nested.map((value): [string, string] => ['"attributes"', value]) },
+  { weight: 2, arbitrary: fc.tuple(key, nested) },
+);
+const row = object(member, 7).map((text) => Buffer.from(text, "utf8"));
+
+describe(`rows read from their bytes (SVC_SEED=${seed})`, () => {
+  test("lines, however they are written or broken, make the batch that JSON.parse makes of them", () => {
+    const first = Buffer.from('{"message":"the first line is no array"}');
+    fc.assert(
+      fc.property(linesOf(row), fc.boolean(), (lines, ends) => {
+        const pieces = [first, ...lines];
+        checkBody(joined([...pieces, ...(ends ? [Buffer.alloc(0)] : [])], "\n"), pieces, logs);
+      }),
+      { seed, numRuns: 3_000 },
+    );
+  });
+
+  test("elements of an array make the batch that JSON.parse makes of them", () => {
+    const whole = row.filter((bytes) => isJson(bytes.toString()));
+    fc.assert(
+      fc.property(fc.array(whole, { minLength: 1, maxLength: 6 }), (elements) => {
+        checkBody(Buffer.concat([Buffer.from("["), joined(elements, ","), Buffer.from("]")]), elements, logs);
+      }),
+      { seed, numRuns: 500 },
+    );
+  });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const linesOver = (body: Buffer, draft: BatchDraft) =>
+  new JsonLines(body, draft, (scanner) => new LogForm(scanner, { arrivalMs: arrivalMs, untimed: 0 }));
+
+describe("the usual shape is read from its bytes", () => {
+  test.each([
+    ['{"timeUnixNano":"1736121600026931318","log_level":"INFO","message":"a","attributes":{"b":"c"}}', 1],
+    ['{ "timestamp" : 1736121600026, "message" : "a \\"b\\" \\u001b\\ud83d\\ude00", "attributes" : { } }', 0],
+    ['{"message":"no time","attributes":{"status":200,"ok":true,"none":null},"beside":"x"}', 3],
+  ])("%s", (text, attributes) => {
+    const body = Buffer.from(text);
+    const draft = new BatchDraft("logs", { nowMs: arrivalMs });
+    draft.read(body);
+    expect(linesOver(body, draft).read(0, body.length)?.attributes).toBe(attributes);
+  });
+
+  test.each([
+    '{"message":"nested","attributes":{"a":{"b":"c"}}}',
+    '{"message":"fraction","attributes":{"a":1.5}}',
+    '{"message":"twice","message":"\\n"}',
+    '{"message":"\\n and a lone surrogate \\ud800"}',
+  ])("%s is not, and its bytes stay as they were", (text) => {
+    const body = Buffer.from(text);
+    const draft = new BatchDraft("logs", { nowMs: arrivalMs });
+    draft.read(body);
+    expect(linesOver(body, draft).read(0, body.length)).toBeUndefined();
+    expect(body.toString()).toBe(text);
+  });
+});

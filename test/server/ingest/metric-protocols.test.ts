@@ -1,0 +1,254 @@
+/** Metrics over OTLP and remote write: what a sender sees, and what the series are. */
+import snappy from "snappyjs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { otlp } from "../../../server/ingest/otlp/schema.ts";
+import { writeRequest1, writeRequest2 } from "../../../server/ingest/prometheus/schema.ts";
+import type { Running } from "../running.ts";
+import { call, startServer } from "../running.ts";
+
+let server: Running;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+const startMs = Math.floor(Date.now() / 60_000) * 60_000 - 600_000;
+const timeUnixNano = `${startMs}000000`;
+
+interface Series {
+  labels: Record<string, string>;
+  points: [number, number][];
+}
+
+/** The series of a query over ten minutes from the start, in buckets of a minute. */
+async function seriesOf(query: string): Promise<Series[]> {
+  const got = await call<{ series: Series[]; error?: string }>(server, "/api/v1/query/timeseries", {
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ query, startTime: startMs, endTime: startMs + 599_999, bucketSize: 60 }),
+  });
+  expect(got.json.error).toBe(undefined);
+  return got.json.series;
+}
+
+/** Value of the first bucket by label. */
+async function valuesBy(label: string, query: string): Promise<Record<string, number>> {
+  const series = await seriesOf(query);
+  return Object.fromEntries(series.map(({ labels, points }) => [labels[label] ?? "", points[0]![1]]));
+}
+
+const attributes = [{ key: "route", value: { stringValue: "/cart" } }];
+
+function metrics(...list: object[]) {
+  return {
+    resourceMetrics: [
+      {
+        resource: { attributes: [{ key: "service.name", value: { stringValue: "cart" } }] },
+        scopeMetrics: [{ metrics: list }],
+      },
+    ],
+  };
+}
+
+function sendMetrics(request: object, form: string) {
+  const type = otlp.lookupType("MetricsRequest");
+  const body =
+    form === "json"
+      ? JSON.stringify(request)
+      : new Uint8Array(type.encode(type.fromObject(request)).finish());
+  const contentType = form === "json" ? "application/json" : "application/x-protobuf";
+  return call(server, "/v1/metrics", {
+    token: server.adminToken,
+    headers: { "Content-Type": contentType },
+    body,
+  });
+}
+
+describe.each(["json", "protobuf"])("OTLP in %s", (form) => {
+  const point = { timeUnixNano, attributes };
+
+  test("gauges and sums", async () => {
+    const got = await sendMetrics(
+      metrics(
+        { name: `${form}.gauge`, unit: "By", gauge: { dataPoints: [{ ...point, asDouble: 0.5 }] } },
+        {
+          name: `${form}.down`,
+          sum: { aggregationTemporality: 2, dataPoints: [{ ...point, asInt: "-7" }] },
+        },
+        {
+          name: `${form}.delta`,
+          sum: { aggregationTemporality: 1, isMonotonic: true, dataPoints: [{ ...point, asInt: "5" }] },
+        },
+      ),
+      form,
+    );
+    expect([got.status, got.text]).toEqual([200, form === "json" ? "{}" : ""]);
+    expect(await seriesOf(`sum(${form}.gauge) by (service.name, route)`)).toEqual([
+      { labels: { "service.name": "cart", route: "/cart" }, points: [[startMs, 0.5]] },
+    ]);
+    expect(await valuesBy("route", `sum(${form}.down) by (route)`)).toEqual({ "/cart": -7 });
+    expect(await valuesBy("route", `sum(increase(${form}.delta)) by (route)`)).toEqual({ "/cart": 5 });
+  });
+
+  test("histograms", async () => {
+    const dataPoints = [
+      { ...point, count: "6", sum: 20, bucketCounts: ["1", "2", "3"], explicitBounds: [1, 5] },
+    ];
+    await sendMetrics(
+      metrics({ name: `${form}.h`, histogram: { aggregationTemporality: 1, dataPoints } }),
+      form,
+    );
+    const buckets = await valuesBy("le", `sum(increase(${form}.h_bucket)) by (le)`);
+    expect(buckets).toEqual({ "1": 1, "5": 3, "+Inf": 6 });
+    expect(await valuesBy("", `sum(increase(${form}.h_sum))`)).toEqual({ "": 20 });
+    expect(await valuesBy("", `sum(increase(${form}.h_count))`)).toEqual({ "": 6 });
+  });
+
+  test("exponential histograms", async () => {
+    const dataPoints = [
+      {
+        ...point,
+        count: "4",
+        sum: 9,
+        scale: 0,
+        zeroCount: "1",
+        positive: { offset: 0, bucketCounts: ["1", "2"] },
+      },
+    ];
+    const data = { aggregationTemporality: 1, dataPoints };
+    await sendMetrics(metrics({ name: `${form}.e`, exponentialHistogram: data }), form);
+    const buckets = await valuesBy("le", `sum(increase(${form}.e_bucket)) by (le)`);
+    expect(buckets).toEqual({ "0": 1, "1": 1, "2": 2, "4": 4, "+Inf": 4 });
+  });
+
+  test("summaries", async () => {
+    const quantileValues = [{ quantile: 0.5, value: 2.5 }];
+    const dataPoints = [{ ...point, count: "2", sum: 5, quantileValues }];
+    await sendMetrics(metrics({ name: `${form}.s`, summary: { dataPoints } }), form);
+    expect(await valuesBy("quantile", `sum(${form}.s) by (quantile)`)).toEqual({ "0.5": 2.5 });
+  });
+
+  test("points that cannot be stored are a partial success", async () => {
+    const dataPoints = [
+      { ...point, asInt: "1" },
+      { ...point, timeUnixNano: `${Date.now() + 10 * 86_400_000}000000`, asInt: "1" },
+    ];
+    const got = await sendMetrics(metrics({ name: `${form}.partial`, gauge: { dataPoints } }), form);
+    expect(got.status).toBe(200);
+    expect(got.text).toContain("record 2: ");
+  });
+});
+
+function write(bytes: Uint8Array, headers: Record<string, string> = {}) {
+  return call(server, "/api/v1/write", {
+    token: server.adminToken,
+    headers: { "Content-Type": "application/x-protobuf", "Content-Encoding": "snappy", ...headers },
+    body: new Uint8Array(snappy.compress(new Uint8Array(bytes))),
+  });
+}
+
+function encoded(type: typeof writeRequest1, request: object): Uint8Array {
+  return type.encode(type.fromObject(request)).finish();
+}
+
+const second = { "Content-Type": "application/x-protobuf;proto=io.prometheus.write.v2.Request" };
+
+describe("remote write 1.0", () => {
+  test("samples, with the type that metadata tells", async () => {
+    const labels = [
+      { name: "__name__", value: "rw1_requests" },
+      { name: "job", value: "a" },
+    ];
+    const samples = [0, 1, 2].map((minute) => ({ value: minute * 30, timestamp: startMs + minute * 60_000 }));
+    const metadata = [{ type: 1, metricFamilyName: "rw1_requests", unit: "" }];
+    const got = await write(encoded(writeRequest1, { timeseries: [{ labels, samples }], metadata }));
+    expect([got.status, got.text]).toEqual([204, ""]);
+    expect(await seriesOf("sum(rw1_requests) by (job)")).toEqual([
+      {
+        labels: { job: "a" },
+        points: [
+          [startMs + 60_000, 30],
+          [startMs + 120_000, 30],
+        ],
+      },
+    ]);
+  });
+
+  test("metadata of an earlier request holds, too", async () => {
+    const metadata = [{ type: 3, metricFamilyName: "rw1_early", unit: "" }];
+    expect((await write(encoded(writeRequest1, { metadata }))).status).toBe(204);
+    const labels = [{ name: "__name__", value: "rw1_early_count" }];
+    const samples = [0, 1].map((minute) => ({ value: minute * 7, timestamp: startMs + minute * 60_000 }));
+    await write(encoded(writeRequest1, { timeseries: [{ labels, samples }] }));
+    // A gauge would have a value in the first minute, too.
+    expect((await seriesOf("sum(rw1_early_count)"))[0]!.points).toEqual([[startMs + 60_000, 7]]);
+  });
+
+  test("a body that comes again adds nothing", async () => {
+    const labels = [{ name: "__name__", value: "rw1_again" }];
+    const request = { timeseries: [{ labels, samples: [{ value: 1, timestamp: startMs }] }] };
+    for (let i = 0; i < 2; i++) expect((await write(encoded(writeRequest1, request))).status).toBe(204);
+    const metricsText = (await call(server, "/metrics")).text;
+    expect(metricsText).toMatch(/svc_ingest_duplicate_batches_total [1-9]/);
+  });
+
+  test("native histograms", async () => {
+    const histogramAt = (timestamp: number, positiveDeltas: number[], sum: number) => ({
+      countInt: 6,
+      sum,
+      schema: 0,
+      zeroThreshold: 0.001,
+      zeroCountInt: 1,
+      positiveSpans: [
+        { offset: 1, length: 1 },
+        { offset: 1, length: 1 },
+      ],
+      positiveDeltas,
+      timestamp,
+    });
+    const histograms = [histogramAt(startMs, [1, 0], 5), histogramAt(startMs + 10_000, [2, 1], 12)];
+    const labels = [{ name: "__name__", value: "rw1_native" }];
+    expect((await write(encoded(writeRequest1, { timeseries: [{ labels, histograms }] }))).status).toBe(204);
+    // The bucket with index 1 ends at 2, the one with index 3 at 8.
+    const buckets = await valuesBy("le", "sum(increase(rw1_native_bucket)) by (le)");
+    expect(buckets).toEqual({ "0.001": 0, "1": 0, "2": 1, "4": 1, "8": 3, "+Inf": 3 });
+    expect(await valuesBy("", "sum(increase(rw1_native_sum))")).toEqual({ "": 7 });
+  });
+});
+
+describe("remote write 2.0", () => {
+  test("symbols, metadata of the series, and what was written", async () => {
+    const request = {
+      symbols: ["", "__name__", "rw2_temperature", "room", "cellar", "celsius"],
+      timeseries: [
+        {
+          labelsRefs: [1, 2, 3, 4],
+          samples: [{ value: -3.5, timestamp: startMs }],
+          metadata: { type: 2, unitRef: 5 },
+        },
+      ],
+    };
+    const got = await write(encoded(writeRequest2, request), second);
+    expect(got.status).toBe(204);
+    expect(got.headers.get("x-prometheus-remote-write-samples-written")).toBe("1");
+    expect(await valuesBy("room", "avg(rw2_temperature) by (room)")).toEqual({ cellar: -3.5 });
+  });
+
+  test.each([
+    ["a symbol that is not there", { symbols: [""], timeseries: [{ labelsRefs: [0, 9] }] }, "symbol 9 of 1"],
+    [
+      "a label without a value",
+      { symbols: [""], timeseries: [{ labelsRefs: [0] }] },
+      "a label without a value",
+    ],
+  ])("%s", async (_name, request, problem) => {
+    const got = await write(encoded(writeRequest2, request), second);
+    expect(got.status).toBe(400);
+    expect(got.text).toContain(problem);
+  });
+});
+
+test("a proto or an encoding that is not known is refused with 415, so that a sender may fall back", async () => {
+  const unknown = { "Content-Type": "application/x-protobuf;proto=io.prometheus.write.v3.Request" };
+  expect((await write(new Uint8Array(0), unknown)).status).toBe(415);
+  expect((await write(new Uint8Array(0), { "Content-Encoding": "zstd" })).status).toBe(415);
+});
