@@ -96,7 +96,7 @@ test.each(profiles)(
       await store.seal();
     }
     const survey = new NeedleSurvey();
-    for (const row of rows) survey.see(row);
+    for (const row of rows) survey.add(row);
     const needles = needleKinds.flatMap((kind) => survey.needles(kind).slice(0, 25));
     const wanted = countNeedles(rows, needles);
     const fromNs = BigInt(startMs) * 1_000_000n;
