@@ -12,8 +12,9 @@ export interface ConcurrencyFigure {
   besideMs: Spread;
   queriesPerSecondAlone: number;
   queriesPerSecondBeside: number;
-  /** Times of the heavy queries, without and with the clients. */
+  /** Times of the heavy queries without the clients. */
   heavyAloneMs: Spread;
+  /** Times of the heavy queries beside the clients. */
   heavyBesideMs: Spread;
 }
 

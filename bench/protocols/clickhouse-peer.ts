@@ -1,4 +1,7 @@
-/** The CPU that ClickHouse takes for the rows that `protocols.ts` sends, from JSON lines into the table of `npm run bench`. */
+/**
+ * The CPU that ClickHouse takes for the rows that `protocols.ts` sends, from JSON lines into the table of `npm run
+ * bench`.
+ */
 import { createWriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** Loads the rows into every system, asks all of them the same questions in rounds, and verifies that their answers are equal. */
+/**
+ * Loads the rows into every system, asks all of them the same questions in rounds, and verifies that their answers are
+ * equal.
+ */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type BenchOptions, storesFolderOf } from "../command/options.ts";
@@ -26,7 +29,10 @@ export interface QueryFigure {
   warmMs: Spread;
   /** The first question of a fresh process, without opening the store; the page cache is not cleared. */
   coldMs: Spread;
-  /** Bytes of columns, as stored, that the first question of a process read: median. Null where the system does not report it. */
+  /**
+   * Bytes of columns, as stored, that the first question of a process read: median. Null where the system does not
+   * report it.
+   */
   bytesRead: number | null;
   /** The system's error where a question failed; the times are meaningless then. */
   failure?: string;
@@ -153,7 +159,10 @@ function isLineKind(kind: QuestionKind): boolean {
   return (lineKinds as readonly QuestionKind[]).includes(kind);
 }
 
-/** Ids and numbers occur in few chunks each. A search for "1", which occurs everywhere, loads the columns that those searches read. */
+/**
+ * Ids and numbers occur in few chunks each. A search for "1", which occurs everywhere, loads the columns that those
+ * searches read.
+ */
 function toFrequentText(question: BenchQuestion): BenchQuestion {
   return { ...question, kind: "substring", text: "1" };
 }

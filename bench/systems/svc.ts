@@ -56,8 +56,8 @@ export async function listKinds({ root }: StoreTarget): Promise<readonly Questio
 }
 
 /**
- * Loads the file directly into the store's folder, as the peers load, and once more over HTTP into a folder that is removed again.
- * Acknowledged rows are durable and visible to queries.
+ * Loads the file directly into the store's folder, as the peers load, and once more over HTTP into a folder that is
+ * removed again. Acknowledged rows are durable and visible to queries.
  */
 export async function load(target: StoreTarget, show: ShowProgress): Promise<SystemLoad> {
   const { dir, dataset, root, threads } = target;
