@@ -165,8 +165,8 @@ async function countAfterKill(
   const rowsOf = new Map<number, number>();
   const query = `count(logs{"${bodyKey}"!=""}) by ("${bodyKey}")`;
   const range = { startTime: dataset.startMs, endTime: dataset.endMs + 30 * 86_400_000 };
-  const asked = Buffer.from(JSON.stringify({ query, ...range, bucketSize: oneBucketSeconds }));
-  const { series } = await loaded.server.post("/api/v1/query/timeseries", asked, agent);
+  const body = Buffer.from(JSON.stringify({ query, ...range, bucketSize: oneBucketSeconds }));
+  const { series } = await loaded.server.post("/api/v1/query/timeseries", body, agent);
   agent.destroy();
   for (const { labels, points } of series as {
     labels: Record<string, string>;

@@ -81,8 +81,8 @@ export function formatAnswerDifference(
   linesMax: number,
 ): string {
   const subtract = (some: CanonicalAnswer, others: CanonicalAnswer): string[] => {
-    const known = new Set(others);
-    return some.filter((line) => !known.has(line));
+    const excluded = new Set(others);
+    return some.filter((line) => !excluded.has(line));
   };
   const formatSide = (sign: string, lines: string[]): string[] => [
     ...lines.slice(0, linesMax).map((line) => `  ${sign} ${line.slice(0, 300)}`),
