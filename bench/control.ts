@@ -1,14 +1,16 @@
 /**
- * `node bench/control.ts [DASHBOARDS ALERTS]`: the pace of the control plane over HTTP on loopback, each change on disk before its
- * answer, and how long a start takes with all of it beside one on an empty folder. Writes results/control.json.
+ * `node bench/control.ts [DASHBOARDS ALERTS]`: the throughput of the control plane over HTTP on loopback, where each
+ * change is on disk before its answer, and the time of a start with all of it beside one on an empty folder. Writes
+ * `results/control.json`.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Server, startServer } from "./http.ts";
-import { machineFacts } from "./machine.ts";
-import { readOperands } from "./operands.ts";
-import { formatTable, grouped, shortMs } from "./table.ts";
+import { readOperands } from "./command/operands.ts";
+import { readMachine } from "./measure/machine.ts";
+import { benchPath, projectRoot } from "./paths.ts";
+import { type ServerProcess, startServer } from "./server/server-process.ts";
+import { formatCount, formatMs, formatTable } from "./terminal/table.ts";
 
 const { numbers } = readOperands("node bench/control.ts [DASHBOARDS ALERTS]", {
   DASHBOARDS: 1_000,
@@ -16,22 +18,20 @@ const { numbers } = readOperands("node bench/control.ts [DASHBOARDS ALERTS]", {
 });
 const [dashboards, alerts] = numbers as [number, number];
 const widgets = 50;
-/** Of each kind this share is written one after the other, the rest by `writers`. */
+/** The share of each kind that is written one after the other; `writers` write the rest concurrently. */
 const sequentialShare = 0.2;
 const writers = 32;
 const pageRows = 1_000;
 const starts = 7;
-/** A caller has 5,000 changes at once and 500 a second: each token makes fewer than that. */
+/** The server allows a token a burst of 5,000 changes, and 500 a second after it. No token exceeds the burst. */
 const changesPerToken = 4_000;
-const root = join(import.meta.dirname, "..");
-
-interface Pace {
+interface Throughput {
   what: string;
   count: number;
   seconds: number;
 }
 
-function dashboard(i: number): object {
+function makeDashboard(i: number): object {
   const widget = (_: unknown, w: number) => {
     const query = `count(logs{service.name="/k8s/shop/s${w}"}) by (log_level)`;
     const expression = { queryMode: "svcql", svcQLQueries: [{ query, bucketSize: 60 }] };
@@ -47,7 +47,7 @@ function dashboard(i: number): object {
   return { dashboard: { settings: { layoutVersion: 2 }, metadata, content } };
 }
 
-function alert(i: number): object {
+function makeAlert(i: number): object {
   const query = `count(logs{service.name="/k8s/shop/s${i}", log_level="error"})`;
   const persistenceSettings = { datapointsToAlarm: 2, datapointsInEvaluationWindow: 3 };
   const operators = [{ operator: "greaterThan", threshold: 10 }];
@@ -56,26 +56,27 @@ function alert(i: number): object {
   return { alert: { metadata: { id: `a${i}`, name: `Alert ${i}` }, timeseries } };
 }
 
+/** Hands out editors' tokens, a new one after every 4,000 changes. */
 class Tokens {
-  readonly #server: Server;
+  readonly #server: ServerProcess;
   #token = "";
   #changes = changesPerToken;
 
-  constructor(server: Server) {
+  constructor(server: ServerProcess) {
     this.#server = server;
   }
 
   async forChange(): Promise<string> {
     if (this.#changes++ < changesPerToken) return this.#token;
     this.#changes = 1;
-    const made = await ask(this.#server, this.#server.token, "tokens", { role: "editor" });
+    const made = await sendRequest(this.#server, this.#server.token, "tokens", { role: "editor" });
     this.#token = String(made.token);
     return this.#token;
   }
 }
 
-async function ask(
-  server: Server,
+async function sendRequest(
+  server: ServerProcess,
   token: string,
   path: string,
   body?: object,
@@ -90,64 +91,69 @@ async function ask(
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-async function timed(what: string, count: number, act: () => Promise<unknown>): Promise<Pace> {
+async function measureTime(what: string, count: number, act: () => Promise<unknown>): Promise<Throughput> {
   const begunMs = performance.now();
   await act();
   return { what, count, seconds: (performance.now() - begunMs) / 1000 };
 }
 
-/** Numbers from `from` on to `to`, so many at a time. */
-async function each(
+/** Calls `act` with every number from `from` up to `to` - 1, `concurrency` calls at a time. */
+async function runConcurrently(
   from: number,
   to: number,
-  atOnce: number,
+  concurrency: number,
   act: (i: number) => Promise<unknown>,
 ): Promise<void> {
   let next = from;
   const inTurn = async () => {
     while (next < to) await act(next++);
   };
-  await Promise.all(Array.from({ length: atOnce }, inTurn));
+  await Promise.all(Array.from({ length: concurrency }, inTurn));
 }
 
-async function paceOf(
-  server: Server,
+async function measureKind(
+  server: ServerProcess,
   kind: string,
   count: number,
   make: (i: number) => object,
-): Promise<Pace[]> {
+): Promise<Throughput[]> {
   const tokens = new Tokens(server);
-  const upsert = async (i: number) => ask(server, await tokens.forChange(), `${kind}/update`, make(i));
-  const read = (i: number) => ask(server, server.token, `${kind}/${kind[0]}${i}`);
+  const upsert = async (i: number) =>
+    sendRequest(server, await tokens.forChange(), `${kind}/update`, make(i));
+  const read = (i: number) => sendRequest(server, server.token, `${kind}/${kind[0]}${i}`);
   const alone = Math.ceil(count * sequentialShare);
   return [
-    await timed(`${kind}: upsert, one after the other`, alone, () => each(0, alone, 1, upsert)),
-    await timed(`${kind}: upsert, ${writers} at once`, count - alone, () =>
-      each(alone, count, writers, upsert),
+    await measureTime(`${kind}: upsert, one after the other`, alone, () =>
+      runConcurrently(0, alone, 1, upsert),
     ),
-    await timed(`${kind}: list, pages of ${grouped(pageRows)}`, count, () => list(server, kind, count)),
-    await timed(`${kind}: read, one after the other`, alone, () => each(0, alone, 1, read)),
+    await measureTime(`${kind}: upsert, ${writers} at once`, count - alone, () =>
+      runConcurrently(alone, count, writers, upsert),
+    ),
+    await measureTime(`${kind}: list, pages of ${formatCount(pageRows)}`, count, () =>
+      listAll(server, kind, count),
+    ),
+    await measureTime(`${kind}: read, one after the other`, alone, () => runConcurrently(0, alone, 1, read)),
   ];
 }
 
-async function list(server: Server, kind: string, count: number): Promise<void> {
+async function listAll(server: ServerProcess, kind: string, count: number): Promise<void> {
   let listed = 0;
   let cursor = "";
   do {
-    const page = await ask(server, server.token, `${kind}?limit=${pageRows}${cursor}`);
+    const page = await sendRequest(server, server.token, `${kind}?limit=${pageRows}${cursor}`);
     listed += (page[kind] as unknown[]).length;
     cursor = page.cursor === undefined ? "" : `&cursor=${encodeURIComponent(String(page.cursor))}`;
   } while (cursor !== "");
   if (listed !== count) throw new Error(`${listed} ${kind} were listed of ${count}`);
 }
 
-/** Milliseconds from the process to its first answer, of both folders in turn; the medians. */
-async function startMs(dirs: readonly string[]): Promise<number[]> {
+/** The median milliseconds, for each folder, from starting the process until its first answer. Folders take turns. */
+async function measureStarts(dirs: readonly string[]): Promise<number[]> {
   const samples = dirs.map((): number[] => []);
   for (let round = 0; round < starts; round++) {
     for (const [i, dir] of dirs.entries()) {
       const begunMs = performance.now();
-      const server = await startServer(dir, root);
+      const server = await startServer(dir, projectRoot);
       await fetch(`${server.url}/ready`);
       samples[i]!.push(performance.now() - begunMs);
       await server.stop();
@@ -156,17 +162,17 @@ async function startMs(dirs: readonly string[]): Promise<number[]> {
   return samples.map((of) => of.sort((a, b) => a - b)[Math.floor(starts / 2)]!);
 }
 
-async function measure(folder: string): Promise<void> {
+async function measureAll(folder: string): Promise<void> {
   const [full, empty] = [join(folder, "full"), join(folder, "empty")];
-  const server = await startServer(full, root);
-  const paces = [
-    ...(await paceOf(server, "dashboards", dashboards, dashboard)),
-    ...(await paceOf(server, "alerts", alerts, alert)),
+  const server = await startServer(full, projectRoot);
+  const throughputs = [
+    ...(await measureKind(server, "dashboards", dashboards, makeDashboard)),
+    ...(await measureKind(server, "alerts", alerts, makeAlert)),
   ];
   await server.stop();
-  const [fullMs, emptyMs] = await startMs([full, empty]);
-  const rows = paces.map(({ what, count, seconds }) => [
-    ...[what, grouped(count), shortMs(seconds * 1000), grouped(Math.round(count / seconds))],
+  const [fullMs, emptyMs] = await measureStarts([full, empty]);
+  const rows = throughputs.map(({ what, count, seconds }) => [
+    ...[what, formatCount(count), formatMs(seconds * 1000), formatCount(Math.round(count / seconds))],
   ]);
   process.stdout.write(
     formatTable(
@@ -176,31 +182,31 @@ async function measure(folder: string): Promise<void> {
       ],
       [
         ...rows,
-        ["start, empty folder", "", shortMs(emptyMs!), ""],
+        ["start, empty folder", "", formatMs(emptyMs!), ""],
         [
           `start, with all (${(fullMs! / emptyMs!).toFixed(2)} times the empty one)`,
           "",
-          shortMs(fullMs!),
+          formatMs(fullMs!),
           "",
         ],
       ],
     ),
   );
   const result = {
-    machine: machineFacts(),
+    machine: readMachine(),
     dashboards,
     widgets,
     alerts,
     writers,
-    paces,
+    paces: throughputs,
     start: { fullMs, emptyMs },
   };
-  await writeFile(join(import.meta.dirname, "results/control.json"), `${JSON.stringify(result, null, 2)}\n`);
+  await writeFile(benchPath("results/control.json"), `${JSON.stringify(result, null, 2)}\n`);
 }
 
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-control-"));
 try {
-  await measure(folder);
+  await measureAll(folder);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

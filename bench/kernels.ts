@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * Speed of the kernels over vectors larger than the caches, beside what the memory gives in the same rounds. A figure is the
- * median of its rounds, in CPU time of the process, for others may have their turn on the machine meanwhile.
+ * `node bench/kernels.ts`: the speed of the kernels over vectors larger than the caches, beside reading and copying the
+ * same memory in the same rounds. A figure is the median of its rounds, in CPU time of the process, so that other
+ * processes disturb it less.
  */
 import { parseArgs } from "node:util";
 import { Arena } from "../engine/kernels/arena.ts";
@@ -10,6 +11,7 @@ import { needleOf } from "../engine/kernels/needle.ts";
 import { openKernels } from "../engine/kernels/wasm-kernels.ts";
 import { generateRows } from "../fixtures/logs.ts";
 import { Random } from "../fixtures/random.ts";
+import { formatKernelFigure, type KernelFigure } from "./kernels/figure.ts";
 
 const usage = `Usage: node bench/kernels.ts [--mb 256] [--rounds 9] [--only TEXT]
   --mb      MiB of the vector that each kernel reads
@@ -17,20 +19,7 @@ const usage = `Usage: node bench/kernels.ts [--mb 256] [--rounds 9] [--only TEXT
   --only    leaves out the kinds of vectors whose name holds none of these texts, between commas
 `;
 
-/** What was measured of one kind of vector; sent to the process that started this one. */
-export interface KernelFigure {
-  kind: string;
-  vectorBytes: number;
-  subjects: {
-    name: string;
-    rowsPerSecond: number;
-    bytesPerSecond: number;
-    /** Share of the speed at which the same memory is read in the same rounds. */
-    ofRead: number;
-  }[];
-}
-
-interface Subject {
+interface KernelCase {
   name: string;
   rows: number;
   /** Bytes that one run reads. */
@@ -38,10 +27,10 @@ interface Subject {
   run: () => unknown;
 }
 
-/** A kind of vector, made when its turn comes. */
-interface Kind {
+/** A kind of vector. Its cases share the same memory, so they are made when its turn comes. */
+interface VectorKind {
   name: string;
-  subjects: () => Subject[];
+  subjects: () => KernelCase[];
 }
 
 const { values: options } = parseArgs({
@@ -58,57 +47,57 @@ const seed = 1;
 
 const arena = new Arena({ bytesMax: vectorBytes * 4 + 2 ** 26 });
 const kernels = openKernels(arena);
-const vector = room(vectorBytes);
-const besides = room(vectorBytes);
-const out = room(vectorBytes);
-const small = room(2 ** 20);
-const outside = Buffer.allocUnsafeSlow(vectorBytes).fill(1);
+const vector = allocateVector(vectorBytes);
+const secondVector = allocateVector(vectorBytes);
+const output = allocateVector(vectorBytes);
+const counters = allocateVector(2 ** 20);
+const heapBuffer = Buffer.allocUnsafeSlow(vectorBytes).fill(1);
 
-function room(bytes: number): Uint8Array<SharedArrayBuffer> {
+function allocateVector(bytes: number): Uint8Array<SharedArrayBuffer> {
   const block = arena.allocate(bytes);
   if (block === undefined) throw new Error(`no room for ${bytes} bytes`);
   return block.uint8();
 }
 
-const shorts = (bytes: Uint8Array<SharedArrayBuffer>) =>
+const asUint16 = (bytes: Uint8Array<SharedArrayBuffer>) =>
   new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 1);
-const words = (bytes: Uint8Array<SharedArrayBuffer>) =>
+const asUint32 = (bytes: Uint8Array<SharedArrayBuffer>) =>
   new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 2);
-const doubles = (bytes: Uint8Array<SharedArrayBuffer>) =>
+const asFloat64 = (bytes: Uint8Array<SharedArrayBuffer>) =>
   new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength >> 3);
-/** As many bytes as a bitmap of that many rows has. */
-const bitmap = (rows: number) => out.subarray(0, (rows + 7) >> 3);
+/** The part of `output` that holds a bitmap of so many rows. */
+const bitmapFor = (rows: number) => output.subarray(0, (rows + 7) >> 3);
 
-/** A mebibyte of values, over and over. */
-function fill(bytes: Uint8Array, some: Uint8Array): void {
-  bytes.set(some.subarray(0, bytes.byteLength));
-  for (let made = some.byteLength; made < bytes.byteLength; made *= 2) bytes.copyWithin(made, 0, made);
+/** Repeats the pattern until the vector is full. */
+function fillRepeating(bytes: Uint8Array, pattern: Uint8Array): void {
+  bytes.set(pattern.subarray(0, bytes.byteLength));
+  for (let made = pattern.byteLength; made < bytes.byteLength; made *= 2) bytes.copyWithin(made, 0, made);
 }
 
-/** Codes of which the first come most often, as names do in logs. */
+/** Fills with random codes, low ones most often, as the frequent names of logs have them. */
 function fillCodes<T extends CodeVector<SharedArrayBuffer>>(codes: T, cardinality: number): T {
   const random = new Random(seed);
-  const some = codes.slice(0, 2 ** 20);
-  for (let row = 0; row < some.length; row++) {
-    some[row] = Math.floor(cardinality ** (random.next() / 2 ** 32)) - 1;
+  const pattern = codes.slice(0, 2 ** 20);
+  for (let row = 0; row < pattern.length; row++) {
+    pattern[row] = Math.floor(cardinality ** (random.next() / 2 ** 32)) - 1;
   }
-  fill(
+  fillRepeating(
     new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength),
-    new Uint8Array(some.buffer, some.byteOffset, some.byteLength),
+    new Uint8Array(pattern.buffer, pattern.byteOffset, pattern.byteLength),
   );
   return codes;
 }
 
-function codeSubjects(codes: CodeVector<SharedArrayBuffer>, cardinality: number): Subject[] {
+function makeCodeCases(codes: CodeVector<SharedArrayBuffer>, cardinality: number): KernelCase[] {
   const rows = codes.length;
   const bytes = codes.byteLength;
-  const found = bitmap(rows);
-  const counts = words(small).subarray(0, cardinality);
-  // Every third code is in the table, so that it is no run of them.
+  const found = bitmapFor(rows);
+  const counts = asUint32(counters).subarray(0, cardinality);
+  // Every third code is in the table, so that a range comparison could not replace it.
   const table = Uint8Array.from({ length: cardinality }, (_, code) => (code % 3 === 0 ? 1 : 0));
-  const selection = besides.subarray(0, found.length);
+  const selection = secondVector.subarray(0, found.length);
   const random = new Random(seed);
-  fill(
+  fillRepeating(
     selection,
     Uint8Array.from({ length: 2 ** 20 }, () => random.below(256) & random.below(256) & random.below(256)),
   );
@@ -126,18 +115,18 @@ function codeSubjects(codes: CodeVector<SharedArrayBuffer>, cardinality: number)
   ];
 }
 
-function numberSubjects(): Subject[] {
-  const values = doubles(vector);
+function makeNumberCases(): KernelCase[] {
+  const values = asFloat64(vector);
   const random = new Random(seed);
-  const some = Float64Array.from({ length: 2 ** 17 }, () => random.below(2 ** 20));
-  fill(vector, new Uint8Array(some.buffer));
+  const pattern = Float64Array.from({ length: 2 ** 17 }, () => random.below(2 ** 20));
+  fillRepeating(vector, new Uint8Array(pattern.buffer));
   const rows = values.length;
   const { byteLength: bytes } = values;
-  const groups = fillCodes(shorts(besides).subarray(0, rows), 1000);
-  const sums = doubles(small).subarray(0, 1000);
+  const groups = fillCodes(asUint16(secondVector).subarray(0, rows), 1000);
+  const sums = asFloat64(counters).subarray(0, 1000);
   const range = { low: 1000, high: 500_000, lowOpen: false, highOpen: true };
   return [
-    { name: "range", rows, bytes, run: () => kernels.numbersInRange(values, range, null, bitmap(rows)) },
+    { name: "range", rows, bytes, run: () => kernels.numbersInRange(values, range, null, bitmapFor(rows)) },
     { name: "sum", rows, bytes, run: () => kernels.sum(values, null) },
     {
       name: "sum by 16-bit code",
@@ -155,16 +144,16 @@ function numberSubjects(): Subject[] {
       name: "bucket numbers (writes 4 bytes a row)",
       rows,
       bytes,
-      run: () => kernels.bucketsOf(values, 0, 60_000, words(out).subarray(0, rows)),
+      run: () => kernels.bucketsOf(values, 0, 60_000, asUint32(output).subarray(0, rows)),
     },
   ];
 }
 
-function pairSubjects(): Subject[] {
+function makePairCases(): KernelCase[] {
   const rows = vectorBytes / 2;
   const a = fillCodes(vector.subarray(0, rows), 16);
   const b = fillCodes(vector.subarray(rows), 100);
-  const groups = shorts(out);
+  const groups = asUint16(output);
   return [
     {
       name: "group numbers of two (writes 2 bytes a row)",
@@ -175,20 +164,20 @@ function pairSubjects(): Subject[] {
   ];
 }
 
-function idSubjects(): Subject[] {
+function makeIdCases(): KernelCase[] {
   const random = new Random(seed);
-  const some = Uint8Array.from({ length: 2 ** 20 }, () => random.below(256));
-  fill(vector, some);
+  const pattern = Uint8Array.from({ length: 2 ** 20 }, () => random.below(256));
+  fillRepeating(vector, pattern);
   const subjects = [8, 16, 32].map((width) => {
     const rows = vectorBytes / width;
-    // Stands nowhere: its last byte is another one.
-    const id = some.slice(0, width);
+    // The id occurs nowhere: its last byte differs.
+    const id = pattern.slice(0, width);
     id[width - 1] = id[width - 1]! ^ 1;
     return {
       name: `${width} bytes, equal`,
       rows,
       bytes: vectorBytes,
-      run: () => kernels.equalIds(vector, id, bitmap(rows)),
+      run: () => kernels.equalIds(vector, id, bitmapFor(rows)),
     };
   });
   const id = new Uint8Array(16);
@@ -199,41 +188,48 @@ function idSubjects(): Subject[] {
   ];
 }
 
-function bitmapSubjects(): Subject[] {
+function makeBitmapCases(): KernelCase[] {
   const random = new Random(seed);
-  fill(
+  fillRepeating(
     vector,
     Uint8Array.from({ length: 2 ** 20 }, () => random.below(256)),
   );
-  besides.set(vector);
+  secondVector.set(vector);
   const rows = vectorBytes * 8;
   const part = vector.subarray(0, vectorBytes >> 4);
   return [
-    { name: "and (writes as many)", rows, bytes: 2 * vectorBytes, run: () => kernels.and(besides, vector) },
+    {
+      name: "and (writes as many)",
+      rows,
+      bytes: 2 * vectorBytes,
+      run: () => kernels.and(secondVector, vector),
+    },
     { name: "count", rows, bytes: vectorBytes, run: () => kernels.countBits(vector) },
     {
       name: "rows of the set bits (writes 4 bytes each)",
       rows: rows / 16,
       bytes: vectorBytes >> 4,
-      run: () => kernels.expand(part, 0, words(out)),
+      run: () => kernels.expand(part, 0, asUint32(output)),
     },
   ];
 }
 
-/** Messages of generated logs until the vector is full. */
-function messages(): Text<SharedArrayBuffer> {
+/**
+ * Fills the vector with messages of generated logs, the same ones repeatedly, and `secondVector` with their offsets.
+ */
+function fillWithMessages(): Text<SharedArrayBuffer> {
   const lengths: number[] = [];
-  const some: Buffer[] = [];
+  const pattern: Buffer[] = [];
   let made = 0;
   for (const { message } of generateRows({ profile: "system", seed, rows: 100_000 })) {
     const bytes = Buffer.from(message);
     if (made + bytes.byteLength > vectorBytes) break;
-    some.push(bytes);
+    pattern.push(bytes);
     lengths.push(bytes.byteLength);
     made += bytes.byteLength;
   }
-  const once = Buffer.concat(some);
-  const offsets = words(besides);
+  const once = Buffer.concat(pattern);
+  const offsets = asUint32(secondVector);
   let rows = 0;
   let at = 0;
   for (; at + once.byteLength <= vectorBytes; at += once.byteLength) {
@@ -247,11 +243,11 @@ function messages(): Text<SharedArrayBuffer> {
   return { bytes: vector, offsets: offsets.subarray(0, rows + 1) };
 }
 
-function textSubjects(): Subject[] {
-  const text = messages();
+function makeTextCases(): KernelCase[] {
+  const text = fillWithMessages();
   const rows = text.offsets.length - 1;
   const bytes = text.offsets[rows]! + 4 * rows;
-  const hits = words(out);
+  const hits = asUint32(output);
   const needles: [string, boolean][] = [
     ["zqxjkv", false],
     ["nowhere", false],
@@ -268,7 +264,7 @@ function textSubjects(): Subject[] {
     const found = kernels.countHolding(text, needle);
     const name = `${ignoreCase ? `i"${word}"` : `"${word}"`} in ${((found / rows) * 100).toFixed(2)} % of rows`;
     return [
-      { name: `rows, ${name}`, rows, bytes, run: () => kernels.rowsHolding(text, needle, bitmap(rows)) },
+      { name: `rows, ${name}`, rows, bytes, run: () => kernels.rowsHolding(text, needle, bitmapFor(rows)) },
       {
         name: `hits, ${name}`,
         rows,
@@ -279,82 +275,72 @@ function textSubjects(): Subject[] {
   });
 }
 
-const kinds: Kind[] = [
-  { name: "text", subjects: textSubjects },
-  { name: "8-bit codes, 4 of them", subjects: () => codeSubjects(fillCodes(vector, 4), 4) },
-  { name: "8-bit codes, 12 of them", subjects: () => codeSubjects(fillCodes(vector, 12), 12) },
-  { name: "8-bit codes, 100 of them", subjects: () => codeSubjects(fillCodes(vector, 100), 100) },
+const kinds: VectorKind[] = [
+  { name: "text", subjects: makeTextCases },
+  { name: "8-bit codes, 4 of them", subjects: () => makeCodeCases(fillCodes(vector, 4), 4) },
+  { name: "8-bit codes, 12 of them", subjects: () => makeCodeCases(fillCodes(vector, 12), 12) },
+  { name: "8-bit codes, 100 of them", subjects: () => makeCodeCases(fillCodes(vector, 100), 100) },
   {
     name: "16-bit codes, 1,000 of them",
-    subjects: () => codeSubjects(fillCodes(shorts(vector), 1000), 1000),
+    subjects: () => makeCodeCases(fillCodes(asUint16(vector), 1000), 1000),
   },
-  { name: "32-bit codes, 1,000 of them", subjects: () => codeSubjects(fillCodes(words(vector), 1000), 1000) },
-  { name: "numbers", subjects: numberSubjects },
-  { name: "pairs of 8-bit codes", subjects: pairSubjects },
-  { name: "ids", subjects: idSubjects },
-  { name: "bitmaps", subjects: bitmapSubjects },
+  {
+    name: "32-bit codes, 1,000 of them",
+    subjects: () => makeCodeCases(fillCodes(asUint32(vector), 1000), 1000),
+  },
+  { name: "numbers", subjects: makeNumberCases },
+  { name: "pairs of 8-bit codes", subjects: makePairCases },
+  { name: "ids", subjects: makeIdCases },
+  { name: "bitmaps", subjects: makeBitmapCases },
 ];
 
-function measure(run: () => unknown): number {
+function measureCpuSeconds(run: () => unknown): number {
   const before = process.cpuUsage();
   run();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
 }
 
-function median(figures: number[]): number {
+function medianOf(figures: number[]): number {
   return figures.toSorted((a, b) => a - b)[figures.length >> 1]!;
 }
 
-function measureKind({ name, subjects }: Kind): KernelFigure {
+function measureKind({ name, subjects }: VectorKind): KernelFigure {
   const listed = subjects();
-  const memory: Subject[] = [
+  const memory: KernelCase[] = [
     {
       name: "memory: read",
       rows: vectorBytes / 4,
       bytes: vectorBytes,
-      run: () => kernels.largestCode(words(vector)),
+      run: () => kernels.largestCode(asUint32(vector)),
     },
     {
       name: "memory: copy",
       rows: vectorBytes / 4,
       bytes: vectorBytes,
-      run: () => Buffer.from(vector.buffer, vector.byteOffset, vectorBytes).copy(outside),
+      run: () => Buffer.from(vector.buffer, vector.byteOffset, vectorBytes).copy(heapBuffer),
     },
   ];
   const all = [...memory, ...listed];
   const seconds = all.map((): number[] => []);
-  // The first round only lets the compiler see what is hot.
+  // The first round is for the compiler and does not count.
   for (let round = 0; round <= rounds; round++) {
     for (const [i, { run }] of all.entries()) {
-      const taken = measure(run);
+      const taken = measureCpuSeconds(run);
       if (round > 0) seconds[i]!.push(taken);
     }
   }
-  const speeds = all.map(({ bytes }, i) => bytes / median(seconds[i]!));
+  const speeds = all.map(({ bytes }, i) => bytes / medianOf(seconds[i]!));
   return {
     kind: name,
     vectorBytes,
     subjects: all.map((subject, i) => ({
       name: subject.name,
-      rowsPerSecond: subject.rows / median(seconds[i]!),
+      rowsPerSecond: subject.rows / medianOf(seconds[i]!),
       bytesPerSecond: speeds[i]!,
       ofRead: speeds[i]! / speeds[0]!,
     })),
   };
-}
-
-function printed({ kind, subjects }: KernelFigure): string {
-  const head = `\n${kind.padEnd(52)}   G rows/s     GB/s   of read\n`;
-  const lines = subjects.map(({ name, rowsPerSecond, bytesPerSecond, ofRead }) => {
-    const figures = [
-      (rowsPerSecond / 1e9).toFixed(3).padStart(11),
-      (bytesPerSecond / 1e9).toFixed(2).padStart(9),
-      `${(ofRead * 100).toFixed(0)} %`.padStart(10),
-    ];
-    return `  ${name.padEnd(50)}${figures.join("")}\n`;
-  });
-  return head + lines.join("");
 }
 
 function measureAll(): void {
@@ -362,7 +348,7 @@ function measureAll(): void {
   for (const kind of kinds) {
     if (!chosen.some((text) => kind.name.includes(text))) continue;
     const figure = measureKind(kind);
-    if (process.send === undefined) process.stdout.write(printed(figure));
+    if (process.send === undefined) process.stdout.write(formatKernelFigure(figure));
     else process.send(figure);
   }
 }

@@ -1,37 +1,37 @@
-/** `npm run bench`: svc beside its peers, on the same rows in the same run. */
+/** `npm run bench`: measures svc and its peers on the same rows in the same run. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { measureBandwidth } from "./bandwidth.ts";
-import { missedAims } from "./check.ts";
-import { measureConcurrency } from "./concurrency.ts";
-import { type Dataset, prepareDataset } from "./dataset.ts";
-import { measureAppends, measureHttpLoads } from "./ingest.ts";
-import type { KernelFigure } from "./kernels.ts";
-import { machineFacts } from "./machine.ts";
-import { measureMixed } from "./mixed.ts";
-import { type BenchOptions, readOptions, storesFolder, usage } from "./options.ts";
-import { installPeers } from "./peers.ts";
-import { ProgressLine, type StepProgress } from "./progress.ts";
-import { measureQueries, measureSizes } from "./queries.ts";
-import { formatReport, type Report } from "./report.ts";
-import { kindsOfSet, signalSetNames } from "./signaldata.ts";
-import { trainTicketDayRows } from "./trainticket.ts";
+import { type BenchOptions, readOptions, storesFolderOf, usage } from "./command/options.ts";
+import { type BenchDataset, signalSetNames } from "./datasets/dataset.ts";
+import { prepareDataset } from "./datasets/preparation.ts";
+import { kindsOfSet } from "./datasets/signal-set.ts";
+import { countTrainTicketDayRows } from "./datasets/train-ticket.ts";
+import type { KernelFigure } from "./kernels/figure.ts";
+import { measureConcurrency } from "./load-tests/concurrency.ts";
+import { measureAppends, measureHttpLoads } from "./load-tests/ingest.ts";
+import { measureMixed } from "./load-tests/mixed.ts";
+import { measureBandwidth } from "./measure/bandwidth.ts";
+import { readMachine } from "./measure/machine.ts";
+import { projectRoot } from "./paths.ts";
+import { listMissedAims } from "./report/aims.ts";
+import { formatReport, type Report } from "./report/report.ts";
+import { measureQueries, measureSizes } from "./runner/query-rounds.ts";
+import { installPeers } from "./systems/peer-packages.ts";
+import { ProgressLine, type ShowProgress } from "./terminal/progress.ts";
 
-type Show = (progress: StepProgress) => void;
-
-const root = new URL("..", import.meta.url).pathname;
+/** Kinds of vectors whose kernels are measured: those that filter and group. */
 const kernelKinds = "codes,numbers,ids";
 
-async function measure(options: BenchOptions, show: Show): Promise<Report> {
+async function measure(options: BenchOptions, show: ShowProgress): Promise<Report> {
   await installPeers(options.peers, show);
-  // Left over from a run that was broken off.
-  await rm(storesFolder(options), { recursive: true, force: true });
-  await mkdir(storesFolder(options), { recursive: true });
+  // An aborted run may have left stores.
+  await rm(storesFolderOf(options), { recursive: true, force: true });
+  await mkdir(storesFolderOf(options), { recursive: true });
   const report: Report = {
     at: new Date().toISOString(),
-    machine: machineFacts(),
+    machine: readMachine(),
     rounds: options.rounds,
     bandwidth: await measureBandwidth(),
     sets: [],
@@ -42,23 +42,23 @@ async function measure(options: BenchOptions, show: Show): Promise<Report> {
   const has = (part: BenchOptions["parts"][number]): boolean => options.parts.includes(part);
   if (has("queries")) {
     for (const name of options.sets) {
-      const dataset = await datasetNamed(options, name, options.rows, show);
-      report.sets.push({ ...factsOf(dataset), systems: await measureQueries(options, dataset, show) });
+      const dataset = await prepareSet(options, name, options.rows, show);
+      report.sets.push({ ...toSetHead(dataset), systems: await measureQueries(options, dataset, show) });
     }
   }
   if (has("size") && options.trainTicketFile !== undefined && options.sets.includes("train-ticket")) {
-    const rows = Math.min(options.rows, await trainTicketDayRows(options.trainTicketFile));
-    const dataset = await datasetNamed(options, "train-ticket", rows, show);
-    report.sizes.push({ ...factsOf(dataset), systems: await measureSizes(options, dataset, show) });
+    const rows = Math.min(options.rows, await countTrainTicketDayRows(options.trainTicketFile));
+    const dataset = await prepareSet(options, "train-ticket", rows, show);
+    report.sizes.push({ ...toSetHead(dataset), systems: await measureSizes(options, dataset, show) });
   }
   if (has("signals")) {
-    const asked = signalSetNames.filter((name) =>
+    const names = signalSetNames.filter((name) =>
       kindsOfSet[name].some((kind) => options.kinds.includes(kind)),
     );
-    for (const name of asked) {
+    for (const name of names) {
       const rows = name === "spans" ? options.rows : Math.ceil(options.rows / 2);
-      const dataset = await datasetNamed(options, name, rows, show);
-      report.sets.push({ ...factsOf(dataset), systems: await measureQueries(options, dataset, show) });
+      const dataset = await prepareSet(options, name, rows, show);
+      report.sets.push({ ...toSetHead(dataset), systems: await measureQueries(options, dataset, show) });
     }
   }
   await measureServer(options, report, show);
@@ -66,27 +66,27 @@ async function measure(options: BenchOptions, show: Show): Promise<Report> {
   return report;
 }
 
-/** What is measured of svc alone, over HTTP for the most part. */
-async function measureServer(options: BenchOptions, report: Report, show: Show): Promise<void> {
+/** Measures svc without peers: ingestion, reads beside writes, and many clients at once. */
+async function measureServer(options: BenchOptions, report: Report, show: ShowProgress): Promise<void> {
   const { parts, rows } = options;
-  const stores = storesFolder(options);
+  const stores = storesFolderOf(options);
   const alone = ["ingest", "mixed", "concurrency"] as const;
   if (!alone.some((part) => parts.includes(part))) return;
-  const dataset = await datasetNamed(options, "system", rows, show);
+  const dataset = await prepareSet(options, "system", rows, show);
   if (parts.includes("ingest")) {
     report.ingest = [
       ...(await measureAppends(stores, rows, show)),
-      ...(await measureHttpLoads(stores, dataset, root, show)),
+      ...(await measureHttpLoads(stores, dataset, projectRoot, show)),
     ];
   }
-  if (parts.includes("mixed")) report.mixed = await measureMixed(stores, dataset, root, show);
+  if (parts.includes("mixed")) report.mixed = await measureMixed(stores, dataset, projectRoot, show);
   if (parts.includes("concurrency")) {
-    report.concurrency = await measureConcurrency(stores, dataset, root, show);
+    report.concurrency = await measureConcurrency(stores, dataset, projectRoot, show);
   }
 }
 
-/** Of the kernels that filter and group, in a process of their own; vectors of 256 MiB. */
-async function measureKernels(show: Show): Promise<KernelFigure[]> {
+/** Runs `kernels.ts` in a process of its own, over vectors of 256 MiB. */
+async function measureKernels(show: ShowProgress): Promise<KernelFigure[]> {
   const args = ["--mb", "256", "--rounds", "5", "--only", kernelKinds];
   const child = fork(new URL("kernels.ts", import.meta.url), args, {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
@@ -101,20 +101,20 @@ async function measureKernels(show: Show): Promise<KernelFigure[]> {
   return figures;
 }
 
-function datasetNamed(
+function prepareSet(
   { dataFolder, trainTicketFile }: BenchOptions,
-  name: Dataset["name"],
+  name: BenchDataset["name"],
   rows: number,
-  show: Show,
-): Promise<Dataset> {
+  show: ShowProgress,
+): Promise<BenchDataset> {
   return prepareDataset({ name, rows, dataFolder, trainTicketFile }, show);
 }
 
-function factsOf({
+function toSetHead({
   name,
   rows,
   fileBytes,
-}: Dataset): Pick<Report["sets"][number], "name" | "rows" | "inputBytes"> {
+}: BenchDataset): Pick<Report["sets"][number], "name" | "rows" | "inputBytes"> {
   return { name, rows, inputBytes: fileBytes };
 }
 
@@ -132,7 +132,7 @@ async function run(options: BenchOptions): Promise<void> {
   await writeFile(options.jsonFile, `${JSON.stringify(report, null, 2)}\n`);
   process.stdout.write(`${formatReport(report, before)}\nkept in ${options.jsonFile}\n`);
   if (!options.check) return;
-  const missed = missedAims(report);
+  const missed = listMissedAims(report);
   for (const miss of missed) process.stdout.write(`missed: ${miss}\n`);
   if (missed.length > 0) process.exitCode = 1;
 }
@@ -142,7 +142,7 @@ async function main(): Promise<void> {
   try {
     options = readOptions(process.argv.slice(2));
   } catch (error) {
-    process.stderr.write(`${textOf(error)}\n${usage}`);
+    process.stderr.write(`${messageOf(error)}\n${usage}`);
     process.exitCode = 2;
     return;
   }
@@ -153,12 +153,12 @@ async function main(): Promise<void> {
   try {
     await run(options);
   } catch (error) {
-    process.stderr.write(`${textOf(error)}\n`);
+    process.stderr.write(`${messageOf(error)}\n`);
     process.exitCode = 1;
   }
 }
 
-function textOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 

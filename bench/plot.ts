@@ -1,8 +1,12 @@
-/** `node bench/plot.ts [FIGURES] [SVG]`: draws how many times faster than the best peer svc answers, from the figures of a run. */
+/**
+ * `node bench/plot.ts [FIGURES] [SVG]`: draws, from the figures of a run, how many times faster than the best peer svc
+ * answers.
+ */
 import { readFile, writeFile } from "node:fs/promises";
-import { questionKinds, questionShapes } from "./question.ts";
-import { timesBetter, warmMs } from "./ratio.ts";
-import type { Report, SetFigure } from "./report.ts";
+import { questionKinds, questionShapes } from "./datasets/question.ts";
+import { benchPath } from "./paths.ts";
+import { ratioToBestPeer, warmMsOf } from "./report/ratio.ts";
+import type { Report, SetFigure } from "./report/report.ts";
 
 interface Bar {
   label: string;
@@ -16,18 +20,18 @@ const valueWidth = 70;
 const barHeight = 16;
 const barGap = 8;
 const headHeight = 54;
-/** The axis is logarithmic: a bar to the left of 1 is a peer that is faster. */
+/** The axis is logarithmic. A bar to the left of 1 shows that a peer is faster. */
 const axis = { least: 0.01, most: 1000 };
 
 function barsOf({ systems }: SetFigure): Bar[] {
   return questionKinds.flatMap((kind) => {
-    const times = timesBetter(systems, (figure) => warmMs(figure, kind));
+    const times = ratioToBestPeer(systems, (figure) => warmMsOf(figure, kind));
     const { name, aim } = questionShapes[kind];
     return times === undefined ? [] : [{ label: name, times, aim }];
   });
 }
 
-function placeOf(times: number): number {
+function xOf(times: number): number {
   const bounded = Math.min(Math.max(times, axis.least), axis.most);
   const share = Math.log(bounded / axis.least) / Math.log(axis.most / axis.least);
   return labelWidth + share * (width - labelWidth - valueWidth);
@@ -37,23 +41,23 @@ function heightOf(bars: readonly Bar[]): number {
   return headHeight + bars.length * (barHeight + barGap) + 12;
 }
 
-function chart(set: SetFigure, top: number): string {
+function drawChart(set: SetFigure, top: number): string {
   const bars = barsOf(set);
   const bottom = top + heightOf(bars) - 12;
   const title = `${set.name}, ${set.rows.toLocaleString("en-US")} rows: times faster than the best peer, warm`;
   const lines = [0.01, 0.1, 1, 10, 100, 1000].map((times) => {
-    const x = placeOf(times).toFixed(1);
+    const x = xOf(times).toFixed(1);
     const strong = times === 1 ? ' class="one"' : "";
     return `<line${strong} x1="${x}" x2="${x}" y1="${top + headHeight - 8}" y2="${bottom}"/><text class="tick" x="${x}" y="${top + headHeight - 14}">${times}</text>`;
   });
-  const drawn = bars.map((bar, at) => drawnBar(bar, top + headHeight + at * (barHeight + barGap)));
+  const drawn = bars.map((bar, at) => drawBar(bar, top + headHeight + at * (barHeight + barGap)));
   return `<text class="title" x="8" y="${top + 20}">${title}</text>\n${[...lines, ...drawn].join("\n")}`;
 }
 
-function drawnBar({ label, times, aim }: Bar, y: number): string {
-  const [from, to] = [placeOf(1), placeOf(times)].sort((a, b) => a - b) as [number, number];
+function drawBar({ label, times, aim }: Bar, y: number): string {
+  const [from, to] = [xOf(1), xOf(times)].sort((a, b) => a - b) as [number, number];
   const state = times >= aim ? "met" : "missed";
-  const aimX = placeOf(aim).toFixed(1);
+  const aimX = xOf(aim).toFixed(1);
   const text = y + barHeight - 4;
   return [
     `<text x="${labelWidth - 8}" y="${text}" text-anchor="end">${label}</text>`,
@@ -63,10 +67,10 @@ function drawnBar({ label, times, aim }: Bar, y: number): string {
   ].join("");
 }
 
-function plot(report: Report): string {
+function drawPlot(report: Report): string {
   let top = 0;
   const charts = report.sets.map((set) => {
-    const drawn = chart(set, top);
+    const drawn = drawChart(set, top);
     top += heightOf(barsOf(set));
     return drawn;
   });
@@ -83,7 +87,7 @@ ${charts.join("\n")}
 `;
 }
 
-const here = (path: string): string => new URL(path, import.meta.url).pathname;
-const [figures = here("results/latest.json"), svg = here("results/latest.svg")] = process.argv.slice(2);
-await writeFile(svg, plot(JSON.parse(await readFile(figures, "utf8"))));
+const [figures = benchPath("results/latest.json"), svg = benchPath("results/latest.svg")] =
+  process.argv.slice(2);
+await writeFile(svg, drawPlot(JSON.parse(await readFile(figures, "utf8"))));
 process.stdout.write(`drawn in ${svg}\n`);

@@ -1,13 +1,15 @@
 /**
- * `node bench/tail.ts [SECONDS [ROWS_A_SECOND]]`: what a firehose of logs costs while nobody tails it, a hundred tails with queries of their own do, and
- * a hundred equal ones of every row: time to acknowledgement, the server's CPU, rows that the tails got and missed.
+ * `node bench/tail.ts [SECONDS [ROWS_A_SECOND]]`: the cost of a steady stream of logs without tails, with a hundred
+ * tails of different queries, and with a hundred equal tails of every row. Prints the time to acknowledgement, the
+ * server's CPU, and the rows that the tails received and missed.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, type ClientRequest, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Server, startServer } from "./http.ts";
-import { readOperands } from "./operands.ts";
+import { readOperands } from "./command/operands.ts";
+import { projectRoot } from "./paths.ts";
+import { type ServerProcess, startServer } from "./server/server-process.ts";
 
 const { numbers } = readOperands("node bench/tail.ts [SECONDS [ROWS_A_SECOND]]", {
   SECONDS: 10,
@@ -16,7 +18,7 @@ const { numbers } = readOperands("node bench/tail.ts [SECONDS [ROWS_A_SECOND]]",
 const [seconds, rowsPerSecond] = numbers as [number, number];
 const rowsPerBody = 1_000;
 const tails = 100;
-/** A token has 32 at most. */
+/** The server allows a token at most 32 tails. */
 const tailsPerToken = 25;
 const services = 128;
 const agent = new Agent({ keepAlive: true });
@@ -32,21 +34,21 @@ for (const [name, query] of cases) await measure(name, query);
 
 async function measure(name: string, query: ((tail: number) => string) | undefined): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "svc-bench-tail-"));
-  const server = await startServer(dir, join(import.meta.dirname, ".."));
+  const server = await startServer(dir, projectRoot);
   try {
-    const reading = query === undefined ? [] : await openTails(server, query);
-    const before = (await server.cpuMs()) ?? Number.NaN;
-    const times = await pour(server);
-    const behind = metric(await ask(server, "GET", "/metrics"), "lag_rows");
+    const openRequests = query === undefined ? [] : await openTails(server, query);
+    const before = (await server.readCpuMs()) ?? Number.NaN;
+    const times = await sendBodies(server);
+    const behind = readMetric(await sendRequest(server, "GET", "/metrics"), "lag_rows");
     let metrics: string;
-    do metrics = await ask(server, "GET", "/metrics");
-    while (metric(metrics, "lag_rows") + metric(metrics, "waiting_bytes") > 0);
-    const cpu = ((((await server.cpuMs()) ?? Number.NaN) - before) / (seconds * rowsPerSecond)) * 1000;
-    for (const each of reading) each.destroy();
+    do metrics = await sendRequest(server, "GET", "/metrics");
+    while (readMetric(metrics, "lag_rows") + readMetric(metrics, "waiting_bytes") > 0);
+    const cpu = ((((await server.readCpuMs()) ?? Number.NaN) - before) / (seconds * rowsPerSecond)) * 1000;
+    for (const each of openRequests) each.destroy();
     const at = (share: number) => times[Math.floor(times.length * share)]!.toFixed(1);
     console.log(
       `${name}: acknowledged in ${at(0.5)} ms (p50), ${at(0.99)} ms (p99); ${cpu.toFixed(1)} µs of CPU a row; ` +
-        `${metric(metrics, "rows_sent_total")} rows sent, ${metric(metrics, "rows_missed_total")} missed, ${behind} behind at the end`,
+        `${readMetric(metrics, "rows_sent_total")} rows sent, ${readMetric(metrics, "rows_missed_total")} missed, ${behind} behind at the end`,
     );
   } finally {
     await server.stop();
@@ -54,16 +56,16 @@ async function measure(name: string, query: ((tail: number) => string) | undefin
   }
 }
 
-function metric(metrics: string, name: string): number {
+function readMetric(metrics: string, name: string): number {
   return Number(new RegExp(`^svc_tail_${name} (\\S+)$`, "m").exec(metrics)?.[1]);
 }
 
-async function openTails(server: Server, query: (tail: number) => string): Promise<ClientRequest[]> {
+async function openTails(server: ServerProcess, query: (tail: number) => string): Promise<ClientRequest[]> {
   const open: ClientRequest[] = [];
   let token = "";
   for (let tail = 0; tail < tails; tail++) {
     if (tail % tailsPerToken === 0) {
-      token = JSON.parse(await ask(server, "POST", "/api/v1/tokens", '{"role":"viewer"}')).token;
+      token = JSON.parse(await sendRequest(server, "POST", "/api/v1/tokens", '{"role":"viewer"}')).token;
     }
     const path = `/api/v1/query/tail?${new URLSearchParams({ query: query(tail) })}`;
     const headers = { Authorization: `Bearer ${token}` };
@@ -82,24 +84,24 @@ async function openTails(server: Server, query: (tail: number) => string): Promi
   return open;
 }
 
-/** Milliseconds to acknowledgement of each body, ascending. */
-async function pour(server: Server): Promise<number[]> {
+/** Sends every body at its due time. Returns their milliseconds to acknowledgement, ascending. */
+async function sendBodies(server: ServerProcess): Promise<number[]> {
   const times: number[] = [];
   const waiting: Promise<void>[] = [];
   const begunMs = performance.now();
   for (let body = 0; body < (seconds * rowsPerSecond) / rowsPerBody; body++) {
     const dueMs = begunMs + (body * rowsPerBody * 1000) / rowsPerSecond;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueMs - performance.now())));
-    const text = bodyOf(body);
+    const text = makeBody(body);
     const sentMs = performance.now();
-    const acknowledged = ask(server, "POST", "/api/v1/ingest/logs", text, "application/x-ndjson");
+    const acknowledged = sendRequest(server, "POST", "/api/v1/ingest/logs", text, "application/x-ndjson");
     waiting.push(acknowledged.then(() => void times.push(performance.now() - sentMs)));
   }
   await Promise.all(waiting);
   return times.sort((a, b) => a - b);
 }
 
-function bodyOf(body: number): string {
+function makeBody(body: number): string {
   let text = "";
   for (let i = body * rowsPerBody; i < (body + 1) * rowsPerBody; i++) {
     text += `{"timestamp":${Date.now()},"log_level":"info","message":"order ${1_000_000 + i} of customer ${i % 977} took ${i % 313} ms",`;
@@ -108,8 +110,8 @@ function bodyOf(body: number): string {
   return text;
 }
 
-function ask(
-  { url, token }: Server,
+function sendRequest(
+  { url, token }: ServerProcess,
   method: string,
   path: string,
   body?: string,

@@ -1,12 +1,13 @@
-/** A server that takes rows and evaluates alerts at the clock's pace, from outside. */
+/** A server that ingests rows and evaluates alerts in real time, measured from outside. */
 import { mkdtemp, rm } from "node:fs/promises";
 import type { Agent } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { toJsonLine } from "../../fixtures/row.ts";
-import { keepAliveAgent, type Server, sendRows, startServer } from "../http.ts";
-import type { StepProgress } from "../progress.ts";
-import { bucketSeconds, sceneAlert, sceneRows, timelessBodies } from "./scene.ts";
+import { sendRows } from "../server/row-sender.ts";
+import { openAgent, type ServerProcess, startServer } from "../server/server-process.ts";
+import type { ShowProgress } from "../terminal/progress.ts";
+import { bucketSeconds, generateAlertRows, generateUntimedBodies, makeBenchAlert } from "./workload.ts";
 
 export interface LiveFigure {
   alerts: number;
@@ -14,10 +15,13 @@ export interface LiveFigure {
   minutes: number;
   rowsPerSecondAim: number;
   rowsPerSecond: number;
-  /** CPU of the whole process a round: with the alerts less without them, both while rows come in. Null where there is no /proc. */
+  /**
+   * CPU of the server a round, with the alerts less without them, both while rows arrive. Null where there is no /proc.
+   */
   cpuMsPerRound: number | null;
-  /** Evaluations that there should have been, and were. */
+  /** Evaluations that were due. */
   evaluationsDue: number;
+  /** Evaluations that took place. */
   evaluations: number;
   failed: number;
   missedBuckets: number;
@@ -33,41 +37,39 @@ export interface LivePlan {
   minutes: number;
 }
 
-type Show = (progress: StepProgress) => void;
-
 const rowsPerSecondAim = 20_000;
 const bodyRows = 1_000;
-/** Bodies that are encoded beforehand; they are sent over and over, for their rows get the time of arrival. */
+/** Bodies that are encoded beforehand and sent again and again: their rows have no time and get that of arrival. */
 const bodies = 200;
 const senders = 4;
 const loadBatchRows = 10_000;
-const savers = 16;
+const writers = 16;
 
-export async function measureLive(plan: LivePlan, show: Show): Promise<LiveFigure> {
+export async function measureLive(plan: LivePlan, show: ShowProgress): Promise<LiveFigure> {
   const dir = await mkdtemp(join(plan.storesDir, "alerts-"));
   const server = await startServer(dir, plan.root);
-  const agent = keepAliveAgent(savers);
+  const agent = openAgent(writers);
   try {
-    await load(server, plan.rows, agent, show);
-    const hose = openHose(server, [...timelessBodies(bodies, bodyRows)]);
+    await loadRows(server, plan.rows, agent, show);
+    const sender = startSending(server, [...generateUntimedBodies(bodies, bodyRows)]);
     await wait(30, "rows come in", show);
     const aloneSeconds = Math.max(60, (plan.minutes * 60) / 4);
-    const aloneCpuMs = await cpuOver(server, () => wait(aloneSeconds, "without alerts", show));
+    const aloneCpuMs = await measureCpu(server, () => wait(aloneSeconds, "without alerts", show));
     await saveAlerts(server, plan.alerts, agent, show);
-    // The first round plans every query and stores every state, and the grid is met by then.
+    // The first round plans every query and writes every state; after it evaluations are on their time grid.
     await wait(2 * bucketSeconds, "first rounds", show);
-    const before = await countersOf(server);
-    const sentBefore = hose.rows();
+    const before = await readCounters(server);
+    const sentBefore = sender.rows();
     let lagSecondsMax = 0;
     const seconds = plan.minutes * 60;
-    const cpuMs = await cpuOver(server, () =>
+    const cpuMs = await measureCpu(server, () =>
       wait(seconds, "evaluate while rows come in", show, async () => {
-        lagSecondsMax = Math.max(lagSecondsMax, (await countersOf(server)).lag);
+        lagSecondsMax = Math.max(lagSecondsMax, (await readCounters(server)).lag);
       }),
     );
-    const after = await countersOf(server);
-    const rowsPerSecond = (hose.rows() - sentBefore) / seconds;
-    await hose.close();
+    const after = await readCounters(server);
+    const rowsPerSecond = (sender.rows() - sentBefore) / seconds;
+    await sender.close();
     const perRound = (total: number, overSeconds: number) => (total / overSeconds) * bucketSeconds;
     return {
       alerts: plan.alerts,
@@ -93,12 +95,17 @@ export async function measureLive(plan: LivePlan, show: Show): Promise<LiveFigur
   }
 }
 
-/** Rows of the last twenty minutes. */
-async function load(server: Server, rows: number, agent: Agent, show: Show): Promise<void> {
+/** Loads rows of the last twenty minutes. */
+async function loadRows(
+  server: ServerProcess,
+  rows: number,
+  agent: Agent,
+  show: ShowProgress,
+): Promise<void> {
   const fromMs = Date.now() - 20 * 60_000;
   const timeMsOf = (row: number) => fromMs + (row / rows) * 20 * 60_000;
   let done = 0;
-  for (const batch of sceneRows(rows, loadBatchRows, timeMsOf)) {
+  for (const batch of generateAlertRows(rows, loadBatchRows, timeMsOf)) {
     const lines = Buffer.from(`${batch.map((row) => toJsonLine(row)).join("\n")}\n`);
     await sendRows(server, lines, batch.length, agent);
     done += batch.length;
@@ -106,37 +113,47 @@ async function load(server: Server, rows: number, agent: Agent, show: Show): Pro
   }
 }
 
-async function saveAlerts(server: Server, alerts: number, agent: Agent, show: Show): Promise<void> {
+async function saveAlerts(
+  server: ServerProcess,
+  alerts: number,
+  agent: Agent,
+  show: ShowProgress,
+): Promise<void> {
   let next = 0;
   const saveInTurn = async (): Promise<void> => {
     while (next < alerts) {
-      const alert = sceneAlert(next++, rowsPerSecondAim * bucketSeconds);
+      const alert = makeBenchAlert(next++, rowsPerSecondAim * bucketSeconds);
       await server.post("/api/v1/alerts/update", Buffer.from(JSON.stringify({ alert })), agent);
       show({ step: "save alerts", done: next, total: alerts, unit: "alerts" });
     }
   };
-  await Promise.all(Array.from({ length: savers }, saveInTurn));
+  await Promise.all(Array.from({ length: writers }, saveInTurn));
 }
 
-async function wait(seconds: number, step: string, show: Show, look = async (): Promise<void> => undefined) {
+async function wait(
+  seconds: number,
+  step: string,
+  show: ShowProgress,
+  everySecond = async (): Promise<void> => undefined,
+) {
   const untilMs = performance.now() + seconds * 1000;
   for (let leftMs = seconds * 1000; leftMs > 0; leftMs = untilMs - performance.now()) {
-    await look();
+    await everySecond();
     show({ step, done: Math.round(seconds - leftMs / 1000), total: seconds, unit: "seconds" });
     await sleep(Math.min(1000, leftMs));
   }
 }
 
-async function cpuOver(server: Server, act: () => Promise<void>): Promise<number | null> {
-  const before = await server.cpuMs();
+async function measureCpu(server: ServerProcess, act: () => Promise<void>): Promise<number | null> {
+  const before = await server.readCpuMs();
   await act();
-  const after = await server.cpuMs();
+  const after = await server.readCpuMs();
   return before === null || after === null ? null : after - before;
 }
 
-/** Sends each body when its time has come, until it is closed. */
-function openHose(server: Server, bodiesToSend: readonly Buffer[]) {
-  const agent = keepAliveAgent(senders);
+/** Sends each body at its due time, until it is closed. */
+function startSending(server: ServerProcess, bodiesToSend: readonly Buffer[]) {
+  const agent = openAgent(senders);
   const begunMs = performance.now();
   let next = 0;
   let rows = 0;
@@ -151,7 +168,7 @@ function openHose(server: Server, bodiesToSend: readonly Buffer[]) {
     }
   };
   const ended = Promise.all(Array.from({ length: senders }, sendInTurn));
-  // A failure is thrown where it is closed.
+  // A failure is thrown by `close`; this handler only keeps it from counting as unhandled until then.
   ended.catch(() => undefined);
   return {
     rows: () => rows,
@@ -163,7 +180,7 @@ function openHose(server: Server, bodiesToSend: readonly Buffer[]) {
   };
 }
 
-async function countersOf(server: Server) {
+async function readCounters(server: ServerProcess) {
   const text = await server.get("/metrics");
   const value = (name: string): number => {
     const line = text.split("\n").find((each) => each.startsWith(`${name} `));

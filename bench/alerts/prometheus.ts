@@ -1,4 +1,4 @@
-/** The peer: Prometheus of Debian's packages with the same rules over the same counts as metrics. */
+/** The peer: Debian's package of Prometheus, with as many rules over the same counts as metrics. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -6,41 +6,39 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { StepProgress } from "../progress.ts";
-import { bucketSeconds, selectorCount, selectors, thresholdOf } from "./scene.ts";
+import type { ShowProgress } from "../terminal/progress.ts";
+import { bucketSeconds, selectorCount, selectors, thresholdOf } from "./workload.ts";
 
 export interface PeerFigure {
   version: string;
   alerts: number;
   rounds: number;
-  /** Of the process a round, less what it takes without rules. */
+  /** CPU of the process a round, less what it takes without rules. */
   cpuMsPerRound: number;
-  /** The duration of the last round, as it says itself. */
+  /** The duration of the last round, as Prometheus reports it. */
   wallMs: number;
 }
 
-type Show = (progress: StepProgress) => void;
-
 const program = "/usr/bin/prometheus";
-/** Rounds are driven this fast, so that a minute measures several. */
+/** The evaluation interval: short, so that a minute measures several rounds. */
 const everySeconds = 10;
 const scrapeSeconds = 15;
 
-/** Why there is nothing to compare with. */
-export function peerMissing(): string | undefined {
+/** Returns why Prometheus cannot be measured; undefined where it can. */
+export function explainMissingPeer(): string | undefined {
   return existsSync(program) ? undefined : `there is no ${program}: apt-get install prometheus`;
 }
 
 export async function measurePeer(
   { storesDir, alerts, rowsPerBucket }: { storesDir: string; alerts: number; rowsPerBucket: number },
-  show: Show,
+  show: ShowProgress,
 ): Promise<PeerFigure> {
   const dir = await mkdtemp(join(storesDir, "prometheus-"));
-  const source = await openSource(rowsPerBucket);
-  const port = await freePort();
+  const exporter = await startExporter(rowsPerBucket);
+  const port = await findFreePort();
   const rulesFile = join(dir, "rules.yml");
   await writeFile(rulesFile, "groups: []\n");
-  await writeFile(join(dir, "prometheus.yml"), configOf(source.port, rulesFile));
+  await writeFile(join(dir, "prometheus.yml"), makeConfig(exporter.port, rulesFile));
   const url = `http://127.0.0.1:${port}`;
   const child = spawn(
     program,
@@ -60,18 +58,18 @@ export async function measurePeer(
     }
   };
   try {
-    // Until an increase over a minute has its points.
+    // An increase over a minute needs samples of a minute and more.
     await wait(bucketSeconds + 2 * scrapeSeconds, "Prometheus takes samples");
-    const alone = await statusOf(url);
+    const alone = await readStatus(url);
     await wait(3 * scrapeSeconds, "Prometheus without rules");
-    const idle = await statusOf(url);
-    await writeFile(rulesFile, rulesOf(alerts, rowsPerBucket));
+    const idle = await readStatus(url);
+    await writeFile(rulesFile, makeRules(alerts, rowsPerBucket));
     await fetch(`${url}/-/reload`, { method: "POST" });
     // The first rounds fill its caches.
     await wait(3 * everySeconds, "Prometheus takes up the rules");
-    const before = await statusOf(url);
+    const before = await readStatus(url);
     await wait(6 * everySeconds, "Prometheus evaluates");
-    const after = await statusOf(url);
+    const after = await readStatus(url);
     const rounds = after.rounds - before.rounds;
     const idleCpuSeconds =
       ((idle.cpuSeconds - alone.cpuSeconds) / (idle.atMs - alone.atMs)) * (after.atMs - before.atMs);
@@ -86,24 +84,24 @@ export async function measurePeer(
   } finally {
     child.kill();
     await exited;
-    await source.close();
+    await exporter.close();
     await rm(dir, { recursive: true });
   }
 }
 
-function configOf(sourcePort: number, rulesFile: string): string {
+function makeConfig(exporterPort: number, rulesFile: string): string {
   return `global: { scrape_interval: ${scrapeSeconds}s }
 rule_files: ["${rulesFile}"]
 scrape_configs:
   - job_name: rows
-    static_configs: [{ targets: ["127.0.0.1:${sourcePort}"] }]
+    static_configs: [{ targets: ["127.0.0.1:${exporterPort}"] }]
 `;
 }
 
-/** So many above the threshold in a row, since it knows no M of N: the cheaper of the two. */
-function rulesOf(alerts: number, rowsPerBucket: number): string {
+/** Rules fire after three minutes above the threshold. Prometheus has no M of N, which would be dearer. */
+function makeRules(alerts: number, rowsPerBucket: number): string {
   const rules = Array.from({ length: alerts }, (_, i) => {
-    const labels = labelsOf(i % selectorCount);
+    const labels = formatLabels(i % selectorCount);
     return `      - alert: alert-${i}
         expr: increase(log_rows_total${labels}[1m]) > ${thresholdOf(i, rowsPerBucket)}
         for: 3m
@@ -112,20 +110,20 @@ function rulesOf(alerts: number, rowsPerBucket: number): string {
   return `groups:\n  - name: scene\n    interval: ${everySeconds}s\n    rules:\n${rules.join("")}`;
 }
 
-function labelsOf(selector: number): string {
+function formatLabels(selector: number): string {
   const { service, level, zone } = selectors[selector]!;
   return `{service="${service}",level="${level}",zone="${zone}"}`;
 }
 
-/** Counts rows of each selector as if they came evenly. */
-async function openSource(rowsPerBucket: number) {
+/** An exporter whose counters grow as if the rows of every selector arrived nearly evenly. */
+async function startExporter(rowsPerBucket: number) {
   const begunMs = performance.now();
   const perMs = rowsPerBucket / selectorCount / (bucketSeconds * 1000);
   const server = createServer((_, response) => {
     const passedMs = performance.now() - begunMs;
     const lines = selectors.map((_, i) => {
-      const wobble = 1 + 0.2 * Math.sin(passedMs / 30_000 + i);
-      return `log_rows_total${labelsOf(i)} ${Math.floor(passedMs * perMs * wobble + i)}\n`;
+      const variation = 1 + 0.2 * Math.sin(passedMs / 30_000 + i);
+      return `log_rows_total${formatLabels(i)} ${Math.floor(passedMs * perMs * variation + i)}\n`;
     });
     response.end(lines.join(""));
   });
@@ -136,7 +134,7 @@ async function openSource(rowsPerBucket: number) {
   };
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -144,7 +142,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function statusOf(url: string) {
+async function readStatus(url: string) {
   const text = await (await fetch(`${url}/metrics`)).text();
   const number = (pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0);
   return {

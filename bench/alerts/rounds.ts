@@ -1,92 +1,96 @@
-/**
- * Rounds of evaluation in a process of their own, one minute of virtual time after the other, over a store that is there: what the
- * process takes is what the round takes. Its argument says what; its figures go to the process that started it.
- */
-import { rmSync } from "node:fs";
+/** Rounds of evaluation in fresh processes over a store that is filled beforehand. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { openState, openStore } from "../../engine/index.ts";
-import { Alerting, type Caller, Metrics } from "../../server/index.ts";
-import { bucketSeconds, sceneAlert } from "./scene.ts";
+import { openStore } from "../../engine/index.ts";
+import { type Spread, spreadOf } from "../measure/spread.ts";
+import type { ShowProgress } from "../terminal/progress.ts";
+import type { RoundsFigure, RoundsPlan } from "./rounds-plan.ts";
+import { generateAlertRows } from "./workload.ts";
 
-export interface RoundsPlan {
-  storeDir: string;
-  alerts: number;
-  rounds: number;
-  /** End of the newest bucket at the first round. */
-  firstMs: number;
-  rowsPerBucket: number;
-}
+/** The rows of the store cover so many minutes. */
+export const storedMinutes = 40;
+/** The minute of the first round. */
+const firstMinute = 10;
 
-export interface RoundsFigure {
+/**
+ * Rounds with one number of alerts, of both processes together. The start and the first round are those of the faster
+ * process.
+ */
+export interface RoundsSpread {
   alerts: number;
-  /** From a start until all alerts are taken up; of the first round, in which queries are planned and states written. */
   startCpuMs: number;
   firstCpuMs: number;
-  cpuMs: number[];
-  wallMs: number[];
+  cpuMs: Spread;
+  wallMs: Spread;
 }
 
-const plan = JSON.parse(process.argv[2]!) as RoundsPlan;
-/** Behind the end of a bucket: later than the delay for late rows and the spread. */
-const behindMs = 50_000;
-const clock = { nowMs: plan.firstMs + behindMs };
-
-const store = await openStore({ dir: plan.storeDir, threads: 2 });
-const stateDir = join(plan.storeDir, "..", "alert-rounds-state");
-rmSync(stateDir, { recursive: true, force: true });
-const state = await openState(stateDir);
-const admin: Caller = { role: "admin", groups: [] } as unknown as Caller;
-const alerts = Array.from({ length: plan.alerts }, (_, i) => {
-  return [`a${i}`, { value: sceneAlert(i, plan.rowsPerBucket), revision: "1", updatedBy: admin }] as const;
-});
-const alerting = new Alerting({
-  store,
-  state,
-  sources: {
-    alerts: () => alerts,
-    alertCount: () => alerts.length,
-  },
-  // None of these alerts has actions: nothing would be sent.
-  subscribers: [],
-  silencedBy: () => undefined,
-  metrics: new Metrics(),
-  now: () => clock.nowMs,
-  storeFor: (whole) => whole,
-  queryMemoryBytes: 2 ** 30,
-  log: (level, message) => process.stderr.write(`${level}: ${message}\n`),
-});
-const { evaluator } = alerting;
-
-async function settle(): Promise<void> {
-  do await evaluator.evaluateDue();
-  while (evaluator.nextDueMs() <= clock.nowMs);
+interface RoundsOptions {
+  storesDir: string;
+  rows: number;
+  alerts: number;
+  rounds: number;
 }
 
-async function timed(act: () => Promise<unknown>): Promise<{ cpuMs: number; wallMs: number }> {
-  const cpu = process.cpuUsage();
-  const begunMs = performance.now();
-  await act();
-  const { user, system } = process.cpuUsage(cpu);
-  return { cpuMs: (user + system) / 1000, wallMs: performance.now() - begunMs };
+/** Measures `alerts` and ten times as many, each in two processes: in this order, and then in reverse. */
+export async function measureRounds(
+  { storesDir, rows, alerts, rounds }: RoundsOptions,
+  show: ShowProgress,
+): Promise<RoundsSpread[]> {
+  const storeDir = join(storesDir, "alert-rounds");
+  await rm(storeDir, { recursive: true, force: true });
+  const startMs = Math.floor(Date.now() / 60_000) * 60_000 - storedMinutes * 60_000;
+  try {
+    await storeRows(storeDir, rows, startMs, show);
+    const plan = {
+      storeDir,
+      rounds: Math.min(rounds, storedMinutes - firstMinute),
+      rowsPerBucket: rows / storedMinutes,
+      firstMs: startMs + firstMinute * 60_000,
+    };
+    const counts = [alerts, 10 * alerts];
+    const figures: RoundsFigure[] = [];
+    for (const count of [...counts, ...counts.toReversed()]) {
+      show({ step: "rounds of alerts", done: figures.length, total: 4, unit: "processes" });
+      figures.push(await runRounds({ ...plan, alerts: count }));
+    }
+    return counts.map((count) => {
+      const own = figures.filter((figure) => figure.alerts === count);
+      return {
+        alerts: count,
+        startCpuMs: spreadOf(own.map(({ startCpuMs }) => startCpuMs)).min,
+        firstCpuMs: spreadOf(own.map(({ firstCpuMs }) => firstCpuMs)).min,
+        cpuMs: spreadOf(own.flatMap(({ cpuMs }) => cpuMs)),
+        wallMs: spreadOf(own.flatMap(({ wallMs }) => wallMs)),
+      };
+    });
+  } finally {
+    await rm(storeDir, { recursive: true, force: true });
+  }
 }
 
-const start = await timed(() => alerting.syncAlerts());
-const first = await timed(settle);
-const figure: RoundsFigure = {
-  alerts: plan.alerts,
-  startCpuMs: start.cpuMs,
-  firstCpuMs: first.cpuMs,
-  cpuMs: [],
-  wallMs: [],
-};
-for (let round = 0; round < plan.rounds; round++) {
-  clock.nowMs += bucketSeconds * 1000;
-  const { cpuMs, wallMs } = await timed(settle);
-  figure.cpuMs.push(cpuMs);
-  figure.wallMs.push(wallMs);
+async function storeRows(dir: string, rows: number, startMs: number, show: ShowProgress): Promise<void> {
+  const store = await openStore({ dir, threads: 2 });
+  let done = 0;
+  const timeMsOf = (row: number) => startMs + (row / rows) * storedMinutes * 60_000;
+  for (const batch of generateAlertRows(rows, 10_000, timeMsOf)) {
+    await store.append("logs", batch);
+    done += batch.length;
+    show({ step: "store rows", done, total: rows, unit: "rows" });
+  }
+  await store.close();
 }
-await evaluator.close();
-await state.close();
-await store.close();
-rmSync(stateDir, { recursive: true, force: true });
-process.send?.(figure);
+
+async function runRounds(plan: RoundsPlan): Promise<RoundsFigure> {
+  const child = fork(new URL("./round-process.ts", import.meta.url), [JSON.stringify(plan)], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  let figure: RoundsFigure | undefined;
+  child.on("message", (message: RoundsFigure) => {
+    figure = message;
+  });
+  const [code] = await once(child, "exit");
+  if (code !== 0 || figure === undefined) throw new Error(`the rounds ended with code ${code}`);
+  return figure;
+}

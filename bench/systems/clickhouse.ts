@@ -1,27 +1,27 @@
 import { mkdir, rm } from "node:fs/promises";
-import type { Dataset } from "../dataset.ts";
-import { allocatedBytes } from "../disk.ts";
-import { peerPackage } from "../peers.ts";
-import type { StepProgress } from "../progress.ts";
+import type { BenchDataset } from "../datasets/dataset.ts";
 import {
+  type BenchQuestion,
   newestRows,
-  type Question,
   type QuestionKind,
   questionKinds,
   topAttribute,
   topValues,
-} from "../question.ts";
-import type { LoadFigure, Place, System } from "../system.ts";
+} from "../datasets/question.ts";
+import { measureAllocatedBytes } from "../measure/disk.ts";
+import type { ShowProgress } from "../terminal/progress.ts";
 import {
-  sampleInserts,
-  sampleTables,
-  signalQuestionSql,
-  spanInserts,
-  spanTables,
+  makeSampleInserts,
+  makeSampleTables,
+  makeSpanInserts,
+  makeSpanTables,
+  toSignalSql,
 } from "./clickhouse-signals.ts";
-import { attributeKeys, type SqlRow, sqlAnswer, sqlText } from "./sql.ts";
+import { loadPeerPackage } from "./peer-packages.ts";
+import { attributeKeysOf, quoteSql, type SqlRow, toSqlAnswer } from "./sql.ts";
+import type { StoreTarget, System, SystemLoad } from "./system.ts";
 
-/** The part of `chdb` that is used. */
+/** The part of the `chdb` package that is used. */
 interface Chdb {
   Session: new (dir: string) => Session;
 }
@@ -33,17 +33,17 @@ interface Session {
 }
 
 const answerFormat = "JSONCompactEachRow";
-/** Up to so many values an attribute is a dictionary. */
+/** An attribute with fewer values is stored as LowCardinality. */
 const lowCardinalityMax = 10_000;
 const progressEveryMs = 200;
 const ownParts = "active AND database = currentDatabase()";
 
-export async function kinds(): Promise<readonly QuestionKind[]> {
+export async function listKinds(): Promise<readonly QuestionKind[]> {
   return questionKinds;
 }
 
-async function connect({ dir, threads }: Place): Promise<Session> {
-  const { Session } = await peerPackage<Chdb>("chdb");
+async function connect({ dir, threads }: StoreTarget): Promise<Session> {
+  const { Session } = await loadPeerPackage<Chdb>("chdb");
   const session = new Session(dir);
   session.query(
     `SET max_threads = ${threads}, max_insert_threads = ${threads}, use_query_condition_cache = 0, use_query_cache = 0,
@@ -52,16 +52,13 @@ async function connect({ dir, threads }: Place): Promise<Session> {
   return session;
 }
 
-export async function load(
-  place: Place,
-  show: (progress: StepProgress) => void,
-): Promise<Omit<LoadFigure, "rows" | "inputBytes">> {
-  const { dir, dataset } = place;
+export async function load(target: StoreTarget, show: ShowProgress): Promise<SystemLoad> {
+  const { dir, dataset } = target;
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });
-  const session = await connect(place);
+  const session = await connect(target);
   const run = (sql: string): Promise<unknown> => session.queryAsync(sql, { format: "Null" });
-  const { tables, inserts } = statementsOf(dataset);
+  const { tables, inserts } = makeStatements(dataset);
   for (const table of tables) session.query(table);
   const begunMs = performance.now();
   const cpuBefore = process.cpuUsage();
@@ -74,14 +71,14 @@ export async function load(
     const loadedMs = performance.now();
     const { user, system } = process.cpuUsage(cpuBefore);
     clearInterval(timer);
-    for (const name of namesOf(session)) await run(`OPTIMIZE TABLE ${name} FINAL`);
+    for (const name of listTables(session)) await run(`OPTIMIZE TABLE ${name} FINAL`);
     const settleSeconds = (performance.now() - loadedMs) / 1000;
     await run("SYSTEM STOP MERGES");
     const indexBytes = Number(
       session.query(`SELECT sum(secondary_indices_compressed_bytes) FROM system.parts WHERE ${ownParts}`),
     );
     const memoryBytesPeak = process.resourceUsage().maxRSS * 1024;
-    const diskBytes = await activeBytes(session, dir);
+    const diskBytes = await measureActiveBytes(session, dir);
     return {
       loadSeconds: (loadedMs - begunMs) / 1000,
       cpuSeconds: (user + system) / 1e6,
@@ -96,38 +93,44 @@ export async function load(
   }
 }
 
-function namesOf(session: Session): string[] {
+function listTables(session: Session): string[] {
   return session.query("SHOW TABLES", "TSV").trim().split("\n");
 }
 
-/** Allocated blocks of the tables' merged parts: parts that were merged away lie about for some minutes, and the system's own logs are not counted. */
-async function activeBytes(session: Session, dir: string): Promise<number> {
+/**
+ * Allocated blocks of the active parts. Inactive parts stay on disk for some minutes after a merge, and ClickHouse's
+ * own system tables do not count.
+ */
+async function measureActiveBytes(session: Session, dir: string): Promise<number> {
   const paths = session.query(`SELECT path FROM system.parts WHERE ${ownParts}`, "TSV").trim().split("\n");
   const sizes = await Promise.all(
-    paths.map((path) => allocatedBytes(path.startsWith("/") ? path : `${dir}/${path}`)),
+    paths.map((path) => measureAllocatedBytes(path.startsWith("/") ? path : `${dir}/${path}`)),
   );
   return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-function statementsOf(dataset: Dataset): { tables: string[]; inserts: string[] } {
+function makeStatements(dataset: BenchDataset): { tables: string[]; inserts: string[] } {
   const { attributes, file, signal } = dataset;
   const columnSql = (key: string): string =>
     attributes[key]! < lowCardinalityMax
       ? `\`${key}\` LowCardinality(String) CODEC(ZSTD(1))`
       : `\`${key}\` String CODEC(ZSTD(1))`;
-  const keys = attributeKeys(attributes);
+  const keys = attributeKeysOf(attributes);
   switch (signal) {
     case "logs":
-      return { tables: [tableSql(keys.map(columnSql))], inserts: [insertSql(file, keys)] };
+      return { tables: [makeTableSql(keys.map(columnSql))], inserts: [makeInsertSql(file, keys)] };
     case "spans":
-      return { tables: spanTables(dataset, columnSql), inserts: spanInserts(dataset) };
+      return { tables: makeSpanTables(dataset, columnSql), inserts: makeSpanInserts(dataset) };
     case "metrics":
-      return { tables: sampleTables(dataset, columnSql), inserts: sampleInserts(dataset) };
+      return { tables: makeSampleTables(dataset, columnSql), inserts: makeSampleInserts(dataset) };
   }
 }
 
-/** Sorted by time; a text index for tokens of messages and a Bloom filter for trace ids. Parts are synced to the disk as they are written. */
-function tableSql(columns: readonly string[]): string {
+/**
+ * Sorted by time, with a text index over message tokens and a Bloom filter over trace ids. Parts are synced as they are
+ * written.
+ */
+function makeTableSql(columns: readonly string[]): string {
   return `CREATE TABLE logs (
       time_ns Int64 CODEC(Delta(8), ZSTD(1)),
       level LowCardinality(String) CODEC(ZSTD(1)),
@@ -139,24 +142,24 @@ function tableSql(columns: readonly string[]): string {
     SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`;
 }
 
-function insertSql(file: string, keys: readonly string[]): string {
+function makeInsertSql(file: string, keys: readonly string[]): string {
   const structure =
     "timeUnixNano String, log_level String, message String, attributes Map(LowCardinality(String), String)";
-  const fields = keys.map((key) => `attributes[${sqlText(key)}]`).join(", ");
+  const fields = keys.map((key) => `attributes[${quoteSql(key)}]`).join(", ");
   return `INSERT INTO logs SELECT toInt64(timeUnixNano), log_level, message, ${fields}
-    FROM file(${sqlText(file)}, 'JSONEachRow', ${sqlText(structure)})`;
+    FROM file(${quoteSql(file)}, 'JSONEachRow', ${quoteSql(structure)})`;
 }
 
-export async function open(place: Place): Promise<System> {
-  const session = await connect(place);
-  const keys = attributeKeys(place.dataset.attributes);
+export async function open(target: StoreTarget): Promise<System> {
+  const session = await connect(target);
+  const keys = attributeKeysOf(target.dataset.attributes);
   const columns = ["time_ns", "level", "message", ...keys.map((key) => `\`${key}\``)].join(", ");
   return {
     async ask(question) {
       const sql =
-        place.dataset.signal === "logs" ? questionSql(question, columns) : signalQuestionSql(question, keys);
+        target.dataset.signal === "logs" ? toLogSql(question, columns) : toSignalSql(question, keys);
       const result = await session.queryAsync(sql, { format: answerFormat });
-      return { answer: () => sqlAnswer(question, rowsOf(result.text()), keys) };
+      return { answer: () => toSqlAnswer(question, parseRows(result.text()), keys) };
     },
     async close() {
       session.close();
@@ -164,16 +167,16 @@ export async function open(place: Place): Promise<System> {
   };
 }
 
-function rowsOf(text: string): SqlRow[] {
+function parseRows(text: string): SqlRow[] {
   return text
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
 }
 
-function questionSql(question: Question, columns: string): string {
+function toLogSql(question: BenchQuestion, columns: string): string {
   const { kind, endMs } = question;
-  const text = sqlString(question.text);
+  const text = quoteEscaped(question.text);
   const newest = (where: string): string =>
     `SELECT ${columns} FROM logs WHERE ${where} ORDER BY time_ns DESC LIMIT ${newestRows}`;
   const count = (where: string): string => `SELECT count() FROM logs WHERE ${where}`;
@@ -181,14 +184,14 @@ function questionSql(question: Question, columns: string): string {
     case "absent":
     case "rare":
     case "number":
-      // The needle stands as a whole token wherever it stands.
+      // These needles were chosen to be whole tokens wherever they occur.
       return count(`hasToken(message, ${text})`);
     case "regex":
-      return count(`position(message, ${sqlString(question.literal!)}) > 0 AND match(message, ${text})`);
+      return count(`position(message, ${quoteEscaped(question.literal!)}) > 0 AND match(message, ${text})`);
     case "ignoreCase":
       return count(`positionCaseInsensitive(message, ${text}) > 0`);
     case "newestWord":
-      // Not LIKE: that would ask the index for all rows first, where reading from the newest on finds enough at once.
+      // LIKE would ask the index for all matching rows first; reading from the newest on finds 100 sooner.
       return newest(`position(message, ${text}) > 0`);
     case "newestService":
       return newest(`\`service.name\` = ${text}`);
@@ -199,26 +202,26 @@ function questionSql(question: Question, columns: string): string {
     case "byService":
       return "SELECT `service.name`, count() FROM logs GROUP BY 1";
     case "byMinuteLevel":
-      return minuteSql("");
+      return makeMinuteSql("");
     case "serviceByMinuteLevel":
-      return minuteSql(`WHERE \`service.name\` = ${text}`);
+      return makeMinuteSql(`WHERE \`service.name\` = ${text}`);
     case "topValues":
       return `SELECT \`${topAttribute}\`, count() AS rows FROM logs GROUP BY 1 ORDER BY rows DESC LIMIT ${topValues}`;
     default:
-      // LIKE uses the index for those tokens of the needle that are whole.
-      return count(`message LIKE ${sqlString(`%${likeText(question.text)}%`)}`);
+      // LIKE uses the index for the needle's whole tokens.
+      return count(`message LIKE ${quoteEscaped(`%${escapeLike(question.text)}%`)}`);
   }
 }
 
-function minuteSql(where: string): string {
+function makeMinuteSql(where: string): string {
   return `SELECT lower(level) AS l, intDiv(time_ns, 60000000000) AS minute, count() FROM logs ${where} GROUP BY l, minute`;
 }
 
-/** ClickHouse reads a backslash in a string as an escape. */
-function sqlString(text: string): string {
-  return sqlText(text.replaceAll("\\", "\\\\"));
+/** In a string literal of ClickHouse a backslash begins an escape. */
+function quoteEscaped(text: string): string {
+  return quoteSql(text.replaceAll("\\", "\\\\"));
 }
 
-function likeText(text: string): string {
+function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, "\\$&");
 }

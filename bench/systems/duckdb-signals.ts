@@ -1,17 +1,17 @@
-/** Spans and samples in DuckDB: what its tables are, how rows get into them, and how they are asked. */
-import type { Dataset } from "../dataset.ts";
+/** Spans and samples in DuckDB: tables, inserts and queries. */
+import type { BenchDataset } from "../datasets/dataset.ts";
 import {
+  type BenchQuestion,
   bucketSecondsOf,
   durationQuantile,
   increaseAgeMsMax,
-  type Question,
   topValues,
-} from "../question.ts";
-import { attributeKeys, sqlText } from "./sql.ts";
+} from "../datasets/question.ts";
+import { attributeKeysOf, quoteSql } from "./sql.ts";
 
-/** Ids are 128 and 64 bits, not texts. */
-export function spanStatements({ file, attributes }: Dataset): string[] {
-  const keys = attributeKeys(attributes);
+/** Ids are stored as numbers of 128 and 64 bits. */
+export function makeSpanStatements({ file, attributes }: BenchDataset): string[] {
+  const keys = attributeKeysOf(attributes);
   const columns = keys.map((key) => `"${key}" VARCHAR`).join(", ");
   const texts = ["traceId", "spanId", "parentSpanId", "name", "kind", "statusCode", "statusMessage"];
   const times = ["startTimeUnixNano", "endTimeUnixNano"];
@@ -24,18 +24,21 @@ export function spanStatements({ file, attributes }: Dataset): string[] {
         (endTimeUnixNano::BIGINT - startTimeUnixNano::BIGINT)::DOUBLE / 1e6,
         traceId::UUID, ${id("spanId")}, ${id("parentSpanId")}, name, kind, statusCode, statusMessage,
         ${keys.map((key) => `attributes."${key}"`).join(", ")}
-      FROM read_json(${sqlText(file)}, format = 'newline_delimited',
+      FROM read_json(${quoteSql(file)}, format = 'newline_delimited',
         columns = {${types}, attributes: 'STRUCT(${columns})'})`,
   ];
 }
 
-/** Series by themselves, numbered by name and labels; samples in the order of series and time, so that zone maps prune by series. */
-export function sampleStatements({ file, attributes }: Dataset): string[] {
-  const keys = attributeKeys(attributes);
+/**
+ * One table of series, numbered in the order of name and labels; one of samples, sorted by series and time, so that
+ * zone maps prune.
+ */
+export function makeSampleStatements({ file, attributes }: BenchDataset): string[] {
+  const keys = attributeKeysOf(attributes);
   const columns = keys.map((key) => `"${key}" VARCHAR`).join(", ");
   const labels = keys.map((key) => `"${key}"`).join(", ");
   const fields = keys.map((key) => `coalesce(labels."${key}", '') AS "${key}"`).join(", ");
-  const rows = `SELECT name, ${fields}, timestamp AS time_ms, value FROM read_json(${sqlText(file)}, format = 'newline_delimited',
+  const rows = `SELECT name, ${fields}, timestamp AS time_ms, value FROM read_json(${quoteSql(file)}, format = 'newline_delimited',
     columns = {timestamp: 'BIGINT', name: 'VARCHAR', value: 'DOUBLE', labels: 'STRUCT(${columns})'})`;
   return [
     `CREATE TABLE series (series INTEGER PRIMARY KEY, name VARCHAR, ${columns})`,
@@ -48,7 +51,7 @@ export function sampleStatements({ file, attributes }: Dataset): string[] {
   ];
 }
 
-export function signalQuestionSql({ kind, text }: Question, keys: readonly string[]): string {
+export function toSignalSql({ kind, text }: BenchQuestion, keys: readonly string[]): string {
   const seconds = bucketSecondsOf(kind);
   const minute = `time_ns // ${seconds}000000000`;
   switch (kind) {
@@ -62,32 +65,33 @@ export function signalQuestionSql({ kind, text }: Question, keys: readonly strin
     case "tracesByHour":
       return `SELECT '', ${minute} AS bucket, count(DISTINCT trace_id) FROM spans GROUP BY bucket`;
     case "gaugeAverage":
-      // The average of each series first: a series with more samples counts no more than others.
+      // Averages each series first, so that a series with more samples has no more weight than others.
       return `SELECT "service.name", bucket, avg(value) FROM (
           SELECT series, time_ms // ${seconds}000 AS bucket, avg(value) AS value FROM samples
-          WHERE ${ofMetric(text)} GROUP BY ALL
+          WHERE ${makeMetricCondition(text)} GROUP BY ALL
         ) JOIN series USING (series) GROUP BY ALL`;
     case "serviceIncrease":
-      return `SELECT "service.name", bucket, sum(increase) FROM (${increaseSql(text, seconds)})
+      return `SELECT "service.name", bucket, sum(increase) FROM (${makeIncreaseSql(text, seconds)})
         JOIN series USING (series) GROUP BY ALL`;
     default:
       return `SELECT bucket, increase, ${keys.map((key) => `"${key}"`).join(", ")}
-        FROM (${increaseSql(text, seconds)}) JOIN series USING (series)`;
+        FROM (${makeIncreaseSql(text, seconds)}) JOIN series USING (series)`;
   }
 }
 
-/** From the sample before, if there is one that is not too old; behind a reset the value itself. */
-function increaseSql(name: string, seconds: number): string {
+/** The increase from the previous sample, unless there is none or it is too old; after a reset, the value itself. */
+function makeIncreaseSql(name: string, seconds: number): string {
   return `SELECT series, time_ms // ${seconds}000 AS bucket,
       sum(CASE WHEN value < value_before THEN value ELSE value - value_before END) AS increase
     FROM (
       SELECT series, time_ms, value, lag(value) OVER w AS value_before, lag(time_ms) OVER w AS ms_before
-      FROM samples WHERE ${ofMetric(name)} WINDOW w AS (PARTITION BY series ORDER BY time_ms)
+      FROM samples WHERE ${makeMetricCondition(name)} WINDOW w AS (PARTITION BY series ORDER BY time_ms)
     ) WHERE time_ms - ms_before <= ${increaseAgeMsMax} GROUP BY ALL`;
 }
 
-/** Series of one name have numbers in a row. */
-function ofMetric(name: string): string {
-  const series = (end: string): string => `(SELECT ${end}(series) FROM series WHERE name = ${sqlText(name)})`;
+/** The series of one name have consecutive numbers. */
+function makeMetricCondition(name: string): string {
+  const series = (end: string): string =>
+    `(SELECT ${end}(series) FROM series WHERE name = ${quoteSql(name)})`;
   return `series BETWEEN ${series("min")} AND ${series("max")}`;
 }

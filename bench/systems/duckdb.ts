@@ -1,22 +1,22 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Dataset } from "../dataset.ts";
-import { allocatedBytes } from "../disk.ts";
-import { peerPackage } from "../peers.ts";
-import type { StepProgress } from "../progress.ts";
+import type { BenchDataset } from "../datasets/dataset.ts";
 import {
+  type BenchQuestion,
   newestRows,
-  type Question,
   type QuestionKind,
   questionKinds,
   topAttribute,
   topValues,
-} from "../question.ts";
-import type { LoadFigure, Place, System } from "../system.ts";
-import { sampleStatements, signalQuestionSql, spanStatements } from "./duckdb-signals.ts";
-import { attributeKeys, type SqlRow, sqlAnswer, sqlText } from "./sql.ts";
+} from "../datasets/question.ts";
+import { measureAllocatedBytes } from "../measure/disk.ts";
+import type { ShowProgress } from "../terminal/progress.ts";
+import { makeSampleStatements, makeSpanStatements, toSignalSql } from "./duckdb-signals.ts";
+import { loadPeerPackage } from "./peer-packages.ts";
+import { attributeKeysOf, quoteSql, type SqlRow, toSqlAnswer } from "./sql.ts";
+import type { StoreTarget, System, SystemLoad } from "./system.ts";
 
-/** The part of `@duckdb/node-api` that is used. */
+/** The part of the `@duckdb/node-api` package that is used. */
 interface DuckDb {
   DuckDBInstance: {
     create(
@@ -35,12 +35,15 @@ interface Connection {
 
 const progressEveryMs = 200;
 
-export async function kinds(): Promise<readonly QuestionKind[]> {
+export async function listKinds(): Promise<readonly QuestionKind[]> {
   return questionKinds;
 }
 
-async function connect({ dir, threads }: Place): Promise<{ connection: Connection; close: () => void }> {
-  const { DuckDBInstance } = await peerPackage<DuckDb>("@duckdb/node-api");
+async function connect({
+  dir,
+  threads,
+}: StoreTarget): Promise<{ connection: Connection; close: () => void }> {
+  const { DuckDBInstance } = await loadPeerPackage<DuckDb>("@duckdb/node-api");
   const instance = await DuckDBInstance.create(join(dir, "logs.duckdb"), { threads: String(threads) });
   const connection = await instance.connect();
   const close = (): void => {
@@ -50,14 +53,11 @@ async function connect({ dir, threads }: Place): Promise<{ connection: Connectio
   return { connection, close };
 }
 
-export async function load(
-  place: Place,
-  show: (progress: StepProgress) => void,
-): Promise<Omit<LoadFigure, "rows" | "inputBytes">> {
-  const { dir, dataset } = place;
+export async function load(target: StoreTarget, show: ShowProgress): Promise<SystemLoad> {
+  const { dir, dataset } = target;
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });
-  const { connection, close } = await connect(place);
+  const { connection, close } = await connect(target);
   await connection.run("SET enable_progress_bar = true; SET enable_progress_bar_print = false");
   const timer = setInterval(() => {
     const done = Math.floor((Math.max(connection.progress.percentage, 0) / 100) * dataset.rows);
@@ -65,11 +65,11 @@ export async function load(
   }, progressEveryMs);
   try {
     const begunMs = performance.now();
-    for (const statement of statementsOf(dataset)) await connection.run(statement);
+    for (const statement of makeStatements(dataset)) await connection.run(statement);
     const loadedMs = performance.now();
     await connection.run("CHECKPOINT");
     const settleSeconds = (performance.now() - loadedMs) / 1000;
-    const diskBytes = await allocatedBytes(dir);
+    const diskBytes = await measureAllocatedBytes(dir);
     const memoryBytesPeak = process.resourceUsage().maxRSS * 1024;
     const loadSeconds = (loadedMs - begunMs) / 1000;
     return { loadSeconds, settleSeconds, diskBytes, indexBytes: 0, memoryBytesPeak };
@@ -79,40 +79,43 @@ export async function load(
   }
 }
 
-function statementsOf(dataset: Dataset): string[] {
+function makeStatements(dataset: BenchDataset): string[] {
   switch (dataset.signal) {
     case "logs":
-      return logStatements(dataset);
+      return makeLogStatements(dataset);
     case "spans":
-      return spanStatements(dataset);
+      return makeSpanStatements(dataset);
     case "metrics":
-      return sampleStatements(dataset);
+      return makeSampleStatements(dataset);
   }
 }
 
-/** One transaction: the commit makes all rows durable. Rows come nearly in the order of time, so zone maps prune by it. */
-function logStatements({ file, attributes: values }: Dataset): string[] {
-  const keys = attributeKeys(values);
+/**
+ * The insert is one transaction, whose commit makes all rows durable. Rows come nearly in time order, so zone maps
+ * prune by time.
+ */
+function makeLogStatements({ file, attributes: values }: BenchDataset): string[] {
+  const keys = attributeKeysOf(values);
   const attributes = keys.map((key) => `"${key}" VARCHAR`).join(", ");
   const types = `{timeUnixNano: 'VARCHAR', log_level: 'VARCHAR', message: 'VARCHAR', attributes: 'STRUCT(${attributes})'}`;
   const fields = keys.map((key) => `attributes."${key}"`).join(", ");
   return [
     `CREATE TABLE logs (time_ns BIGINT, level VARCHAR, message VARCHAR, ${attributes})`,
     `INSERT INTO logs SELECT timeUnixNano::BIGINT, log_level, message, ${fields}
-      FROM read_json(${sqlText(file)}, format = 'newline_delimited', columns = ${types})`,
+      FROM read_json(${quoteSql(file)}, format = 'newline_delimited', columns = ${types})`,
   ];
 }
 
-export async function open(place: Place): Promise<System> {
-  const { connection, close } = await connect(place);
-  const keys = attributeKeys(place.dataset.attributes);
+export async function open(target: StoreTarget): Promise<System> {
+  const { connection, close } = await connect(target);
+  const keys = attributeKeysOf(target.dataset.attributes);
   const columns = ["time_ns", "level", "message", ...keys.map((key) => `"${key}"`)].join(", ");
   return {
     async ask(question) {
       const sql =
-        place.dataset.signal === "logs" ? questionSql(question, columns) : signalQuestionSql(question, keys);
+        target.dataset.signal === "logs" ? toLogSql(question, columns) : toSignalSql(question, keys);
       const result = await connection.runAndReadAll(sql);
-      return { answer: () => sqlAnswer(question, result.getRows(), keys) };
+      return { answer: () => toSqlAnswer(question, result.getRows(), keys) };
     },
     async close() {
       close();
@@ -120,10 +123,10 @@ export async function open(place: Place): Promise<System> {
   };
 }
 
-function questionSql(question: Question, columns: string): string {
+function toLogSql(question: BenchQuestion, columns: string): string {
   const { kind, endMs } = question;
-  const text = sqlText(question.text);
-  // The row numbers first, then those rows alone: half the time of asking for all columns at once.
+  const text = quoteSql(question.text);
+  // Finding the row numbers first and then those rows takes half the time of asking for all columns at once.
   const newest = (where: string): string =>
     `SELECT ${columns} FROM logs WHERE rowid IN (
       SELECT rowid FROM logs WHERE ${where} ORDER BY time_ns DESC LIMIT ${newestRows}
@@ -131,8 +134,8 @@ function questionSql(question: Question, columns: string): string {
   const count = (where: string): string => `SELECT count(*) FROM logs WHERE ${where}`;
   switch (kind) {
     case "regex":
-      // The plain text that every match begins with is looked for first: it is much faster.
-      return count(`contains(message, ${sqlText(question.literal!)}) AND regexp_matches(message, ${text})`);
+      // Testing for the literal text that every match begins with first is much faster.
+      return count(`contains(message, ${quoteSql(question.literal!)}) AND regexp_matches(message, ${text})`);
     case "ignoreCase":
       return count(`regexp_matches(message, ${text}, 'i')`);
     case "newestWord":
@@ -146,9 +149,9 @@ function questionSql(question: Question, columns: string): string {
     case "byService":
       return `SELECT "service.name", count(*) FROM logs GROUP BY 1`;
     case "byMinuteLevel":
-      return minuteSql("");
+      return makeMinuteSql("");
     case "serviceByMinuteLevel":
-      return minuteSql(`WHERE "service.name" = ${text}`);
+      return makeMinuteSql(`WHERE "service.name" = ${text}`);
     case "topValues":
       return `SELECT "${topAttribute}", count(*) AS rows FROM logs GROUP BY 1 ORDER BY rows DESC LIMIT ${topValues}`;
     default:
@@ -156,8 +159,8 @@ function questionSql(question: Question, columns: string): string {
   }
 }
 
-/** Levels are put into lower case by group, not by row. */
-function minuteSql(where: string): string {
+/** Levels are lower-cased once a group, not once a row. */
+function makeMinuteSql(where: string): string {
   return `SELECT lower(level) AS l, minute, sum(rows) FROM (
       SELECT level, time_ns // 60000000000 AS minute, count(*) AS rows FROM logs ${where} GROUP BY ALL
     ) GROUP BY ALL`;

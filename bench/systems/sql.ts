@@ -1,67 +1,79 @@
-/** What the two peers that speak SQL have in common. */
-import {
-  type Answer,
-  countAnswer,
-  type Group,
-  groupAnswer,
-  rowAnswer,
-  topAnswer,
-  valueAnswer,
-} from "../answer.ts";
-import { bucketSecondsOf, newestRows, type Question, topValues, traceRowsMax } from "../question.ts";
+/** SQL text and results that the two SQL peers share. */
 
-/** A row of a result: texts, numbers or nulls, as the peer's client gives them. */
+import {
+  type BenchQuestion,
+  bucketSecondsOf,
+  newestRows,
+  topValues,
+  traceRowsMax,
+} from "../datasets/question.ts";
+import {
+  type AnswerGroup,
+  type CanonicalAnswer,
+  toCountAnswer,
+  toGroupAnswer,
+  toRowAnswer,
+  toTopAnswer,
+  toValueAnswer,
+} from "./answer.ts";
+
+/** A row of a result: strings, numbers, bigints or nulls, as the peer's client returns them. */
 export type SqlRow = readonly unknown[];
 
-/** The columns of attributes, in the order of the table. */
-export function attributeKeys(attributes: Readonly<Record<string, number>>): string[] {
+/** The table's attribute columns, in their order. */
+export function attributeKeysOf(attributes: Readonly<Record<string, number>>): string[] {
   return Object.keys(attributes).sort();
 }
 
-export function sqlText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+export function quoteSql(toText: string): string {
+  return `'${toText.replaceAll("'", "''")}'`;
 }
 
 /**
- * Rows are `time_ns, level, message, attributes…`; groups are `label, bucket, rows` or `label, rows`, of series `bucket, value,
- * labels…`; a count is one number.
+ * Converts a result. Log rows are `time_ns, level, message, attributes…`; groups are `label, bucket, rows` or `label,
+ * rows`, where the bucket is a number of bucket widths; groups by series are `bucket, value, labels…`; a count is one
+ * number.
  */
-export function sqlAnswer({ kind }: Question, rows: readonly SqlRow[], keys: readonly string[]): Answer {
+export function toSqlAnswer(
+  { kind }: BenchQuestion,
+  rows: readonly SqlRow[],
+  keys: readonly string[],
+): CanonicalAnswer {
   switch (kind) {
     case "newestWord":
     case "newestService":
     case "newest":
     case "trace":
-      return rowAnswer(
-        rows.map((row) => logRow(row, keys)),
+      return toRowAnswer(
+        rows.map((row) => toAnswerRow(row, keys)),
         kind === "trace" ? traceRowsMax : newestRows,
       );
     case "byMinuteLevel":
     case "serviceByMinuteLevel":
-      return groupAnswer(
-        rows.map(([level, minute, count]) => [[text(level)], Number(minute) * 60_000, Number(count)]),
+      return toGroupAnswer(
+        rows.map(([level, minute, count]) => [[toText(level)], Number(minute) * 60_000, Number(count)]),
       );
     case "byService":
-      return groupAnswer(rows.map(([label, count]) => [[text(label)], 0, Number(count)]));
+      return toGroupAnswer(rows.map(([label, count]) => [[toText(label)], 0, Number(count)]));
     case "spanDurations":
     case "spansByMinute":
     case "gaugeAverage":
     case "serviceIncrease":
     case "tracesByHour":
-      return valueAnswer(
+      return toValueAnswer(
         rows.map(
-          ([label, bucket, value]): Group => [
-            [text(label)],
+          ([label, bucket, value]): AnswerGroup => [
+            [toText(label)],
             Number(bucket) * bucketSecondsOf(kind) * 1000,
             Number(value),
           ],
         ),
       );
     case "seriesIncrease":
-      return valueAnswer(
+      return toValueAnswer(
         rows.map(
-          ([bucket, value, ...labels]): Group => [
-            keys.flatMap((key, at) => (text(labels[at]) === "" ? [] : [`${key}=${text(labels[at])}`])),
+          ([bucket, value, ...labels]): AnswerGroup => [
+            keys.flatMap((key, at) => (toText(labels[at]) === "" ? [] : [`${key}=${toText(labels[at])}`])),
             Number(bucket) * bucketSecondsOf(kind) * 1000,
             Number(value),
           ],
@@ -69,24 +81,24 @@ export function sqlAnswer({ kind }: Question, rows: readonly SqlRow[], keys: rea
       );
     case "spanNames":
     case "topValues":
-      return topAnswer(
-        rows.map(([label, count]) => [[text(label)], 0, Number(count)]),
+      return toTopAnswer(
+        rows.map(([label, count]) => [[toText(label)], 0, Number(count)]),
         topValues,
       );
     default:
-      return countAnswer(Number(rows[0]![0]));
+      return toCountAnswer(Number(rows[0]![0]));
   }
 }
 
-function logRow([timeNs, level, message, ...values]: SqlRow, keys: readonly string[]) {
+function toAnswerRow([timeNs, level, message, ...values]: SqlRow, keys: readonly string[]) {
   return {
     timeNs: BigInt(String(timeNs)),
-    level: text(level),
-    message: text(message),
-    attributes: keys.map((key, at) => [key, text(values[at])] as const),
+    level: toText(level),
+    message: toText(message),
+    attributes: keys.map((key, at) => [key, toText(values[at])] as const),
   };
 }
 
-function text(value: unknown): string {
+function toText(value: unknown): string {
   return value === null || value === undefined ? "" : String(value);
 }

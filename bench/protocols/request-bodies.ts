@@ -1,0 +1,235 @@
+/** The protocols that `protocols.ts` measures, and bodies of a thousand generated rows in each. */
+import protobuf from "protobufjs";
+import snappy from "snappyjs";
+
+export const rowsPerBody = 1_000;
+/** Time of the first row; each row is a millisecond later. */
+export const startMs = Date.now() - 3_600_000;
+
+export interface Protocol {
+  name: string;
+  path: string;
+  headers: Record<string, string>;
+  /** The body with that number, from 0. */
+  makeBody(body: number): Uint8Array;
+}
+
+const protobufType = { "Content-Type": "application/x-protobuf" };
+const jsonType = { "Content-Type": "application/json" };
+const ndjsonType = { "Content-Type": "application/x-ndjson" };
+
+export const { root } = protobuf.parse(`syntax = "proto3";
+message AnyValue { oneof value { string string_value = 1; int64 int_value = 3; } }
+message KeyValue { string key = 1; AnyValue value = 2; }
+message Resource { repeated KeyValue attributes = 1; }
+message LogRecord {
+  fixed64 time_unix_nano = 1; int32 severity_number = 2; string severity_text = 3; AnyValue body = 5;
+  repeated KeyValue attributes = 6; bytes trace_id = 9; bytes span_id = 10; fixed64 observed_time_unix_nano = 11;
+}
+message ScopeLogs { Scope scope = 1; repeated LogRecord log_records = 2; }
+message Scope { string name = 1; string version = 2; }
+message ResourceLogs { Resource resource = 1; repeated ScopeLogs scope_logs = 2; }
+message Logs { repeated ResourceLogs resource_logs = 1; }
+message Span {
+  bytes trace_id = 1; bytes span_id = 2; bytes parent_span_id = 4; string name = 5; int32 kind = 6;
+  fixed64 start_time_unix_nano = 7; fixed64 end_time_unix_nano = 8; repeated KeyValue attributes = 9;
+}
+message ScopeSpans { Scope scope = 1; repeated Span spans = 2; }
+message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; }
+message Traces { repeated ResourceSpans resource_spans = 1; }
+message Timestamp { int64 seconds = 1; int32 nanos = 2; }
+message Entry { Timestamp timestamp = 1; string line = 2; }
+message Stream { string labels = 1; repeated Entry entries = 2; }
+message Push { repeated Stream streams = 1; }
+message Label { string name = 1; string value = 2; }
+message Sample { double value = 1; int64 timestamp = 2; }
+message Series { repeated Label labels = 1; repeated Sample samples = 2; }
+message Write { repeated Series timeseries = 1; }`);
+
+export function encode(message: string, fields: object): Uint8Array {
+  const type = root.lookupType(message);
+  return type.encode(type.fromObject(fields)).finish();
+}
+
+function compress(bytes: Uint8Array): Uint8Array {
+  return snappy.compress(new Uint8Array(bytes));
+}
+
+const texts = [
+  (n: number) => `GET /api/v1/products/${n % 9973} HTTP/1.1 200 ${n % 900} ms upstream 10.2.3.${n % 250}`,
+  (n: number) => `order ${n} placed by user ${n % 7919} in ${n % 400} ms`,
+  (n: number) => `connection to payment-${n % 12} refused after ${n % 5} retries`,
+  (n: number) => `cache miss for key session:${n % 100_003} ttl=${n % 3600}`,
+];
+const severities = ["INFO", "WARN", "ERROR", "DEBUG"];
+
+const resource: Record<string, string> = {
+  "service.name": "/k8s/shop/catalogue",
+  "k8s.namespace.name": "shop",
+  "k8s.deployment.name": "catalogue",
+  "k8s.pod.name": "catalogue-7d9f-abcde",
+  "k8s.node.name": "node-3",
+  "k8s.container.name": "app",
+  "host.name": "node-3",
+  "telemetry.sdk.language": "nodejs",
+};
+
+function makeRow(n: number) {
+  const id = Buffer.alloc(16, 1);
+  id.writeUInt32BE(Math.imul(n, 2_654_435_761) >>> 0, 0);
+  id.writeUInt32BE(n, 8);
+  return {
+    nanos: `${startMs + n}000000`,
+    ms: startMs + n,
+    severity: severities[n % 4]!,
+    message: texts[n % 4]!(n),
+    traceId: id,
+    spanId: id.subarray(4, 12),
+    attributes: {
+      "http.request.method": "GET",
+      "http.route": "/api/v1/products/{id}",
+      "http.response.status_code": String(200 + (n % 3) * 100),
+      "client.address": `10.2.${n % 16}.${n % 200}`,
+      "thread.name": `worker-${n % 8}`,
+      "code.namespace": "shop.catalogue.Service",
+    } as Record<string, string>,
+  };
+}
+
+type Row = ReturnType<typeof makeRow>;
+
+function makeRows(body: number): Row[] {
+  return Array.from({ length: rowsPerBody }, (_, i) => makeRow(body * rowsPerBody + i));
+}
+
+function toKeyValues(attributes: Record<string, string>) {
+  return Object.entries(attributes).map(([key, stringValue]) => ({ key, value: { stringValue } }));
+}
+
+export function makeOtlpLogs(body: number, idOf: (id: Buffer) => unknown) {
+  const logRecords = makeRows(body).map((row) => ({
+    timeUnixNano: row.nanos,
+    observedTimeUnixNano: row.nanos,
+    severityNumber: 9,
+    severityText: row.severity,
+    body: { stringValue: row.message },
+    attributes: toKeyValues(row.attributes),
+    traceId: idOf(row.traceId),
+    spanId: idOf(row.spanId),
+  }));
+  const scopeLogs = [{ scope: { name: "winston", version: "3.1" }, logRecords }];
+  return { resourceLogs: [{ resource: { attributes: toKeyValues(resource) }, scopeLogs }] };
+}
+
+function makeOtlpSpans(body: number) {
+  const spans = makeRows(body).map((row) => ({
+    traceId: row.traceId,
+    spanId: row.spanId,
+    parentSpanId: row.spanId,
+    name: "GET /api/v1/products/{id}",
+    kind: 2,
+    startTimeUnixNano: row.nanos,
+    endTimeUnixNano: `${row.ms + 3}250000`,
+    attributes: toKeyValues(row.attributes),
+  }));
+  const scopeSpans = [{ scope: { name: "http" }, spans }];
+  return { resourceSpans: [{ resource: { attributes: toKeyValues(resource) }, scopeSpans }] };
+}
+
+function toJsonLines(values: readonly unknown[]): Uint8Array {
+  return Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
+}
+
+const labels =
+  '{namespace="shop", app="catalogue", pod="catalogue-7d9f-abcde", node="node-3", container="app"}';
+
+export const protocols: readonly Protocol[] = [
+  {
+    name: "JSON lines",
+    path: "/api/v1/ingest/logs",
+    headers: ndjsonType,
+    makeBody: (body) =>
+      toJsonLines(
+        makeRows(body).map((row) => ({
+          timeUnixNano: row.nanos,
+          log_level: row.severity,
+          message: row.message,
+          attributes: {
+            ...row.attributes,
+            ...resource,
+            trace_id: row.traceId.toString("hex"),
+            span_id: row.spanId.toString("hex"),
+          },
+        })),
+      ),
+  },
+  {
+    name: "OTLP logs, protobuf",
+    path: "/v1/logs",
+    headers: protobufType,
+    makeBody: (body) =>
+      encode(
+        "Logs",
+        makeOtlpLogs(body, (id) => id),
+      ),
+  },
+  {
+    name: "OTLP logs, JSON",
+    path: "/v1/logs",
+    headers: jsonType,
+    makeBody: (body) => Buffer.from(JSON.stringify(makeOtlpLogs(body, (id) => id.toString("hex")))),
+  },
+  {
+    name: "OTLP traces, protobuf",
+    path: "/v1/traces",
+    headers: protobufType,
+    makeBody: (body) => encode("Traces", makeOtlpSpans(body)),
+  },
+  {
+    name: "Loki push, protobuf",
+    path: "/loki/api/v1/push",
+    headers: protobufType,
+    makeBody: (body) => {
+      const entries = makeRows(body).map(({ ms, message }) => ({
+        timestamp: { seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1e6 },
+        line: message,
+      }));
+      return compress(encode("Push", { streams: [{ labels, entries }] }));
+    },
+  },
+  {
+    name: "Elasticsearch bulk",
+    path: "/_bulk",
+    headers: ndjsonType,
+    makeBody: (body) =>
+      toJsonLines(
+        makeRows(body).flatMap((row) => [
+          { create: { _index: "logs" } },
+          {
+            "@timestamp": new Date(row.ms).toISOString(),
+            message: row.message,
+            log: { level: row.severity },
+            ...row.attributes,
+            ...resource,
+          },
+        ]),
+      ),
+  },
+  {
+    name: "remote write 1.0 (samples)",
+    path: "/api/v1/write",
+    headers: { ...protobufType, "Content-Encoding": "snappy" },
+    makeBody: (body) => {
+      const timeseries = Array.from({ length: rowsPerBody }, (_, n) => ({
+        labels: Object.entries({
+          __name__: "http_requests_total",
+          instance: `10.1.${n % 10}.7:9090`,
+          job: "catalogue",
+          path: `/p/${n}`,
+        }).map(([name, value]) => ({ name, value })),
+        samples: [{ value: body * 3 + n, timestamp: startMs + body * 1_000 }],
+      }));
+      return compress(encode("Write", { timeseries }));
+    },
+  },
+];

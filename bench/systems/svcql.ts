@@ -1,0 +1,44 @@
+import { type BenchQuestion, durationQuantile, topAttribute, topValues } from "../datasets/question.ts";
+
+/** Writes the question as svcQL. */
+export function toSvcql({ kind, text }: BenchQuestion): string {
+  const quotedText = JSON.stringify(text);
+  switch (kind) {
+    case "regex":
+      return `count(logs |~ ${quotedText})`;
+    case "ignoreCase":
+      return `count(logs |= i${quotedText})`;
+    case "newestWord":
+      return `logs |= ${quotedText}`;
+    case "newestService":
+      return `logs{service.name=${quotedText}}`;
+    case "newest":
+      return "logs";
+    case "trace":
+      return `logs{trace_id=${quotedText}}`;
+    case "byService":
+      return "count(logs) by (service.name)";
+    case "byMinuteLevel":
+      return "count(logs) by (log_level)";
+    case "serviceByMinuteLevel":
+      return `count(logs{service.name=${quotedText}}) by (log_level)`;
+    case "topValues":
+      return `topk(${topValues}, count(logs) by (${topAttribute}))`;
+    case "spanDurations":
+      return `quantile(${durationQuantile}, duration_ms, traces) by (service.name)`;
+    case "spansByMinute":
+      return "count(traces) by (service.name)";
+    case "spanNames":
+      return `topk(${topValues}, count(traces) by (name))`;
+    case "tracesByHour":
+      return "count_distinct(trace_id, traces)";
+    case "gaugeAverage":
+      return `avg(${text}) by (service.name)`;
+    case "seriesIncrease":
+      return `sum(increase(${text})) without ()`;
+    case "serviceIncrease":
+      return `sum(increase(${text})) by (service.name)`;
+    default:
+      return `count(logs |= ${quotedText})`;
+  }
+}
