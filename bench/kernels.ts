@@ -7,7 +7,7 @@
 import { parseArgs } from "node:util";
 import { Arena } from "../engine/kernels/arena.ts";
 import type { CodeVector, Text } from "../engine/kernels/contract.ts";
-import { needleOf } from "../engine/kernels/needle.ts";
+import { makeNeedle } from "../engine/kernels/needle.ts";
 import { openKernels } from "../engine/kernels/wasm-kernels.ts";
 import { generateRows } from "../fixtures/logs.ts";
 import { Random } from "../fixtures/random.ts";
@@ -260,7 +260,7 @@ function makeTextCases(): KernelCase[] {
     ["e", false],
   ];
   return needles.flatMap(([word, ignoreCase]) => {
-    const needle = needleOf(Buffer.from(ignoreCase ? word.toLowerCase() : word), ignoreCase);
+    const needle = makeNeedle(Buffer.from(ignoreCase ? word.toLowerCase() : word), ignoreCase);
     const found = kernels.countHolding(text, needle);
     const name = `${ignoreCase ? `i"${word}"` : `"${word}"`} in ${((found / rows) * 100).toFixed(2)} % of rows`;
     return [

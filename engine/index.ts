@@ -1,28 +1,28 @@
 /** The engine's public face. */
 export type { BackupFile } from "./backup/backup.ts";
 export { type BackupMarker, type CopyProgress, writeBackup } from "./backup/backup-folder.ts";
-export { forgetRestored, RestoreDamage, restoreBackup, restoredFrom } from "./backup/restore.ts";
-export type { EntryTally, EntryTerms } from "./batch/admission-policy.ts";
+export { RestoreDamage, readRestoredMark, removeRestoredMark, restoreBackup } from "./backup/restore.ts";
+export type { AdmissionCounts, AdmissionPolicy } from "./batch/admission-policy.ts";
 export type { EncodedBatch } from "./batch/batch.ts";
-export { BatchDraft, encodeBatch } from "./batch/batch-builder.ts";
+export { BatchBuilder, encodeBatch } from "./batch/batch-builder.ts";
 export type { Exclusion, TextField, TextTest } from "./batch/exclusion.ts";
 export { RowRanges } from "./batch/row-ranges.ts";
-export { encodeSampleBatch, SampleDraft } from "./batch/sample-batch-builder.ts";
+export { encodeSampleBatch, SampleBatchBuilder } from "./batch/sample-batch-builder.ts";
 export { SeriesRanges } from "./batch/series-ranges.ts";
 export { Failure, type FailureKind } from "./failure.ts";
 export { isOpenElsewhere } from "./files/lock.ts";
-export { type ColumnInventory, type SignalInventory, storeInventory } from "./inspect/inventory.ts";
+export { type ColumnInventory, readInventory, type SignalInventory } from "./inspect/inventory.ts";
 export { type VerifyProgress, type VerifyReport, verifyStore } from "./inspect/verify.ts";
-export { type CensusTables, SeriesCensus } from "./metrics/series-census.ts";
+export { ActiveSeries, type ActiveSeriesTables } from "./metrics/active-series.ts";
 export type { DamageReport } from "./model/damage-report.ts";
 export type { FoundRow, LogRow, RefusedRow, RowPosition } from "./model/row.ts";
 export type { MetricType, Sample } from "./model/sample.ts";
 export { type RowSignal, type Signal, signals } from "./model/signal.ts";
 export type { SignalStats, StoreStats } from "./partition/store-stats.ts";
-export type { Aggregated, AggregateQuery, Aggregation, Points, Value } from "./plan/aggregation.ts";
+export type { AggregateQuery, AggregateResult, Aggregation, Points, Value } from "./plan/aggregation.ts";
 export type { CompareOp, Extractor, Field, Filter, PatternPart, Step } from "./plan/filter.ts";
 export type {
-  ArrivedQuery,
+  ArrivalQuery,
   FieldCounts,
   FieldsQuery,
   RowQuery,
@@ -32,13 +32,13 @@ export type {
 export type {
   MetricName,
   SampleAggregate,
+  SampleAggregateResult,
   SampleQuery,
-  SamplesAggregated,
   SeriesCount,
   SeriesKinds,
   SeriesLabelsQuery,
 } from "./plan/sample-query.ts";
-export { addScanned, nothingScanned, type Scanned } from "./plan/scan-statistics.ts";
+export { addScanStatistics, emptyScanStatistics, type ScanStatistics } from "./plan/scan-statistics.ts";
 export type { Arrived } from "./scatter/arrival-query.ts";
 export { RowList } from "./scatter/row-list.ts";
 export type { QueryLimits } from "./scatter/scatter-gather.ts";

@@ -18,17 +18,17 @@ import { EncoderThreads } from "./maintenance/encoder-threads.ts";
 import { MaintenanceScheduler } from "./maintenance/maintenance-scheduler.ts";
 import type { MaintenanceTask } from "./maintenance/maintenance-task.ts";
 import { recoverPartitions } from "./maintenance/recovery.ts";
-import { ActiveSeriesCounter, type CensusTables, SeriesCensus } from "./metrics/series-census.ts";
+import { ActiveSeries, ActiveSeriesCounter, type ActiveSeriesTables } from "./metrics/active-series.ts";
 import type { LogRow, RefusedRow } from "./model/row.ts";
 import type { Sample } from "./model/sample.ts";
 import type { RowSignal, Signal } from "./model/signal.ts";
 import { Catalog } from "./partition/catalog.ts";
 import { DamageLog } from "./partition/damage-log.ts";
 import { countStored, type StoreStats } from "./partition/store-stats.ts";
-import type { Aggregated, AggregateQuery } from "./plan/aggregation.ts";
+import type { AggregateQuery, AggregateResult } from "./plan/aggregation.ts";
 import type { QueryControl } from "./plan/query-control.ts";
 import type {
-  ArrivedQuery,
+  ArrivalQuery,
   FieldCounts,
   FieldsQuery,
   RowQuery,
@@ -37,8 +37,8 @@ import type {
 } from "./plan/row-query.ts";
 import type {
   MetricName,
+  SampleAggregateResult,
   SampleQuery,
-  SamplesAggregated,
   SeriesCount,
   SeriesLabelsQuery,
 } from "./plan/sample-query.ts";
@@ -153,12 +153,12 @@ export class Store {
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
-  aggregate(query: AggregateQuery, limits: QueryLimits = {}): Promise<Aggregated> {
+  aggregate(query: AggregateQuery, limits: QueryLimits = {}): Promise<AggregateResult> {
     return this.#ask(limits, (context, control) => queryAggregate(context, query, control));
   }
 
   /** Rows in the order of their arrival, of several selections. Throws Failure "input", "deadline", "cancelled", "limit". */
-  arrived(query: ArrivedQuery, limits: QueryLimits = {}): Promise<Arrived[]> {
+  arrived(query: ArrivalQuery, limits: QueryLimits = {}): Promise<Arrived[]> {
     return this.#ask(limits, (context, control) => queryArrivals(context, query, control));
   }
 
@@ -208,13 +208,13 @@ export class Store {
     samples: readonly Sample[],
     options: AppendOptions = {},
   ): Promise<AppendResult & { refused: RefusedRow[] }> {
-    const census = new SeriesCensus(this.seriesCensus());
+    const census = new ActiveSeries(this.seriesCensus());
     const { refused, ...batch } = encodeSampleBatch(samples, { nowMs: this.#now(), census });
     return { ...(await this.appendEncoded(batch, options)), refused };
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
-  aggregateSamples(query: SampleQuery, limits: QueryLimits = {}): Promise<SamplesAggregated> {
+  aggregateSamples(query: SampleQuery, limits: QueryLimits = {}): Promise<SampleAggregateResult> {
     return this.#ask(limits, (context, control) => querySamples(context, query, control));
   }
 
@@ -229,7 +229,7 @@ export class Store {
   }
 
   /** Tables in shared memory that count active series; whoever encodes samples, on any thread, wraps them in `new SeriesCensus(tables)`. */
-  seriesCensus(): CensusTables {
+  seriesCensus(): ActiveSeriesTables {
     return this.#census.tables(this.#now());
   }
 

@@ -57,7 +57,7 @@ async function measureTime(act: () => Promise<unknown>): Promise<{ cpuMs: number
   return { cpuMs: (user + system) / 1000, wallMs: performance.now() - begunMs };
 }
 
-const start = await measureTime(() => alerting.takeUp());
+const start = await measureTime(() => alerting.syncAlerts());
 const first = await measureTime(evaluateAllDue);
 const figure: RoundsFigure = {
   alerts: plan.alerts,

@@ -4,7 +4,7 @@ import { clampToDay } from "../model/day-range.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { Field } from "../plan/filter.ts";
 import { checkControl } from "../plan/query-control.ts";
-import { addScanned, countSkippedChunk } from "../plan/scan-statistics.ts";
+import { addScanStatistics, countSkippedChunk } from "../plan/scan-statistics.ts";
 import type { AnswerSource, ChunkAnswerSource, OpenChunk } from "../summary/answer-source.ts";
 import type { DaySummaries, DayValueCounts, OpenInTurn } from "../summary/day-summaries.ts";
 import { boundsFromHeader, type CountTextRows, countFromHeader, toLabel } from "../summary/header-counts.ts";
@@ -56,7 +56,7 @@ async function addDay(
     if (field !== undefined) groups.stageText(toLabel(field, text));
     states.addCount(points.findOrAdd(groups.findOrAddStaged(), bucket), rows);
   }
-  addScanned(scanned, found.scanned);
+  addScanStatistics(scanned, found.scanned);
   return true;
 }
 

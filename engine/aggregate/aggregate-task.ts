@@ -2,7 +2,7 @@ import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { Field, Step } from "../plan/filter.ts";
 import type { QueryControl } from "../plan/query-control.ts";
-import type { Scanned } from "../plan/scan-statistics.ts";
+import type { ScanStatistics } from "../plan/scan-statistics.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { StatesPart } from "./point-states.ts";
 import type { SharedBuckets } from "./shared-buckets.ts";
@@ -30,6 +30,6 @@ export interface AggregateAnswer {
   /** Group and bucket of each point. */
   points: { groups: Uint32Array; buckets: Float64Array };
   states: StatesPart;
-  scanned: Scanned;
+  scanned: ScanStatistics;
   damaged: DamagedChunk[];
 }

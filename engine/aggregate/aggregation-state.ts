@@ -2,7 +2,7 @@
 import type { OpenChunkView } from "../chunk/chunk-ref.ts";
 import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
 import type { YieldThread } from "../plan/query-control.ts";
-import { nothingScanned } from "../plan/scan-statistics.ts";
+import { emptyScanStatistics } from "../plan/scan-statistics.ts";
 import type { ChunkScan } from "../summary/answer-source.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
 import { BucketGrid } from "./bucket-runs.ts";
@@ -35,7 +35,7 @@ export function createAggregationState(
     groups: new GroupTable(task.groupBy.length, groupCapsOf(control, task.isRanked)),
     points: new PointTable(),
     states: new PointStates(task.aggregates),
-    scanned: nothingScanned(),
+    scanned: emptyScanStatistics(),
     damaged: [],
   };
 }

@@ -1,6 +1,6 @@
 /** Assigns a chunk's rows to time buckets. Rows are sorted by time, so the rows of a bucket form a run. */
 
-import { bucketBounds } from "../kernels/bucket-bounds.ts";
+import { findBucketBounds } from "../kernels/bucket-bounds.ts";
 import { dayStartNs } from "../model/day.ts";
 
 /** Run i has the rows [bounds[i], bounds[i + 1]), which are all in bucket buckets[i]. A run may be empty. */
@@ -38,7 +38,7 @@ export class BucketGrid {
     if (last - first >= to - from) return findRunsByRow(times, from, to, grid);
     const count = last - first + 1;
     const bounds = new Uint32Array(count + 1);
-    bucketBounds(times.subarray(from, to), start, grid.width, bounds.subarray(1, count));
+    findBucketBounds(times.subarray(from, to), start, grid.width, bounds.subarray(1, count));
     for (let i = 1; i < count; i++) bounds[i] = bounds[i]! + from;
     bounds[0] = from;
     bounds[count] = to;

@@ -3,12 +3,12 @@
 import { distinctHashesMax } from "../limits.ts";
 import type { Codes } from "../vector/codes.ts";
 import type { Fingerprints } from "../vector/fingerprint.ts";
-import { HashSets, type HashSetsPart } from "../vector/hash-sets.ts";
+import { HashSets, type HashSetsState } from "../vector/hash-sets.ts";
 import {
   addHash,
-  emptyRegisters,
-  estimate,
-  joinRegisters,
+  createRegisters,
+  estimateCardinality,
+  mergeRegisters,
   type Registers,
   registerCount,
 } from "../vector/hyperloglog.ts";
@@ -28,7 +28,7 @@ const markedPairsPerRowMax = 8;
 /** Mergeable state of the distinct counts of all points. */
 export interface DistinctCountsPart {
   /** Hash sets of all points. */
-  sets: HashSetsPart;
+  sets: HashSetsState;
   /** Points that have HyperLogLog registers instead of a hash set. */
   estimatedPoints: Uint32Array;
   /** The registers of these points, one after the other. */
@@ -77,10 +77,10 @@ export class DistinctCounts {
   ): void {
     this.#sets.reserve(pointCount);
     const add = (point: number, low: number, high: number) => this.#add(point, low, high);
-    this.#sets.join(sets, pointOf, (point) => this.#registers.has(point), add);
+    this.#sets.merge(sets, pointOf, (point) => this.#registers.has(point), add);
     for (const [i, partPoint] of estimatedPoints.entries()) {
       const part = registers.subarray(i * registerCount, (i + 1) * registerCount);
-      joinRegisters(this.#registersOf(pointOf[partPoint]!), part);
+      mergeRegisters(this.#registersOf(pointOf[partPoint]!), part);
     }
   }
 
@@ -99,7 +99,7 @@ export class DistinctCounts {
     this.#sets.reserve(pointCount);
     return Float64Array.from({ length: pointCount }, (_, point) => {
       const registers = this.#registers.get(point);
-      return registers === undefined ? this.#sets.sizeOf(point) : estimate(registers);
+      return registers === undefined ? this.#sets.sizeOf(point) : estimateCardinality(registers);
     });
   }
 
@@ -128,8 +128,8 @@ export class DistinctCounts {
   #registersOf(point: number): Registers {
     const known = this.#registers.get(point);
     if (known !== undefined) return known;
-    const registers = emptyRegisters();
-    this.#sets.take(point, (low, high) => addHash(registers, low, high));
+    const registers = createRegisters();
+    this.#sets.drain(point, (low, high) => addHash(registers, low, high));
     this.#registers.set(point, registers);
     return registers;
   }

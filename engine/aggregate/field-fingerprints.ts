@@ -9,7 +9,7 @@ import {
   fingerprintHex,
   fingerprintNumber,
   fingerprintText,
-  hashSource,
+  toHashSource,
 } from "../vector/fingerprint.ts";
 import { decodeText, textAt } from "../vector/text.ts";
 import type { SelectedRows } from "./cells.ts";
@@ -60,7 +60,7 @@ export async function hashField(
     }
     case "hex": {
       const { valid, width } = column;
-      const source = hashSource(column.bytes);
+      const source = toHashSource(column.bytes);
       return hashRows(to - from, list, yieldTurn, (into, i) => {
         const at = (from + i) * width;
         if (isValid(valid, from + i)) fingerprintHex(into, i, source, at, at + width);
@@ -72,7 +72,7 @@ export async function hashField(
         if (!hasValue(column, from + i)) return;
         const bytes = columnBytes(column, from + i);
         if (isLevel) hashString(into, i, decodeText(bytes, 0, bytes.byteLength).toLowerCase());
-        else fingerprintText(into, i, hashSource(bytes), 0, bytes.byteLength);
+        else fingerprintText(into, i, toHashSource(bytes), 0, bytes.byteLength);
       });
     }
   }
@@ -85,7 +85,7 @@ export function allocateFingerprints(length: number): Fingerprints {
 
 export function hashString(into: Fingerprints, i: number, text: string): void {
   const bytes = Buffer.from(text, "utf8");
-  fingerprintText(into, i, hashSource(bytes), 0, bytes.byteLength);
+  fingerprintText(into, i, toHashSource(bytes), 0, bytes.byteLength);
 }
 
 async function hashRows(
@@ -109,7 +109,7 @@ function hashDictionary(column: DictionaryColumn): Fingerprints {
   if (column.fingerprints !== undefined) return column.fingerprints;
   const into = allocateFingerprints(column.valueCount + 1);
   const { offsets, bytes } = column.values;
-  const source = hashSource(bytes);
+  const source = toHashSource(bytes);
   for (let code = 0; code < column.valueCount; code++) {
     fingerprintText(into, code, source, offsets[code]!, offsets[code + 1]!);
   }

@@ -12,7 +12,7 @@ import type { ColumnHeap } from "../kernels/heap.ts";
 import { timeMs } from "../model/day.ts";
 import type { Value } from "../plan/aggregation.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
-import { decimalIn, parseDecimal } from "../vector/number.ts";
+import { parseDecimal, parseDecimalBytes } from "../vector/number.ts";
 import { decodeText, textAt } from "../vector/text.ts";
 import type { SelectedRows } from "./cells.ts";
 
@@ -153,7 +153,7 @@ async function parseRows(
     const { byteLength } = bytes;
     const number =
       path === undefined
-        ? decimalIn(bytes, 0, byteLength)
+        ? parseDecimalBytes(bytes, 0, byteLength)
         : parseNumberAt(decodeText(bytes, 0, byteLength), path);
     if (Number.isNaN(number)) continue;
     values[i] = number;

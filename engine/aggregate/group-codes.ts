@@ -1,7 +1,7 @@
 /** Gives each row of a chunk a group code: one code for the fields of `groupBy` together. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { codesBelow, narrowCodes } from "../column/dictionary.ts";
+import { allocateCodes, narrowCodes } from "../column/dictionary.ts";
 import type { ColumnHeap, Heap } from "../kernels/heap.ts";
 import { timeMs } from "../model/day.ts";
 import type { Field } from "../plan/filter.ts";
@@ -78,7 +78,7 @@ function combineCodes(a: GroupCodes, b: GroupCodes, { kernels, scratch }: Column
   };
   if (a.codes === null || b.codes === null) return { codes: a.codes ?? b.codes, cardinality, stage };
   if (cardinality > codeTableSizeMax) return renumberByMap(a.codes, b.codes, b.cardinality, stage, scratch);
-  const pairs = codesBelow(cardinality, a.codes.length, scratch);
+  const pairs = allocateCodes(cardinality, a.codes.length, scratch);
   kernels.combineCodes(a.codes, b.codes, b.cardinality, pairs);
   if (cardinality <= sparseCardinalityMax) return { codes: pairs, cardinality, stage };
   return renumberByTable(pairs, cardinality, stage, scratch);

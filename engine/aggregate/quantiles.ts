@@ -2,7 +2,7 @@
 import type { Kernels as AnyKernels } from "../kernels/contract.ts";
 import { plainKernels } from "../kernels/plain.ts";
 import { quantileValuesMax } from "../limits.ts";
-import { Sketch, type SketchPart, sketchQuantiles } from "../vector/quantile-sketch.ts";
+import { estimateQuantiles, QuantileSketch, type QuantileSketchState } from "../vector/quantile-sketch.ts";
 import type { NumberRows } from "./moments.ts";
 
 type Kernels = AnyKernels<ArrayBufferLike>;
@@ -23,7 +23,7 @@ interface ComputedQuantiles {
 /** Mergeable state: the numbers themselves, or a sketch of them. */
 export type QuantilesPart = { computed: ComputedQuantiles[] } & (
   | { kind: "exact"; segments: Segment[] }
-  | ({ kind: "sketch" } & SketchPart)
+  | ({ kind: "sketch" } & QuantileSketchState)
 );
 
 /** The quantiles of every point over one value. */
@@ -36,7 +36,7 @@ export class Quantiles {
   /** Numbers in the segments. */
   #count = 0;
   /** Replaces the segments once the numbers are too many. */
-  #sketch: Sketch | undefined;
+  #sketch: QuantileSketch | undefined;
 
   /** `valuesMax`: numbers of all points together above which a sketch replaces them. */
   constructor(qs: readonly number[], valuesMax = quantileValuesMax) {
@@ -73,7 +73,7 @@ export class Quantiles {
       this.#computed.push({ ...computed, points: computed.points.map((point) => pointOf[point]!) });
       this.#computedCount += computed.points.length;
     }
-    if (part.kind === "sketch") this.#sketchOfAll().join(part, pointOf);
+    if (part.kind === "sketch") this.#sketchOfAll().merge(part, pointOf);
     else {
       for (const segment of part.segments) {
         this.#keepSegment({ ...segment, points: segment.points.map((point) => pointOf[point]!) });
@@ -93,7 +93,7 @@ export class Quantiles {
     const all =
       sketch === undefined
         ? this.#computeAll(pointCount)
-        : this.#qs.map((q) => sketchQuantiles(sketch, q, pointCount));
+        : this.#qs.map((q) => estimateQuantiles(sketch, q, pointCount));
     for (const { points, values } of this.#computed) {
       for (const [i, each] of all.entries()) {
         for (let k = 0; k < points.length; k++) each[points[k]!] = values[i]![k]!;
@@ -143,9 +143,9 @@ export class Quantiles {
   }
 
   /** The sketch; where there is none yet, it is built from all numbers so far. */
-  #sketchOfAll(): Sketch {
+  #sketchOfAll(): QuantileSketch {
     if (this.#sketch !== undefined) return this.#sketch;
-    this.#sketch = new Sketch();
+    this.#sketch = new QuantileSketch();
     for (const segment of this.#segments) sketchSegment(segment, this.#sketch);
     this.#segments = [];
     this.#count = 0;
@@ -232,7 +232,7 @@ function withoutComplete({ points, offsets, values }: Segment, isComplete: Uint8
   return { points: Uint32Array.from(kept, (i) => points[i]!), offsets: ownOffsets, values: numbers };
 }
 
-function sketchSegment({ points, offsets, values }: Segment, sketch: Sketch): void {
+function sketchSegment({ points, offsets, values }: Segment, sketch: QuantileSketch): void {
   for (let i = 0; i < points.length; i++) {
     for (let k = offsets[i]!; k < offsets[i + 1]!; k++) sketch.add(points[i]!, values[k]!);
   }

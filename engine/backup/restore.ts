@@ -62,14 +62,14 @@ export async function restoreBackup(
  * Reads from which backup the data folder `dir` was restored. Undefined where it was not restored; both times are 0
  * where the mark is damaged.
  */
-export async function restoredFrom(dir: string): Promise<RestoredFrom | undefined> {
+export async function readRestoredMark(dir: string): Promise<RestoredFrom | undefined> {
   const found = await readCheckedFile<RestoredFrom>(join(dir, restoredFile));
   // A damaged mark still shows that the folder was restored.
   return found === "damaged" ? { takenAtMs: 0, restoredAtMs: 0 } : found;
 }
 
 /** Removes the mark: from now on the data folder `dir` counts as an original. */
-export async function forgetRestored(dir: string): Promise<void> {
+export async function removeRestoredMark(dir: string): Promise<void> {
   await rm(join(dir, restoredFile), { force: true });
   await syncFolder(dir);
 }

@@ -7,7 +7,7 @@ import { clockOffsetMsMax, futureNsMax } from "../limits.ts";
 import type { Exclusion } from "./exclusion.ts";
 
 /** Which rows a batch takes. Bytes are counted as UTF-8. */
-export interface EntryTerms {
+export interface AdmissionPolicy {
   /** The server's clock, milliseconds since the epoch; times of rows are compared with it. */
   nowMs: number;
   /** Rows further ahead of the clock are refused; a day by default. */
@@ -25,7 +25,7 @@ export interface EntryTerms {
    * Key of an attribute. Where it is given, a log message that is too long is truncated, and this attribute gets its
    * original length in bytes. Undefined refuses such rows. Only logs are truncated.
    */
-  cutMark?: string | undefined;
+  truncationKey?: string | undefined;
   /**
    * Attributes (labels, for metrics) that every row gets. A different value that a row brought under such a key is kept
    * under `attributes.<key>`.
@@ -36,7 +36,7 @@ export interface EntryTerms {
 }
 
 /** Counts of the rows of one batch that were refused, dropped or changed. */
-export class EntryTally {
+export class AdmissionCounts {
   refusedBehind = 0;
   refusedAhead = 0;
   /** Rows that were taken although their time is further off the clock than `skewMs`. */
@@ -45,11 +45,11 @@ export class EntryTally {
   /** Rows that were refused because their message, or the row as a whole, is too long. */
   refusedLarge = 0;
   /** Rows whose message was truncated. */
-  cut = 0;
+  truncated = 0;
   /** Dropped rows, by the index of the first exclusion that matched. */
   readonly excluded: number[];
 
-  constructor({ exclusions = [] }: EntryTerms) {
+  constructor({ exclusions = [] }: AdmissionPolicy) {
     this.excluded = exclusions.map(() => 0);
   }
 }
@@ -62,7 +62,7 @@ interface Instant {
 
 /** Decides which times are taken, and counts those that are not and those that are skewed. */
 export class TimeAdmission {
-  readonly #counts: EntryTally;
+  readonly #counts: AdmissionCounts;
   readonly #min: Instant;
   readonly #max: Instant;
   readonly #behindReason: string;
@@ -70,7 +70,7 @@ export class TimeAdmission {
   readonly #skewMin: Instant | undefined;
   readonly #skewMax: Instant | undefined;
 
-  constructor(policy: EntryTerms, counts: EntryTally) {
+  constructor(policy: AdmissionPolicy, counts: AdmissionCounts) {
     const { nowMs, aheadMsMax: ahead = defaultAheadMs, behindMsMax: behind, skewMs } = policy;
     this.#counts = counts;
     this.#min = behind === undefined ? { seconds: 0, nanos: 0 } : toInstant(Math.max(0, nowMs - behind));

@@ -18,8 +18,8 @@ import {
 import { dayOf, timeInDay } from "../model/day.ts";
 import type { LogRow, RefusedRow } from "../model/row.ts";
 import type { RowSignal } from "../model/signal.ts";
-import { type ByteSource, byteSource, TextTable } from "../vector/text-table.ts";
-import { EntryTally, type EntryTerms, TimeAdmission } from "./admission-policy.ts";
+import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
+import { AdmissionCounts, type AdmissionPolicy, TimeAdmission } from "./admission-policy.ts";
 import { type EncodedBatch, writeBatch } from "./batch.ts";
 import { RowAdmission } from "./row-admission.ts";
 import { RowRanges } from "./row-ranges.ts";
@@ -48,11 +48,11 @@ interface DayRows {
  * valid UTF-8. Byte ranges are half-open and refer to the bytes of the last `read`. Attribute keys are numbered in the
  * order in which they are first added; numbers are valid for this batch only.
  */
-export class BatchDraft {
+export class BatchBuilder {
   /** Rows that were refused, dropped or changed so far. */
-  readonly tally: EntryTally;
+  readonly counts: AdmissionCounts;
   readonly #signal: RowSignal;
-  readonly #policy: EntryTerms;
+  readonly #policy: AdmissionPolicy;
   readonly #timeAdmission: TimeAdmission;
   readonly #keys = new TextTable();
   readonly #days = new Map<number, DayRows>();
@@ -60,18 +60,18 @@ export class BatchDraft {
   #admission: RowAdmission | undefined;
   readonly #scratch = new ScratchBytes();
   readonly #scratchRow = new RowRanges();
-  #source: ByteSource = byteSource(new Uint8Array(0));
+  #source: ByteSource = toByteSource(new Uint8Array(0));
   /** The day of the newest row: the next row is most likely of the same day. */
   #newest: DayRows | undefined;
   #rows = 0;
   /** True once a key was numbered that is too long: only then are the lengths of keys compared with the cap. */
   #hasLongKey = false;
 
-  constructor(signal: RowSignal, policy: EntryTerms) {
+  constructor(signal: RowSignal, policy: AdmissionPolicy) {
     this.#signal = signal;
     this.#policy = policy;
-    this.tally = new EntryTally(policy);
-    this.#timeAdmission = new TimeAdmission(policy, this.tally);
+    this.counts = new AdmissionCounts(policy);
+    this.#timeAdmission = new TimeAdmission(policy, this.counts);
   }
 
   /** Number of distinct attribute keys so far. */
@@ -81,7 +81,7 @@ export class BatchDraft {
 
   /** Sets the bytes that ranges refer to from now on. */
   read(bytes: Uint8Array): void {
-    this.#source = byteSource(bytes);
+    this.#source = toByteSource(bytes);
   }
 
   /** The number of the attribute key at [from, to); -1 where it has none yet. */
@@ -169,7 +169,7 @@ export class BatchDraft {
 
   #numberKey(source: ByteSource, from: number, to: number): number {
     if (to - from > attributeKeyBytesMax) this.#hasLongKey = true;
-    return this.#keys.codeOf(source, from, to);
+    return this.#keys.intern(source, from, to);
   }
 
   #createAdmission(): RowAdmission {
@@ -184,7 +184,7 @@ export class BatchDraft {
     this.#truncate(row, source.bytes);
     const excluded = admission.findExclusion(row, source);
     if (excluded >= 0) {
-      this.tally.excluded[excluded]!++;
+      this.counts.excluded[excluded]!++;
       return undefined;
     }
     this.#timeAdmission.countSkew(row.seconds, row.nanos);
@@ -192,20 +192,20 @@ export class BatchDraft {
     const { builder, columns, stamps } = this.#rowsOfDay(day);
     builder.timeNs.push((row.seconds - day * daySeconds) * 1e9 + row.nanos);
     builder.arrival.push(this.#rows++);
-    builder.level.push(builder.rows, builder.level.values.codeOf(source, row.levelFrom, row.levelTo));
+    builder.level.push(builder.rows, builder.level.values.intern(source, row.levelFrom, row.levelTo));
     builder.message.pushRange(source.bytes, row.messageFrom, row.messageTo);
-    const ownAttributes = row.sharedBy === 0 ? row.attributes : row.sharedFrom;
+    const ownAttributes = row.sharedSet === 0 ? row.attributes : row.sharedFrom;
     for (let i = 0; i < ownAttributes; i++) {
       const key = row.keys[i]!;
       const column = columns[key] ?? this.#addColumn(builder, columns, key);
-      column.push(builder.rows, column.values.codeOf(source, row.from[i]!, row.to[i]!));
+      column.push(builder.rows, column.values.intern(source, row.from[i]!, row.to[i]!));
     }
     for (let i = ownAttributes; i < row.attributes; i++) {
       const key = row.keys[i]!;
       const column = columns[key] ?? this.#addColumn(builder, columns, key);
-      if (column.sharedSet !== row.sharedBy) {
-        column.sharedCode = column.values.codeOf(source, row.from[i]!, row.to[i]!);
-        column.sharedSet = row.sharedBy;
+      if (column.sharedSet !== row.sharedSet) {
+        column.sharedCode = column.values.intern(source, row.from[i]!, row.to[i]!);
+        column.sharedSet = row.sharedSet;
       }
       column.push(builder.rows, column.sharedCode);
     }
@@ -238,8 +238,8 @@ export class BatchDraft {
   #encodeStamps(builder: ChunkBuilder): DayRows["stamps"] {
     return Object.entries(this.#policy.stamps ?? {}).map(([key, text]) => {
       const column = getAttributeBuilder(builder, key);
-      const source = byteSource(Buffer.from(text, "utf8"));
-      return { column, code: column.values.codeOf(source, 0, source.bytes.length) };
+      const source = toByteSource(Buffer.from(text, "utf8"));
+      return { column, code: column.values.intern(source, 0, source.bytes.length) };
     });
   }
 
@@ -265,7 +265,7 @@ export class BatchDraft {
     const messageBytes = row.messageTo - row.messageFrom;
     const room = this.#messageBytesAllowed(row);
     if (messageBytes <= room || (this.#truncationKey !== undefined && room > 0)) return undefined;
-    this.tally.refusedLarge++;
+    this.counts.refusedLarge++;
     return messageBytes > messageBytesMax
       ? `the message is longer than ${messageBytesMax} bytes`
       : `the row is longer than ${this.#policy.rowBytesMax} bytes`;
@@ -284,7 +284,7 @@ export class BatchDraft {
 
   /** Key of the attribute for the original length of truncated messages; undefined where none is truncated. */
   get #truncationKey(): string | undefined {
-    return this.#signal === "logs" ? this.#policy.cutMark : undefined;
+    return this.#signal === "logs" ? this.#policy.truncationKey : undefined;
   }
 
   /** Truncates a message that is too long, at a character boundary. */
@@ -298,7 +298,7 @@ export class BatchDraft {
   }
 
   #recordTruncation(builder: ChunkBuilder, originalBytes: number): void {
-    this.tally.cut++;
+    this.counts.truncated++;
     getAttributeBuilder(builder, this.#truncationKey!).pushText(builder.rows, String(originalBytes));
   }
 }
@@ -310,9 +310,9 @@ export class BatchDraft {
 export function encodeBatch(
   signal: RowSignal,
   rows: readonly LogRow[],
-  policy: EntryTerms,
+  policy: AdmissionPolicy,
 ): EncodedBatch & { refused: RefusedRow[] } {
-  const batch = new BatchDraft(signal, policy);
+  const batch = new BatchBuilder(signal, policy);
   const refused: RefusedRow[] = [];
   for (const [index, row] of rows.entries()) {
     const reason = batch.addLogRow(row);

@@ -133,7 +133,7 @@ function addText(
   source: ByteSource,
 ): number {
   const { size } = values;
-  const code = values.codeOf(source, from, to);
+  const code = values.intern(source, from, to);
   if (values.size > size) for (let i = 0; i < tests.length; i++) cachedMatches.push(CachedMatch.unknown);
   return code;
 }

@@ -1,7 +1,7 @@
 /** Applies an admission policy to the attributes of rows: makes room for stamped attributes, and finds exclusions. */
 
 import type { ByteSource } from "../vector/text-table.ts";
-import type { EntryTerms } from "./admission-policy.ts";
+import type { AdmissionPolicy } from "./admission-policy.ts";
 import { ExclusionFilter } from "./exclusion.ts";
 import type { RowRanges } from "./row-ranges.ts";
 
@@ -22,7 +22,7 @@ export class RowAdmission {
   #levelField = -1;
   #messageField = -1;
 
-  constructor({ stamps = {}, exclusions = [] }: EntryTerms, numberKey: (key: string) => number) {
+  constructor({ stamps = {}, exclusions = [] }: AdmissionPolicy, numberKey: (key: string) => number) {
     for (const [key, text] of Object.entries(stamps)) {
       const sentKey = numberKey(`attributes.${key}`);
       this.#stamps.set(numberKey(key), { text: Buffer.from(text, "utf8"), sentKey });
@@ -74,7 +74,7 @@ function hasKey({ attributes, keys }: RowRanges, key: number): boolean {
 /** Fills the gap with the last of the row's own attributes; the gap among the shared ones with the last shared one. */
 function removeAttribute(row: RowRanges, index: number): void {
   let gap = index;
-  if (row.sharedBy !== 0 && index < row.sharedFrom) {
+  if (row.sharedSet !== 0 && index < row.sharedFrom) {
     row.sharedFrom--;
     moveAttribute(row, row.sharedFrom, gap);
     gap = row.sharedFrom;

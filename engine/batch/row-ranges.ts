@@ -20,7 +20,7 @@ export class RowRanges {
    */
   sharedFrom = 0;
   /** Number of that set, from 1; 0 where the row shares no attributes. */
-  sharedBy = 0;
+  sharedSet = 0;
   /** Numbers of the keys, from `addKey` of the batch. */
   keys = new Uint32Array(64);
   /** Ranges of the values. */
@@ -34,7 +34,7 @@ export class RowRanges {
     this.messageFrom = 0;
     this.messageTo = 0;
     this.attributes = 0;
-    this.sharedBy = 0;
+    this.sharedSet = 0;
   }
 
   /** `key` is the number of the key, [from, to) the value. */

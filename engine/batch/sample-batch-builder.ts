@@ -7,17 +7,17 @@ import {
   seriesBytesMax,
   unitBytesMax,
 } from "../limits.ts";
+import type { ActiveSeries } from "../metrics/active-series.ts";
 import { encodeSampleChunks } from "../metrics/sample-chunk-encoder.ts";
 import { SampleColumns } from "../metrics/sample-columns.ts";
-import type { SeriesCensus } from "../metrics/series-census.ts";
 import { IdentityWriter, orderLabels } from "../metrics/series-identity.ts";
 import { SeriesTable } from "../metrics/series-table.ts";
 import { dayOf, timeInDay } from "../model/day.ts";
 import type { RefusedRow } from "../model/row.ts";
 import type { Sample } from "../model/sample.ts";
-import { type ByteSource, byteSource, TextTable } from "../vector/text-table.ts";
-import { hashWord } from "../vector/xxhash.ts";
-import { EntryTally, type EntryTerms, TimeAdmission } from "./admission-policy.ts";
+import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
+import { hash64Words } from "../vector/xxhash.ts";
+import { AdmissionCounts, type AdmissionPolicy, TimeAdmission } from "./admission-policy.ts";
 import { type EncodedBatch, writeBatch } from "./batch.ts";
 import { ScratchBytes } from "./scratch-bytes.ts";
 import { SeriesAdmission } from "./series-admission.ts";
@@ -26,18 +26,18 @@ import { SeriesRanges } from "./series-ranges.ts";
 const daySeconds = 86_400;
 
 /** The admission policy, and what is known about active series. */
-export interface SampleDraftOptions extends EntryTerms {
+export interface SampleBatchOptions extends AdmissionPolicy {
   /** The store's active series. Without it the cap on active series is not applied. */
-  census?: SeriesCensus | undefined;
+  census?: ActiveSeries | undefined;
 }
 
 /**
  * Collects samples and encodes them as one batch. Fit for a worker thread; the census in shared memory is its only side
  * effect. Bytes that it reads must be valid UTF-8. Byte ranges are half-open and refer to the bytes of the last `read`.
  */
-export class SampleDraft {
+export class SampleBatchBuilder {
   /** Samples that were refused, dropped or skewed so far. */
-  readonly tally: EntryTally;
+  readonly counts: AdmissionCounts;
   readonly #table = new SeriesTable();
   /**
    * Why samples of some series are not stored: a text where they are refused, the index of an exclusion where they are
@@ -49,21 +49,21 @@ export class SampleDraft {
   /** For each alias the number of its series. */
   #seriesOfAlias = new Int32Array(64);
   readonly #days = new Map<number, SampleColumns>();
-  readonly #census: SeriesCensus | undefined;
+  readonly #census: ActiveSeries | undefined;
   readonly #timeAdmission: TimeAdmission;
   readonly #seriesAdmission: SeriesAdmission;
   readonly #identity = new IdentityWriter();
   readonly #scratch = new ScratchBytes();
   readonly #scratchSeries = new SeriesRanges();
-  #source: ByteSource = byteSource(new Uint8Array(0));
+  #source: ByteSource = toByteSource(new Uint8Array(0));
   /** The day of the newest sample: the next sample is most likely of the same day. */
   #newest: { day: number; samples: SampleColumns } | undefined;
   #rows = 0;
 
-  constructor({ census, ...policy }: SampleDraftOptions) {
+  constructor({ census, ...policy }: SampleBatchOptions) {
     this.#census = census;
-    this.tally = new EntryTally(policy);
-    this.#timeAdmission = new TimeAdmission(policy, this.tally);
+    this.counts = new AdmissionCounts(policy);
+    this.#timeAdmission = new TimeAdmission(policy, this.counts);
     this.#seriesAdmission = new SeriesAdmission(policy, new SeriesRanges());
   }
 
@@ -74,7 +74,7 @@ export class SampleDraft {
 
   /** Sets the bytes that ranges refer to from now on. */
   read(bytes: Uint8Array): void {
-    this.#source = byteSource(bytes);
+    this.#source = toByteSource(bytes);
   }
 
   /**
@@ -88,7 +88,7 @@ export class SampleDraft {
 
   /** Notes that the bytes at [from, to) name a series, for `findAlias`. */
   addAlias(from: number, to: number, series: number): void {
-    const alias = this.#aliases.codeOf(this.#source, from, to);
+    const alias = this.#aliases.intern(this.#source, from, to);
     if (alias === this.#seriesOfAlias.length) {
       const larger = new Int32Array(alias * 2);
       larger.set(this.#seriesOfAlias);
@@ -115,7 +115,7 @@ export class SampleDraft {
     const refusal = this.#timeAdmission.findRefusal(seconds, nanos);
     if (refusal !== undefined) return refusal;
     if (reason !== undefined) {
-      this.tally.excluded[reason]!++;
+      this.counts.excluded[reason]!++;
       return undefined;
     }
     this.#timeAdmission.countSkew(seconds, nanos);
@@ -208,7 +208,7 @@ export class SampleDraft {
     const { source: identity, length } = this.#identity;
     const excluded = this.#seriesAdmission.findExclusion(series, source, order, { identity, length });
     if (excluded >= 0) return excluded;
-    const { high, low } = hashWord(identity.bytes, 0, length);
+    const { high, low } = hash64Words(identity.bytes, 0, length);
     return this.#census?.admit(high, low);
   }
 
@@ -249,9 +249,9 @@ export class SampleDraft {
 /** Encodes samples as one batch. Samples that cannot be stored are refused with a reason, the others are taken. */
 export function encodeSampleBatch(
   samples: readonly Sample[],
-  options: SampleDraftOptions,
+  options: SampleBatchOptions,
 ): EncodedBatch & { refused: RefusedRow[] } {
-  const batch = new SampleDraft(options);
+  const batch = new SampleBatchBuilder(options);
   const refused: RefusedRow[] = [];
   for (const [index, sample] of samples.entries()) {
     const reason = batch.addSample(sample);

@@ -1,12 +1,12 @@
 /** A growing buffer for strings that become UTF-8. */
-import { type ByteSource, byteSource } from "../vector/text-table.ts";
+import { type ByteSource, toByteSource } from "../vector/text-table.ts";
 
 /** Up to this many UTF-16 units a loop is faster than a call of Buffer's encoder. */
 const shortTextUnits = 48;
 
 /** Holds the strings of a row as UTF-8, one after the other. */
 export class ScratchBytes {
-  source: ByteSource = byteSource(new Uint8Array(4096));
+  source: ByteSource = toByteSource(new Uint8Array(4096));
 
   /** Writes text at an offset; returns the offset after it. A lone surrogate becomes U+FFFD. */
   write(text: string, at: number): number {
@@ -25,6 +25,6 @@ export class ScratchBytes {
   #grow(byteLength: number): void {
     const larger = new Uint8Array(Math.max(byteLength, this.source.bytes.length * 2));
     larger.set(this.source.bytes);
-    this.source = byteSource(larger);
+    this.source = toByteSource(larger);
   }
 }

@@ -2,7 +2,7 @@
 
 import { IdentityWriter } from "../metrics/series-identity.ts";
 import { type ByteSource, TextTable } from "../vector/text-table.ts";
-import type { EntryTerms } from "./admission-policy.ts";
+import type { AdmissionPolicy } from "./admission-policy.ts";
 import { ExclusionFilter } from "./exclusion.ts";
 import type { SeriesRanges } from "./series-ranges.ts";
 
@@ -35,7 +35,7 @@ export class SeriesAdmission {
   readonly #bytes = new IdentityWriter();
 
   /** `scratch` holds the series that `addStamps` returns. */
-  constructor({ stamps = {}, exclusions = [] }: EntryTerms, scratch: SeriesRanges) {
+  constructor({ stamps = {}, exclusions = [] }: AdmissionPolicy, scratch: SeriesRanges) {
     this.#series = scratch;
     this.#stamps = Object.entries(stamps).map(([key, text]) => ({
       key: Buffer.from(key, "utf8"),
@@ -92,7 +92,7 @@ export class SeriesAdmission {
       if (label !== undefined) exclusions.setText(field, series.from[label]!, series.to[label]!);
     }
     const found = exclusions.findExclusion(source);
-    if (found >= 0) this.#exclusionOf[this.#excluded.codeOf(identity, 0, length)] = found;
+    if (found >= 0) this.#exclusionOf[this.#excluded.intern(identity, 0, length)] = found;
     return found;
   }
 

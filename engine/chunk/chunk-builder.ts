@@ -2,7 +2,7 @@
 
 import type { AttributeVector } from "../column/encoding.ts";
 import { gatherText, growArray, TextBuilder, type TextVector } from "../vector/text.ts";
-import { byteSource, TextTable } from "../vector/text-table.ts";
+import { TextTable, toByteSource } from "../vector/text-table.ts";
 
 /**
  * The column of one attribute so far: the rows that have it, ascending, and the dictionary code of each one's value.
@@ -46,8 +46,8 @@ export class AttributeBuilder {
   }
 
   pushText(row: number, text: string): void {
-    const source = byteSource(Buffer.from(text, "utf8"));
-    this.push(row, this.values.codeOf(source, 0, source.bytes.length));
+    const source = toByteSource(Buffer.from(text, "utf8"));
+    this.push(row, this.values.intern(source, 0, source.bytes.length));
   }
 
   /** Makes room for more rows. */
@@ -128,7 +128,7 @@ const spareAttributesMax = 256;
  */
 export function clearChunkBuilder(builder: ChunkBuilder): boolean {
   const { spareAttributes, attributes } = builder;
-  let byteLength = builder.message.roomBytes + builder.level.byteLength;
+  let byteLength = builder.message.capacityBytes + builder.level.byteLength;
   for (const [key, attribute] of attributes) {
     attribute.clear();
     spareAttributes.set(key, attribute);

@@ -6,8 +6,8 @@ import { Failure } from "../failure.ts";
 import { plainColumns } from "../kernels/heap.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
-import { plainBytes, TextBuilder, type TextVector, textCount } from "../vector/text.ts";
-import { byteSource } from "../vector/text-table.ts";
+import { TextBuilder, type TextVector, textCount, toPlainBytes } from "../vector/text.ts";
+import { toByteSource } from "../vector/text-table.ts";
 import {
   type AttributeBuilder,
   type ChunkBuilder,
@@ -90,8 +90,8 @@ function appendConstant(
   { rows, value, valid }: Extract<Column, { kind: "constant" }>,
   base: number,
 ): void {
-  const source = byteSource(Buffer.from(value, "utf8"));
-  const code = attribute.values.codeOf(source, 0, source.bytes.length);
+  const source = toByteSource(Buffer.from(value, "utf8"));
+  const code = attribute.values.intern(source, 0, source.bytes.length);
   attribute.reserve(rows);
   for (let row = 0; row < rows; row++) if (isValid(valid, row)) attribute.push(base + row, code);
 }
@@ -112,10 +112,10 @@ function appendNumbers(
 
 /** Adds texts to the attribute's dictionary; returns the code of each. */
 function addTexts({ values }: AttributeBuilder, texts: TextVector): Uint32Array {
-  const source = byteSource(texts.bytes);
+  const source = toByteSource(texts.bytes);
   const codes = new Uint32Array(textCount(texts));
   for (let i = 0; i < codes.length; i++) {
-    codes[i] = values.codeOf(source, texts.offsets[i]!, texts.offsets[i + 1]!);
+    codes[i] = values.intern(source, texts.offsets[i]!, texts.offsets[i + 1]!);
   }
   return codes;
 }
@@ -135,12 +135,12 @@ function appendTexts(
   valid: Bitmap | null,
   base: number,
 ): void {
-  const source = byteSource(texts.bytes);
+  const source = toByteSource(texts.bytes);
   const { offsets } = texts;
   attribute.reserve(textCount(texts));
   for (let row = 0; row + 1 < offsets.length; row++) {
     if (!isValid(valid, row)) continue;
-    attribute.push(base + row, attribute.values.codeOf(source, offsets[row]!, offsets[row + 1]!));
+    attribute.push(base + row, attribute.values.intern(source, offsets[row]!, offsets[row + 1]!));
   }
 }
 
@@ -148,7 +148,7 @@ function toHexText({ rows, width, bytes }: Extract<Column, { kind: "hex" }>): Te
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
   const offsets = new Uint32Array(rows + 1);
   for (let row = 0; row <= rows; row++) offsets[row] = row * width * 2;
-  return { offsets, bytes: plainBytes(Buffer.from(text, "latin1")) };
+  return { offsets, bytes: toPlainBytes(Buffer.from(text, "latin1")) };
 }
 
 /** Adds the attributes that have no column of their own. */

@@ -16,7 +16,7 @@ import {
   headerValuesMax,
 } from "../limits.ts";
 import { buildMembershipFilter } from "../vector/membership-filter.ts";
-import { integerIn, mayBeginDecimal, parseDecimal } from "../vector/number.ts";
+import { canBeginDecimal, parseDecimal, parseIntegerBytes } from "../vector/number.ts";
 import { gatherText, type TextVector, textAt, textCount } from "../vector/text.ts";
 import {
   AttributeBuilder,
@@ -203,8 +203,9 @@ function findNumberBounds(values: TextVector): { min?: number; max?: number } {
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
   for (let code = 0; code < textCount(values); code++) {
-    if (!mayBeginDecimal(bytes[offsets[code]!])) return {};
-    const number = integerIn(bytes, offsets[code]!, offsets[code + 1]!) ?? parseDecimal(textAt(values, code));
+    if (!canBeginDecimal(bytes[offsets[code]!])) return {};
+    const number =
+      parseIntegerBytes(bytes, offsets[code]!, offsets[code + 1]!) ?? parseDecimal(textAt(values, code));
     if (number === undefined) return {};
     if (number < min) min = number;
     if (number > max) max = number;

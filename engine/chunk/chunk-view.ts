@@ -1,28 +1,28 @@
 /** A chunk opened on one thread: columns are decoded on first use and cached while there is memory for them. */
 
 import { type Column, columnBytes, columnText, hasValue } from "../column/column.ts";
-import { asDictionary, isDictionary } from "../column/dictionary.ts";
+import { canGroupByCodes, toDictionary } from "../column/dictionary.ts";
 import { decodeColumn, decodeDelta, decodeGroup, decodeMessage, decodeSamples } from "../column/encoding.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
-import { templateIds } from "../column/template-id-column.ts";
+import { buildTemplateIdColumn } from "../column/template-id-column.ts";
 import { Failure } from "../failure.ts";
-import type { ColumnHeap, Held } from "../kernels/heap.ts";
+import type { ColumnHeap, ColumnMemory } from "../kernels/heap.ts";
 import type { Field } from "../plan/filter.ts";
 import type { MessageColumn } from "../template/message-column.ts";
 import type { TokenFilter } from "../template/token-filter.ts";
 import {
-  letterWidths,
+  ngramLengths,
   readTokenFilter,
   type VariableGroup,
   variableGroups,
 } from "../template/variable-columns.ts";
-import { decodeText, type TextVector, textVector } from "../vector/text.ts";
+import { decodeText, type TextVector, toTextVector } from "../vector/text.ts";
 import { type ChunkHeader, type ChunkSource, type ColumnRole, findColumn } from "./chunk-header.ts";
 
 /** A decoded value and the memory that it occupies. */
 interface CachedValue<T> {
   value: T;
-  held: Held;
+  held: ColumnMemory;
 }
 
 /** The decoded columns of a chunk, which all views of it share. */
@@ -36,7 +36,7 @@ export class ChunkColumns {
   /** Columns computed from other columns, by the name of the field. */
   readonly derived = new Map<string, CachedValue<Column>>();
   /** The memory of all of these. */
-  readonly held = new Set<Held>();
+  readonly held = new Set<ColumnMemory>();
 
   constructor(source: ChunkSource, day: number) {
     this.source = source;
@@ -132,9 +132,9 @@ export class ChunkView {
   /** The column of a field as a dictionary; or absent; or a constant that every row has. */
   dictionary(field: Exclude<Field, { kind: "time" }>): Column {
     const column = this.column(field);
-    if (isDictionary(column)) return column;
+    if (canGroupByCodes(column)) return column;
     const name = field.kind === "attribute" ? `attribute ${field.key}` : field.kind;
-    return this.#getOrMake(this.#chunk.derived, name, (held) => asDictionary(column, held));
+    return this.#getOrMake(this.#chunk.derived, name, (held) => toDictionary(column, held));
   }
 
   /** Texts computed from columns by `make`, cached under a name that no field has. */
@@ -169,7 +169,7 @@ export class ChunkView {
 
   /** The character n-gram filter of a group of variables. Undefined where there is none. */
   ngramFilter(group: number): Uint8Array | undefined {
-    return letterWidths[group] === undefined ? undefined : this.#variablesFilter(group);
+    return ngramLengths[group] === undefined ? undefined : this.#variablesFilter(group);
   }
 
   /** Every attribute of one row. */
@@ -215,14 +215,16 @@ export class ChunkView {
         : decodeColumn(stored, held);
     });
     if (column.kind !== "message") return column;
-    this.#messages ??= column.messages.withGroups((messages, group) => this.#group(messages, group));
+    this.#messages ??= column.messages.withGroupLoader((messages, group) => this.#group(messages, group));
     return { ...column, messages: this.#messages };
   }
 
   /** Template ids of the messages. Where messages are stored as templates, the id column shares their codes. */
   #templates(): Column {
     const messages = this.column({ kind: "message" });
-    const ids = this.#getOrMake(this.#chunk.derived, "template", (held) => templateIds(messages, held));
+    const ids = this.#getOrMake(this.#chunk.derived, "template", (held) =>
+      buildTemplateIdColumn(messages, held),
+    );
     if (messages.kind !== "message" || ids.kind !== "dictionary") return ids;
     return { ...ids, codes: messages.messages.codes };
   }
@@ -265,13 +267,13 @@ export class ChunkView {
   }
 
   /** The value cached in a map, made and cached where there is none. */
-  #getOrMake<K, T>(map: Map<K, CachedValue<T>>, index: K, make: (held: Held) => T): T {
+  #getOrMake<K, T>(map: Map<K, CachedValue<T>>, index: K, make: (held: ColumnMemory) => T): T {
     const known = map.get(index);
     if (known !== undefined) {
-      this.heap.touch(known.held);
+      this.heap.pin(known.held);
       return known.value;
     }
-    const held: Held = this.heap.hold(() => {
+    const held: ColumnMemory = this.heap.allocateColumn(() => {
       map.delete(index);
       this.#chunk.held.delete(held);
     });
@@ -299,5 +301,5 @@ function buildSparseColumn(values: Map<number, string>, rows: number, heap: Colu
   const codeOf = new Map(distinct.map((value, code) => [value, code]));
   const codes = heap.scratch.uint32(rows).fill(distinct.length);
   for (const [row, value] of values) codes[row] = codeOf.get(value)!;
-  return { kind: "dictionary", rows, values: textVector(distinct), valueCount: distinct.length, codes };
+  return { kind: "dictionary", rows, values: toTextVector(distinct), valueCount: distinct.length, codes };
 }

@@ -3,13 +3,13 @@
 import type { Heap } from "../kernels/heap.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import type { Codes } from "../vector/codes.ts";
-import { textVector } from "../vector/text.ts";
+import { toTextVector } from "../vector/text.ts";
 import type { Column } from "./column.ts";
 
 /**
  * Returns whether a column can be grouped as it is: a dictionary, or a column with the same value or none in all rows.
  */
-export function isDictionary(column: Column): boolean {
+export function canGroupByCodes(column: Column): boolean {
   return (
     column.kind === "absent" ||
     column.kind === "dictionary" ||
@@ -18,7 +18,7 @@ export function isDictionary(column: Column): boolean {
 }
 
 /** The same column as a dictionary. Its codes lie on `heap`. */
-export function asDictionary(column: Column, heap: Heap): Column {
+export function toDictionary(column: Column, heap: Heap): Column {
   switch (column.kind) {
     case "absent":
     case "dictionary":
@@ -92,7 +92,7 @@ function buildDictionary<Key>(
   const valueCount = codeOf.size;
   if (valid !== null)
     for (let row = 0; row < rows; row++) if (!hasBit(valid, row)) wideCodes[row] = valueCount;
-  const values = textVector(Array.from(codeOf.keys(), textOf));
+  const values = toTextVector(Array.from(codeOf.keys(), textOf));
   return {
     kind: "dictionary",
     rows,
@@ -104,13 +104,13 @@ function buildDictionary<Key>(
 
 /** The same codes, all below `cardinality`, in as few bytes as that allows, on a heap. */
 export function narrowCodes(codes: Uint32Array, cardinality: number, heap: Heap): Codes {
-  const narrow = codesBelow(cardinality, codes.length, heap);
+  const narrow = allocateCodes(cardinality, codes.length, heap);
   narrow.set(codes);
   return narrow;
 }
 
 /** Allocates codes (zeros) in as few bytes as codes below `cardinality` need. */
-export function codesBelow(cardinality: number, rows: number, heap: Heap): Codes {
+export function allocateCodes(cardinality: number, rows: number, heap: Heap): Codes {
   if (cardinality <= 0x100) return heap.uint8(rows);
   return cardinality <= 0x1_0000 ? heap.uint16(rows) : heap.uint32(rows);
 }

@@ -17,7 +17,7 @@ import {
 } from "../template/variable-columns.ts";
 import { type Bitmap, emptyBitmap, setBit } from "../vector/bitmap.ts";
 import { type Codes, viewAsCodes } from "../vector/codes.ts";
-import { integerIn, parseRoundTripNumber } from "../vector/number.ts";
+import { parseIntegerBytes, parseRoundTripNumber } from "../vector/number.ts";
 import { decodeText, gatherText, type TextVector, textAt, textCount } from "../vector/text.ts";
 import type { Column } from "./column.ts";
 import { decodeValues, encodeValues } from "./sample-values.ts";
@@ -345,7 +345,8 @@ function parseNumbers(values: TextVector): Float64Array | undefined {
   const numbers = new Float64Array(textCount(values));
   for (let code = 0; code < numbers.length; code++) {
     const number =
-      integerIn(bytes, offsets[code]!, offsets[code + 1]!) ?? parseRoundTripNumber(textAt(values, code));
+      parseIntegerBytes(bytes, offsets[code]!, offsets[code + 1]!) ??
+      parseRoundTripNumber(textAt(values, code));
     if (number === undefined) return undefined;
     numbers[code] = number;
   }

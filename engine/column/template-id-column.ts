@@ -2,7 +2,7 @@
 import type { Heap } from "../kernels/heap.ts";
 import { tokenizeMessages } from "../template/tokenizer.ts";
 import type { Codes } from "../vector/codes.ts";
-import { type TextVector, textVector } from "../vector/text.ts";
+import { type TextVector, toTextVector } from "../vector/text.ts";
 import { hash64 } from "../vector/xxhash.ts";
 import type { Column } from "./column.ts";
 import { narrowCodes } from "./dictionary.ts";
@@ -11,7 +11,7 @@ import { narrowCodes } from "./dictionary.ts";
  * The template ids of a column of messages as a dictionary, with the codes of the messages' templates. Messages that
  * are stored as plain text are tokenised for it; the codes of these lie on `heap`.
  */
-export function templateIds(messages: Column, heap: Heap): Column {
+export function buildTemplateIdColumn(messages: Column, heap: Heap): Column {
   const { rows } = messages;
   if (messages.kind === "message") {
     const { templates, codes } = messages.messages;
@@ -24,7 +24,7 @@ export function templateIds(messages: Column, heap: Heap): Column {
 }
 
 function makeIdColumn(rows: number, ids: readonly string[], codes: Codes): Column {
-  return { kind: "dictionary", rows, values: textVector(ids), valueCount: ids.length, codes };
+  return { kind: "dictionary", rows, values: toTextVector(ids), valueCount: ids.length, codes };
 }
 
 function hashTemplates({ offsets, bytes }: TextVector): string[] {

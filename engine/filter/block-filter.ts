@@ -8,14 +8,14 @@ import type { Bitmap } from "../vector/bitmap.ts";
  * Rows [from, from + rows) of a chunk; `from` is a multiple of 8. Bit i of the selection, which lies on the view's
  * heap, is row from + i.
  */
-export interface Block {
+export interface RowBlock {
   from: number;
   rows: number;
   selection: Bitmap;
 }
 
 /** Clears the selection bits of rows that fail. */
-export type BlockFilter = (block: Block) => void;
+export type BlockFilter = (block: RowBlock) => void;
 
 /** Checks the deadline and the cancel flag; throws Failure "deadline" or "cancelled". */
 export type Checkpoint = () => void;

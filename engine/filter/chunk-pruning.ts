@@ -3,8 +3,8 @@ import type { ColumnHeader } from "../chunk/chunk-header.ts";
 import { findColumn } from "../chunk/chunk-header.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Filter } from "../plan/filter.ts";
-import { mayContainNgrams, ngramsOf, RunWidth } from "../template/ngram-filter.ts";
-import { type LongToken, longTokensOf } from "../template/token-filter.ts";
+import { findNgrams, mayContainNgrams, NgramLength } from "../template/ngram-filter.ts";
+import { findLongTokens, type LongToken } from "../template/token-filter.ts";
 import { variableGroups } from "../template/variable-columns.ts";
 import { hashText, mayContain } from "../vector/membership-filter.ts";
 import { planPattern } from "./pattern-search.ts";
@@ -117,7 +117,7 @@ function needleOf(filter: Filter & { kind: "contains" }): ChunkNeedle {
   const known = needleCache.get(filter);
   if (known !== undefined) return known;
   const text = Buffer.from(filter.text, "utf8");
-  const needle = { ngrams: ngramsOf(text, RunWidth.messages), tokens: longTokensOf(text) };
+  const needle = { ngrams: findNgrams(text, NgramLength.messages), tokens: findLongTokens(text) };
   needleCache.set(filter, needle);
   return needle;
 }
@@ -138,7 +138,7 @@ function isExcludedByTokens(filter: LeafFilter, view: ChunkView): boolean {
   return needleOf(filter).tokens.some((token) => {
     return variableGroups.every((name, group) => {
       if (findColumn(view.header, "variables", name) < 0) return true;
-      return view.tokenFilter(group)?.mayHold(token) === false;
+      return view.tokenFilter(group)?.mayContain(token) === false;
     });
   });
 }

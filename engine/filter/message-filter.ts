@@ -7,13 +7,13 @@ import type { Filter } from "../plan/filter.ts";
 import { addTemplateRows } from "../template/text-search.ts";
 import type { Bitmap } from "../vector/bitmap.ts";
 import {
-  type Block,
   type BlockFilter,
   type Checkpoint,
   type FilterScope,
   matchAll,
   passAll,
   passNone,
+  type RowBlock,
 } from "./block-filter.ts";
 import { searchMessages } from "./message-search.ts";
 import { MessageMatcher, type PatternFilter, planPattern } from "./pattern-search.ts";
@@ -106,7 +106,7 @@ function compileTemplateFilter(
 /** Keeps the rows of a block that are set in a bitmap over the chunk; undefined is an empty bitmap. */
 function keepRows(
   selection: Bitmap,
-  { from }: Block,
+  { from }: RowBlock,
   rows: Bitmap | undefined,
   { kernels }: ColumnHeap,
 ): void {
@@ -125,7 +125,7 @@ function searchOnce<Found>(
   view: ChunkView,
   checkpoint: Checkpoint,
   search: () => Found,
-): (block: Block) => Found | "few" {
+): (block: RowBlock) => Found | "few" {
   let found: { value: Found } | undefined;
   let remainingReads = Math.min(rowsReadBeforeSearchMax, view.rows / fewRowsDivisor);
   return (block) => {

@@ -3,7 +3,12 @@
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Filter } from "../plan/filter.ts";
 import type { MessageColumn } from "../template/message-column.ts";
-import { findMessages, type MessageMatches, type TextNeedle, textNeedle } from "../template/text-search.ts";
+import {
+  findMessages,
+  type MessageMatches,
+  makeTextNeedle,
+  type TextNeedle,
+} from "../template/text-search.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
 
 /**
@@ -30,7 +35,7 @@ function planTextSearch(text: string, ignoreCase: boolean): TextSearch {
   const folded = ignoreCase ? foldCase(text) : text;
   if (ignoreCase && !isAscii(folded)) return "undecided";
   // A lone surrogate has no UTF-8, so no stored text contains it.
-  return folded.isWellFormed() ? textNeedle(Buffer.from(folded, "utf8"), ignoreCase) : "none";
+  return folded.isWellFormed() ? makeTextNeedle(Buffer.from(folded, "utf8"), ignoreCase) : "none";
 }
 
 /** The messages of a chunk that pass; "undecided" where templates cannot decide and each row must be read. */

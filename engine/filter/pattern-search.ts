@@ -147,7 +147,7 @@ function matchTemplateOf(
 /** Matches one message, whose pieces are read where they are stored. */
 function matchMessage(messages: MessageColumn, row: number, automaton: PatternAutomaton): AutomatonResult {
   let state = automaton.start;
-  messages.eachPiece(row, (bytes, from, to) => {
+  messages.forEachPiece(row, (bytes, from, to) => {
     state = automaton.afterText(state, bytes, from, to);
   });
   return automaton.resultAt(state);

@@ -1,7 +1,7 @@
 /** Text search in plain text columns: by a kernel over a block's bytes where possible, else row by row. */
 
 import { type Column, isValid } from "../column/column.ts";
-import { needleOf } from "../kernels/needle.ts";
+import { makeNeedle } from "../kernels/needle.ts";
 import { compilePattern } from "../regexp/pattern.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
@@ -43,7 +43,7 @@ function compileContainsFilter(
   if (ignoreCase && !isAscii(wanted)) {
     return filterTexts(column, checkpoint, (row) => foldCase(textAt(column.text, row)).includes(wanted));
   }
-  const needle = needleOf(Buffer.from(wanted, "utf8"), ignoreCase);
+  const needle = makeNeedle(Buffer.from(wanted, "utf8"), ignoreCase);
   const { offsets, bytes } = column.text;
   const { kernels, scratch } = view.heap;
   return ({ from, rows, selection }) => {

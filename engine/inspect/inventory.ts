@@ -48,7 +48,7 @@ export interface SignalInventory {
  * that are not sealed yet are not counted. Throws Failure "folder" where the folder holds no store of this format, and
  * Failure "damage" where no copy of a partition's manifest is intact.
  */
-export async function storeInventory(dir: string): Promise<SignalInventory[]> {
+export async function readInventory(dir: string): Promise<SignalInventory[]> {
   await checkFormat(dir, { create: false });
   const inventories: SignalInventory[] = [];
   for (const signal of signals) {

@@ -12,7 +12,7 @@ import { checkFormat } from "../files/format-version.ts";
 import { isIntactFrame } from "../files/frame.ts";
 import { IdempotencyKeys } from "../journal/idempotency-keys.ts";
 import { scanJournal } from "../journal/journal-reader.ts";
-import { type Environment, openEnvironment } from "../lmdb/environment.ts";
+import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { dayName, listDays } from "../model/day.ts";
@@ -102,7 +102,7 @@ async function verifyPartition(verification: Verification, dir: string): Promise
 async function verifyChunk(
   verification: Verification,
   dir: string,
-  environment: Environment,
+  environment: LmdbEnvironment,
   entry: ChunkEntry,
 ): Promise<void> {
   try {

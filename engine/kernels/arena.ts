@@ -26,7 +26,7 @@ export const reservedBytes = 512 * 1024;
  * An allocated range of an arena's memory. Its views begin `byteOffset` bytes behind its start and by default reach to
  * its end. They must not be used once the block is freed: the bytes may belong to another block then.
  */
-export class Block {
+export class ArenaBlock {
   /** Address of the first byte, a multiple of 16. */
   readonly at: number;
   readonly byteLength: number;
@@ -71,7 +71,7 @@ export class Arena {
   readonly #freeRanges: FreeRange[] = [];
   /** Sum of `allocatedBytes` of the blocks that are not freed. */
   #usedBytes = 0;
-  readonly #blocks = new Set<Block>();
+  readonly #blocks = new Set<ArenaBlock>();
   /**
    * Every byte before this address belongs to a block, a free range or the kernels; every byte behind it was never
    * allocated.
@@ -108,17 +108,17 @@ export class Arena {
    * Allocates a block of at least `byteLength` bytes of arbitrary content. Returns undefined where no free range is
    * large enough.
    */
-  allocate(byteLength: number): Block | undefined {
+  allocate(byteLength: number): ArenaBlock | undefined {
     const bytes = roundUp(byteLength + overreadBytes);
     const at = this.#takeBestFit(bytes) ?? this.#extend(bytes);
     if (at === undefined) return undefined;
-    const block = new Block(this.memory, at, byteLength, bytes);
+    const block = new ArenaBlock(this.memory, at, byteLength, bytes);
     this.#blocks.add(block);
     this.#usedBytes += bytes;
     return block;
   }
 
-  free(block: Block): void {
+  free(block: ArenaBlock): void {
     assert(this.#blocks.delete(block), "arena: a block is freed that is not one of its own");
     this.#usedBytes -= block.allocatedBytes;
     const index = this.#findRangeAfter(block.at);

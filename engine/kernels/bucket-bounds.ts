@@ -6,7 +6,12 @@
  * @param times ascending, in the unit of start and width
  * @param bounds one more than there are buckets
  */
-export function bucketBounds(times: Float64Array, start: number, width: number, bounds: Uint32Array): void {
+export function findBucketBounds(
+  times: Float64Array,
+  start: number,
+  width: number,
+  bounds: Uint32Array,
+): void {
   let row = 0;
   for (let i = 0; i < bounds.length; i++) {
     row = findFirstAtLeast(times, start + i * width, row);

@@ -13,7 +13,7 @@ export interface Heap {
 }
 
 /** The memory of one decoded column. */
-export interface Held extends Heap {
+export interface ColumnMemory extends Heap {
   readonly byteLength: number;
 }
 
@@ -24,13 +24,13 @@ export interface ColumnHeap {
   /** Vectors that are freed when the work ends. */
   scratch: Heap;
   /** Memory for a column, which may outlive the work in a cache. `onEvict` is called when it is taken back. */
-  hold(onEvict: () => unknown): Held;
+  allocateColumn(onEvict: () => unknown): ColumnMemory;
   /** Returns whether a column that the work can do without is worth keeping; see `ColumnCacheOptions`. */
   hasRoom(byteLength: number): boolean;
   /** Protects memory from eviction until the work ends. */
-  touch(memory: Held): void;
+  pin(memory: ColumnMemory): void;
   /** Gives memory back at once, such as that of a column whose decoding failed. */
-  release(memory: Held): void;
+  release(memory: ColumnMemory): void;
   /** Ends the work: frees its scratch vectors, and its columns may be evicted from now on. */
   end(): void;
 }
@@ -44,15 +44,15 @@ export const plainHeap: Heap = {
   place: (bytes) => (bytes.byteOffset % 8 === 0 ? bytes : bytes.slice()),
 };
 
-const plainColumnMemory: Held = { ...plainHeap, byteLength: 0 };
+const plainColumnMemory: ColumnMemory = { ...plainHeap, byteLength: 0 };
 
 /** Columns on the JavaScript heap: nothing is cached or evicted. */
 export const plainColumns: ColumnHeap = {
   kernels: plainKernels,
   scratch: plainHeap,
-  hold: () => plainColumnMemory,
+  allocateColumn: () => plainColumnMemory,
   hasRoom: () => true,
-  touch: () => undefined,
+  pin: () => undefined,
   release: () => undefined,
   end: () => undefined,
 };

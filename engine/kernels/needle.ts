@@ -16,7 +16,7 @@ export interface Needle {
  * Prepares a needle. Throws where a rule of the parameter is broken.
  * @param bytes at least one; with `ignoreCase`, no byte of A-Z
  */
-export function needleOf(bytes: Uint8Array, ignoreCase: boolean): Needle {
+export function makeNeedle(bytes: Uint8Array, ignoreCase: boolean): Needle {
   assert(bytes.byteLength > 0, "needle: an empty needle stands everywhere and needs no search");
   assert(
     !ignoreCase || bytes.every((byte) => byte === foldedByte[byte]),

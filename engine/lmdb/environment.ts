@@ -29,7 +29,7 @@ import { DataFile } from "./data-file.ts";
 import { buildEmptyDataFile, keyBytesMax, type Meta } from "./page.ts";
 import { auditPageTree, readEntries } from "./page-audit.ts";
 
-export interface Environment {
+export interface LmdbEnvironment {
   /** Returns the value as of the newest commit, in a new buffer. Throws Failure "damage". */
   get(key: Uint8Array): Uint8Array | undefined;
   /** Returns all keys in the order of their bytes. Throws Failure "damage". */
@@ -93,7 +93,7 @@ const nativeOptions: RootDatabaseOptions & { batchStartThreshold: number } = {
  * Opens the environment in `dir`. Opening it for writing audits its trees (see `auditPageTree`) and creates it where it
  * is missing. Throws Failure "damage" where the file cannot be read or the audit fails, and "disk-full".
  */
-export function openEnvironment(dir: string, options: { readOnly: boolean }): Environment {
+export function openEnvironment(dir: string, options: { readOnly: boolean }): LmdbEnvironment {
   return options.readOnly ? new ReadEnvironment(dir) : new WriteEnvironment(dir);
 }
 
@@ -125,7 +125,7 @@ export async function fillEnvironment(
   }
 }
 
-class ReadEnvironment implements Environment {
+class ReadEnvironment implements LmdbEnvironment {
   protected readonly file: DataFile;
   readonly dir: string;
 

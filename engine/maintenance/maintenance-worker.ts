@@ -17,7 +17,7 @@ import type { DamagedChunk, PartBytes } from "../chunk/chunk-ref.ts";
 import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { Failure, unlessFull } from "../failure.ts";
 import { makeFolder, syncFolder } from "../files/folder.ts";
-import { type Environment, openEnvironment } from "../lmdb/environment.ts";
+import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import { chunkKeys, headerKey, openChunk, type PackedChunk, sealChunk } from "../partition/chunk-store.ts";
@@ -203,7 +203,7 @@ async function checkTree(dir: string, manifest: Manifest): Promise<Manifest> {
 /**
  * Keys, in hexadecimal, that belong to no chunk of the manifest. Throws Failure "damage" where a chunk lacks a value.
  */
-function findOrphanKeys(environment: Environment, dir: string, manifest: Manifest): string[] {
+function findOrphanKeys(environment: LmdbEnvironment, dir: string, manifest: Manifest): string[] {
   const present = new Set(environment.keys().map((key) => Buffer.from(key).toString("hex")));
   for (const entry of manifest.chunks) {
     const { header } = openChunk(environment, entry, dir);

@@ -16,8 +16,8 @@ import { encodeBytes, encodeDelta, encodeSamples } from "../column/encoding.ts";
 import { bytesOf } from "../files/payload.ts";
 import { attributeColumnsMax, chunkSamplesMax, valueBlockSamples } from "../limits.ts";
 import type { TextVector } from "../vector/text.ts";
-import { byteSource, TextTable } from "../vector/text-table.ts";
-import { hashWord } from "../vector/xxhash.ts";
+import { TextTable, toByteSource } from "../vector/text-table.ts";
+import { hash64Words } from "../vector/xxhash.ts";
 import { type SampleColumns, type SortedSamples, sortSamples } from "./sample-columns.ts";
 import { forEachText } from "./series-identity.ts";
 import type { SeriesTable } from "./series-table.ts";
@@ -58,7 +58,7 @@ function findSeriesWithSamples(table: SeriesTable, { series, length }: SampleCol
 }
 
 function sortByIdentity(order: Uint32Array, { offsets, bytes }: TextVector): void {
-  const source = byteSource(bytes).bytes;
+  const source = toByteSource(bytes).bytes;
   order.sort((a, b) => source.compare(source, offsets[b]!, offsets[b + 1]!, offsets[a]!, offsets[a + 1]!));
 }
 
@@ -149,13 +149,13 @@ function planValueBlocks(offsets: Uint32Array, names: Uint32Array): [from: numbe
 function shareTimes({ offsets, timeNs }: SortedSamples): { timeNs: Float64Array; starts: Float64Array } {
   const series = offsets.length - 1;
   const lists = new TextTable();
-  const source = byteSource(bytesOf(timeNs));
+  const source = toByteSource(bytesOf(timeNs));
   const shared = new Float64Array(timeNs.length);
   const startOf: number[] = [];
   const starts = new Float64Array(series);
   let length = 0;
   for (let i = 0; i < series; i++) {
-    const list = lists.codeOf(source, offsets[i]! * 8, offsets[i + 1]! * 8);
+    const list = lists.intern(source, offsets[i]! * 8, offsets[i + 1]! * 8);
     if (list === startOf.length) {
       startOf.push(length);
       shared.set(timeNs.subarray(offsets[i], offsets[i + 1]), length);
@@ -197,22 +197,22 @@ function addSeriesColumns(
 ): Uint32Array {
   const add = makeColumnAppender(chunk);
   const { offsets, bytes } = table.identities.texts();
-  const source = byteSource(bytes);
+  const source = toByteSource(bytes);
   const fingerprints = new Uint32Array(series.length * 2);
   const name = new AttributeBuilder();
   const labels = new LabelBuilders();
   for (let i = 0; i < series.length; i++) {
     const from = offsets[series[i]!]!;
     const to = offsets[series[i]! + 1]!;
-    const { high, low } = hashWord(bytes, from, to);
+    const { high, low } = hash64Words(bytes, from, to);
     fingerprints[i * 2] = low;
     fingerprints[i * 2 + 1] = high;
     let label: AttributeBuilder;
     // Texts of an identity: name, then label key, label value, …
     forEachText(bytes, from, to, (index, textFrom, textTo) => {
-      if (index === 0) name.push(i, name.values.codeOf(source, textFrom, textTo));
+      if (index === 0) name.push(i, name.values.intern(source, textFrom, textTo));
       else if (index % 2 === 1) label = labels.getBuilder(source, textFrom, textTo);
-      else label.push(i, label.values.codeOf(source, textFrom, textTo));
+      else label.push(i, label.values.intern(source, textFrom, textTo));
     });
   }
   add(makeColumnHeader("fingerprint", "", series.length), encodeBytes(bytesOf(fingerprints), 8), undefined);
@@ -237,8 +237,8 @@ class LabelBuilders {
   readonly #keys = new TextTable();
   readonly #builders: AttributeBuilder[] = [];
 
-  getBuilder(source: ReturnType<typeof byteSource>, from: number, to: number): AttributeBuilder {
-    const key = this.#keys.codeOf(source, from, to);
+  getBuilder(source: ReturnType<typeof toByteSource>, from: number, to: number): AttributeBuilder {
+    const key = this.#keys.intern(source, from, to);
     this.#builders[key] ??= new AttributeBuilder();
     return this.#builders[key];
   }
@@ -258,11 +258,11 @@ function collectTypes(table: SeriesTable, series: Uint32Array): AttributeBuilder
 function collectUnits(table: SeriesTable, series: Uint32Array): AttributeBuilder {
   const builder = new AttributeBuilder();
   const units = table.units.texts();
-  const source = byteSource(units.bytes);
+  const source = toByteSource(units.bytes);
   for (let i = 0; i < series.length; i++) {
     const unit = table.unitOf(series[i]!);
     if (unit < 0) continue;
-    builder.push(i, builder.values.codeOf(source, units.offsets[unit]!, units.offsets[unit + 1]!));
+    builder.push(i, builder.values.intern(source, units.offsets[unit]!, units.offsets[unit + 1]!));
   }
   return builder;
 }

@@ -3,7 +3,7 @@
  * each text followed by 0xff (which never occurs in UTF-8). So different series never have the same bytes, and series
  * of one name are neighbours when sorted by them.
  */
-import { type ByteSource, byteSource } from "../vector/text-table.ts";
+import { type ByteSource, toByteSource } from "../vector/text-table.ts";
 
 const separator = 0xff;
 
@@ -18,7 +18,7 @@ export interface LabelRanges {
 
 /** A growing buffer of texts, each followed by the separator. */
 export class IdentityWriter {
-  source: ByteSource = byteSource(Buffer.allocUnsafeSlow(1024));
+  source: ByteSource = toByteSource(Buffer.allocUnsafeSlow(1024));
   length = 0;
 
   clear(): void {
@@ -40,7 +40,7 @@ export class IdentityWriter {
   #grow(length: number): void {
     const larger = Buffer.allocUnsafeSlow(length * 2);
     this.source.bytes.copy(larger, 0, 0, this.length);
-    this.source = byteSource(larger);
+    this.source = toByteSource(larger);
   }
 }
 

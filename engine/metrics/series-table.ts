@@ -2,7 +2,7 @@
 
 import type { MetricType } from "../model/sample.ts";
 import { growArray } from "../vector/text.ts";
-import { type ByteSource, byteSource, TextTable } from "../vector/text-table.ts";
+import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
 
 /** Numbers of the types, in memory only: chunks store the type as text. */
 const types: readonly MetricType[] = ["unknown", "gauge", "counter", "delta"];
@@ -17,7 +17,7 @@ export class SeriesTable {
 
   /** The number of the series whose identity is at [from, to), given now where it has none. */
   addSeries(source: ByteSource, from: number, to: number): number {
-    const number = this.identities.codeOf(source, from, to);
+    const number = this.identities.intern(source, from, to);
     if (number === this.#types.length) this.#grow();
     return number;
   }
@@ -34,12 +34,12 @@ export class SeriesTable {
   /** Sets type and unit of a series. The last declaration holds; "unknown" and an empty unit declare nothing. */
   declare(series: number, type: MetricType, source: ByteSource, unitFrom: number, unitTo: number): void {
     if (type !== "unknown") this.#types[series] = types.indexOf(type);
-    if (unitFrom < unitTo) this.#unitOf[series] = this.units.codeOf(source, unitFrom, unitTo) + 1;
+    if (unitFrom < unitTo) this.#unitOf[series] = this.units.intern(source, unitFrom, unitTo) + 1;
   }
 
   /** As `declare`, with the unit as a string. */
   declareText(series: number, type: MetricType, unit: string): void {
-    const source = byteSource(Buffer.from(unit, "utf8"));
+    const source = toByteSource(Buffer.from(unit, "utf8"));
     this.declare(series, type, source, 0, source.bytes.length);
   }
 

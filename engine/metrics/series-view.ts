@@ -4,7 +4,7 @@ import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Column } from "../column/column.ts";
 import { columnText } from "../column/column.ts";
 import { Failure } from "../failure.ts";
-import { lastAtMost } from "../vector/binary-search.ts";
+import { findLastAtMost } from "../vector/binary-search.ts";
 
 /**
  * Series are numbered from 0 in the order of the chunk. Throws Failure "damage" where the chunk has no fingerprints.
@@ -62,7 +62,7 @@ export class SeriesView {
 
   /** Values of a series, one for each of its times. */
   valuesOf(series: number): Float64Array {
-    const block = lastAtMost(this.#blocks, series);
+    const block = findLastAtMost(this.#blocks, series);
     this.#values[block] ??= this.#readBlock(block);
     const first = this.#offsets[this.#blocks[block]!]!;
     return this.#values[block].subarray(this.#offsets[series]! - first, this.#offsets[series + 1]! - first);

@@ -16,7 +16,7 @@ import {
   readFrameChecksum,
   writeFrame,
 } from "../files/frame.ts";
-import type { Environment } from "../lmdb/environment.ts";
+import type { LmdbEnvironment } from "../lmdb/environment.ts";
 
 const headerColumn = 0xffff;
 /** Level for chunk headers, which are read more often than columns. */
@@ -110,7 +110,7 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
  * a column, is missing or its checksum is another than recorded.
  */
 export function openChunk(
-  environment: Pick<Environment, "get">,
+  environment: Pick<LmdbEnvironment, "get">,
   entry: { id: number; checksum: number },
   dir: string,
 ): ChunkSource {

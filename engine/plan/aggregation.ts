@@ -3,7 +3,7 @@
 import type { RowSignal } from "../model/signal.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { Field, Step } from "./filter.ts";
-import type { Scanned } from "./scan-statistics.ts";
+import type { ScanStatistics } from "./scan-statistics.ts";
 
 /**
  * The number that an aggregate reads from a row: the text of the field in decimal notation. With `path`, the text is
@@ -55,7 +55,7 @@ export interface AggregateQuery {
  * The result of an aggregation. A point is a group in a bucket that has rows of the group; points have no defined
  * order.
  */
-export interface Aggregated {
+export interface AggregateResult {
   /** Number of groups. */
   groups: number;
   /**
@@ -64,7 +64,7 @@ export interface Aggregated {
    */
   labels: TextVector;
   points: Points;
-  scanned: Scanned;
+  scanned: ScanStatistics;
 }
 
 /** Points in columns; index i of every vector is point i. */

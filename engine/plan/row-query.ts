@@ -2,10 +2,10 @@
 import type { FoundRow, RowPosition } from "../model/row.ts";
 import type { RowSignal } from "../model/signal.ts";
 import type { Step } from "./filter.ts";
-import type { Scanned } from "./scan-statistics.ts";
+import type { ScanStatistics } from "./scan-statistics.ts";
 
 /** One selection of an arrival query: the first rows to arrive that pass `steps`. */
-export interface ArrivedSelection {
+export interface ArrivalSelection {
   steps: Step[];
   /** Lower bound of the rows' own times: nanoseconds since the epoch, inclusive. */
   fromNs: bigint;
@@ -33,7 +33,7 @@ export interface SearchResult {
   rows: FoundRow[];
   /** Whether more rows follow the last one. */
   more: boolean;
-  scanned: Scanned;
+  scanned: ScanStatistics;
 }
 
 /** All rows of a time range that pass `steps`. */
@@ -47,13 +47,13 @@ export interface ScanQuery {
 }
 
 /** Rows by the order of their arrival. */
-export interface ArrivedQuery {
+export interface ArrivalQuery {
   signal: RowSignal;
   /** Arrival number, exclusive. */
   after: number;
   /** Arrival number, inclusive; at most the store's `arrivalMax`. */
   through: number;
-  selections: readonly ArrivedSelection[];
+  selections: readonly ArrivalSelection[];
 }
 
 /** Asks which fields the rows of a time range that pass `steps` have. */
@@ -75,5 +75,5 @@ export interface FieldCounts {
   attributes: Map<string, number>;
   /** False where some keys are not counted, because there are too many. */
   isWhole: boolean;
-  scanned: Scanned;
+  scanned: ScanStatistics;
 }

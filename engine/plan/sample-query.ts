@@ -1,6 +1,6 @@
 /** Queries over the samples and series of metrics, and their results, as plain data. */
 import type { MetricType } from "../model/sample.ts";
-import type { Aggregated } from "./aggregation.ts";
+import type { AggregateResult } from "./aggregation.ts";
 import type { Field, Step } from "./filter.ts";
 
 /** One aggregate of a metric's samples, by group of series and time bucket. */
@@ -49,7 +49,7 @@ export interface SeriesKinds {
  * The result of a sample query. `labels` has the text of each field of `groupBy`, group after group. For `without` it
  * has one text a group: the JSON list of its [key, value] pairs, ordered by key.
  */
-export interface SamplesAggregated extends Aggregated {
+export interface SampleAggregateResult extends AggregateResult {
   kinds: SeriesKinds;
 }
 

@@ -1,7 +1,7 @@
 /** Counts what a scan read and what it skipped. */
 
 /** What a scan read and what it skipped. */
-export interface Scanned {
+export interface ScanStatistics {
   rows: number;
   /** Bytes of columns that were read and decoded; 0 where all of them were cached. */
   bytes: number;
@@ -21,13 +21,13 @@ interface StoredColumn {
 }
 
 /** Statistics of a scan that has read nothing yet. */
-export function nothingScanned(): Scanned {
+export function emptyScanStatistics(): ScanStatistics {
   return { rows: 0, bytes: 0, chunks: 0, chunksSkipped: 0, rowsSkipped: 0, bytesSkipped: 0 };
 }
 
 /** Adds a chunk that its header answered. */
 export function countSkippedChunk(
-  scanned: Scanned,
+  scanned: ScanStatistics,
   { rows, columns }: { rows: number; columns: readonly StoredColumn[] },
 ): void {
   scanned.chunksSkipped++;
@@ -36,14 +36,17 @@ export function countSkippedChunk(
 }
 
 /** Adds a chunk that was not opened. */
-export function countUnreadChunk(scanned: Scanned, { rows, bytes }: { rows: number; bytes: number }): void {
+export function countUnreadChunk(
+  scanned: ScanStatistics,
+  { rows, bytes }: { rows: number; bytes: number },
+): void {
   scanned.chunksSkipped++;
   scanned.rowsSkipped += rows;
   scanned.bytesSkipped += bytes;
 }
 
 /** Adds `part` to `sum`. */
-export function addScanned(sum: Scanned, part: Scanned): void {
+export function addScanStatistics(sum: ScanStatistics, part: ScanStatistics): void {
   sum.rows += part.rows;
   sum.bytes += part.bytes;
   sum.chunks += part.chunks;

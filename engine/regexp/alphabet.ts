@@ -6,7 +6,7 @@
 
 import { CharClass, classesOf } from "../template/slot-encoding.ts";
 import { byteClass } from "../template/tokenizer.ts";
-import { lastAtMost } from "../vector/binary-search.ts";
+import { findLastAtMost } from "../vector/binary-search.ts";
 
 /** Code points as first, last, first, last … ascending; both ends are inclusive. */
 type CodePointRanges = readonly number[];
@@ -47,7 +47,7 @@ export function buildAlphabet(classes: readonly CodePointRanges[]): Alphabet | u
   return {
     size: representatives.length,
     asciiSymbols: Uint8Array.from(symbolAt.subarray(0, asciiEnd)),
-    symbolOf: (rune) => symbolAt[lastAtMost(starts, rune)]!,
+    symbolOf: (rune) => symbolAt[findLastAtMost(starts, rune)]!,
     classMembers: membership.map((marks) => Uint8Array.from(representatives, (interval) => marks[interval]!)),
     charClasses: Uint8Array.from(representatives, (interval) => traits[interval]! >> 2),
     isWord: Uint8Array.from(representatives, (interval) => traits[interval]! & 1),
@@ -108,7 +108,7 @@ function findIntervalStarts(classes: readonly CodePointRanges[]): Uint32Array {
 function markIntervals(ranges: CodePointRanges, starts: Uint32Array): Uint8Array {
   const marks = new Uint8Array(starts.length);
   for (let i = 0; i < ranges.length; i += 2) {
-    marks.fill(1, lastAtMost(starts, ranges[i]!), lastAtMost(starts, ranges[i + 1]!) + 1);
+    marks.fill(1, findLastAtMost(starts, ranges[i]!), findLastAtMost(starts, ranges[i + 1]!) + 1);
   }
   return marks;
 }

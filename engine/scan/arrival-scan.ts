@@ -10,8 +10,8 @@ import { arrivedBytesMax, arrivedBytesMin, blockRows } from "../limits.ts";
 import { clampToDay, endOfTimeNs } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
-import type { ArrivedSelection } from "../plan/row-query.ts";
-import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import type { ArrivalSelection } from "../plan/row-query.ts";
+import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { FirstArrived } from "./first-arrived.ts";
@@ -27,7 +27,7 @@ export interface ArrivedTask {
   after: number;
   /** Arrival number, inclusive. */
   through: number;
-  selections: readonly ArrivedSelection[];
+  selections: readonly ArrivalSelection[];
   control: QueryControl;
 }
 
@@ -43,7 +43,7 @@ export interface ArrivedRowsPart {
 export interface ArrivedAnswer {
   /** One entry for each selection. */
   found: ArrivedRowsPart[];
-  scanned: Scanned;
+  scanned: ScanStatistics;
   damaged: DamagedChunk[];
 }
 
@@ -63,7 +63,7 @@ export async function scanArrivals(
   open: OpenChunkView,
   pause: YieldThread,
 ): Promise<ArrivedAnswer> {
-  const scanned: Scanned = nothingScanned();
+  const scanned: ScanStatistics = emptyScanStatistics();
   const damaged: DamagedChunk[] = [];
   const readings = task.selections.map((selection) => readingOf(task, selection));
   for (const ref of task.chunks) {
@@ -87,7 +87,7 @@ export async function scanArrivals(
   return { found, scanned, damaged };
 }
 
-function readingOf(task: ArrivedTask, { fromNs, steps, rowsMax }: ArrivedSelection): SelectionScan {
+function readingOf(task: ArrivedTask, { fromNs, steps, rowsMax }: ArrivalSelection): SelectionScan {
   const { filters, rest } = splitSteps(steps);
   const filter: Filter = { kind: "and", of: filters };
   const isWhole = isVectorised(filter) && rest.length === 0;
@@ -105,7 +105,7 @@ interface ChunkSelectionScan {
   ref: ChunkRef;
   view: ChunkView;
   reading: SelectionScan;
-  scanned: Scanned;
+  scanned: ScanStatistics;
 }
 
 function readChunk({ task, ref, view, reading, scanned }: ChunkSelectionScan): void {

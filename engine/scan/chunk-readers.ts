@@ -2,15 +2,15 @@
 import { type ChunkSource, openPart } from "../chunk/chunk-header.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
-import type { ColumnCache } from "../kernels/column-cache.ts";
 import { openChunksMax, openPartitionsMax, openPartsMax } from "../limits.ts";
-import { type Environment, openEnvironment } from "../lmdb/environment.ts";
+import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { openChunk } from "../partition/chunk-store.ts";
+import type { ColumnCache } from "./column-cache.ts";
 
 export class ChunkReaders {
   readonly #memory: ColumnCache;
   /** By folder. This map and the next two are in order of last use. */
-  readonly #environments = new Map<string, Environment>();
+  readonly #environments = new Map<string, LmdbEnvironment>();
   readonly #chunks = new Map<string, ChunkColumns>();
   /** Memtable parts by their id. A part held here keeps its memory after it was sealed. */
   readonly #parts = new Map<string, ChunkColumns>();
@@ -48,7 +48,7 @@ export class ChunkReaders {
     this.#parts.clear();
   }
 
-  environment(dir: string): Environment {
+  environment(dir: string): LmdbEnvironment {
     const known = this.#environments.get(dir);
     if (known !== undefined) {
       this.#environments.delete(dir);

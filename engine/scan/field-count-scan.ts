@@ -11,7 +11,7 @@ import { blockRows, countedKeysMax } from "../limits.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Filter, Step } from "../plan/filter.ts";
 import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
-import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import {
   answerFrom,
   type ChunkAnswerSource,
@@ -42,7 +42,7 @@ export interface FieldCountAnswer {
   counts: number[];
   /** False where there were more keys than are counted. */
   isWhole: boolean;
-  scanned: Scanned;
+  scanned: ScanStatistics;
   damaged: DamagedChunk[];
 }
 
@@ -88,7 +88,7 @@ export async function countFieldsFromHeaders(
 function createFieldCount(task: FieldCountTask, open: OpenChunkView, yieldThread: YieldThread): FieldCount {
   const { fromNs, toNs, control } = task;
   const { filters, rest } = splitSteps(task.steps);
-  const scanned = nothingScanned();
+  const scanned = emptyScanStatistics();
   const damaged: DamagedChunk[] = [];
   return {
     ...{ task, fromNs, toNs, control, open, yieldThread, scanned, damaged },

@@ -12,7 +12,7 @@ import { clampToDay } from "../model/day-range.ts";
 import type { RowPosition } from "../model/row.ts";
 import type { Filter, Step } from "../plan/filter.ts";
 import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
-import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import {
   answerFrom,
   type ChunkAnswerSource,
@@ -42,7 +42,7 @@ export interface SearchTask {
 
 export interface SearchAnswer {
   rows: FoundRows;
-  scanned: Scanned;
+  scanned: ScanStatistics;
   damaged: DamagedChunk[];
 }
 
@@ -106,7 +106,7 @@ function createSearch(task: SearchTask, open: OpenChunkView, yieldThread: YieldT
     filter: { kind: "and", of: filters },
     extraction: rest,
     isNeeded: ({ day, header }) => newest.admits(day, header.timeNsMax),
-    scanned: nothingScanned(),
+    scanned: emptyScanStatistics(),
     damaged: [],
   };
 }

@@ -7,7 +7,7 @@ import { PointStates } from "../aggregate/point-states.ts";
 import { PointTable } from "../aggregate/point-table.ts";
 import { findSharedBuckets } from "../aggregate/shared-buckets.ts";
 import { Failure } from "../failure.ts";
-import type { Aggregated, AggregateQuery } from "../plan/aggregation.ts";
+import type { AggregateQuery, AggregateResult } from "../plan/aggregation.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import { checkCaps } from "../plan/query-control.ts";
 import type { TextVector } from "../vector/text.ts";
@@ -23,7 +23,7 @@ export async function queryAggregate(
   context: ScatterContext,
   query: AggregateQuery,
   control: QueryControl,
-): Promise<Aggregated> {
+): Promise<AggregateResult> {
   const { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked = false } = query;
   if (bucketNs !== undefined && bucketNs < bucketNsMin) {
     throw new Failure("input", `bucketNs must be at least ${bucketNsMin}, got ${bucketNs}`);
@@ -46,7 +46,7 @@ async function mergeAnswers(
   { groupBy, aggregates, isRanked }: AggregateQuery,
   answers: readonly AggregateAnswer[],
   control: QueryControl,
-): Promise<Pick<Aggregated, "groups" | "labels" | "points">> {
+): Promise<Pick<AggregateResult, "groups" | "labels" | "points">> {
   const groups = new GroupTable(groupBy.length, groupCapsOf(control, isRanked));
   const table = new PointTable();
   const states = new PointStates(aggregates);

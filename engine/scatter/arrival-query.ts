@@ -3,7 +3,7 @@
 import { arrivalRange } from "../chunk/chunk-ref.ts";
 import { endOfTimeNs } from "../model/day-range.ts";
 import type { QueryControl } from "../plan/query-control.ts";
-import type { ArrivedQuery } from "../plan/row-query.ts";
+import type { ArrivalQuery } from "../plan/row-query.ts";
 import type { ArrivedAnswer, ArrivedRowsPart } from "../scan/arrival-scan.ts";
 import { RowList } from "./row-list.ts";
 import { askScanThreads, retryWithoutDamaged, type ScatterContext } from "./scatter-gather.ts";
@@ -21,7 +21,7 @@ export interface Arrived {
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function queryArrivals(
   context: ScatterContext,
-  { signal, after, through, selections }: ArrivedQuery,
+  { signal, after, through, selections }: ArrivalQuery,
   control: QueryControl,
 ): Promise<Arrived[]> {
   const fromNs = selections.reduce((least, { fromNs }) => (fromNs < least ? fromNs : least), endOfTimeNs);

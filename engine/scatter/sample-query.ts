@@ -5,7 +5,7 @@ import { checkPoints } from "../aggregate/point-table.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { Failure } from "../failure.ts";
 import { pointsMax } from "../limits.ts";
-import type { CensusTables } from "../metrics/series-census.ts";
+import type { ActiveSeriesTables } from "../metrics/active-series.ts";
 import { dayStartNs } from "../model/day.ts";
 import type { MetricType } from "../model/sample.ts";
 import type { Points } from "../plan/aggregation.ts";
@@ -14,13 +14,13 @@ import {
   increaseAgeNsMax,
   type MetricName,
   type SampleAggregate,
+  type SampleAggregateResult,
   type SampleQuery,
-  type SamplesAggregated,
   type SeriesCount,
   type SeriesLabelsQuery,
 } from "../plan/sample-query.ts";
 import type { SampleAnswer, SampleTask } from "../series/sample-task.ts";
-import type { SeriesAnswer, SeriesTask } from "../series/series-labels.ts";
+import type { SeriesCountAnswer, SeriesCountTask } from "../series/series-labels.ts";
 import { computePointValues, SeriesPoints, type SeriesPointsPart } from "../series/series-points.ts";
 import type { SeriesShare } from "../series/series-selection.ts";
 import { checkLabel, toLabelFilter } from "../series/series-selection.ts";
@@ -42,7 +42,7 @@ export async function querySamples(
   context: ScatterContext,
   query: SampleQuery,
   control: QueryControl,
-): Promise<SamplesAggregated> {
+): Promise<SampleAggregateResult> {
   checkQuery(query);
   const { fromNs, toNs, groupBy, aggregate } = query;
   const range = { fromNs: fromNs - BigInt(increaseAgeNsMax), toNs };
@@ -62,7 +62,7 @@ export async function querySamples(
   return { ...answered, kinds, scanned: sumScanStatistics(answers) };
 }
 
-type Answered = Pick<SamplesAggregated, "groups" | "labels" | "points">;
+type Answered = Pick<SampleAggregateResult, "groups" | "labels" | "points">;
 
 /** Concatenates answers in which each series is a group of its own, and so of one thread alone. */
 function concatSingleSeries(
@@ -178,10 +178,10 @@ export async function querySeriesLabels(
 /** Counts series over all threads, sorted by the number of series, greatest first. */
 async function countBy(
   context: ScatterContext,
-  query: Pick<SeriesTask, "name" | "fromNs" | "toNs" | "steps" | "by">,
+  query: Pick<SeriesCountTask, "name" | "fromNs" | "toNs" | "steps" | "by">,
   control: QueryControl,
 ): Promise<SeriesCount[]> {
-  const answers = await askEachShare<SeriesAnswer>(context, query, control, (chunks, share) => {
+  const answers = await askEachShare<SeriesCountAnswer>(context, query, control, (chunks, share) => {
     return { ...query, kind: "series", chunks, share, control };
   });
   const counts = new Map<string, number>();
@@ -208,11 +208,11 @@ function checkQuery({ bucketNs, groupBy, steps, aggregate }: SampleQuery): void 
 }
 
 /** Asks every thread for its share of the series, each over all chunks of the range. */
-function askEachShare<Answer extends SampleAnswer | SeriesAnswer>(
+function askEachShare<Answer extends SampleAnswer | SeriesCountAnswer>(
   context: ScatterContext,
   range: { fromNs: bigint; toNs: bigint },
   control: QueryControl,
-  taskOf: (chunks: ChunkRef[], share: SeriesShare) => SampleTask | SeriesTask,
+  taskOf: (chunks: ChunkRef[], share: SeriesShare) => SampleTask | SeriesCountTask,
 ): Promise<Answer[]> {
   const { threads, queryThread } = context;
   return retryWithoutDamaged<Answer>(context, { signal: "metrics", ...range }, async (chunks) => {
@@ -250,7 +250,7 @@ function numberLists(
 /** Marks the stored series that have samples of today or yesterday as active. */
 export async function countStoredSeries(
   { catalog, threads }: ScatterContext,
-  tables: CensusTables,
+  tables: ActiveSeriesTables,
 ): Promise<void> {
   const [fromNs, toNs] = [dayStartNs(tables.yesterday.day), dayStartNs(tables.today.day + 1)];
   for (const chunk of catalog.findChunks("metrics", fromNs, toNs)) {

@@ -14,7 +14,7 @@ import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
 import type { Step } from "../plan/filter.ts";
 import type { QueryControl } from "../plan/query-control.ts";
-import { addScanned, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import { addScanStatistics, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import type { ArrivedTask } from "../scan/arrival-scan.ts";
 import type { ListedTemplates, TemplatesTask } from "../summary/template-listing.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
@@ -80,7 +80,7 @@ export function startControl(limits: QueryLimits): RunningQuery {
 
 /** What the answers of all threads have in common. */
 interface ThreadAnswer {
-  scanned: Scanned;
+  scanned: ScanStatistics;
   /** Chunks that the thread could not read. */
   damaged: DamagedChunk[];
 }
@@ -235,8 +235,8 @@ export async function runWithin<T>(
 }
 
 /** Adds up what all threads scanned. */
-export function sumScanStatistics(answers: readonly ThreadAnswer[]): Scanned {
-  const scanned: Scanned = nothingScanned();
-  for (const answer of answers) addScanned(scanned, answer.scanned);
+export function sumScanStatistics(answers: readonly ThreadAnswer[]): ScanStatistics {
+  const scanned: ScanStatistics = emptyScanStatistics();
+  for (const answer of answers) addScanStatistics(scanned, answer.scanned);
   return scanned;
 }

@@ -14,8 +14,8 @@ import type { Field, Filter } from "../plan/filter.ts";
 import type { YieldThread } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { hasGroupPerSeries, increaseAgeNsMax, type SeriesKinds } from "../plan/sample-query.ts";
-import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
-import { gatherText, type TextVector, textVector } from "../vector/text.ts";
+import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import { gatherText, type TextVector, toTextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { chooseFold, DayBuckets, type FoldKind, SeriesFolds } from "./folds.ts";
 import { mergeByTime, sliceByTime } from "./overlap.ts";
@@ -56,7 +56,7 @@ interface SampleAggregation {
   texts: GroupTable;
   /** The series' text of that label; -1 for the empty one. */
   textOf: number[];
-  scanned: Scanned;
+  scanned: ScanStatistics;
   damaged: DamagedChunk[];
 }
 
@@ -83,7 +83,7 @@ export async function aggregateSamples(
     points: hasGroupPerSeries(task) ? new SingleSeriesPoints(aggregate) : new SeriesPoints(aggregate),
     texts: new GroupTable(1, caps),
     textOf: [],
-    scanned: nothingScanned(),
+    scanned: emptyScanStatistics(),
     damaged: [],
   };
   const chunks = await selectChunks(aggregation);
@@ -259,7 +259,7 @@ function makeLabelStager(
     visitSeries(chunk, { name, filter, share, control }, (index) => {
       texts.push(formatLabels(chunk.labels(index)));
     });
-    return textVector(texts);
+    return toTextVector(texts);
   });
   return (_, ordinal) => groups.stage(bytes, offsets[ordinal]!, offsets[ordinal + 1]!);
 }

@@ -1,7 +1,7 @@
 import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import type { SampleQuery, SeriesKinds } from "../plan/sample-query.ts";
-import type { Scanned } from "../plan/scan-statistics.ts";
+import type { ScanStatistics } from "../plan/scan-statistics.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { SeriesPointsPart } from "./series-points.ts";
 import type { SeriesShare } from "./series-selection.ts";
@@ -29,6 +29,6 @@ export interface SampleAnswer {
   /** Texts of the label that `distinct` counts. */
   texts: TextVector;
   kinds: SeriesKinds;
-  scanned: Scanned;
+  scanned: ScanStatistics;
   damaged: DamagedChunk[];
 }

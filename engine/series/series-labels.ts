@@ -5,20 +5,20 @@ import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.t
 import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { columnBytes, hasValue } from "../column/column.ts";
 import { Failure } from "../failure.ts";
-import { type CensusTables, SeriesCensus } from "../metrics/series-census.ts";
+import { ActiveSeries, type ActiveSeriesTables } from "../metrics/active-series.ts";
 import { SeriesView } from "../metrics/series-view.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Filter, Step } from "../plan/filter.ts";
 import type { QueryControl, YieldThread } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
-import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import type { TextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { sliceByTime } from "./overlap.ts";
 import { mayHaveSeries, type SeriesShare, toLabelFilter, visitSeries } from "./series-selection.ts";
 
 /** Asks a thread to count the series of its share that have samples in a range. */
-export interface SeriesTask {
+export interface SeriesCountTask {
   kind: "series";
   chunks: ChunkRef[];
   fromNs: bigint;
@@ -33,40 +33,40 @@ export interface SeriesTask {
 }
 
 /** The answer to a `SeriesTask`. */
-export interface SeriesAnswer {
+export interface SeriesCountAnswer {
   /** The different keys or values; of metrics the JSON list of name, type and unit. */
   texts: TextVector;
   /** Number of series of each. */
   counts: Float64Array;
-  scanned: Scanned;
+  scanned: ScanStatistics;
   damaged: DamagedChunk[];
 }
 
 /** Asks a thread to add the series of a chunk to the census of active series. */
-export interface CensusTask {
+export interface CountActiveSeriesTask {
   kind: "census";
   chunk: ChunkRef;
-  tables: CensusTables;
+  tables: ActiveSeriesTables;
 }
 
 /** The state of one task. */
 interface SeriesCounting {
-  task: SeriesTask;
+  task: SeriesCountTask;
   filter: Filter;
   seen: FingerprintTable;
   texts: GroupTable;
   counts: number[];
-  scanned: Scanned;
+  scanned: ScanStatistics;
 }
 
 /**
  * Runs one task. Throws Failure "limit", "deadline" or "cancelled", and "input" for steps that are not label filters.
  */
 export async function countSeries(
-  task: SeriesTask,
+  task: SeriesCountTask,
   open: OpenChunkView,
   pause: YieldThread,
-): Promise<SeriesAnswer> {
+): Promise<SeriesCountAnswer> {
   const { control } = task;
   const counting: SeriesCounting = {
     task,
@@ -74,7 +74,7 @@ export async function countSeries(
     seen: new FingerprintTable(),
     texts: new GroupTable(1, groupCapsOf(control)),
     counts: [],
-    scanned: nothingScanned(),
+    scanned: emptyScanStatistics(),
   };
   const damaged: DamagedChunk[] = [];
   for (const ref of task.chunks) {
@@ -171,8 +171,8 @@ function makeKeyReader(chunk: SeriesView): (index: number) => string[] {
 }
 
 /** Adds the series of a chunk to the census. A damaged chunk is ignored here; a query will report it. */
-export function countActiveSeries({ chunk, tables }: CensusTask, open: OpenChunkView): void {
-  const census = new SeriesCensus(tables);
+export function countActiveSeries({ chunk, tables }: CountActiveSeriesTask, open: OpenChunkView): void {
+  const census = new ActiveSeries(tables);
   try {
     const view = open(chunk);
     try {

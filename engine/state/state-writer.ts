@@ -1,6 +1,6 @@
 /** Commits to both copies of the state at once. What one copy could not take is kept for its next commit. */
 import { Failure } from "../failure.ts";
-import { type Environment, openEnvironment } from "../lmdb/environment.ts";
+import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import type { EncodedRecord } from "./state-record.ts";
 
 /** The records of a commit, by name. */
@@ -9,7 +9,7 @@ export type StateValues = ReadonlyMap<string, EncodedRecord>;
 interface CopyWriter {
   dir: string;
   /** Opened by the first write. */
-  environment: Environment | undefined;
+  environment: LmdbEnvironment | undefined;
   /** Records that the other copy has and this one does not yet. */
   pending: Map<string, EncodedRecord>;
 }

@@ -8,7 +8,7 @@ import { findResidualFilters } from "../filter/chunk-pruning.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
-import { countSkippedChunk, type Scanned } from "../plan/scan-statistics.ts";
+import { countSkippedChunk, type ScanStatistics } from "../plan/scan-statistics.ts";
 
 /**
  * Adds what it knows of some chunks to the answer; returns the chunks that it leaves to the next source. Throws Failure "input",
@@ -38,7 +38,7 @@ export interface ChunkScan {
   open: OpenChunkView;
   yieldThread: YieldThread;
   /** Counts are added here. */
-  scanned: Scanned;
+  scanned: ScanStatistics;
   /** Chunks that could not be read are added here. */
   damaged: DamagedChunk[];
   /** False for a chunk whose rows cannot change the answer any more; without it every chunk is needed. */

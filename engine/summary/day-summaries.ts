@@ -6,7 +6,7 @@
 import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import type { Field } from "../plan/filter.ts";
-import { countSkippedChunk, nothingScanned, type Scanned } from "../plan/scan-statistics.ts";
+import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import { fieldKey, listedValueCounts } from "./header-counts.ts";
 
 /** Opens a chunk after letting other work of the thread run. */
@@ -16,7 +16,7 @@ export type OpenInTurn = (ref: SealedChunkRef) => Promise<ChunkView>;
 export interface DayValueCounts {
   /** Rows by the text of the field; `undefined` stands for the rows that lack it. */
   counts: ReadonlyMap<string | undefined, number>;
-  scanned: Scanned;
+  scanned: ScanStatistics;
 }
 
 interface DaySummary {
@@ -71,7 +71,7 @@ async function summarizeDay(
 ): Promise<DaySummary> {
   const chunks = new Map(refs.map(({ entry }) => [entry.id, entry.checksum]));
   const counts = new Map<string | undefined, number>();
-  const scanned = nothingScanned();
+  const scanned = emptyScanStatistics();
   for (const ref of refs) {
     const view = await open(ref);
     try {

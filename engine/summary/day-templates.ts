@@ -12,13 +12,13 @@ import {
 import {
   type CandidateTemplates,
   findCandidateTemplates,
-  groupsThatMayMatch,
+  findMatchingGroups,
   type VariableOccurrence,
 } from "../template/candidate-templates.ts";
-import { entryBytes, listBytes, TemplateTable } from "../template/template-table.ts";
+import { postingBytes, postingListBytes, TemplateTable } from "../template/template-table.ts";
 import type { TokenFilter } from "../template/token-filter.ts";
 import { groupOf } from "../template/variable-columns.ts";
-import { byteSource } from "../vector/text-table.ts";
+import { toByteSource } from "../vector/text-table.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
 /** Whether templates can count the messages that pass. They cannot where the text may stand in variables alone. */
@@ -92,8 +92,8 @@ export class DayTemplates {
   get byteLength(): number {
     return (
       this.#table.byteLength +
-      this.#rows.length * listBytes +
-      this.#rowsCount * 2 * entryBytes +
+      this.#rows.length * postingListBytes +
+      this.#rowsCount * 2 * postingBytes +
       this.#ngramBytes
     );
   }
@@ -121,7 +121,7 @@ export class DayTemplates {
 
   async add({ chunk, keys, rows, ngrams }: ListedTemplates, pause: () => Promise<void>): Promise<void> {
     const number = this.#chunkCount++;
-    const source = byteSource(keys.bytes);
+    const source = toByteSource(keys.bytes);
     let groups = 0;
     for (let i = 0; i < rows.length; i++) {
       if (i % templatesATurn === templatesATurn - 1) await pause();
@@ -178,14 +178,14 @@ export class DayTemplates {
     return once(() => {
       const needle = toTextNeedle(text);
       const candidates = typeof needle === "string" ? undefined : findCandidateTemplates(this.#table, needle);
-      return candidates === undefined || candidates.whole.length > candidatesMax
+      return candidates === undefined || candidates.matching.length > candidatesMax
         ? undefined
         : this.#countRows(match, candidates);
     });
   }
 
-  #countRows(match: MatchTemplate, { whole, occurrences }: CandidateTemplates): TextCount {
-    const holding = new Set(whole);
+  #countRows(match: MatchTemplate, { matching, occurrences }: CandidateTemplates): TextCount {
+    const holding = new Set(matching);
     const rows = new Float64Array(this.#chunkCount);
     const isResidual = new Uint8Array(rows.length);
     for (const template of holding) {
@@ -206,7 +206,7 @@ export class DayTemplates {
   /** Finds the chunks with templates for an occurrence. `isUndecided`: whether a template's messages pass only by such an occurrence. */
   #locate(occurrence: VariableOccurrence, isUndecided: (template: number) => boolean): ChunkOccurrence {
     const places = once(() => {
-      return occurrence.places()?.map(({ groups, templates }) => {
+      return occurrence.findPlaces()?.map(({ groups, templates }) => {
         const chunks = new Uint8Array(this.#chunkCount);
         for (const template of templates) if (isUndecided(template)) this.#markChunks(template, chunks);
         return { groups, chunks };
@@ -235,7 +235,7 @@ function isExact(
   if (isResidual[number] === 1) return false;
   const filters = { ngrams: (group: number) => ngrams[group], tokens };
   return !occurrences.some(({ occurrence, places }) => {
-    const matching = groupsThatMayMatch(occurrence, present, filters);
+    const matching = findMatchingGroups(occurrence, present, filters);
     if (matching === undefined) return false;
     const found = places();
     return (

@@ -7,7 +7,7 @@ import { Failure } from "../failure.ts";
 import type { QueryControl, YieldThread } from "../plan/query-control.ts";
 import { checkControl } from "../plan/query-control.ts";
 import { NgramFilterBuilder } from "../template/ngram-filter.ts";
-import { letterWidths } from "../template/variable-columns.ts";
+import { ngramLengths } from "../template/variable-columns.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
 
 /** Asks for the templates of sealed chunks. */
@@ -69,7 +69,7 @@ function templatesIn(view: ChunkView): Pick<ListedTemplates, "keys" | "rows" | "
     keys.pushBytes(Buffer.concat([text, slots]));
     rows[template] = column.messages.rowCount(template);
   }
-  const ngrams = letterWidths.map((width, group) => {
+  const ngrams = ngramLengths.map((width, group) => {
     const filter = width === undefined ? undefined : view.ngramFilter(group);
     return filter?.slice(0, NgramFilterBuilder.byteLength(width!));
   });

@@ -10,7 +10,7 @@ import { type GroupFilters, mayContainNeedle, type VariableNeedle } from "./vari
 
 export interface CandidateTemplates {
   /** Templates all of whose messages contain the text. */
-  whole: readonly number[];
+  matching: readonly number[];
   /** The ways in which messages of other templates can contain it. */
   occurrences: readonly VariableOccurrence[];
 }
@@ -19,7 +19,7 @@ export interface CandidateTemplates {
 export interface VariableOccurrence {
   conditions: readonly VariableNeedle[];
   /** The templates where the run can occur; undefined where that may be any template. Computed when called. */
-  places: () => readonly OccurrencePlaces[] | undefined;
+  findPlaces: () => readonly OccurrencePlaces[] | undefined;
 }
 
 /** Templates with such a run, whose variables belong to these groups (one for each condition). */
@@ -41,7 +41,7 @@ export function findCandidateTemplates(
   const occurrences: VariableOccurrence[] = [];
   for (const shape of needle.shapes) {
     if (shape.conditions.length > 0) {
-      occurrences.push({ conditions: shape.conditions, places: () => findShapePlaces(table, shape) });
+      occurrences.push({ conditions: shape.conditions, findPlaces: () => findShapePlaces(table, shape) });
       continue;
     }
     // At most one shape is static alone.
@@ -52,9 +52,9 @@ export function findCandidateTemplates(
   const conditions = [needle.inVariable];
   occurrences.push({
     conditions,
-    places: () => (needle.isWithinToken ? undefined : findSingleVariablePlaces(table, needle.inVariable)),
+    findPlaces: () => (needle.isWithinToken ? undefined : findSingleVariablePlaces(table, needle.inVariable)),
   });
-  return { whole: matching, occurrences };
+  return { matching: matching, occurrences };
 }
 
 function findShapePlaces(
@@ -95,7 +95,7 @@ function canSlotHold({ classes }: VariableNeedle, slotClasses: number): boolean 
  * condition is met by no group.
  * @param present the groups that the chunk has, a bit each
  */
-export function groupsThatMayMatch(
+export function findMatchingGroups(
   { conditions }: VariableOccurrence,
   present: number,
   filters: GroupFilters,

@@ -4,11 +4,11 @@ import { Failure } from "../failure.ts";
 import { bytesOf, type Payload, uint32Of } from "../files/payload.ts";
 import { joinByteStreams, splitByteStreams } from "../kernels/byte-stream-split.ts";
 import type { Heap } from "../kernels/heap.ts";
-import { lastAtMost } from "../vector/binary-search.ts";
+import { findLastAtMost } from "../vector/binary-search.ts";
 import type { Codes } from "../vector/codes.ts";
 import { viewAsCodes } from "../vector/codes.ts";
 import type { TextVector } from "../vector/text.ts";
-import { NgramFilterBuilder, RunWidth } from "./ngram-filter.ts";
+import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
 import type { SlotValues } from "./slot-encoding.ts";
 import { slotByte, type TokenizedMessages, tokenizeMessages } from "./tokenizer.ts";
 import {
@@ -87,7 +87,7 @@ export class MessageColumn {
   }
 
   /** The same messages, with another loader of their variables. */
-  withGroups(loadGroup: LoadGroup): MessageColumn {
+  withGroupLoader(loadGroup: LoadGroup): MessageColumn {
     return new MessageColumn({ ...this, loadGroup });
   }
 
@@ -106,7 +106,7 @@ export class MessageColumn {
   }
 
   findTemplateOfSlot(slot: number): number {
-    return lastAtMost(this.slotBase, slot);
+    return findLastAtMost(this.slotBase, slot);
   }
 
   /** Throws Failure "damage". */
@@ -122,7 +122,7 @@ export class MessageColumn {
   }
 
   /** Calls `onPiece` with the pieces of one row's message in order: static text and values of variables. */
-  eachPiece(row: number, onPiece: (bytes: Uint8Array, from: number, to: number) => void): void {
+  forEachPiece(row: number, onPiece: (bytes: Uint8Array, from: number, to: number) => void): void {
     const template = this.codes[row]!;
     const rank = this.order.rankOf[row]!;
     const { bytes, offsets } = this.templates;
@@ -141,7 +141,7 @@ export class MessageColumn {
   /** The message of one row. The bytes are overwritten by the next call. */
   messageAt(row: number): Uint8Array {
     let length = 0;
-    this.eachPiece(row, (bytes, from, to) => {
+    this.forEachPiece(row, (bytes, from, to) => {
       length = appendToScratch(bytes, from, to, length);
     });
     return messageScratch.subarray(0, length);
@@ -199,8 +199,8 @@ export function encodeMessages(
   const { templates, rows } = tokenized;
   if (templates.length * rowsPerTemplateMin > rows) return undefined;
   const order = orderByTemplate(tokenized.codes, templates.length);
-  const templateNgrams = new NgramFilterBuilder(RunWidth.words);
-  const messageNgrams = new NgramFilterBuilder(RunWidth.messages);
+  const templateNgrams = new NgramFilterBuilder(NgramLength.words);
+  const messageNgrams = new NgramFilterBuilder(NgramLength.messages);
   for (const template of templates) {
     templateNgrams.add(template, 0, template.length);
     messageNgrams.add(template, 0, template.length);

@@ -13,7 +13,7 @@ const letterNumbers = Uint8Array.from({ length: 256 }, (_, byte) => {
 });
 
 /** Letters of an n-gram in the filters of the variable groups `word` and `random`, and in that of all messages. */
-export const RunWidth = { words: 3, random: 4, messages: 4 } as const;
+export const NgramLength = { words: 3, random: 4, messages: 4 } as const;
 
 /** Calls `onNgram` with the number of each n-gram in bytes[from, to). */
 function forEachNgram(
@@ -107,7 +107,7 @@ export class NgramFilterBuilder {
 }
 
 /** The n-grams of a needle, for `mayContainNgrams`. */
-export function ngramsOf(needle: Uint8Array, n: number): number[] {
+export function findNgrams(needle: Uint8Array, n: number): number[] {
   const found = new Set<number>();
   forEachNgram(n, needle, 0, needle.byteLength, (ngram) => found.add(ngram));
   return [...found];

@@ -1,5 +1,5 @@
 /** Ids and texts of templates. They depend on the message alone, not on where it is stored. */
-import { textVector } from "../vector/text.ts";
+import { toTextVector } from "../vector/text.ts";
 import { hash64 } from "../vector/xxhash.ts";
 import { slotByte, tokenizeMessages } from "./tokenizer.ts";
 
@@ -25,5 +25,5 @@ export function templateTextOf(message: string): string {
 
 /** The template's text, with the slot byte for each variable. */
 function tokenizeMessage(message: string): Uint8Array {
-  return tokenizeMessages(textVector([message])).templates[0]!;
+  return tokenizeMessages(toTextVector([message])).templates[0]!;
 }

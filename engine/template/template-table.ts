@@ -1,7 +1,7 @@
 /** The templates of many chunks, each once, with an inverted index over the words of their static text. */
-import { lastAtMost } from "../vector/binary-search.ts";
+import { findLastAtMost } from "../vector/binary-search.ts";
 import { foldedByte } from "../vector/case-folding.ts";
-import { type ByteSource, byteSource, TextTable } from "../vector/text-table.ts";
+import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
 import { equalsAt } from "./text-search.ts";
 import { byteClass, isSingleVariable, slotByte } from "./tokenizer.ts";
 
@@ -32,9 +32,9 @@ interface Postings {
 const partsMax = 3;
 const space = 0x20;
 /** Estimated memory of a posting list: of a short array as it grows. */
-export const listBytes = 200;
+export const postingListBytes = 200;
 /** Estimated memory of each posting in a long list. */
-export const entryBytes = 8;
+export const postingBytes = 8;
 
 /** Templates are numbered from 0 in the order in which they were added. */
 export class TemplateTable {
@@ -62,7 +62,7 @@ export class TemplateTable {
   /** About how many bytes the table takes. */
   get byteLength(): number {
     const texts = this.#templates.byteLength + this.#words.byteLength * 2;
-    return texts + this.#postings.length * listBytes + (this.size + this.#postingCount) * entryBytes;
+    return texts + this.#postings.length * postingListBytes + (this.size + this.#postingCount) * postingBytes;
   }
 
   /**
@@ -70,7 +70,7 @@ export class TemplateTable {
    * behind it, the classes of its slots.
    */
   add(source: ByteSource, from: number, to: number): number {
-    const template = this.#templates.codeOf(source, from, to);
+    const template = this.#templates.intern(source, from, to);
     if (template < this.size) return template;
     const { bytes } = source;
     let slots = 0;
@@ -133,7 +133,7 @@ export class TemplateTable {
   /** Adds a template to the postings of a word. */
   #addWord(bytes: Buffer, { from, to }: WordPart, template: number): void {
     const word = padWithSpaces(bytes, from, to);
-    const code = this.#words.codeOf(word, 0, to - from + 2);
+    const code = this.#words.intern(word, 0, to - from + 2);
     if (code === this.#postings.length) this.#postings.push([]);
     const postings = this.#postings[code]!;
     if (postings.at(-1) === template) return;
@@ -153,7 +153,7 @@ export class TemplateTable {
     const lists: number[][] = [];
     let count = 0;
     for (let at = words.indexOf(wanted); at >= 0; ) {
-      const word = lastAtMost(offsets, at);
+      const word = findLastAtMost(offsets, at);
       lists.push(this.#postings[word]!);
       count += this.#postings[word]!.length;
       at = words.indexOf(wanted, offsets[word + 1]!);
@@ -190,12 +190,12 @@ function findLongestParts(text: Uint8Array): WordPart[] {
   return parts.sort((a, b) => b.to - b.from - (a.to - a.from)).slice(0, partsMax);
 }
 
-let scratch = byteSource(new Uint8Array(1_024));
+let scratch = toByteSource(new Uint8Array(1_024));
 
 /** bytes[from, to) between two spaces. The bytes are overwritten by the next call. */
 function padWithSpaces(bytes: Uint8Array, from: number, to: number): ByteSource {
   const length = to - from + 2;
-  if (length > scratch.bytes.length) scratch = byteSource(new Uint8Array(length * 2));
+  if (length > scratch.bytes.length) scratch = toByteSource(new Uint8Array(length * 2));
   scratch.bytes[0] = space;
   for (let at = from; at < to; at++) scratch.bytes[at - from + 1] = bytes[at]!;
   scratch.bytes[length - 1] = space;

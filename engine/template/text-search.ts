@@ -5,8 +5,8 @@
 
 import type { Kernels } from "../kernels/contract.ts";
 import type { Heap } from "../kernels/heap.ts";
-import { type Needle, needleOf } from "../kernels/needle.ts";
-import { lastAtMost } from "../vector/binary-search.ts";
+import { makeNeedle, type Needle } from "../kernels/needle.ts";
+import { findLastAtMost } from "../vector/binary-search.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import { foldedByte } from "../vector/case-folding.ts";
 import type { MessageColumn } from "./message-column.ts";
@@ -49,9 +49,9 @@ export interface NeedleShape {
  * Prepares a needle.
  * @param bytes UTF-8, at least one byte; with `ignoreCase` in lower case and ASCII
  */
-export function textNeedle(bytes: Uint8Array, ignoreCase: boolean): TextNeedle {
+export function makeTextNeedle(bytes: Uint8Array, ignoreCase: boolean): TextNeedle {
   const shapes = enumerateShapes(bytes).map(({ text, conditions }) => ({
-    needle: needleOf(text, ignoreCase),
+    needle: makeNeedle(text, ignoreCase),
     conditions: conditions.map((condition) => ({
       ...condition,
       ...makeVariableNeedle(condition.text, ignoreCase),
@@ -330,7 +330,7 @@ class MessageSearch {
     if (kernels.rowsHolding({ offsets, bytes: text.bytes }, needle, found) === 0) return;
     const values = scratch.uint32(hitsPerPass);
     const slots = this.#column.slotsOf[group]!;
-    let slotIndex = lastAtMost(firstTexts, from);
+    let slotIndex = findLastAtMost(firstTexts, from);
     for (let next = 0; ; ) {
       const count = kernels.expand(found, next, values);
       for (let i = 0; i < count; i++) {

@@ -32,7 +32,7 @@ const hexDigitValues = Uint8Array.from({ length: 256 }, (_, byte) => {
 export type LongToken = readonly number[];
 
 /** The long tokens of a needle that can lie in variables alone: those with a decimal digit. */
-export function longTokensOf(needle: Uint8Array): LongToken[] {
+export function findLongTokens(needle: Uint8Array): LongToken[] {
   const tokens: LongToken[] = [];
   forEachLongToken(needle, 0, needle.length, (from, to, isDecimal, hasDecimal) => {
     if (!hasDecimal) return;
@@ -255,7 +255,7 @@ export class TokenFilter {
   }
 
   /** Returns whether some block of texts may contain the tokens that these pieces are of. */
-  mayHold(pieces: LongToken): boolean {
+  mayContain(pieces: LongToken): boolean {
     return this.findBlocks(pieces).length > 0;
   }
 

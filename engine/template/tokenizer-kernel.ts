@@ -1,6 +1,6 @@
 /** The tokeniser in WebAssembly, for one thread, with a memory of its own. */
 
-import { Arena, type Block } from "../kernels/arena.ts";
+import { Arena, type ArenaBlock } from "../kernels/arena.ts";
 import { instantiateKernels } from "../kernels/webassembly.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { TokenizedText } from "./plain-tokenizer.ts";
@@ -21,7 +21,7 @@ const bytesPerVariable = 8;
 export class TokenizerKernel {
   readonly #arena = new Arena({ bytesMax: memoryBytesMax });
   readonly #exports = instantiateKernels<Exports>(this.#arena.memory);
-  #blocks: Block[] = [];
+  #blocks: ArenaBlock[] = [];
 
   /** Bytes of its memory, which never shrinks. */
   get byteLength(): number {
@@ -79,7 +79,7 @@ export class TokenizerKernel {
   }
 
   /** Throws `memoryFull` where there is no room. */
-  #allocate(byteLength: number): Block {
+  #allocate(byteLength: number): ArenaBlock {
     const block = this.#arena.allocate(byteLength);
     if (block === undefined) throw memoryFull;
     this.#blocks.push(block);

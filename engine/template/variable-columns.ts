@@ -7,7 +7,7 @@ import { align8, bytesOf, type Payload, uint32Of } from "../files/payload.ts";
 import type { Kernels } from "../kernels/contract.ts";
 import type { Heap } from "../kernels/heap.ts";
 import type { TextVector } from "../vector/text.ts";
-import { NgramFilterBuilder, RunWidth } from "./ngram-filter.ts";
+import { NgramFilterBuilder, NgramLength } from "./ngram-filter.ts";
 import { CharClass, classesOf, encodeSlot, SlotKind, type SlotValues } from "./slot-encoding.ts";
 import { ByteSink, TextSink } from "./slot-sink.ts";
 import {
@@ -25,11 +25,11 @@ export const variableGroups = ["digits", "hex", "word", "random"] as const;
 const Group = { digits: 0, hex: 1, word: 2, random: 3 } as const;
 
 /** For each group the letters of an n-gram in its n-gram filter; undefined for groups without one. */
-export const letterWidths: readonly (number | undefined)[] = [
+export const ngramLengths: readonly (number | undefined)[] = [
   undefined,
   undefined,
-  RunWidth.words,
-  RunWidth.random,
+  NgramLength.words,
+  NgramLength.random,
 ];
 
 /** A bit among a slot's character classes: its letters are random. */
@@ -71,7 +71,7 @@ class GroupWriter {
   slots = 0;
 
   constructor(group: number) {
-    const width = letterWidths[group];
+    const width = ngramLengths[group];
     this.ngrams = width === undefined ? undefined : new NgramFilterBuilder(width);
   }
 
@@ -184,7 +184,7 @@ const randomShare = 4;
 /** Writes each slot to the group that it belongs to. */
 export class VariableWriter {
   readonly #groups = variableGroups.map((_, group) => new GroupWriter(group));
-  readonly #slotNgrams = new NgramFilterBuilder(RunWidth.words);
+  readonly #slotNgrams = new NgramFilterBuilder(NgramLength.words);
   readonly #templateNgrams: NgramFilterBuilder;
   readonly #messageNgrams: NgramFilterBuilder;
 
@@ -252,7 +252,7 @@ export function readTokenFilter(
 ): TokenFilter | undefined {
   const cached = tokenFilters.get(filter);
   if (cached !== undefined) return cached;
-  const width = letterWidths[group];
+  const width = ngramLengths[group];
   const from = width === undefined ? 0 : align8(NgramFilterBuilder.byteLength(width));
   if (filter.byteLength <= from) return undefined;
   const tokens = new TokenFilter(filter.subarray(from), kernels);

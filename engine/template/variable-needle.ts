@@ -1,9 +1,9 @@
 /** A text that is searched within variables: which slots and groups can have a variable that contains it. */
-import { type Needle, needleOf } from "../kernels/needle.ts";
-import { mayContainNgrams, ngramsOf } from "./ngram-filter.ts";
+import { makeNeedle, type Needle } from "../kernels/needle.ts";
+import { findNgrams, mayContainNgrams } from "./ngram-filter.ts";
 import { CharClass, classesOf } from "./slot-encoding.ts";
-import { type LongToken, longTokensOf, type TokenFilter } from "./token-filter.ts";
-import { groupClasses, letterWidths } from "./variable-columns.ts";
+import { findLongTokens, type LongToken, type TokenFilter } from "./token-filter.ts";
+import { groupClasses, ngramLengths } from "./variable-columns.ts";
 
 /** Filters of a chunk's variable groups: each rules out texts that no variable of the group contains. */
 export interface GroupFilters {
@@ -35,18 +35,18 @@ export function makeVariableNeedle(bytes: Uint8Array, ignoreCase: boolean): Vari
   // Where case is ignored, letters of either case will do, so only these classes are required.
   const caseless = CharClass.digit | CharClass.mark;
   return {
-    needle: needleOf(bytes, ignoreCase),
+    needle: makeNeedle(bytes, ignoreCase),
     classes: ignoreCase ? groupClasses & caseless : groupClasses,
     groupClasses,
-    ngrams: letterWidths.map((width) => (width === undefined ? [] : ngramsOf(bytes, width))),
-    token: longTokensOf(bytes).flat(),
+    ngrams: ngramLengths.map((width) => (width === undefined ? [] : findNgrams(bytes, width))),
+    token: findLongTokens(bytes).flat(),
   };
 }
 
 /** Returns whether some variable of a group may contain a text. */
 export function mayContainNeedle(group: number, needle: VariableNeedle, filters: GroupFilters): boolean {
   if (!mayContainNeedleNgrams(group, needle, filters)) return false;
-  return needle.token.length === 0 || filters.tokens(group)?.mayHold(needle.token) !== false;
+  return needle.token.length === 0 || filters.tokens(group)?.mayContain(needle.token) !== false;
 }
 
 /** Returns whether some variable of a group may contain a text, by characters and n-grams alone. */

@@ -13,6 +13,6 @@ export function lowerBound(ascending: ArrayLike<number>, least: number): number 
 }
 
 /** The index of the last number that is at most `most`. All are whole numbers, and the first is at most `most`. */
-export function lastAtMost(ascending: ArrayLike<number>, most: number): number {
+export function findLastAtMost(ascending: ArrayLike<number>, most: number): number {
   return lowerBound(ascending, most + 1) - 1;
 }

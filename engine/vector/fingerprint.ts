@@ -26,12 +26,12 @@ export interface HashSource {
   view: DataView;
 }
 
-export function hashSource(bytes: Uint8Array): HashSource {
+export function toHashSource(bytes: Uint8Array): HashSource {
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
 }
 
 /** Holds the bytes of one number or of one hexadecimal text while they are hashed. */
-const scratch = hashSource(new Uint8Array(hexBytesMax));
+const scratch = toHashSource(new Uint8Array(hexBytesMax));
 /** The value of a lower-case hexadecimal digit; 0xff for any other byte. */
 const hexDigitValues = Uint8Array.from({ length: 256 }, (_, byte) => {
   return /[0-9a-f]/.test(String.fromCharCode(byte)) ? Number.parseInt(String.fromCharCode(byte), 16) : 0xff;

@@ -10,7 +10,7 @@ import { growArray } from "./text.ts";
  * The sets as scan threads send them: the tables in the order of their points, each `capacities` hashes long. A hash is
  * its low and its high half, both 0 in a free slot.
  */
-export interface HashSetsPart {
+export interface HashSetsState {
   capacities: Uint32Array;
   sizes: Uint32Array;
   tables: Uint32Array;
@@ -70,7 +70,7 @@ export class HashSets {
   }
 
   /** Empties the set of a point, and calls `visit` with each hash that was in it. */
-  take(point: number, visit: (low: number, high: number) => void): void {
+  drain(point: number, visit: (low: number, high: number) => void): void {
     const first = this.#starts[point]! * 2;
     forEachHash(this.#tables.subarray(first, first + this.#capacities[point]! * 2), visit);
     this.#capacities[point] = 0;
@@ -82,8 +82,8 @@ export class HashSets {
    * points whose hashes the caller keeps elsewhere, `add` is called with each hash.
    * @param targetPoints for each point of `state`, the same point here
    */
-  join(
-    state: HashSetsPart,
+  merge(
+    state: HashSetsState,
     targetPoints: Uint32Array,
     isKeptElsewhere: (point: number) => boolean,
     add: (point: number, low: number, high: number) => void,
@@ -109,7 +109,7 @@ export class HashSets {
   }
 
   /** The sets of the first `points` points, copied without gaps. */
-  finish(points: number): HashSetsPart {
+  finish(points: number): HashSetsState {
     this.#compact(0);
     return {
       capacities: this.#capacities.slice(0, points),

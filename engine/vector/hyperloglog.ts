@@ -12,7 +12,7 @@ const rankBits = 64 - indexBits;
 /** A byte a register, `registerCount` of them. */
 export type Registers = Uint8Array;
 
-export function emptyRegisters(): Registers {
+export function createRegisters(): Registers {
   return new Uint8Array(registerCount);
 }
 
@@ -25,12 +25,12 @@ export function addHash(registers: Registers, low: number, high: number): void {
 }
 
 /** Takes for each register the greater of the two, as if the hashes of both had been added to `registers`. */
-export function joinRegisters(registers: Registers, other: Registers): void {
+export function mergeRegisters(registers: Registers, other: Registers): void {
   for (let i = 0; i < registers.length; i++) if (other[i]! > registers[i]!) registers[i] = other[i]!;
 }
 
 /** About how many distinct hashes were added. */
-export function estimate(registers: Registers): number {
+export function estimateCardinality(registers: Registers): number {
   const counts = new Uint32Array(rankBits + 2);
   for (const rank of registers) counts[rank] = counts[rank]! + 1;
   let z = registerCount * tau(1 - counts[rankBits + 1]! / registerCount);

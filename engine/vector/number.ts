@@ -26,7 +26,7 @@ const exactDigits = 15;
  * The whole number whose decimal digits are bytes[from, to); undefined where there are more than fifteen, a leading
  * zero, a sign or anything else.
  */
-export function integerIn(bytes: Uint8Array, from: number, to: number): number | undefined {
+export function parseIntegerBytes(bytes: Uint8Array, from: number, to: number): number | undefined {
   const first = bytes[from];
   if (to === from || to - from > exactDigits || (first === 48 && to - from > 1)) return undefined;
   let number = 0;
@@ -39,7 +39,7 @@ export function integerIn(bytes: Uint8Array, from: number, to: number): number |
 }
 
 /** Returns whether a decimal number can begin with this byte. */
-export function mayBeginDecimal(byte: number | undefined): boolean {
+export function canBeginDecimal(byte: number | undefined): boolean {
   return byte !== undefined && ((byte >= 48 && byte <= 57) || byte === 43 || byte === 45 || byte === 46);
 }
 
@@ -51,9 +51,9 @@ const exactPowers = Float64Array.from({ length: exactDigits + 1 }, (_, power) =>
  * fifteen digits and no exponent, the number is one division of two exact numbers, which rounds once (Clinger's fast
  * path). Other texts go through `parseDecimal`.
  */
-export function decimalIn(bytes: Uint8Array, from: number, to: number): number {
+export function parseDecimalBytes(bytes: Uint8Array, from: number, to: number): number {
   const first = bytes[from];
-  if (from === to || !mayBeginDecimal(first)) return Number.NaN;
+  if (from === to || !canBeginDecimal(first)) return Number.NaN;
   let at = first === 43 || first === 45 ? from + 1 : from;
   let number = 0;
   let digits = 0;

@@ -25,13 +25,13 @@ const scratchWords = new Uint32Array(scratchNumber.buffer);
  * The sketches as scan threads send them: the keys of the bins that are not empty, ascending, and how many values each
  * holds.
  */
-export interface SketchPart {
+export interface QuantileSketchState {
   keys: Float64Array;
   counts: Float64Array;
 }
 
 /** The sketches of all points in one hash table: open addressing with linear probing, at most half full. */
-export class Sketch {
+export class QuantileSketch {
   #size = 0;
   /** A key, or -1 in a free slot. */
   #keys = new Float64Array(1024).fill(-1);
@@ -49,7 +49,7 @@ export class Sketch {
    * Adds the sketches of another state.
    * @param targetPoints for each point of that state, the same point here
    */
-  join({ keys, counts }: SketchPart, targetPoints: Uint32Array): void {
+  merge({ keys, counts }: QuantileSketchState, targetPoints: Uint32Array): void {
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i]!;
       const point = Math.floor(key / binsPerPoint);
@@ -58,7 +58,7 @@ export class Sketch {
   }
 
   /** The bins in ascending order of point and bin. */
-  finish(): SketchPart {
+  finish(): QuantileSketchState {
     const keys = this.#keys.filter((key) => key >= 0).sort();
     return { keys, counts: keys.map((key) => this.#counts[this.#slotOf(key)]!) };
   }
@@ -96,7 +96,11 @@ export class Sketch {
 }
 
 /** The quantile `q` (0 to 1) of each of `points` points; NaN for a point without values. */
-export function sketchQuantiles({ keys, counts }: SketchPart, q: number, points: number): Float64Array {
+export function estimateQuantiles(
+  { keys, counts }: QuantileSketchState,
+  q: number,
+  points: number,
+): Float64Array {
   const values = new Float64Array(points).fill(Number.NaN);
   for (let from = 0, to = 0; from < keys.length; from = to) {
     const point = Math.floor(keys[from]! / binsPerPoint);

@@ -3,7 +3,7 @@
  * seen before costs no string.
  */
 import { hashBytes } from "./membership-filter.ts";
-import { decodeText, growArray, plainBytes, type TextVector } from "./text.ts";
+import { decodeText, growArray, type TextVector, toPlainBytes } from "./text.ts";
 
 /** Bytes, and a view that reads words of the same bytes. */
 export interface ByteSource {
@@ -11,7 +11,7 @@ export interface ByteSource {
   view: DataView;
 }
 
-export function byteSource(bytes: Uint8Array): ByteSource {
+export function toByteSource(bytes: Uint8Array): ByteSource {
   const { buffer, byteOffset, byteLength } = bytes;
   return {
     bytes: Buffer.from(buffer, byteOffset, byteLength),
@@ -29,7 +29,7 @@ const initialBytes = 64;
  */
 export class TextTable {
   size = 0;
-  #source: ByteSource = byteSource(new Uint8Array(initialBytes));
+  #source: ByteSource = toByteSource(new Uint8Array(initialBytes));
   #offsets = new Uint32Array(initialValues + 1);
   #hashes = new Uint32Array(initialValues);
   /** Code + 1; 0 in a free slot. */
@@ -50,7 +50,7 @@ export class TextTable {
   }
 
   /** The code of the text source[from, to); a text that the table lacks is added. */
-  codeOf(source: ByteSource, from: number, to: number): number {
+  intern(source: ByteSource, from: number, to: number): number {
     // Rows often repeat the value of the row before, and comparing takes a third of the time of hashing.
     if (this.#lastCode < this.size && this.equals(this.#lastCode, source, from, to)) return this.#lastCode;
     const hash = hashBytes(source.view, from, to);
@@ -79,7 +79,7 @@ export class TextTable {
     const { size } = this;
     return {
       offsets: this.#offsets.subarray(0, size + 1),
-      bytes: plainBytes(this.#source.bytes.subarray(0, this.#offsets[size])),
+      bytes: toPlainBytes(this.#source.bytes.subarray(0, this.#offsets[size])),
     };
   }
 
@@ -131,7 +131,7 @@ export class TextTable {
   #growBytes(byteLength: number): void {
     const larger = new Uint8Array(Math.max(byteLength, this.#source.bytes.length * 2));
     larger.set(this.#source.bytes);
-    this.#source = byteSource(larger);
+    this.#source = toByteSource(larger);
   }
 
   #growCodes(): void {

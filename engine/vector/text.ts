@@ -67,7 +67,7 @@ export class TextBuilder {
   }
 
   /** Memory of the builder, in bytes. */
-  get roomBytes(): number {
+  get capacityBytes(): number {
     return this.#bytes.length + this.#offsets.byteLength;
   }
 
@@ -169,7 +169,7 @@ export class TextBuilder {
   }
 }
 
-export function textVector(values: readonly string[]): TextVector {
+export function toTextVector(values: readonly string[]): TextVector {
   const builder = new TextBuilder();
   for (const value of values) builder.push(value);
   return builder.finish();
@@ -190,11 +190,11 @@ export function gatherText(text: TextVector, places: ArrayLike<number>): TextVec
     const place = places[i]!;
     if (place >= 0) source.copy(bytes, offsets[i]!, text.offsets[place]!, text.offsets[place + 1]!);
   }
-  return { offsets, bytes: plainBytes(bytes) };
+  return { offsets, bytes: toPlainBytes(bytes) };
 }
 
 /** The same bytes as a plain Uint8Array. The `slice` of a Buffer is a view; that of any other array is a copy. */
-export function plainBytes(bytes: Uint8Array): Uint8Array {
+export function toPlainBytes(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 

@@ -18,12 +18,12 @@ const stripeBytes = 32;
 
 /** The hash of bytes[from, to) as 16 lower-case hexadecimal digits, the most significant first. */
 export function hash64(bytes: Uint8Array, from: number, to: number): string {
-  const { high, low } = hashWord(bytes, from, to);
+  const { high, low } = hash64Words(bytes, from, to);
   return hexOf(high) + hexOf(low);
 }
 
 /** The hash of bytes[from, to) as two halves. */
-export function hashWord(bytes: Uint8Array, from: number, to: number): Word {
+export function hash64Words(bytes: Uint8Array, from: number, to: number): Word {
   const hash: Word = { high: 0, low: 0 };
   let at = from;
   if (to - from >= stripeBytes) at = hashStripes(hash, bytes, from, to);

@@ -3,12 +3,12 @@ import { setImmediate } from "node:timers/promises";
 import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-scan.ts";
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
 import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
-import { ColumnCache, type ColumnCacheOptions } from "../kernels/column-cache.ts";
 import { queryThreadTemplatesShare } from "../limits.ts";
 import { checkControl, type YieldThread } from "../plan/query-control.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
 import { type ReadTask, readChunk } from "../scan/chunk-read.ts";
 import { ChunkReaders } from "../scan/chunk-readers.ts";
+import { ColumnCache, type ColumnCacheOptions } from "../scan/column-cache.ts";
 import {
   countFields,
   countFieldsFromHeaders,
@@ -18,7 +18,12 @@ import {
 import { pruneSearch, type SearchAnswer, type SearchTask, scanNewest } from "../scan/newest-scan.ts";
 import { aggregateSamples } from "../series/sample-scan.ts";
 import type { SampleTask } from "../series/sample-task.ts";
-import { type CensusTask, countActiveSeries, countSeries, type SeriesTask } from "../series/series-labels.ts";
+import {
+  type CountActiveSeriesTask,
+  countActiveSeries,
+  countSeries,
+  type SeriesCountTask,
+} from "../series/series-labels.ts";
 import { DaySummaries } from "../summary/day-summaries.ts";
 import { TemplateCounts } from "../summary/template-counts.ts";
 import { listTemplates, type TemplatesTask } from "../summary/template-listing.ts";
@@ -33,8 +38,8 @@ export type ScanTask =
   | ArrivedTask
   | ReadTask
   | SampleTask
-  | SeriesTask
-  | CensusTask
+  | SeriesCountTask
+  | CountActiveSeriesTask
   | TemplatesTask;
 
 /** Closes a partition whose folder is about to be removed. */

@@ -1,5 +1,5 @@
 import {
-  type Aggregated,
+  type AggregateResult,
   type Field,
   type QueryLimits,
   type RowSignal,
@@ -96,7 +96,7 @@ export async function queryHistogram(
 }
 
 function toHistogramSeries(
-  { groups, labels, points }: Aggregated,
+  { groups, labels, points }: AggregateResult,
   fields: number,
   buckets: TimeBuckets,
 ): HistogramSeries[] {

@@ -1,5 +1,5 @@
 import {
-  type Aggregated,
+  type AggregateResult,
   type QueryLimits,
   type Step,
   type Store,
@@ -54,7 +54,7 @@ export interface PatternList {
   /** Sentences for people, such as about names that do not exist. */
   warnings: string[];
   /** What the aggregation of the rows read. */
-  scanned: Aggregated["scanned"];
+  scanned: AggregateResult["scanned"];
 }
 
 type PatternCount = Omit<Pattern, "text" | "share" | "example">;
@@ -99,7 +99,7 @@ export async function queryPatterns(
   };
 }
 
-function countPatterns({ labels, points }: Aggregated): PatternCount[] {
+function countPatterns({ labels, points }: AggregateResult): PatternCount[] {
   const patterns = new Map<string, PatternCount>();
   const [counts, firsts, lasts] = points.values as [Float64Array, Float64Array, Float64Array];
   for (const [point, group] of points.groups.entries()) {

@@ -1,6 +1,6 @@
 import {
-  type Aggregated,
   type AggregateQuery,
+  type AggregateResult,
   Failure,
   type Field,
   type QueryLimits,
@@ -110,7 +110,7 @@ interface CountedRows {
   steps: Step[];
 }
 
-type RunAggregate = (query: AggregateQuery) => Promise<Aggregated>;
+type RunAggregate = (query: AggregateQuery) => Promise<AggregateResult>;
 
 /**
  * Counts the values of the whole range. Where they are too many, the range is narrowed to its newest part, until the
@@ -154,7 +154,7 @@ async function readTimeBounds(
   return [points.values[0]?.[0] ?? 0, points.values[1]?.[0] ?? 0];
 }
 
-function toListedValues({ labels, points }: Aggregated): ListedValue[] {
+function toListedValues({ labels, points }: AggregateResult): ListedValue[] {
   const [counts] = points.values;
   return Array.from(points.groups, (group, i) => ({ value: textAt(labels, group), count: counts![i]! }))
     .filter(({ value }) => value !== "")

@@ -1,4 +1,11 @@
-import type { Aggregated, Aggregation, Field, RowSignal, SampleQuery, Step } from "../../engine/index.ts";
+import type {
+  AggregateResult,
+  Aggregation,
+  Field,
+  RowSignal,
+  SampleQuery,
+  Step,
+} from "../../engine/index.ts";
 
 /** One read of the store by a timeseries query, as plain data. */
 export type Scan = RowScan | SampleScan;
@@ -79,6 +86,6 @@ export class ScanList {
 export interface ScanRead {
   /** Index of the scan in the plan. */
   place: number;
-  scanned: Aggregated["scanned"];
+  scanned: AggregateResult["scanned"];
   milliseconds: number;
 }

@@ -1,9 +1,9 @@
 import {
-  type Aggregated,
-  addScanned,
+  type AggregateResult,
+  addScanStatistics,
+  emptyScanStatistics,
   Failure,
   type Filter,
-  nothingScanned,
   type QueryLimits,
   type Store,
 } from "../../engine/index.ts";
@@ -32,7 +32,7 @@ export class ScanReader {
   /** One entry for each read of the store so far. */
   readonly reads: ScanRead[] = [];
   /** The sum of what `reads` scanned. */
-  readonly scanned = nothingScanned();
+  readonly scanned = emptyScanStatistics();
   /**
    * Metrics without any series in the range, or without a series that has one of the labels that they are grouped by.
    */
@@ -43,7 +43,7 @@ export class ScanReader {
   readonly #limits: QueryLimits | undefined;
   readonly #startedAtMs = performance.now();
   /** By index of the scan. */
-  readonly #results = new Map<number, Promise<Aggregated>>();
+  readonly #results = new Map<number, Promise<AggregateResult>>();
 
   constructor(
     store: SeriesStore,
@@ -96,7 +96,7 @@ export class ScanReader {
     }
   }
 
-  #readOnce(index: number, scan: Scan): Promise<Aggregated> {
+  #readOnce(index: number, scan: Scan): Promise<AggregateResult> {
     let result = this.#results.get(index);
     if (result === undefined) {
       result =
@@ -107,7 +107,7 @@ export class ScanReader {
   }
 
   /** Aggregates rows by bucket, or over the whole range. */
-  async #aggregate(index: number, scan: RowScan, width: "bucket" | "whole"): Promise<Aggregated> {
+  async #aggregate(index: number, scan: RowScan, width: "bucket" | "whole"): Promise<AggregateResult> {
     const { signal, steps, groupBy, aggregates } = scan;
     const fields = groupBy.map(({ field }) => field);
     const { bucketNs, ...range } = this.#range();
@@ -126,7 +126,7 @@ export class ScanReader {
     );
   }
 
-  async #aggregateSamples(index: number, scan: SampleScan): Promise<Aggregated> {
+  async #aggregateSamples(index: number, scan: SampleScan): Promise<AggregateResult> {
     const { metric, steps, groupBy, of, aggregate } = scan;
     const fields = Array.isArray(groupBy) ? groupBy.map(({ field }) => field) : groupBy;
     const query = { ...this.#range(), name: metric, steps, groupBy: fields, of, aggregate };
@@ -141,14 +141,14 @@ export class ScanReader {
   }
 
   /** Runs a read with the limits that are left, and records what it scanned and how long it took. */
-  async #measure<Result extends Aggregated>(
+  async #measure<Result extends AggregateResult>(
     index: number,
     read: (limits: QueryLimits) => Promise<Result>,
   ): Promise<Result> {
     const startedAtMs = performance.now();
     const result = await read(deductElapsedTime(this.#startedAtMs, this.#limits));
     this.reads.push({ place: index, scanned: result.scanned, milliseconds: performance.now() - startedAtMs });
-    addScanned(this.scanned, result.scanned);
+    addScanStatistics(this.scanned, result.scanned);
     return result;
   }
 
@@ -173,14 +173,14 @@ export class ScanReader {
   }
 }
 
-function toLabelledSeries(scan: Scan, result: Aggregated, aggregate: number): SeriesSet {
+function toLabelledSeries(scan: Scan, result: AggregateResult, aggregate: number): SeriesSet {
   if (!Array.isArray(scan.groupBy)) return toSeriesSetOfPairs(result);
   const names = scan.groupBy.map(({ label }) => label);
   return toSeriesSet(result, names, aggregate);
 }
 
 /** Returns whether there is a label that no group has. Groups have `labels` texts each; the empty text is no label. */
-function isLabelMissing({ groups, labels: { offsets } }: Aggregated, labels: number): boolean {
+function isLabelMissing({ groups, labels: { offsets } }: AggregateResult, labels: number): boolean {
   for (let label = 0; label < labels; label++) {
     let isFound = false;
     for (let text = label; text < groups * labels && !isFound; text += labels) {

@@ -1,5 +1,5 @@
 import { isAscii } from "node:buffer";
-import { type Aggregated, type TextVector, textAt } from "../../engine/index.ts";
+import { type AggregateResult, type TextVector, textAt } from "../../engine/index.ts";
 
 /**
  * Series as vectors. A series is an index into `starts`. Labels are decoded only when they are read, as most are not:
@@ -26,7 +26,7 @@ export type LabelPair = [name: string, text: string];
 
 /** One series for each group, with the values of one aggregate. `labels` holds one text for each group and name. */
 export function toSeriesSet(
-  { groups, labels, points }: Pick<Aggregated, "groups" | "labels" | "points">,
+  { groups, labels, points }: Pick<AggregateResult, "groups" | "labels" | "points">,
   names: readonly string[],
   aggregate: number,
 ): SeriesSet {
@@ -49,7 +49,9 @@ function listSeriesWithPoints(starts: Uint32Array): Uint32Array {
 }
 
 /** One series for each group, whose text in `labels` is the JSON of its labels, as pairs sorted by name. */
-export function toSeriesSetOfPairs(aggregated: Pick<Aggregated, "groups" | "labels" | "points">): SeriesSet {
+export function toSeriesSetOfPairs(
+  aggregated: Pick<AggregateResult, "groups" | "labels" | "points">,
+): SeriesSet {
   const set = toSeriesSet(aggregated, ["labels"], 0);
   const keyOf = makeTextReader(aggregated.labels);
   const parsed = new Map<number, Map<string, string>>();
@@ -87,7 +89,7 @@ function decodeAscii(bytes: Uint8Array): string {
 
 /** Sorts points by group and then by time, and drops those without a value. `count` is the number of groups. */
 function sortPointsByGroup(
-  { groups, buckets }: Aggregated["points"],
+  { groups, buckets }: AggregateResult["points"],
   values: Float64Array,
   count: number,
 ): Pick<SeriesSet, "order" | "starts" | "buckets" | "values"> {

@@ -1,4 +1,4 @@
-import type { Aggregated, QueryLimits } from "../../engine/index.ts";
+import type { AggregateResult, QueryLimits } from "../../engine/index.ts";
 import type { Explanation } from "../plan/explanation.ts";
 import type { Constant, SeriesPlan, TimeseriesPlan } from "../plan/series-plan.ts";
 import { planTimeseries } from "../plan/timeseries-plan.ts";
@@ -36,7 +36,7 @@ export interface Timeseries {
   /** Sentences for people, such as about names that do not exist. */
   warnings: string[];
   /** What all scans together read. */
-  scanned: Aggregated["scanned"];
+  scanned: AggregateResult["scanned"];
   explained: Explanation;
 }
 

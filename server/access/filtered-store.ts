@@ -1,13 +1,19 @@
 /** A store as one caller sees it: every read is narrowed before anything else looks at a row. */
 
-import { type Filter, type MetricName, nothingScanned, type Signal, type Step } from "../../engine/index.ts";
+import {
+  emptyScanStatistics,
+  type Filter,
+  type MetricName,
+  type Signal,
+  type Step,
+} from "../../engine/index.ts";
 import type { SearchableStore } from "./searchable.ts";
 
 /** What the caller may read of a signal. */
 export type RowFilterOf = (signal: Signal) => Filter;
 
 /** How much was read to find it tells of rows that the caller may not see. */
-const untold = nothingScanned;
+const untold = emptyScanStatistics;
 
 /** The steps of a query with what the caller may read before all of them. */
 export function filteredSteps(filter: Filter, steps: readonly Step[]): Step[] {

@@ -25,8 +25,8 @@ export const stats: Command<typeof flags> = {
   run: async (settings, operands) => {
     if (operands.length > 0)
       throw new UsageError(`stats takes no ${JSON.stringify(operands[0])}: the folder goes behind --data`);
-    const { storeInventory } = await import("../../engine/index.ts");
-    const inventories = await storeInventory(resolve(settings.data));
+    const { readInventory } = await import("../../engine/index.ts");
+    const inventories = await readInventory(resolve(settings.data));
     process.stdout.write(settings.json ? `${JSON.stringify(inventories)}\n` : storeText(inventories));
     const unread = inventories.flatMap((inventory) => inventory.unread);
     for (const problem of unread) process.stderr.write(`not read: ${safeLine(problem)}\n`);

@@ -1,6 +1,6 @@
 /** On which terms bodies are taken: what is configured for all, the sender's environment, the ingestion rules. */
 
-import type { EntryTally, EntryTerms, Signal } from "../../engine/index.ts";
+import type { AdmissionCounts, AdmissionPolicy, Signal } from "../../engine/index.ts";
 import {
   type CompiledExclusion,
   compileExclusions,
@@ -37,7 +37,7 @@ const compiledRules = sharedReader((rules: ExclusionRule[]) => {
   };
 });
 
-export function termsOf(task: BodyTask): EntryTerms {
+export function termsOf(task: BodyTask): AdmissionPolicy {
   const { arrivalMs: nowMs, entry } = task;
   if (entry === undefined) return { nowMs };
   const { settings, environment } = entry;
@@ -47,14 +47,14 @@ export function termsOf(task: BodyTask): EntryTerms {
     behindMsMax: settings.acceptPastMs,
     skewMs: settings.clockSkewMs,
     rowBytesMax: settings.rowBytesMax,
-    cutMark: settings.cutsLargeRows === true ? cutMark : undefined,
+    truncationKey: settings.cutsLargeRows === true ? cutMark : undefined,
     stamps: stampsOf(environment),
     exclusions: exclusionsOf(task),
   };
 }
 
 /** Rows that were left out, by the rule's id. */
-export function droppedBy(task: BodyTask, { excluded }: EntryTally): [rule: string, rows: number][] {
+export function droppedBy(task: BodyTask, { excluded }: AdmissionCounts): [rule: string, rows: number][] {
   const rows = new Map<string, number>();
   for (const [i, { rule }] of exclusionsOf(task).entries()) {
     if (excluded[i]! > 0) rows.set(rule, (rows.get(rule) ?? 0) + excluded[i]!);

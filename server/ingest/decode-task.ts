@@ -1,6 +1,6 @@
 /** What goes between the HTTP thread and the workers that decode bodies: plain data; bodies are transferred, batches shared. */
 
-import type { CensusTables, EncodedBatch, EntryTally, RowSignal } from "../../engine/index.ts";
+import type { ActiveSeriesTables, AdmissionCounts, EncodedBatch, RowSignal } from "../../engine/index.ts";
 import type { Encoding } from "../api/content-encoding.ts";
 import type { AdmissionSettings } from "./admission-settings.ts";
 import type { Family } from "./prometheus/families.ts";
@@ -22,7 +22,7 @@ export type BodyFormat =
   | "remote write 2";
 
 /** What a body holds; the tables, by which series are counted over all threads, are in shared memory. */
-type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: CensusTables };
+type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: ActiveSeriesTables };
 
 interface BodyEntry {
   settings: AdmissionSettings;
@@ -72,7 +72,7 @@ export type DecodedBody =
       refusedByKind: [RefusedKind, number][];
       /** Rows that ingestion rules left out, by the rule's id. */
       dropped: [rule: string, rows: number][];
-      tally: EntryTally;
+      tally: AdmissionCounts;
       /** What the sender is to be answered, where the protocol tells of each row. */
       answer?: string | undefined;
       /** What the body tells of metric families. */

@@ -1,7 +1,7 @@
 /** A body as it came over the wire becomes a batch for the store. Pure: runs on the worker threads. */
 
 import { createHash } from "node:crypto";
-import type { EncodedBatch, EntryTally } from "../../engine/index.ts";
+import type { AdmissionCounts, EncodedBatch } from "../../engine/index.ts";
 import { unpack } from "../api/content-encoding.ts";
 import { Refusal } from "../limits/refusal.ts";
 import { droppedBy } from "./admission.ts";
@@ -45,7 +45,7 @@ function decodeUnpacked(task: BodyTask, bytes: Uint8Array): DecodedBody {
 }
 
 /** A body is known again for rows that rules left out, too: should the rules change, it adds nothing. */
-function hasGoodRows(batch: EncodedBatch, { excluded }: EntryTally): boolean {
+function hasGoodRows(batch: EncodedBatch, { excluded }: AdmissionCounts): boolean {
   return batch.rows > 0 || excluded.some((rows) => rows > 0);
 }
 

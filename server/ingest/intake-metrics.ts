@@ -62,7 +62,7 @@ export class IntakeMetrics {
     for (const [rule, left] of dropped) this.#dropped.add(left, { rule, signal });
     if (tally.skewedBehind > 0) this.#skewed.add(tally.skewedBehind, { direction: "past" });
     if (tally.skewedAhead > 0) this.#skewed.add(tally.skewedAhead, { direction: "future" });
-    if (tally.cut > 0) this.#large.add(tally.cut, { outcome: "cut" });
+    if (tally.truncated > 0) this.#large.add(tally.truncated, { outcome: "cut" });
   }
 
   /** What has not happened yet is told as 0. */

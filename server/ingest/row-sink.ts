@@ -1,16 +1,16 @@
 /** Where the rows or samples of one body go, and those that cannot be stored. */
 
 import {
-  BatchDraft,
-  type CensusTables,
+  ActiveSeries,
+  type ActiveSeriesTables,
+  type AdmissionCounts,
+  BatchBuilder,
   type EncodedBatch,
-  type EntryTally,
   type LogRow,
   type RowRanges,
   type RowSignal,
   type Sample,
-  SampleDraft,
-  SeriesCensus,
+  SampleBatchBuilder,
 } from "../../engine/index.ts";
 import { Refusal } from "../limits/refusal.ts";
 import { termsOf } from "./admission.ts";
@@ -39,7 +39,7 @@ export abstract class Sink {
     this.arrivalMs = arrivalMs;
   }
 
-  abstract get tally(): EntryTally;
+  abstract get tally(): AdmissionCounts;
   abstract finish(): EncodedBatch;
 
   /** Counts a row that could not be read. */
@@ -82,19 +82,19 @@ export abstract class Sink {
 
 export class RowSink extends Sink {
   readonly signal: RowSignal;
-  readonly draft: BatchDraft;
+  readonly draft: BatchBuilder;
   /** Messages that are JSON objects become attributes. */
   readonly flattensJson: boolean;
 
   constructor(signal: RowSignal, task: BodyTask) {
     super(task.arrivalMs);
     this.signal = signal;
-    this.draft = new BatchDraft(signal, termsOf(task));
+    this.draft = new BatchBuilder(signal, termsOf(task));
     this.flattensJson = task.flattensJson && signal === "logs";
   }
 
-  get tally(): EntryTally {
-    return this.draft.tally;
+  get tally(): AdmissionCounts {
+    return this.draft.counts;
   }
 
   /** Takes a row whose parts lie in `bytes`, which the draft reads. */
@@ -130,15 +130,15 @@ export class RowSink extends Sink {
 }
 
 export class SampleSink extends Sink {
-  readonly draft: SampleDraft;
+  readonly draft: SampleBatchBuilder;
 
-  constructor(task: BodyTask, census: CensusTables) {
+  constructor(task: BodyTask, census: ActiveSeriesTables) {
     super(task.arrivalMs);
-    this.draft = new SampleDraft({ ...termsOf(task), census: new SeriesCensus(census) });
+    this.draft = new SampleBatchBuilder({ ...termsOf(task), census: new ActiveSeries(census) });
   }
 
-  get tally(): EntryTally {
-    return this.draft.tally;
+  get tally(): AdmissionCounts {
+    return this.draft.counts;
   }
 
   /** Takes the samples of one point, which counts as one row; returns why one of them cannot be stored. */

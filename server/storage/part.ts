@@ -3,10 +3,10 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import {
-  forgetRestored,
   openState,
   openStore,
-  restoredFrom,
+  readRestoredMark,
+  removeRestoredMark,
   type Store,
   type StoredState,
   type StoreEvent,
@@ -95,9 +95,9 @@ const folderProblems: Readonly<Record<string, string>> = {
 };
 
 async function findHold({ dataDir, notifiesRestored = false, log }: StorageSettings): Promise<boolean> {
-  const restored = await restoredFrom(dataDir);
+  const restored = await readRestoredMark(dataDir);
   if (restored === undefined) return false;
-  if (notifiesRestored) await forgetRestored(dataDir);
+  if (notifiesRestored) await removeRestoredMark(dataDir);
   else {
     const taken = new Date(restored.takenAtMs).toISOString();
     log(

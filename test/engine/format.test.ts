@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { zstdDecompressSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
-import { type Filter, openStore, storeInventory, verifyStore } from "../../engine/index.ts";
+import { type Filter, openStore, readInventory, verifyStore } from "../../engine/index.ts";
 import { formatRows, sealedRows } from "../../fixtures/format/rows.ts";
 import {
   formatResources,
@@ -41,7 +41,7 @@ test.each(versions)(
   async (version) => {
     const folder = unpack(version);
     expect((await verifyStore(folder)).damage).toEqual([]);
-    const [logs, ...others] = await storeInventory(folder);
+    const [logs, ...others] = await readInventory(folder);
     expect(others).toEqual([]);
     const { columns } = logs!;
     const encodings = new Set(columns.flatMap((column) => Object.keys(column.encodings)));

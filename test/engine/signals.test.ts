@@ -10,8 +10,8 @@ import {
   type LogRow,
   openStore,
   type RowSignal,
+  readInventory,
   type Store,
-  storeInventory,
   textAt,
   verifyStore,
 } from "../../engine/index.ts";
@@ -129,7 +129,7 @@ test(`queries of each signal find its own rows in memory, sealed, merged and aft
   await checkAll(store, rows, 4_000);
   await store.close();
   expect(await verifyStore(dir)).toMatchObject({ rows: 81 * rowSignals.length, damage: [] });
-  const inventories = await storeInventory(dir);
+  const inventories = await readInventory(dir);
   expect(inventories.map(({ signal, rows: stored }) => [signal, stored])).toEqual(
     rowSignals.map((signal) => [signal, 81]),
   );

@@ -1,5 +1,5 @@
 /** Scans that differ only in the texts that some fields must have: one scan, grouped by those fields, answers all of them. */
-import type { Aggregated, AggregateQuery, Field, Filter } from "../../../engine/index.ts";
+import type { AggregateQuery, AggregateResult, Field, Filter } from "../../../engine/index.ts";
 import { textAt } from "../../../engine/index.ts";
 
 /** A scan seen as a member of its family. */
@@ -46,7 +46,11 @@ export function familyQuery(query: AggregateQuery, { rest, fields }: FamilyScan)
 }
 
 /** The answer of each member; `width` is the number of fields that the members group by. */
-export function answersOf(whole: Aggregated, members: readonly FamilyScan[], width: number): Aggregated[] {
+export function answersOf(
+  whole: AggregateResult,
+  members: readonly FamilyScan[],
+  width: number,
+): AggregateResult[] {
   const { points, labels } = whole;
   const lead = members[0]!.fields.length;
   const groupsOf = new Map<string, number[]>();
@@ -79,7 +83,7 @@ export function answersOf(whole: Aggregated, members: readonly FamilyScan[], wid
   });
 }
 
-function textVector(texts: readonly Buffer[]): Aggregated["labels"] {
+function textVector(texts: readonly Buffer[]): AggregateResult["labels"] {
   const offsets = new Uint32Array(texts.length + 1);
   for (const [i, text] of texts.entries()) offsets[i + 1] = offsets[i]! + text.length;
   return { offsets, bytes: Buffer.concat(texts) };

@@ -1,5 +1,5 @@
 /** Scans of evaluations: equal ones run once, and those that differ only in the texts of some fields run as one. */
-import { type Aggregated, type AggregateQuery, Failure } from "../../../engine/index.ts";
+import { type AggregateQuery, type AggregateResult, Failure } from "../../../engine/index.ts";
 import type { SearchableStore } from "../../access/searchable.ts";
 import { Semaphore } from "../../limits/semaphore.ts";
 import type { Counter, Metrics } from "../../metrics/metrics.ts";
@@ -17,14 +17,14 @@ interface Waiting {
   query: AggregateQuery;
   limits: Limits;
   member: FamilyScan;
-  resolve: (answer: Aggregated | Promise<Aggregated>) => void;
+  resolve: (answer: AggregateResult | Promise<AggregateResult>) => void;
 }
 
 export class SharedScans implements SearchableStore {
   readonly #store: SearchableStore;
   readonly #scans: Counter;
   readonly #scanning = new Semaphore(scansInFlightMax);
-  readonly #recent = new Map<string, { answer: Promise<Aggregated>; untilMs: number }>();
+  readonly #recent = new Map<string, { answer: Promise<AggregateResult>; untilMs: number }>();
   /** Ends the scans of many, which nobody's giving up ends. */
   readonly #ending = new AbortController();
   #waiting: Waiting[] = [];
@@ -42,7 +42,7 @@ export class SharedScans implements SearchableStore {
     this.#ending.abort();
   }
 
-  aggregate(query: AggregateQuery, limits?: Limits): Promise<Aggregated> {
+  aggregate(query: AggregateQuery, limits?: Limits): Promise<AggregateResult> {
     return this.#shared(["rows", query], () => {
       const member = scanKeyOf(query);
       return member === undefined ? this.#alone(query, limits) : this.#together(query, limits, member);
@@ -84,13 +84,13 @@ export class SharedScans implements SearchableStore {
     return this.#store.attributeKeys(...args);
   }
 
-  #alone(query: AggregateQuery, limits: Limits): Promise<Aggregated> {
+  #alone(query: AggregateQuery, limits: Limits): Promise<AggregateResult> {
     this.#scans.add(1, { run: "alone" });
     return this.#scanning.run(() => this.#store.aggregate(query, limits));
   }
 
   /** Waits for the others that are asked for in the same moment. */
-  #together(query: AggregateQuery, limits: Limits, member: FamilyScan): Promise<Aggregated> {
+  #together(query: AggregateQuery, limits: Limits, member: FamilyScan): Promise<AggregateResult> {
     if (this.#waiting.length === 0) setImmediate(() => this.#runWaiting());
     return new Promise((resolve) => this.#waiting.push({ query, limits, member, resolve }));
   }
@@ -126,7 +126,7 @@ export class SharedScans implements SearchableStore {
     }
   }
 
-  #shared<A extends Aggregated>(asked: unknown[], scan: () => Promise<A>): Promise<A> {
+  #shared<A extends AggregateResult>(asked: unknown[], scan: () => Promise<A>): Promise<A> {
     const key = JSON.stringify(asked, (_, value: unknown) =>
       typeof value === "bigint" ? `${value}n` : value,
     );

@@ -1,6 +1,6 @@
 /** Log lines that are JSON objects: their members become attributes of the row, where a source asks for it. */
 
-import type { BatchDraft, LogRow, RowRanges } from "../../../engine/index.ts";
+import type { BatchBuilder, LogRow, RowRanges } from "../../../engine/index.ts";
 import { flatFields, isGiven, type JsonFields, RowProblem, readJsonRow, textOf } from "./json-row.ts";
 
 const openingBrace = 0x7b;
@@ -24,7 +24,7 @@ export function mayBeJson(row: RowRanges, bytes: Uint8Array): boolean {
 }
 
 /** A row in bytes as text. */
-export function rowOfRanges(row: RowRanges, bytes: Buffer, draft: BatchDraft): LogRow {
+export function rowOfRanges(row: RowRanges, bytes: Buffer, draft: BatchBuilder): LogRow {
   const attributes: Record<string, string> = Object.create(null);
   for (let i = 0; i < row.attributes; i++) {
     attributes[draft.keyText(row.keys[i]!)] = bytes.toString("utf8", row.from[i]!, row.to[i]!);

@@ -4,7 +4,7 @@
  * the general reader of such rows, so this one is not complete; but what it reads is what that one would read.
  */
 
-import { type BatchDraft, RowRanges } from "../../../engine/index.ts";
+import { type BatchBuilder, RowRanges } from "../../../engine/index.ts";
 import { flatKeysMax, ingestKeysMax } from "../limits.ts";
 import { JsonScanner, quote } from "./json-scanner.ts";
 
@@ -29,14 +29,14 @@ export interface RowForm {
 }
 
 /** Makes a form that reads with a scanner, and adds keys to the draft. */
-export type MakeForm = (scanner: JsonScanner, draft: BatchDraft) => RowForm;
+export type MakeForm = (scanner: JsonScanner, draft: BatchBuilder) => RowForm;
 
 /** The number of `attributes`; those of the form follow, and -1 is a name without a meaning of its own. */
 const attributesField = 0;
 
 export class JsonLines {
   readonly #scanner: JsonScanner;
-  readonly #draft: BatchDraft;
+  readonly #draft: BatchBuilder;
   readonly #form: RowForm;
   /** Fields by the length of their names, and then by their place: `attributes`, then those of the form. */
   readonly #fieldsOfLength: { field: number; bytes: Buffer }[][];
@@ -53,7 +53,7 @@ export class JsonLines {
   #beside: number[] = [];
 
   /** Where it decodes escapes, it writes into the body. */
-  constructor(body: Buffer, draft: BatchDraft, makeForm: MakeForm) {
+  constructor(body: Buffer, draft: BatchBuilder, makeForm: MakeForm) {
     this.#scanner = new JsonScanner(body);
     this.#draft = draft;
     this.#form = makeForm(this.#scanner, draft);

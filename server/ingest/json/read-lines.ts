@@ -1,7 +1,7 @@
 /** Reads bodies of JSON lines, or of one JSON array: each line or element is one row, or the samples of one. */
 
 import { isUtf8 } from "node:buffer";
-import type { BatchDraft } from "../../../engine/index.ts";
+import type { BatchBuilder } from "../../../engine/index.ts";
 import { RowSink, type SampleSink } from "../row-sink.ts";
 import { mayBeJson, rowOfRanges } from "./flat-message.ts";
 import { JsonLines } from "./json-lines.ts";
@@ -57,7 +57,7 @@ function usualLines(body: Buffer, sink: RowSink): JsonLines | undefined {
     case "logs":
       return new JsonLines(body, sink.draft, (scanner) => new LogForm(scanner, sink));
     case "traces":
-      return new JsonLines(body, sink.draft, (scanner, draft: BatchDraft) => new SpanForm(scanner, draft));
+      return new JsonLines(body, sink.draft, (scanner, draft: BatchBuilder) => new SpanForm(scanner, draft));
     default:
       return undefined;
   }

@@ -1,4 +1,4 @@
-import { type BatchDraft, RowRanges } from "../../../engine/index.ts";
+import { type BatchBuilder, RowRanges } from "../../../engine/index.ts";
 import type { RowForm } from "./json-lines.ts";
 import { type JsonScanner, quote, zero } from "./json-scanner.ts";
 import { durationText, spanIdDigits, spanKeys, spanKinds, statusCodes, traceIdDigits } from "./span-row.ts";
@@ -38,7 +38,7 @@ export class SpanForm implements RowForm {
   #endTo = 0;
 
   /** The draft is new: its first keys are those that spans get from their fields. */
-  constructor(scanner: JsonScanner, draft: BatchDraft) {
+  constructor(scanner: JsonScanner, draft: BatchBuilder) {
     this.#scanner = scanner;
     for (const key of spanKeys) draft.addKeyText(key);
   }

@@ -1,7 +1,7 @@
 /** The bytes of a body with room behind them, for texts that the body does not hold as they are stored. */
 
 import { isUtf8 } from "node:buffer";
-import type { BatchDraft } from "../../../engine/index.ts";
+import type { BatchBuilder } from "../../../engine/index.ts";
 
 const roomFirst = 16 * 1024;
 /** Below this many units a loop is faster than a call of Buffer's encoder. */
@@ -17,10 +17,10 @@ export class Tape {
   readonly bodyEnd: number;
   /** Where the next text is written. */
   at: number;
-  readonly #draft: BatchDraft;
+  readonly #draft: BatchBuilder;
 
   /** The draft reads from the tape from now on. */
-  constructor(body: Uint8Array, draft: BatchDraft) {
+  constructor(body: Uint8Array, draft: BatchBuilder) {
     this.#draft = draft;
     this.bodyEnd = body.length;
     this.at = body.length;

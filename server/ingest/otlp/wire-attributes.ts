@@ -1,6 +1,6 @@
 /** Lists of KeyValue become attributes of a row, nested maps flattened with dots. */
 
-import { type BatchDraft, RowRanges } from "../../../engine/index.ts";
+import { type BatchBuilder, RowRanges } from "../../../engine/index.ts";
 import { RowProblem } from "../json/json-row.ts";
 import type { Tape } from "../json/tape.ts";
 import { flatDepthMax, flatKeysMax, ingestKeysMax } from "../limits.ts";
@@ -10,7 +10,7 @@ import { PairTag, WireValue } from "./wire-value.ts";
 export class WireAttributes {
   readonly value: WireValue;
   readonly #tape: Tape;
-  readonly #draft: BatchDraft;
+  readonly #draft: BatchBuilder;
   readonly #scanner: ProtoScanner;
   /** Keys with numbers below this belong to the signal: an attribute that is named so becomes `attributes.<name>`. */
   readonly #ownKeys: number;
@@ -23,7 +23,7 @@ export class WireAttributes {
   readonly #foreseen: number[] = [];
   #listed = 0;
 
-  constructor(tape: Tape, draft: BatchDraft, scanner: ProtoScanner) {
+  constructor(tape: Tape, draft: BatchBuilder, scanner: ProtoScanner) {
     this.#tape = tape;
     this.#draft = draft;
     this.#scanner = scanner;
@@ -67,7 +67,7 @@ export class WireAttributes {
   putMissing({ attributes, keys, from, to }: RowRanges, shared: number): void {
     const row = this.#row;
     row.sharedFrom = row.attributes;
-    row.sharedBy = shared;
+    row.sharedSet = shared;
     for (let i = 0; i < attributes; i++) {
       const key = keys[i]!;
       if (this.#serials[key] !== this.#serial) row.addAttribute(key, from[i]!, to[i]!);

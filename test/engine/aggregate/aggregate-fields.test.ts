@@ -16,7 +16,7 @@ import {
   type Store,
 } from "../../../engine/index.ts";
 import { plainColumns } from "../../../engine/kernels/heap.ts";
-import { decimalIn, parseDecimal } from "../../../engine/vector/number.ts";
+import { parseDecimal, parseDecimalBytes } from "../../../engine/vector/number.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { seed } from "../datasets.ts";
 import { naiveAggregate } from "./aggregations.ts";
@@ -220,7 +220,7 @@ test("decimal numbers in bytes are read as in strings", () => {
     fc.property(text, (each) => {
       const bytes = Buffer.from(`x${each}y`);
       const number = parseDecimal(each) ?? Number.NaN;
-      expect(Object.is(decimalIn(bytes, 1, bytes.length - 1), number), each).toBe(true);
+      expect(Object.is(parseDecimalBytes(bytes, 1, bytes.length - 1), number), each).toBe(true);
     }),
     { seed, numRuns: 5_000 },
   );

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PointTable } from "../../../engine/aggregate/point-table.ts";
 import {
-  type Aggregated,
   type AggregateQuery,
+  type AggregateResult,
   type Field,
   type Filter,
   type LogRow,
@@ -50,7 +50,7 @@ function queryOf(changes: Partial<AggregateQuery> = {}): AggregateQuery {
 }
 
 /** Counts by the texts of the group and the bucket. */
-function countsOf({ groupBy }: AggregateQuery, { labels, points }: Aggregated): Record<string, number> {
+function countsOf({ groupBy }: AggregateQuery, { labels, points }: AggregateResult): Record<string, number> {
   const counts = Array.from(points.groups, (group, i): [string, number] => {
     const texts = groupBy.map((_, field) => textAt(labels, group * groupBy.length + field));
     return [[...texts, points.buckets[i]].join("|"), points.values[0]![i]!];

@@ -4,8 +4,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import {
-  type Aggregated,
   type AggregateQuery,
+  type AggregateResult,
   type Field,
   type LogRow,
   type Store,
@@ -86,7 +86,7 @@ function arbitraryQuery(set: Dataset): fc.Arbitrary<AggregateQuery> {
 }
 
 /** The values of each point, by its group and bucket as JSON. */
-function pointsOf({ groupBy }: AggregateQuery, { labels, points }: Aggregated): Map<string, number[]> {
+function pointsOf({ groupBy }: AggregateQuery, { labels, points }: AggregateResult): Map<string, number[]> {
   return new Map(
     Array.from(points.groups, (group, i): [string, number[]] => {
       const texts = groupBy.map((_, field) => textAt(labels, group * groupBy.length + field));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
-  BatchDraft,
+  BatchBuilder,
   encodeBatch,
   type LogRow,
   openStore,
@@ -19,7 +19,7 @@ const dayNs = 86_400_000_000_000n;
 const nowMs = 2_000_000_000_000;
 
 /** Writes the texts of a row one after the other into one buffer, which the batch reads; returns their ranges. */
-function toRanges(builder: BatchDraft, row: LogRow): RowRanges {
+function toRanges(builder: BatchBuilder, row: LogRow): RowRanges {
   const texts: Buffer[] = [];
   let end = 3;
   const put = (text: string): [number, number] => {
@@ -47,7 +47,7 @@ describe(`batches (SVC_SEED=${seed})`, () => {
   test("rows given as bytes make the same batch as the same rows given as objects", () => {
     fc.assert(
       fc.property(fc.array(arbitraryRow(19_000n * dayNs, 3n * dayNs), { maxLength: 60 }), (rows) => {
-        const builder = new BatchDraft("logs", { nowMs });
+        const builder = new BatchBuilder("logs", { nowMs });
         for (const row of rows) expect(builder.add(toRanges(builder, row))).toBeUndefined();
         const { refused, ...batch } = encodeBatch("logs", rows, { nowMs });
         expect(refused).toEqual([]);
@@ -60,7 +60,7 @@ describe(`batches (SVC_SEED=${seed})`, () => {
   });
 
   test("refuses a row that cannot be stored with the reason, and takes the next one", () => {
-    const builder = new BatchDraft("logs", { nowMs });
+    const builder = new BatchBuilder("logs", { nowMs });
     const row = (text: Partial<LogRow>): LogRow => ({
       timeNs: 1n,
       level: "",

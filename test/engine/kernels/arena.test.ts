@@ -3,7 +3,7 @@
  * valid.
  */
 import { describe, expect, test } from "vitest";
-import { Arena, type Block, overreadBytes, reservedBytes } from "../../../engine/kernels/arena.ts";
+import { Arena, type ArenaBlock, overreadBytes, reservedBytes } from "../../../engine/kernels/arena.ts";
 import { Random } from "../../../fixtures/random.ts";
 import { seed } from "./kernel-cases.ts";
 
@@ -13,7 +13,7 @@ describe(`an arena (SVC_SEED=${seed})`, () => {
   test("allocates aligned blocks that never overlap, with room to read past their ends", () => {
     const random = new Random(seed);
     const arena = new Arena({ bytesMax: 8 * MiB });
-    let blocks: Block[] = [];
+    let blocks: ArenaBlock[] = [];
     for (let step = 0; step < 4000; step++) {
       if (random.below(100) < (step % 1000 < 500 ? 65 : 35) && blocks.length > 0) {
         const [block] = blocks.splice(random.below(blocks.length), 1);
@@ -46,7 +46,7 @@ describe(`an arena (SVC_SEED=${seed})`, () => {
     const whole = arena.largestFreeBytes;
     expect(whole).toBeGreaterThan((4 * MiB - reservedBytes) * 0.875);
     for (let round = 0; round < 20; round++) {
-      const blocks: Block[] = [];
+      const blocks: ArenaBlock[] = [];
       for (;;) {
         const block = arena.allocate(random.below(100_000));
         if (block === undefined) break;

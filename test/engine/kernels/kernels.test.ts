@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { bucketBounds } from "../../../engine/kernels/bucket-bounds.ts";
+import { findBucketBounds } from "../../../engine/kernels/bucket-bounds.ts";
 import { buildMembershipFilter, mayContain } from "../../../engine/vector/membership-filter.ts";
 import { Random } from "../../../fixtures/random.ts";
 import {
@@ -253,7 +253,7 @@ describe("buckets of ascending times", () => {
       for (const width of [1, 7, 100, 5000]) {
         const bounds = new Uint32Array(2 + random.below(300));
         const start = random.below(1200) - 100;
-        bucketBounds(times, start, width, bounds);
+        findBucketBounds(times, start, width, bounds);
         const truth = Array.from(bounds, (_, i) => times.filter((time) => time < start + i * width).length);
         expectSame(bounds, truth);
       }

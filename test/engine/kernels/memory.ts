@@ -1,5 +1,5 @@
 /** Memory for the vectors of kernel tests: at any alignment, between guard bytes that must not be written. */
-import { type Arena, type Block, overreadBytes } from "../../../engine/kernels/arena.ts";
+import { type Arena, type ArenaBlock, overreadBytes } from "../../../engine/kernels/arena.ts";
 
 /** Allocates vectors, in an arena or on the JavaScript heap. */
 export interface TestMemory<B extends ArrayBufferLike> {
@@ -21,12 +21,12 @@ interface GuardedVector<B extends ArrayBufferLike> {
   all: Uint8Array<B>;
   from: number;
   to: number;
-  block?: Block;
+  block?: ArenaBlock;
 }
 
 function makeTestMemory<B extends ArrayBufferLike>(
-  allocate: (byteLength: number) => { all: Uint8Array<B>; block?: Block },
-  free: (block: Block) => void,
+  allocate: (byteLength: number) => { all: Uint8Array<B>; block?: ArenaBlock },
+  free: (block: ArenaBlock) => void,
 ): TestMemory<B> {
   let vectors: GuardedVector<B>[] = [];
   const place = (byteLength: number, elementBytes: number, alignment: number): Uint8Array<B> => {

@@ -1,6 +1,6 @@
 /** Text search of both implementations against a comparison at every position. */
 import { describe, expect, test } from "vitest";
-import { needleOf } from "../../../engine/kernels/needle.ts";
+import { makeNeedle } from "../../../engine/kernels/needle.ts";
 import { Random } from "../../../fixtures/random.ts";
 import {
   bitAt,
@@ -33,7 +33,7 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
         const from = random.below(size + 1);
         const to = from + random.below(size - from + 1);
         const truth = findPlaces(needle, ignoreCase, text, from, to);
-        const prepared = needleOf(needle, ignoreCase);
+        const prepared = makeNeedle(needle, ignoreCase);
         const hits = memory.words(new Uint32Array(1 + random.below(20)), random.below(16));
         const found = collectParts(hits, (next) =>
           kernels.findHits(bytes, Math.max(from, next), to, prepared, hits),
@@ -57,7 +57,7 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
         const holds = cuts
           .slice(1)
           .map((to, row) => findPlaces(needle, ignoreCase, text, cuts[row]!, to).length > 0);
-        const prepared = needleOf(needle, ignoreCase);
+        const prepared = makeNeedle(needle, ignoreCase);
         expect(kernels.rowsHolding(vector, prepared, found)).toBe(holds.filter(Boolean).length);
         expectBits(found, holds, (is) => is);
         expect(kernels.countHolding(vector, prepared)).toBe(holds.filter(Boolean).length);
@@ -74,7 +74,7 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
           text.fill(0x78, place, place + length);
           const bytes = memory.bytes(text, place & 15);
           const hits = memory.words(new Uint32Array(4), 0);
-          const needle = needleOf(new Uint8Array(length).fill(0x78), false);
+          const needle = makeNeedle(new Uint8Array(length).fill(0x78), false);
           expect(kernels.findHits(bytes, 0, size, needle, hits)).toBe(1);
           expect(hits[0]).toBe(place);
           expect(kernels.findHits(bytes, place + 1, size, needle, hits)).toBe(0);
@@ -112,7 +112,7 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
     ]) {
       for (const ignoreCase of [false, true]) {
         const held = lines.map((line) => (ignoreCase ? line.toLowerCase() : line).includes(text));
-        const needle = needleOf(Buffer.from(text, "latin1"), ignoreCase);
+        const needle = makeNeedle(Buffer.from(text, "latin1"), ignoreCase);
         expect(kernels.rowsHolding(vector, needle, found), text).toBe(held.filter(Boolean).length);
         expectBits(found, held, (is) => is);
       }
@@ -128,12 +128,12 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
     const found = dirtyBitmap(memory, 3, 0);
     const hits = memory.words(new Uint32Array(100), 0);
     for (const ignoreCase of [false, true]) {
-      const long = needleOf(new Uint8Array(33_000).fill(0x61), ignoreCase);
+      const long = makeNeedle(new Uint8Array(33_000).fill(0x61), ignoreCase);
       expect(kernels.rowsHolding({ bytes, offsets }, long, found)).toBe(2);
       expect(bitAt(found, 1)).toBe(false);
       expect(kernels.countHolding({ bytes, offsets }, long)).toBe(2);
       expect(kernels.findHits(bytes, 0, 33_009, long, hits)).toBe(10);
-      const shorter = needleOf(new Uint8Array(20_000).fill(0x61), ignoreCase);
+      const shorter = makeNeedle(new Uint8Array(20_000).fill(0x61), ignoreCase);
       expect(kernels.findHits(bytes, 0, 19_999, shorter, hits)).toBe(0);
       expect(kernels.findHits(bytes, 0, 20_000, shorter, hits)).toBe(1);
       expect(kernels.findHits(bytes, 49_001, 70_000, shorter, hits)).toBe(0);
@@ -145,14 +145,14 @@ describe.each(implementations)(`$name text search (SVC_SEED=${seed})`, ({ kernel
 
 describe("a needle", () => {
   test("is probed by its rarest bytes", () => {
-    expect(needleOf(Buffer.from("theZ%a"), false)).toMatchObject({ first: 4, second: 3 });
-    expect(needleOf(Buffer.from("aaaa"), false)).toMatchObject({ first: 3, second: 0 });
-    expect(needleOf(Buffer.from("x"), true)).toMatchObject({ first: 0, second: 0 });
+    expect(makeNeedle(Buffer.from("theZ%a"), false)).toMatchObject({ first: 4, second: 3 });
+    expect(makeNeedle(Buffer.from("aaaa"), false)).toMatchObject({ first: 3, second: 0 });
+    expect(makeNeedle(Buffer.from("x"), true)).toMatchObject({ first: 0, second: 0 });
   });
 
   test("is neither empty nor, where case is ignored, in upper case", () => {
-    expect(() => needleOf(new Uint8Array(0), false)).toThrow("empty");
-    expect(() => needleOf(Buffer.from("aB"), true)).toThrow("capitals");
+    expect(() => makeNeedle(new Uint8Array(0), false)).toThrow("empty");
+    expect(() => makeNeedle(Buffer.from("aB"), true)).toThrow("capitals");
   });
 });
 

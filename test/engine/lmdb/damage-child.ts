@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { Failure } from "../../../engine/failure.ts";
-import { type Environment, openEnvironment } from "../../../engine/lmdb/environment.ts";
+import { type LmdbEnvironment, openEnvironment } from "../../../engine/lmdb/environment.ts";
 import { auditPageTree } from "../../../engine/lmdb/page-audit.ts";
 import type { ChildResult, ChildTask } from "./damage-campaign.ts";
 import { copyEnvironment, damageFile } from "./random-environment.ts";
@@ -24,7 +24,7 @@ for (const damages of task.cases) {
 }
 console.log(JSON.stringify(result));
 
-async function exercise(environment: Environment, file: string, damages: unknown): Promise<void> {
+async function exercise(environment: LmdbEnvironment, file: string, damages: unknown): Promise<void> {
   result.opened++;
   const intactKeys = [...stored]
     .filter(([key, frame]) => readHex(environment, key, damages) === frame)
@@ -58,7 +58,7 @@ async function exercise(environment: Environment, file: string, damages: unknown
     result.failures.push(`unsound after writes, ${JSON.stringify(damages)}: ${problems[0]}`);
 }
 
-function readHex(environment: Environment, key: string, damages: unknown): string | undefined {
+function readHex(environment: LmdbEnvironment, key: string, damages: unknown): string | undefined {
   const value = runOrDamage(() => environment.get(Buffer.from(key, "hex")), damages);
   return value && Buffer.from(value).toString("hex");
 }

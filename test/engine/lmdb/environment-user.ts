@@ -2,7 +2,7 @@
  * A thread (task in workerData) or process (task in its argument) that uses an environment at the same time as others.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { type Environment, openEnvironment } from "../../../engine/lmdb/environment.ts";
+import { type LmdbEnvironment, openEnvironment } from "../../../engine/lmdb/environment.ts";
 
 export interface EnvironmentTask {
   path: string;
@@ -19,7 +19,7 @@ const keysOfGeneration = 50;
 export const generationsKept = 20;
 
 /** Writes the generation's number under every key but one, whose name contains the number. */
-export async function writeGeneration(environment: Environment, generation: number): Promise<void> {
+export async function writeGeneration(environment: LmdbEnvironment, generation: number): Promise<void> {
   await environment.write((to) => {
     to.remove(Buffer.from(`moving ${generation - 1}`));
     to.put(Buffer.from(`moving ${generation}`), Buffer.alloc(5_000));
@@ -32,7 +32,7 @@ export async function writeGeneration(environment: Environment, generation: numb
 }
 
 /** Commits keys that are named after the commit's number, and removes those of an older commit. */
-async function writeNumbered(environment: Environment, number: number): Promise<void> {
+async function writeNumbered(environment: LmdbEnvironment, number: number): Promise<void> {
   await environment.write((to) => {
     for (let i = 0; i < 30; i++) {
       to.put(Buffer.from(`key ${number} ${i}`), Buffer.alloc(i * 200, number));

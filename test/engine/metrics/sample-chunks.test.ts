@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { openBatch } from "../../../engine/batch/batch.ts";
-import { SampleDraft } from "../../../engine/batch/sample-batch-builder.ts";
+import { SampleBatchBuilder } from "../../../engine/batch/sample-batch-builder.ts";
 import {
   type ChunkSource,
   type EncodedChunk,
@@ -135,7 +135,7 @@ const someSample: fc.Arbitrary<Sample> = fc.record({
 });
 
 function batchSources(samples: readonly Sample[], arrivalBase: number): ChunkSource[] {
-  const builder = new SampleDraft({ nowMs });
+  const builder = new SampleBatchBuilder({ nowMs });
   for (const sample of samples) expect(builder.addSample(sample)).toBeUndefined();
   return openBatch(builder.finish().bytes).map(({ bytes }) => openPart(bytes, arrivalBase));
 }

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
+  ActiveSeries,
   encodeSampleBatch,
   openStore,
   type QueryLimits,
   type Sample,
-  SampleDraft,
+  SampleBatchBuilder,
   type SampleQuery,
-  SeriesCensus,
   SeriesRanges,
   type Store,
   textAt,
@@ -117,20 +117,20 @@ describe("samples that cannot be stored", () => {
     const store = await openStore({ dir, threads: 1, now });
     const tables = store.seriesCensus();
     for (const pods of [["a", "b"], ["b", "c"], ["a"]]) {
-      const census = new SeriesCensus(structuredClone(tables));
+      const census = new ActiveSeries(structuredClone(tables));
       encodeSampleBatch(
         pods.map((pod) => sample({ labels: { pod } })),
         { nowMs, census },
       );
     }
-    expect(new SeriesCensus(tables).active).toBe(3);
+    expect(new ActiveSeries(tables).active).toBe(3);
     await store.close();
   });
 });
 
 test("a series is the same when it is given by ranges, with labels in any order, or by an alias", async () => {
   const text = "upzonepodeua";
-  const draft = new SampleDraft({ nowMs });
+  const draft = new SampleBatchBuilder({ nowMs });
   draft.read(Buffer.from(text));
   const ranges = new SeriesRanges();
   ranges.nameTo = 2;
@@ -305,7 +305,7 @@ describe("background work", () => {
     const bytes = Buffer.from(pods.join(""));
     let most = 0;
     for (let round = 0; round < 40; round++) {
-      const draft = new SampleDraft({ nowMs });
+      const draft = new SampleBatchBuilder({ nowMs });
       draft.read(bytes);
       const series = pods.map((_, i) => draft.addSeries(rangesOfPod(i * 9)));
       for (let i = 0; i < 50_000; i++) {

@@ -8,8 +8,8 @@ import {
   openStore,
   type Sample,
   type SampleAggregate,
+  type SampleAggregateResult,
   type SampleQuery,
-  type SamplesAggregated,
   type Store,
   textAt,
 } from "../../../engine/index.ts";
@@ -111,7 +111,7 @@ const query = fc.record({
 });
 
 function pointsOf(
-  { groups, labels, points }: SamplesAggregated,
+  { groups, labels, points }: SampleAggregateResult,
   { groupBy }: SampleQuery,
 ): Map<string, number> {
   expect(new Set(points.groups).size, "groups without points").toBe(groups);

@@ -10,7 +10,7 @@ import { chunkIdentity } from "../../../engine/chunk/chunk-ref.ts";
 import type { ChunkView } from "../../../engine/chunk/chunk-view.ts";
 import { type Filter, type LogRow, openStore, type Store } from "../../../engine/index.ts";
 import { type TemplateSource, TemplateSummaries } from "../../../engine/summary/template-summaries.ts";
-import { textVector } from "../../../engine/vector/text.ts";
+import { toTextVector } from "../../../engine/vector/text.ts";
 import { generateRows, profiles } from "../../../fixtures/logs.ts";
 import {
   countNeedles,
@@ -129,7 +129,7 @@ test.each(profiles)(
 
 describe("room for templates", () => {
   const templates = 500;
-  const keys = textVector(
+  const keys = toTextVector(
     Array.from({ length: templates }, (_, i) => `template ${"abcdefghij"[i % 10]}${"x".repeat(i)}`),
   );
   const pause = async () => undefined;

@@ -3,7 +3,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FoundRow, nothingScanned } from "../../../engine/index.ts";
+import { emptyScanStatistics, type FoundRow } from "../../../engine/index.ts";
 import { queryTrace, type Trace, type TraceSpan } from "../../../query/index.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -39,7 +39,7 @@ async function traceOf(
 ): Promise<Trace | undefined> {
   const newestFirst = (rows: readonly FoundRow[]) =>
     [...rows].sort((a, b) => Number(b.timeNs - a.timeNs) || a.arrival - b.arrival);
-  const scanned = nothingScanned();
+  const scanned = emptyScanStatistics();
   const store = {
     search: async ({ signal, limit }: { signal: string; limit: number }) => {
       const rows = newestFirst(signal === "traces" ? spans : logs);

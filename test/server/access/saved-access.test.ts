@@ -1,7 +1,7 @@
 /** What an alert may read once rules, groups and tokens are no longer what they were when it was saved. */
 
 import { expect, test } from "vitest";
-import { nothingScanned } from "../../../engine/index.ts";
+import { emptyScanStatistics } from "../../../engine/index.ts";
 import { planTimeseries, queryTimeseries } from "../../../query/index.ts";
 import { storeOfSaver } from "../../../server/access/saved-access.ts";
 import type { SearchableStore } from "../../../server/access/searchable.ts";
@@ -25,7 +25,7 @@ const only = (key: string, ...values: string[]) =>
 const empty = {
   groups: 0,
   labels: { offsets: new Uint32Array(1), bytes: new Uint8Array() },
-  scanned: nothingScanned(),
+  scanned: emptyScanStatistics(),
   points: { groups: new Uint32Array(), buckets: new Float64Array(), values: [new Float64Array()] },
 };
 const store = {

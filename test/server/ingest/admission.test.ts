@@ -68,7 +68,7 @@ describe("large rows", () => {
       });
     }
     expect(cut).toBeGreaterThan(50);
-    expect([tally.cut, tally.refusedLarge]).toEqual([cut, refused.length]);
+    expect([tally.truncated, tally.refusedLarge]).toEqual([cut, refused.length]);
   });
 
   test("are refused by line unless they are to be cut; so are bodies that only logs' messages resemble", () => {
@@ -80,12 +80,12 @@ describe("large rows", () => {
       {},
     );
     expect([refusing.batch.rows, refusing.refused]).toEqual([2, [{ line: 2, reason }]]);
-    expect([refusing.tally.refusedLarge, refusing.tally.cut]).toEqual([1, 0]);
+    expect([refusing.tally.refusedLarge, refusing.tally.truncated]).toEqual([1, 0]);
     const cutting = decoded(
       rows.map(({ message }) => ({ message })),
       { cutsLargeRows: true },
     );
-    expect([cutting.batch.rows, cutting.refused, cutting.tally.cut]).toEqual([3, [], 1]);
+    expect([cutting.batch.rows, cutting.refused, cutting.tally.truncated]).toEqual([3, [], 1]);
     const profiles = decoded([{ body: long }], { cutsLargeRows: true }, "profiles");
     expect([profiles.batch.rows, profiles.refused]).toEqual([0, [{ line: 1, reason }]]);
   });

@@ -1,7 +1,7 @@
 /** Bodies read from their bytes against the same bodies read line by line with JSON.parse: the batches are the same, byte for byte. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BatchDraft } from "../../../engine/index.ts";
+import { BatchBuilder } from "../../../engine/index.ts";
 import { JsonLines } from "../../../server/ingest/json/json-lines.ts";
 import { LogForm } from "../../../server/ingest/json/log-form.ts";
 import { readLogRow } from "../../../server/ingest/json/log-row.ts";
@@ -97,7 +97,7 @@ function isJson(text: string): boolean {
   }
 }
 
-const linesOver = (body: Buffer, draft: BatchDraft) =>
+const linesOver = (body: Buffer, draft: BatchBuilder) =>
   new JsonLines(body, draft, (scanner) => new LogForm(scanner, { arrivalMs: arrivalMs, untimed: 0 }));
 
 describe("the usual shape is read from its bytes", () => {
@@ -107,7 +107,7 @@ describe("the usual shape is read from its bytes", () => {
     ['{"message":"no time","attributes":{"status":200,"ok":true,"none":null},"beside":"x"}', 3],
   ])("%s", (text, attributes) => {
     const body = Buffer.from(text);
-    const draft = new BatchDraft("logs", { nowMs: arrivalMs });
+    const draft = new BatchBuilder("logs", { nowMs: arrivalMs });
     draft.read(body);
     expect(linesOver(body, draft).read(0, body.length)?.attributes).toBe(attributes);
   });
@@ -119,7 +119,7 @@ describe("the usual shape is read from its bytes", () => {
     '{"message":"\\n and a lone surrogate \\ud800"}',
   ])("%s is not, and its bytes stay as they were", (text) => {
     const body = Buffer.from(text);
-    const draft = new BatchDraft("logs", { nowMs: arrivalMs });
+    const draft = new BatchBuilder("logs", { nowMs: arrivalMs });
     draft.read(body);
     expect(linesOver(body, draft).read(0, body.length)).toBeUndefined();
     expect(body.toString()).toBe(text);

@@ -1,7 +1,7 @@
 /** Spans read from their bytes against the same spans read line by line with JSON.parse: the batches are the same, byte for byte. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BatchDraft } from "../../../engine/index.ts";
+import { BatchBuilder } from "../../../engine/index.ts";
 import { JsonLines } from "../../../server/ingest/json/json-lines.ts";
 import { SpanForm } from "../../../server/ingest/json/span-form.ts";
 import { readSpanRow } from "../../../server/ingest/json/span-row.ts";
@@ -150,7 +150,7 @@ const start = `"startTimeUnixNano":"1674981729479000000"`;
 describe("the usual shape is read from its bytes", () => {
   const read = (line: string) => {
     const body = Buffer.from(line);
-    const draft = new BatchDraft("traces", { nowMs: arrivalMs });
+    const draft = new BatchBuilder("traces", { nowMs: arrivalMs });
     draft.read(body);
     const found = new JsonLines(body, draft, (scanner) => new SpanForm(scanner, draft)).read(0, body.length);
     return { attributes: found?.attributes, body: body.toString() };

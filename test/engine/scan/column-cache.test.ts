@@ -1,6 +1,6 @@
 /** The column cache: which columns it evicts, and when it says that it has no room. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ColumnCache } from "../../../engine/kernels/column-cache.ts";
+import { ColumnCache } from "../../../engine/scan/column-cache.ts";
 
 const mebibyte = 2 ** 20;
 const bytesMax = 8 * mebibyte;
@@ -13,14 +13,14 @@ function fill(cache: ColumnCache, count: number): { dropped: number[]; touch: (i
   const dropped: number[] = [];
   const held = Array.from({ length: count }, (_, i) => {
     const lease = cache.lease();
-    const one = lease.hold(() => dropped.push(i));
+    const one = lease.allocateColumn(() => dropped.push(i));
     one.uint8(mebibyte - 4_096);
     lease.end();
     return one;
   });
   const touch = (i: number) => {
     const lease = cache.lease();
-    lease.touch(held[i]!);
+    lease.pin(held[i]!);
     lease.end();
   };
   return { dropped, touch };
@@ -48,7 +48,7 @@ test("any other cache always has room: it evicts the least recently used column 
   touch(0);
   expect(memory.hasRoom(7 * mebibyte)).toBe(true);
   const lease = memory.lease();
-  const held = lease.hold(() => dropped.push(100));
+  const held = lease.allocateColumn(() => dropped.push(100));
   held.uint8(3 * mebibyte);
   fill(memory, 4);
   expect(dropped.length).toBeGreaterThan(3);

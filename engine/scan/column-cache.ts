@@ -4,15 +4,15 @@
  * the lease ends, also while other work runs.
  */
 import { Failure } from "../failure.ts";
-import { Arena, type Block } from "./arena.ts";
-import type { Kernels } from "./contract.ts";
-import type { ColumnHeap, Heap, Held } from "./heap.ts";
-import { openKernels } from "./wasm-kernels.ts";
+import { Arena, type ArenaBlock } from "../kernels/arena.ts";
+import type { Kernels } from "../kernels/contract.ts";
+import type { ColumnHeap, ColumnMemory, Heap } from "../kernels/heap.ts";
+import { openKernels } from "../kernels/wasm-kernels.ts";
 
 /** The memory of one column, or the scratch memory of one lease. */
-class CacheEntry implements Held {
+class CacheEntry implements ColumnMemory {
   readonly #cache: ColumnCache;
-  readonly #blocks: Block[] = [];
+  readonly #blocks: ArenaBlock[] = [];
   /** Called when the memory is evicted. */
   readonly onEvict: () => unknown;
   byteLength = 0;
@@ -55,12 +55,12 @@ class CacheEntry implements Held {
   }
 
   /** Removes the blocks from the entry and returns them; the caller frees them. */
-  detachBlocks(): Block[] {
+  detachBlocks(): ArenaBlock[] {
     this.byteLength = 0;
     return this.#blocks.splice(0);
   }
 
-  #allocate(byteLength: number): Block {
+  #allocate(byteLength: number): ArenaBlock {
     const block = this.#cache.allocate(byteLength);
     this.#blocks.push(block);
     this.byteLength += block.allocatedBytes;
@@ -85,13 +85,13 @@ export class Lease implements ColumnHeap {
     return this.#scratch;
   }
 
-  hold(onEvict: () => unknown): Held {
+  allocateColumn(onEvict: () => unknown): ColumnMemory {
     const entry = this.#cache.hold(onEvict);
-    this.touch(entry);
+    this.pin(entry);
     return entry;
   }
 
-  touch(memory: Held): void {
+  pin(memory: ColumnMemory): void {
     const entry = memory as CacheEntry;
     if (this.#pinned.has(entry)) return;
     this.#pinned.add(entry);
@@ -103,7 +103,7 @@ export class Lease implements ColumnHeap {
     return this.#cache.hasRoom(byteLength);
   }
 
-  release(memory: Held): void {
+  release(memory: ColumnMemory): void {
     const entry = memory as CacheEntry;
     if (this.#pinned.delete(entry)) entry.pins--;
     this.#cache.release(entry);
@@ -187,7 +187,7 @@ export class ColumnCache {
   }
 
   /** Evicts the memory at once. While a lease holds it, nothing happens; it is then evicted when room is needed. */
-  release(memory: Held): void {
+  release(memory: ColumnMemory): void {
     const entry = memory as CacheEntry;
     if (entry.pins > 0 || !this.#entries.delete(entry)) return;
     this.free(entry);
@@ -202,7 +202,7 @@ export class ColumnCache {
    * Allocates a block, and evicts columns for it where it must. Throws Failure "limit" where the columns that leases
    * hold leave no room for it.
    */
-  allocate(byteLength: number): Block {
+  allocate(byteLength: number): ArenaBlock {
     for (;;) {
       const block = this.#arena.allocate(byteLength);
       if (block !== undefined) return block;

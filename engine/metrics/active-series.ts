@@ -5,7 +5,7 @@
  */
 
 /** The shared tables, as they are passed to threads. */
-export interface CensusTables {
+export interface ActiveSeriesTables {
   /** Cap on active series. */
   seriesMax: number;
   today: ActiveSeriesDay;
@@ -24,10 +24,10 @@ interface ActiveSeriesDay {
 const dayMs = 86_400_000;
 
 /** Access to the tables on any thread. */
-export class SeriesCensus {
-  readonly #tables: CensusTables;
+export class ActiveSeries {
+  readonly #tables: ActiveSeriesTables;
 
-  constructor(tables: CensusTables) {
+  constructor(tables: ActiveSeriesTables) {
     this.#tables = tables;
   }
 
@@ -61,7 +61,7 @@ export class SeriesCensus {
 
 /** Owns the tables of an open store, and changes them at midnight (UTC). */
 export class ActiveSeriesCounter {
-  #tables: CensusTables;
+  #tables: ActiveSeriesTables;
 
   constructor(seriesMax: number, nowMs: number) {
     const day = Math.floor(nowMs / dayMs);
@@ -69,7 +69,7 @@ export class ActiveSeriesCounter {
   }
 
   /** The tables of the day; ask again for each batch. */
-  tables(nowMs: number): CensusTables {
+  tables(nowMs: number): ActiveSeriesTables {
     const day = Math.floor(nowMs / dayMs);
     const { seriesMax, today } = this.#tables;
     if (day > today.day) {
