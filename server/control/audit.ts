@@ -1,7 +1,7 @@
 /**
- * Who changed what, and who was refused: rows of logs, searched like any other. What tells of a change is written in the
- * transaction of the change itself and then moved to the logs, so that no crash parts the two; it may then be told twice, under
- * one `audit.id`.
+ * The audit log: who changed what, and who was refused, as rows of the logs. The entry of a change is written in the
+ * transaction of the change itself and then moved to the logs, so that no crash separates the two. After a crash the
+ * logs may hold it twice, under one `audit.id`.
  */
 
 import { randomBytes } from "node:crypto";
@@ -9,14 +9,14 @@ import type { Json, LogRow, State, StateChange } from "../../engine/index.ts";
 import type { Caller } from "../model/caller.ts";
 import { refusalsAuditedPerSecond } from "./limits.ts";
 
-/** A change of what is configured. */
+/** A change of a stored resource or a token, or a backup. */
 export interface AuditedChange {
   by: Caller;
   action: "created" | "updated" | "deleted";
   /** `alert`, `dashboard` … */
   resource: string;
   id: string;
-  /** What people call it. */
+  /** Display name. */
   title: string;
 }
 
@@ -24,11 +24,11 @@ export interface AuditedChange {
 export interface RefusedRequest {
   by: Caller | null;
   method: string;
-  /** The route's path, which holds nothing that the caller sent; "" where none was found. */
+  /** The route's path pattern, which holds nothing that the caller sent; "" where no route was found. */
   path: string;
   status: number;
   reason: string;
-  /** Where it came from. */
+  /** Network address of the client. */
   address: string;
 }
 
@@ -52,16 +52,17 @@ const refusalsWriteMs = 1_000;
 
 export class Audit {
   readonly #options: AuditOptions;
-  /** Entries by their id in the state, which is used again once its entry has moved. */
+  /** Entries that are not in the logs yet, by their id in the state. An id is used again once its entry has moved. */
   readonly #pending = new Map<string, AuditEntry>();
   readonly #freeIds: string[] = [];
   #ids = 0;
   #moving: Promise<void> | undefined;
   #refusals: AuditEntry[] = [];
-  #refusalsLeftOut = 0;
+  /** Refusals of the current second that were only counted. */
+  #refusalsNotListed = 0;
   #refusalsTimer: NodeJS.Timeout | undefined;
 
-  /** Tells what an earlier process left untold. */
+  /** Moves the entries that an earlier process left in the state. */
   constructor(options: AuditOptions) {
     this.#options = options;
     for (const [id, value] of options.state.list(table)) {
@@ -71,7 +72,7 @@ export class Audit {
     this.#moveSoon();
   }
 
-  /** Commits the changes together with what tells of them. */
+  /** Commits the changes together with their audit entry. */
   async commit(
     change: AuditedChange,
     changes: readonly StateChange[],
@@ -89,17 +90,17 @@ export class Audit {
     this.#moveSoon();
   }
 
-  /** Told within a second; of a flood, some are told and the rest counted. */
-  refused(request: RefusedRequest): void {
+  /** Writes the refusal to the logs within a second. Above `refusalsAuditedPerSecond` refusals are only counted. */
+  recordRefusal(request: RefusedRequest): void {
     if (this.#refusals.length < refusalsAuditedPerSecond) {
       this.#refusals.push(entryOfRefusal(request, this.#options.now()));
     } else {
-      this.#refusalsLeftOut++;
+      this.#refusalsNotListed++;
     }
     this.#refusalsTimer ??= setTimeout(() => void this.#writeRefusals(), refusalsWriteMs);
   }
 
-  /** Resolves once all that happened so far is in the logs, or could not be put there. */
+  /** Resolves once all entries so far are in the logs, or could not be written there. */
   async close(): Promise<void> {
     await this.#writeRefusals();
     await this.#moving;
@@ -110,7 +111,7 @@ export class Audit {
     this.#moving ??= this.#move();
   }
 
-  /** Moves entries to the logs until none is left. On failure they stay in the state, for the next change or start. */
+  /** Moves entries to the logs until none is pending. On failure they stay in the state, for the next change or start. */
   async #move(): Promise<void> {
     try {
       while (this.#pending.size > 0) {
@@ -134,9 +135,9 @@ export class Audit {
     this.#refusalsTimer = undefined;
     const entries = this.#refusals;
     this.#refusals = [];
-    if (this.#refusalsLeftOut > 0)
-      entries.push(entryOfMoreRefusals(this.#refusalsLeftOut, this.#options.now()));
-    this.#refusalsLeftOut = 0;
+    if (this.#refusalsNotListed > 0)
+      entries.push(entryOfRefusalCount(this.#refusalsNotListed, this.#options.now()));
+    this.#refusalsNotListed = 0;
     if (entries.length === 0) return;
     try {
       await this.#options.append(entries.map(rowOf));
@@ -147,41 +148,48 @@ export class Audit {
 }
 
 function entryOfChange({ by, action, resource, id, title }: AuditedChange, atMs: number): AuditEntry {
-  const what = title === id ? JSON.stringify(id) : `${JSON.stringify(title)} (${id})`;
+  const subject = title === id ? JSON.stringify(id) : `${JSON.stringify(title)} (${id})`;
   return {
     atMs,
     level: "info",
-    message: `${resource} ${what} was ${action} by ${nameOf(by)}`,
-    attributes: { audit: "change", action, resource, "resource.id": id, ...actor(by), "audit.id": entryId() },
+    message: `${resource} ${subject} was ${action} by ${nameOf(by)}`,
+    attributes: {
+      audit: "change",
+      action,
+      resource,
+      "resource.id": id,
+      ...actorAttributes(by),
+      "audit.id": makeEntryId(),
+    },
   };
 }
 
-function entryOfRefusal(refused: RefusedRequest, atMs: number): AuditEntry {
-  const { by, method, path, status, reason, address } = refused;
-  const where = path === "" ? "" : ` ${path}`;
+function entryOfRefusal(request: RefusedRequest, atMs: number): AuditEntry {
+  const { by, method, path, status, reason, address } = request;
+  const route = path === "" ? "" : ` ${path}`;
   return {
     atMs,
     level: "warn",
-    message: `${method}${where} of ${nameOf(by)} was refused with ${status}: ${reason}`,
+    message: `${method}${route} of ${nameOf(by)} was refused with ${status}: ${reason}`,
     attributes: {
       audit: "refused",
       "http.method": method,
       "http.route": path,
       "http.status": String(status),
       "client.address": address,
-      ...actor(by),
-      "audit.id": entryId(),
+      ...actorAttributes(by),
+      "audit.id": makeEntryId(),
     },
   };
 }
 
-function entryOfMoreRefusals(count: number, atMs: number): AuditEntry {
+function entryOfRefusalCount(count: number, atMs: number): AuditEntry {
   const message = `${count} more requests were refused within a second`;
   return {
     atMs,
     level: "warn",
     message,
-    attributes: { audit: "refused", count: String(count), "audit.id": entryId() },
+    attributes: { audit: "refused", count: String(count), "audit.id": makeEntryId() },
   };
 }
 
@@ -191,7 +199,7 @@ function nameOf(by: Caller | null): string {
   return by.tokenId === null ? by.name : `${JSON.stringify(by.name)} (token ${by.tokenId})`;
 }
 
-function actor(by: Caller | null): Record<string, string> {
+function actorAttributes(by: Caller | null): Record<string, string> {
   if (by === null) return {};
   const { name, role, tokenId, user } = by;
   return {
@@ -203,7 +211,7 @@ function actor(by: Caller | null): Record<string, string> {
   };
 }
 
-function entryId(): string {
+function makeEntryId(): string {
   return randomBytes(9).toString("base64url");
 }
 

@@ -1,10 +1,10 @@
-import type { ManagedPlace, Stored } from "../model/stored-resource.ts";
-/** The resources of one kind, in the control-plane state: atomic writes, one after the other for each id. */
+/** The resources of one kind, in the control-plane state. Writes are atomic; writes of one id run one after the other. */
 
 import { randomBytes } from "node:crypto";
 import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
 import { Refusal } from "../limits/refusal.ts";
 import type { Caller } from "../model/caller.ts";
+import type { ManagedPlace, Stored } from "../model/stored-resource.ts";
 import type { Audit } from "./audit.ts";
 
 export interface Write {
@@ -12,7 +12,7 @@ export interface Write {
   /** The If-Match header; null where there is none. */
   ifMatch: string | null;
   managed?: ManagedPlace;
-  /** Commits the changes with others of its own; by default they are committed alone. */
+  /** Commits the changes together with further ones; by default they are committed alone. */
   commit?: (changes: readonly StateChange[]) => Promise<unknown>;
 }
 
@@ -21,21 +21,21 @@ export interface CollectionOptions<T> {
   audit: Audit;
   now: () => number;
   table: string;
-  /** What one of them is called: `alert`. */
+  /** Singular name of the kind: `alert`. */
   name: string;
   titleOf(value: T): string;
 }
 
 export class Collection<T> {
   readonly #options: CollectionOptions<T>;
-  /** Ends of the writes under way, by id. */
-  readonly #tails = new Map<string, Promise<unknown>>();
+  /** The last write under way of each id. */
+  readonly #lastWrites = new Map<string, Promise<unknown>>();
 
   constructor(options: CollectionOptions<T>) {
     this.#options = options;
   }
 
-  /** One whose stored value was damaged counts as absent, so that it can be written anew; the damage is reported elsewhere. */
+  /** A resource whose stored value is damaged counts as absent, so that it can be written again. */
   get(id: string): Stored<T> | undefined {
     try {
       return this.#options.state.get(this.#options.table, id) as Stored<T> | undefined;
@@ -49,19 +49,19 @@ export class Collection<T> {
     return this.#options.state.count(this.#options.table);
   }
 
-  /** In the order of ids. The same list until one of them changes. */
+  /** All resources in the order of their ids. Returns the same list until one of them changes. */
   list(): readonly (readonly [id: string, stored: Stored<T>])[] {
     return this.#options.state.list(this.#options.table) as unknown as [string, Stored<T>][];
   }
 
   /**
-   * Creates or replaces; `make` gets what is there and gives what shall be. Throws Refusal 412 where If-Match does not hold, and
-   * whatever `make` throws.
+   * Creates or replaces a resource: `make` receives the stored resource and returns the new value. Throws Refusal 412
+   * where If-Match does not hold, and whatever `make` throws.
    */
   put(id: string, make: (before: Stored<T> | undefined) => T, write: Write): Promise<Stored<T>> {
-    return this.#alone(id, async () => {
+    return this.#serialize(id, async () => {
       const before = this.get(id);
-      checkMatch(before, write.ifMatch);
+      checkIfMatch(before, write.ifMatch);
       const nowMs = this.#options.now();
       const stored: Stored<T> = {
         value: make(before),
@@ -76,12 +76,12 @@ export class Collection<T> {
     });
   }
 
-  /** False where there is none of that id. Throws Refusal 412 where If-Match does not hold. */
+  /** Returns false where no resource has that id. Throws Refusal 412 where If-Match does not hold. */
   remove(id: string, write: Write): Promise<boolean> {
-    return this.#alone(id, async () => {
+    return this.#serialize(id, async () => {
       const before = this.get(id);
       if (before === undefined) return false;
-      checkMatch(before, write.ifMatch);
+      checkIfMatch(before, write.ifMatch);
       await this.#commit(id, "deleted", before, write);
       return true;
     });
@@ -95,20 +95,20 @@ export class Collection<T> {
   ): Promise<void> {
     const { state, audit, table, name, titleOf } = this.#options;
     const change = { by, action, resource: name, id, title: titleOf(stored.value) };
-    // What is stored came as JSON.
+    // Values were read from JSON.
     const value = action === "deleted" ? undefined : (stored as unknown as Json);
     await audit.commit(change, [{ table, id, value }], commit ?? ((changes) => state.write(changes)));
   }
 
-  async #alone<R>(id: string, run: () => Promise<R>): Promise<R> {
-    const before = this.#tails.get(id) ?? Promise.resolve();
-    const mine = before.then(run);
-    const tail = mine.catch(() => undefined);
-    this.#tails.set(id, tail);
+  async #serialize<R>(id: string, run: () => Promise<R>): Promise<R> {
+    const before = this.#lastWrites.get(id) ?? Promise.resolve();
+    const result = before.then(run);
+    const settled = result.catch(() => undefined);
+    this.#lastWrites.set(id, settled);
     try {
-      return await mine;
+      return await result;
     } finally {
-      if (this.#tails.get(id) === tail) this.#tails.delete(id);
+      if (this.#lastWrites.get(id) === settled) this.#lastWrites.delete(id);
     }
   }
 }
@@ -121,7 +121,7 @@ export function etagOf({ revision }: Stored<unknown>): string {
   return `"${revision}"`;
 }
 
-function checkMatch(before: Stored<unknown> | undefined, ifMatch: string | null): void {
+function checkIfMatch(before: Stored<unknown> | undefined, ifMatch: string | null): void {
   if (ifMatch === null) return;
   const tags = ifMatch.split(",").map((tag) => tag.trim());
   const holds = before !== undefined && (tags.includes("*") || tags.includes(etagOf(before)));

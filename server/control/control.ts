@@ -1,4 +1,4 @@
-/** The control plane: what is configured, who may configure it, and the API of it. */
+/** The control plane: stored resources, tokens, who may see and change them, and their API. */
 
 import * as z from "zod";
 import type { LogRow, Signal, State, Step } from "../../engine/index.ts";
@@ -39,40 +39,46 @@ export interface ControlOptions {
 export interface Control extends Part {
   collections: Collections;
   audit: Audit;
-  /** The store as the caller sees it now. */
+  /** The store behind the caller's row-level filter, by the rules of this moment. */
   storeFor(store: SearchableStore, caller: Caller): SearchableStore;
-  /** The steps of a query as the caller sees the rows of a signal, by the rules of this moment: for reads that several callers share. */
+  /**
+   * A query's steps behind the caller's row-level filter for the signal, by the rules of this moment. For reads that
+   * several callers share.
+   */
   stepsFor(caller: Caller, signal: Signal, steps: readonly Step[]): Step[];
-  /** The same for an alert that the caller saved. Throws an Error where access was lost, and so do its reads. */
+  /**
+   * The store as an alert that the caller saved may read it. Throws an Error where the caller lost access; so do the
+   * store's reads.
+   */
   storeOnBehalf(store: SearchableStore, caller: Caller): SearchableStore;
-  /** The caller that a token of the identity provider stands for. Throws Refusal 403 for one whom no group takes in. */
+  /** The caller that a user of the identity provider is. Throws Refusal 403 for a user who is in no group. */
   memberOf(user: User & { name: string }): Caller;
-  /** What of alerts, webhooks and dashboards the caller may see and do. */
+  /** What callers may see and do of alerts, webhooks and dashboards. */
   scope: AuthorizationScope;
   visibility: Visibility;
 }
 
-/** How often it is written down when tokens were used. */
-const usesKeptMs = 60_000;
+/** How often the time of each token's last use is stored. */
+const tokenUsesStoredMs = 60_000;
 
 export function openControl(options: ControlOptions): Control {
   const { state, tokens, now, log } = options;
   const audit = new Audit(options);
   const collections = openCollections(state, audit, now);
-  const keepUses = () =>
+  const storeUses = () =>
     tokens.storeUses().catch((error: Error) => log(`uses of tokens are not kept: ${error.message}`));
   let timer: NodeJS.Timeout | undefined;
-  const groups = () => valuesOf(collections.groups);
+  const listGroups = () => valuesOf(collections.groups);
   const scope = new AuthorizationScope({
     ...collections,
-    listGroups: groups,
+    listGroups,
     listResourceRules: () => valuesOf(collections.resourceRules),
   });
-  const narrowed = (store: SearchableStore, caller: Caller) => {
-    const now = withCurrentGroups(caller, groups);
-    if (!isRestricted(now)) return store;
+  const restrictStore = (store: SearchableStore, caller: Caller) => {
+    const current = withCurrentGroups(caller, listGroups);
+    if (!isRestricted(current)) return store;
     const rules = valuesOf(collections.telemetryRules);
-    return filteredStore(store, (signal) => rowFilterOf(now, rules, signal));
+    return filteredStore(store, (signal) => rowFilterOf(current, rules, signal));
   };
   return {
     collections,
@@ -80,22 +86,27 @@ export function openControl(options: ControlOptions): Control {
     routes: routesOf(options, collections, audit, scope),
     scope,
     visibility: visibilityOf(collections, scope),
-    storeFor: (store, caller) => narrowed(store, caller),
+    storeFor: restrictStore,
     storeOnBehalf: (store, caller) =>
-      storeOfSaver(store, withCurrentGroups(caller, groups), tokens, valuesOf(collections.telemetryRules)),
-    memberOf: (user) => callerOfUser(user, groups()),
+      storeOfSaver(
+        store,
+        withCurrentGroups(caller, listGroups),
+        tokens,
+        valuesOf(collections.telemetryRules),
+      ),
+    memberOf: (user) => callerOfUser(user, listGroups()),
     stepsFor: (caller, signal, steps) => {
-      const now = withCurrentGroups(caller, groups);
-      if (!isRestricted(now)) return [...steps];
-      return filteredSteps(rowFilterOf(now, valuesOf(collections.telemetryRules), signal), steps);
+      const current = withCurrentGroups(caller, listGroups);
+      if (!isRestricted(current)) return [...steps];
+      return filteredSteps(rowFilterOf(current, valuesOf(collections.telemetryRules), signal), steps);
     },
     run: () => {
-      timer = setInterval(keepUses, usesKeptMs);
+      timer = setInterval(storeUses, tokenUsesStoredMs);
     },
     close: async () => {
       clearInterval(timer);
       await audit.close();
-      await keepUses();
+      await storeUses();
     },
   };
 }
@@ -121,7 +132,7 @@ function visibilityOf({ alerts, webhooks }: Collections, scope: AuthorizationSco
 
 function routesOf(
   { tokens, now, syncDashboards }: ControlOptions,
-  all: Collections,
+  collections: Collections,
   audit: Audit,
   scope: AuthorizationScope,
 ): Route[] {
@@ -129,11 +140,11 @@ function routesOf(
     rate: new RateLimiter({ perSecond: changesPerSecondMax, burst: changesBurstMax, what: "changes", now }),
     scope,
   };
-  const isEnvironment = (name: string) => all.environments.get(name) !== undefined;
+  const isEnvironment = (name: string) => collections.environments.get(name) !== undefined;
   return [
     syncRoute(syncDashboards),
-    ...resourceKindRoutes(all, context),
-    ...environmentRoutes(all.environments, tokens, context),
+    ...resourceKindRoutes(collections, context),
+    ...environmentRoutes(collections.environments, tokens, context),
     ...tokenRoutes({ tokens, audit, now, rate: context.rate, isEnvironment }),
   ];
 }

@@ -1,4 +1,4 @@
-/** /api/v1/environments: create, list, read, delete. Creating one shows its token, once. */
+/** The routes of `/api/v1/environments`: create, list, read, delete. Only the answer to a creation shows the token. */
 
 import * as z from "zod";
 import type { Tokens } from "../access/tokens.ts";
@@ -69,7 +69,7 @@ export function environmentRoutes(
   ];
 }
 
-/** The environment and its token are written together. */
+/** Writes the environment and its token in one commit. */
 async function create(
   collection: Collection<Environment>,
   tokens: Tokens,
@@ -79,7 +79,7 @@ async function create(
   const { name } = environment;
   checkOrMakeId(name, "environment.name");
   let token = "";
-  const wanted = { name, role: "ingest", expiresAtMs: null, environment: name } as const;
+  const newToken = { name, role: "ingest", expiresAtMs: null, environment: name } as const;
   await collection.put(
     name,
     (before) => {
@@ -90,7 +90,7 @@ async function create(
       by: caller,
       ifMatch: null,
       commit: async (changes) => {
-        const minted = await tokens.create(wanted, (_, own, write) => write([...own, ...changes]));
+        const minted = await tokens.create(newToken, (_, added, write) => write([...added, ...changes]));
         token = minted.token;
       },
     },
@@ -98,20 +98,20 @@ async function create(
   return { token };
 }
 
-/** Its tokens end with it. */
+/** Deletes the environment and revokes its tokens in one commit. */
 async function remove(
   collection: Collection<Environment>,
   tokens: Tokens,
   id: string,
   write: Write,
 ): Promise<{ id: string }> {
-  const ids = tokens.list().filter(({ environment }) => environment === id);
+  const ownTokens = tokens.list().filter(({ environment }) => environment === id);
   const removed = await collection.remove(id, {
     ...write,
     commit: (changes) =>
       tokens.revoke(
-        ids.map((token) => token.id),
-        (own, commit) => commit([...own, ...changes]),
+        ownTokens.map((token) => token.id),
+        (revoked, commit) => commit([...revoked, ...changes]),
       ),
   });
   if (removed) return { id };

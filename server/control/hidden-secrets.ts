@@ -1,27 +1,28 @@
 /**
- * Secrets of alerts and webhooks, for those who may write them alone: others see a mark in their place. A mark that is sent back
- * stands for what is stored there.
+ * Secrets of alerts and webhooks: shown to callers who may write the resource, replaced by `[hidden]` for others. A
+ * placeholder that is sent back stands for the secret that is stored there.
  */
 
 import { Refusal } from "../limits/refusal.ts";
 import type { Alert } from "../model/alert.ts";
 import type { Webhook } from "../model/webhook.ts";
 
-/** No URL, no routing key, and nothing that anybody would send as a header. */
-export const secretMark = "[hidden]";
+/** Placeholder of a secret: it is no URL, no routing key, and nothing that anybody would send as a header. */
+export const secretPlaceholder = "[hidden]";
 
 type Rule = Alert["timeseries"]["evaluationRules"][number];
 type Action = NonNullable<Rule["actions"]>[number];
 type PagerDuty = Extract<Action, { type: "pagerDuty" }>["pagerDutyDestination"];
 
-/** Names of services, which say nothing but where; whatever else is sent to PagerDuty may be a key. */
-const plainMembers: ReadonlySet<string> = new Set(["serviceId", "serviceName"]);
+/** Members that are no secrets: they name a service. Any other member that is sent to PagerDuty may be a key. */
+const publicMembers: ReadonlySet<string> = new Set(["serviceId", "serviceName"]);
 
+/** The alert for callers who may not write it. */
 export function hideAlertSecrets(alert: Alert): Alert {
   return withActions(alert, hideActionSecret);
 }
 
-/** Throws Refusal 400 for a mark that stands for nothing. */
+/** Puts stored secrets in the place of placeholders. Throws Refusal 400 where none is stored. */
 export function restoreAlertSecrets(sent: Alert, before: Alert | undefined, path: string): Alert {
   return withActions(sent, (action, rule, i, j) => {
     const where = `${path}.timeseries.evaluationRules[${i}].actions[${j}]`;
@@ -45,90 +46,91 @@ function hideActionSecret(action: Action): Action {
     const { channel } = action.slackDestination;
     // The address of an incoming webhook lets anybody post.
     if (!/^https?:/i.test(channel.trim())) return action;
-    return { ...action, slackDestination: { ...action.slackDestination, channel: secretMark } };
+    return { ...action, slackDestination: { ...action.slackDestination, channel: secretPlaceholder } };
   }
   if (action.type !== "pagerDuty") return action;
   const members = Object.entries(action.pagerDutyDestination);
-  const masked = members.map(([name, value]) => [name, plainMembers.has(name) ? value : secretMark]);
+  const masked = members.map(([name, value]) => [name, publicMembers.has(name) ? value : secretPlaceholder]);
   return { ...action, pagerDutyDestination: Object.fromEntries(masked) as PagerDuty };
 }
 
 function restoreActionSecret(action: Action, stored: () => Action | undefined, where: string): Action {
-  if (action.type === "slack" && action.slackDestination.channel === secretMark) {
+  if (action.type === "slack" && action.slackDestination.channel === secretPlaceholder) {
     const before = stored();
-    if (before?.type !== "slack") throw meansNothing(`${where}.slackDestination.channel`);
+    if (before?.type !== "slack") throw makeNothingStored(`${where}.slackDestination.channel`);
     const { channel } = before.slackDestination;
     return { ...action, slackDestination: { ...action.slackDestination, channel } };
   }
   if (action.type !== "pagerDuty") return action;
   const members = Object.entries(action.pagerDutyDestination);
-  if (!members.some(([, value]) => value === secretMark)) return action;
+  if (!members.some(([, value]) => value === secretPlaceholder)) return action;
   const before = stored();
   const destination = before?.type === "pagerDuty" ? before.pagerDutyDestination : {};
-  const whole = members.map(([name, value]) => {
-    if (value !== secretMark) return [name, value];
-    if (!Object.hasOwn(destination, name)) throw meansNothing(`${where}.pagerDutyDestination.${name}`);
+  const restored = members.map(([name, value]) => {
+    if (value !== secretPlaceholder) return [name, value];
+    if (!Object.hasOwn(destination, name)) throw makeNothingStored(`${where}.pagerDutyDestination.${name}`);
     return [name, destination[name]];
   });
-  return { ...action, pagerDutyDestination: Object.fromEntries(whole) as PagerDuty };
+  return { ...action, pagerDutyDestination: Object.fromEntries(restored) as PagerDuty };
 }
 
-/** The action of the same rule, kind and place; or the only one of its kind there, for actions are moved about. */
+/** The stored action of that rule, type and index; else the only one of its type in the rule, as actions are reordered. */
 function storedAction({ type }: Action, before: Alert | undefined, rule: string, index: number) {
   const actions = before?.timeseries.evaluationRules.find(({ name }) => name === rule)?.actions ?? [];
-  const same = actions[index];
-  if (same?.type === type) return same;
-  const alike = actions.filter((each) => each.type === type);
-  return alike.length === 1 ? alike[0] : undefined;
+  const atIndex = actions[index];
+  if (atIndex?.type === type) return atIndex;
+  const ofType = actions.filter((each) => each.type === type);
+  return ofType.length === 1 ? ofType[0] : undefined;
 }
 
-function meansNothing(path: string): Refusal {
-  const mark = JSON.stringify(secretMark);
+function makeNothingStored(path: string): Refusal {
+  const placeholder = JSON.stringify(secretPlaceholder);
   return new Refusal(
     400,
-    `${path} is ${mark}, which stands for a secret that is stored, and none is stored there: send it`,
+    `${path} is ${placeholder}, which stands for a secret that is stored, and none is stored there: send it`,
   );
 }
 
+/** Without the signing secret; other secrets are hidden from callers who may not write the webhook. */
 export function hideWebhookSecrets(
   { secret: _, ...rest }: Webhook,
-  mayWrite: boolean,
+  canWrite: boolean,
 ): Omit<Webhook, "secret"> {
-  if (mayWrite) return rest;
+  if (canWrite) return rest;
   const { headers, body } = rest;
   return {
     ...rest,
-    url: secretMark,
-    ...(headers === undefined ? {} : { headers: mapped(headers, () => secretMark) }),
-    ...(body === undefined || body === "" ? {} : { body: secretMark }),
+    url: secretPlaceholder,
+    ...(headers === undefined ? {} : { headers: mapHeaders(headers, () => secretPlaceholder) }),
+    ...(body === undefined || body === "" ? {} : { body: secretPlaceholder }),
   };
 }
 
-/** Throws Refusal 400 for a mark that stands for nothing. */
+/** Puts stored secrets in the place of placeholders. Throws Refusal 400 where none is stored. */
 export function restoreWebhookSecrets(sent: Webhook, before: Webhook | undefined, path: string): Webhook {
-  const restored = (value: string, stored: string | undefined, at: string) => {
-    if (value !== secretMark) return value;
-    if (stored === undefined) throw meansNothing(`${path}.${at}`);
+  const restore = (value: string, stored: string | undefined, field: string) => {
+    if (value !== secretPlaceholder) return value;
+    if (stored === undefined) throw makeNothingStored(`${path}.${field}`);
     return stored;
   };
   const { url, headers, body } = sent;
   const secret = sent.secret === undefined ? before?.secret : sent.secret;
   return {
     ...sent,
-    url: restored(url, before?.url, "url"),
+    url: restore(url, before?.url, "url"),
     ...(headers === undefined
       ? {}
       : {
-          headers: mapped(headers, (value, name) =>
-            restored(value, before?.headers?.[name], `headers.${name}`),
+          headers: mapHeaders(headers, (value, name) =>
+            restore(value, before?.headers?.[name], `headers.${name}`),
           ),
         }),
-    ...(body === undefined ? {} : { body: restored(body, before?.body, "body") }),
+    ...(body === undefined ? {} : { body: restore(body, before?.body, "body") }),
     ...(secret === undefined ? {} : { secret }),
   };
 }
 
-function mapped(
+function mapHeaders(
   headers: Readonly<Record<string, string>>,
   change: (value: string, name: string) => string,
 ): Record<string, string> {

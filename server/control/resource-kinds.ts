@@ -1,4 +1,4 @@
-/** The kinds of resources that the API configures. */
+/** The kinds of stored resources: their collections, and how the API shows each. */
 
 import type { State } from "../../engine/index.ts";
 import type { AuthorizationScope } from "../access/authorization-scope.ts";
@@ -28,9 +28,10 @@ import {
 } from "./hidden-secrets.ts";
 import { type ResourceContext, type ResourceKind, resourceRoutes } from "./resource-routes.ts";
 
-/** What is configured, by kind. */
+/** The collection of each kind. */
 export type Collections = ReturnType<typeof openCollections>;
 
+/** Opens the collection of every kind. */
 export function openCollections(state: State, audit: Audit, now: () => number) {
   const of = <T>(table: string, name: string, titleOf: (value: T) => string | undefined) =>
     new Collection<T>({ state, audit, now, table, name, titleOf: (value) => titleOf(value) ?? "" });
@@ -72,7 +73,7 @@ const operated = { read: "search", write: "configure" } as const;
 const guarded = { read: "configure", write: "configure" } as const;
 const access = { read: "manage access", write: "manage access" } as const;
 
-/** Ids that stand at the top of what is sent. */
+/** Members of a kind whose id is a top-level field. */
 const byId = {
   idPath: "id",
   idOf: ({ id }: { id?: string | undefined }) => id,
@@ -93,7 +94,7 @@ function makeAlertKind({ alerts }: Collections, scope: AuthorizationScope): Reso
     withId: (alert, id) => ({ ...alert, metadata: { ...alert.metadata, id } }),
     check: (alert, path, by) => checkAlert(alert, path, (id) => scope.canName(by, "webhooks", id)),
     restoreSecrets: restoreAlertSecrets,
-    hideSecrets: (alert, mayWrite) => (mayWrite ? alert : hideAlertSecrets(alert)),
+    hideSecrets: (alert, canWrite) => (canWrite ? alert : hideAlertSecrets(alert)),
   };
 }
 
@@ -180,7 +181,7 @@ function makeTelemetryRuleKind(all: Collections): ResourceKind<TelemetryRule> {
     ...access,
     style: "create",
     ...byId,
-    check: (rule, path) => unknownGroups(all, rule.groups, path),
+    check: (rule, path) => warnUnknownGroups(all, rule.groups, path),
   };
 }
 
@@ -194,7 +195,7 @@ function makeResourceRuleKind(all: Collections): ResourceKind<ResourceRule> {
     ...access,
     style: "create",
     ...byId,
-    check: (rule, path) => unknownGroups(all, rule.groups, path),
+    check: (rule, path) => warnUnknownGroups(all, rule.groups, path),
   };
 }
 
@@ -242,8 +243,8 @@ function makeSilenceKind({ silences }: Collections, scope: AuthorizationScope): 
   };
 }
 
-/** A group may be made after the rule that grants it something. */
-function unknownGroups({ groups }: Collections, named: readonly string[], path: string): string[] {
+/** Warnings about groups that do not exist: a group may be created after the rule that names it. */
+function warnUnknownGroups({ groups }: Collections, named: readonly string[], path: string): string[] {
   return named.flatMap((name, i) => {
     if (groups.get(name) !== undefined) return [];
     return [`${path}.groups[${i}] names the group ${JSON.stringify(name)}, which does not exist yet`];

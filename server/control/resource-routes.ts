@@ -1,4 +1,4 @@
-/** The routes of one kind of resource: upsert, or create and update; list, read, delete. */
+/** The routes of one kind of stored resource: list, read, delete, and either upsert, or create and replace. */
 
 import * as z from "zod";
 import type { AuthorizationScope } from "../access/authorization-scope.ts";
@@ -17,7 +17,7 @@ import { pageCharactersMax, pageDefault, pageMax } from "./limits.ts";
 
 /** A kind of resource as the API shows it. */
 export interface ResourceKind<T> {
-  /** The member that wraps one in bodies, `alert`; and many, `alerts`. */
+  /** The members that wrap one resource in bodies, `alert`, and many, `alerts`. */
   name: string;
   plural: string;
   /** `/api/v1/alerts` */
@@ -28,40 +28,41 @@ export interface ResourceKind<T> {
   write: Permission;
   /** "upsert": `POST …/update` creates and updates; "create": `POST …` creates and `PUT …/{id}` updates. */
   style: "upsert" | "create";
-  /** Where the id stands in what is sent, `metadata.id`. */
+  /** Path of the id in the body, `metadata.id`. */
   idPath: string;
   idOf(value: T): string | undefined;
   withId(value: T, id: string): T;
-  /** What the schema cannot say. Throws Refusal 400 naming the field below `path`; answers with warnings. */
+  /** Checks what the schema cannot express. Throws Refusal 400 naming the field below `path`; returns warnings. */
   check(value: T, path: string, by: Caller): readonly string[];
-  /** What is sent, with the secrets that are stored already. Throws Refusal 400 naming the field below `path`. */
+  /** The sent value with stored secrets for placeholders. Throws Refusal 400 naming the field below `path`. */
   restoreSecrets?(sent: T, before: T | undefined, path: string): T;
-  /** What readers see, who may write it or not. */
-  hideSecrets?(value: T, mayWrite: boolean): unknown;
-  /** What lists show of one, where that is less. */
+  /** The value as answers show it; `canWrite`: the caller may write the resource. */
+  hideSecrets?(value: T, canWrite: boolean): unknown;
+  /** The value in a list, where that is less than the whole. */
   summarize?(value: T): unknown;
-  /** Beside the resource in the answer to a read. */
+  /** Members beside the resource in the answer to a read. */
   extraMembers?(value: T): Readonly<Record<string, unknown>>;
-  /** Throws Refusal where something still needs it. */
+  /** Throws Refusal where another resource refers to this one. */
   checkUnused?(id: string, by: Caller): void;
 }
 
-/** What the routes of all kinds share. */
+/** What the routes of all kinds share: the rate limit of changes, and the callers' authorization scope. */
 export interface ResourceContext {
   rate: RateLimiter;
   scope: AuthorizationScope;
 }
 
-/** The revision that a change is made to, as an ETag. */
+/** The header that names the revision to change, an ETag. */
 export const ifMatchHeader = { "If-Match": z.string().optional() };
 
-const id = z.string();
-const changed = z.strictObject({ id, warnings: z.array(z.string()).optional() });
+const idSchema = z.string();
+const changeResponse = z.strictObject({ id: idSchema, warnings: z.array(z.string()).optional() });
 const pageQuery = { limit: integerFrom(1, pageMax).optional(), cursor: z.string().optional() };
 
+/** All routes of a kind. */
 export function resourceRoutes<T>(kind: ResourceKind<T>, context: ResourceContext): Route[] {
   const { path, read, write, plural } = kind;
-  const one = `${path}/{id}` as const;
+  const onePath = `${path}/{id}` as const;
   return [
     ...writeRoutes(kind, context),
     defineRoute({
@@ -77,7 +78,7 @@ export function resourceRoutes<T>(kind: ResourceKind<T>, context: ResourceContex
     }),
     defineRoute({
       method: "GET",
-      path: one,
+      path: onePath,
       permission: read,
       summary: `Reads one of the ${plural}`,
       tag: plural,
@@ -87,13 +88,13 @@ export function resourceRoutes<T>(kind: ResourceKind<T>, context: ResourceContex
     }),
     defineRoute({
       method: "DELETE",
-      path: one,
+      path: onePath,
       permission: write,
       summary: `Deletes one of the ${plural}`,
       tag: plural,
       limitRate: (caller) => context.rate.spend(rateLimitKeyOf(caller)),
       headers: ifMatchHeader,
-      response: z.strictObject({ id }),
+      response: z.strictObject({ id: idSchema }),
       errors: [404, 409, 412, 429],
       handle: ({ params, headers, caller }) =>
         remove(kind, context, params.id, { by: caller, ifMatch: headers["If-Match"] ?? null }),
@@ -109,7 +110,7 @@ function writeRoutes<T>(kind: ResourceKind<T>, context: ResourceContext): Route[
     limitRate: (caller: Caller) => context.rate.spend(rateLimitKeyOf(caller)),
     body: json(strictObject({ [name]: kind.schema })),
     headers: ifMatchHeader,
-    response: changed,
+    response: changeResponse,
     errors: [409, 412, 429],
   };
   const writeOf = (caller: Caller, ifMatch: string | undefined): Write => ({
@@ -117,7 +118,7 @@ function writeRoutes<T>(kind: ResourceKind<T>, context: ResourceContext): Route[
     ifMatch: ifMatch ?? null,
   });
   const saveAs =
-    (saving: Saving) =>
+    (mode: SaveMode) =>
     ({
       body,
       headers,
@@ -130,7 +131,7 @@ function writeRoutes<T>(kind: ResourceKind<T>, context: ResourceContext): Route[
       save(
         kind,
         context,
-        { value: body[name]!, saving, pathId: undefined },
+        { value: body[name]!, mode, pathId: undefined },
         writeOf(caller, headers["If-Match"]),
       );
   if (kind.style === "upsert") {
@@ -153,7 +154,7 @@ function writeRoutes<T>(kind: ResourceKind<T>, context: ResourceContext): Route[
       path: `${path}/{id}` as const,
       summary: `Replaces one of the ${plural}, or creates it under that id`,
       handle: ({ body, params, headers, caller }) => {
-        const sent = { value: body[name]!, saving: "replace", pathId: params.id } as const;
+        const sent = { value: body[name]!, mode: "replace", pathId: params.id } as const;
         return save(kind, context, sent, writeOf(caller, headers["If-Match"]));
       },
     }),
@@ -174,40 +175,40 @@ function readSchema<T>(kind: ResourceKind<T>): z.ZodType {
   });
 }
 
-type Saving = "upsert" | "create" | "replace";
+type SaveMode = "upsert" | "create" | "replace";
 
 interface Sent<T> {
   value: T;
-  saving: Saving;
-  /** The id in the path, where there is one. */
+  mode: SaveMode;
+  /** The id in the path; undefined where the path has none. */
   pathId: string | undefined;
 }
 
 async function save<T>(
   kind: ResourceKind<T>,
   context: ResourceContext,
-  { value, saving, pathId }: Sent<T>,
+  { value, mode, pathId }: Sent<T>,
   write: Write,
 ): Promise<Reply> {
   const { name, collection } = kind;
-  const chosen = chooseId(kind, value, pathId);
-  refuseUnlessAllowed(kind, context, write.by, chosen, collection.get(chosen) ? "update" : "create");
-  const whole = (sent: T, before: Stored<T> | undefined) =>
+  const id = chooseId(kind, value, pathId);
+  refuseManagedWrite(kind, context, write.by, id, collection.get(id) ? "update" : "create");
+  const withSecrets = (sent: T, before: Stored<T> | undefined) =>
     kind.restoreSecrets?.(sent, before?.value, name) ?? sent;
-  const found = kind.check(whole(value, collection.get(chosen)), name, write.by);
+  const warnings = kind.check(withSecrets(value, collection.get(id)), name, write.by);
   const stored = await collection.put(
-    chosen,
+    id,
     (before) => {
-      if (before !== undefined && saving === "create") throw alreadyThere(kind, chosen);
-      return whole(kind.withId(value, chosen), before);
+      if (before !== undefined && mode === "create") throw makeExistsRefusal(kind, id);
+      return withSecrets(kind.withId(value, id), before);
     },
     write,
   );
-  const warnings = found.length === 0 ? {} : { warnings: found };
-  return jsonReply({ id: chosen, ...warnings }, 200, { ETag: etagOf(stored) });
+  const more = warnings.length === 0 ? {} : { warnings };
+  return jsonReply({ id, ...more }, 200, { ETag: etagOf(stored) });
 }
 
-/** The id in the path holds; one in the body must agree with it. */
+/** The id in the path decides; one in the body must equal it. Throws Refusal 400. */
 function chooseId<T>(kind: ResourceKind<T>, value: T, inPath: string | undefined): string {
   const idPath = `${kind.name}.${kind.idPath}`;
   const sent = kind.idOf(value);
@@ -218,40 +219,43 @@ function chooseId<T>(kind: ResourceKind<T>, value: T, inPath: string | undefined
   return checkOrMakeId(inPath, "the id in the path");
 }
 
-function alreadyThere<T>(kind: ResourceKind<T>, chosen: string): Refusal {
-  const update = `PUT ${kind.path}/${encodeURIComponent(chosen)} replaces it`;
-  return new Refusal(409, `there is a ${kind.name} ${JSON.stringify(chosen)} already; ${update}`);
+function makeExistsRefusal<T>(kind: ResourceKind<T>, id: string): Refusal {
+  const update = `PUT ${kind.path}/${encodeURIComponent(id)} replaces it`;
+  return new Refusal(409, `there is a ${kind.name} ${JSON.stringify(id)} already; ${update}`);
 }
 
 async function remove<T>(
   kind: ResourceKind<T>,
   context: ResourceContext,
-  chosen: string,
+  id: string,
   write: Write,
 ): Promise<{ id: string }> {
-  refuseUnlessAllowed(kind, context, write.by, chosen, "delete");
-  if (kind.collection.get(chosen) === undefined) throw notThere(kind, chosen);
-  kind.checkUnused?.(chosen, write.by);
-  if (!(await kind.collection.remove(chosen, write))) throw notThere(kind, chosen);
-  return { id: chosen };
+  refuseManagedWrite(kind, context, write.by, id, "delete");
+  if (kind.collection.get(id) === undefined) throw makeNotFoundRefusal(kind, id);
+  kind.checkUnused?.(id, write.by);
+  if (!(await kind.collection.remove(id, write))) throw makeNotFoundRefusal(kind, id);
+  return { id };
 }
 
-/** What Kubernetes manages is changed there alone; to those who may not see it, it is as if it did not exist. */
-function refuseUnlessAllowed<T>(
+/**
+ * Throws Refusal for a resource that Kubernetes manages: 403 where the caller sees it and no rule allows the verb,
+ * else 409, whether it exists or not.
+ */
+function refuseManagedWrite<T>(
   kind: ResourceKind<T>,
   { scope }: ResourceContext,
   caller: Caller,
-  chosen: string,
+  id: string,
   verb: Verb,
 ): void {
   const { name, plural, write } = kind;
-  const stored = kind.collection.get(chosen);
+  const stored = kind.collection.get(id);
   if (stored?.managed !== undefined && scope.canSee(caller, plural, stored)) {
     if (!scope.canUse(caller, plural, verb, write, stored)) {
       throw new Refusal(403, `no rule of your groups lets you ${verb} this ${name}`);
     }
   }
-  refuseManaged(chosen, `the ${name}`);
+  refuseManaged(id, `the ${name}`);
 }
 
 function visibleValue<T>(
@@ -260,19 +264,14 @@ function visibleValue<T>(
   caller: Caller,
   stored: Stored<T>,
 ): unknown {
-  const mayWrite = scope.canUse(caller, kind.plural, "update", kind.write, stored);
-  return kind.hideSecrets?.(stored.value, mayWrite) ?? stored.value;
+  const canWrite = scope.canUse(caller, kind.plural, "update", kind.write, stored);
+  return kind.hideSecrets?.(stored.value, canWrite) ?? stored.value;
 }
 
-function answerRead<T>(
-  kind: ResourceKind<T>,
-  context: ResourceContext,
-  chosen: string,
-  caller: Caller,
-): Reply {
-  const stored = kind.collection.get(chosen);
+function answerRead<T>(kind: ResourceKind<T>, context: ResourceContext, id: string, caller: Caller): Reply {
+  const stored = kind.collection.get(id);
   if (stored === undefined || !context.scope.canSee(caller, kind.plural, stored))
-    throw notThere(kind, chosen);
+    throw makeNotFoundRefusal(kind, id);
   const { value, createdAtMs, updatedAtMs, updatedBy } = stored;
   const answer = {
     [kind.name]: visibleValue(kind, context, caller, stored),
@@ -291,29 +290,31 @@ function list<T>(
   caller: Caller,
 ): Reply {
   const after = cursor === undefined ? null : Buffer.from(cursor, "base64url").toString();
-  const stored = kind.collection.list();
-  const first = after === null ? 0 : stored.findIndex(([at]) => at > after);
-  const found: string[] = [];
+  const all = kind.collection.list();
+  const first = after === null ? 0 : all.findIndex(([id]) => id > after);
+  const items: string[] = [];
   let characters = 0;
   let last = "";
-  for (const [at, one] of first < 0 ? [] : stored.slice(first)) {
-    if (!context.scope.canSee(caller, kind.plural, one)) continue;
-    if (found.length === limit || characters > pageCharactersMax) return pageReply(kind, found, last);
-    const text = JSON.stringify(kind.summarize?.(one.value) ?? visibleValue(kind, context, caller, one));
+  for (const [id, stored] of first < 0 ? [] : all.slice(first)) {
+    if (!context.scope.canSee(caller, kind.plural, stored)) continue;
+    if (items.length === limit || characters > pageCharactersMax) return pageReply(kind, items, last);
+    const text = JSON.stringify(
+      kind.summarize?.(stored.value) ?? visibleValue(kind, context, caller, stored),
+    );
     characters += text.length;
-    found.push(text);
-    last = at;
+    items.push(text);
+    last = id;
   }
-  return pageReply(kind, found, null);
+  return pageReply(kind, items, null);
 }
 
-/** `last`: the id that the next page begins behind; null where there is none. */
-function pageReply<T>({ plural }: ResourceKind<T>, found: readonly string[], last: string | null): Reply {
+/** `last`: the next page begins after this id; null on the last page. */
+function pageReply<T>({ plural }: ResourceKind<T>, items: readonly string[], last: string | null): Reply {
   const cursor = last === null ? "" : `,"cursor":"${Buffer.from(last).toString("base64url")}"`;
-  const body = `{"${plural}":[${found.join(",")}]${cursor}}\n`;
+  const body = `{"${plural}":[${items.join(",")}]${cursor}}\n`;
   return new Reply({ status: 200, headers: jsonHeaders, body });
 }
 
-function notThere<T>(kind: ResourceKind<T>, chosen: string): Refusal {
-  return new Refusal(404, `there is no ${kind.name} of id ${JSON.stringify(chosen.slice(0, 100))}`);
+function makeNotFoundRefusal<T>(kind: ResourceKind<T>, id: string): Refusal {
+  return new Refusal(404, `there is no ${kind.name} of id ${JSON.stringify(id.slice(0, 100))}`);
 }

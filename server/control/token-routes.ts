@@ -1,4 +1,4 @@
-/** /api/v1/tokens: create, list, read, change, revoke. */
+/** The routes of `/api/v1/tokens`: create, list, read, change, revoke. */
 
 import * as z from "zod";
 import {
@@ -18,16 +18,16 @@ import { listedMax, timeMsMax } from "../model/limits.ts";
 import { nameText, positive, strictObject } from "../model/schema.ts";
 import type { Audit, AuditedChange } from "./audit.ts";
 
-/** What the bearer may send a second; null: without bound, left out: what the server says for all. */
+/** Rows and bytes per second that the bearer may send; null: unlimited, absent: the server's limits. */
 const ingestBounds = {
   rowsPerSecond: positive.nullable().optional(),
   bytesPerSecond: positive.nullable().optional(),
 };
 
 const changeable = {
-  /** The role, where none is sent. */
+  /** Where it is absent, the role is the name. */
   name: nameText.optional(),
-  /** Unix milliseconds; null, as left out: never. */
+  /** Unix milliseconds; null or absent: never. */
   expiresAt: z
     .unknown()
     .optional()
@@ -36,16 +36,16 @@ const changeable = {
   ...ingestBounds,
 };
 
-const newToken = strictObject({
+const newTokenShape = strictObject({
   ...changeable,
   role: z.enum(roles),
   environment: nameText.optional(),
 });
 
-/** Role and environment are a token's for life. */
-const changedToken = strictObject(changeable);
+/** A token keeps its role and environment for life. */
+const changedTokenShape = strictObject(changeable);
 
-const token = z
+const tokenShape = z
   .strictObject({
     id: z.string(),
     name: z.string(),
@@ -67,14 +67,14 @@ export interface TokenRoutesOptions {
   isEnvironment(name: string): boolean;
 }
 
-export function tokenRoutes(edge: TokenRoutesOptions): Route[] {
+export function tokenRoutes(options: TokenRoutesOptions): Route[] {
   const path = "/api/v1/tokens";
-  const one = `${path}/{id}` as const;
-  const { tokens } = edge;
+  const onePath = `${path}/{id}` as const;
+  const { tokens } = options;
   const shared = { permission: "manage tokens", tag: "tokens" } as const;
   const changing = {
     ...shared,
-    limitRate: (caller: Caller) => edge.rate.spend(rateLimitKeyOf(caller)),
+    limitRate: (caller: Caller) => options.rate.spend(rateLimitKeyOf(caller)),
   } as const;
   return [
     defineRoute({
@@ -82,61 +82,61 @@ export function tokenRoutes(edge: TokenRoutesOptions): Route[] {
       method: "POST",
       path,
       summary: "Makes a token; the answer shows it, once",
-      body: json(newToken),
-      response: token.extend({ token: z.string() }),
+      body: json(newTokenShape),
+      response: tokenShape.extend({ token: z.string() }),
       errors: [429],
-      handle: ({ body, caller }) => create(edge, body, caller),
+      handle: ({ body, caller }) => create(options, body, caller),
     }),
     defineRoute({
       ...shared,
       method: "GET",
       path,
       summary: "Lists tokens without their secrets",
-      response: strictObject({ tokens: z.array(token) }),
+      response: strictObject({ tokens: z.array(tokenShape) }),
       handle: async () => ({ tokens: tokens.list().map((each) => tokenReply(each, tokens)) }),
     }),
     defineRoute({
       ...shared,
       method: "GET",
-      path: one,
+      path: onePath,
       summary: "Reads one token without its secret",
-      response: token,
+      response: tokenShape,
       errors: [404],
-      handle: async ({ params }) => tokenReply(known(tokens, params.id), tokens),
+      handle: async ({ params }) => tokenReply(getToken(tokens, params.id), tokens),
     }),
     defineRoute({
       ...changing,
       method: "PUT",
-      path: one,
+      path: onePath,
       summary: "Gives a token another name, expiry and groups; what is left out is as in a new one",
-      body: json(changedToken),
-      response: token,
+      body: json(changedTokenShape),
+      response: tokenShape,
       errors: [404, 429],
-      handle: ({ params, body, caller }) => change(edge, params.id, body, caller),
+      handle: ({ params, body, caller }) => change(options, params.id, body, caller),
     }),
     defineRoute({
       ...changing,
       method: "DELETE",
-      path: one,
+      path: onePath,
       summary: "Refuses the token from now on",
       response: strictObject({ id: z.string() }),
       errors: [404, 429],
-      handle: ({ params, caller }) => revoke(edge, params.id, caller),
+      handle: ({ params, caller }) => revoke(options, params.id, caller),
     }),
   ];
 }
 
-async function create(edge: TokenRoutesOptions, sent: z.infer<typeof newToken>, by: Caller) {
-  const { tokens, audit } = edge;
+async function create(options: TokenRoutesOptions, sent: z.infer<typeof newTokenShape>, by: Caller) {
+  const { tokens, audit } = options;
   const { role, name = role, groups, environment } = sent;
-  const expiresAtMs = expiryOf(sent.expiresAt, edge.now());
+  const expiresAtMs = expiryOf(sent.expiresAt, options.now());
   if (environment !== undefined && role !== "ingest") {
     throw new Refusal(400, `environment is for tokens of role ingest: it is stamped on what they send`);
   }
-  if (environment !== undefined && !edge.isEnvironment(environment)) {
+  if (environment !== undefined && !options.isEnvironment(environment)) {
     throw new Refusal(400, `environment names ${JSON.stringify(environment)}, which does not exist`);
   }
-  const wanted = {
+  const newToken = {
     name,
     role,
     expiresAtMs,
@@ -144,21 +144,21 @@ async function create(edge: TokenRoutesOptions, sent: z.infer<typeof newToken>, 
     ...(groups === undefined ? {} : { groups }),
     ...(environment === undefined ? {} : { environment }),
   };
-  const minted = await tokens.create(wanted, (record, changes, write) =>
+  const minted = await tokens.create(newToken, (record, changes, write) =>
     audit.commit(changeOf("created", record, by), changes, write),
   );
   return { ...tokenReply(minted.record, tokens), token: minted.token };
 }
 
-/** Throws Refusal 400 for a token that may not send rows. */
+/** Throws Refusal 400 for limits on a token that may not send rows. */
 function boundsOf(sent: IngestBounds, role: Role): SentBounds {
   const bounds = ingestBoundsOf(sent);
-  const [given] = Object.keys(bounds);
-  if (given === undefined || role === "ingest" || role === "admin") return bounds;
-  throw new Refusal(400, `${given} is for tokens of role ingest or admin: others send no rows`);
+  const [field] = Object.keys(bounds);
+  if (field === undefined || role === "ingest" || role === "admin") return bounds;
+  throw new Refusal(400, `${field} is for tokens of role ingest or admin: others send no rows`);
 }
 
-/** Null where none was sent. Throws Refusal 400. */
+/** Unix milliseconds; null where none was sent. Throws Refusal 400 for what is not a time in the future. */
 function expiryOf(sent: unknown, nowMs: number): number | null {
   if (sent === undefined || sent === null) return null;
   const expiry = z
@@ -174,10 +174,10 @@ function expiryOf(sent: unknown, nowMs: number): number | null {
 async function change(
   { tokens, audit, now }: TokenRoutesOptions,
   id: string,
-  sent: z.infer<typeof changedToken>,
+  sent: z.infer<typeof changedTokenShape>,
   by: Caller,
-): Promise<z.infer<typeof token>> {
-  const before = known(tokens, id);
+): Promise<z.infer<typeof tokenShape>> {
+  const before = getToken(tokens, id);
   const { name = before.role, groups } = sent;
   const { groups: _, rowsPerSecond: _rows, bytesPerSecond: _bytes, ...unchanged } = before;
   const expiresAtMs = expiryOf(sent.expiresAt, now());
@@ -194,7 +194,7 @@ async function revoke(
   id: string,
   by: Caller,
 ): Promise<{ id: string }> {
-  const record = known(tokens, id);
+  const record = getToken(tokens, id);
   await tokens.revoke([record.id], (changes, write) =>
     audit.commit(changeOf("deleted", record, by), changes, write),
   );
@@ -206,14 +206,14 @@ function changeOf(action: AuditedChange["action"], { id, name }: TokenRecord, by
 }
 
 /** Throws Refusal 404. */
-function known(tokens: Tokens, id: string): TokenRecord {
+function getToken(tokens: Tokens, id: string): TokenRecord {
   const record = tokens.get(id);
   if (record !== undefined) return record;
   throw new Refusal(404, `there is no token of id ${JSON.stringify(id.slice(0, 60))}`);
 }
 
-/** What may be shown of a token: all but its hash. */
-function tokenReply(record: TokenRecord, tokens: Tokens): z.infer<typeof token> {
+/** What answers show of a token: all but its hash. */
+function tokenReply(record: TokenRecord, tokens: Tokens): z.infer<typeof tokenShape> {
   const { id, name, role, createdAtMs, expiresAtMs, groups, environment } = record;
   const usedAtMs = tokens.usedAtMs(id);
   return {

@@ -37,7 +37,7 @@ export function httpPart(
         address,
         routes: withDocumentation(routes()),
         access: accessRules,
-        onRefused: (request) => audit.refused(request),
+        onRefused: (request) => audit.recordRefusal(request),
         metrics,
         log: (message) => log("error", message),
       });

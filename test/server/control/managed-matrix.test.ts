@@ -10,7 +10,7 @@ import { Tokens } from "../../../server/access/tokens.ts";
 import type { Reply, ServerRequest } from "../../../server/api/route.ts";
 import type { Collection } from "../../../server/control/collection.ts";
 import { type Control, openControl } from "../../../server/control/control.ts";
-import { secretMark } from "../../../server/control/hidden-secrets.ts";
+import { secretPlaceholder } from "../../../server/control/hidden-secrets.ts";
 import { Refusal } from "../../../server/limits/refusal.ts";
 import type { Caller } from "../../../server/model/caller.ts";
 import { oneOf, type Random, randomOf } from "./random.ts";
@@ -211,7 +211,7 @@ async function checkKind(caller: Caller, rules: Rule[], kind: Kind): Promise<num
     const read = await asked(caller, "GET", `${path}/{id}`, id);
     expect([what, id, read.status]).toEqual([what, id, truth.read]);
     if (read.status === 200 && kind !== "dashboards") {
-      expect([what, id, String(read.body).includes(secretMark)]).toEqual([what, id, !truth.isWhole]);
+      expect([what, id, String(read.body).includes(secretPlaceholder)]).toEqual([what, id, !truth.isWhole]);
     }
     const body = { [names[kind]]: resource(kind, id) };
     const written =

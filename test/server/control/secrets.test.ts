@@ -1,7 +1,7 @@
 /** Secrets of alerts and webhooks: shown to those who may write them, a mark to others; and the mark, sent back, keeps them. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { secretMark } from "../../../server/control/hidden-secrets.ts";
+import { secretPlaceholder } from "../../../server/control/hidden-secrets.ts";
 import { type Running, startServer } from "../running.ts";
 import { ask } from "./asking.ts";
 import { withValue } from "./place.ts";
@@ -26,9 +26,9 @@ const actions = [
 ];
 const secretive = withValue(alert, `${first}.actions`, actions);
 const marked = withValue(
-  withValue(secretive, `${first}.actions[0].slackDestination.channel`, secretMark),
+  withValue(secretive, `${first}.actions[0].slackDestination.channel`, secretPlaceholder),
   `${first}.actions[3].pagerDutyDestination`,
-  { routingKey: secretMark, serviceName: "shop", more: secretMark },
+  { routingKey: secretPlaceholder, serviceName: "shop", more: secretPlaceholder },
 );
 const one = `/alerts/${alert.metadata.id}`;
 
@@ -78,7 +78,7 @@ describe("an alert", () => {
     ["in another rule", withValue(marked, `${first}.name`, "renamed")],
     [
       "of what is not stored",
-      withValue(marked, `${first}.actions[3].pagerDutyDestination.other`, secretMark),
+      withValue(marked, `${first}.actions[3].pagerDutyDestination.other`, secretPlaceholder),
     ],
     ["of a new alert", withValue(marked, "metadata.id", "new")],
   ])("refuses a mark %s", async (_what, sent) => {
@@ -96,9 +96,9 @@ describe("a webhook", () => {
   const path = `/webhooks/${webhook.id}`;
   const mark = {
     ...rest,
-    url: secretMark,
-    body: secretMark,
-    headers: { Authorization: secretMark, "X-Team": secretMark },
+    url: secretPlaceholder,
+    body: secretPlaceholder,
+    headers: { Authorization: secretPlaceholder, "X-Team": secretPlaceholder },
   };
   beforeAll(async () => {
     expect((await ask(server, "PUT", path, { webhook })).status).toBe(200);
@@ -125,7 +125,7 @@ describe("a webhook", () => {
   });
 
   test.each([
-    [{ ...mark, headers: { "X-Other": secretMark } }, "webhook.headers.X-Other"],
+    [{ ...mark, headers: { "X-Other": secretPlaceholder } }, "webhook.headers.X-Other"],
     [{ ...mark, id: "new" }, "webhook.url"],
   ])("refuses a mark that stands for nothing", async (sent, where) => {
     const got = await ask<{ error: string }>(server, "PUT", `/webhooks/${sent.id}`, { webhook: sent });
