@@ -8,8 +8,8 @@ import { mintToken } from "./tokens.ts";
 export const adminTokenFile = "admin-token";
 
 /**
- * Where nobody could administer the server, makes an admin token and writes it to the data folder, readable by its owner
- * alone. The file comes first: should the process die in between, the next start makes another one.
+ * Where no valid admin token exists, makes one and writes it to the data folder, readable by its owner alone. The file is
+ * written before the record: should the process die in between, the next start makes another token.
  */
 export async function ensureAdminToken(
   tokens: Tokens,
@@ -24,15 +24,15 @@ export async function ensureAdminToken(
 }
 
 async function writeSecret(path: string, text: string): Promise<void> {
-  const written = `${path}.new`;
-  const file = await open(written, "w", 0o600);
+  const newPath = `${path}.new`;
+  const file = await open(newPath, "w", 0o600);
   try {
-    // The mode given to open() counts for new files only.
-    await chmod(written, 0o600);
+    // open() applies its mode to new files only.
+    await chmod(newPath, 0o600);
     await file.writeFile(text);
     await file.sync();
   } finally {
     await file.close();
   }
-  await rename(written, path);
+  await rename(newPath, path);
 }

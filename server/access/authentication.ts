@@ -1,11 +1,11 @@
-/** Who asks, and whether they may. */
+/** Authentication: which caller a request comes from, and whether that caller has the permission of a route. */
 
 import { isIP } from "node:net";
 import { Refusal, unauthorized } from "../limits/refusal.ts";
 import type { Caller, Permission } from "../model/caller.ts";
 import { permissionsOf } from "./permissions.ts";
 
-/** A request that bears one of these came through a proxy: its sender is not on this machine, whatever the socket says. */
+/** A request with one of these headers came through a proxy: its sender is not on this machine, whatever the socket says. */
 const forwardingHeaders = [
   "forwarded",
   "via",
@@ -25,18 +25,19 @@ export interface RequestHead {
   headers: ReadonlyMap<string, string>;
 }
 
+/** How callers are found, and what callers without a token may do. */
 export interface AccessRules {
   /** Whether requests without a token may search. */
   anonymousReads: boolean;
-  /** The server can only be reached from its own machine. */
+  /** The server can be reached from its own machine only. */
   onLoopback: boolean;
   /** Host names that the server answers to on loopback, besides its own. */
   hostNames: readonly string[];
   /** The bearer of a token, or null where the token is unknown, expired or revoked. */
   callerOf(token: string): Caller | null;
   /**
-   * The user whom a token of the identity provider names; rejects with Refusal 401, 403, or 503 where the provider cannot be asked.
-   * Undefined where there is no such provider.
+   * The user whom a token of the identity provider names. Rejects with Refusal 401, 403, or 503 where the provider gives
+   * no answer. Undefined where no provider is configured.
    */
   userOf?: ((token: string) => Promise<Caller>) | undefined;
 }
@@ -49,10 +50,10 @@ const anonymous: Caller = {
   environment: null,
 };
 
-/** Three parts in base64url with dots between: a JSON Web Token. Tokens of the server's own hold no dot. */
+/** A JSON Web Token: three parts in base64url with dots between. Tokens of this server hold no dot. */
 const webTokenForm = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
-/** Who asks. Throws Refusal 401, or 403 for a host that is none of the server's; what rejects is a Refusal, too. */
+/** The caller of a request. Throws Refusal 401, or 403 for a Host that is not this server's, or rejects with one. */
 export function identify(
   head: RequestHead,
   permission: Permission | null,
@@ -62,29 +63,29 @@ export function identify(
   if (permission === null) return anonymous;
   const token = tokenOf(head, permission);
   if (token === null) return anonymousCaller(head, rules, permission);
-  if (rules.userOf === undefined || !webTokenForm.test(token)) return bearer(token, rules);
-  // Users are people: and large bodies shall not wait for the identity provider.
+  if (rules.userOf === undefined || !webTokenForm.test(token)) return callerOfToken(token, rules);
+  // Users are people, who send no telemetry; and large bodies must not wait for the identity provider.
   if (permission === "ingest") throw unauthorized("rows are sent with a token of this server");
   return rules.userOf(token);
 }
 
-/** Throws Refusal 403 unless the caller may do what is asked. */
+/** Throws Refusal 403 unless the caller's role has the permission; null needs none. */
 export function checkPermission(caller: Caller, permission: Permission | null): void {
   if (permission === null || permissionsOf[caller.role].includes(permission)) return;
   throw new Refusal(
     403,
-    `a token of role ${caller.role} may not ${permission}: it takes ${rolesFor(permission)}`,
+    `a token of role ${caller.role} may not ${permission}: it takes ${rolesWith(permission)}`,
   );
 }
 
-/** Who is known to ask before a token was looked at: nobody, where there is one. */
+/** The caller as known before the token is checked: null where the request has one. */
 export function presumedCaller(head: RequestHead): Caller | null {
   return head.headers.has("authorization") ? null : anonymous;
 }
 
 /**
- * `Authorization: Bearer …`, or the bare token; null without the header. Agents that send telemetry may know other forms only: `Basic`
- * with the token as the password, and Elasticsearch's `ApiKey` with the token as the key.
+ * The token of `Authorization: Bearer …`, or of the bare header; null without the header. Agents that send telemetry may
+ * support other schemes only: `Basic` with the token as the password, and Elasticsearch's `ApiKey` with it as the key.
  */
 function tokenOf(head: RequestHead, permission: Permission): string | null {
   const header = head.headers.get("authorization")?.trim();
@@ -98,13 +99,13 @@ function tokenOf(head: RequestHead, permission: Permission): string | null {
   return rest;
 }
 
-/** What stands behind the colon of a pair in Base64; without a colon all of it. */
+/** The text after the colon of a pair in Base64; without a colon all of it. */
 function secretOf(pair: string): string {
   const text = Buffer.from(pair, "base64").toString("utf8");
   return text.slice(text.indexOf(":") + 1);
 }
 
-function bearer(token: string, rules: AccessRules): Caller {
+function callerOfToken(token: string, rules: AccessRules): Caller {
   const caller = rules.callerOf(token);
   if (caller === null) throw unauthorized("the token is unknown, expired or revoked");
   return caller;
@@ -112,17 +113,17 @@ function bearer(token: string, rules: AccessRules): Caller {
 
 function anonymousCaller(head: RequestHead, rules: AccessRules, permission: Permission): Caller {
   const missing = "a token is needed: send it as `Authorization: Bearer TOKEN`";
-  const mayAtAll = rules.anonymousReads && permissionsOf.anonymous.includes(permission);
-  if (!mayAtAll) throw unauthorized(missing);
-  const proxied = rules.onLoopback ? forwardingHeaders.find((name) => head.headers.has(name)) : undefined;
-  if (proxied !== undefined) {
-    throw unauthorized(`${missing} (the request came through a proxy: it bears the header ${proxied})`);
+  const isAllowed = rules.anonymousReads && permissionsOf.anonymous.includes(permission);
+  if (!isAllowed) throw unauthorized(missing);
+  const proxyHeader = rules.onLoopback ? forwardingHeaders.find((name) => head.headers.has(name)) : undefined;
+  if (proxyHeader !== undefined) {
+    throw unauthorized(`${missing} (the request came through a proxy: it bears the header ${proxyHeader})`);
   }
-  if (fromOtherSite(head)) throw unauthorized(`${missing} (the request comes from a page of another site)`);
+  if (isFromOtherSite(head)) throw unauthorized(`${missing} (the request comes from a page of another site)`);
   return anonymous;
 }
 
-function rolesFor(permission: Permission): string {
+function rolesWith(permission: Permission): string {
   const roles = Object.entries(permissionsOf).filter(([, allowed]) => allowed.includes(permission));
   return roles
     .map(([role]) => role)
@@ -130,15 +131,15 @@ function rolesFor(permission: Permission): string {
     .join(" or ");
 }
 
-/** A page of another site makes the reader's browser ask; it could not read the answer, but would cost the server work. */
-function fromOtherSite(head: RequestHead): boolean {
+/** True where a page of another site made the browser ask: it could not read the answer, but would cost the server work. */
+function isFromOtherSite(head: RequestHead): boolean {
   const origin = head.headers.get("origin");
   if (origin === undefined) return head.headers.get("sec-fetch-site") === "cross-site";
   return URL.parse(origin)?.host !== head.headers.get("host");
 }
 
 /**
- * On loopback only names of this machine are answered: a page of another site that has its name resolve to 127.0.0.1
+ * Throws Refusal 403 for a foreign Host header on loopback: a page of another site whose name resolves to 127.0.0.1
  * (DNS rebinding) would otherwise be same-origin with the server.
  */
 function checkHost(head: RequestHead, rules: AccessRules): void {
@@ -158,7 +159,7 @@ function hostName(host: string): string {
   return bracketed ?? plain ?? "";
 }
 
-/** Whether only this machine can reach the address. */
+/** True where only this machine can reach the address. */
 export function isLoopbackName(name: string): boolean {
   if (isIP(name) === 4) return name.startsWith("127.");
   if (isIP(name) === 6) return name === "::1" || name === "0:0:0:0:0:0:0:1";

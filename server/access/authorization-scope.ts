@@ -1,4 +1,7 @@
-/** What callers may see, and do, of alerts, dashboards and webhooks: resource rules bind members of groups in what Kubernetes manages. */
+/**
+ * The authorization scope of callers over alerts, dashboards and webhooks. Resource rules bind members of groups, and
+ * apply to the resources that Kubernetes manages.
+ */
 
 import {
   type Group,
@@ -15,62 +18,63 @@ import { permissionsOf } from "./permissions.ts";
 import { canUseManaged } from "./resource-grants.ts";
 import { isRestricted } from "./row-filter.ts";
 
-/** What says where a resource stands. */
-type Placed = Pick<Stored<unknown>, "managed">;
+/** The part of a stored resource that says in which cluster and namespace Kubernetes manages it. */
+type ManagedState = Pick<Stored<unknown>, "managed">;
 
-/** What is configured, as far as the scope of a caller depends on it. */
-export interface ScopedResources extends Record<ManagedKind, { get(id: string): Placed | undefined }> {
+/** The stored resources that a caller's scope depends on. */
+export interface ScopedResources extends Record<ManagedKind, { get(id: string): ManagedState | undefined }> {
   listGroups(): readonly Group[];
   listResourceRules(): readonly ResourceRule[];
 }
 
+/** Answers what a caller may see and do, by the groups and rules of the moment. */
 export class AuthorizationScope {
-  readonly #all: ScopedResources;
+  readonly #resources: ScopedResources;
 
-  constructor(all: ScopedResources) {
-    this.#all = all;
+  constructor(resources: ScopedResources) {
+    this.#resources = resources;
   }
 
-  /** What Kubernetes does not manage is seen by all who may read its kind. */
-  canSee(caller: Caller, kind: string, stored: Placed): boolean {
+  /** True for every resource that Kubernetes does not manage: who may read the kind sees it. */
+  canSee(caller: Caller, kind: string, stored: ManagedState): boolean {
     return this.#grants(caller, kind, "read", stored) ?? true;
   }
 
-  /** Of what Kubernetes manages rules alone say what members may do, of anything else the role. */
-  canUse(caller: Caller, kind: string, verb: Verb, permission: Permission, stored: Placed): boolean {
+  /** Whether the caller may use the verb: for members and managed resources the rules decide, else the role's permission. */
+  canUse(caller: Caller, kind: string, verb: Verb, permission: Permission, stored: ManagedState): boolean {
     return this.#grants(caller, kind, verb, stored) ?? permissionsOf[caller.role].includes(permission);
   }
 
-  /** Whether rules let the caller name an alert or webhook of this id; one that is hidden is as one that is not there. */
+  /** Whether the caller may name an alert or webhook of this id: one that is hidden counts as absent. */
   canName(caller: Caller, kind: ManagedKind, id: string): boolean {
-    const stored = this.#all[kind].get(id);
+    const stored = this.#resources[kind].get(id);
     return stored !== undefined && this.canSee(caller, kind, stored);
   }
 
-  /** Whether a silence of the caller's covers the alert: members silence what Kubernetes manages where they may change it. */
+  /** Whether a silence of the caller's covers the alert: members silence a managed alert where they may update it. */
   canSilence(caller: Caller, alertId: string): boolean {
-    const stored = this.#all.alerts.get(alertId);
-    if (stored === undefined) return !isManaged(alertId) || !isRestricted(this.#now(caller));
+    const stored = this.#resources.alerts.get(alertId);
+    if (stored === undefined) return !isManaged(alertId) || !isRestricted(this.#withCurrentGroups(caller));
     return this.#grants(caller, "alerts", "update", stored) ?? true;
   }
 
-  /** Whether one reads all that another reads, whatever the rules. */
+  /** Whether `caller` reads all rows that `other` reads, whatever the rules say. */
   canReadAllOf(caller: Caller, other: Caller): boolean {
-    const [mine, theirs] = [this.#now(caller), this.#now(other)];
+    const [mine, theirs] = [this.#withCurrentGroups(caller), this.#withCurrentGroups(other)];
     if (!isRestricted(mine)) return true;
     const groups = theirs.groups ?? [];
     return isRestricted(theirs) && groups.length > 0 && groups.every((group) => mine.groups?.includes(group));
   }
 
-  #now(caller: Caller): Caller {
-    return withCurrentGroups(caller, () => this.#all.listGroups());
+  #withCurrentGroups(caller: Caller): Caller {
+    return withCurrentGroups(caller, () => this.#resources.listGroups());
   }
 
-  /** Undefined where rules have no say. */
-  #grants(caller: Caller, plural: string, verb: Verb, { managed }: Placed): boolean | undefined {
+  /** Undefined where no rules apply: for other kinds, for resources that are not managed, and for unrestricted callers. */
+  #grants(caller: Caller, plural: string, verb: Verb, { managed }: ManagedState): boolean | undefined {
     const kind = managedKinds.find((each) => each === plural);
-    const now = this.#now(caller);
-    if (kind === undefined || managed === undefined || !isRestricted(now)) return undefined;
-    return canUseManaged(now, this.#all.listResourceRules(), kind, verb, managed);
+    const current = this.#withCurrentGroups(caller);
+    if (kind === undefined || managed === undefined || !isRestricted(current)) return undefined;
+    return canUseManaged(current, this.#resources.listResourceRules(), kind, verb, managed);
   }
 }

@@ -1,4 +1,4 @@
-/** A store as one caller sees it: every read is narrowed before anything else looks at a row. */
+/** A store with a row-level filter: every read is filtered by what the caller may read, before any other step. */
 
 import {
   emptyScanStatistics,
@@ -9,42 +9,50 @@ import {
 } from "../../engine/index.ts";
 import type { SearchableStore } from "./searchable.ts";
 
-/** What the caller may read of a signal. */
+/** The row-level filter of the caller for a signal. */
 export type RowFilterOf = (signal: Signal) => Filter;
 
-/** How much was read to find it tells of rows that the caller may not see. */
-const untold = emptyScanStatistics;
+/** Statistics that say nothing: how much a scan read depends on rows that the caller may not see. */
+const emptyStatistics = emptyScanStatistics;
 
-/** The steps of a query with what the caller may read before all of them. */
+/** The steps of a query behind the row-level filter. */
 export function filteredSteps(filter: Filter, steps: readonly Step[]): Step[] {
   return [{ kind: "filter", filter }, ...steps];
 }
 
-export function filteredStore(store: SearchableStore, readable: RowFilterOf): SearchableStore {
-  const narrowed = <Query extends { steps: Step[] }>(signal: Signal, query: Query): Query => {
-    return { ...query, steps: filteredSteps(readable(signal), query.steps) };
+/** The store, reading only the rows that pass the filter of their signal. Scan statistics are empty. */
+export function filteredStore(store: SearchableStore, rowFilter: RowFilterOf): SearchableStore {
+  const restrict = <Query extends { steps: Step[] }>(signal: Signal, query: Query): Query => {
+    return { ...query, steps: filteredSteps(rowFilter(signal), query.steps) };
   };
   return {
     search: async (query, limits) => {
-      return { ...(await store.search(narrowed(query.signal, query), limits)), scanned: untold() };
+      return { ...(await store.search(restrict(query.signal, query), limits)), scanned: emptyStatistics() };
     },
     aggregate: async (query, limits) => {
-      return { ...(await store.aggregate(narrowed(query.signal, query), limits)), scanned: untold() };
+      return {
+        ...(await store.aggregate(restrict(query.signal, query), limits)),
+        scanned: emptyStatistics(),
+      };
     },
     aggregateSamples: async (query, limits) => {
-      return { ...(await store.aggregateSamples(narrowed("metrics", query), limits)), scanned: untold() };
+      return {
+        ...(await store.aggregateSamples(restrict("metrics", query), limits)),
+        scanned: emptyStatistics(),
+      };
     },
-    countFields: (query, limits) => store.countFields(narrowed(query.signal, query), limits),
-    seriesLabels: (query, limits) => store.seriesLabels(narrowed("metrics", query), limits),
-    // The store lists keys by the day, whoever's rows bear them: nothing is listed, and so nothing is called unknown.
+    countFields: (query, limits) => store.countFields(restrict(query.signal, query), limits),
+    seriesLabels: (query, limits) => store.seriesLabels(restrict("metrics", query), limits),
+    // The store lists keys by day, whoever may read their rows. An empty incomplete list makes no key unknown.
     attributeKeys: () => ({ keys: [], isWhole: false }),
     metricNames: async (fromNs, toNs, limits) => {
       const readableNames = new Map<string, MetricName>();
       for (const each of await store.metricNames(fromNs, toNs, limits)) {
         if (readableNames.has(each.name)) continue;
-        const asked = narrowed("metrics", { name: each.name, fromNs, toNs, steps: [], limit: 1 });
-        const [mostBorne] = await store.seriesLabels(asked, limits);
-        if (mostBorne !== undefined) readableNames.set(each.name, { ...each, series: mostBorne.series });
+        const query = restrict("metrics", { name: each.name, fromNs, toNs, steps: [], limit: 1 });
+        const [mostFrequent] = await store.seriesLabels(query, limits);
+        if (mostFrequent !== undefined)
+          readableNames.set(each.name, { ...each, series: mostFrequent.series });
       }
       return [...readableNames.values()];
     },

@@ -1,16 +1,16 @@
-/** Which groups here a user of the identity provider is a member of, and what follows. */
+/** The groups that a user of the identity provider is a member of, and the role that they give. */
 
 import { Refusal } from "../limits/refusal.ts";
 import type { Group, GroupRole } from "../model/access-rules.ts";
 import type { Caller, User } from "../model/caller.ts";
 
-/** The least first. */
+/** In ascending order of rights. */
 const groupRoles: readonly GroupRole[] = ["viewer", "editor", "admin"];
 
-/** Throws Refusal 403 for one whom no group here takes in. */
+/** The user as a caller. Throws Refusal 403 for a user who is a member of no group. */
 export function callerOfUser(user: User & { name: string }, groups: readonly Group[]): Caller {
   const { name, ...rest } = user;
-  const known = membership(user, groups);
+  const known = findMembership(user, groups);
   if (known.groups.length > 0) return { tokenId: null, name, user: rest, environment: null, ...known };
   const reason = `${JSON.stringify(name)} (user ${user.subject}) is in none of the groups here: their oidcMappings name none of ${JSON.stringify(user.claimed).slice(0, 500)}`;
   throw new Refusal(403, "you are known to the identity provider, but no group here takes you in", {
@@ -18,13 +18,13 @@ export function callerOfUser(user: User & { name: string }, groups: readonly Gro
   });
 }
 
-/** With the groups and the role that a user has now; any other caller stays as it is. */
+/** The caller with the groups and role that a user has now; callers that are no users stay as they are. */
 export function withCurrentGroups(caller: Caller, groups: () => readonly Group[]): Caller {
-  return caller.user === undefined ? caller : { ...caller, ...membership(caller.user, groups()) };
+  return caller.user === undefined ? caller : { ...caller, ...findMembership(caller.user, groups()) };
 }
 
-/** The role is the greatest that a group of the user's gives. */
-function membership({ claimed }: User, groups: readonly Group[]): { groups: string[]; role: GroupRole } {
+/** The user's groups; the role is the highest that one of them gives. */
+function findMembership({ claimed }: User, groups: readonly Group[]): { groups: string[]; role: GroupRole } {
   const own = groups.filter(({ oidcMappings = [] }) => oidcMappings.some((name) => claimed.includes(name)));
   const ranks = own.map(({ role = "viewer" }) => groupRoles.indexOf(role));
   return { groups: own.map(({ name }) => name), role: groupRoles[Math.max(0, ...ranks)]! };

@@ -1,4 +1,4 @@
-/** Users of an identity provider (OpenID Connect): who bears a token that it signed. */
+/** An identity provider (OpenID Connect): verifies the tokens that it signed and reads their users. */
 
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { type Refusal, tryLater, unauthorized } from "../limits/refusal.ts";
@@ -7,18 +7,18 @@ import { IssuerKeys, type IssuerKeysOptions, IssuerUnavailable } from "./issuer-
 import { clockSkewSeconds, identifyingMax } from "./limits.ts";
 
 export interface IdentityProviderOptions extends IssuerKeysOptions {
-  /** One of them must be in `aud`. */
+  /** `aud` must hold one of them. */
   audiences: readonly string[];
-  /** The claim that lists the user's groups; with dots, a member of a member: `realm_access.roles`. */
+  /** The claim that lists the user's groups; dots lead to nested members: `realm_access.roles`. */
   groupsClaim: string;
 }
 
-/** A user, and what people call them. */
+/** A user with a display name. */
 export interface Identity extends User {
   name: string;
 }
 
-/** Signatures by a key that the provider alone has: never `none`, never a secret that both sides know. */
+/** Signatures by a key that only the provider has: never `none`, never a shared secret. */
 const algorithms = [
   "RS256",
   "RS384",
@@ -33,8 +33,8 @@ const algorithms = [
   "Ed25519",
 ];
 
-/** Of `sub` (OpenID Connect Core 1.0, section 2), and so of what else names a user. */
-const nameLengthMax = 255;
+/** Of `sub` (OpenID Connect Core 1.0, section 2), and so of every other name of a user. */
+const userNameLengthMax = 255;
 
 export class IdentityProvider {
   readonly #options: IdentityProviderOptions;
@@ -46,18 +46,18 @@ export class IdentityProvider {
     this.#keys = new IssuerKeys(options);
   }
 
-  /** Rejects with Refusal 401, or 503 where the provider cannot be asked. */
+  /** The user of a token. Rejects with Refusal 401, or 503 where the provider gives no keys or too many ask at once. */
   async identify(token: string): Promise<Identity> {
     if (this.#identifying >= identifyingMax) throw tryLater("too many users sign in at once; try again", 1);
     this.#identifying++;
     try {
-      return identityOf(await this.#verified(token), this.#options.groupsClaim);
+      return identityOf(await this.#verify(token), this.#options.groupsClaim);
     } finally {
       this.#identifying--;
     }
   }
 
-  async #verified(token: string): Promise<JWTPayload> {
+  async #verify(token: string): Promise<JWTPayload> {
     const { issuer, audiences, now } = this.#options;
     try {
       const { payload } = await jwtVerify(token, this.#keys.keyOf, {
@@ -75,34 +75,34 @@ export class IdentityProvider {
   }
 }
 
-const notTaken = "the token is not one that this server takes";
+const notAccepted = "the token is not one that this server takes";
 
 function refusalOf(error: unknown): Refusal {
   if (error instanceof IssuerUnavailable) {
     return tryLater("the identity provider cannot be asked who you are just now; try again", 5);
   }
-  // Its signature is right: who sent it may know.
+  // Its signature is valid, so the sender may learn the reason.
   if (error instanceof errors.JWTExpired) return unauthorized("the token has expired: sign in again");
   const reason = error instanceof Error ? error.message : String(error);
-  return unauthorized(notTaken, `${notTaken}: ${reason}`);
+  return unauthorized(notAccepted, `${notAccepted}: ${reason}`);
 }
 
-/** Throws Refusal 401 where the token names nobody. */
+/** The user of a verified token. Throws Refusal 401 where `sub` is no name. */
 function identityOf(payload: JWTPayload, groupsClaim: string): Identity {
   const subject = textOf(payload.sub);
-  if (subject === undefined) throw unauthorized(notTaken, `${notTaken}: its sub is no name`);
+  if (subject === undefined) throw unauthorized(notAccepted, `${notAccepted}: its sub is no name`);
   const email = payload.email_verified === false ? undefined : textOf(payload.email);
   const name = email ?? textOf(payload.preferred_username) ?? textOf(payload.name) ?? subject;
   return { subject, name, ...(email === undefined ? {} : { email }), claimed: listOf(payload, groupsClaim) };
 }
 
-/** Undefined for what is no text, blank, or longer than any name. */
+/** Undefined for a value that is no text, blank, or longer than `userNameLengthMax`. */
 function textOf(value: unknown): string | undefined {
-  const isText = typeof value === "string" && /\S/.test(value) && value.length <= nameLengthMax;
+  const isText = typeof value === "string" && /\S/.test(value) && value.length <= userNameLengthMax;
   return isText ? value.toWellFormed() : undefined;
 }
 
-/** A list of texts, or one; nothing where the claim is missing or something else. */
+/** The texts of a claim that is a list, or a text; empty where the claim is missing or something else. */
 function listOf(payload: JWTPayload, claim: string): string[] {
   const value = Object.hasOwn(payload, claim) ? payload[claim] : memberAt(payload, claim.split("."));
   if (typeof value === "string") return [value];

@@ -1,6 +1,7 @@
 /**
- * The keys that an identity provider signs with: found by its discovery document (OpenID Connect Discovery 1.0), kept, asked for
- * again when they are old or when a token names another one, but never more often than the pause allows.
+ * The keys that an identity provider signs with: found by its discovery document (OpenID Connect Discovery 1.0) and
+ * cached. They are fetched again when they are old or a token names an unknown one, but never more often than the
+ * minimum pause allows.
  */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
@@ -17,22 +18,23 @@ export interface IssuerKeysOptions {
   issuer: string;
   now: () => number;
   log: (message: string) => void;
-  /** Time for one answer. */
+  /** Timeout of one request to the provider. */
   answerMsMax?: number;
 }
 
-/** The provider could not be asked, and no keys of it are at hand. */
+/** The provider gave no keys, and no cached ones are fresh enough. */
 export class IssuerUnavailable extends Error {}
 
 const noKeys: JWTVerifyGetKey = createLocalJWKSet({ keys: [] });
 
+/** The cached keys of one identity provider. */
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
   #keys: JWTVerifyGetKey = noKeys;
   #keysAtMs = Number.NEGATIVE_INFINITY;
-  #askedAtMs = Number.NEGATIVE_INFINITY;
-  #asking: Promise<void> | undefined;
-  /** Why the last question had no answer; null where it had one. */
+  #fetchedAtMs = Number.NEGATIVE_INFINITY;
+  #fetching: Promise<void> | undefined;
+  /** Why the last fetch failed; null where it succeeded. */
   #problem: string | null = null;
 
   constructor(options: IssuerKeysOptions) {
@@ -42,21 +44,21 @@ export class IssuerKeys {
   /** The key that a token names. Rejects with IssuerUnavailable, or an error of jose's where there is no such key. */
   readonly keyOf: JWTVerifyGetKey = async (header, token) => {
     if (this.#ageMs() > issuerKeysFreshMs) {
-      const asking = this.#ask();
-      // Through an outage the keys that are at hand do, without a wait for each who comes.
-      if (!this.#hasKeys() || this.#problem === null) await asking;
+      const fetching = this.#refresh();
+      // During an outage the cached keys serve every caller without a wait.
+      if (!this.#hasKeys() || this.#problem === null) await fetching;
     }
     try {
-      return await this.#known()(header, token);
+      return await this.#cachedKeys()(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      // It may be newer than the keys.
-      await this.#ask();
-      return this.#known()(header, token);
+      // The key may be newer than the cached ones.
+      await this.#refresh();
+      return this.#cachedKeys()(header, token);
     }
   };
 
-  #known(): JWTVerifyGetKey {
+  #cachedKeys(): JWTVerifyGetKey {
     if (this.#hasKeys()) return this.#keys;
     throw new IssuerUnavailable(
       `the identity provider gave no keys: ${this.#problem ?? "the last are too old"}`,
@@ -71,16 +73,16 @@ export class IssuerKeys {
     return this.#options.now() - this.#keysAtMs;
   }
 
-  /** Resolves when the provider was asked or need not be; all who come meanwhile wait for the same answer. */
-  #ask(): Promise<void> {
+  /** Fetches the keys unless the pause is still running. All who call meanwhile wait for the same fetch. */
+  #refresh(): Promise<void> {
     const nowMs = this.#options.now();
-    if (this.#asking === undefined && nowMs - this.#askedAtMs >= issuerPauseMs) {
-      this.#askedAtMs = nowMs;
-      this.#asking = this.#fetchKeys().finally(() => {
-        this.#asking = undefined;
+    if (this.#fetching === undefined && nowMs - this.#fetchedAtMs >= issuerPauseMs) {
+      this.#fetchedAtMs = nowMs;
+      this.#fetching = this.#fetchKeys().finally(() => {
+        this.#fetching = undefined;
       });
     }
-    return this.#asking ?? Promise.resolve();
+    return this.#fetching ?? Promise.resolve();
   }
 
   async #fetchKeys(): Promise<void> {
@@ -117,7 +119,7 @@ export class IssuerKeys {
   }
 }
 
-/** Keys come by a connection that nobody on the way can change, or from this machine, as the issuer does. */
+/** True for HTTPS, which nobody on the way can change; HTTP only where the issuer itself uses it. */
 function isSafe(address: string, issuer: string): boolean {
   const url = URL.parse(address);
   return url?.protocol === "https:" || (url?.protocol === "http:" && issuer.startsWith("http:"));
@@ -135,7 +137,7 @@ async function textOf(response: Response, address: string): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** What fetch says is but "fetch failed"; its cause tells why. */
+/** The message of fetch is only "fetch failed"; its cause holds the reason. */
 function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, cause } = error;

@@ -1,11 +1,11 @@
-/** What resource rules let members of groups do with what Kubernetes manages: additive, allow-only. */
+/** What resource rules allow members of groups to do with managed resources. Rules only allow, and add up. */
 
 import type { ManagedKind, ResourceRule, Verb } from "../model/access-rules.ts";
 import type { Caller } from "../model/caller.ts";
 import type { ManagedPlace } from "../model/stored-resource.ts";
 import { isRestricted } from "./row-filter.ts";
 
-/** Whether the caller may do this with a managed resource, as far as rules have a say. */
+/** Whether rules allow the caller the verb on a managed resource; true for callers whom no rules bind. */
 export function canUseManaged(
   caller: Caller,
   rules: readonly ResourceRule[],
@@ -37,10 +37,10 @@ function folderOf(kind: ManagedKind, { cluster, namespace }: ManagedPlace): stri
   return [kind, "kubernetes-managed", cluster, namespace];
 }
 
-/** Whether the folder is the path or stands below it; a path that does not begin at the root begins in the cluster's folder. */
+/** Whether the folder is at or below the path; a path that does not begin at the root begins in the cluster's folder. */
 function isBelow(folder: readonly string[], path: string, kind: ManagedKind, place: ManagedPlace): boolean {
-  const given = path.split("/").filter((part) => part !== "");
-  const isWhole = path.startsWith(`/${kind}/kubernetes-managed/`);
-  const wanted = isWhole ? given : [kind, "kubernetes-managed", place.cluster, ...given];
-  return wanted.every((part, i) => folder[i] === part);
+  const parts = path.split("/").filter((part) => part !== "");
+  const isAbsolute = path.startsWith(`/${kind}/kubernetes-managed/`);
+  const required = isAbsolute ? parts : [kind, "kubernetes-managed", place.cluster, ...parts];
+  return required.every((part, i) => folder[i] === part);
 }

@@ -1,4 +1,4 @@
-/** What telemetry rules let a caller read, as a filter on the rows of a signal: additive, allow-only. */
+/** The row-level filter: the rows of a signal that telemetry rules let a caller read. Rules only allow, and add up. */
 
 import type { Field, Filter, Signal } from "../../engine/index.ts";
 import { fieldOf } from "../../query/index.ts";
@@ -13,14 +13,14 @@ const ruleSignalOf: Readonly<Record<Signal, RuleSignal>> = {
   kubernetes_resources: "kubernetesResources",
 };
 
-/** Whether rules say what the caller may see. A caller that no group binds has what the role allows; so has an admin. */
+/** True where rules bind the caller. A caller without groups has what the role allows, and so has an admin. */
 export function isRestricted({ groups, role }: Caller): boolean {
   return groups !== null && role !== "admin";
 }
 
 /**
- * The rows of a signal that the caller may read: a member of groups reads what a rule of one of them grants, and without any such
- * rule nothing.
+ * The filter for the rows of a signal that the caller may read. A member of groups reads what a rule of one of them
+ * grants, and without any such rule nothing.
  */
 export function rowFilterOf(caller: Caller, rules: readonly TelemetryRule[], signal: Signal): Filter {
   if (!isRestricted(caller)) return { kind: "always" };
@@ -28,14 +28,14 @@ export function rowFilterOf(caller: Caller, rules: readonly TelemetryRule[], sig
   const grants = rules
     .filter((rule) => rule.groups.some((group) => groups.includes(group)))
     .flatMap((rule) => grantsOf(rule, signal));
-  return either(grants);
+  return anyOf(grants);
 }
 
 function grantsOf(rule: TelemetryRule, signal: Signal): Filter[] {
-  const wanted = ruleSignalOf[signal];
+  const ruleSignal = ruleSignalOf[signal];
   return rule.rules
-    .filter(({ signals }) => signals.includes(wanted))
-    .map((grant) => both([...boundsOf(rule), ...matchOf(grant, signal)]));
+    .filter(({ signals }) => signals.includes(ruleSignal))
+    .map((grant) => allOf([...boundsOf(rule), ...matchOf(grant, signal)]));
 }
 
 function boundsOf(rule: TelemetryRule): Filter[] {
@@ -44,27 +44,27 @@ function boundsOf(rule: TelemetryRule): Filter[] {
   return rule.type === "cluster" ? bounds : [...bounds, inNamespace(rule.namespace)];
 }
 
-/** The namespace of a row is its attribute, else it stands in `/k8s/<namespace>/<service>`, its service's name. */
+/** A row's namespace is its attribute; without one, the namespace in a service name `/k8s/<namespace>/<service>`. */
 function inNamespace(namespace: string): Filter {
   const named = attribute("k8s.namespace.name");
-  const service = `(?s)/k8s/${quoted(namespace)}/.*`;
+  const service = `(?s)/k8s/${escapePattern(namespace)}/.*`;
   const byService: Filter = {
     kind: "matches",
     field: attribute("service.name"),
     pattern: service,
     whole: true,
   };
-  return either([equals(named, namespace), both([equals(named, ""), byService])]);
+  return anyOf([equals(named, namespace), allOf([equals(named, ""), byService])]);
 }
 
 function matchOf({ match }: TelemetryGrant, signal: Signal): Filter[] {
   return (match?.matchExpressions ?? []).map(({ key, values }) => {
     const field = matchField(key, signal);
-    return either(values.map((value) => equals(field, field.kind === "level" ? value.toLowerCase() : value)));
+    return anyOf(values.map((value) => equals(field, field.kind === "level" ? value.toLowerCase() : value)));
   });
 }
 
-/** A key names what it names in queries; but times are for ranges, not for rules. */
+/** The field that the key names in queries, except that a time key is read as an attribute. */
 function matchField(key: string, signal: Signal): Field {
   const field = fieldOf(key, signal);
   return field.kind === "time" ? attribute(key) : field;
@@ -78,18 +78,18 @@ function equals(field: Field, value: string): Filter {
   return { kind: "equals", field, value };
 }
 
-function either(of: Filter[]): Filter {
+function anyOf(of: Filter[]): Filter {
   if (of.length === 0) return { kind: "never" };
   if (of.some(({ kind }) => kind === "always")) return { kind: "always" };
   return of.length === 1 ? of[0]! : { kind: "or", of };
 }
 
-function both(of: Filter[]): Filter {
+function allOf(of: Filter[]): Filter {
   if (of.length === 0) return { kind: "always" };
   return of.length === 1 ? of[0]! : { kind: "and", of };
 }
 
-/** A text as a pattern that matches it alone. */
-function quoted(text: string): string {
+/** A regular expression that matches the text literally. */
+function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }

@@ -1,4 +1,4 @@
-/** The store as whoever saved an alert last sees it now: what the alert may not read is an error, not a lack of rows. */
+/** The store with the rights of whoever saved an alert last. A query that these rights do not cover fails with an error. */
 
 import type { Field, Filter, Signal, Step } from "../../engine/index.ts";
 import type { TelemetryRule } from "../model/access-rules.ts";
@@ -8,38 +8,41 @@ import { isRestricted, rowFilterOf } from "./row-filter.ts";
 import type { SearchableStore } from "./searchable.ts";
 import type { Tokens } from "./tokens.ts";
 
-/** Its reads throw an Error, one sentence for people, where access was lost. */
+/** Throws an Error, one sentence for people, where access was lost; so do the reads of the store. */
 export function storeOfSaver(
   store: SearchableStore,
   saver: Caller,
   tokens: Pick<Tokens, "get" | "isValid">,
   rules: readonly TelemetryRule[],
 ): SearchableStore {
-  const caller = rightsNow(saver, tokens);
+  const caller = withCurrentRights(saver, tokens);
   if (!isRestricted(caller)) return store;
-  const narrowed = filteredStore(store, (signal) => rowFilterOf(caller, rules, signal));
+  const filtered = filteredStore(store, (signal) => rowFilterOf(caller, rules, signal));
   const check = (signal: Signal, steps: readonly Step[]) => {
-    if (mayHold(rowFilterOf(caller, rules, signal), factsOf(steps))) return;
+    if (canMatch(rowFilterOf(caller, rules, signal), collectFacts(steps))) return;
     const who = JSON.stringify(saver.name);
     throw new Error(
       `access lost: no telemetry rule lets ${who}, who saved this alert last, read the ${signal} that its query selects`,
     );
   };
   return {
-    ...narrowed,
+    ...filtered,
     aggregate: async (query, limits) => {
       check(query.signal, query.steps);
-      return narrowed.aggregate(query, limits);
+      return filtered.aggregate(query, limits);
     },
     aggregateSamples: async (query, limits) => {
       check("metrics", query.steps);
-      return narrowed.aggregateSamples(query, limits);
+      return filtered.aggregateSamples(query, limits);
     },
   };
 }
 
-/** Rights that come from groups last as long as the token that bears them. Those of a role alone outlive it: a token that is renewed must not end alerts. */
-function rightsNow(saver: Caller, tokens: Pick<Tokens, "get" | "isValid">): Caller {
+/**
+ * The saver with the groups that the token has now. Rights from groups last as long as the token; those of a role alone
+ * outlive it, so that renewing a token does not end alerts.
+ */
+function withCurrentRights(saver: Caller, tokens: Pick<Tokens, "get" | "isValid">): Caller {
   if (saver.tokenId === null) return saver;
   const record = tokens.get(saver.tokenId);
   if (record !== undefined && tokens.isValid(record)) return { ...saver, groups: record.groups ?? null };
@@ -49,11 +52,11 @@ function rightsNow(saver: Caller, tokens: Pick<Tokens, "get" | "isValid">): Call
   );
 }
 
-/** Texts that fields have in all rows that a query selects, by the field's name. */
+/** Values that fields have in every row that a query selects, by the field's name. */
 type Facts = ReadonlyMap<string, string>;
 
-/** Of the filters before anything is extracted: an attribute may be another one behind that. */
-function factsOf(steps: readonly Step[]): Facts {
+/** Reads the leading filters only: behind an extraction, an attribute may have another value. */
+function collectFacts(steps: readonly Step[]): Facts {
   const facts = new Map<string, string>();
   const collect = (filter: Filter): void => {
     if (filter.kind === "and") for (const each of filter.of) collect(each);
@@ -66,15 +69,15 @@ function factsOf(steps: readonly Step[]): Facts {
   return facts;
 }
 
-/** Whether a row may pass a rule's filter, as far as the facts tell. */
-function mayHold(filter: Filter, facts: Facts): boolean {
+/** False where the facts exclude that any row passes the filter. */
+function canMatch(filter: Filter, facts: Facts): boolean {
   switch (filter.kind) {
     case "never":
       return false;
     case "and":
-      return filter.of.every((each) => mayHold(each, facts));
+      return filter.of.every((each) => canMatch(each, facts));
     case "or":
-      return filter.of.some((each) => mayHold(each, facts));
+      return filter.of.some((each) => canMatch(each, facts));
     case "equals": {
       const fact = facts.get(nameOf(filter.field));
       if (filter.field.kind === "level") return fact === undefined || fact.toLowerCase() === filter.value;
