@@ -1,4 +1,4 @@
-/** Alerts, as the interface specification has them in section 2.1. */
+/** Alerts (interface specification, section 2.1): their schema, and the checks that a schema cannot express. */
 
 import * as z from "zod";
 import { planTimeseries, QueryError, type SeriesPlan } from "../../query/index.ts";
@@ -26,7 +26,7 @@ const email = strictObject({
   }),
 });
 
-/** The specification leaves its fields open: others than these are kept as they were sent. */
+/** The specification leaves its fields open: unknown ones are stored as they were sent. */
 const pagerDuty = strictObject({
   type: z.literal("pagerDuty"),
   pagerDutyDestination: openObject({
@@ -58,14 +58,14 @@ const datapoints = positive.max(datapointsMax);
 
 const action = z.discriminatedUnion("type", [slack, email, pagerDuty, webhook]);
 
-/** Whom a rule notifies. */
+/** A destination that a rule notifies. */
 export type Action = z.infer<typeof action>;
 
 const missingDatapointBehaviors = ["notBreaching", "breaching", "ignore", "missing"] as const;
 export type MissingDatapointBehavior = (typeof missingDatapointBehaviors)[number];
 
 const staticRule = strictObject({
-  /** All must hold for a point to breach. */
+  /** A point breaches where all of them hold. */
   operators: z
     .array(strictObject({ operator: z.enum(operators), threshold: z.number() }))
     .min(1)
@@ -82,7 +82,7 @@ export type StaticRule = z.infer<typeof staticRule>;
 export type Operator = (typeof operators)[number];
 
 const rule = strictObject({
-  /** Unique within the alert: the identity of the rule. */
+  /** Identifies the rule within the alert, and is unique there. */
   name: nameText,
   type: z.literal("static").optional(),
   static: staticRule,
@@ -108,7 +108,7 @@ export const alertShape = strictObject({
 
 export type Alert = z.infer<typeof alertShape>;
 
-/** What the shape cannot say. Throws Refusal 400 naming the field below `path`; answers with warnings. */
+/** Checks what the schema cannot express. Throws Refusal 400 naming the field below `path`; returns warnings. */
 export function checkAlert(alert: Alert, path: string, isWebhook: (id: string) => boolean): string[] {
   const { expression, evaluationRules } = alert.timeseries;
   const at = `${path}.timeseries`;
@@ -143,22 +143,22 @@ export function checkAlert(alert: Alert, path: string, isWebhook: (id: string) =
   return [...warnings, ...checkWebhooks(alert, at, isWebhook)];
 }
 
-/** The webhooks that an alert names, with where it does. */
+/** The ids of the webhooks that an alert names, and the path of each. */
 export function webhooksOf(alert: Alert): { id: string; where: string }[] {
-  const named: { id: string; where: string }[] = [];
+  const webhooks: { id: string; where: string }[] = [];
   for (const [i, { actions = [] }] of alert.timeseries.evaluationRules.entries()) {
     for (const [j, action] of actions.entries()) {
       if (action.type !== "webhook") continue;
       const { uuid, resolvedUuid } = action.webhookDestination;
       const where = `evaluationRules[${i}].actions[${j}].webhookDestination`;
-      named.push({ id: uuid, where: `${where}.uuid` });
-      if (resolvedUuid !== undefined) named.push({ id: resolvedUuid, where: `${where}.resolvedUuid` });
+      webhooks.push({ id: uuid, where: `${where}.uuid` });
+      if (resolvedUuid !== undefined) webhooks.push({ id: resolvedUuid, where: `${where}.resolvedUuid` });
     }
   }
-  return named;
+  return webhooks;
 }
 
-/** A managed webhook may arrive after the alert that names it. */
+/** An unknown managed webhook is a warning, since it may arrive after the alert; any other is refused. */
 function checkWebhooks(alert: Alert, path: string, isWebhook: (id: string) => boolean): string[] {
   const warnings: string[] = [];
   for (const { id, where } of webhooksOf(alert)) {

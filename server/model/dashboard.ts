@@ -1,4 +1,4 @@
-/** Dashboards, as the interface specification has them in section 2.2. Objects are open: what is not known is kept as it was sent. */
+/** Dashboards (interface specification, section 2.2). Objects are open: unknown fields are stored as they were sent. */
 
 import * as z from "zod";
 import {
@@ -26,12 +26,12 @@ const variable = openObject({
   overridable: z.boolean().optional(),
   /** Values to choose from. */
   values: z.array(longText).max(10_000).optional(),
-  /** The values of an attribute, of one metric or signal where it is named. */
+  /** Takes the values from an attribute, of one metric or signal where that is named. */
   selectorSettings: openObject({
     metricName: longText.optional(),
     attribute: longText.optional(),
   }).optional(),
-  /** Timeseries whose labels are the values. */
+  /** A timeseries query whose labels are the values. */
   query: longText.optional(),
 });
 
@@ -69,15 +69,15 @@ export const dashboardShape = openObject({
 export type Dashboard = z.infer<typeof dashboardShape>;
 type Content = z.infer<typeof content>;
 
-/** Folders below it hold what clusters manage. */
+/** Folders below it hold dashboards that Kubernetes manages. */
 export const managedFolder = "/dashboards/kubernetes-managed/";
 
-/** What the shape cannot say. Throws Refusal 400 naming the field below `path`; answers with warnings. */
+/** Checks what the schema cannot express. Throws Refusal 400 naming the field below `path`; returns warnings. */
 export function checkDashboard({ settings, content: root }: Dashboard, path: string): string[] {
   if (root === undefined) return [];
   const at = `${path}.content`;
-  const variables = placeholders(root, at);
-  const check = new Check(variables, settings?.layoutVersion === 2);
+  const variables = variableValues(root, at);
+  const check = new DashboardCheck(variables, settings?.layoutVersion === 2);
   for (const [i, { query }] of (root.variables ?? []).entries()) {
     if (query !== undefined) check.query(query, "series", `${at}.variables[${i}].query`);
   }
@@ -85,8 +85,8 @@ export function checkDashboard({ settings, content: root }: Dashboard, path: str
   return check.warnings;
 }
 
-/** A value for each variable, so that queries can be planned with the variables in place. */
-function placeholders(root: Content, path: string): Map<string, string> {
+/** A value for each variable, so that queries can be planned. */
+function variableValues(root: Content, path: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const [i, { name, defaultValue, values: choices }] of (root.variables ?? []).entries()) {
     if (values.has(name)) {
@@ -97,23 +97,24 @@ function placeholders(root: Content, path: string): Map<string, string> {
   return values;
 }
 
-/** Good in every place where a query takes a variable: a number is a text and a label's value, too. */
+/** Valid wherever a query takes a variable: a number, and as a text also a label's value. */
 const anyValue = "1";
 
 /** What a query of a widget returns. */
 type Returns = QueryKind | "either";
 
-class Check {
+/** Checks the widgets and queries of one dashboard, counts them, and collects warnings. */
+class DashboardCheck {
   readonly warnings: string[] = [];
   readonly #variables: Readonly<Record<string, string>>;
-  readonly #plain: Readonly<Record<string, string>>;
+  readonly #universal: Readonly<Record<string, string>>;
   readonly #hasColumns: boolean;
   #widgets = 0;
   #queries = 0;
 
   constructor(variables: ReadonlyMap<string, string>, hasColumns: boolean) {
     this.#variables = Object.fromEntries(variables);
-    this.#plain = Object.fromEntries([...variables.keys()].map((name) => [name, anyValue]));
+    this.#universal = Object.fromEntries([...variables.keys()].map((name) => [name, anyValue]));
     this.#hasColumns = hasColumns;
   }
 
@@ -141,7 +142,7 @@ class Check {
     }
   }
 
-  /** Planned with the variables' default values, or, where these do not fit, as some other choice might. */
+  /** Plans the query with the variables' default values; where that fails, with a value that fits everywhere. */
   query(query: string, returns: Returns, path: string): void {
     this.#queries++;
     if (this.#queries > dashboardQueriesMax) {
@@ -149,9 +150,9 @@ class Check {
     }
     const warnings = refuseQuery(path, () => {
       try {
-        return planned(query, returns, this.#variables);
+        return planQuery(query, returns, this.#variables);
       } catch (error) {
-        if (!fits(query, returns, this.#plain)) throw error;
+        if (!canPlan(query, returns, this.#universal)) throw error;
         return [];
       }
     });
@@ -165,9 +166,9 @@ function returnsOf(type: Widget["type"]): Returns {
   return type === "table" ? "either" : "series";
 }
 
-function fits(query: string, returns: Returns, variables: Readonly<Record<string, string>>): boolean {
+function canPlan(query: string, returns: Returns, variables: Readonly<Record<string, string>>): boolean {
   try {
-    planned(query, returns, variables);
+    planQuery(query, returns, variables);
     return true;
   } catch (error) {
     if (error instanceof QueryError) return false;
@@ -175,8 +176,8 @@ function fits(query: string, returns: Returns, variables: Readonly<Record<string
   }
 }
 
-/** Warnings of the plan. Throws a QueryError. */
-function planned(query: string, returns: Returns, variables: Readonly<Record<string, string>>): string[] {
+/** Plans the query and returns the warnings. Throws QueryError. */
+function planQuery(query: string, returns: Returns, variables: Readonly<Record<string, string>>): string[] {
   const options = { variables };
   switch (returns === "either" ? detectQueryKind(query) : returns) {
     case "logs":

@@ -1,20 +1,20 @@
 /**
- * Ingestion rules: which rows are left out (interface specification, section 2.5). Pure, and of no other part of the server, so that
- * whoever forwards telemetry can leave the same rows out before they are sent.
+ * Evaluates ingestion rules: which rows are left out (interface specification, section 2.5). Pure functions that need no
+ * other part of the server, so that a forwarder of telemetry can leave out the same rows before it sends them.
  */
 
 import { RE2JS } from "re2js";
 import type { ExcludableSignal, IngestionRule } from "./ingestion-rule.ts";
 
-/** A rule under its id. A row is left out where one of its parts holds: of a part, all expressions must. */
+/** An ingestion rule with its id. It leaves out a row that matches one of its `rules`, each with all expressions. */
 export type ExclusionRule = Omit<IngestionRule, "id"> & { id: string };
 
 type MatchExpression = NonNullable<IngestionRule["rules"][number]["match"]>["matchExpressions"][number];
 
-/** Where a row has the text that an expression is about. */
+/** Where a row holds the text that an expression tests. */
 type TextField = { kind: "level" | "message" | "name" } | { kind: "attribute"; key: string };
 
-/** Expressions of one rule that must all hold. */
+/** Tests of one exclusion; a row that passes all of them is left out. */
 export interface CompiledExclusion {
   /** Id of the rule. */
   rule: string;
@@ -26,25 +26,26 @@ interface CompiledTest {
   matches(text: string): boolean;
 }
 
+/** What the tests read of a row. */
 export interface ExcludableRow {
   level?: string;
-  /** Of a profile or a Kubernetes resource, the body. */
+  /** The message of a log, or the body of a profile or Kubernetes resource. */
   message?: string;
-  /** Of a metric. */
+  /** Name of a metric. */
   name?: string;
   attributes: Readonly<Record<string, string>>;
 }
 
-/** Which attributes tell of what environment a row is. */
+/** Attributes that name a row's environment. */
 export const environmentKeys = ["environment", "k8s.cluster.name"] as const;
 
-/** What the rules leave out of one signal, in the order in which it is looked at. Throws an Error for a pattern that is not RE2. */
+/** The exclusions for one signal, in the order of the rules. Throws an Error for a pattern that is not RE2 syntax. */
 export function compileExclusions(
   rules: readonly ExclusionRule[],
   signal: ExcludableSignal,
 ): CompiledExclusion[] {
-  return rules.flatMap(({ id, cluster, rules: parts }) =>
-    parts
+  return rules.flatMap(({ id, cluster, rules: exclusions }) =>
+    exclusions
       .filter(({ signals }) => signals.includes(signal))
       .flatMap(({ match }) => {
         const tests = (match?.matchExpressions ?? []).map((expression) => compileTest(expression, signal));
@@ -53,23 +54,23 @@ export function compileExclusions(
   );
 }
 
-/** The same for rows of which some attributes are known: tests of these are settled. */
+/** The exclusions for rows that share the known attributes: tests of these attributes are already evaluated. */
 export function settledExclusions(
   exclusions: readonly CompiledExclusion[],
   known: Readonly<Record<string, string>>,
 ): CompiledExclusion[] {
   return exclusions.flatMap(({ rule, tests }) => {
-    const open: CompiledTest[] = [];
+    const residual: CompiledTest[] = [];
     for (const test of tests) {
       const { field } = test;
-      if (field.kind !== "attribute" || !Object.hasOwn(known, field.key)) open.push(test);
+      if (field.kind !== "attribute" || !Object.hasOwn(known, field.key)) residual.push(test);
       else if (!test.matches(known[field.key]!)) return [];
     }
-    return [{ rule, tests: open }];
+    return [{ rule, tests: residual }];
   });
 }
 
-/** The id of the first rule that leaves the row out, or undefined. */
+/** The id of the first rule that leaves the row out; undefined where none does. */
 export function excludedBy(exclusions: readonly CompiledExclusion[], row: ExcludableRow): string | undefined {
   return exclusions.find(({ tests }) =>
     tests.every(({ field, matches }) => {
@@ -84,7 +85,7 @@ function textOf(row: ExcludableRow, field: TextField): string | undefined {
   return Object.hasOwn(row.attributes, field.key) ? row.attributes[field.key] : undefined;
 }
 
-/** A row of the environment is one that carries its name under either key. */
+/** Adds a test for the environment, once for each attribute that can name it. */
 function withCluster(tests: CompiledTest[], cluster: string | undefined): CompiledTest[][] {
   if (cluster === undefined) return [tests];
   return environmentKeys.map((key) => {
@@ -98,17 +99,17 @@ function withCluster(tests: CompiledTest[], cluster: string | undefined): Compil
 
 function compileTest({ key, operator, values }: MatchExpression, signal: ExcludableSignal): CompiledTest {
   const field = fieldOf(key, signal);
-  // Levels are the same in any case.
+  // Levels are compared without regard to case.
   const isLevel = field.kind === "level";
   if (operator === "RegexIn") {
     const patterns = values.map((value) => RE2JS.compile(value, isLevel ? RE2JS.CASE_INSENSITIVE : 0));
     return { field, matches: (text) => patterns.some((pattern) => pattern.test(text)) };
   }
-  const wanted = new Set(isLevel ? values.map((value) => value.toLowerCase()) : values);
-  return { field, matches: (text) => wanted.has(isLevel ? text.toLowerCase() : text) };
+  const texts = new Set(isLevel ? values.map((value) => value.toLowerCase()) : values);
+  return { field, matches: (text) => texts.has(isLevel ? text.toLowerCase() : text) };
 }
 
-/** Names that are no attributes, as the query language has them. */
+/** The field of a key: like the query language, it has keys that are no attributes. */
 function fieldOf(key: string, signal: ExcludableSignal): TextField {
   const hasBody = signal === "profiles" || signal === "kubernetesResources";
   if (signal === "logs" && key === "log_level") return { kind: "level" };
@@ -118,7 +119,7 @@ function fieldOf(key: string, signal: ExcludableSignal): TextField {
   return { kind: "attribute", key };
 }
 
-/** Why a pattern is not RE2 syntax, or undefined. */
+/** Why a pattern is not valid RE2 syntax; undefined where it is. */
 export function patternProblem(pattern: string): string | undefined {
   try {
     RE2JS.compile(pattern);

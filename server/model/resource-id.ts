@@ -1,4 +1,4 @@
-/** Ids of what is configured: any text, of which one beginning is Kubernetes' alone. */
+/** Ids of stored resources: any text; those with one prefix belong to resources that Kubernetes manages. */
 
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
@@ -7,15 +7,15 @@ import { idBytesMax } from "./limits.ts";
 
 const managedPrefix = "kubernetes-managed.";
 
-/** Empty is the same as not sent: clients with plain structures cannot leave a field out. */
+/** An id in a body. Empty means not sent, since clients with plain structures cannot leave a field out. */
 export const sentId = z.string().max(idBytesMax);
 
-/** `kubernetes-managed.<cluster>.<namespace>.<name>`: the source of truth is a cluster. */
+/** True for `kubernetes-managed.<cluster>.<namespace>.<name>`: a cluster is the source of truth of the resource. */
 export function isManaged(id: string): boolean {
   return id.startsWith(managedPrefix);
 }
 
-/** The id that was sent, or a new one. Throws Refusal 400 for one that cannot be stored, named by its path. */
+/** The id that was sent, or a new UUID. Throws Refusal 400 naming the path for an id that cannot be stored. */
 export function checkOrMakeId(id: string | undefined, path: string): string {
   if (id === undefined || id === "") return randomUUID();
   if (!id.isWellFormed()) throw new Refusal(400, `${path} must be valid Unicode`);
@@ -25,7 +25,7 @@ export function checkOrMakeId(id: string | undefined, path: string): string {
   return id;
 }
 
-/** Throws Refusal 409 where only the cluster may change the resource. */
+/** Throws Refusal 409 for the id of a managed resource, which only its cluster may change. */
 export function refuseManaged(id: string, what: string): void {
   if (!isManaged(id)) return;
   throw new Refusal(

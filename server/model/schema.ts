@@ -1,24 +1,24 @@
-/** The shapes that definitions are made of: one zod schema gives the TypeScript type, the validation and the JSON Schema. */
+/** Schemas that definitions are built of: one zod schema gives the TypeScript type, the validation and the JSON Schema. */
 
 import * as z from "zod";
 import { suggest } from "../text/suggestion.ts";
 import { nameLengthMax, textLengthMax, timeMsMax } from "./limits.ts";
 
-/** A message that begins with this says what a sound value is; any other one what is wrong. */
+/** A zod message with this prefix says what a valid value is; any other says what is wrong. */
 export const expectedMark = "expected ";
 
-/** What a complaint says of any value that does not fit: `must be TEXT, got …`, or `is required: TEXT`. */
+/** Sets the error of a schema: `must be TEXT, got …` for any invalid value, or `is required: TEXT`. */
 export function expects(text: string): { error: () => string } {
   return { error: () => expectedMark + text };
 }
 
-/** A whole number of a range, `text` being all that complaints say of it. */
+/** An integer within a range; errors say `text` alone. */
 export function integerFrom(min: number, max: number, text = `an integer from ${min} to ${max}`): z.ZodInt {
   const expected = expects(text);
   return z.int(expected).min(min, expected).max(max, expected);
 }
 
-/** Milliseconds of Unix time. */
+/** Unix time in milliseconds. */
 export const timeMs = integerFrom(0, timeMsMax, "an integer, Unix time in milliseconds");
 
 /** An object with these fields and no others. */
@@ -31,20 +31,21 @@ export function strictObject<S extends z.core.$ZodLooseShape>(shape: S): z.ZodOb
   });
 }
 
-/** An object with these fields; others are kept as they were sent. */
+/** An object with these fields; unknown ones are kept as they were sent. */
 export const openObject = z.looseObject;
 
-/** A text that people read in lists. */
+/** A name that people read in lists: not blank. */
 export const nameText = z.string().max(nameLengthMax).regex(/\S/, "must not be blank");
-/** Any text of some length. */
+/** A text of bounded length, possibly empty. */
 export const longText = z.string().max(textLengthMax);
-/** Of a text, too, zod says that a number is missing. */
+/** An integer. Its error for a text says that an integer is missing, where zod would say a number. */
 export const integer = z.int({
   error: (issue) => (issue.code === "invalid_type" ? `${expectedMark}an integer` : undefined),
 });
+/** An integer of at least 1. */
 export const positive = integer.min(1);
 
-/** A text that matches the pattern. No complaint repeats it. */
+/** A text that matches the pattern; errors never repeat its value. */
 export function secretText(lengthMax: number, pattern: RegExp, problem: string): z.ZodString {
   return z
     .string()

@@ -10,10 +10,10 @@ const headerName = z
   .string()
   .max(200)
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be a header's name");
-/** A line break would begin another header. */
+/** One line: a line break would begin another header. */
 const headerValue = secretText(8_192, /^[^\r\n\0]*$/, "must be one line");
 
-/** Standard Webhooks. */
+/** A signing secret as Standard Webhooks defines it. */
 const signingSecret = secretText(
   200,
   /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/,
@@ -22,14 +22,14 @@ const signingSecret = secretText(
 
 export const webhookShape = strictObject({
   id: sentId.optional(),
-  /** Variables such as `$alert_name` stand for what they name when an event is sent. */
+  /** Variables such as `$alert_name` are replaced when an event is sent. */
   url: z.string().min(1).max(8_192),
   displayName: nameText.optional(),
   method: z.enum(["POST", "GET", "PUT", "PATCH", "DELETE"]).optional(),
   headers: z.record(headerName, headerValue).optional(),
-  /** Empty: the default JSON payload. */
+  /** Empty or absent: the default JSON payload. */
   body: longText.optional(),
-  /** Signs what is sent. It is never shown again; left out of an update it stays, null takes it away. */
+  /** Signs what is sent. Answers never show it; absent from an update keeps it, null removes it. */
   secret: signingSecret.nullable().optional(),
 }).meta({ id: "Webhook" });
 
@@ -49,6 +49,7 @@ export function checkWebhook({ url, headers = {} }: Webhook, path: string): void
   if (names.length > listedMax) {
     throw new Refusal(400, `${path}.headers must have at most ${listedMax} headers`);
   }
-  const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) throw new Refusal(400, `${path}.headers has ${JSON.stringify(twice)} twice`);
+  const duplicate = names.find((name, i) => names.indexOf(name) !== i);
+  if (duplicate !== undefined)
+    throw new Refusal(400, `${path}.headers has ${JSON.stringify(duplicate)} twice`);
 }

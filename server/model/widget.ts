@@ -1,4 +1,4 @@
-/** Widgets of a dashboard. Objects are open: what is not known is kept as it was sent. */
+/** Widgets of a dashboard. Objects are open: unknown fields are stored as they were sent. */
 
 import * as z from "zod";
 import { bucketSecondsMax, dashboardQueriesMax, widgetsMax } from "./limits.ts";
@@ -16,7 +16,7 @@ const position = openObject({
 
 const query = openObject({ query: longText, bucketSize: integer.min(0).max(bucketSecondsMax).optional() });
 
-/** Queries in PromQL are kept as they are. */
+/** Queries of mode promql are stored unchecked. */
 const expression = openObject({
   queryMode: z.enum(["svcql", "promql"]).optional(),
   svcQLQueries: z.array(query).max(dashboardQueriesMax).optional(),
@@ -31,15 +31,15 @@ const measured = openObject({
   max: z.number().optional(),
 });
 
-const placed = { position: position.optional() };
+const positioned = { position: position.optional() };
 
-/** TypeScript cannot infer a type that holds itself. */
+/** Written out, since TypeScript cannot infer a recursive type. */
 interface GroupWidget {
-  [kept: string]: unknown;
+  [unknownField: string]: unknown;
   type: "group";
   position?: z.infer<typeof position> | undefined;
   group: {
-    [kept: string]: unknown;
+    [unknownField: string]: unknown;
     title?: string | undefined;
     description?: string | undefined;
     widgets?: Widget[] | undefined;
@@ -48,7 +48,7 @@ interface GroupWidget {
 
 const group = openObject({
   type: z.literal("group"),
-  ...placed,
+  ...positioned,
   group: openObject({
     ...titled,
     get widgets(): z.ZodOptional<z.ZodArray<z.ZodType<Widget>>> {
@@ -60,25 +60,25 @@ const group = openObject({
 const kinds = [
   openObject({
     type: z.literal("markdown"),
-    ...placed,
+    ...positioned,
     markdown: openObject({ ...titled, content: longText.optional() }),
   }),
   openObject({
     type: z.literal("chart"),
-    ...placed,
+    ...positioned,
     chart: openObject({ ...titled, chartType: z.enum(["line", "area", "bar"]), expression }),
   }),
-  openObject({ type: z.literal("stat"), ...placed, stat: queried }),
-  openObject({ type: z.literal("table"), ...placed, table: queried }),
-  openObject({ type: z.literal("gauge"), ...placed, gauge: measured }),
-  openObject({ type: z.literal("barGauge"), ...placed, barGauge: measured }),
-  openObject({ type: z.literal("pie"), ...placed, pie: queried }),
+  openObject({ type: z.literal("stat"), ...positioned, stat: queried }),
+  openObject({ type: z.literal("table"), ...positioned, table: queried }),
+  openObject({ type: z.literal("gauge"), ...positioned, gauge: measured }),
+  openObject({ type: z.literal("barGauge"), ...positioned, barGauge: measured }),
+  openObject({ type: z.literal("pie"), ...positioned, pie: queried }),
   openObject({
     type: z.literal("trace"),
-    ...placed,
+    ...positioned,
     trace: openObject({ ...titled, traceId: longText.optional(), expression: expression.optional() }),
   }),
-  openObject({ type: z.literal("log"), ...placed, log: queried }),
+  openObject({ type: z.literal("log"), ...positioned, log: queried }),
 ] as const;
 
 export type Widget = GroupWidget | z.infer<(typeof kinds)[number]>;
