@@ -1,23 +1,25 @@
+/** A rate limiter for requests, changes and failures. */
+
 import { Refusal } from "./refusal.ts";
 
-/** Callers and addresses whose rate is remembered, about 100 bytes each. */
+/** Token buckets that are kept, one for each caller or address; each takes about 100 bytes. */
 export const rateLimitedKeysMax = 20_000;
 
 interface TokenBucket {
-  left: number;
+  tokens: number;
   atMs: number;
 }
 
 export interface RateLimiterOptions {
   perSecond: number;
-  /** What can be spent at once. */
+  /** Capacity of a bucket: what can be spent at once. */
   burst: number;
-  /** What is bounded, for the sentence of the refusal: `changes`. */
+  /** Noun for the refusal's sentence: `changes`. */
   what: string;
   now: () => number;
 }
 
-/** So many of something a second for each key, and a stock of them at once (a token bucket). */
+/** A rate limiter with a token bucket for each key: `perSecond` tokens are added up to `burst`. */
 export class RateLimiter {
   readonly #options: RateLimiterOptions;
   readonly #buckets = new Map<string, TokenBucket>();
@@ -26,26 +28,26 @@ export class RateLimiter {
     this.#options = options;
   }
 
-  /** Throws Refusal 429 where all is spent. */
+  /** Takes one token of the key's bucket. Throws Refusal 429 where it is empty. */
   spend(key: string): void {
     const { perSecond, what, now } = this.#options;
     const nowMs = now();
-    const left = this.#left(this.#buckets.get(key), nowMs);
-    if (left < 1) {
+    const tokens = this.#currentTokens(this.#buckets.get(key), nowMs);
+    if (tokens < 1) {
       throw new Refusal(429, `more than ${perSecond} ${what} a second; try again`, {
         headers: { "Retry-After": "1" },
       });
     }
-    // Set anew, so that the map begins with the one that spent longest ago, whose bucket is the fullest.
+    // Inserted again, so that the map begins with the bucket that was used longest ago, which is the fullest.
     this.#buckets.delete(key);
     const [oldest] = this.#buckets.keys();
     if (this.#buckets.size >= rateLimitedKeysMax && oldest !== undefined) this.#buckets.delete(oldest);
-    this.#buckets.set(key, { left: left - 1, atMs: nowMs });
+    this.#buckets.set(key, { tokens: tokens - 1, atMs: nowMs });
   }
 
-  #left(bucket: TokenBucket | undefined, nowMs: number): number {
+  #currentTokens(bucket: TokenBucket | undefined, nowMs: number): number {
     const { perSecond, burst } = this.#options;
     if (bucket === undefined) return burst;
-    return Math.min(burst, bucket.left + (Math.max(0, nowMs - bucket.atMs) / 1000) * perSecond);
+    return Math.min(burst, bucket.tokens + (Math.max(0, nowMs - bucket.atMs) / 1000) * perSecond);
   }
 }

@@ -1,9 +1,9 @@
-/** Counters of this process and their Prometheus text (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+/** Metrics of this process, and their Prometheus text (https://prometheus.io/docs/instrumenting/exposition_formats/). */
 
 export type Labels = Readonly<Record<string, string>>;
 
 export interface MetricSample {
-  /** Behind the metric's name, e.g. `_bucket`; "" for most. */
+  /** Appended to the metric's name, e.g. `_bucket`; "" for most. */
   suffix: string;
   labels: Labels;
   value: number;
@@ -16,17 +16,21 @@ interface Family {
   samples(): MetricSample[];
 }
 
-/** All metrics of one server. Label values must come from a bounded set: each is kept for ever. */
+/**
+ * All metrics of one server, in the order in which they were registered. Label values must come from a bounded set: each
+ * is kept for ever.
+ */
 export class Metrics {
   readonly #families: Family[] = [];
 
+  /** Registers a counter that the caller adds to. */
   counter(name: string, help: string): Counter {
     const counter = new Counter();
     this.#families.push({ name, type: "counter", help, samples: () => counter.samples() });
     return counter;
   }
 
-  /** A value read when the metrics are asked for; several samples where labels tell them apart. */
+  /** Registers a value that `read` supplies at each scrape: a number, or one number for each label set. */
   read(type: "counter" | "gauge", name: string, help: string, read: () => number | [Labels, number][]): void {
     const samples = () => {
       const value = read();
@@ -36,18 +40,20 @@ export class Metrics {
     this.#families.push({ name, type, help, samples });
   }
 
-  /** `bounds` are the upper ends of the buckets, ascending, in the unit that the name ends with. */
+  /** Registers a histogram. `bounds` are the upper bounds of its buckets, ascending, in the unit that the name ends with. */
   histogram(name: string, help: string, bounds: readonly number[]): Histogram {
     const histogram = new Histogram(bounds);
     this.#families.push({ name, type: "histogram", help, samples: () => histogram.samples() });
     return histogram;
   }
 
+  /** All metrics that have samples, in the Prometheus text format. */
   text(): string {
     return this.#families.map(familyText).join("");
   }
 }
 
+/** A counter with a value for each label set. */
 export class Counter {
   readonly #values = new Map<string, { labels: Labels; value: number }>();
 
@@ -64,6 +70,7 @@ export class Counter {
   }
 }
 
+/** Counts observed values in buckets. */
 export class Histogram {
   readonly #bounds: readonly number[];
   readonly #counts: number[];
@@ -75,13 +82,13 @@ export class Histogram {
   }
 
   observe(value: number): void {
-    const place = this.#bounds.findIndex((bound) => value <= bound);
-    const index = place < 0 ? this.#bounds.length : place;
+    const firstFit = this.#bounds.findIndex((bound) => value <= bound);
+    const index = firstFit < 0 ? this.#bounds.length : firstFit;
     this.#counts[index] = this.#counts[index]! + 1;
     this.#sum += value;
   }
 
-  /** Buckets are cumulative, the last is all. */
+  /** The counts of buckets are cumulative; the last bucket, `+Inf`, counts all values. */
   samples(): MetricSample[] {
     const samples: MetricSample[] = [];
     let count = 0;

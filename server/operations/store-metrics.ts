@@ -1,9 +1,11 @@
+/** Metrics of the store and of the process. */
+
 import { type SignalStats, type State, type Store, signals } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 
-/** What the store and the process say of themselves, read whenever the metrics are asked for. */
+/** Registers metrics of the store and the process, which are read at each scrape. */
 export function readStoreMetrics(metrics: Metrics, store: Store, state: State): void {
-  const stats = freshFor(1_000, () => store.stats());
+  const stats = cacheFor(1_000, () => store.stats());
   const gauge = (name: string, help: string, read: () => number) => metrics.read("gauge", name, help, read);
   const count = (name: string, help: string, read: (stats: SignalStats) => number) => {
     metrics.read("gauge", name, help, () =>
@@ -33,15 +35,15 @@ export function readStoreMetrics(metrics: Metrics, store: Store, state: State): 
   gauge("process_start_time_seconds", "Start of the process, Unix time.", () => startSeconds);
 }
 
-/** A value that is made anew only after `ms`: one look at the store serves all metrics of one answer. */
-function freshFor<T>(ms: number, make: () => T): () => T {
-  let made = make();
-  let madeAtMs = Date.now();
+/** Caches a value for `ms`, so that all metrics of one scrape share one read of the store. */
+function cacheFor<T>(ms: number, make: () => T): () => T {
+  let value = make();
+  let readAtMs = Date.now();
   return () => {
-    if (Date.now() - madeAtMs >= ms) {
-      made = make();
-      madeAtMs = Date.now();
+    if (Date.now() - readAtMs >= ms) {
+      value = make();
+      readAtMs = Date.now();
     }
-    return made;
+    return value;
   };
 }

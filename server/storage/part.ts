@@ -1,4 +1,4 @@
-/** The data folder: the store of telemetry, and the state of what is configured. */
+/** The storage part of the server: opens the data folder with the store of telemetry and the control-plane state. */
 
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -15,15 +15,15 @@ import type { Part } from "../api/part.ts";
 
 export interface StorageSettings {
   dataDir: string;
-  /** Undefined keeps everything. */
+  /** Rows older than this are removed; undefined keeps them. */
   retentionAgeMs?: number;
   retentionBytes?: number;
-  /** Memory for decoded columns, over all scan threads; filters may take a sixteenth more. */
+  /** Bytes of the cache of decoded columns, over all scan threads; filters may take a sixteenth more. */
   columnCacheBytes?: number;
-  /** Series of metrics that may be active. */
+  /** Largest number of active series of metrics. */
   metricSeriesMax?: number;
   scanThreads?: number;
-  /** A folder that was made of a backup sends notifications from now on. */
+  /** True: a data folder that was restored from a backup sends notifications from now on. */
   notifiesRestored?: boolean;
   log: (level: StoreEvent["level"], message: string) => void;
 }
@@ -31,22 +31,22 @@ export interface StorageSettings {
 export interface StoragePart extends Part {
   store: Store;
   state: StoredState;
-  /** The server that a backup was made of may still be sending what this one would send. */
+  /** True in a restored folder: the server that the backup was made of may still send the same notifications. */
   holdsNotifications: boolean;
 }
 
-/** Throws Failure or Error, one sentence for people, where the folder cannot be used; nothing is left open then. */
+/** Throws Failure or Error, one sentence for people, where the folder cannot be used; then nothing is left open. */
 export async function openStorage(settings: StorageSettings): Promise<StoragePart> {
   const store = await openStoreOf(settings);
   let state: StoredState | undefined;
   try {
     state = await openState(join(settings.dataDir, "control"));
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
-    const holdsNotifications = await findHold(settings);
+    const holdsNotifications = await checkRestored(settings);
     return {
       routes: [],
       run: () => undefined,
-      close: closing(store, state),
+      close: makeClose(store, state),
       store,
       state,
       holdsNotifications,
@@ -58,7 +58,7 @@ export async function openStorage(settings: StorageSettings): Promise<StoragePar
   }
 }
 
-function closing(store: Store, state: StoredState): () => Promise<void> {
+function makeClose(store: Store, state: StoredState): () => Promise<void> {
   return async () => {
     await state.close();
     await store.close();
@@ -84,7 +84,7 @@ async function openStoreOf(settings: StorageSettings): Promise<Store> {
   }
 }
 
-/** What the operating system's refusals mean to whoever chose the folder. */
+/** What error codes of the operating system mean to whoever chose the folder. */
 const folderProblems: Readonly<Record<string, string>> = {
   EACCES: "this user may not write there",
   EPERM: "this user may not write there",
@@ -94,7 +94,7 @@ const folderProblems: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
 };
 
-async function findHold({ dataDir, notifiesRestored = false, log }: StorageSettings): Promise<boolean> {
+async function checkRestored({ dataDir, notifiesRestored = false, log }: StorageSettings): Promise<boolean> {
   const restored = await readRestoredMark(dataDir);
   if (restored === undefined) return false;
   if (notifiesRestored) await removeRestoredMark(dataDir);

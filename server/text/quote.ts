@@ -1,11 +1,13 @@
-/** A value as it stands in a complaint: short, and never a whole document. */
+/** Values as error sentences quote them. */
+
+/** A value for an error sentence: a short text, or the kind of an array or object. */
 export function describeValue(value: unknown): string {
-  if (typeof value === "string") return quoted(value);
+  if (typeof value === "string") return quoteText(value);
   if (Array.isArray(value)) return "an array";
   if (value === null) return "null";
   return typeof value === "object" ? "an object" : String(value);
 }
 
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }
