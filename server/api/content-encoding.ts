@@ -1,4 +1,4 @@
-/** Bodies as they come over the wire: plain, gzip or zstd, and snappy where a protocol says so. */
+/** Decompresses request bodies: gzip or zstd, and snappy where a protocol prescribes it. */
 
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import snappy from "snappyjs";
@@ -9,7 +9,7 @@ import { ZstdFrames } from "./zstd-frame.ts";
 const encodings = ["identity", "gzip", "zstd"] as const;
 export type Encoding = (typeof encodings)[number] | "snappy";
 
-/** What Content-Encoding says. Throws Refusal 415 for one that is not known. */
+/** The encoding that Content-Encoding names. Throws Refusal 415 for an unknown one. */
 export function encodingOf(headers: ReadonlyMap<string, string>): Encoding {
   const named = (headers.get("content-encoding") ?? "identity").trim().toLowerCase();
   const known = encodings.find((e) => e === (named === "x-gzip" ? "gzip" : named));
@@ -24,15 +24,15 @@ export function encodingOf(headers: ReadonlyMap<string, string>): Encoding {
 }
 
 /**
- * The plain bytes, `bytesMax` at most: memory stays bounded whatever the body claims to unpack to.
- * Throws Refusal 413 beyond that, 400 where the body is not what it says or was cut short.
+ * Decompresses a body to at most `bytesMax` bytes: memory stays bounded whatever size the body claims.
+ * Throws Refusal 413 beyond that, 400 where the body is not in that encoding or was cut short.
  */
 export function unpack(body: Uint8Array, encoding: Encoding, bytesMax: number): Uint8Array {
   if (encoding === "identity") return body;
   try {
     if (encoding === "gzip") return gunzipSync(body, { maxOutputLength: bytesMax });
-    if (encoding === "snappy") return unpackedSnappy(body, bytesMax);
-    return unpackedZstd(body, bytesMax);
+    if (encoding === "snappy") return unpackSnappy(body, bytesMax);
+    return unpackZstd(body, bytesMax);
   } catch (error) {
     if (error instanceof Refusal) throw error;
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
@@ -43,15 +43,15 @@ export function unpack(body: Uint8Array, encoding: Encoding, bytesMax: number): 
   }
 }
 
-function unpackedZstd(body: Uint8Array, bytesMax: number): Uint8Array {
+function unpackZstd(body: Uint8Array, bytesMax: number): Uint8Array {
   const frames = new ZstdFrames();
   const ends = frames.push(body);
   if (ends.length > zstdFramesMax)
     throw new Refusal(400, `the body has more than ${zstdFramesMax} zstd frames`);
-  // Behind the last whole frame: what was cut short, or what is no frame at all.
-  const behind = ends.at(-1) ?? 0;
+  // After the last whole frame: a frame that was cut short, or bytes that are no frame.
+  const framesEnd = ends.at(-1) ?? 0;
   const options = { maxOutputLength: bytesMax };
-  if (behind < body.length) zstdDecompressSync(body.subarray(behind), options);
+  if (framesEnd < body.length) zstdDecompressSync(body.subarray(framesEnd), options);
   if (!frames.complete) throw new Refusal(400, "the body is not whole zstd: unexpected end of file");
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -64,11 +64,11 @@ function unpackedZstd(body: Uint8Array, bytesMax: number): Uint8Array {
   return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
 }
 
-/** An element of three bytes stands for 64 bytes at most (https://github.com/google/snappy, "format_description.txt"). */
+/** An element of three bytes encodes 64 bytes at most (https://github.com/google/snappy, "format_description.txt"). */
 const snappyRatioMax = 22;
 
-/** One block, as Loki and Prometheus send it: the plain length comes first, and is not believed before it is checked. */
-function unpackedSnappy(body: Uint8Array, bytesMax: number): Uint8Array {
+/** Decodes one block, as Loki and Prometheus send it. The length at its beginning is checked before memory is allocated. */
+function unpackSnappy(body: Uint8Array, bytesMax: number): Uint8Array {
   let bytes = 0;
   for (let i = 0; i < Math.min(body.length, 5); i++) {
     bytes += (body[i]! & 0x7f) * 2 ** (7 * i);

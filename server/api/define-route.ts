@@ -1,6 +1,6 @@
 /**
- * The one way to declare a route: a method, a path, who may, schemas of what comes and goes, and a handler.
- * What comes is checked before the handler runs; the API's document is made from the same schemas.
+ * The one way to declare a route: a method, a path, a permission, schemas of input and answer, and a handler.
+ * Input is checked before the handler runs; the OpenAPI document is made from the same schemas.
  */
 
 import * as z from "zod";
@@ -11,9 +11,9 @@ import { type Parameters, readHeaders, readPathParameters, readQuery, type Value
 import { type ErrorBody, jsonReply, Reply, type Route, type RouteBody, type ServerRequest } from "./route.ts";
 import { checkInput } from "./validation.ts";
 
-/** What a route takes as its body, and what its handler gets of it. */
+/** How a route's body is read, and what its handler gets of it. */
 export interface BodyDefinition<Body> extends RouteBody {
-  /** Of the JSON that comes, for the document. */
+  /** Schema of the JSON body, for the document. */
   schema: z.ZodType;
   /** Throws Refusal. */
   read(request: ServerRequest): Body;
@@ -21,7 +21,7 @@ export interface BodyDefinition<Body> extends RouteBody {
 
 /**
  * A JSON body that fits the schema, which must not transform.
- * `nullIsAbsent`: a field that is null counts as left out.
+ * `nullIsAbsent`: the error for a null field says that it is missing.
  */
 export function json<Schema extends z.ZodType>(
   schema: Schema,
@@ -35,12 +35,12 @@ export function json<Schema extends z.ZodType>(
   };
 }
 
-/** The bytes as they come over the wire, which the handler decodes. */
+/** A body that the handler decodes: the bytes as they came over the wire. */
 export function raw(body: RouteBody & { schema?: z.ZodType }): BodyDefinition<Uint8Array<ArrayBuffer>> {
   return { schema: z.unknown(), ...body, read: (request) => request.body };
 }
 
-/** Names of the variable parts of a path. */
+/** Names of the `{…}` parts of a path, and `*` of a prefix. */
 type PathNames<Path extends string> = string extends Path
   ? string
   : Path extends `${string}{${infer Name}}${infer Rest}`
@@ -49,58 +49,58 @@ type PathNames<Path extends string> = string extends Path
       ? "*"
       : never;
 
-/** A request once all of it was checked. */
+/** A checked request. */
 export interface Input<Path extends string, Body, Query extends Parameters, Headers extends Parameters> {
   params: Readonly<Record<PathNames<Path>, string>>;
   query: Values<Query>;
-  /** By the names under which they are declared. */
+  /** By the names as they are declared. */
   headers: Values<Headers>;
   body: Body;
   caller: Caller;
   /** Aborted when the client goes away, the deadline passes or the server stops. */
   signal: AbortSignal;
-  /** For what is not declared. */
+  /** The whole request, for input that is not declared. */
   request: ServerRequest;
 }
 
 interface RouteBase<Path extends string, Body, Query extends Parameters, Headers extends Parameters> {
   method: Route["method"];
   path: Path;
-  /** What the caller must be allowed to do; null is open to all. */
+  /** What the caller must be allowed to do; null: the route is open to all. */
   permission: Permission | null;
-  /** The signal is aborted and 503 answered after this time; ten seconds where absent. */
+  /** After this time the signal is aborted and 503 answered; ten seconds where it is absent. */
   deadlineMs?: number;
-  /** Of parts of the path that are not any text. */
+  /** Schemas of path parts that may not be any text. */
   params?: { readonly [Name in PathNames<Path>]?: z.ZodType };
-  /** Where it is declared, other parameters are refused. */
+  /** Where it is declared, unknown parameters are refused. */
   query?: Query;
-  /** What a complaint calls a parameter that is not declared; "query parameter" where absent. */
+  /** What an error calls an unknown parameter; "query parameter" where it is absent. */
   parameterName?: string;
   headers?: Headers;
   body?: BodyDefinition<Body>;
-  /** Counts the request against what its caller may do, before its input is read. Throws Refusal 429. */
+  /** Counts the request against the caller's rate limit before the input is read. Throws Refusal 429. */
   limitRate?(caller: Caller): void;
-  /** JSON, or a Reply. */
+  /** Returns a value to send as JSON, or a Reply. */
   handle(input: Input<Path, Body, Query, Headers>): Promise<unknown>;
 }
 
-/** A route of this server's own API, which its document tells of. */
+/** A route of this server's own API, which the document describes. */
 interface OwnRoute {
   /** What it does, in a few words. */
   summary: string;
-  /** The part of the API that it belongs to. */
+  /** The section of the document that it belongs to. */
   tag: string;
-  /** Of a success. Answers are not checked against it. */
+  /** Schema of a successful answer. Answers are not checked against it. */
   response: z.ZodType;
-  /** Of a success, where that is not JSON. */
+  /** Content type of a successful answer, where that is not JSON. */
   contentType?: string;
-  /** Statuses besides 400, 401, 403, 500, 503, and 413 and 415 of those with a body. */
+  /** Statuses of errors, besides 400, 401, 403, 500, 503, and 413 and 415 of routes with a body. */
   errors?: readonly number[];
 }
 
-/** A route of a protocol that is described elsewhere. */
+/** A route of another protocol, which the document leaves out. */
 interface ForeignRoute {
-  /** Writes errors in the protocol's own form, given the headers of the request. */
+  /** Writes errors in the protocol's form; `headers` are those of the request. */
   errorBody(error: { status: number; message: string }, headers: ReadonlyMap<string, string>): ErrorBody;
 }
 
@@ -115,6 +115,7 @@ type None = Record<never, never>;
 
 const deadlineMsDefault = 10_000;
 
+/** Makes a route that checks its input and turns what `handle` returns into an answer. */
 export function defineRoute<
   const Path extends string,
   Body = undefined,
@@ -130,8 +131,8 @@ export function defineRoute<
     body: body === undefined ? null : { bytesMax: body.bytesMax, contentTypes: body.contentTypes },
     answer: async (request) => {
       definition.limitRate?.(request.caller);
-      const answered = await definition.handle(inputOf(definition, request));
-      return answered instanceof Reply ? answered : jsonReply(answered);
+      const result = await definition.handle(checkRequest(definition, request));
+      return result instanceof Reply ? result : jsonReply(result);
     },
   };
   if ("errorBody" in definition) return { ...base, errorBody: definition.errorBody };
@@ -151,8 +152,8 @@ export function defineRoute<
   };
 }
 
-/** Throws Refusal 400 naming what is wrong, and where. */
-function inputOf<Path extends string, Body, Query extends Parameters, Headers extends Parameters>(
+/** Checks the input of a request. Throws Refusal 400 naming the field. */
+function checkRequest<Path extends string, Body, Query extends Parameters, Headers extends Parameters>(
   {
     params = {},
     query,

@@ -1,4 +1,4 @@
-/** The API's description as a page: no script, no style but its own, nothing from elsewhere. */
+/** The API's document as an HTML page: no script, no style but its own, nothing from elsewhere. */
 
 import { createHash } from "node:crypto";
 import type { OpenApi, Operation } from "./openapi.ts";
@@ -18,7 +18,7 @@ nav a { margin-right: 1rem; }
 
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** Lets the page use its own style and nothing else. */
+/** Allows the page its own style and nothing else. */
 export const docsHeaders = {
   "Content-Type": "text/html; charset=utf-8",
   "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'`,
@@ -33,15 +33,15 @@ export function docsPage({ info, paths, components }: OpenApi): string {
     }
   }
   byTag.set("schemas", Object.entries(components.schemas).map(schemaText));
-  const links = [...byTag.keys()].map((tag) => `<a href="#${escaped(tag)}">${escaped(tag)}</a>`);
+  const links = [...byTag.keys()].map((tag) => `<a href="#${escapeHtml(tag)}">${escapeHtml(tag)}</a>`);
   const sections = [...byTag].map(([tag, texts]) => {
-    return `<section id="${escaped(tag)}"><h2>${escaped(tag)}</h2>${texts.join("\n")}</section>`;
+    return `<section id="${escapeHtml(tag)}"><h2>${escapeHtml(tag)}</h2>${texts.join("\n")}</section>`;
   });
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(info.title)} API</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(info.title)} API</title>
 <style>${style}</style></head><body>
-<h1>${escaped(info.title)} API</h1>
-<p>${escaped(info.description)} The same for programs: <a href="/openapi.json">/openapi.json</a>.</p>
+<h1>${escapeHtml(info.title)} API</h1>
+<p>${escapeHtml(info.description)} The same for programs: <a href="/openapi.json">/openapi.json</a>.</p>
 <nav>${links.join(" ")}</nav>
 ${sections.join("\n")}
 </body></html>
@@ -57,25 +57,25 @@ function operationText(method: string, path: string, operation: Operation): stri
     requestBody === undefined ? "" : `<h4>Body</h4>${jsonText(requestBody.content)}`,
     `<h4>Answers</h4><ul>${Object.entries(responses).map(responseText).join("")}</ul>`,
   ];
-  const head = `<b>${escaped(method.toUpperCase())}</b><code>${escaped(path)}</code> ${escaped(summary)}`;
+  const head = `<b>${escapeHtml(method.toUpperCase())}</b><code>${escapeHtml(path)}</code> ${escapeHtml(summary)}`;
   return `<details><summary>${head}</summary>${parts.join("")}</details>`;
 }
 
 function responseText([status, { description, content }]: [string, Record<string, unknown>]): string {
   const shape = status === "200" ? jsonText(content) : "";
-  return `<li><code>${escaped(status)}</code> ${escaped(String(description))}${shape}</li>`;
+  return `<li><code>${escapeHtml(status)}</code> ${escapeHtml(String(description))}${shape}</li>`;
 }
 
 function schemaText([name, schema]: [string, unknown]): string {
-  return `<details id="schema-${escaped(name)}"><summary><code>${escaped(name)}</code></summary>${jsonText(schema)}</details>`;
+  return `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code></summary>${jsonText(schema)}</details>`;
 }
 
 function jsonText(value: unknown): string {
-  return `<pre>${escaped(JSON.stringify(value, null, 2))}</pre>`;
+  return `<pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre>`;
 }
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => entities[character]!);
 }

@@ -1,4 +1,4 @@
-/** The API describes itself: /openapi.json for programs, /docs for people. */
+/** The routes that describe the API: /openapi.json for programs, /docs for people. */
 
 import * as z from "zod";
 import { defineRoute } from "./define-route.ts";
@@ -8,9 +8,9 @@ import { jsonHeaders, Reply, type Route } from "./route.ts";
 
 const page = { method: "GET", permission: null, tag: "api", deadlineMs: 5_000 } as const;
 
-/** The routes, and those that describe all of them. */
+/** The given routes, and those that describe all of them, themselves too. */
 export function withDocumentation(routes: readonly Route[]): Route[] {
-  // Made when it is first asked for: a start takes no time for it.
+  // Made at the first request, so that the start takes no time for it.
   const document = once(() => openApiOf(all));
   const json = once(() => `${JSON.stringify(document())}\n`);
   const html = once(() => docsPage(document()));
@@ -36,9 +36,9 @@ export function withDocumentation(routes: readonly Route[]): Route[] {
 }
 
 function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
+  let cached: { value: T } | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    cached ??= { value: make() };
+    return cached.value;
   };
 }

@@ -1,4 +1,4 @@
-/** The JSON body of a request that is not telemetry. */
+/** Parses JSON bodies of requests other than telemetry. */
 
 import { isUtf8 } from "node:buffer";
 import type { Json } from "../../engine/index.ts";
@@ -7,17 +7,17 @@ import { encodingOf, unpack } from "./content-encoding.ts";
 import { jsonBodyBytesMax, jsonDepthMax } from "./limits.ts";
 import type { ServerRequest } from "./route.ts";
 
-/** Throws Refusal 400 where it is not UTF-8, not JSON or nested too deep, 413 and 415 as `unpacked` does. */
+/** Throws Refusal 400 where the body is not UTF-8, not JSON or nested too deep, and 413 and 415 as `unpack` does. */
 export function parseJsonBody(request: ServerRequest): Json {
   const bytes = unpack(request.body, encodingOf(request.headers), jsonBodyBytesMax);
   if (bytes.length === 0) throw new Refusal(400, "the body must be a JSON object, but it is empty");
   if (!isUtf8(bytes)) throw new Refusal(400, "the body is not valid UTF-8");
-  const value = parsed(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
+  const value = parseText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"));
   checkNesting(value, jsonDepthMax);
   return value;
 }
 
-function parsed(text: string): Json {
+function parseText(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (error) {
@@ -25,7 +25,7 @@ function parsed(text: string): Json {
   }
 }
 
-/** Also refuses the one name that means something else to JavaScript than a field. */
+/** Throws Refusal 400 for deep nesting, and for `__proto__`, the name that JavaScript does not treat as a field. */
 function checkNesting(value: Json, depthLeft: number): void {
   if (typeof value !== "object" || value === null) return;
   if (depthLeft === 0) throw new Refusal(400, `the body nests more than ${jsonDepthMax} objects and arrays`);

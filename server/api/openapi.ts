@@ -1,4 +1,4 @@
-/** The API's description (OpenAPI 3.1), made from the routes and the schemas that check what is sent. */
+/** Makes the API's document (OpenAPI 3.1) from the routes and the schemas that check their input. */
 
 import * as z from "zod";
 import type { Permission } from "../model/caller.ts";
@@ -6,7 +6,7 @@ import type { Route } from "./route.ts";
 
 type Member = Record<string, unknown>;
 
-/** The parts that readers of the document rely on; the rest is JSON Schema. */
+/** The members that code here and tests read; the rest is JSON Schema. */
 export interface OpenApi {
   openapi: "3.1.0";
   info: { title: string; version: string; description: string };
@@ -36,7 +36,7 @@ const securitySchemes: Member = {
 
 const errorShape = z.looseObject({ error: z.string() }).meta({ id: "Error" });
 
-/** What each status means, wherever it is answered. */
+/** Description of each status, for all routes. */
 const meanings: Readonly<Record<number, string>> = {
   400: "The input is wrong; the sentence names the field",
   401: "No token, or one that is unknown, expired or revoked",
@@ -55,9 +55,9 @@ export function openApiOf(routes: readonly Route[]): OpenApi {
   const schemas: Record<string, Member> = {};
   const paths: OpenApi["paths"] = {};
   for (const route of routes) {
-    // What speaks a protocol of others is described there.
+    // Routes of other protocols are described by those protocols.
     if (route.errorBody !== undefined) continue;
-    // The document has no prefixes: what stands below one is a parameter.
+    // OpenAPI has no prefixes: what follows one is a parameter.
     const path = route.path.replace(/\*$/, "{path}");
     const operations = paths[path] ?? {};
     operations[route.method.toLowerCase()] = operationOf({ ...route, path }, schemas);
@@ -92,12 +92,12 @@ function operationId(method: string, path: string): string {
   return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
 }
 
-/** Searching may go without a token, where the server listens on loopback; users of an identity provider send no rows. */
+/** The tokens that are accepted: a search may need none, and users of an identity provider send no rows. */
 function securityOf(permission: Permission | null): Member[] {
   if (permission === null) return [];
   if (permission === "ingest") return [{ token: [] }];
-  const either = [{ token: [] }, { user: [] }];
-  return permission === "search" ? [...either, {}] : either;
+  const tokenOrUser = [{ token: [] }, { user: [] }];
+  return permission === "search" ? [...tokenOrUser, {}] : tokenOrUser;
 }
 
 function parametersOf({ path, description }: Route, schemas: Record<string, Member>): Member[] {
@@ -141,14 +141,14 @@ function responsesOf(route: Route, schemas: Record<string, Member>): Record<stri
   return responses;
 }
 
-/** The JSON Schema of a shape; shapes with names of their own go to `schemas`, and are referred to. */
+/** The JSON Schema of a zod schema. Those with an id are put into `schemas`, and referred to. */
 function jsonSchema(shape: z.ZodType, schemas: Record<string, Member>): Member {
-  // Wrapped, so that a named shape is referred to also where it is the whole.
-  const { $defs = {}, items } = referring(z.toJSONSchema(z.array(shape), { io: "input" }));
+  // Wrapped in an array, so that a schema with an id is a reference even at the top.
+  const { $defs = {}, items } = referToComponents(z.toJSONSchema(z.array(shape), { io: "input" }));
   for (const [name, schema] of Object.entries($defs as Record<string, Member>)) schemas[name] = schema;
   return items as Member;
 }
 
-function referring(schema: unknown): Member {
+function referToComponents(schema: unknown): Member {
   return JSON.parse(JSON.stringify(schema).replaceAll("#/$defs/", "#/components/schemas/")) as Member;
 }

@@ -1,15 +1,17 @@
-/** Reads what stands in the address and the headers of a request: texts, of which some are numbers. */
+/** Reads parameters of the path, the query and the headers: texts, some of which are numbers. */
 
 import * as z from "zod";
 import { Refusal } from "../limits/refusal.ts";
 import { suggest } from "../text/suggestion.ts";
 import { checkInput } from "./validation.ts";
 
+/** Schemas of parameters, by name. */
 export type Parameters = Readonly<Record<string, z.ZodType>>;
 
+/** Checked values of parameters, by name. */
 export type Values<Schemas extends Parameters> = { readonly [Name in keyof Schemas]: z.infer<Schemas[Name]> };
 
-/** Of a path, all of whose parts are there. Throws Refusal 400. */
+/** Path parameters, all of which are present. Throws Refusal 400. */
 export function readPathParameters<Name extends string>(
   schemas: { readonly [Each in Name]?: z.ZodType },
   texts: Readonly<Record<string, string>>,
@@ -20,7 +22,7 @@ export function readPathParameters<Name extends string>(
   return texts as Record<Name, string>;
 }
 
-/** Where parameters are declared, others are refused. Throws Refusal 400. */
+/** Query parameters; unknown ones are refused where any are declared. Throws Refusal 400. */
 export function readQuery<Schemas extends Parameters>(
   schemas: Schemas | undefined,
   query: URLSearchParams,
@@ -35,7 +37,7 @@ export function readQuery<Schemas extends Parameters>(
   return readTexts(schemas, (name) => query.get(name) ?? undefined);
 }
 
-/** Throws Refusal 400. */
+/** Headers by their declared names. Throws Refusal 400. */
 export function readHeaders<Schemas extends Parameters>(
   schemas: Schemas | undefined,
   headers: ReadonlyMap<string, string>,
@@ -54,10 +56,10 @@ function readTexts<Schemas extends Parameters>(
   return Object.fromEntries(values) as Values<Schemas>;
 }
 
-/** Throws Refusal 400. */
+/** Converts digits to a number where the schema is one, and checks the value. Throws Refusal 400. */
 function readText(schema: z.ZodType, name: string, text: string | undefined): unknown {
   const value = text !== undefined && isNumeric(schema) && /^\d{1,16}$/.test(text) ? Number(text) : text;
-  // What is complained about is the text, as it was sent.
+  // Errors quote the text as it was sent.
   return schema.safeParse(value).success ? value : checkInput(schema, value, name, { got: text });
 }
 

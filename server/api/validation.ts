@@ -1,4 +1,4 @@
-/** Checks what was sent against its schema, and says in one sentence what is wrong with it and where. */
+/** Checks input against its schema, and says in one sentence which field is wrong and why. */
 
 import type * as z from "zod";
 import { Refusal } from "../limits/refusal.ts";
@@ -6,15 +6,15 @@ import { expectedMark } from "../model/schema.ts";
 import { describeValue } from "../text/quote.ts";
 
 export interface CheckOptions {
-  /** A field that is null counts as left out. */
+  /** The error for a null field says that it is missing. */
   nullIsAbsent?: boolean;
-  /** The text that complaints show instead of the value that was made of it. */
+  /** The text that errors quote instead of the value that was parsed from it. */
   got?: string | undefined;
 }
 
 /**
- * The value as it was sent, once it fits the schema. Throws Refusal 400 naming the field by its path below `path` ("" for the
- * body itself) and what was expected. The schema must not transform.
+ * Returns the value as it was sent if it fits the schema, which must not transform. Throws Refusal 400 naming the field
+ * by its path below `path` ("" for the body itself) and what was expected.
  */
 export function checkInput<S extends z.ZodType>(
   schema: S,
@@ -24,11 +24,11 @@ export function checkInput<S extends z.ZodType>(
 ): z.infer<S> {
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return value as z.infer<S>;
-  throw new Refusal(400, complaint(result.error.issues, path, options));
+  throw new Refusal(400, errorSentence(result.error.issues, path, options));
 }
 
-/** A mistyped name says more than what is missing for it. */
-function complaint(issues: readonly z.core.$ZodIssue[], base: string, options: CheckOptions): string {
+/** The sentence for the first issue; an unknown field comes first, since it explains a missing one. */
+function errorSentence(issues: readonly z.core.$ZodIssue[], base: string, options: CheckOptions): string {
   const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0]!;
   const path = pathText(base, issue.path);
   if (issue.code === "unrecognized_keys") {
@@ -37,11 +37,11 @@ function complaint(issues: readonly z.core.$ZodIssue[], base: string, options: C
   const what = path === "" ? "the body" : path;
   const value = wrongValueOf(issue);
   if (value === undefined || (value === null && options.nullIsAbsent === true && path !== "")) {
-    return `${what} is required: ${expected(issue)}`;
+    return `${what} is required: ${expectationOf(issue)}`;
   }
   const got = describeValue(options.got ?? value);
   const problem = problemOf(issue, got);
-  return problem === null ? `${what} must be ${expected(issue)}, got ${got}` : `${what} ${problem}`;
+  return problem === null ? `${what} must be ${expectationOf(issue)}, got ${got}` : `${what} ${problem}`;
 }
 
 function pathText(base: string, path: readonly PropertyKey[]): string {
@@ -51,14 +51,14 @@ function pathText(base: string, path: readonly PropertyKey[]): string {
   }, base);
 }
 
-/** The value that is wrong; of a union zod hands out the whole object, of which the discriminator is. */
+/** The invalid value. For a union zod reports the whole object, of which only the discriminator is wrong. */
 function wrongValueOf(issue: z.core.$ZodIssue): unknown {
   if (issue.code !== "invalid_union") return issue.input;
   return (issue.input as Record<PropertyKey, unknown>)[issue.path.at(-1)!];
 }
 
-/** What a sound value would be. */
-function expected(issue: z.core.$ZodIssue): string {
+/** What a valid value would be. */
+function expectationOf(issue: z.core.$ZodIssue): string {
   if (issue.message.startsWith(expectedMark)) return issue.message.slice(expectedMark.length);
   switch (issue.code) {
     case "invalid_type":
@@ -85,7 +85,7 @@ function oneOf(values: readonly unknown[]): string {
   return values.length === 1 ? describeValue(values[0]) : `one of ${values.join(", ")}`;
 }
 
-/** What is wrong with a value of the right type; null where the schema says only what it expects. */
+/** What is wrong with a value of the right type; null where only the expectation is known. */
 function problemOf(issue: z.core.$ZodIssue, got: string): string | null {
   if (issue.message.startsWith(expectedMark)) return null;
   // zod's own messages begin with a capital letter. One that begins with `must` is the schema's own sentence.
@@ -95,11 +95,11 @@ function problemOf(issue: z.core.$ZodIssue, got: string): string | null {
   switch (issue.code) {
     case "too_small":
       return isCounted(issue.origin)
-        ? `must have at least ${counted(Number(issue.minimum), issue.origin)}`
+        ? `must have at least ${countText(Number(issue.minimum), issue.origin)}`
         : `must be ${issue.minimum} or more, got ${got}`;
     case "too_big":
       return isCounted(issue.origin)
-        ? `must have at most ${counted(Number(issue.maximum), issue.origin)}`
+        ? `must have at most ${countText(Number(issue.maximum), issue.origin)}`
         : `must be ${issue.maximum} or less, got ${got}`;
     case "invalid_format":
       return `${issue.message}, got ${got}`;
@@ -116,6 +116,6 @@ function isCounted(origin: string): boolean {
   return origin === "string" || origin === "array";
 }
 
-function counted(count: number, origin: string): string {
+function countText(count: number, origin: string): string {
   return `${count} ${origin === "string" ? "character" : "element"}${count === 1 ? "" : "s"}`;
 }

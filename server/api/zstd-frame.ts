@@ -1,6 +1,6 @@
 /**
- * Follows the frames of a zstd stream (RFC 8878, section 3.1) without unpacking them, to tell where each ends and whether
- * the last one is whole: Node 22 unpacks only the first frame, and one that was cut short without any complaint.
+ * Finds the ends of the frames of a zstd stream (RFC 8878, section 3.1) without decompressing them, and whether the last
+ * frame is complete: Node 22 decompresses only the first frame, and reports no error for one that was cut short.
  */
 
 const magic = 0xfd2fb528;
@@ -11,31 +11,32 @@ const dictionaryIdBytes = [0, 1, 2, 4] as const;
 
 type Part = "magic" | "skip size" | "descriptor" | "block header";
 
+/** A parser of frame and block headers that takes a stream in chunks. */
 export class ZstdFrames {
   #part: Part = "magic";
-  /** Bytes that are passed over before the next part begins. */
+  /** Bytes to skip before the next part. */
   #skip = 0;
-  /** The bytes of the next part that have come so far. */
-  readonly #held: number[] = [];
+  /** Bytes of the current part that have arrived. */
+  readonly #partBytes: number[] = [];
   #hasChecksum = false;
   #broken = false;
 
-  /** Every frame that began has ended. */
+  /** True where every frame that began has ended. */
   get complete(): boolean {
     return !this.#broken && this.#atStart;
   }
 
-  /** The places in `bytes` behind which a frame ends. What is no zstd has no ends: unpacking it gives the better error. */
+  /** Returns the offsets in `bytes` at which frames end; none for invalid data, whose decompression gives the better error. */
   push(bytes: Uint8Array): number[] {
     const ends: number[] = [];
     let at = 0;
     while (at < bytes.length && !this.#broken) {
       if (this.#skip > 0) {
-        const passed = Math.min(this.#skip, bytes.length - at);
-        this.#skip -= passed;
-        at += passed;
+        const skipped = Math.min(this.#skip, bytes.length - at);
+        this.#skip -= skipped;
+        at += skipped;
       } else {
-        this.#held.push(bytes[at]!);
+        this.#partBytes.push(bytes[at]!);
         at++;
         this.#advance();
       }
@@ -45,22 +46,22 @@ export class ZstdFrames {
   }
 
   get #atStart(): boolean {
-    return this.#part === "magic" && this.#held.length === 0 && this.#skip === 0;
+    return this.#part === "magic" && this.#partBytes.length === 0 && this.#skip === 0;
   }
 
   #advance(): void {
     switch (this.#part) {
       case "magic":
-        if (this.#held.length === 4) this.#readMagic(this.#take());
+        if (this.#partBytes.length === 4) this.#readMagic(this.#take());
         break;
       case "skip size":
-        if (this.#held.length === 4) this.#expect("magic", this.#take());
+        if (this.#partBytes.length === 4) this.#expect("magic", this.#take());
         break;
       case "descriptor":
         this.#readDescriptor(this.#take());
         break;
       case "block header":
-        if (this.#held.length === 3) this.#readBlock(this.#take());
+        if (this.#partBytes.length === 3) this.#readBlock(this.#take());
         break;
     }
   }
@@ -79,7 +80,7 @@ export class ZstdFrames {
     this.#expect("block header", (singleSegment ? 0 : 1) + dictionaryIdBytes[descriptor & 3]! + sizeBytes);
   }
 
-  /** Bit 0: last block; bits 1 and 2: raw, repeated byte, compressed, reserved; the rest: size. */
+  /** Bit 0: last block; bits 1 and 2: type (raw, repeated byte, compressed, reserved); the rest: size. */
   #readBlock(header: number): void {
     const type = (header >> 1) & 3;
     if (type === 3) this.#broken = true;
@@ -94,11 +95,11 @@ export class ZstdFrames {
     this.#skip = skip;
   }
 
-  /** The held bytes as a little-endian number. */
+  /** Takes the bytes of the current part as a little-endian number. */
   #take(): number {
     let value = 0;
-    for (const [i, byte] of this.#held.entries()) value += byte * 2 ** (8 * i);
-    this.#held.length = 0;
+    for (const [i, byte] of this.#partBytes.entries()) value += byte * 2 ** (8 * i);
+    this.#partBytes.length = 0;
     return value;
   }
 }
