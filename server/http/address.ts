@@ -1,18 +1,18 @@
-/** Addresses of senders, as sockets give them: bytes in hex. */
+/** Addresses of clients, as sockets give them: bytes in hex. */
 
-/** IPv4 within IPv6 (RFC 4291, 2.5.5.2). */
-const mapped = /^0{20}ffff(?=.{8}$)/;
+/** Prefix of an IPv4 address within IPv6 (RFC 4291, 2.5.5.2). */
+const mappedPrefix = /^0{20}ffff(?=.{8}$)/;
 
-/** What one sender has for itself: an IPv4 address, or the 64 bits of an IPv6 network, within which addresses cost nothing. */
-export function network(address: string): string {
-  const bare = address.replace(mapped, "");
-  return bare.length === 32 ? bare.slice(0, 16) : bare;
+/** The key for rate limits: an IPv4 address, or the 64-bit network of an IPv6 address, whose single addresses cost nothing. */
+export function networkOf(address: string): string {
+  const unmapped = address.replace(mappedPrefix, "");
+  return unmapped.length === 32 ? unmapped.slice(0, 16) : unmapped;
 }
 
-/** As people write it. */
+/** The address in the usual notation, for messages. */
 export function addressText(address: string): string {
-  const bare = address.replace(mapped, "");
-  if (bare.length === 8)
-    return [...bare.matchAll(/../g)].map(([byte]) => Number.parseInt(byte, 16)).join(".");
-  return bare.replace(/....(?=.)/g, "$&:").replace(/(?<=^|:)0{1,3}/g, "");
+  const unmapped = address.replace(mappedPrefix, "");
+  if (unmapped.length === 8)
+    return [...unmapped.matchAll(/../g)].map(([byte]) => Number.parseInt(byte, 16)).join(".");
+  return unmapped.replace(/....(?=.)/g, "$&:").replace(/(?<=^|:)0{1,3}/g, "");
 }

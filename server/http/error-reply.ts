@@ -1,4 +1,4 @@
-/** Turns whatever a route threw into the answer that the client sees. */
+/** Turns what a route threw into an answer. */
 
 import { randomBytes } from "node:crypto";
 import { Failure } from "../../engine/index.ts";
@@ -6,7 +6,7 @@ import type { ErrorBody, Reply } from "../api/route.ts";
 import { jsonReply } from "../api/route.ts";
 import { Refusal, tryLater } from "../limits/refusal.ts";
 
-/** No cache keeps telemetry, no page frames it, no browser guesses at its type; and no other site may read it. */
+/** Headers of every answer: caches must not store telemetry, pages must not frame it, other sites must not read it. */
 export const securityHeaders = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -15,20 +15,20 @@ export const securityHeaders = {
   "X-Content-Type-Options": "nosniff",
 } as const;
 
-/** Errors that are not the client's are logged with a number that the answer bears, and nothing else of them. */
+/** The answer for an error. Errors of the server are logged with a number, and the answer holds only that number. */
 export function errorReplyOf(
   error: unknown,
   log: (message: string) => void,
   errorBody?: (error: Refusal) => ErrorBody,
 ): Reply {
-  const refusal = refusalOf(error) ?? internal(error, log);
+  const refusal = refusalOf(error) ?? logInternal(error, log);
   const { status, headers, message } = refusal;
   if (errorBody === undefined) return jsonReply({ error: message, ...refusal.details }, status, headers);
   const { contentType, body } = errorBody(refusal);
   return { status, headers: { "Content-Type": contentType, ...headers }, body };
 }
 
-function internal(error: unknown, log: (message: string) => void): Refusal {
+function logInternal(error: unknown, log: (message: string) => void): Refusal {
   const id = randomBytes(6).toString("hex");
   log(`request ${id} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return new Refusal(500, `an internal error, logged by the server as ${id}`);

@@ -7,17 +7,18 @@ import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, linger
 import type { HttpRequest, HttpResponse } from "./sockets.ts";
 import { statusLine } from "./status.ts";
 
-/** What is known before the body: copied, since uWebSockets.js takes its request back when the callback returns. */
+/** The head of a request, copied, since uWebSockets.js frees its request when the callback returns. */
 export interface Head {
   method: string;
   path: string;
   queryText: string;
-  /** Names in lower case; a header that comes twice is joined with a comma. */
+  /** Names in lower case; values of a repeated header are joined with commas. */
   headers: Map<string, string>;
-  /** Of the sender's socket, its bytes in hex: 4 of them, or 16. */
+  /** Address of the client's socket, its bytes in hex: 4 of them, or 16. */
   address: string;
 }
 
+/** Copies the head of a request. */
 export function readHead(res: HttpResponse, req: HttpRequest): Head {
   const headers = new Map<string, string>();
   req.forEach((name, value) => {
@@ -35,26 +36,26 @@ export function readHead(res: HttpResponse, req: HttpRequest): Head {
 
 type BodyState = "none" | "unread" | "reading" | "whole";
 
-/** Must be made in the very callback that hands out `res`: there an abort handler is due. */
+/** A request's body and its answer. Must be made in the callback that hands out `res`: an abort handler is due there. */
 export class Exchange {
   readonly #res: HttpResponse;
   readonly #budget: ByteBudget;
   readonly #abort = new AbortController();
   #body: BodyState;
   #bytesHeld = 0;
-  #gone = false;
-  #ended = false;
-  #wake: (() => void) | null = null;
+  #isGone = false;
+  #hasEnded = false;
+  #resume: (() => void) | null = null;
 
   constructor(res: HttpResponse, head: Head, budget: ByteBudget) {
     this.#res = res;
     this.#budget = budget;
     this.#body = hasBody(head) ? "unread" : "none";
     res.onAborted(() => {
-      this.#gone = true;
+      this.#isGone = true;
       this.#abort.abort(new Refusal(503, "the client went away"));
       this.release();
-      this.#wake?.();
+      this.#resume?.();
     });
   }
 
@@ -62,24 +63,25 @@ export class Exchange {
     return this.#abort.signal;
   }
 
-  /** The connection was lost: nothing can be answered any more. */
+  /** The connection is lost: nothing can be sent any more. */
   get gone(): boolean {
-    return this.#gone;
+    return this.#isGone;
   }
 
   abort(reason: Error): void {
     this.#abort.abort(reason);
   }
 
-  /** Gives the bytes of the body back to the budget; harmless when done twice. */
+  /** Returns the body's bytes to the budget; may be called twice. */
   release(): void {
     this.#budget.give(this.#bytesHeld);
     this.#bytesHeld = 0;
   }
 
   /**
-   * The whole body. Must be called in the same turn in which the exchange was made. Throws Refusal 413 as soon as more
-   * than `bytesMax` are announced or come, 503 where the budget of all requests is spent, 408 when it takes too long.
+   * Reads the whole body. Must be called in the same turn in which the exchange was made. Throws Refusal 413 as soon as
+   * more than `bytesMax` bytes are announced or received, 503 where the budget of all requests is spent, 408 after
+   * `bodyReceiveMsMax`.
    */
   readBody(bytesMax: number, announced: number | null): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body === "none") return Promise.resolve(new Uint8Array(0));
@@ -111,24 +113,24 @@ export class Exchange {
         return stop(tryLater("too much is being sent to the server just now; try again", 1));
       }
       this.#bytesHeld += chunk.byteLength;
-      // The library takes the chunk's memory back when this callback returns.
+      // The library frees the chunk's memory when this callback returns.
       chunks.push(new Uint8Array(chunk.slice(0)));
       if (!isLast) return;
       clearTimeout(timer);
       this.#body = "whole";
-      resolve(joined(chunks, bytes));
+      resolve(concatenate(chunks, bytes));
     });
   }
 
-  /** Writes the answer; resolves when its last byte is handed over, or the client is gone. Never throws. */
+  /** Writes the answer. Resolves when its last byte is handed over, or the client is gone. Rejects where its pieces throw. */
   async send(reply: Reply, options: { withoutBody: boolean; closing: boolean }): Promise<void> {
-    if (this.#gone || this.#ended) return;
+    if (this.#isGone || this.#hasEnded) return;
     const body = typeof reply.body === "string" ? Buffer.from(reply.body) : reply.body;
     if (this.#body === "unread" || this.#body === "reading") {
       return this.#sendEarly(reply, body instanceof Uint8Array ? body : new Uint8Array(0));
     }
     if (!(body instanceof Uint8Array) && !options.withoutBody) return this.#sendPieces(reply, body);
-    this.#ended = true;
+    this.#hasEnded = true;
     this.#res.cork(() => {
       this.#writeHead(reply);
       if (!(body instanceof Uint8Array)) this.#res.endWithoutBody(undefined, options.closing);
@@ -144,32 +146,32 @@ export class Exchange {
 
   async #sendPieces(reply: Reply, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
     this.#res.onWritable(() => {
-      this.#wake?.();
+      this.#resume?.();
       return true;
     });
     this.#res.cork(() => this.#writeHead(reply));
-    const watch = this.#watch(reply);
+    const watchdog = this.#startWatchdog(reply);
     try {
       for await (const piece of pieces) {
-        if (this.#gone) return;
+        if (this.#isGone) return;
         if (piece.length > 0) await this.#write(piece, reply.stream?.ending);
-        if (this.#gone) return;
-        watch.onTaken();
+        if (this.#isGone) return;
+        watchdog.onTaken();
       }
-      this.#ended = true;
+      this.#hasEnded = true;
       this.#res.cork(() => this.#res.end());
     } catch (error) {
-      // The status is out: only a broken connection can still tell the client that the answer is not whole.
-      if (!this.#gone) this.#res.close();
+      // The status is sent: only a broken connection can still show the client that the answer is incomplete.
+      if (!this.#isGone) this.#res.close();
       throw error;
     } finally {
-      watch.end();
+      watchdog.end();
     }
   }
 
-  /** Gives up on a reader that takes too long; a stream has its heartbeats instead. */
-  #watch({ stream, stallMsMax }: Reply): { onTaken(): void; end(): void } {
-    if (stream !== undefined) return { onTaken: () => undefined, end: this.#beat(stream) };
+  /** Closes the connection of a reader that is too slow; a stream has heartbeats instead. */
+  #startWatchdog({ stream, stallMsMax }: Reply): { onTaken(): void; end(): void } {
+    if (stream !== undefined) return { onTaken: () => undefined, end: this.#startHeartbeats(stream) };
     const tooSlow = setTimeout(() => this.#res.close(), stallMsMax ?? answerSendMsMax);
     return {
       onTaken: () => void (stallMsMax !== undefined && tooSlow.refresh()),
@@ -177,43 +179,43 @@ export class Exchange {
     };
   }
 
-  /** Keeps a stream's connection; returns what ends that. */
-  #beat({ heartbeat, heartbeatMs, ending }: Stream): () => void {
-    const beat = () => {
-      if (this.#gone) return;
-      // The library closes a connection that takes nothing for ten seconds; this begins them anew.
+  /** Sends heartbeats that keep a stream's connection open. Returns the function that ends them. */
+  #startHeartbeats({ heartbeat, heartbeatMs, ending }: Stream): () => void {
+    const sendHeartbeat = () => {
+      if (this.#isGone) return;
+      // The library closes a connection that takes nothing for ten seconds; pause and resume restart that time.
       this.#res.pause();
       this.#res.resume();
       this.#res.cork(() => this.#res.write(heartbeat()));
     };
-    const beats = setInterval(beat, heartbeatMs);
-    const stop = () => this.#wake?.();
+    const timer = setInterval(sendHeartbeat, heartbeatMs);
+    const stop = () => this.#resume?.();
     ending.addEventListener("abort", stop, { once: true });
     return () => {
-      clearInterval(beats);
+      clearInterval(timer);
       ending.removeEventListener("abort", stop);
     };
   }
 
-  /** Writes one piece and waits until the reader has caught up; then lets other requests have a turn. */
+  /** Writes one piece, waits until the reader has caught up, and then lets other requests run. */
   async #write(piece: Uint8Array, ending: AbortSignal | undefined): Promise<void> {
-    let flowing = true;
+    let hasRoom = true;
     this.#res.cork(() => {
-      flowing = this.#res.write(piece);
+      hasRoom = this.#res.write(piece);
     });
-    if (!flowing && !this.#gone && ending?.aborted !== true) {
+    if (!hasRoom && !this.#isGone && ending?.aborted !== true) {
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        this.#resume = resolve;
       });
-      this.#wake = null;
+      this.#resume = null;
     }
     await new Promise((resolve) => setImmediate(resolve));
   }
 
   /**
    * Answers while the client is still sending. Closing at once would reset the connection, and most clients would see
-   * "broken pipe" instead of the reason. So all but the last byte goes out now, what still comes is thrown away within
-   * bounds, and then the last byte ends the answer; who goes on sending after that is cut off.
+   * "broken pipe" instead of the reason. So all but the last byte is sent now, and what still arrives is discarded within
+   * bounds. Then the last byte ends the answer, and a client that goes on sending is cut off.
    */
   #sendEarly(reply: Reply, body: Uint8Array): Promise<void> {
     const res = this.#res;
@@ -223,32 +225,32 @@ export class Exchange {
       res.tryEnd(body.subarray(0, -1), body.length);
     });
     return new Promise((resolve) => {
-      let dropped = 0;
+      let discarded = 0;
       const finish = (isLast: boolean) => {
         clearTimeout(idle);
-        clearTimeout(latest);
-        if (!this.#gone && !this.#ended) {
-          this.#ended = true;
+        clearTimeout(deadline);
+        if (!this.#isGone && !this.#hasEnded) {
+          this.#hasEnded = true;
           if (!isLast) res.pause();
           res.cork(() => res.tryEnd(body.subarray(-1), body.length));
         }
         resolve();
       };
-      const latest = setTimeout(finish, lingerMsMax, false);
+      const deadline = setTimeout(finish, lingerMsMax, false);
       let idle = setTimeout(finish, lingerIdleMs, false);
-      this.#wake = () => finish(false);
+      this.#resume = () => finish(false);
       res.onData((chunk, isLast) => {
-        if (this.#ended) return;
-        dropped += chunk.byteLength;
+        if (this.#hasEnded) return;
+        discarded += chunk.byteLength;
         clearTimeout(idle);
         idle = setTimeout(finish, lingerIdleMs, false);
-        if (isLast || dropped > lingerBytesMax) finish(isLast);
+        if (isLast || discarded > lingerBytesMax) finish(isLast);
       });
     });
   }
 }
 
-/** Bytes that Content-Length announces, null where there is none. Throws Refusal 400 unless it is a number. */
+/** The length that Content-Length announces; null without that header. Throws Refusal 400 unless it is a number. */
 export function announcedBytes(head: Head): number | null {
   const text = head.headers.get("content-length");
   if (text === undefined) return null;
@@ -265,7 +267,7 @@ function tooLarge(bytesMax: number): Refusal {
   return new Refusal(413, `the body is larger than ${bytesMax} bytes: send it in smaller parts`);
 }
 
-function joined(chunks: Uint8Array<ArrayBuffer>[], bytes: number): Uint8Array<ArrayBuffer> {
+function concatenate(chunks: Uint8Array<ArrayBuffer>[], bytes: number): Uint8Array<ArrayBuffer> {
   if (chunks.length === 1) return chunks[0]!;
   const body = new Uint8Array(bytes);
   let at = 0;

@@ -1,28 +1,29 @@
-/** Every cap of connections, requests and answers, each with its reason. */
+/** Every limit of connections, requests and answers, each with its reason. */
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** Header block of a request: room for a bearer token of an identity provider. */
+/** Bytes of a request's headers: room for a bearer token of an identity provider. */
 export const headerBytesMax = 16 * KiB;
-/** Bytes of all request bodies that are being received or worked on: bounds memory under any number of clients. */
+/** Bytes of all request bodies being received or processed: bounds memory under any number of clients. */
 export const bodyBytesInFlightMax = 256 * MiB;
-/** Requests being answered at once; beyond it the answer is 503 at once rather than after the deadline. */
+/** Requests being answered; above it the answer is 503 at once, rather than after the deadline. */
 export const requestsInFlightMax = 4_096;
-/** After an early refusal the rest of a body is thrown away up to here, so that simple clients get to read the answer. */
+/** Bytes of a body that are discarded after an early refusal, so that simple clients get to read the answer. */
 export const lingerBytesMax = 128 * MiB;
+/** Time for which they are discarded. */
 export const lingerMsMax = 5_000;
-/** A client that has sent nothing for this long after an early refusal has stopped sending. */
+/** After an early refusal, a client that sent nothing for this long has stopped sending. */
 export const lingerIdleMs = 200;
-/** A request whose body has not arrived whole after this time is dropped, however steadily it trickles. */
+/** Time for receiving a body: after it the request is dropped, however steadily its bytes trickle in. */
 export const bodyReceiveMsMax = 120_000;
-/** An answer that has not been read whole after this time is given up, however steadily it trickles: it holds its rows. */
+/** Time for sending an answer, which holds its rows: after it the client is dropped, however steadily it reads. */
 export const answerSendMsMax = 120_000;
-/** On SIGTERM, requests that are being answered get this long. */
+/** Time that requests get to finish on SIGTERM. */
 export const drainMsMax = 20_000;
-/** Requests of one caller a second, and at once, but for those that send rows: more are made by a program gone wrong. */
+/** Requests of one caller per second, and in a burst, except those that send rows: only a faulty program makes more. */
 export const requestsPerSecondMax = 5_000;
 export const requestsBurstMax = 20_000;
-/** Requests from one address that fail to say who asks; a right token from there is taken all the same. */
+/** Requests per second from one address, and in a burst, that fail to authenticate; a valid token is still accepted. */
 export const failuresPerSecondMax = 50;
 export const failuresBurstMax = 1_000;

@@ -1,4 +1,4 @@
-/** The sockets, by which all routes are reached. */
+/** The http part of the server: the sockets that serve all routes. */
 
 import { withDocumentation } from "../api/documentation.ts";
 import type { Part } from "../api/part.ts";
@@ -15,11 +15,11 @@ export interface HttpSettings {
 }
 
 export interface HttpPart extends Part {
-  /** That was taken, once the part runs. */
+  /** The port that the server listens on, once the part runs. */
   readonly port: number;
 }
 
-/** `routes` are asked for when the part runs. */
+/** `routes` is called when the part runs. */
 export function httpPart(
   { address, log }: HttpSettings,
   { accessRules, audit }: Pick<ControlPart, "accessRules" | "audit">,

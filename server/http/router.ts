@@ -10,6 +10,7 @@ interface Pattern {
   routes: Route[];
 }
 
+/** All routes by the form of their path. */
 export interface Router {
   exact: Map<string, Pattern>;
   patterns: Pattern[];
@@ -17,12 +18,13 @@ export interface Router {
   prefixes: Pattern[];
 }
 
+/** A route and the values of its path's variable parts. */
 export interface Match {
   route: Route;
   params: Record<string, string>;
 }
 
-/** Throws an Error where two routes answer the same. */
+/** Makes a router. Throws an Error where two routes have the same method and path. */
 export function routerOf(routes: readonly Route[]): Router {
   const router: Router = { exact: new Map(), patterns: [], prefixes: [] };
   for (const route of routes) {
@@ -50,25 +52,25 @@ function allPatterns({ exact, patterns, prefixes }: Router): Pattern[] {
   return [...exact.values(), ...patterns, ...prefixes];
 }
 
-/** HEAD is answered by GET's route. Throws Refusal 404 or 405, the latter with the methods that would do. */
+/** HEAD uses the route of GET. Throws Refusal 404, or 405 with the methods that the path has. */
 export function matchRoute(router: Router, method: string, path: string): Match {
   const pattern =
     router.exact.get(path) ??
-    router.patterns.find((each) => fits(each, path)) ??
+    router.patterns.find((each) => matchesPattern(each, path)) ??
     router.prefixes.find((each) => isBelow(each, path));
   if (!pattern) throw notFound(router, path);
-  const wanted = method === "HEAD" ? "GET" : method;
-  const route = pattern.routes.find((r) => r.method === wanted);
+  const effectiveMethod = method === "HEAD" ? "GET" : method;
+  const route = pattern.routes.find((r) => r.method === effectiveMethod);
   if (!route) throw notAllowed(pattern, method);
   return { route, params: paramsOf(pattern, path) };
 }
 
-function fits(pattern: Pattern, path: string): boolean {
+function matchesPattern(pattern: Pattern, path: string): boolean {
   const segments = path.split("/");
   return segments.length === pattern.segments.length && beginsLike(pattern.segments, segments);
 }
 
-/** Whether the path goes on behind the prefix. */
+/** True where the path continues after the prefix. */
 function isBelow(prefix: Pattern, path: string): boolean {
   const segments = path.split("/");
   const before = prefix.segments.slice(0, -1);
@@ -83,15 +85,15 @@ function paramsOf(pattern: Pattern, path: string): Record<string, string> {
   const params: Record<string, string> = {};
   const segments = path.split("/");
   for (const [i, name] of pattern.segments.entries()) {
-    if (name.startsWith("{")) params[name.slice(1, -1)] = decoded(segments[i]!);
-    if (name === "*") params["*"] = segments.slice(i).map(decodedName).join("/");
+    if (name.startsWith("{")) params[name.slice(1, -1)] = decodeSegment(segments[i]!);
+    if (name === "*") params["*"] = segments.slice(i).map(decodeName).join("/");
   }
   return params;
 }
 
-/** A segment of what stands below a prefix; none leads out of it. */
-function decodedName(segment: string): string {
-  const name = decoded(segment);
+/** Decodes a segment below a prefix. Throws Refusal 400 for a segment that could lead out of the prefix. */
+function decodeName(segment: string): string {
+  const name = decodeSegment(segment);
   if (name !== ".." && name !== "." && !/[/\\\0]/.test(name)) return name;
   throw new Refusal(
     400,
@@ -99,7 +101,7 @@ function decodedName(segment: string): string {
   );
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -1,4 +1,4 @@
-/** Takes requests from the sockets to the routes and their answers back. */
+/** Serves requests: admission, bodies, deadlines, routes, answers, and shutdown. */
 
 import type { AccessRules } from "../access/authentication.ts";
 import { checkPermission, identify, presumedCaller } from "../access/authentication.ts";
@@ -9,7 +9,7 @@ import { Refusal, tryLater } from "../limits/refusal.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
 import { rateLimitKeyOf } from "../model/caller.ts";
-import { addressText, network } from "./address.ts";
+import { addressText, networkOf } from "./address.ts";
 import { errorReplyOf, securityHeaders } from "./error-reply.ts";
 import type { Head } from "./exchange.ts";
 import { announcedBytes, Exchange, readHead } from "./exchange.ts";
@@ -31,27 +31,27 @@ export interface HttpOptions {
   routes: readonly Route[];
   access: AccessRules;
   metrics: Metrics;
-  /** Told of requests that were not allowed. */
+  /** Called for requests that were refused with 401, 403 or 429. */
   onRefused: (request: RefusedRequest) => void;
   log: (message: string) => void;
 }
 
 interface RefusedRequest {
-  /** Null where the token is none. */
+  /** Null where no valid token was sent. */
   by: Caller | null;
   method: string;
-  /** The route's. */
+  /** The route's path pattern; "none" where no route matched. */
   path: string;
   status: number;
   reason: string;
-  /** Where it came from. */
+  /** Network address of the client. */
   address: string;
 }
 
 export interface HttpServer {
-  /** The port that was taken; of interest where 0 was asked for. */
+  /** The port that the server listens on, also where 0 asked for any. */
   port: number;
-  /** Takes no more requests, lets those in flight end for at most `drainMs`, then closes every connection. */
+  /** Accepts no more requests, lets those in flight finish within `drainMs`, then closes every connection. */
   close(drainMs: number): Promise<void>;
 }
 
@@ -61,16 +61,16 @@ interface State {
   budget: ByteBudget;
   inFlight: Set<Exchange>;
   draining: boolean;
-  /** Called when a request has ended. */
+  /** Called when no request is in flight any more. */
   onIdle: (() => void) | null;
   requests: Counter;
-  /** Requests of each caller. */
+  /** Limits the requests of each caller. */
   rate: RateLimiter;
-  /** Requests that did not say who asks, of each network. */
+  /** Limits the failed authentications of each network. */
   failures: RateLimiter;
 }
 
-/** Throws an Error of one sentence where the address cannot be had. */
+/** Starts listening. Throws an Error of one sentence where the address is not available. */
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   const state: State = {
     router: routerOf(options.routes),
@@ -119,27 +119,27 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     close: async (drainMs) => {
       state.draining = true;
       listener.stopListening();
-      await drained(state, drainMs);
+      await waitUntilIdle(state, drainMs);
       for (const exchange of state.inFlight) exchange.abort(tryLater("the server is stopping", 1));
       listener.closeAll();
     },
   };
 }
 
-/** Never rejects: whatever goes wrong becomes an answer, or a line in the log when it is too late for one. */
+/** Never rejects: every error becomes an answer, or a line in the log where it is too late for one. */
 async function handle(state: State, head: Head, exchange: Exchange): Promise<void> {
   state.inFlight.add(exchange);
   let route: Route | undefined;
   let reply: Reply;
-  const asking = { by: presumedCaller(head) };
+  const requester = { by: presumedCaller(head) };
   try {
-    const match = gate(state, head);
+    const match = findRoute(state, head);
     route = match.route;
-    reply = await answer(state, head, exchange, match, asking);
+    reply = await answer(state, head, exchange, match, requester);
   } catch (error) {
     const write = route?.errorBody?.bind(route);
     reply = errorReplyOf(error, state.options.log, write && ((refusal) => write(refusal, head.headers)));
-    tellRefusal(state.options, head, route?.path ?? "none", asking.by, error);
+    reportRefusal(state.options, head, route?.path ?? "none", requester.by, error);
   }
   exchange.release();
   try {
@@ -158,10 +158,10 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
   if (state.inFlight.size === 0) state.onIdle?.();
 }
 
-/** Statuses that say that the caller may not, or not so often. */
+/** Statuses of requests that are not allowed, or not so often. */
 const refusalStatuses: readonly number[] = [401, 403, 429];
 
-function tellRefusal(
+function reportRefusal(
   options: HttpOptions,
   head: Head,
   path: string,
@@ -174,24 +174,24 @@ function tellRefusal(
   options.onRefused({ by, method, path, status, reason, address: addressText(head.address) });
 }
 
-/** What can be refused before anything is known but the path. */
-function gate(state: State, head: Head): Match {
+/** Finds the route. Throws Refusal where the server is stopping or overloaded, or the path or method is unknown. */
+function findRoute(state: State, head: Head): Match {
   if (state.draining) throw tryLater("the server is stopping", 5);
   if (state.inFlight.size > requestsInFlightMax) throw tryLater("too many requests at once; try again", 1);
   return matchRoute(state.router, head.method, head.path);
 }
 
-/** Reading the body starts in the same turn as the request: what arrives before anybody listens is lost. */
+/** Starts to read the body in the same turn as the request: what arrives before that is lost. */
 async function answer(
   state: State,
   head: Head,
   exchange: Exchange,
   { route, params }: Match,
-  asking: { by: Caller | null },
+  requester: { by: Caller | null },
 ): Promise<Reply> {
-  const admitted = admit(state, head, route, asking);
-  const reading = bodyOf(route, head, exchange);
-  const caller = admitted instanceof Promise ? await whileReading(admitted, reading, exchange) : admitted;
+  const admitted = admit(state, head, route, requester);
+  const reading = readBody(route, head, exchange);
+  const caller = admitted instanceof Promise ? await waitForCaller(admitted, reading, exchange) : admitted;
   const body = await reading;
   const { method } = route;
   const query = new URLSearchParams(head.queryText);
@@ -208,50 +208,51 @@ async function answer(
   });
 }
 
-/** Throws Refusal 401, 403 or 429, or rejects with it, and writes down who asks. */
+/** Authenticates and authorizes. Throws Refusal 401, 403 or 429, or rejects with it; records the caller in `requester`. */
 function admit(
   { options, rate, failures }: State,
   head: Head,
   { permission }: Route,
-  asking: { by: Caller | null },
+  requester: { by: Caller | null },
 ): Caller | Promise<Caller> {
-  const from = network(head.address);
-  const known = (caller: Caller) => {
-    asking.by = caller;
+  const clientNetwork = networkOf(head.address);
+  const accept = (caller: Caller) => {
+    requester.by = caller;
     checkPermission(caller, permission);
-    const isRated = permission !== null && permission !== "ingest";
-    if (isRated) rate.spend(caller.role === "anonymous" ? `address ${from}` : rateLimitKeyOf(caller));
+    const isRateLimited = permission !== null && permission !== "ingest";
+    if (isRateLimited)
+      rate.spend(caller.role === "anonymous" ? `address ${clientNetwork}` : rateLimitKeyOf(caller));
     return caller;
   };
-  const failed = (error: unknown): never => {
-    if (error instanceof Refusal && error.status === 401) failures.spend(from);
+  const countFailure = (error: unknown): never => {
+    if (error instanceof Refusal && error.status === 401) failures.spend(clientNetwork);
     throw error;
   };
   try {
-    const who = identify(head, permission, options.access);
-    return who instanceof Promise ? who.then(known).catch(failed) : known(who);
+    const identified = identify(head, permission, options.access);
+    return identified instanceof Promise ? identified.then(accept).catch(countFailure) : accept(identified);
   } catch (error) {
-    return failed(error);
+    return countFailure(error);
   }
 }
 
-/** Of a request that was let in: costs its sender nothing. */
+/** Checks again the access of a request that was admitted; takes nothing from its rate limit. */
 function readmit(head: Head, { permission }: Route, access: AccessRules): Caller | Promise<Caller> {
-  const known = (caller: Caller) => {
+  const accept = (caller: Caller) => {
     checkPermission(caller, permission);
     return caller;
   };
-  const who = identify(head, permission, access);
-  return who instanceof Promise ? who.then(known) : known(who);
+  const identified = identify(head, permission, access);
+  return identified instanceof Promise ? identified.then(accept) : accept(identified);
 }
 
-/** A body is received while it is asked who sends it; of one who is refused, no longer. */
-async function whileReading(
+/** Waits for the caller while the body is being received; stops receiving where the caller is refused. */
+async function waitForCaller(
   admitted: Promise<Caller>,
   reading: Promise<unknown>,
   exchange: Exchange,
 ): Promise<Caller> {
-  // What is wrong with the body counts once it is known who sent it.
+  // An error in the body counts only once the caller is known.
   reading.catch(() => undefined);
   try {
     return await admitted;
@@ -261,13 +262,13 @@ async function whileReading(
   }
 }
 
-async function bodyOf(route: Route, head: Head, exchange: Exchange): Promise<Uint8Array<ArrayBuffer>> {
-  if (route.body === null) return exchange.readBody(0, null).catch(bodyUnexpected);
+async function readBody(route: Route, head: Head, exchange: Exchange): Promise<Uint8Array<ArrayBuffer>> {
+  if (route.body === null) return exchange.readBody(0, null).catch(refuseBody);
   checkContentType(route.body.contentTypes, head);
   return exchange.readBody(route.body.bytesMax, announcedBytes(head));
 }
 
-function bodyUnexpected(): never {
+function refuseBody(): never {
   throw new Refusal(400, "this request takes no body");
 }
 
@@ -286,16 +287,16 @@ async function withinDeadline(route: Route, exchange: Exchange, request: ServerR
     headers: { "Retry-After": "1" },
   });
   const timer = setTimeout(() => exchange.abort(late), route.deadlineMs);
-  const given = new Promise<never>((_, reject) => {
+  const aborted = new Promise<never>((_, reject) => {
     const stop = () => reject(request.signal.reason as Error);
     if (request.signal.aborted) stop();
     request.signal.addEventListener("abort", stop, { once: true });
   });
   const answering = route.answer(request);
   try {
-    return await Promise.race([answering, given]);
+    return await Promise.race([answering, aborted]);
   } catch (error) {
-    // An answer that comes too late is written to nobody, but what it holds must be let go.
+    // An answer that comes too late is sent to nobody, but its resources must be freed.
     answering.then(
       (late) => late.onEnd?.(),
       () => undefined,
@@ -306,7 +307,7 @@ async function withinDeadline(route: Route, exchange: Exchange, request: ServerR
   }
 }
 
-async function drained(state: State, drainMs: number): Promise<void> {
+async function waitUntilIdle(state: State, drainMs: number): Promise<void> {
   if (state.inFlight.size === 0) return;
   let timer: NodeJS.Timeout | undefined;
   await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** The edge to uWebSockets.js: which build loads, and how to listen. No other file imports it. */
+/** The binding to uWebSockets.js: loads a build and listens. No other file imports the library. */
 
 import { createServer } from "node:net";
 import type { HttpRequest, HttpResponse, us_listen_socket } from "uwebsockets-old";
@@ -6,7 +6,7 @@ import { headerBytesMax } from "./limits.ts";
 
 export type { HttpRequest, HttpResponse };
 
-/** What is used of the library; its own typings lack `listen` with host and options, which it has. */
+/** The functions of the library that are used; its own typings lack `listen` with host and options, which it has. */
 interface Sockets {
   App(): App;
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
@@ -20,38 +20,38 @@ interface App {
   close(): App;
 }
 
-/** The builds of the same library, newest first: the newer one wants a newer glibc, the older one an older Node. */
+/** Builds of the same library, newest first: the newer one needs a newer glibc, the older one an older Node. */
 const builds = ["uwebsockets-new", "uwebsockets-old"] as const;
 
 export interface ListenAddress {
   host: string;
-  /** 0 takes a free one. */
+  /** 0: any free one. */
   port: number;
 }
 
 export interface Listener {
   port: number;
-  /** Takes no more connections; those that stand stay. */
+  /** Accepts no more connections; open ones stay. */
   stopListening(): void;
-  /** Ends every connection at once. */
+  /** Closes every connection at once. */
   closeAll(): void;
 }
 
-/** Throws an Error of one sentence where no build runs on this platform or the address cannot be had. */
+/** Throws an Error of one sentence where no build runs on this platform, or the address is not available. */
 export async function listen(
   address: ListenAddress,
   onRequest: (res: HttpResponse, req: HttpRequest) => void,
 ): Promise<Listener> {
   const sockets = await loadSockets();
   const app = sockets.App().any("/*", onRequest);
-  // Without "exclusive" two servers could share one port, each getting some of the requests.
+  // Without the exclusive option two servers could share one port, each getting some of the requests.
   const exclusive = sockets.LIBUS_LISTEN_EXCLUSIVE_PORT;
   const token = await new Promise<us_listen_socket | false>((resolve) => {
     app.listen(address.host, address.port, exclusive, resolve);
   });
   if (token === false) {
     app.close();
-    throw new Error(await whyNotListening(address));
+    throw new Error(await findListenProblem(address));
   }
   return {
     port: sockets.us_socket_local_port(token),
@@ -61,7 +61,7 @@ export async function listen(
 }
 
 async function loadSockets(): Promise<Sockets> {
-  // Read once by the library when it loads.
+  // The library reads it once, when it loads.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(headerBytesMax);
   const reasons: string[] = [];
   for (const build of builds) {
@@ -80,8 +80,8 @@ async function loadSockets(): Promise<Sockets> {
   );
 }
 
-/** uWebSockets.js does not say why it could not listen; Node's own sockets do. */
-function whyNotListening(address: ListenAddress): Promise<string> {
+/** The reason why listening failed: uWebSockets.js gives none, Node's own sockets do. */
+function findListenProblem(address: ListenAddress): Promise<string> {
   const where = `${address.host}:${address.port}`;
   return new Promise((resolve) => {
     const probe = createServer();

@@ -1,6 +1,8 @@
+/** Status lines of answers. */
+
 import { STATUS_CODES } from "node:http";
 
-/** `404 Not Found`, as the status line of an answer has it. */
+/** The status with its reason phrase: `404 Not Found`. */
 export function statusLine(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? "Unknown"}`;
 }

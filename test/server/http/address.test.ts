@@ -1,7 +1,7 @@
 /** Addresses of senders: what is one sender's own, and how people write it. */
 
 import { expect, test } from "vitest";
-import { addressText, network } from "../../../server/http/address.ts";
+import { addressText, networkOf } from "../../../server/http/address.ts";
 import { RateLimiter, rateLimitedKeysMax } from "../../../server/limits/rate-limiter.ts";
 
 test.each([
@@ -12,7 +12,7 @@ test.each([
   ["20010db8000000ff123456789abcdef0", "20010db8000000ff", "2001:db8:0:ff:1234:5678:9abc:def0"],
   ["", "", ""],
 ])("%s is of %s and is written %s", (bytes, own, text) => {
-  expect([network(bytes), addressText(bytes)]).toEqual([own, text]);
+  expect([networkOf(bytes), addressText(bytes)]).toEqual([own, text]);
 });
 
 test("a flood of addresses takes no more memory, and none is let off for it", () => {
