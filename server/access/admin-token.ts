@@ -8,8 +8,8 @@ import { mintToken } from "./tokens.ts";
 export const adminTokenFile = "admin-token";
 
 /**
- * Where no valid admin token exists, makes one and writes it to the data folder, readable by its owner alone. The file is
- * written before the record: should the process die in between, the next start makes another token.
+ * Where no valid admin token exists, makes one and writes it to the data folder, readable by its owner alone. The file
+ * is written before the record: should the process die in between, the next start makes another token.
  */
 export async function ensureAdminToken(
   tokens: Tokens,

@@ -1,11 +1,14 @@
 /** Authentication: which caller a request comes from, and whether that caller has the permission of a route. */
 
 import { isIP } from "node:net";
-import { Refusal, unauthorized } from "../limits/refusal.ts";
+import { makeUnauthorized, Refusal } from "../limits/refusal.ts";
 import type { Caller, Permission } from "../model/caller.ts";
 import { permissionsOf } from "./permissions.ts";
 
-/** A request with one of these headers came through a proxy: its sender is not on this machine, whatever the socket says. */
+/**
+ * A request with one of these headers came through a proxy: its sender is not on this machine, whatever the socket
+ * says.
+ */
 const forwardingHeaders = [
   "forwarded",
   "via",
@@ -36,8 +39,8 @@ export interface AccessRules {
   /** The bearer of a token, or null where the token is unknown, expired or revoked. */
   callerOf(token: string): Caller | null;
   /**
-   * The user whom a token of the identity provider names. Rejects with Refusal 401, 403, or 503 where the provider gives
-   * no answer. Undefined where no provider is configured.
+   * The user whom a token of the identity provider names. Rejects with Refusal 401, 403, or 503 where the provider
+   * gives no answer. Undefined where no provider is configured.
    */
   userOf?: ((token: string) => Promise<Caller>) | undefined;
 }
@@ -65,7 +68,7 @@ export function identify(
   if (token === null) return anonymousCaller(head, rules, permission);
   if (rules.userOf === undefined || !webTokenForm.test(token)) return callerOfToken(token, rules);
   // Users are people, who send no telemetry; and large bodies must not wait for the identity provider.
-  if (permission === "ingest") throw unauthorized("rows are sent with a token of this server");
+  if (permission === "ingest") throw makeUnauthorized("rows are sent with a token of this server");
   return rules.userOf(token);
 }
 
@@ -79,13 +82,14 @@ export function checkPermission(caller: Caller, permission: Permission | null): 
 }
 
 /** The caller as known before the token is checked: null where the request has one. */
-export function presumedCaller(head: RequestHead): Caller | null {
+export function presumeCaller(head: RequestHead): Caller | null {
   return head.headers.has("authorization") ? null : anonymous;
 }
 
 /**
- * The token of `Authorization: Bearer …`, or of the bare header; null without the header. Agents that send telemetry may
- * support other schemes only: `Basic` with the token as the password, and Elasticsearch's `ApiKey` with it as the key.
+ * The token of `Authorization: Bearer …`, or of the bare header; null without the header. Agents that send telemetry
+ * may support other schemes only: `Basic` with the token as the password, and Elasticsearch's `ApiKey` with it as the
+ * key.
  */
 function tokenOf(head: RequestHead, permission: Permission): string | null {
   const header = head.headers.get("authorization")?.trim();
@@ -94,7 +98,7 @@ function tokenOf(head: RequestHead, permission: Permission): string | null {
   const isPair = permission === "ingest" && ["basic", "apikey"].includes(scheme.toLowerCase());
   if (rest !== undefined && isPair) return secretOf(rest);
   if (rest === undefined || scheme.toLowerCase() !== "bearer") {
-    throw unauthorized("the Authorization header must be `Bearer TOKEN`");
+    throw makeUnauthorized("the Authorization header must be `Bearer TOKEN`");
   }
   return rest;
 }
@@ -107,19 +111,22 @@ function secretOf(pair: string): string {
 
 function callerOfToken(token: string, rules: AccessRules): Caller {
   const caller = rules.callerOf(token);
-  if (caller === null) throw unauthorized("the token is unknown, expired or revoked");
+  if (caller === null) throw makeUnauthorized("the token is unknown, expired or revoked");
   return caller;
 }
 
 function anonymousCaller(head: RequestHead, rules: AccessRules, permission: Permission): Caller {
   const missing = "a token is needed: send it as `Authorization: Bearer TOKEN`";
   const isAllowed = rules.anonymousReads && permissionsOf.anonymous.includes(permission);
-  if (!isAllowed) throw unauthorized(missing);
+  if (!isAllowed) throw makeUnauthorized(missing);
   const proxyHeader = rules.onLoopback ? forwardingHeaders.find((name) => head.headers.has(name)) : undefined;
   if (proxyHeader !== undefined) {
-    throw unauthorized(`${missing} (the request came through a proxy: it bears the header ${proxyHeader})`);
+    throw makeUnauthorized(
+      `${missing} (the request came through a proxy: it bears the header ${proxyHeader})`,
+    );
   }
-  if (isFromOtherSite(head)) throw unauthorized(`${missing} (the request comes from a page of another site)`);
+  if (isFromOtherSite(head))
+    throw makeUnauthorized(`${missing} (the request comes from a page of another site)`);
   return anonymous;
 }
 
@@ -131,7 +138,9 @@ function rolesWith(permission: Permission): string {
     .join(" or ");
 }
 
-/** True where a page of another site made the browser ask: it could not read the answer, but would cost the server work. */
+/**
+ * True where a page of another site made the browser ask: it could not read the answer, but would cost the server work.
+ */
 function isFromOtherSite(head: RequestHead): boolean {
   const origin = head.headers.get("origin");
   if (origin === undefined) return head.headers.get("sec-fetch-site") === "cross-site";

@@ -40,7 +40,10 @@ export class AuthorizationScope {
     return this.#grants(caller, kind, "read", stored) ?? true;
   }
 
-  /** Whether the caller may use the verb: for members and managed resources the rules decide, else the role's permission. */
+  /**
+   * Whether the caller may use the verb: for members and managed resources the rules decide, else the role's
+   * permission.
+   */
   canUse(caller: Caller, kind: string, verb: Verb, permission: Permission, stored: ManagedState): boolean {
     return this.#grants(caller, kind, verb, stored) ?? permissionsOf[caller.role].includes(permission);
   }
@@ -70,7 +73,9 @@ export class AuthorizationScope {
     return withCurrentGroups(caller, () => this.#resources.listGroups());
   }
 
-  /** Undefined where no rules apply: for other kinds, for resources that are not managed, and for unrestricted callers. */
+  /**
+   * Undefined where no rules apply: for other kinds, for resources that are not managed, and for unrestricted callers.
+   */
   #grants(caller: Caller, plural: string, verb: Verb, { managed }: ManagedState): boolean | undefined {
     const kind = managedKinds.find((each) => each === plural);
     const current = this.#withCurrentGroups(caller);

@@ -16,14 +16,14 @@ export type RowFilterOf = (signal: Signal) => Filter;
 const emptyStatistics = emptyScanStatistics;
 
 /** The steps of a query behind the row-level filter. */
-export function filteredSteps(filter: Filter, steps: readonly Step[]): Step[] {
+export function filterSteps(filter: Filter, steps: readonly Step[]): Step[] {
   return [{ kind: "filter", filter }, ...steps];
 }
 
 /** The store, reading only the rows that pass the filter of their signal. Scan statistics are empty. */
-export function filteredStore(store: SearchableStore, rowFilter: RowFilterOf): SearchableStore {
+export function filterStore(store: SearchableStore, rowFilter: RowFilterOf): SearchableStore {
   const restrict = <Query extends { steps: Step[] }>(signal: Signal, query: Query): Query => {
-    return { ...query, steps: filteredSteps(rowFilter(signal), query.steps) };
+    return { ...query, steps: filterSteps(rowFilter(signal), query.steps) };
   };
   return {
     search: async (query, limits) => {

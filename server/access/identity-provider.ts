@@ -1,7 +1,7 @@
 /** An identity provider (OpenID Connect): verifies the tokens that it signed and reads their users. */
 
 import { errors, type JWTPayload, jwtVerify } from "jose";
-import { type Refusal, tryLater, unauthorized } from "../limits/refusal.ts";
+import { makeUnauthorized, type Refusal, tryLater } from "../limits/refusal.ts";
 import type { User } from "../model/caller.ts";
 import { IssuerKeys, type IssuerKeysOptions, IssuerUnavailable } from "./issuer-keys.ts";
 import { clockSkewSeconds, identifyingMax } from "./limits.ts";
@@ -82,15 +82,15 @@ function refusalOf(error: unknown): Refusal {
     return tryLater("the identity provider cannot be asked who you are just now; try again", 5);
   }
   // Its signature is valid, so the sender may learn the reason.
-  if (error instanceof errors.JWTExpired) return unauthorized("the token has expired: sign in again");
+  if (error instanceof errors.JWTExpired) return makeUnauthorized("the token has expired: sign in again");
   const reason = error instanceof Error ? error.message : String(error);
-  return unauthorized(notAccepted, `${notAccepted}: ${reason}`);
+  return makeUnauthorized(notAccepted, `${notAccepted}: ${reason}`);
 }
 
 /** The user of a verified token. Throws Refusal 401 where `sub` is no name. */
 function identityOf(payload: JWTPayload, groupsClaim: string): Identity {
   const subject = textOf(payload.sub);
-  if (subject === undefined) throw unauthorized(notAccepted, `${notAccepted}: its sub is no name`);
+  if (subject === undefined) throw makeUnauthorized(notAccepted, `${notAccepted}: its sub is no name`);
   const email = payload.email_verified === false ? undefined : textOf(payload.email);
   const name = email ?? textOf(payload.preferred_username) ?? textOf(payload.name) ?? subject;
   return { subject, name, ...(email === undefined ? {} : { email }), claimed: listOf(payload, groupsClaim) };

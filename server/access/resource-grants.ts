@@ -37,7 +37,9 @@ function folderOf(kind: ManagedKind, { cluster, namespace }: ManagedPlace): stri
   return [kind, "kubernetes-managed", cluster, namespace];
 }
 
-/** Whether the folder is at or below the path; a path that does not begin at the root begins in the cluster's folder. */
+/**
+ * Whether the folder is at or below the path; a path that does not begin at the root begins in the cluster's folder.
+ */
 function isBelow(folder: readonly string[], path: string, kind: ManagedKind, place: ManagedPlace): boolean {
   const parts = path.split("/").filter((part) => part !== "");
   const isAbsolute = path.startsWith(`/${kind}/kubernetes-managed/`);

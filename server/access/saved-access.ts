@@ -1,9 +1,11 @@
-/** The store with the rights of whoever saved an alert last. A query that these rights do not cover fails with an error. */
+/**
+ * The store with the rights of whoever saved an alert last. A query that these rights do not cover fails with an error.
+ */
 
 import type { Field, Filter, Signal, Step } from "../../engine/index.ts";
 import type { TelemetryRule } from "../model/access-rules.ts";
 import type { Caller } from "../model/caller.ts";
-import { filteredStore } from "./filtered-store.ts";
+import { filterStore } from "./filtered-store.ts";
 import { isRestricted, rowFilterOf } from "./row-filter.ts";
 import type { SearchableStore } from "./searchable.ts";
 import type { Tokens } from "./tokens.ts";
@@ -17,7 +19,7 @@ export function storeOfSaver(
 ): SearchableStore {
   const caller = withCurrentRights(saver, tokens);
   if (!isRestricted(caller)) return store;
-  const filtered = filteredStore(store, (signal) => rowFilterOf(caller, rules, signal));
+  const filtered = filterStore(store, (signal) => rowFilterOf(caller, rules, signal));
   const check = (signal: Signal, steps: readonly Step[]) => {
     if (canMatch(rowFilterOf(caller, rules, signal), collectFacts(steps))) return;
     const who = JSON.stringify(saver.name);

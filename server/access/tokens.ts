@@ -10,7 +10,9 @@ export interface TokenRecord extends SentBounds {
   id: string;
   name: string;
   role: Role;
-  /** SHA-256 of the secret, base64url. A secret of 256 random bits cannot be guessed, so a slow hash would add nothing. */
+  /**
+   * SHA-256 of the secret, base64url. A secret of 256 random bits cannot be guessed, so a slow hash would add nothing.
+   */
   secretHash: string;
   createdAtMs: number;
   /** Unix milliseconds from which on it is refused; null: never. */
@@ -53,7 +55,10 @@ const usesTable = "token-uses";
 const prefix = "svc_";
 const idBytes = 6;
 const secretBytes = 32;
-/** `svc_`, the id in hex, `_`, the secret in base64url: the id finds the record, the prefix lets secret scanners find the token. */
+/**
+ * `svc_`, the id in hex, `_`, the secret in base64url: the id finds the record, the prefix lets secret scanners find
+ * the token.
+ */
 const tokenForm = /^svc_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/;
 /** Compared against where no record is found, so that an unknown id takes as long as a wrong secret. */
 const noHash = Buffer.alloc(32).toString("base64url");

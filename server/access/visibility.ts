@@ -12,7 +12,10 @@ export interface VisibleAlert {
   isWhole: boolean;
 }
 
-/** What callers may see and do of alerts and webhooks. Undefined where the id does not exist, or the caller may not see it. */
+/**
+ * What callers may see and do of alerts and webhooks. Undefined where the id does not exist, or the caller may not see
+ * it.
+ */
 export interface Visibility {
   alertOf(id: string, caller: Caller): VisibleAlert | undefined;
   webhookOf(id: string, caller: Caller): { canNotify: boolean } | undefined;

@@ -67,7 +67,9 @@ function unpackZstd(body: Uint8Array, bytesMax: number): Uint8Array {
 /** An element of three bytes encodes 64 bytes at most (https://github.com/google/snappy, "format_description.txt"). */
 const snappyRatioMax = 22;
 
-/** Decodes one block, as Loki and Prometheus send it. The length at its beginning is checked before memory is allocated. */
+/**
+ * Decodes one block, as Loki and Prometheus send it. The length at its beginning is checked before memory is allocated.
+ */
 function unpackSnappy(body: Uint8Array, bytesMax: number): Uint8Array {
   let bytes = 0;
   for (let i = 0; i < Math.min(body.length, 5); i++) {

@@ -1,6 +1,6 @@
 /**
- * Finds the ends of the frames of a zstd stream (RFC 8878, section 3.1) without decompressing them, and whether the last
- * frame is complete: Node 22 decompresses only the first frame, and reports no error for one that was cut short.
+ * Finds the ends of the frames of a zstd stream (RFC 8878, section 3.1) without decompressing them, and whether the
+ * last frame is complete: Node 22 decompresses only the first frame, and reports no error for one that was cut short.
  */
 
 const magic = 0xfd2fb528;
@@ -26,7 +26,10 @@ export class ZstdFrames {
     return !this.#broken && this.#atStart;
   }
 
-  /** Returns the offsets in `bytes` at which frames end; none for invalid data, whose decompression gives the better error. */
+  /**
+   * Returns the offsets in `bytes` at which frames end; none for invalid data, whose decompression gives the better
+   * error.
+   */
   push(bytes: Uint8Array): number[] {
     const ends: number[] = [];
     let at = 0;

@@ -111,7 +111,9 @@ export class Audit {
     this.#moving ??= this.#move();
   }
 
-  /** Moves entries to the logs until none is pending. On failure they stay in the state, for the next change or start. */
+  /**
+   * Moves entries to the logs until none is pending. On failure they stay in the state, for the next change or start.
+   */
   async #move(): Promise<void> {
     try {
       while (this.#pending.size > 0) {

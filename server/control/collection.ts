@@ -1,4 +1,6 @@
-/** The resources of one kind, in the control-plane state. Writes are atomic; writes of one id run one after the other. */
+/**
+ * The resources of one kind, in the control-plane state. Writes are atomic; writes of one id run one after the other.
+ */
 
 import { randomBytes } from "node:crypto";
 import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";

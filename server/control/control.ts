@@ -3,7 +3,7 @@
 import * as z from "zod";
 import type { LogRow, Signal, State, Step } from "../../engine/index.ts";
 import { AuthorizationScope } from "../access/authorization-scope.ts";
-import { filteredSteps, filteredStore } from "../access/filtered-store.ts";
+import { filterSteps, filterStore } from "../access/filtered-store.ts";
 import { callerOfUser, withCurrentGroups } from "../access/group-membership.ts";
 import { isRestricted, rowFilterOf } from "../access/row-filter.ts";
 import { storeOfSaver } from "../access/saved-access.ts";
@@ -78,7 +78,7 @@ export function openControl(options: ControlOptions): Control {
     const current = withCurrentGroups(caller, listGroups);
     if (!isRestricted(current)) return store;
     const rules = valuesOf(collections.telemetryRules);
-    return filteredStore(store, (signal) => rowFilterOf(current, rules, signal));
+    return filterStore(store, (signal) => rowFilterOf(current, rules, signal));
   };
   return {
     collections,
@@ -98,7 +98,7 @@ export function openControl(options: ControlOptions): Control {
     stepsFor: (caller, signal, steps) => {
       const current = withCurrentGroups(caller, listGroups);
       if (!isRestricted(current)) return [...steps];
-      return filteredSteps(rowFilterOf(current, valuesOf(collections.telemetryRules), signal), steps);
+      return filterSteps(rowFilterOf(current, valuesOf(collections.telemetryRules), signal), steps);
     },
     run: () => {
       timer = setInterval(storeUses, tokenUsesStoredMs);

@@ -1,5 +1,5 @@
 /**
- * Secrets of alerts and webhooks: shown to callers who may write the resource, replaced by `[hidden]` for others. A
+ * Secrets of alerts and webhooks: only callers who may write the resource see them, others see `[hidden]`. A
  * placeholder that is sent back stands for the secret that is stored there.
  */
 
@@ -74,7 +74,9 @@ function restoreActionSecret(action: Action, stored: () => Action | undefined, w
   return { ...action, pagerDutyDestination: Object.fromEntries(restored) as PagerDuty };
 }
 
-/** The stored action of that rule, type and index; else the only one of its type in the rule, as actions are reordered. */
+/**
+ * The stored action of that rule, type and index; else the only one of its type in the rule, as actions are reordered.
+ */
 function storedAction({ type }: Action, before: Alert | undefined, rule: string, index: number) {
   const actions = before?.timeseries.evaluationRules.find(({ name }) => name === rule)?.actions ?? [];
   const atIndex = actions[index];

@@ -3,7 +3,10 @@
 /** Prefix of an IPv4 address within IPv6 (RFC 4291, 2.5.5.2). */
 const mappedPrefix = /^0{20}ffff(?=.{8}$)/;
 
-/** The key for rate limits: an IPv4 address, or the 64-bit network of an IPv6 address, whose single addresses cost nothing. */
+/**
+ * The key for rate limits: an IPv4 address, or the 64-bit network of an IPv6 address, whose single addresses cost
+ * nothing.
+ */
 export function networkOf(address: string): string {
   const unmapped = address.replace(mappedPrefix, "");
   return unmapped.length === 32 ? unmapped.slice(0, 16) : unmapped;

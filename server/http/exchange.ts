@@ -34,9 +34,11 @@ export function readHead(res: HttpResponse, req: HttpRequest): Head {
   };
 }
 
-type BodyState = "none" | "unread" | "reading" | "whole";
+type BodyState = "none" | "unread" | "reading" | "complete";
 
-/** A request's body and its answer. Must be made in the callback that hands out `res`: an abort handler is due there. */
+/**
+ * A request's body and its answer. Must be made in the callback that hands out `res`: an abort handler is due there.
+ */
 export class Exchange {
   readonly #res: HttpResponse;
   readonly #budget: ByteBudget;
@@ -117,12 +119,15 @@ export class Exchange {
       chunks.push(new Uint8Array(chunk.slice(0)));
       if (!isLast) return;
       clearTimeout(timer);
-      this.#body = "whole";
+      this.#body = "complete";
       resolve(concatenate(chunks, bytes));
     });
   }
 
-  /** Writes the answer. Resolves when its last byte is handed over, or the client is gone. Rejects where its pieces throw. */
+  /**
+   * Writes the answer. Resolves when its last byte is handed over, or the client is gone. Rejects where its pieces
+   * throw.
+   */
   async send(reply: Reply, options: { withoutBody: boolean; closing: boolean }): Promise<void> {
     if (this.#isGone || this.#hasEnded) return;
     const body = typeof reply.body === "string" ? Buffer.from(reply.body) : reply.body;
@@ -214,8 +219,8 @@ export class Exchange {
 
   /**
    * Answers while the client is still sending. Closing at once would reset the connection, and most clients would see
-   * "broken pipe" instead of the reason. So all but the last byte is sent now, and what still arrives is discarded within
-   * bounds. Then the last byte ends the answer, and a client that goes on sending is cut off.
+   * "broken pipe" instead of the reason. So all but the last byte is sent now, and what still arrives is discarded
+   * within bounds. Then the last byte ends the answer, and a client that goes on sending is cut off.
    */
   #sendEarly(reply: Reply, body: Uint8Array): Promise<void> {
     const res = this.#res;

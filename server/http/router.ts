@@ -25,7 +25,7 @@ export interface Match {
 }
 
 /** Makes a router. Throws an Error where two routes have the same method and path. */
-export function routerOf(routes: readonly Route[]): Router {
+export function makeRouter(routes: readonly Route[]): Router {
   const router: Router = { exact: new Map(), patterns: [], prefixes: [] };
   for (const route of routes) {
     const pattern = patternOf(router, route.path);

@@ -1,7 +1,7 @@
 /** Serves requests: admission, bodies, deadlines, routes, answers, and shutdown. */
 
 import type { AccessRules } from "../access/authentication.ts";
-import { checkPermission, identify, presumedCaller } from "../access/authentication.ts";
+import { checkPermission, identify, presumeCaller } from "../access/authentication.ts";
 import type { Reply, Route, ServerRequest } from "../api/route.ts";
 import { ByteBudget } from "../limits/byte-budget.ts";
 import { RateLimiter } from "../limits/rate-limiter.ts";
@@ -22,7 +22,7 @@ import {
   requestsPerSecondMax,
 } from "./limits.ts";
 import type { Match, Router } from "./router.ts";
-import { matchRoute, routerOf } from "./router.ts";
+import { makeRouter, matchRoute } from "./router.ts";
 import type { ListenAddress } from "./sockets.ts";
 import { listen } from "./sockets.ts";
 
@@ -73,7 +73,7 @@ interface State {
 /** Starts listening. Throws an Error of one sentence where the address is not available. */
 export async function openHttp(options: HttpOptions): Promise<HttpServer> {
   const state: State = {
-    router: routerOf(options.routes),
+    router: makeRouter(options.routes),
     options,
     budget: new ByteBudget(bodyBytesInFlightMax),
     inFlight: new Set(),
@@ -131,7 +131,7 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
   state.inFlight.add(exchange);
   let route: Route | undefined;
   let reply: Reply;
-  const requester = { by: presumedCaller(head) };
+  const requester = { by: presumeCaller(head) };
   try {
     const match = findRoute(state, head);
     route = match.route;
@@ -208,7 +208,9 @@ async function answer(
   });
 }
 
-/** Authenticates and authorizes. Throws Refusal 401, 403 or 429, or rejects with it; records the caller in `requester`. */
+/**
+ * Authenticates and authorizes. Throws Refusal 401, 403 or 429, or rejects with it; records the caller in `requester`.
+ */
 function admit(
   { options, rate, failures }: State,
   head: Head,

@@ -2,7 +2,7 @@
 
 import { Refusal } from "./refusal.ts";
 
-/** Token buckets that are kept, one for each caller or address; each takes about 100 bytes. */
+/** Largest number of token buckets in memory, one for each caller or address; each takes about 100 bytes. */
 export const rateLimitedKeysMax = 20_000;
 
 interface TokenBucket {

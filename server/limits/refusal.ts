@@ -1,6 +1,8 @@
 /** Refusals: answers that are not a success. */
 
-/** An error that is sent to the client with its status, thrown anywhere below a route. The message is for the client. */
+/**
+ * An error that is sent to the client with its status, thrown anywhere below a route. The message is for the client.
+ */
 export class Refusal extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -24,7 +26,7 @@ export class Refusal extends Error {
 }
 
 /** A Refusal 401 for a request without valid credentials; `reason` is for the operator alone. */
-export function unauthorized(message: string, reason?: string): Refusal {
+export function makeUnauthorized(message: string, reason?: string): Refusal {
   const headers = { "WWW-Authenticate": 'Bearer realm="svc"' };
   return new Refusal(401, message, { headers, ...(reason === undefined ? {} : { reason }) });
 }

@@ -1,4 +1,6 @@
-/** Metrics of this process, and their Prometheus text (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+/**
+ * Metrics of this process, and their Prometheus text (https://prometheus.io/docs/instrumenting/exposition_formats/).
+ */
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -17,8 +19,8 @@ interface Family {
 }
 
 /**
- * All metrics of one server, in the order in which they were registered. Label values must come from a bounded set: each
- * is kept for ever.
+ * All metrics of one server, in the order in which they were registered. Label values must come from a bounded set:
+ * each is kept for ever.
  */
 export class Metrics {
   readonly #families: Family[] = [];
@@ -40,7 +42,10 @@ export class Metrics {
     this.#families.push({ name, type, help, samples });
   }
 
-  /** Registers a histogram. `bounds` are the upper bounds of its buckets, ascending, in the unit that the name ends with. */
+  /**
+   * Registers a histogram. `bounds` are the upper bounds of its buckets, ascending, in the unit that the name ends
+   * with.
+   */
   histogram(name: string, help: string, bounds: readonly number[]): Histogram {
     const histogram = new Histogram(bounds);
     this.#families.push({ name, type: "histogram", help, samples: () => histogram.samples() });

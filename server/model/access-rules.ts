@@ -1,4 +1,7 @@
-/** Groups, and the rules that say what their members see and do: they only allow, and add up (specification, section 2.5). */
+/**
+ * Groups, and the rules that say what their members see and do: they only allow, and add up (specification, section
+ * 2.5).
+ */
 
 import * as z from "zod";
 import { listedMax } from "./limits.ts";
@@ -37,7 +40,10 @@ const telemetryGrant = strictObject({
 /** What one telemetry rule allows to read of some signals. */
 export type TelemetryGrant = z.infer<typeof telemetryGrant>;
 
-/** What all rules share. Without `cluster`, a rule holds for rows and resources of every cluster, and for those without one. */
+/**
+ * What all rules share. Without `cluster`, a rule holds for rows and resources of every cluster, and for those without
+ * one.
+ */
 const bound = {
   id: sentId.optional(),
   displayName: nameText.optional(),

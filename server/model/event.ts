@@ -16,8 +16,8 @@ const datapoint = z.object({
 export type Datapoint = z.infer<typeof datapoint>;
 
 /**
- * Why a fire ended. `recovered`: its points no longer breach; `gone`: the instance had no data for a day; `changed`: the
- * rule or the query was edited; `deleted`: the alert was deleted.
+ * Why a fire ended. `recovered`: its points no longer breach; `gone`: the instance had no data for a day; `changed`:
+ * the rule or the query was edited; `deleted`: the alert was deleted.
  */
 const resolveReason = z.enum(["recovered", "gone", "changed", "deleted"]);
 

@@ -1,6 +1,6 @@
 /**
- * Evaluates ingestion rules: which rows are left out (interface specification, section 2.5). Pure functions that need no
- * other part of the server, so that a forwarder of telemetry can leave out the same rows before it sends them.
+ * Evaluates ingestion rules: which rows are left out (interface specification, section 2.5). Pure functions that need
+ * no other part of the server, so that a forwarder of telemetry can leave out the same rows before it sends them.
  */
 
 import { RE2JS } from "re2js";
@@ -71,7 +71,10 @@ export function settledExclusions(
 }
 
 /** The id of the first rule that leaves the row out; undefined where none does. */
-export function excludedBy(exclusions: readonly CompiledExclusion[], row: ExcludableRow): string | undefined {
+export function findExcludingRule(
+  exclusions: readonly CompiledExclusion[],
+  row: ExcludableRow,
+): string | undefined {
   return exclusions.find(({ tests }) =>
     tests.every(({ field, matches }) => {
       const text = textOf(row, field);
@@ -120,7 +123,7 @@ function fieldOf(key: string, signal: ExcludableSignal): TextField {
 }
 
 /** Why a pattern is not valid RE2 syntax; undefined where it is. */
-export function patternProblem(pattern: string): string | undefined {
+export function findPatternProblem(pattern: string): string | undefined {
   try {
     RE2JS.compile(pattern);
     return undefined;

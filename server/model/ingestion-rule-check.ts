@@ -1,7 +1,7 @@
 /** The checks of an ingestion rule that its schema cannot express. */
 
 import { Refusal } from "../limits/refusal.ts";
-import { patternProblem } from "./exclusion.ts";
+import { findPatternProblem } from "./exclusion.ts";
 import type { IngestionRule } from "./ingestion-rule.ts";
 
 /** Throws Refusal 400 naming the field of a pattern that is not valid RE2 syntax. */
@@ -17,7 +17,7 @@ export function checkIngestionRule({ rules }: IngestionRule, path: string): void
 }
 
 function checkPattern(pattern: string, where: string): void {
-  const problem = patternProblem(pattern);
+  const problem = findPatternProblem(pattern);
   if (problem === undefined) return;
   throw new Refusal(400, `${where} must be a regular expression in RE2 syntax: ${problem}`);
 }

@@ -1,4 +1,6 @@
-/** Schemas that definitions are built of: one zod schema gives the TypeScript type, the validation and the JSON Schema. */
+/**
+ * Schemas that definitions are built of: one zod schema gives the TypeScript type, the validation and the JSON Schema.
+ */
 
 import * as z from "zod";
 import { suggest } from "../text/suggestion.ts";

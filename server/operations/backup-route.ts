@@ -17,8 +17,8 @@ export interface BackupParts {
 }
 
 /**
- * The backup is sent to the client: no request names a path on the server's disk. It waits for the work under way on the
- * store, and is then read at the client's pace.
+ * The backup is sent to the client: no request names a path on the server's disk. It waits for the work under way on
+ * the store, and is then read at the client's pace.
  */
 export function backupRoute({ store, state, audit, dataDir, log }: BackupParts): Route {
   return defineRoute({

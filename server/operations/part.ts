@@ -6,7 +6,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { StoragePart } from "../storage/part.ts";
 import { backupRoute } from "./backup-route.ts";
 import { healthRoutes } from "./health.ts";
-import { readStoreMetrics } from "./store-metrics.ts";
+import { registerStoreMetrics } from "./store-metrics.ts";
 
 export interface OperationsSettings {
   dataDir: string;
@@ -19,7 +19,7 @@ export function operationsPart(
   { audit }: Pick<ControlPart, "audit">,
   metrics: Metrics,
 ): Part {
-  readStoreMetrics(metrics, store, state);
+  registerStoreMetrics(metrics, store, state);
   return {
     routes: [
       ...healthRoutes(() => store.stats().refusing ?? null, metrics),

@@ -4,7 +4,7 @@ import { type SignalStats, type State, type Store, signals } from "../../engine/
 import type { Metrics } from "../metrics/metrics.ts";
 
 /** Registers metrics of the store and the process, which are read at each scrape. */
-export function readStoreMetrics(metrics: Metrics, store: Store, state: State): void {
+export function registerStoreMetrics(metrics: Metrics, store: Store, state: State): void {
   const stats = cacheFor(1_000, () => store.stats());
   const gauge = (name: string, help: string, read: () => number) => metrics.read("gauge", name, help, read);
   const count = (name: string, help: string, read: (stats: SignalStats) => number) => {

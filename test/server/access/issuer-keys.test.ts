@@ -1,4 +1,7 @@
-/** The keys of an identity provider: asked for when they are needed, kept through its outages; whatever it answers harms nobody. */
+/**
+ * The keys of an identity provider: asked for when they are needed, kept through its outages; whatever it answers harms
+ * nobody.
+ */
 
 import type { ServerResponse } from "node:http";
 import { exportJWK } from "jose";

@@ -1,9 +1,9 @@
 /**
- * How long it takes to refuse a token tells nothing of its secret; nor, but for some tens of nanoseconds that no network carries, whether its
- * id exists, which is no secret. Measured in the
- * long form alone (`npm run soak`), as dudect does (Reparaz, Balasch, Verbauwhede: "Dude, is my code constant time?"): kinds of
- * tokens in random order, each sample the time of some refusals; the slowest tenth, which the machine made slow, is left out;
- * Welch's t between kinds, and between two halves of one kind for comparison.
+ * How long it takes to refuse a token tells nothing of its secret; nor, but for some tens of nanoseconds that no
+ * network carries, whether its id exists, which is no secret. Measured in the long form alone (`npm run soak`), as
+ * dudect does (Reparaz, Balasch, Verbauwhede: "Dude, is my code constant time?"): kinds of tokens in random order, each
+ * sample the time of some refusals; the slowest tenth, which the machine made slow, is left out; Welch's t between
+ * kinds, and between two halves of one kind for comparison.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";

@@ -101,7 +101,10 @@ function statusOf(method: string, path: string, caller: string): Promise<number>
   );
 }
 
-/** 401 where nobody is known to ask, 403 where it is known that they may not, and else anything: what is asked is not sound. */
+/**
+ * 401 where nobody is known to ask, 403 where it is known that they may not, and else anything: what is asked is not
+ * sound.
+ */
 function expected(may: readonly string[], method: string, path: string, caller: string): number | "any" {
   if (may === open) return "any";
   if (["a stranger", "a forger"].includes(caller)) return 401;

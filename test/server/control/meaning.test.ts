@@ -1,4 +1,7 @@
-/** What the shapes alone cannot say: queries, names, ranges. Cases as data: what is sent, and the one sentence that comes back. */
+/**
+ * What the shapes alone cannot say: queries, names, ranges. Cases as data: what is sent, and the one sentence that
+ * comes back.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Running } from "../running.ts";

@@ -1,4 +1,7 @@
-/** Secrets of alerts and webhooks: shown to those who may write them, a mark to others; and the mark, sent back, keeps them. */
+/**
+ * Secrets of alerts and webhooks: shown to those who may write them, a mark to others; and the mark, sent back, keeps
+ * them.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { secretPlaceholder } from "../../../server/control/hidden-secrets.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { defineRoute } from "../../../server/api/define-route.ts";
 import { openApiOf } from "../../../server/api/openapi.ts";
-import { matchRoute, routerOf } from "../../../server/http/router.ts";
+import { makeRouter, matchRoute } from "../../../server/http/router.ts";
 
 const get = (path: string) =>
   defineRoute({
@@ -26,7 +26,7 @@ const paths = [
   "/page/about",
   "/{a}/x/*",
 ];
-const router = routerOf(paths.map(get));
+const router = makeRouter(paths.map(get));
 
 describe("a path is answered by", () => {
   test.each([
@@ -61,7 +61,7 @@ test.each(["..", ".", "%2e%2e", "a%2fb", "a%5cb", "%00"])(
 );
 
 test("nothing but a prefix and a slash is no path below it", () => {
-  expect(() => matchRoute(routerOf([get("/page/*")]), "GET", "/page/")).toThrow("there is nothing at");
+  expect(() => matchRoute(makeRouter([get("/page/*")]), "GET", "/page/")).toThrow("there is nothing at");
 });
 
 test("the document has what stands below a prefix as a parameter", () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EncodedBatch, type FoundRow, openStore, type Store } from "../../../engine/index.ts";
 import { type DecodedBody, decodeBody } from "../../../server/index.ts";
 import { sharedJson } from "../../../server/ingest/shared-json.ts";
-import { compileExclusions, type ExclusionRule, excludedBy } from "../../../server/model/exclusion.ts";
+import { compileExclusions, type ExclusionRule, findExcludingRule } from "../../../server/model/exclusion.ts";
 import { type ExcludableSignal, excludableSignals } from "../../../server/model/ingestion-rule.ts";
 import { oneOf, type Random, randomOf } from "../control/random.ts";
 import { plainTask } from "../ingest/decode-task.ts";
@@ -29,7 +29,7 @@ test(`the function says of each row what a loop says (SVC_SEED=${seed})`, () => 
       const row = randomRow(random, j);
       const expected = naiveRule(rules, signal, row);
       if (expected !== undefined) left++;
-      expect(excludedBy(compiled, row), JSON.stringify({ rules, signal, row })).toBe(expected);
+      expect(findExcludingRule(compiled, row), JSON.stringify({ rules, signal, row })).toBe(expected);
     }
   }
   expect(left).toBeGreaterThan(500);
