@@ -1,12 +1,12 @@
-/** The API does what its document says: every operation, its success and its errors; and no body makes it fail. */
+/** The API keeps to its OpenAPI document, in success and error, and no generated body makes a request fail with 5xx. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Running } from "../running.ts";
 import { call, startServer } from "../running.ts";
 import { ask } from "./asking.ts";
 import type { Document, Operation, Schema } from "./json-schema.ts";
-import { madeUp, validator } from "./json-schema.ts";
-import { mutated } from "./mutation.ts";
+import { generate, validator } from "./json-schema.ts";
+import { mutate } from "./mutation.ts";
 import { oneOf, randomOf } from "./random.ts";
 import { kinds } from "./samples.ts";
 
@@ -82,8 +82,8 @@ const ingestedRow = {
 
 const traceId = "a".repeat(32);
 
-/** A body that is taken, and the id that the path names. */
-function soundRequest({ method, path }: Described): { path: string; body: unknown } {
+/** A valid body for the operation, and its path with an id. */
+function validRequest({ method, path }: Described): { path: string; body: unknown } {
   const kind = kindOf(path);
   const id = path.includes("/traces/")
     ? traceId
@@ -123,13 +123,13 @@ describe("the document", () => {
     expect(ids.length).toBeGreaterThan(40);
   });
 
-  test("refers to nothing that it does not hold", () => {
+  test("refers only to schemas that it holds", () => {
     const named = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)];
     expect(named.length).toBeGreaterThan(100);
     for (const [, name] of named) expect(document.components.schemas).toHaveProperty([name!]);
   });
 
-  test("is shown as a page without scripts or anything from elsewhere", async () => {
+  test("is shown as a page without scripts or external resources", async () => {
     const got = await call(server, "/docs");
     expect(got.headers.get("content-type")).toContain("text/html");
     expect(got.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-/);
@@ -139,20 +139,20 @@ describe("the document", () => {
 });
 
 describe("every operation", () => {
-  /** Sends rows, not JSON of its own; a test message would leave this machine. */
+  /** Leaves out ingestion, which takes rows, and test messages, which would leave this machine. */
   const isApi = ({ path, responses }: Described) =>
     !path.includes("/ingest/") &&
-    // A tail answers without end.
+    // A tail never ends.
     responses["200"]?.content["application/json"] !== undefined &&
     !/\/test(?:-notification)?$/.test(path);
 
-  test("answers a sound request with what is told of its success", async () => {
+  test("answers a valid request as the document declares", async () => {
     for (const operation of operations().filter(isApi)) {
-      const { path, body } = soundRequest(operation);
+      const { path, body } = validRequest(operation);
       if (operation.method === "DELETE") continue;
       const isMade = operation.method === "POST" && kindOf(operation.path)?.style === "create";
       if (isMade)
-        await send("DELETE", soundRequest({ ...operation, path: `${operation.path}/{id}` }).path, undefined);
+        await send("DELETE", validRequest({ ...operation, path: `${operation.path}/{id}` }).path, undefined);
       const got = await send(operation.method, path, body);
       const what = `${operation.method} ${path}: ${got.text.slice(0, 200)}`;
       expect([
@@ -161,13 +161,13 @@ describe("every operation", () => {
       ]).toEqual([what, true]);
       if (got.status !== 200) continue;
       const schema = operation.responses["200"]!.content["application/json"]?.schema;
-      // Told as another media type.
+      // The document declares another media type.
       if (schema === undefined) continue;
       expect([what, problemOf(schema, got.json)]).toEqual([what, null]);
     }
   });
 
-  test("takes a token where it says so, and then refuses a wrong one", async () => {
+  test("requires a token where the document says so, and refuses a wrong one", async () => {
     for (const { method, path, security } of operations()) {
       const isOpen = security.length === 0;
       const got = await call(server, path.replace(/\{\w+\}/, "x"), { method, token: "svc_wrong" });
@@ -178,10 +178,10 @@ describe("every operation", () => {
     }
   });
 
-  test("answers with each error that is told of it", async () => {
+  test("answers with each error that the document declares", async () => {
     for (const operation of operations().filter(isApi)) {
       const { method } = operation;
-      const { path, body } = soundRequest(operation);
+      const { path, body } = validRequest(operation);
       const provoke: Record<string, () => ReturnType<typeof send>> = {
         400: () => send(method, path.replace(/[^/]+$/, "$&?limit=0"), body === undefined ? undefined : []),
         404: () => send(method, path.includes(traceId) ? path.replaceAll("a", "f") : `${path}-unknown`, body),
@@ -189,7 +189,7 @@ describe("every operation", () => {
           send(
             method,
             method === "POST" ? path : path.replace(/[^/]+$/, "kubernetes-managed.a.b.c"),
-            taken(operation, body),
+            conflictingBody(operation, body),
           ),
         412: () => send(method, path, body, { "If-Match": '"other"' }),
         415: () => send(method, path, body, { "Content-Type": "text/html" }),
@@ -207,8 +207,8 @@ describe("every operation", () => {
     }
   });
 
-  /** What is there already, or Kubernetes' own. */
-  function taken({ path }: Described, body: unknown): unknown {
+  /** A body with the name of something that exists, or with an id that Kubernetes manages. */
+  function conflictingBody({ path }: Described, body: unknown): unknown {
     if (body === undefined) return undefined;
     if (path.includes("/environments")) return { environment: { name: "there" } };
     const { name, style, sample } = kindOf(path)!;
@@ -220,30 +220,30 @@ describe("every operation", () => {
 });
 
 const bodiesTried = process.env.SVC_SOAK === "1" ? 20_000 : 2_000;
-const atOnce = 16;
-/** A caller has so many changes at once. */
+const concurrency = 16;
+/** Stays below the burst of changes that a caller may make. */
 const requestsOfToken = 4_000;
 
-test(`none of ${bodiesTried} bodies made up from the schemas and mutated makes it fail`, async () => {
+test(`none of ${bodiesTried} generated and mutated bodies makes a request fail`, async () => {
   const seed = Number(process.env.SVC_SEED ?? Math.floor(Math.random() * 2 ** 32));
   const random = randomOf(seed);
-  // Rows are taken or refused one by one, and a body of one row need not be an array.
+  // Rows are accepted or refused one by one, and a body of one row need not be an array.
   const writes = operations().filter(
     (each) => schemaOf(each) !== undefined && !each.path.includes("/ingest/"),
   );
   const ended = new Map<number, number>();
   let token = server.adminToken;
-  for (let done = 0; done < bodiesTried; done += atOnce) {
-    if (done % requestsOfToken < atOnce) {
+  for (let done = 0; done < bodiesTried; done += concurrency) {
+    if (done % requestsOfToken < concurrency) {
       token = (await ask<{ token: string }>(server, "POST", "/tokens", { role: "admin" })).json.token;
     }
     await Promise.all(
-      Array.from({ length: atOnce }, async () => {
+      Array.from({ length: concurrency }, async () => {
         const operation = oneOf(writes, random);
         const schema = schemaOf(operation)!;
-        const known = random() < 0.5 ? soundRequest(operation).body : undefined;
-        const sound = known ?? madeUp(document, schema, random);
-        const body = random() < 0.1 ? sound : mutated(sound, random);
+        const known = random() < 0.5 ? validRequest(operation).body : undefined;
+        const valid = known ?? generate(document, schema, random);
+        const body = random() < 0.1 ? valid : mutate(valid, random);
         const got = await send(operation.method, operation.path.replace("{id}", "x"), body, {}, token);
         const what = `seed ${seed}: ${operation.method} ${operation.path} ${JSON.stringify(body)?.slice(0, 2_000)}: ${got.status} ${got.text.slice(0, 500)}`;
         expect([what, got.status < 500 && String(got.status) in operation.responses]).toEqual([what, true]);

@@ -4,12 +4,12 @@ import type { Got, Running } from "../running.ts";
 import { call } from "../running.ts";
 
 export interface Asking {
-  /** The admin's where it is left out. */
+  /** Token of the admin where absent; null sends none. */
   token?: string | null;
   headers?: Record<string, string>;
 }
 
-/** Sends `body` as JSON where it is given; the path is relative to /api/v1. */
+/** Sends a request with `body` as JSON, if given. The path is relative to /api/v1. */
 export function ask<T = Record<string, unknown>>(
   server: Running,
   method: string,

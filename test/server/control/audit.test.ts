@@ -6,13 +6,13 @@ import { search, startServer } from "../running.ts";
 import { ask } from "./asking.ts";
 import { alert, kinds, webhook } from "./samples.ts";
 
-async function audited(server: Running, query: string): Promise<Record<string, string>[]> {
+async function readAudit(server: Running, query: string): Promise<Record<string, string>[]> {
   const got = await search(server, { query, limit: 1_000 });
   expect(got.status).toBe(200);
   return got.json.logs.map(({ message, log_level, attributes }) => ({ message, log_level, ...attributes }));
 }
 
-test("of every kind of change: who, what and which", async () => {
+test("records who changed which resource and how, for every kind of change", async () => {
   const server = await startServer();
   for (const { name, path, style, id, sample } of kinds) {
     const body = { [name]: sample };
@@ -31,8 +31,10 @@ test("of every kind of change: who, what and which", async () => {
   await ask(server, "DELETE", `/tokens/${token.json.id}`);
   await ask(server, "DELETE", "/environments/prod");
   const changes = kinds.length * 3 + 5;
-  await expect.poll(() => audited(server, 'logs{audit="change"}'), { timeout: 20_000 }).toHaveLength(changes);
-  const rows = await audited(server, 'logs{audit="change"}');
+  await expect
+    .poll(() => readAudit(server, 'logs{audit="change"}'), { timeout: 20_000 })
+    .toHaveLength(changes);
+  const rows = await readAudit(server, 'logs{audit="change"}');
   for (const { name, id } of kinds) {
     const own = rows.filter((row) => row.resource === name && row["resource.id"] === id);
     expect(own.map(({ action }) => action).sort()).toEqual(["created", "deleted", "updated"]);
@@ -44,8 +46,8 @@ test("of every kind of change: who, what and which", async () => {
     actor: "admin-token file",
     role: "admin",
   });
-  const actions = (wanted: string) =>
-    rows.filter(({ resource }) => resource === wanted).map(({ action }) => action);
+  const actions = (kind: string) =>
+    rows.filter(({ resource }) => resource === kind).map(({ action }) => action);
   expect(actions("token").sort()).toEqual(["created", "deleted", "updated"]);
   expect(actions("environment").sort()).toEqual(["created", "deleted"]);
   expect(rows.find(({ resource }) => resource === "token")).toMatchObject({ "resource.id": token.json.id });
@@ -56,14 +58,14 @@ test("of every kind of change: who, what and which", async () => {
   await server.stop();
 });
 
-test("of refused requests, a flood of them counted", async () => {
+test("records refused requests, and only counts them in a flood", async () => {
   const server = await startServer();
   const viewer = await ask<{ id: string; token: string }>(server, "POST", "/tokens", { role: "viewer" });
   await ask(server, "POST", "/alerts/update", { alert }, { token: viewer.json.token });
   await ask(server, "GET", "/tokens", undefined, { token: "svc_not_one" });
   await ask(server, "GET", "/tokens", undefined, { token: null });
-  await expect.poll(() => audited(server, 'logs{audit="refused"}'), { timeout: 20_000 }).toHaveLength(3);
-  const rows = await audited(server, 'logs{audit="refused"}');
+  await expect.poll(() => readAudit(server, 'logs{audit="refused"}'), { timeout: 20_000 }).toHaveLength(3);
+  const rows = await readAudit(server, 'logs{audit="refused"}');
   expect(rows.find((row) => row["http.status"] === "403")).toMatchObject({
     "http.method": "POST",
     "http.route": "/api/v1/alerts/update",
@@ -78,24 +80,24 @@ test("of refused requests, a flood of them counted", async () => {
   await Promise.all(
     Array.from({ length: 300 }, () => ask(server, "GET", "/tokens", undefined, { token: null })),
   );
-  const told = async () => {
-    const flood = (await audited(server, 'logs{audit="refused"}')).slice(0, -3);
+  const countFlood = async () => {
+    const flood = (await readAudit(server, 'logs{audit="refused"}')).slice(0, -3);
     return flood.reduce((sum, { count }) => sum + Number(count ?? 1), 0);
   };
-  await expect.poll(told, { timeout: 20_000 }).toBe(300);
-  expect((await audited(server, 'logs{audit="refused"}')).length).toBeLessThan(200);
+  await expect.poll(countFlood, { timeout: 20_000 }).toBe(300);
+  expect((await readAudit(server, 'logs{audit="refused"}')).length).toBeLessThan(200);
   await server.stop();
 });
 
-test("of a change that the process did not live to tell, the next one tells", async () => {
+test("records a change at the next start where the process ended before it could", async () => {
   const first = await startServer();
-  const told = first.service.store.append.bind(first.service.store);
+  const append = first.service.store.append.bind(first.service.store);
   first.service.store.append = () => Promise.reject(new Error("no room"));
   await ask(first, "POST", "/alerts/update", { alert });
   await first.service.close();
   expect(first.logged.join()).toContain("the audit log could not be written: no room");
-  first.service.store.append = told;
+  first.service.store.append = append;
   const second = await startServer({ dataDir: first.dir });
-  await expect.poll(() => audited(second, 'logs{audit="change"}'), { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(() => readAudit(second, 'logs{audit="change"}'), { timeout: 20_000 }).toHaveLength(1);
   await second.stop();
 });

@@ -1,4 +1,4 @@
-/** Who may call each route: every one that there is, by role. Nothing is changed, for nothing that is sent is sound. */
+/** Permissions of every route, by role. All requests are invalid, so that nothing is changed. */
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { roles } from "../../../server/model/caller.ts";
@@ -6,7 +6,7 @@ import { audience, type Issuer, startIssuer } from "../access/issuer.ts";
 import { call, type Running, startServer } from "../running.ts";
 import { ask } from "./asking.ts";
 
-/** Callers by what they may do; "nobody" has no token and asks on loopback. */
+/** Callers by their permissions; "nobody" sends no token, on loopback. */
 const open = [...roles, "nobody"];
 const readers = ["admin", "editor", "viewer", "nobody"];
 const people = ["admin", "editor", "viewer"];
@@ -23,7 +23,7 @@ const crud = (path: string, readBy: string[], writtenBy: string[], style: "upser
   [writtenBy, "DELETE", `${path}/{id}`] as const,
 ];
 
-const routes: (readonly [may: string[], method: string, path: string])[] = [
+const routes: (readonly [allowed: string[], method: string, path: string])[] = [
   [open, "GET", "/health"],
   [open, "GET", "/ready"],
   [open, "GET", "/openapi.json"],
@@ -45,7 +45,7 @@ const routes: (readonly [may: string[], method: string, path: string])[] = [
   ...["state", "fires", "history", "evaluations"].map(
     (part) => [readers, "GET", `/api/v1/alerts/{id}/${part}`] as const,
   ),
-  // What a viewer may send messages of is for the rules of managed resources to say.
+  // Rules of managed resources decide which messages a viewer may send.
   [people, "POST", "/api/v1/alerts/{id}/test-notification"],
   [readers, "GET", "/api/v1/notifications"],
   [people, "POST", "/api/v1/notifications/{id}/resend"],
@@ -105,46 +105,51 @@ function statusOf(method: string, path: string, caller: string): Promise<number>
  * 401 where nobody is known to ask, 403 where it is known that they may not, and else anything: what is asked is not
  * sound.
  */
-function expected(may: readonly string[], method: string, path: string, caller: string): number | "any" {
-  if (may === open) return "any";
+function expectedStatus(
+  allowed: readonly string[],
+  method: string,
+  path: string,
+  caller: string,
+): number | "any" {
+  if (allowed === open) return "any";
   if (["a stranger", "a forger"].includes(caller)) return 401;
-  if (caller === "nobody") return may.includes(caller) ? "any" : 401;
+  if (caller === "nobody") return allowed.includes(caller) ? "any" : 401;
   const role = caller.replace("user of ", "");
-  // Users of the identity provider send no rows.
-  if (may === senders && caller !== role) return 401;
-  if (!may.includes(role)) return 403;
+  // Users of the identity provider may not send rows.
+  if (allowed === senders && caller !== role) return 401;
+  if (!allowed.includes(role)) return 403;
   // Users are members of groups, and /metrics counts the rows of all.
   return path === "/metrics" && method === "GET" && caller !== role && role !== "admin" ? 403 : "any";
 }
 
-test.each(routes)("%j may call %s %s, and nobody else", async (may, method, path) => {
+test.each(routes)("%j may call %s %s, and nobody else", async (allowed, method, path) => {
   for (const caller of [...tokens.keys(), "nobody"]) {
     const status = await statusOf(method, path, caller);
-    const wanted = expected(may, method, path, caller);
-    const got = wanted === "any" && ![401, 403].includes(status) ? "any" : status;
-    expect([caller, got]).toEqual([caller, wanted]);
+    const expected = expectedStatus(allowed, method, path, caller);
+    const got = expected === "any" && ![401, 403].includes(status) ? "any" : status;
+    expect([caller, got]).toEqual([caller, expected]);
     expect([caller, status < 500]).toEqual([caller, true]);
   }
 });
 
-test("no route is missing here", async () => {
+test("the table above lists every route", async () => {
   const { paths } = (await call<{ paths: Record<string, object> }>(server, "/openapi.json")).json;
-  const listed = new Set(routes.map(([, method, path]) => `${method} ${path}`));
-  const there = Object.entries(paths).flatMap(([path, methods]) =>
+  const tested = new Set(routes.map(([, method, path]) => `${method} ${path}`));
+  const documented = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(there.filter((each) => !listed.has(each))).toEqual([]);
-  expect(there.length).toBeGreaterThan(60);
+  expect(documented.filter((each) => !tested.has(each))).toEqual([]);
+  expect(documented.length).toBeGreaterThan(60);
 });
 
 test("no answer lets a page of another site read it", async () => {
   for (const [, method, path] of routes) {
     const origin = { Origin: "https://evil.example", "Access-Control-Request-Method": method };
-    for (const asked of [method, "OPTIONS"]) {
+    for (const sentMethod of [method, "OPTIONS"]) {
       const response = await fetch(server.url + path.replace(/\{\w+\}/, "x"), {
-        method: asked,
+        method: sentMethod,
         headers: { ...origin, Authorization: `Bearer ${server.adminToken}` },
-        ...(asked === "POST" || asked === "PUT" ? { body: "" } : {}),
+        ...(sentMethod === "POST" || sentMethod === "PUT" ? { body: "" } : {}),
       });
       await response.arrayBuffer();
       const cors = [...response.headers.keys()].filter((name) => name.startsWith("access-control-"));

@@ -1,4 +1,4 @@
-/** The tables of the interface specification, field by field; they are kept in contract.json. */
+/** The tables of the interface specification, field by field; contract.json holds them. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -62,7 +62,7 @@ describe("section 4", () => {
   });
 
   test.each(contract.endpoints.filter(({ method }) => method === "POST"))(
-    "endpoint $number refuses what is no JSON object with an error",
+    "endpoint $number refuses a body that is no JSON object",
     async ({ method, path }) => {
       for (const body of [5, [], "x", null]) {
         const got = await ask(server, method, path, body);
@@ -72,7 +72,7 @@ describe("section 4", () => {
     },
   );
 
-  test("endpoints 1 and 2 update what bears the id, and create what does not", async () => {
+  test("endpoints 1 and 2 update the resource of the id, and create one otherwise", async () => {
     for (const [path, name, sample] of [
       ["/alerts", "alert", alert],
       ["/dashboards", "dashboard", dashboard],
@@ -95,8 +95,8 @@ describe("section 4", () => {
   });
 });
 
-/** What a value of the type may not be, and what the error says. */
-function wrongs(type: string): [value: unknown, error: string][] {
+/** Invalid values of a type, and the error of each. */
+function invalidValues(type: string): [value: unknown, error: string][] {
   if (type.startsWith("one of ")) {
     const choices = type.slice("one of ".length).replaceAll(" ", ", ");
     return ["nonsense", 5].map((value) => [value, `must be one of ${choices}, got ${JSON.stringify(value)}`]);
@@ -156,10 +156,10 @@ describe.each(Object.entries(contract.fields))("the fields of %s", (name, fields
   };
 
   test.each(fields)("section %s: %s is %s", async (_section, path, type) => {
-    const sound = bodies[name]!;
-    expect(valueAt(sound, path)).toBeDefined();
-    for (const [value, error] of wrongs(type)) {
-      const got = await write(withValue(sound, path, value));
+    const valid = bodies[name]!;
+    expect(valueAt(valid, path)).toBeDefined();
+    for (const [value, error] of invalidValues(type)) {
+      const got = await write(withValue(valid, path, value));
       expect([value, got.status]).toEqual([value, 400]);
       expect(got.json.error).toContain(`${name}.${path}`);
       expect(got.json.error).toContain(error);
@@ -167,7 +167,7 @@ describe.each(Object.entries(contract.fields))("the fields of %s", (name, fields
   });
 
   if (kind !== undefined) {
-    test("with all of them it is taken", async () => {
+    test("all of them together are accepted", async () => {
       expect((await write(bodies[name]!)).json).toEqual({ id: kind.id });
     });
   }

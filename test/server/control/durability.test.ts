@@ -1,4 +1,4 @@
-/** Upserts are atomic: many at once do not mix, and kill -9 loses none that was answered. */
+/** Upserts are atomic: concurrent ones do not mix, and kill -9 loses none that was acknowledged. */
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { startServer } from "../running.ts";
 import { ask } from "./asking.ts";
 import { dashboard } from "./samples.ts";
 
-/** A dashboard whose parts all bear one number. */
+/** A dashboard that holds one number in all its texts. */
 function numbered(id: string, n: number) {
   const mark = `mark ${n}`;
   const widgets = Array.from({ length: 20 }, () => ({ type: "markdown", markdown: { content: mark } }));
@@ -29,19 +29,19 @@ function numberOf({ metadata, content }: Numbered): number {
   return Number([...marks][0]!.slice("mark ".length));
 }
 
-test("concurrent upserts of one id: each is whole, and the last one answered stands", async () => {
+test("concurrent upserts of one id: each is written whole, and a read never mixes two", async () => {
   const server = await startServer();
-  const answered: number[] = [];
+  const acknowledged: number[] = [];
   await Promise.all(
     Array.from({ length: 100 }, async (_, n) => {
       const got = await ask(server, "POST", "/dashboards/update", { dashboard: numbered("one", n) });
       expect(got.json).toEqual({ id: "one" });
-      answered.push(n);
+      acknowledged.push(n);
       const read = await ask<{ dashboard: Numbered }>(server, "GET", "/dashboards/one");
       numberOf(read.json.dashboard);
     }),
   );
-  expect(answered).toHaveLength(100);
+  expect(acknowledged).toHaveLength(100);
   await server.stop();
 });
 
@@ -62,22 +62,23 @@ test("of concurrent upserts with one ETag, one wins", async () => {
   await server.stop();
 });
 
-test("kill -9 in the middle of upserts loses none that was answered and leaves none half", async () => {
+test("kill -9 in the middle of upserts loses no acknowledged one and leaves none half written", async () => {
   const dir = mkdtempSync(join(tmpdir(), "svc-test-"));
   const { child, printed, ended } = startSvc(["serve", "--data", dir, "--listen", "127.0.0.1:0"]);
   const out = await printed("admin token:");
   const url = /svc listens on (\S+)/.exec(out)![1]!;
   const adminToken = readFileSync(join(dir, "admin-token"), "utf8").trim();
   const remote = { url, adminToken } as Running;
-  const answered = new Map<string, number>();
+  const acknowledged = new Map<string, number>();
   const sent = new Map<string, number>();
   const writer = async (id: string) => {
     for (let n = 1; ; n++) {
       sent.set(id, n);
       const got = await ask(remote, "POST", "/dashboards/update", { dashboard: numbered(id, n) });
       expect(got.status).toBe(200);
-      answered.set(id, n);
-      if (answered.size === 8 && [...answered.values()].every((count) => count >= 5)) child.kill("SIGKILL");
+      acknowledged.set(id, n);
+      if (acknowledged.size === 8 && [...acknowledged.values()].every((count) => count >= 5))
+        child.kill("SIGKILL");
     }
   };
   const writers = Array.from({ length: 8 }, (_, i) => writer(`d${i}`));
@@ -85,7 +86,7 @@ test("kill -9 in the middle of upserts loses none that was answered and leaves n
   for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { message: "fetch failed" } });
   await ended;
   const server = await startServer({ dataDir: dir });
-  for (const [id, n] of answered) {
+  for (const [id, n] of acknowledged) {
     const read = await ask<{ dashboard: Numbered }>(server, "GET", `/dashboards/${id}`);
     const found = numberOf(read.json.dashboard);
     expect(found).toBeGreaterThanOrEqual(n);

@@ -1,4 +1,4 @@
-/** Environments and the tokens that send under their names. */
+/** Environments, and the tokens that send rows under their names. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Running } from "../running.ts";
@@ -36,26 +36,26 @@ describe("an environment", () => {
     expect(read.json).toMatchObject({ environment: { name: "prod" } });
     const listed = await ask(server, "GET", "/environments");
     expect(listed.json).toEqual({ environments: [{ name: "prod" }] });
-    const shown = await tokens();
-    expect(shown.find(({ environment }) => environment === "prod")).toMatchObject({ role: "ingest" });
-    for (const text of [read.text, listed.text, JSON.stringify(shown)])
+    const listedTokens = await tokens();
+    expect(listedTokens.find(({ environment }) => environment === "prod")).toMatchObject({ role: "ingest" });
+    for (const text of [read.text, listed.text, JSON.stringify(listedTokens)])
       expect(text).not.toContain(made.json.token);
     const searched = await call(server, "/api/v1/alerts", { token: made.json.token });
     expect(searched.status).toBe(403);
   });
 
-  test("has a name of its own, also when many ask at once", async () => {
+  test("has a unique name, also under concurrent requests", async () => {
     const made = await Promise.all(Array.from({ length: 20 }, () => create("race")));
     expect(made.filter(({ status }) => status === 200)).toHaveLength(1);
-    const late = made.find(({ status }) => status !== 200)!;
-    expect([late.status, late.json.error]).toEqual([
+    const refused = made.find(({ status }) => status !== 200)!;
+    expect([refused.status, refused.json.error]).toEqual([
       409,
       'environment.name: there is an environment "race" already',
     ]);
     expect((await tokens()).filter(({ environment }) => environment === "race")).toHaveLength(1);
   });
 
-  test("that is deleted takes its tokens along, at once", async () => {
+  test("revokes its tokens at once when it is deleted", async () => {
     const { token } = (await create("gone")).json;
     const second = await ask<Token>(server, "POST", "/tokens", { role: "ingest", environment: "gone" });
     expect((await ask(server, "DELETE", "/environments/gone")).json).toEqual({ id: "gone" });
@@ -80,7 +80,7 @@ describe("an environment", () => {
 });
 
 describe("tokens", () => {
-  test("may bear groups and an environment, and tell when they were used", async () => {
+  test("may have groups and an environment, and show when they were last used", async () => {
     const made = await ask<Token>(server, "POST", "/tokens", { role: "viewer", groups: ["developers"] });
     expect(made.json).toMatchObject({ role: "viewer", groups: ["developers"] });
     expect(made.json.lastUsedAt).toBeUndefined();
@@ -91,7 +91,7 @@ describe("tokens", () => {
     expect(read.json.groups).toEqual(["developers"]);
   });
 
-  test("get other groups, name and expiry, and keep their secret", async () => {
+  test("can change groups, name and expiry, and keep their secret", async () => {
     const made = await ask<Token>(server, "POST", "/tokens", { role: "viewer", groups: ["developers"] });
     const path = `/tokens/${made.json.id}`;
     const changed = await ask(server, "PUT", path, {
@@ -115,7 +115,7 @@ describe("tokens", () => {
     ],
     [{ role: "ingest", environment: "none" }, 'environment names "none", which does not exist'],
     [{ role: "viewer", groups: "a" }, 'groups must be an array, got "a"'],
-  ])("%j is refused", async (wanted, error) => {
-    expect((await ask(server, "POST", "/tokens", wanted)).json).toEqual({ error });
+  ])("%j is refused", async (body, error) => {
+    expect((await ask(server, "POST", "/tokens", body)).json).toEqual({ error });
   });
 });

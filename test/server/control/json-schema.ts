@@ -1,4 +1,4 @@
-/** The JSON Schemas of the API's document: checked by ajv, and made up at random. */
+/** JSON Schemas of the API's document: a validator by ajv, and random values. */
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Random } from "./random.ts";
@@ -36,7 +36,7 @@ export interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** Tells whether a value fits a schema of the document; the reason where it does not. */
+/** Returns a function that checks a value against a schema of the document: null where it is valid, else the reason. */
 export function validator(document: Document): (schema: Schema, value: unknown) => string | null {
   const ajv = new Ajv2020({ strict: false, allErrors: false });
   ajv.addSchema({ $id: "doc", components: document.components });
@@ -64,28 +64,28 @@ const texts = [
 
 const optionalChance = 0.6;
 
-/** A value that fits the schema, as far as it says. */
-export function madeUp(document: Document, schema: Schema, random: Random, depth = 0): unknown {
+/** A random value that is valid by the schema. */
+export function generate(document: Document, schema: Schema, random: Random, depth = 0): unknown {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.slice("#/components/schemas/".length);
-    return madeUp(document, document.components.schemas[name]!, random, depth);
+    return generate(document, document.components.schemas[name]!, random, depth);
   }
   const choices = schema.oneOf ?? schema.anyOf;
-  if (choices !== undefined) return madeUp(document, oneOf(choices, random), random, depth);
+  if (choices !== undefined) return generate(document, oneOf(choices, random), random, depth);
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return oneOf(schema.enum, random);
   switch (schema.type) {
     case "object":
-      return madeUpObject(document, schema, random, depth);
+      return generateObject(document, schema, random, depth);
     case "array": {
       const count = Math.max(schema.minItems ?? 0, depth > 12 ? 0 : Math.floor(random() * 3));
-      return Array.from({ length: count }, () => madeUp(document, schema.items ?? {}, random, depth + 1));
+      return Array.from({ length: count }, () => generate(document, schema.items ?? {}, random, depth + 1));
     }
     case "string": {
-      const fitting = texts.filter(
+      const matching = texts.filter(
         (text) => schema.pattern === undefined || new RegExp(schema.pattern, "u").test(text),
       );
-      return fitting.length === 0 ? "" : oneOf(fitting, random);
+      return matching.length === 0 ? "" : oneOf(matching, random);
     }
     case "integer":
       return Math.min(schema.maximum ?? 1e6, (schema.minimum ?? 0) + Math.floor(random() * 5));
@@ -100,16 +100,16 @@ export function madeUp(document: Document, schema: Schema, random: Random, depth
   }
 }
 
-function madeUpObject(document: Document, schema: Schema, random: Random, depth: number): unknown {
+function generateObject(document: Document, schema: Schema, random: Random, depth: number): unknown {
   const made: Record<string, unknown> = {};
   for (const [name, inner] of Object.entries(schema.properties ?? {})) {
     const isNeeded = schema.required?.includes(name) ?? false;
     if (isNeeded || (depth < 12 && random() < optionalChance)) {
-      made[name] = madeUp(document, inner, random, depth + 1);
+      made[name] = generate(document, inner, random, depth + 1);
     }
   }
   if (typeof schema.additionalProperties === "object" && random() < 0.3) {
-    made.extra = madeUp(document, schema.additionalProperties, random, depth + 1);
+    made.extra = generate(document, schema.additionalProperties, random, depth + 1);
   }
   return made;
 }

@@ -1,4 +1,4 @@
-/** Resource rules against a naive model: role, groups, rules, kind, place and endpoint. */
+/** Resource rules against a naive model, over roles, groups, rules, kinds, places and endpoints. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -89,7 +89,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-async function asked(
+async function request(
   caller: Caller,
   method: string,
   path: string,
@@ -97,7 +97,7 @@ async function asked(
   body?: object,
 ): Promise<Reply> {
   const route = control.routes.find((each) => each.method === method && each.path === path)!;
-  const request = {
+  const sent = {
     method,
     path,
     params: id === undefined ? {} : { id },
@@ -110,14 +110,14 @@ async function asked(
   } as ServerRequest;
   try {
     checkPermission(caller, route.permission);
-    return await route.answer(request);
+    return await route.answer(sent);
   } catch (error) {
     if (error instanceof Refusal) return { status: error.status, body: error.message };
     throw error;
   }
 }
 
-/** The truth: whether some rule of a group of the caller's grants the verb. */
+/** The naive model: whether a rule of one of the groups grants the verb. */
 function isGranted(rules: Rule[], groups: readonly string[], kind: Kind, verb: Verb, place: Place): boolean {
   for (const rule of rules) {
     if (!rule.groups.some((group) => groups.includes(group))) continue;
@@ -130,9 +130,9 @@ function isGranted(rules: Rule[], groups: readonly string[], kind: Kind, verb: V
         `/${kind}/kubernetes-managed/${place.cluster}/${place.namespace}/`,
       ];
       // A path that does not begin at the root begins in the cluster's folder.
-      const wanted = `/${path ?? ""}/`.replace(/\/+/g, "/");
-      const below = folders.some((folder) => folder.startsWith(wanted));
-      if (below) return true;
+      const required = `/${path ?? ""}/`.replace(/\/+/g, "/");
+      const isBelow = folders.some((folder) => folder.startsWith(required));
+      if (isBelow) return true;
     }
   }
   return false;
@@ -174,7 +174,7 @@ function randomCaller(random: Random): Caller {
   return { ...admin, tokenId: "m", role, groups };
 }
 
-/** What the naive model says of one resource: the status of each request, and whether it is shown whole. */
+/** What the naive model expects for one resource: the status of each request, and whether secrets are shown. */
 function expected(caller: Caller, rules: Rule[], kind: Kind, place: Place | null) {
   const { role, groups } = caller;
   const isBound = groups !== null && role !== "admin";
@@ -198,7 +198,7 @@ function expected(caller: Caller, rules: Rule[], kind: Kind, place: Place | null
 async function checkKind(caller: Caller, rules: Rule[], kind: Kind): Promise<number> {
   const path = `/api/v1/${kind}`;
   const what = JSON.stringify([caller.role, caller.groups, kind, rules]);
-  const list = await asked(caller, "GET", path);
+  const list = await request(caller, "GET", path);
   const listed =
     list.status === 200
       ? (JSON.parse(String(list.body)) as Record<Kind, { id?: string; metadata?: { id: string } }[]>)[kind]
@@ -208,7 +208,7 @@ async function checkKind(caller: Caller, rules: Rule[], kind: Kind): Promise<num
     const id = idOf(place);
     const truth = expected(caller, rules, kind, place);
     expect([what, id, ids.includes(id)]).toEqual([what, id, truth.read === 200]);
-    const read = await asked(caller, "GET", `${path}/{id}`, id);
+    const read = await request(caller, "GET", `${path}/{id}`, id);
     expect([what, id, read.status]).toEqual([what, id, truth.read]);
     if (read.status === 200 && kind !== "dashboards") {
       expect([what, id, String(read.body).includes(secretPlaceholder)]).toEqual([what, id, !truth.isWhole]);
@@ -216,37 +216,37 @@ async function checkKind(caller: Caller, rules: Rule[], kind: Kind): Promise<num
     const body = { [names[kind]]: resource(kind, id) };
     const written =
       kind === "webhooks"
-        ? await asked(caller, "PUT", `${path}/{id}`, id, body)
-        : await asked(caller, "POST", `${path}/update`, undefined, body);
+        ? await request(caller, "PUT", `${path}/{id}`, id, body)
+        : await request(caller, "POST", `${path}/update`, undefined, body);
     expect([what, id, written.status]).toEqual([what, id, truth.update]);
     if (place === null) continue;
-    expect([what, id, (await asked(caller, "DELETE", `${path}/{id}`, id)).status]).toEqual([
+    expect([what, id, (await request(caller, "DELETE", `${path}/{id}`, id)).status]).toEqual([
       what,
       id,
       truth.delete,
     ]);
-    const mayTell = control.scope.canUse(caller, kind, "update", "configure", { managed: place });
-    expect([what, id, mayTell]).toEqual([what, id, truth.isWhole]);
+    const canNotify = control.scope.canUse(caller, kind, "update", "configure", { managed: place });
+    expect([what, id, canNotify]).toEqual([what, id, truth.isWhole]);
   }
   return places.length * 5;
 }
 
-test(`no rule, role or group lets anybody see or do more than a plain reading of the rules (SVC_SEED=${seed})`, async () => {
+test(`no rule, role or group allows more than the naive model of the rules (SVC_SEED=${seed})`, async () => {
   const random = randomOf(seed);
   const { resourceRules } = control.collections;
-  let questions = 0;
+  let checks = 0;
   for (let round = 0; round < rounds; round++) {
     const rules = Array.from({ length: Math.floor(random() * 4) }, () => randomRule(random));
     for (const [i, rule] of rules.entries())
       await resourceRules.put(`r${i}`, () => rule as never, { by: admin, ifMatch: null });
     const caller = randomCaller(random);
-    for (const kind of kinds) questions += await checkKind(caller, rules, kind);
+    for (const kind of kinds) checks += await checkKind(caller, rules, kind);
     for (const i of rules.keys()) await resourceRules.remove(`r${i}`, { by: admin, ifMatch: null });
   }
-  expect(questions).toBeGreaterThan(rounds * 50);
+  expect(checks).toBeGreaterThan(rounds * 50);
 });
 
-test("silences of members cover what Kubernetes manages where they may update it, and hide whether it is there", async () => {
+test("members silence managed alerts that they may update, and learn nothing of the existence of others", async () => {
   const rule: Rule = {
     type: "namespace",
     groups: ["red"],
@@ -256,7 +256,7 @@ test("silences of members cover what Kubernetes manages where they may update it
   await control.collections.resourceRules.put("s", () => rule as never, { by: admin, ifMatch: null });
   const member: Caller = { ...admin, tokenId: "m", role: "editor", groups: ["red"] };
   const silence = (...alertIds: string[]) =>
-    asked(member, "POST", "/api/v1/silences", undefined, { silence: { endsAt: 1, alertIds } });
+    request(member, "POST", "/api/v1/silences", undefined, { silence: { endsAt: 1, alertIds } });
   const [, mine, theirs] = places.map(idOf) as [string, string, string];
   expect((await silence(mine, "own")).status).toBe(200);
   const refused = await silence(theirs);
@@ -272,7 +272,7 @@ test("silences of members cover what Kubernetes manages where they may update it
   await control.collections.resourceRules.remove("s", { by: admin, ifMatch: null });
 });
 
-test("an alert that names a managed webhook tells a member nothing of whether it is there", async () => {
+test("an alert that names a managed webhook does not reveal to a member whether the webhook exists", async () => {
   const member: Caller = { ...admin, tokenId: "m", role: "editor", groups: [] };
   const warned = async (uuid: string) => {
     const [first] = alert.timeseries.evaluationRules;
@@ -282,7 +282,7 @@ test("an alert that names a managed webhook tells a member nothing of whether it
       metadata: { name: "n", id: "naming" },
       timeseries: { ...alert.timeseries, evaluationRules: [rule] },
     };
-    const { body } = await asked(member, "POST", "/api/v1/alerts/update", undefined, { alert: sent });
+    const { body } = await request(member, "POST", "/api/v1/alerts/update", undefined, { alert: sent });
     return String(body).replaceAll(uuid, "ID");
   };
   expect(await warned(idOf({ cluster: "prod", namespace: "shop" }))).toBe(

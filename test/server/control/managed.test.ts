@@ -1,4 +1,4 @@
-/** What Kubernetes manages: seen by who may, changed by nobody here; and the bound on how often anything is changed. */
+/** Managed resources are read by whom rules allow and changed by nobody here; and the rate limit of changes. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -73,7 +73,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-async function asked(caller: Caller, method: string, path: string, body?: unknown): Promise<Reply> {
+async function request(caller: Caller, method: string, path: string, body?: unknown): Promise<Reply> {
   const route = control.routes.find((each) => each.method === method && fits(each.path, path));
   const request = {
     method,
@@ -112,17 +112,17 @@ describe("a managed dashboard", () => {
     ["a member whose rule lets it write", member("writers"), 200, 409, 2],
     ["a member of another group", member("others"), 404, 409, 1],
   ])("%s", async (_name, caller, readStatus, writeStatus, listed) => {
-    expect((await asked(caller, "GET", one)).status).toBe(readStatus);
+    expect((await request(caller, "GET", one)).status).toBe(readStatus);
     const changed = { dashboard: { ...dashboard, metadata: { ...dashboard.metadata, id: managedId } } };
-    expect((await asked(caller, "POST", "/api/v1/dashboards/update", changed)).status).toBe(writeStatus);
-    expect([403, writeStatus]).toContain((await asked(caller, "DELETE", one)).status);
-    const list = await asked(caller, "GET", "/api/v1/dashboards");
+    expect((await request(caller, "POST", "/api/v1/dashboards/update", changed)).status).toBe(writeStatus);
+    expect([403, writeStatus]).toContain((await request(caller, "DELETE", one)).status);
+    const list = await request(caller, "GET", "/api/v1/dashboards");
     expect((JSON.parse(String(list.body)) as { dashboards: unknown[] }).dashboards).toHaveLength(listed);
-    expect((await asked(caller, "GET", "/api/v1/dashboards/own")).status).toBe(200);
+    expect((await request(caller, "GET", "/api/v1/dashboards/own")).status).toBe(200);
   });
 
-  test("is read from the cluster again when that is asked for", async () => {
-    const got = await asked(editor, "GET", "/api/v1/dashboards/sync");
+  test("is read from the cluster again on request", async () => {
+    const got = await request(editor, "GET", "/api/v1/dashboards/sync");
     expect(JSON.parse(String(got.body))).toEqual({
       message: "The synchronisation of dashboards from Kubernetes was triggered.",
     });
@@ -130,7 +130,7 @@ describe("a managed dashboard", () => {
   });
 });
 
-test("changes are bounded for each caller, and earned anew with time", () => {
+test("the rate of changes is limited for each caller, and recovers with time", () => {
   let nowMs = 0;
   const bound = new RateLimiter({ perSecond: 10, burst: 20, what: "changes", now: () => nowMs });
   const spend = (caller: Caller) => {

@@ -1,6 +1,5 @@
 /**
- * What the shapes alone cannot say: queries, names, ranges. Cases as data: what is sent, and the one sentence that
- * comes back.
+ * Errors that schemas cannot express, about queries, names and ranges. Cases are data: a value and its error sentence.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Members of groups see what rules grant them, in every search: no row, name, value, count or pattern of another. */
+/** Row-level filters in every search: members see no row, name, value, count or pattern that no rule grants them. */
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { audience, type Issuer, startIssuer } from "../access/issuer.ts";
@@ -24,7 +24,7 @@ const rounds = process.env.SVC_SOAK === "1" ? 250 : 12;
 const rowsOfSignal = 40;
 const startMs = 1_750_000_000_000;
 
-/** A row and a mark that stands in its text, in the name and the value of an attribute, and nowhere else. */
+/** A row and a mark: a text in its message, and in the name and value of an attribute, that no other row holds. */
 interface Marked {
   row: Row;
   mark: string;
@@ -38,7 +38,7 @@ beforeAll(async () => {
   issuer = await startIssuer();
   const identity = { issuer: issuer.url, audiences: [audience], groupsClaim: "groups" };
   server = await startServer({ identity });
-  rows = signals.flatMap((signal) => madeUp(signal, random));
+  rows = signals.flatMap((signal) => generateRows(signal, random));
   for (const [signal, lineOf] of Object.entries(forms)) {
     const path = signal === "traces" ? "spans" : signal;
     const body = lines(rows.filter(({ row }) => row.signal === signal).map(lineOf));
@@ -58,7 +58,7 @@ afterAll(async () => {
   await issuer.stop();
 });
 
-/** A row as it is sent, by signal. */
+/** The body of a row, by signal. */
 const forms: Record<string, (marked: Marked, i: number) => object> = {
   logs: ({ row, mark }, i) => {
     const message = `${mark} happened`;
@@ -84,9 +84,9 @@ const forms: Record<string, (marked: Marked, i: number) => object> = {
   },
 };
 
-function madeUp(signal: string, from: Random): Marked[] {
+function generateRows(signal: string, from: Random): Marked[] {
   return Array.from({ length: rowsOfSignal }, (_, i) => {
-    // A letter first and last: no mark is a part of another.
+    // With fixed first and last letters, no mark is part of another.
     return { row: randomRow(from, signal), mark: `${signal[0]}m${letters(i)}z` };
   });
 }
@@ -107,8 +107,8 @@ const range = { startTime: startMs - 1_000, endTime: startMs + 60_000 };
 
 const rowSignals = signals.filter((signal) => signal !== "metrics");
 
-/** What is asked; those whose answers are counted are told apart by their text. */
-const questions: [path: string, body: object][] = [
+/** Searches that are sent. Checks of counts find them by their text. */
+const searches: [path: string, body: object][] = [
   ["/query/logs", { query: "", limit: 1_000, explain: true }],
   ["/query/logs", { query: "happened", limit: 1_000 }],
   ["/query/logs", { query: "logs{nobody=`x`}" }],
@@ -145,24 +145,24 @@ const questions: [path: string, body: object][] = [
   ["/query/values", { signal: "metrics", field: "__name__", limit: 1_000 }],
 ];
 
-/** Who asks: by a token of some role, or as a user of the identity provider. */
-const askers = ["viewer", "viewer", "editor", "admin", "ingest", "user", "user"] as const;
+/** Kinds of callers: bearers of a token of a role, or users of the identity provider. */
+const callerKinds = ["viewer", "viewer", "editor", "admin", "ingest", "user", "user"] as const;
 
-test(`no search shows a member what no rule grants (SVC_SEED=${seed})`, async () => {
+test(`no search shows a member a row that no rule grants (SVC_SEED=${seed})`, async () => {
   let seen = 0;
   let pairs = 0;
   for (let round = 0; round < rounds; round++) {
     const rules = Array.from({ length: 1 + Math.floor(random() * 3) }, () => randomRule(random));
     const groups = randomGroups(random);
-    const asker = oneOf(askers, random);
+    const callerKind = oneOf(callerKinds, random);
     await withRules(rules, async () => {
       const token =
-        asker === "user"
+        callerKind === "user"
           ? await issuer.token({ groups: groups.map((name) => `idp-${name}`) })
-          : await tokenOf({ role: asker, groups });
-      const status = asker === "ingest" || (asker === "user" && groups.length === 0) ? 403 : 200;
+          : await tokenOf({ role: callerKind, groups });
+      const status = callerKind === "ingest" || (callerKind === "user" && groups.length === 0) ? 403 : 200;
       if (status === 403) pairs += await checkRefused(token);
-      else pairs += await checkMember(token, groups, rules, asker === "admin");
+      else pairs += await checkMember(token, groups, rules, callerKind === "admin");
       seen += status === 200 ? 1 : 0;
     });
   }
@@ -173,11 +173,11 @@ test(`no search shows a member what no rule grants (SVC_SEED=${seed})`, async ()
 });
 
 async function checkRefused(token: string): Promise<number> {
-  for (const [path, body] of questions) {
+  for (const [path, body] of searches) {
     const got = await ask(server, "POST", path, { ...range, ...body }, { token });
     expect([path, got.status]).toEqual([path, 403]);
   }
-  return questions.length;
+  return searches.length;
 }
 
 async function withRules(rules: readonly Rule[], run: () => Promise<void>): Promise<void> {
@@ -189,36 +189,37 @@ async function withRules(rules: readonly Rule[], run: () => Promise<void>): Prom
   for (const i of rules.keys()) await ask(server, "DELETE", `/telemetry-rules/r${i}`);
 }
 
-async function tokenOf(wanted: object): Promise<string> {
-  return (await ask<{ token: string }>(server, "POST", "/tokens", wanted)).json.token;
+async function tokenOf(settings: object): Promise<string> {
+  return (await ask<{ token: string }>(server, "POST", "/tokens", settings)).json.token;
 }
 
-/** Answers with how many questions were asked. */
+/** Returns how many searches were sent. */
 async function checkMember(token: string, groups: string[], rules: Rule[], all: boolean): Promise<number> {
   const isSeen = ({ row }: Marked) => all || isVisible(row, groups, rules);
   const visible = new Set(rows.filter(isSeen).map(({ mark }) => mark));
   const hidden = rows.filter(({ mark }) => !visible.has(mark));
   const answers = new Map<string, string>();
-  for (const [path, body] of questions) {
+  for (const [path, body] of searches) {
     const got = await ask(server, "POST", path, { ...range, ...body }, { token });
     const what = `${path} ${JSON.stringify(body)} for ${groups} by ${JSON.stringify(rules)}: ${got.text}`;
-    // Some series cannot be combined where there is more than one.
+    // Some series cannot be combined where several match.
     expect([what, got.status === 200 || got.text.includes("many-to-many")]).toEqual([what, true]);
-    const asked = JSON.stringify(body);
+    const bodyText = JSON.stringify(body);
     for (const { mark } of hidden) {
-      if (!asked.includes(mark)) expect([what, mark, got.text.includes(mark)]).toEqual([what, mark, false]);
+      if (!bodyText.includes(mark))
+        expect([what, mark, got.text.includes(mark)]).toEqual([what, mark, false]);
     }
-    answers.set(`${path} ${asked}`, got.text);
+    answers.set(`${path} ${bodyText}`, got.text);
   }
   checkWhole(answers, (signal) =>
     rows.filter((each) => each.row.signal === signal && visible.has(each.mark)),
   );
   const traces = await checkTraces(token, visible);
   if (!all) await checkElsewhere(token);
-  return questions.length + traces;
+  return searches.length + traces;
 }
 
-/** What may be seen is shown, and counted. */
+/** Every visible row is shown and counted. */
 function checkWhole(answers: Map<string, string>, of: (signal: string) => Marked[]): void {
   expectMarks(answers, '/query/logs {"query":"happened","limit":1000}', of("logs"));
   expectMarks(answers, '/query/traces {"query":"","limit":1000}', of("traces"));
@@ -256,7 +257,7 @@ async function checkTraces(token: string, visible: ReadonlySet<string>): Promise
   return Math.ceil(spans.length / 8);
 }
 
-/** What counts everybody's rows is not for members; and nobody reads without saying who asks. */
+/** Members cannot read /metrics, which counts all rows, and searches need a token. */
 async function checkElsewhere(token: string): Promise<void> {
   expect((await call(server, "/metrics", { token })).status).toBe(403);
   expect((await ask(server, "POST", "/query/logs", { query: "", ...range }, { token: null })).status).toBe(
@@ -264,9 +265,9 @@ async function checkElsewhere(token: string): Promise<void> {
   );
 }
 
-test(`a tail shows members what rules grant, those of the identity provider too (SVC_SEED=${seed})`, async () => {
+test(`a tail shows members and users exactly the rows that rules grant (SVC_SEED=${seed})`, async () => {
   const token = server.adminToken;
-  const tailed = madeUp("logs", random);
+  const tailed = generateRows("logs", random);
   const send = async (message: (mark: string) => string) => {
     const sent = tailed.map(({ row, mark }) => ({
       ...{ timestamp: Date.now(), log_level: row.level, message: message(mark) },
@@ -276,7 +277,7 @@ test(`a tail shows members what rules grant, those of the identity provider too 
     const got = await call(server, "/api/v1/ingest/logs", { token, headers, body: lines(sent) });
     expect(got.json).toMatchObject({ accepted: tailed.length });
   };
-  // The server tells of its own deeds in logs, too.
+  // Leaves out the audit log, which the server writes to the same signal.
   const query = "logs |~ `(once|again)`";
   let shown = 0;
   for (let round = 0; round < rounds; round++) {
@@ -294,13 +295,13 @@ test(`a tail shows members what rules grant, those of the identity provider too 
       await send((mark) => `${mark} again ${round}`);
       for (const [i, reader] of readers.entries()) {
         const expected = i === 0 ? tailed.map(({ mark }) => mark) : marks;
-        // A tail has its rows in the order of their arrival: behind the last of all come none of before.
+        // A tail sends rows in the order of their arrival: after the last row none of the earlier ones follows.
         await reader.until((each) => each.entries().length >= 2 * expected.length);
         const texts = reader.entries().map(({ message }) => message);
-        const wanted = ["once", "again"].flatMap((when) =>
+        const expectedTexts = ["once", "again"].flatMap((when) =>
           expected.map((mark) => `${mark} ${when} ${round}`),
         );
-        expect([groups, rules, texts.sort()]).toEqual([groups, rules, wanted.sort()]);
+        expect([groups, rules, texts.sort()]).toEqual([groups, rules, expectedTexts.sort()]);
         reader.leave();
       }
       shown += marks.length;
@@ -309,7 +310,7 @@ test(`a tail shows members what rules grant, those of the identity provider too 
   expect(shown).toBeGreaterThan(0);
 }, 120_000);
 
-test("without any rule a member sees nothing, others see all", async () => {
+test("without any rule a member sees no row, others see all", async () => {
   const [member, viewer] = await Promise.all([
     tokenOf({ role: "viewer", groups: ["red"] }),
     tokenOf({ role: "viewer" }),

@@ -1,9 +1,9 @@
-/** Bodies as nobody should send them. */
+/** Mutations of JSON bodies with hostile values. */
 
 import type { Random } from "./random.ts";
 import { oneOf } from "./random.ts";
 
-const nasty: readonly (() => unknown)[] = [
+const hostile: readonly (() => unknown)[] = [
   () => null,
   () => true,
   () => -1,
@@ -39,33 +39,33 @@ function nested(depth: number): unknown {
 type Container = Record<string, unknown>;
 
 /** A copy with one to three changes at random places. */
-export function mutated(body: unknown, random: Random): unknown {
+export function mutate(body: unknown, random: Random): unknown {
   let copy = JSON.parse(JSON.stringify(body)) as unknown;
   const changes = 1 + Math.floor(random() * 3);
-  for (let i = 0; i < changes; i++) copy = changed(copy, random);
+  for (let i = 0; i < changes; i++) copy = mutateOnce(copy, random);
   return copy;
 }
 
-function changed(body: unknown, random: Random): unknown {
-  const places = placesIn(body);
-  if (places.length === 0 || random() < 0.02) return oneOf(nasty, random)();
-  const { at, key } = oneOf(places, random);
+function mutateOnce(body: unknown, random: Random): unknown {
+  const positions = listPositions(body);
+  if (positions.length === 0 || random() < 0.02) return oneOf(hostile, random)();
+  const { at, key } = oneOf(positions, random);
   const kind = random();
-  if (kind < 0.5) at[key] = oneOf(nasty, random)();
+  if (kind < 0.5) at[key] = oneOf(hostile, random)();
   else if (kind < 0.7) delete at[key];
-  else if (kind < 0.85) renamed(at, key, random);
-  else at[oneOf(names, random)] = oneOf(nasty, random)();
+  else if (kind < 0.85) shortenKey(at, key, random);
+  else at[oneOf(names, random)] = oneOf(hostile, random)();
   return body;
 }
 
-function renamed(at: Container, key: string, random: Random): void {
+function shortenKey(at: Container, key: string, random: Random): void {
   const cut = Math.floor(random() * key.length);
   at[key.slice(0, cut) + key.slice(cut + 1)] = at[key];
   delete at[key];
 }
 
-function placesIn(value: unknown): { at: Container; key: string }[] {
+function listPositions(value: unknown): { at: Container; key: string }[] {
   if (typeof value !== "object" || value === null) return [];
   const at = value as Container;
-  return Object.keys(at).flatMap((key) => [{ at, key }, ...placesIn(at[key])]);
+  return Object.keys(at).flatMap((key) => [{ at, key }, ...listPositions(at[key])]);
 }

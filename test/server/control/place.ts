@@ -1,4 +1,4 @@
-/** Places inside JSON, written as in the specification: `timeseries.evaluationRules[0].name`. */
+/** Paths in JSON, written as in the specification: `timeseries.evaluationRules[0].name`. */
 
 export type Tree = Record<string, unknown>;
 
@@ -10,7 +10,7 @@ export function valueAt(tree: unknown, path: string): unknown {
   return partsOf(path).reduce((at, part) => (at as Tree | undefined)?.[part], tree);
 }
 
-/** A copy with another value at the place; undefined takes it away. */
+/** A copy with another value at the path; undefined removes the member. */
 export function withValue<T>(tree: T, path: string, value: unknown): T {
   const copy = JSON.parse(JSON.stringify(tree)) as T;
   const parts = partsOf(path);

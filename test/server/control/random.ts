@@ -1,6 +1,8 @@
+/** Seeded random numbers and choices. */
+
 import { Random as Generator } from "../../../fixtures/random.ts";
 
-/** Numbers from a seed, in [0, 1). */
+/** Returns pseudo-random numbers in [0, 1). */
 export type Random = () => number;
 
 export function randomOf(seed: number): Random {

@@ -1,4 +1,4 @@
-/** server/control/README.md: its commands work as they stand, one after the other. */
+/** The commands of server/control/README.md work in their order, and its limits are those of the code. */
 
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -38,7 +38,7 @@ test("its limits and paths are those of the code", async () => {
   expect(readme).toContain(`${limits.changesPerSecondMax} changes a second`);
   expect(readme).toContain(`${limits.changesBurstMax.toLocaleString("en-US")} at once`);
   expect(readme).toContain(`\`limit\` 1 to ${limits.pageMax}, ${limits.pageDefault} when absent`);
-  const shown = [
+  const claims = [
     [limits.idBytesMax, "| 900 bytes,"],
     [limits.nameLengthMax, ", 200 and 65,536 characters"],
     [limits.textLengthMax, ", 200 and 65,536 characters"],
@@ -48,7 +48,7 @@ test("its limits and paths are those of the code", async () => {
     [limits.dashboardQueriesMax, "| 1,000 and 2,000 |"],
     [limits.pageCharactersMax / 2 ** 20, "about 8 MiB |"],
   ] as const;
-  for (const [value, text] of shown) {
+  for (const [value, text] of claims) {
     expect(readme).toContain(text);
     expect(text).toContain(value.toLocaleString("en-US"));
   }

@@ -1,4 +1,4 @@
-/** What is configured comes back as it was sent, whatever kind it is. */
+/** Every kind of resource comes back as it was sent. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Running } from "../running.ts";
@@ -24,8 +24,8 @@ function write(
   return ask(server, "PUT", `${path}/${id}`, body, { headers });
 }
 
-/** What readers see of a sample. */
-function shown({ name, sample }: Kind): object {
+/** A sample as answers show it. */
+function answerOf({ name, sample }: Kind): object {
   if (name !== "webhook") return sample;
   const { secret: _, ...rest } = webhook;
   return rest;
@@ -41,12 +41,12 @@ describe.each(kinds)("$name", (kind) => {
     expect(written.json.id).toBe(id);
     const read = await ask(server, "GET", one);
     expect(read.status).toBe(200);
-    expect(read.json[name]).toEqual(shown(kind));
+    expect(read.json[name]).toEqual(answerOf(kind));
     expect(read.json).toMatchObject({ updatedBy: "admin-token file" });
     expect(read.headers.get("etag")).toBe(written.headers.get("etag"));
     const listed = await ask<Record<string, unknown[]>>(server, "GET", path);
     const summary =
-      name === "dashboard" ? { metadata: dashboard.metadata, settings: dashboard.settings } : shown(kind);
+      name === "dashboard" ? { metadata: dashboard.metadata, settings: dashboard.settings } : answerOf(kind);
     expect(listed.json[plural]).toContainEqual(summary);
     expect((await ask(server, "DELETE", one)).json).toEqual({ id });
     expect((await ask(server, "GET", one)).status).toBe(404);
@@ -54,7 +54,7 @@ describe.each(kinds)("$name", (kind) => {
     expect((await ask<Record<string, unknown[]>>(server, "GET", path)).json[plural]).toEqual([]);
   });
 
-  test("If-Match keeps one from overwriting what another wrote", async () => {
+  test("If-Match prevents overwriting a concurrent change", async () => {
     const first = (await write(kind)).headers.get("etag")!;
     const second = (await write(kind, {}, { "If-Match": first })).headers.get("etag")!;
     expect(second).not.toBe(first);
@@ -71,7 +71,7 @@ describe.each(kinds)("$name", (kind) => {
     expect((await write(kind, {}, { "If-Match": "*" })).status).toBe(412);
   });
 
-  test("unknown fields are refused with what was probably meant, but in dashboards", async () => {
+  test("unknown fields are refused with a suggestion, except in dashboards", async () => {
     const got = await write(kind, { idd: 1, metadataa: 2 });
     if (name === "dashboard") expect(got.status).toBe(200);
     else expect(got.json.error).toContain(`unknown field "${name}.idd"`);
@@ -84,7 +84,7 @@ describe.each(kinds)("$name", (kind) => {
     await ask(server, "DELETE", one);
   });
 
-  test("ids of Kubernetes are its own", async () => {
+  test("ids of managed resources are refused", async () => {
     const managed = "kubernetes-managed.prod.shop.x";
     const deleted = await ask(server, "DELETE", `${path}/${managed}`);
     expect(deleted.status).toBe(409);
@@ -120,7 +120,7 @@ describe.each(kinds)("$name", (kind) => {
 describe("ids", () => {
   const named = (id: unknown) => ({ alert: { ...alert, metadata: { name: "n", id } } });
 
-  test("are made where none is sent", async () => {
+  test("are generated where none is sent", async () => {
     const { id: _, ...metadata } = alert.metadata;
     for (const body of [{ alert: { ...alert, metadata } }, named("")]) {
       const got = await ask<{ id: string }>(server, "POST", "/alerts/update", body);
@@ -207,7 +207,7 @@ describe("lists", () => {
 });
 
 describe("webhooks", () => {
-  test("keep their secret to themselves", async () => {
+  test("never show their secret", async () => {
     const path = `/webhooks/${webhook.id}`;
     await ask(server, "PUT", path, { webhook });
     const { secret, ...rest } = webhook;
@@ -222,7 +222,7 @@ describe("webhooks", () => {
     await ask(server, "DELETE", path);
   });
 
-  test("that an alert notifies stay until the alert lets go", async () => {
+  test("that an alert notifies cannot be deleted until the alert is changed", async () => {
     await ask(server, "PUT", "/webhooks/used", { webhook: { url: "http://x/" } });
     const [rule] = alert.timeseries.evaluationRules;
     const notifying = (uuid: string) => {
@@ -232,9 +232,9 @@ describe("webhooks", () => {
       };
     };
     expect((await ask(server, "POST", "/alerts/update", notifying("used"))).status).toBe(200);
-    const kept = await ask(server, "DELETE", "/webhooks/used");
-    expect(kept.status).toBe(409);
-    expect(kept.json.error).toContain(alert.metadata.id);
+    const refused = await ask(server, "DELETE", "/webhooks/used");
+    expect(refused.status).toBe(409);
+    expect(refused.json.error).toContain(alert.metadata.id);
     const where = "alert.timeseries.evaluationRules[0].actions[0].webhookDestination.uuid";
     const none = await ask(server, "POST", "/alerts/update", notifying("nowhere"));
     expect([none.status, none.json.error]).toEqual([

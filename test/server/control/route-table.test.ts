@@ -1,4 +1,4 @@
-/** What the server answers and what its document tells are one list. */
+/** The server's routes and those of its document are the same. */
 
 import { expect, test, vi } from "vitest";
 import type { HttpOptions } from "../../../server/http/server.ts";
@@ -16,7 +16,7 @@ vi.mock(import("../../../server/http/server.ts"), async (original) => {
   };
 });
 
-/** Protocols of others, which are described there: OTLP, remote write, Loki, Elasticsearch. */
+/** Routes of other protocols, which the document leaves out: OTLP, remote write, Loki, Elasticsearch. */
 const foreign = [
   /^\/v1\/(?:logs|traces|metrics)$/,
   /^\/api\/v1\/write$/,
@@ -24,17 +24,17 @@ const foreign = [
   /^\/$|^\/_\w+|^\/\{index\}\/_bulk$/,
 ];
 
-test("every route is in the document, with its success and its errors; what is left out is named", async () => {
+test("every route is in the document, with its answers; only routes of other protocols are left out", async () => {
   const server = await startServer();
   const { paths } = (await call<Document>(server, "/openapi.json")).json;
   await server.stop();
   const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
   const { routes } = opened[0]!;
   const own = routes.filter((route) => route.errorBody === undefined);
-  const told = Object.entries(paths).flatMap(([path, methods]) =>
+  const documented = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => nameOf({ method: method.toUpperCase(), path })),
   );
-  expect(told.sort()).toEqual(own.map(nameOf).sort());
+  expect(documented.sort()).toEqual(own.map(nameOf).sort());
   const leftOut = routes.filter((route) => route.errorBody !== undefined).map(({ path }) => path);
   expect(leftOut.filter((path) => !foreign.some((pattern) => pattern.test(path)))).toEqual([]);
   for (const route of own) {
@@ -48,7 +48,7 @@ test("every route is in the document, with its success and its errors; what is l
     const [success] = Object.values(responses["200"]!.content);
     expect([name, Object.keys(success!.schema).length > 0]).toEqual([name, true]);
     const errors = [400, 500, 503, ...(route.permission === null ? [] : [401, 403])];
-    // A body that is read may be too large, or of another type.
+    // A body can be too large, or of another type.
     errors.push(...(route.body === null ? [] : [413, 415]));
     expect([name, Object.keys(responses)]).toEqual([name, expect.arrayContaining(errors.map(String))]);
   }

@@ -1,4 +1,4 @@
-/** One whole resource of each kind: every field that the specification and the API name. */
+/** A complete resource of each kind, with every field that the specification and the API name. */
 
 export const alert = {
   metadata: {
@@ -164,7 +164,7 @@ export const silence = {
   match: { matchExpressions: [{ key: "service.name", operator: "In", values: ["/k8s/shop/cart"] }] },
 };
 
-/** Every kind that the API stores as it was sent: where, under which name, how it is written, and its id. */
+/** Every kind of stored resource: its path, its name, its style of writing, and the sample's id. */
 export const kinds = [
   { name: "alert", path: "/alerts", plural: "alerts", style: "upsert", id: alert.metadata.id, sample: alert },
   {

@@ -27,9 +27,9 @@ const actions = [
   { type: "email", emailDestination: { emails: ["ops@example.com"] } },
   { type: "pagerDuty", pagerDutyDestination: pagerDuty },
 ];
-const secretive = withValue(alert, `${first}.actions`, actions);
-const marked = withValue(
-  withValue(secretive, `${first}.actions[0].slackDestination.channel`, secretPlaceholder),
+const withSecrets = withValue(alert, `${first}.actions`, actions);
+const withPlaceholders = withValue(
+  withValue(withSecrets, `${first}.actions[0].slackDestination.channel`, secretPlaceholder),
   `${first}.actions[3].pagerDutyDestination`,
   { routingKey: secretPlaceholder, serviceName: "shop", more: secretPlaceholder },
 );
@@ -45,59 +45,59 @@ async function stored(): Promise<unknown> {
 
 describe("an alert", () => {
   beforeAll(async () => {
-    expect((await save(secretive)).status).toBe(200);
+    expect((await save(withSecrets)).status).toBe(200);
   });
 
-  test("shows its secrets to who may write it, and to nobody else", async () => {
-    expect(await stored()).toEqual(secretive);
+  test("shows its secrets only to callers who may write it", async () => {
+    expect(await stored()).toEqual(withSecrets);
     for (const asking of [{ token: viewer }, { token: null }]) {
       const read = await ask(server, "GET", one, undefined, asking);
-      expect(read.json.alert).toEqual(marked);
-      const listed = await ask(server, "GET", "/alerts", undefined, asking);
-      expect(listed.json.alerts).toEqual([marked]);
+      expect(read.json.alert).toEqual(withPlaceholders);
+      const list = await ask(server, "GET", "/alerts", undefined, asking);
+      expect(list.json.alerts).toEqual([withPlaceholders]);
       const found = await ask(server, "GET", "/notifications", undefined, asking);
-      for (const { text } of [read, listed, found]) expect(text).not.toContain("s3cret");
+      for (const { text } of [read, list, found]) expect(text).not.toContain("s3cret");
     }
   });
 
-  test("keeps what a mark stands for, wherever in its rule it moves", async () => {
+  test("keeps the secret of a placeholder that moves within its rule", async () => {
     const [url, channel, mail, key] = (
-      marked.timeseries as unknown as { evaluationRules: [{ actions: object[] }] }
+      withPlaceholders.timeseries as unknown as { evaluationRules: [{ actions: object[] }] }
     ).evaluationRules[0].actions;
     const order = [key, url, mail, channel];
-    expect((await save(withValue(marked, "metadata.name", "other"))).status).toBe(200);
-    expect(await stored()).toEqual(withValue(secretive, "metadata.name", "other"));
-    expect((await save(withValue(marked, `${first}.actions`, [mail, key]))).status).toBe(200);
-    expect(await stored()).toEqual(withValue(secretive, `${first}.actions`, [actions[2], actions[3]]));
-    await save(secretive);
-    const moved = await save(withValue(marked, `${first}.actions`, order));
-    // Two Slack actions were there, and the mark may stand for either.
+    expect((await save(withValue(withPlaceholders, "metadata.name", "other"))).status).toBe(200);
+    expect(await stored()).toEqual(withValue(withSecrets, "metadata.name", "other"));
+    expect((await save(withValue(withPlaceholders, `${first}.actions`, [mail, key]))).status).toBe(200);
+    expect(await stored()).toEqual(withValue(withSecrets, `${first}.actions`, [actions[2], actions[3]]));
+    await save(withSecrets);
+    const moved = await save(withValue(withPlaceholders, `${first}.actions`, order));
+    // The stored rule has two Slack actions, and the placeholder may stand for either.
     expect([moved.status, moved.json.error]).toEqual([200, undefined]);
     expect(JSON.stringify(await stored())).toContain("s3cret-key");
-    await save(secretive);
+    await save(withSecrets);
   });
 
   test.each([
-    ["in another rule", withValue(marked, `${first}.name`, "renamed")],
+    ["in another rule", withValue(withPlaceholders, `${first}.name`, "renamed")],
     [
       "of what is not stored",
-      withValue(marked, `${first}.actions[3].pagerDutyDestination.other`, secretPlaceholder),
+      withValue(withPlaceholders, `${first}.actions[3].pagerDutyDestination.other`, secretPlaceholder),
     ],
-    ["of a new alert", withValue(marked, "metadata.id", "new")],
-  ])("refuses a mark %s", async (_what, sent) => {
+    ["of a new alert", withValue(withPlaceholders, "metadata.id", "new")],
+  ])("refuses a placeholder %s", async (_what, sent) => {
     const got = await save(sent);
     expect(got.status).toBe(400);
     expect(got.json.error).toMatch(
       /^alert\.timeseries\.evaluationRules\[0\]\.actions\[\d\]\..* is "\[hidden\]", which stands for a secret/,
     );
-    expect(await stored()).toEqual(secretive);
+    expect(await stored()).toEqual(withSecrets);
   });
 });
 
 describe("a webhook", () => {
   const { secret: _, ...rest } = webhook;
   const path = `/webhooks/${webhook.id}`;
-  const mark = {
+  const placeholders = {
     ...rest,
     url: secretPlaceholder,
     body: secretPlaceholder,
@@ -107,18 +107,18 @@ describe("a webhook", () => {
     expect((await ask(server, "PUT", path, { webhook })).status).toBe(200);
   });
 
-  test("shows who may not write it that it is there", async () => {
+  test("shows placeholders to callers who may not write it", async () => {
     expect((await ask(server, "GET", path)).json).toMatchObject({ webhook: rest, hasSecret: true });
     for (const asking of [{ token: viewer }, { token: null }]) {
       const read = await ask(server, "GET", path, undefined, asking);
-      expect(read.json).toMatchObject({ webhook: mark, hasSecret: true });
-      const listed = await ask(server, "GET", "/webhooks", undefined, asking);
-      expect(listed.json.webhooks).toEqual([mark]);
+      expect(read.json).toMatchObject({ webhook: placeholders, hasSecret: true });
+      const list = await ask(server, "GET", "/webhooks", undefined, asking);
+      expect(list.json.webhooks).toEqual([placeholders]);
     }
   });
 
-  test("keeps what marks stand for, and the secret that signs", async () => {
-    const changed = { ...mark, displayName: "Other" };
+  test("keeps the secrets of placeholders, and the signing secret", async () => {
+    const changed = { ...placeholders, displayName: "Other" };
     expect((await ask(server, "PUT", path, { webhook: changed })).status).toBe(200);
     expect((await ask(server, "GET", path)).json).toMatchObject({
       webhook: { ...rest, displayName: "Other" },
@@ -128,9 +128,9 @@ describe("a webhook", () => {
   });
 
   test.each([
-    [{ ...mark, headers: { "X-Other": secretPlaceholder } }, "webhook.headers.X-Other"],
-    [{ ...mark, id: "new" }, "webhook.url"],
-  ])("refuses a mark that stands for nothing", async (sent, where) => {
+    [{ ...placeholders, headers: { "X-Other": secretPlaceholder } }, "webhook.headers.X-Other"],
+    [{ ...placeholders, id: "new" }, "webhook.url"],
+  ])("refuses a placeholder where no secret is stored", async (sent, where) => {
     const got = await ask<{ error: string }>(server, "PUT", `/webhooks/${sent.id}`, { webhook: sent });
     expect([got.status, got.json.error.startsWith(`${where} is "[hidden]"`)]).toEqual([400, true]);
   });

@@ -1,10 +1,13 @@
-/** What members of groups may see, told row by row in the plainest way: the truth that filters are held against. */
+/**
+ * A naive model of telemetry rules: whether a row is visible to members of groups. Row-level filters are tested against
+ * it.
+ */
 
 import type { Random } from "./random.ts";
 import { oneOf } from "./random.ts";
 
 export interface Row {
-  /** As queries name it. */
+  /** Name of the signal in queries. */
   signal: string;
   level: string;
   attributes: Record<string, string>;
