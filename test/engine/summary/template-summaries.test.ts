@@ -12,7 +12,12 @@ import { type Filter, type LogRow, openStore, type Store } from "../../../engine
 import { type TemplateSource, TemplateSummaries } from "../../../engine/summary/template-summaries.ts";
 import { textVector } from "../../../engine/vector/text.ts";
 import { generateRows, profiles } from "../../../fixtures/logs.ts";
-import { countNeedles, type Needle, type NeedleKind, NeedleSurvey } from "../../../fixtures/needles.ts";
+import {
+  countNeedles,
+  type GeneratedNeedle,
+  type NeedleKind,
+  NeedleSurvey,
+} from "../../../fixtures/needles.ts";
 import { runSteps } from "../../query/naive.ts";
 import { seed } from "../datasets.ts";
 import { arbitraryFilter, makeRows } from "../message-rows.ts";
@@ -201,7 +206,7 @@ const needleKinds: readonly NeedleKind[] = [
   ...(["phrase", "regex", "number", "id"] as const),
 ];
 
-function filterFor({ kind, text }: Needle): Filter {
+function filterFor({ kind, text }: GeneratedNeedle): Filter {
   const field = { kind: "message" } as const;
   if (kind === "regex") return { kind: "matches", field, pattern: text, whole: false };
   return { kind: "contains", field, text, ignoreCase: kind === "ignoreCase" };
