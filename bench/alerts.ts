@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `node bench/alerts.ts`: what a round of evaluating ten thousand alerts costs, whether any evaluation is missed while rows arrive,
- * and what Prometheus takes for the same.
+ * `node bench/alerts.ts`: what a round of evaluating ten thousand alerts costs, whether any evaluation is missed while
+ * rows arrive, and what Prometheus takes for the same.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

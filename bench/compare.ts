@@ -12,7 +12,7 @@ const usage = `Usage: npm run bench:compare -- REV [options of npm run bench]
 `;
 
 /** Runs `use` with a temporary working copy of the revision, which shares this one's `node_modules`. */
-async function withWorkingCopy(revision: string, use: (root: string) => Promise<number>): Promise<number> {
+async function runOnRevision(revision: string, use: (root: string) => Promise<number>): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "svc-compare-"));
   const root = join(folder, "svc");
   const git = (...args: string[]): void => {
@@ -45,5 +45,5 @@ if (revision === undefined || revision.startsWith("-")) {
   process.stderr.write(usage);
   process.exitCode = 2;
 } else {
-  process.exitCode = await withWorkingCopy(revision, (root) => runBench(root, args));
+  process.exitCode = await runOnRevision(revision, (root) => runBench(root, args));
 }

@@ -1,6 +1,7 @@
 /**
- * `node bench/control.ts [DASHBOARDS ALERTS]`: the throughput of the control plane over HTTP on loopback, where each change is on
- * disk before its answer, and the time of a start with all of it beside one on an empty folder. Writes `results/control.json`.
+ * `node bench/control.ts [DASHBOARDS ALERTS]`: the throughput of the control plane over HTTP on loopback, where each
+ * change is on disk before its answer, and the time of a start with all of it beside one on an empty folder. Writes
+ * `results/control.json`.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

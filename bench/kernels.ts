@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * `node bench/kernels.ts`: the speed of the kernels over vectors larger than the caches, beside reading and copying the same memory
- * in the same rounds. A figure is the median of its rounds, in CPU time of the process, so that other processes disturb it less.
+ * `node bench/kernels.ts`: the speed of the kernels over vectors larger than the caches, beside reading and copying the
+ * same memory in the same rounds. A figure is the median of its rounds, in CPU time of the process, so that other
+ * processes disturb it less.
  */
 import { parseArgs } from "node:util";
 import { Arena } from "../engine/kernels/arena.ts";
@@ -213,7 +214,9 @@ function makeBitmapCases(): KernelCase[] {
   ];
 }
 
-/** Fills the vector with messages of generated logs, the same ones repeatedly, and `secondVector` with their offsets. */
+/**
+ * Fills the vector with messages of generated logs, the same ones repeatedly, and `secondVector` with their offsets.
+ */
 function fillWithMessages(): Text<SharedArrayBuffer> {
   const lengths: number[] = [];
   const pattern: Buffer[] = [];

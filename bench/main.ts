@@ -52,10 +52,10 @@ async function measure(options: BenchOptions, show: ShowProgress): Promise<Repor
     report.sizes.push({ ...toSetHead(dataset), systems: await measureSizes(options, dataset, show) });
   }
   if (has("signals")) {
-    const asked = signalSetNames.filter((name) =>
+    const names = signalSetNames.filter((name) =>
       kindsOfSet[name].some((kind) => options.kinds.includes(kind)),
     );
-    for (const name of asked) {
+    for (const name of names) {
       const rows = name === "spans" ? options.rows : Math.ceil(options.rows / 2);
       const dataset = await prepareSet(options, name, rows, show);
       report.sets.push({ ...toSetHead(dataset), systems: await measureQueries(options, dataset, show) });

@@ -1,4 +1,7 @@
-/** `node bench/plot.ts [FIGURES] [SVG]`: draws, from the figures of a run, how many times faster than the best peer svc answers. */
+/**
+ * `node bench/plot.ts [FIGURES] [SVG]`: draws, from the figures of a run, how many times faster than the best peer svc
+ * answers.
+ */
 import { readFile, writeFile } from "node:fs/promises";
 import { questionKinds, questionShapes } from "./datasets/question.ts";
 import { benchPath } from "./paths.ts";

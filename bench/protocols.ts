@@ -1,6 +1,7 @@
 /**
- * `node bench/protocols.ts [BODIES] [--only NAME]`: rows/s and the server's CPU a row of each protocol, over HTTP on loopback with
- * durable acknowledgement, from bodies of 1,000 rows that are encoded beforehand; and ClickHouse's CPU for the JSON lines.
+ * `node bench/protocols.ts [BODIES] [--only NAME]`: rows/s and the server's CPU a row of each protocol, over HTTP on
+ * loopback with durable acknowledgement, from bodies of 1,000 rows that are encoded beforehand; and ClickHouse's CPU
+ * for the JSON lines.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";

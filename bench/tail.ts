@@ -1,7 +1,7 @@
 /**
- * `node bench/tail.ts [SECONDS [ROWS_A_SECOND]]`: the cost of a steady stream of logs without tails, with a hundred tails of
- * different queries, and with a hundred equal tails of every row. Prints the time to acknowledgement, the server's CPU, and the rows
- * that the tails received and missed.
+ * `node bench/tail.ts [SECONDS [ROWS_A_SECOND]]`: the cost of a steady stream of logs without tails, with a hundred
+ * tails of different queries, and with a hundred equal tails of every row. Prints the time to acknowledgement, the
+ * server's CPU, and the rows that the tails received and missed.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, type ClientRequest, request } from "node:http";

@@ -15,10 +15,13 @@ export interface LiveFigure {
   minutes: number;
   rowsPerSecondAim: number;
   rowsPerSecond: number;
-  /** CPU of the server a round, with the alerts less without them, both while rows arrive. Null where there is no /proc. */
+  /**
+   * CPU of the server a round, with the alerts less without them, both while rows arrive. Null where there is no /proc.
+   */
   cpuMsPerRound: number | null;
-  /** Evaluations that were due, and that took place. */
+  /** Evaluations that were due. */
   evaluationsDue: number;
+  /** Evaluations that took place. */
   evaluations: number;
   failed: number;
   missedBuckets: number;

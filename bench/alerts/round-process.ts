@@ -1,6 +1,7 @@
 /**
- * Evaluates alerts over an existing store, one minute of virtual time a round. The process does nothing else, so all its CPU time is
- * that of the rounds. Its argument is a plan as JSON; it sends its figures to the process that started it.
+ * Evaluates alerts over an existing store, one minute of virtual time a round. The process does nothing else, so all
+ * its CPU time is that of the rounds. Its argument is a plan as JSON; it sends its figures to the process that started
+ * it.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";

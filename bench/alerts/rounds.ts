@@ -14,7 +14,10 @@ export const storedMinutes = 40;
 /** The minute of the first round. */
 const firstMinute = 10;
 
-/** Rounds with one number of alerts, of both processes together. The start and the first round are those of the faster process. */
+/**
+ * Rounds with one number of alerts, of both processes together. The start and the first round are those of the faster
+ * process.
+ */
 export interface RoundsSpread {
   alerts: number;
   startCpuMs: number;

@@ -2,8 +2,8 @@
 import { parseArgs } from "node:util";
 
 /**
- * Returns the numbers in the order of `defaults`, and the texts of the flags that were given. `--help` prints the usage and ends the
- * process; an error ends it with status 2.
+ * Returns the numbers in the order of `defaults`, and the texts of the flags that were given. `--help` prints the usage
+ * and ends the process; an error ends it with status 2.
  */
 export function readOperands<Flag extends string = never>(
   usage: string,

@@ -101,11 +101,11 @@ function parseOnly(only: string | undefined): Pick<BenchOptions, "parts" | "kind
   const parts = partNames.filter((name) => chosen.includes(name));
   const kinds = questionKinds.filter((kind) => chosen.includes(kind));
   if (kinds.length === 0) return { parts, kinds: [...questionKinds] };
-  const asked: PartName[] = [
+  const implied: PartName[] = [
     ...(kinds.some((kind) => includesKind(logKinds, kind)) ? (["queries"] as const) : []),
     ...(kinds.some((kind) => includesKind(signalKinds, kind)) ? (["signals"] as const) : []),
   ];
-  return { parts: [...new Set([...parts, ...asked])], kinds };
+  return { parts: [...new Set([...parts, ...implied])], kinds };
 }
 
 function includesKind(kinds: readonly QuestionKind[], kind: QuestionKind): boolean {

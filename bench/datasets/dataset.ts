@@ -19,8 +19,9 @@ export interface BenchDataset {
   fileBytes: number;
   /** The bare messages of logs, one a line; byte 1 replaces a line feed within a message. "" for other signals. */
   textFile: string;
-  /** Times of the first and the last row, whole milliseconds. */
+  /** The least time of a row, whole milliseconds. */
   startMs: number;
+  /** The greatest time of a row, whole milliseconds. */
   endMs: number;
   /** Distinct values of each attribute: what the careful owner of a peer would choose its column types by. */
   attributes: Record<string, number>;

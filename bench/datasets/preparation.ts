@@ -18,14 +18,14 @@ import { makeSignalSet } from "./signal-set.ts";
 export async function prepareDataset(options: DatasetOptions, show: ShowProgress): Promise<BenchDataset> {
   await mkdir(options.dataFolder, { recursive: true });
   const base = join(options.dataFolder, `${options.name}-${options.rows}-${await hashSources()}`);
-  const known = `${base}.json`;
-  if (existsSync(known)) return JSON.parse(await readFile(known, "utf8"));
+  const datasetFile = `${base}.json`;
+  if (existsSync(datasetFile)) return JSON.parse(await readFile(datasetFile, "utf8"));
   const { facts, questions } = isSignalSet(options)
     ? await makeSignalSet(options, base, show)
     : await makeLogSet(options, base, show);
   const dataset: BenchDataset = { ...facts, questions: { ...makeEmptyQuestions(), ...questions } };
-  await writeFile(`${known}.tmp`, JSON.stringify(dataset));
-  await rename(`${known}.tmp`, known);
+  await writeFile(`${datasetFile}.tmp`, JSON.stringify(dataset));
+  await rename(`${datasetFile}.tmp`, datasetFile);
   return dataset;
 }
 

@@ -16,8 +16,8 @@ const candidatesPerKind = 150;
 const blockBytes = 16 * 2 ** 20;
 
 /**
- * Chooses the questions of every kind about logs. Words and numbers are taken only where they are whole tokens wherever they
- * occur: then a token search, which an index can answer, and a text search give the same count.
+ * Chooses the questions of every kind about logs. Words and numbers are taken only where they are whole tokens wherever
+ * they occur: then a token search, which an index can answer, and a text search give the same count.
  */
 export async function chooseQuestions(
   facts: DatasetFacts,

@@ -25,7 +25,6 @@ export const logKinds = [
   "trace",
 ] as const;
 
-/** Kinds of questions about spans, gauges and counters. */
 export const spanKinds = ["spanDurations", "spansByMinute", "spanNames", "tracesByHour"] as const;
 export const gaugeKinds = ["gaugeAverage"] as const;
 export const counterKinds = ["seriesIncrease", "serviceIncrease"] as const;

@@ -125,7 +125,7 @@ function openSource({ name, rows, trainTicketFile }: DatasetOptions & { name: Si
 }
 
 function* generateSpanRows(rows: number): Generator<SignalRow[], void> {
-  yield* batchRowsOf(generateSpans({ seed, spans: rows }), (span) => ({
+  yield* toBatches(generateSpans({ seed, spans: rows }), (span) => ({
     line: toSpanLine(span),
     timeMs: Number(span.startNs / 1_000_000n),
     attributes: span.attributes,
@@ -144,9 +144,9 @@ async function* toSpanRows(batches: AsyncIterable<TrainTicketSpan[]>): AsyncGene
 
 /** Generates samples of all metrics of pods, or of one counter alone. */
 function* generateSampleRows(rows: number, metric?: string): Generator<SignalRow[], void> {
-  const asked = metric === undefined ? {} : { metric };
-  const options = { seed, series: Math.min(seriesCount, Math.ceil(rows / 10)), samples: rows, ...asked };
-  yield* batchRowsOf(generateSamples(options), (sample) => ({
+  const onlyMetric = metric === undefined ? {} : { metric };
+  const options = { seed, series: Math.min(seriesCount, Math.ceil(rows / 10)), samples: rows, ...onlyMetric };
+  yield* toBatches(generateSamples(options), (sample) => ({
     line: toSampleLine(sample),
     timeMs: sample.timeMs,
     attributes: sample.labels,
@@ -166,7 +166,7 @@ async function* toSampleRows(batches: AsyncIterable<TrainTicketSample[]>): Async
   }
 }
 
-function* batchRowsOf<T>(items: Iterable<T>, toRow: (item: T) => SignalRow): Generator<SignalRow[], void> {
+function* toBatches<T>(items: Iterable<T>, toRow: (item: T) => SignalRow): Generator<SignalRow[], void> {
   let batch: SignalRow[] = [];
   for (const item of items) {
     batch.push(toRow(item));

@@ -27,8 +27,8 @@ const idPattern =
   /\b(?:[0-9a-f]{32}|[0-9a-f]{16}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b/g;
 
 /**
- * Reads `rows` log rows. The first copy is the day as recorded. Each further copy is later and has other ids; within a copy an id
- * is replaced by the same new id in messages and attributes.
+ * Reads `rows` log rows. The first copy is the day as recorded. Each further copy is later and has other ids; within a
+ * copy an id is replaced by the same new id in messages and attributes.
  */
 export function readTrainTicketRows(
   file: string,
@@ -106,8 +106,8 @@ function replaceIds(line: string, copy: number): string {
 }
 
 /**
- * Makes another id of the same form. Each hexadecimal digit is shifted by a hash of the copy's number and the digits before it, so
- * different ids stay different.
+ * Makes another id of the same form. Each hexadecimal digit is shifted by a hash of the copy's number and the digits
+ * before it, so different ids stay different.
  */
 function makeFreshId(id: string, copy: number): string {
   let fresh = "";

@@ -12,8 +12,9 @@ export interface ConcurrencyFigure {
   besideMs: Spread;
   queriesPerSecondAlone: number;
   queriesPerSecondBeside: number;
-  /** Times of the heavy queries, without and with the clients. */
+  /** Times of the heavy queries without the clients. */
   heavyAloneMs: Spread;
+  /** Times of the heavy queries beside the clients. */
   heavyBesideMs: Spread;
 }
 
@@ -39,13 +40,13 @@ export async function measureConcurrency(
   return await runOnLoadedServer(storesDir, dataset, root, show, async ({ server }) => {
     const step = (text: string, done: number): void => show({ step: text, done, total: 4, unit: "stages" });
     step("32 clients: warm up", 0);
-    await askSmall(server, dataset, deadlineAfter(seconds / 4));
+    await askSmall(server, dataset, deadlineMsAfter(seconds / 4));
     step("32 clients alone", 1);
-    const alone = await askSmall(server, dataset, deadlineAfter(seconds));
+    const alone = await askSmall(server, dataset, deadlineMsAfter(seconds));
     step("a heavy query alone", 2);
-    const heavyAlone = await askHeavy(server, dataset, deadlineAfter(seconds));
+    const heavyAlone = await askHeavy(server, dataset, deadlineMsAfter(seconds));
     step("32 clients beside a heavy query", 3);
-    const end = deadlineAfter(seconds);
+    const end = deadlineMsAfter(seconds);
     const [beside, heavyBeside] = await Promise.all([
       askSmall(server, dataset, end),
       askHeavy(server, dataset, end),
@@ -62,7 +63,7 @@ export async function measureConcurrency(
   });
 }
 
-function deadlineAfter(seconds: number): number {
+function deadlineMsAfter(seconds: number): number {
   return performance.now() + seconds * 1000;
 }
 

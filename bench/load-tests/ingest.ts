@@ -27,8 +27,8 @@ const httpRowsMax = 1_000_000;
 const trialRowsMax = 100_000;
 
 /**
- * Appends rows in memory to the engine as a library, one batch after another. Measures encoding alone, and encoding with appending;
- * generating the rows is not timed.
+ * Appends rows in memory to the engine as a library, one batch after another. Measures encoding alone, and encoding
+ * with appending; generating the rows is not timed.
  */
 export async function measureAppends(
   storesDir: string,

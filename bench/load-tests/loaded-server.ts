@@ -16,7 +16,10 @@ export interface LoadedServer {
   dir: string;
 }
 
-/** Runs `use` with a server that holds the data set, and removes both afterwards. `use` may replace `server` by a restarted one. */
+/**
+ * Runs `use` with a server that holds the data set, and removes both afterwards. `use` may replace `server` by a
+ * restarted one.
+ */
 export async function runOnLoadedServer<T>(
   storesDir: string,
   dataset: BenchDataset,

@@ -10,8 +10,9 @@ import { askServer, type LoadedServer, runOnLoadedServer } from "./loaded-server
 /** Query times while rows arrive, and which rows survive `kill -9`. */
 export interface MixedFigure {
   storedRows: number;
-  /** The rate at which bodies are due, and the rate that was acknowledged. */
+  /** The rate at which bodies are due. */
   rowsPerSecondAim: number;
+  /** The rate that was acknowledged. */
   rowsPerSecond: number;
   /** From sending a body of 1,000 rows until its acknowledgement. */
   bodyMs: Spread;
@@ -21,8 +22,9 @@ export interface MixedFigure {
 
 interface KillFigure {
   bodiesAcknowledged: number;
-  /** Acknowledged bodies that lack a row after the restart, and bodies of which only some rows are stored. */
+  /** Acknowledged bodies that lack a row after the restart. */
   bodiesLost: number;
+  /** Bodies of which only some rows are stored. */
   bodiesTorn: number;
 }
 
@@ -30,7 +32,7 @@ const kinds: readonly QuestionKind[] = ["rare", "newest", "byService"];
 const rowsPerSecondAim = 30_000;
 const bodyRows = 1000;
 const senders = 4;
-/** Duration of the queries to the idle server, and of those beside the rows that arrive. */
+/** Duration of each part: queries to the idle server, and queries beside rows that arrive. */
 const measuredSeconds = 20;
 const trialSeconds = 2;
 const trialRowsMax = 100_000;
@@ -163,8 +165,8 @@ async function countAfterKill(
   const rowsOf = new Map<number, number>();
   const query = `count(logs{"${bodyKey}"!=""}) by ("${bodyKey}")`;
   const range = { startTime: dataset.startMs, endTime: dataset.endMs + 30 * 86_400_000 };
-  const asked = Buffer.from(JSON.stringify({ query, ...range, bucketSize: oneBucketSeconds }));
-  const { series } = await loaded.server.post("/api/v1/query/timeseries", asked, agent);
+  const body = Buffer.from(JSON.stringify({ query, ...range, bucketSize: oneBucketSeconds }));
+  const { series } = await loaded.server.post("/api/v1/query/timeseries", body, agent);
   agent.destroy();
   for (const { labels, points } of series as {
     labels: Record<string, string>;

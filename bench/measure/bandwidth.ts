@@ -2,8 +2,9 @@
 import { Worker } from "node:worker_threads";
 
 export interface Bandwidth {
-  /** Bytes a second that one thread reads, and the sum of two at once. */
+  /** Bytes a second that one thread reads. */
   oneThread: number;
+  /** Bytes a second that two threads read together. */
   twoThreads: number;
   /** Bytes that each thread reads at a time. */
   arrayBytes: number;
@@ -12,7 +13,10 @@ export interface Bandwidth {
 const arrayBytes = 256 * 2 ** 20;
 const rounds = 7;
 
-/** A thread searches its own array for a byte that it lacks: a vectorised loop of the C library that reads all and writes nothing. */
+/**
+ * A thread searches its own array for a byte that it lacks: a vectorised loop of the C library that reads all and
+ * writes nothing.
+ */
 const reader = `
 const { parentPort, workerData } = require("node:worker_threads");
 const bytes = Buffer.alloc(workerData, 1);

@@ -1,4 +1,7 @@
-/** The CPU that ClickHouse takes for the rows that `protocols.ts` sends, from JSON lines into the table of `npm run bench`. */
+/**
+ * The CPU that ClickHouse takes for the rows that `protocols.ts` sends, from JSON lines into the table of `npm run
+ * bench`.
+ */
 import { createWriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -30,14 +33,14 @@ export async function measureClickHouseCpu(sent: SentLines): Promise<number> {
   try {
     await installPeers(["clickhouse"], show);
     const dataset = await makeDataset(sent, join(dir, "rows.jsonl"));
-    const place = {
+    const target = {
       system: "clickhouse",
       dir: join(dir, "store"),
       dataset,
       threads,
       root: projectRoot,
     } as const;
-    const { cpuSeconds } = await runJob(place, { do: "load" }, show);
+    const { cpuSeconds } = await runJob(target, { do: "load" }, show);
     if (cpuSeconds === undefined) throw new Error("clickhouse: its load tells no CPU time");
     return cpuSeconds;
   } finally {

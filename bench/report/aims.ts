@@ -13,7 +13,10 @@ export function listMissedAims(report: Report): string[] {
   ];
 }
 
-/** Aims: reads beside writes take at most twice their idle times, 97 % of the rows arrive in time, and a kill loses nothing. */
+/**
+ * Aims: reads beside writes take at most twice their idle times, 97 % of the rows arrive in time, and a kill loses
+ * nothing.
+ */
 function checkMixed({ mixed }: Report): string[] {
   if (mixed === undefined) return [];
   const slow = mixed.queries.flatMap(({ kind, idleMs, mixedMs }) => {
@@ -61,7 +64,10 @@ function checkLoad({ name, systems }: SetFigure): string[] {
   return [`${name}: load: ${times.toFixed(2)} × the speed of the fastest peer, at least as fast`];
 }
 
-/** Aim: fewer bytes on disk than any peer, for all sets but the repeated Train Ticket, whose recorded day counts instead. */
+/**
+ * Aim: fewer bytes on disk than any peer, for all sets but the repeated Train Ticket, whose recorded day counts
+ * instead.
+ */
 function checkSizes({ sets, sizes }: Report): string[] {
   return [...sets.filter(({ name }) => name !== "train-ticket"), ...sizes].flatMap(({ name, systems }) => {
     const times = ratioToBestPeer(systems, ({ load }) => load.diskBytes);

@@ -2,7 +2,7 @@ import type { QuestionKind } from "../datasets/question.ts";
 import type { SystemFigure } from "../runner/query-rounds.ts";
 import type { SystemName } from "../systems/system.ts";
 
-/** ripgrep, which searches bare text, is no peer but shown for reference. */
+/** ripgrep, which searches bare text, is no peer and shown only for reference. */
 const peers: readonly SystemName[] = ["duckdb", "clickhouse", "svc-before"];
 
 export function figureOf(systems: readonly SystemFigure[], name: SystemName): SystemFigure | undefined {

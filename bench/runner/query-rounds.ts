@@ -1,4 +1,7 @@
-/** Loads the rows into every system, asks all of them the same questions in rounds, and verifies that their answers are equal. */
+/**
+ * Loads the rows into every system, asks all of them the same questions in rounds, and verifies that their answers are
+ * equal.
+ */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type BenchOptions, storesFolderOf } from "../command/options.ts";
@@ -26,14 +29,17 @@ export interface QueryFigure {
   warmMs: Spread;
   /** The first question of a fresh process, without opening the store; the page cache is not cleared. */
   coldMs: Spread;
-  /** Bytes of columns, as stored, that the first question of a process read: median. Null where the system does not report it. */
+  /**
+   * Bytes of columns, as stored, that the first question of a process read: median. Null where the system does not
+   * report it.
+   */
   bytesRead: number | null;
   /** The system's error where a question failed; the times are meaningless then. */
   failure?: string;
 }
 
-const warmQuestions = 60;
-const timedQuestions = 12;
+const warmQuestionsMax = 60;
+const timedQuestionsMax = 12;
 /** One warm question and one that is timed. */
 const questionsMin = 2;
 const coldRounds = 3;
@@ -54,8 +60,8 @@ export async function measureQueries(
       const load = await runJob(target, { do: "load" }, show);
       figures.push({ system: target.system, load, queries: [], memoryBytesPeak: 0 });
     }
-    const asked = await findKinds(targets, options, show);
-    await askInRounds(options, asked, figures, show);
+    const systems = await findKinds(targets, options, show);
+    await askInRounds(options, systems, figures, show);
     return figures;
   } finally {
     await Promise.all(targets.map(({ dir }) => rm(dir, { recursive: true, force: true })));
@@ -75,8 +81,8 @@ function makeTargets(options: BenchOptions, dataset: BenchDataset): StoreTarget[
   const { peers, revisionRoot } = options;
   const before: SystemName[] = revisionRoot === undefined ? [] : ["svc-before"];
   // ripgrep searches bare messages, which only logs have.
-  const asked = dataset.signal === "logs" ? peers : peers.filter((name) => name !== "ripgrep");
-  return (["svc", ...before, ...asked] as const).map((system) => ({
+  const comparedPeers = dataset.signal === "logs" ? peers : peers.filter((name) => name !== "ripgrep");
+  return (["svc", ...before, ...comparedPeers] as const).map((system) => ({
     system,
     dir: join(storesFolderOf(options), system),
     dataset,
@@ -95,41 +101,41 @@ async function findKinds(
   options: BenchOptions,
   show: ShowProgress,
 ): Promise<TargetKinds[]> {
-  const asked: TargetKinds[] = [];
+  const systems: TargetKinds[] = [];
   for (const target of targets) {
-    const known = await runJob(target, { do: "kinds" }, show);
+    const answerable = await runJob(target, { do: "kinds" }, show);
     const kinds = options.kinds.filter(
-      (kind) => known.includes(kind) && target.dataset.questions[kind].length >= questionsMin,
+      (kind) => answerable.includes(kind) && target.dataset.questions[kind].length >= questionsMin,
     );
-    asked.push({ target, kinds });
+    systems.push({ target, kinds });
   }
-  return asked;
+  return systems;
 }
 
 /** The systems take turns, in reverse order in every second round. */
 async function askInRounds(
   options: BenchOptions,
-  asked: readonly TargetKinds[],
+  systems: readonly TargetKinds[],
   figures: SystemFigure[],
   show: ShowProgress,
 ): Promise<void> {
-  const rounds = asked.map((): RoundResult[] => []);
-  const coldResults = asked.map((): ColdResult[] => []);
+  const rounds = systems.map((): RoundResult[] => []);
+  const coldResults = systems.map((): ColdResult[] => []);
   for (let round = 0; round < options.rounds; round++) {
-    const order = [...asked.keys()];
+    const order = [...systems.keys()];
     if (round % 2 === 1) order.reverse();
     for (const at of order) {
-      const { target, kinds } = asked[at]!;
+      const { target, kinds } = systems[at]!;
       if (kinds.length === 0) continue;
-      if (round < coldRounds) coldResults[at]!.push(...(await askCold(asked[at]!, round, show)));
+      if (round < coldRounds) coldResults[at]!.push(...(await askCold(systems[at]!, round, show)));
       const questions = kinds.map((kind) => selectQuestions(target.dataset.questions[kind], kind, round));
       const profileDir =
         options.profile && target.system === "svc" ? join(options.dataFolder, "profiles") : undefined;
       rounds[at]!.push(await runJob(target, { do: "round", kinds: questions }, show, profileDir));
     }
-    await verifyEqualAnswers(asked, rounds, round, show);
+    await verifyEqualAnswers(systems, rounds, round, show);
   }
-  for (const [at, { kinds }] of asked.entries()) {
+  for (const [at, { kinds }] of systems.entries()) {
     figures[at]!.memoryBytesPeak = Math.max(0, ...rounds[at]!.map(({ memoryBytesPeak }) => memoryBytesPeak));
     figures[at]!.queries = kinds.map((kind) => toQueryFigure(kind, rounds[at]!, coldResults[at]!));
   }
@@ -141,10 +147,10 @@ function selectQuestions(
   kind: QuestionKind,
   round: number,
 ): KindQuestions {
-  const warmCount = Math.min(warmQuestions, Math.floor(questions.length / 2));
+  const warmCount = Math.min(warmQuestionsMax, Math.floor(questions.length / 2));
   const warm = questions.slice(0, warmCount);
   const others = questions.slice(warmCount);
-  const count = Math.min(timedQuestions, others.length);
+  const count = Math.min(timedQuestionsMax, others.length);
   const timed = Array.from({ length: count }, (_, at) => others[(round * count + at) % others.length]!);
   return { kind, first: isLineKind(kind) ? toFrequentText(warm[0]!) : undefined, warm, timed };
 }
@@ -153,7 +159,10 @@ function isLineKind(kind: QuestionKind): boolean {
   return (lineKinds as readonly QuestionKind[]).includes(kind);
 }
 
-/** Ids and numbers occur in few chunks each. A search for "1", which occurs everywhere, loads the columns that those searches read. */
+/**
+ * Ids and numbers occur in few chunks each. A search for "1", which occurs everywhere, loads the columns that those
+ * searches read.
+ */
 function toFrequentText(question: BenchQuestion): BenchQuestion {
   return { ...question, kind: "substring", text: "1" };
 }
@@ -201,12 +210,12 @@ function kindResultOf(round: RoundResult, kind: QuestionKind): KindResult {
 
 /** Throws with both answers where a system's answer to a question differs from the first system's. */
 async function verifyEqualAnswers(
-  asked: readonly TargetKinds[],
+  systems: readonly TargetKinds[],
   rounds: readonly (readonly RoundResult[])[],
   round: number,
   show: ShowProgress,
 ): Promise<void> {
-  const [first, ...others] = asked;
+  const [first, ...others] = systems;
   for (const kind of first!.kinds) {
     const truth = kindResultOf(rounds[0]![round]!, kind);
     if (truth.failure !== undefined) continue;

@@ -26,7 +26,9 @@ export interface ServerProcess {
   kill(): Promise<void>;
 }
 
-/** Starts the working copy at `root` on the data folder `dir`. Throws with its standard error where it does not start. */
+/**
+ * Starts the working copy at `root` on the data folder `dir`. Throws with its standard error where it does not start.
+ */
 export async function startServer(dir: string, root: string): Promise<ServerProcess> {
   const main = join(root, "server/main.ts");
   const child = spawn(process.execPath, [main, "serve", "--data", dir, "--listen", "127.0.0.1:0"], {

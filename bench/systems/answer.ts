@@ -1,12 +1,14 @@
 /**
- * The form in which the systems' answers are compared: sorted lines of text. A count is one line, a group is `labels… bucket value`
- * between tabs, a row is JSON.
+ * The form in which the systems' answers are compared: sorted lines of text. A count is one line, a group is `labels…
+ * bucket value` between tabs, a row is JSON.
  */
 import { createHash } from "node:crypto";
 
 export type CanonicalAnswer = string[];
 
-/** A group's labels, the start of its bucket in milliseconds (0 where there are none) and its count or calculated value. */
+/**
+ * A group's labels, the start of its bucket in milliseconds (0 where there are none) and its count or calculated value.
+ */
 export type AnswerGroup = readonly [labels: readonly string[], bucketMs: number, value: number];
 
 export interface AnswerRow {
@@ -20,8 +22,8 @@ export interface AnswerRow {
 /** Digits in which calculated values must agree: systems add numbers up in different orders. */
 const valueDigits = 9;
 /**
- * Values with few decimals, and halves between two of them, often lie exactly where rounding changes direction. This factor moves
- * them away from there.
+ * Values with few decimals, and halves between two of them, often lie exactly where rounding changes direction. This
+ * factor moves them away from there.
  */
 const roundingOffset = 1 + 3.7e-11;
 
@@ -42,14 +44,20 @@ export function toValueAnswer(groups: readonly AnswerGroup[]): CanonicalAnswer {
     .sort();
 }
 
-/** The most frequent values. A full list omits those of the lowest count: which of several equal ones a system returns is undefined. */
+/**
+ * The most frequent values. A full list omits those of the lowest count: which of several equal ones a system returns
+ * is undefined.
+ */
 export function toTopAnswer(groups: readonly AnswerGroup[], limit: number): CanonicalAnswer {
   if (groups.length < limit) return toGroupAnswer(groups);
   const least = Math.min(...groups.map(([, , rows]) => rows));
   return toGroupAnswer(groups.filter(([, , rows]) => rows > least));
 }
 
-/** The newest rows. A full list omits those of the oldest time: which of several rows of one time a system returns is undefined. */
+/**
+ * The newest rows. A full list omits those of the oldest time: which of several rows of one time a system returns is
+ * undefined.
+ */
 export function toRowAnswer(rows: readonly AnswerRow[], limit: number): CanonicalAnswer {
   const oldest = rows.reduce((least, { timeNs }) => (timeNs < least ? timeNs : least), rows[0]?.timeNs ?? 0n);
   return rows
@@ -73,8 +81,8 @@ export function formatAnswerDifference(
   linesMax: number,
 ): string {
   const subtract = (some: CanonicalAnswer, others: CanonicalAnswer): string[] => {
-    const known = new Set(others);
-    return some.filter((line) => !known.has(line));
+    const excluded = new Set(others);
+    return some.filter((line) => !excluded.has(line));
   };
   const formatSide = (sign: string, lines: string[]): string[] => [
     ...lines.slice(0, linesMax).map((line) => `  ${sign} ${line.slice(0, 300)}`),

@@ -98,8 +98,8 @@ function listTables(session: Session): string[] {
 }
 
 /**
- * Allocated blocks of the active parts. Inactive parts stay on disk for some minutes after a merge, and ClickHouse's own system
- * tables do not count.
+ * Allocated blocks of the active parts. Inactive parts stay on disk for some minutes after a merge, and ClickHouse's
+ * own system tables do not count.
  */
 async function measureActiveBytes(session: Session, dir: string): Promise<number> {
   const paths = session.query(`SELECT path FROM system.parts WHERE ${ownParts}`, "TSV").trim().split("\n");
@@ -126,7 +126,10 @@ function makeStatements(dataset: BenchDataset): { tables: string[]; inserts: str
   }
 }
 
-/** Sorted by time, with a text index over message tokens and a Bloom filter over trace ids. Parts are synced as they are written. */
+/**
+ * Sorted by time, with a text index over message tokens and a Bloom filter over trace ids. Parts are synced as they are
+ * written.
+ */
 function makeTableSql(columns: readonly string[]): string {
   return `CREATE TABLE logs (
       time_ns Int64 CODEC(Delta(8), ZSTD(1)),

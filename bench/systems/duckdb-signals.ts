@@ -29,7 +29,10 @@ export function makeSpanStatements({ file, attributes }: BenchDataset): string[]
   ];
 }
 
-/** One table of series, numbered in the order of name and labels; one of samples, sorted by series and time, so that zone maps prune. */
+/**
+ * One table of series, numbered in the order of name and labels; one of samples, sorted by series and time, so that
+ * zone maps prune.
+ */
 export function makeSampleStatements({ file, attributes }: BenchDataset): string[] {
   const keys = attributeKeysOf(attributes);
   const columns = keys.map((key) => `"${key}" VARCHAR`).join(", ");

@@ -90,7 +90,10 @@ function makeStatements(dataset: BenchDataset): string[] {
   }
 }
 
-/** The insert is one transaction, whose commit makes all rows durable. Rows come nearly in time order, so zone maps prune by time. */
+/**
+ * The insert is one transaction, whose commit makes all rows durable. Rows come nearly in time order, so zone maps
+ * prune by time.
+ */
 function makeLogStatements({ file, attributes: values }: BenchDataset): string[] {
   const keys = attributeKeysOf(values);
   const attributes = keys.map((key) => `"${key}" VARCHAR`).join(", ");

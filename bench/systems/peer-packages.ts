@@ -26,8 +26,8 @@ export async function installPeers(peers: readonly PeerName[], show: ShowProgres
 /** Prefers the npm of the running Node: PATH may hold another one first. */
 function makeNpmCommand(...args: string[]): [string, string[]] {
   const script = join(dirname(process.execPath), "../lib/node_modules/npm/bin/npm-cli.js");
-  const known = process.env.npm_execpath ?? (existsSync(script) ? script : undefined);
-  return known === undefined ? ["npm", args] : [process.execPath, [known, ...args]];
+  const npmScript = process.env.npm_execpath ?? (existsSync(script) ? script : undefined);
+  return npmScript === undefined ? ["npm", args] : [process.execPath, [npmScript, ...args]];
 }
 
 export async function loadPeerPackage<T>(name: string): Promise<T> {

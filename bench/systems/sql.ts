@@ -30,8 +30,9 @@ export function quoteSql(toText: string): string {
 }
 
 /**
- * Converts a result. Log rows are `time_ns, level, message, attributes…`; groups are `label, bucket, rows` or `label, rows`, where
- * the bucket is a number of bucket widths; groups by series are `bucket, value, labels…`; a count is one number.
+ * Converts a result. Log rows are `time_ns, level, message, attributes…`; groups are `label, bucket, rows` or `label,
+ * rows`, where the bucket is a number of bucket widths; groups by series are `bucket, value, labels…`; a count is one
+ * number.
  */
 export function toSqlAnswer(
   { kind }: BenchQuestion,

@@ -56,8 +56,8 @@ export async function listKinds({ root }: StoreTarget): Promise<readonly Questio
 }
 
 /**
- * Loads the file directly into the store's folder, as the peers load, and once more over HTTP into a folder that is removed again.
- * Acknowledged rows are durable and visible to queries.
+ * Loads the file directly into the store's folder, as the peers load, and once more over HTTP into a folder that is
+ * removed again. Acknowledged rows are durable and visible to queries.
  */
 export async function load(target: StoreTarget, show: ShowProgress): Promise<SystemLoad> {
   const { dir, dataset, root, threads } = target;
@@ -182,12 +182,12 @@ async function askRows(store: Store, query: Query, question: BenchQuestion): Pro
 
 async function askCounts(store: Store, query: Query, question: BenchQuestion): Promise<SystemResult> {
   const { startMs, endMs, kind } = question;
-  const asked = { query: toSvcql(question), startMs, endMs, bucketSeconds: bucketSecondsOf(kind) };
-  const answered = await query.queryTimeseries(store, asked);
+  const request = { query: toSvcql(question), startMs, endMs, bucketSeconds: bucketSecondsOf(kind) };
+  const result = await query.queryTimeseries(store, request);
   return {
-    bytesRead: answered.scanned.bytes,
+    bytesRead: result.scanned.bytes,
     // Converting series from columns to objects is not timed, as for the peers.
-    answer: () => toSeriesAnswer(kind, answered.series),
+    answer: () => toSeriesAnswer(kind, result.series),
   };
 }
 
