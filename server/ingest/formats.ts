@@ -1,4 +1,4 @@
-/** Every format of a body, and what reads it. */
+/** The table of body formats: which function reads each, and into which sink. */
 
 import assert from "node:assert";
 import type { RowSignal } from "../../engine/index.ts";
@@ -12,7 +12,7 @@ import { readRemoteWrite1, readRemoteWrite2 } from "./prometheus/decode.ts";
 import { RowSink, SampleSink, type Sink } from "./row-sink.ts";
 import { readSyslog } from "./syslog/frames.ts";
 
-/** Reads a whole body, or throws Refusal. */
+/** Reads a whole body. Throws Refusal. */
 type ReadBody = (body: Buffer, task: BodyTask) => Sink;
 
 export const formats = {
@@ -35,7 +35,7 @@ export const formats = {
   "remote write 2": samples(readRemoteWrite2),
 } satisfies Record<BodyFormat, ReadBody>;
 
-/** What the rows of a body go to, whatever the protocol. */
+/** The sink for the body's signal. */
 function sinkOf(task: BodyTask): RowSink | SampleSink {
   const { what } = task;
   return what.signal === "metrics" ? new SampleSink(task, what.census) : new RowSink(what.signal, task);

@@ -1,24 +1,24 @@
-/** Metrics of OTLP in JSON form become samples; the points of each type are those of OpenTelemetry's data model. */
+/** Turns OTLP metrics in JSON form into samples, by the point types of OpenTelemetry's data model. */
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
-import { type Buckets, classicBuckets, type ExponentialRange, histogramValues } from "../histogram.ts";
-import { isGiven, type JsonFields, RowProblem, wrongField } from "../json/json-row.ts";
+import { type Buckets, type ExponentialRange, toClassicBuckets, toClassicValues } from "../histogram.ts";
+import { isGiven, type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
 import type { SampleSink } from "../row-sink.ts";
 import {
   type Attributes,
   addAttributes,
-  copyOf,
+  copyAttributes,
   doubleOf,
   integerOf,
-  memberNamed,
-  objectsOf,
   stringOf,
+  toObject,
+  toObjects,
 } from "./json-value.ts";
 
-/** What all samples of one point have in common. */
+/** What all samples of one point share. */
 type Shared = Omit<Sample, "value">;
 
-/** Samples of one point. Throws RowProblem. */
+/** Makes the samples of one point. Throws RowProblem. */
 type SamplesOf = (point: JsonFields, shared: Shared) => Sample[];
 
 const kinds: Readonly<Record<string, SamplesOf>> = {
@@ -29,28 +29,31 @@ const kinds: Readonly<Record<string, SamplesOf>> = {
   summary: summarySamples,
 };
 
-/** Bit of `flags`: the series has no value at that time (metrics.proto, "DataPointFlags"). */
+/** Bit of `flags`: the series has no value at this time (metrics.proto, "DataPointFlags"). */
 const noRecordedValue = 1;
 const deltaTemporality = ["1", "AGGREGATION_TEMPORALITY_DELTA"];
 
-/** Throws RowProblem where the metric as a whole is none. */
+/**
+ * Adds all points of a metric; a bad point is refused by itself. Throws RowProblem where the metric as a whole is
+ * malformed.
+ */
 export function addMetric(sink: SampleSink, metric: JsonFields, base: Attributes): void {
   const name = stringOf(metric.name, "name");
   const kind = Object.keys(kinds).find((each) => isGiven(metric[each]));
   if (kind === undefined) throw new RowProblem("field", `metric ${JSON.stringify(name)} has no data`);
-  const data = memberNamed(metric[kind], kind) ?? {};
+  const data = toObject(metric[kind], kind) ?? {};
   const shared = { name, unit: stringOf(metric.unit, "unit"), type: typeOf(kind, data) };
-  for (const point of objectsOf(data.dataPoints, `${kind}.dataPoints`)) {
+  for (const point of toObjects(data.dataPoints, `${kind}.dataPoints`)) {
     try {
       sink.addPoint(pointSamples(point, kinds[kind]!, shared, base, sink));
     } catch (problem) {
       if (!(problem instanceof RowProblem)) throw problem;
-      sink.refuse(problem);
+      sink.refuseRow(problem);
     }
   }
 }
 
-/** Sums that may fall are gauges, unless they are told as differences. */
+/** Sums that may fall are gauges, unless they are sent as deltas. */
 function typeOf(kind: string, data: JsonFields): MetricType {
   if (kind === "gauge") return "gauge";
   if (kind === "summary") return "counter";
@@ -65,7 +68,7 @@ function pointSamples(
   base: Attributes,
   sink: SampleSink,
 ): Sample[] {
-  const attributes = copyOf(base);
+  const attributes = copyAttributes(base);
   addAttributes(attributes, point.attributes, "attributes");
   const time = isGiven(point.timeUnixNano) ? integerOf(point.timeUnixNano, "timeUnixNano") : 0n;
   const shared = { ...metric, labels: attributes.texts, timeNs: time === 0n ? sink.arrivalNs() : time };
@@ -83,7 +86,7 @@ function numberSamples(point: JsonFields, shared: Shared): Sample[] {
 function histogramSamples(point: JsonFields, shared: Shared): Sample[] {
   const bounds = numbersOf(point.explicitBounds, "explicitBounds");
   const sent = countsOf(point.bucketCounts, "bucketCounts");
-  // Without buckets there is the one that holds all.
+  // Without buckets, a single bucket counts everything.
   const counts = sent.length === 0 && bounds.length === 0 ? [countOf(point.count, "count")] : sent;
   if (counts.length !== bounds.length + 1) {
     const got = `got ${counts.length} and ${bounds.length}`;
@@ -98,9 +101,9 @@ function histogramSamples(point: JsonFields, shared: Shared): Sample[] {
 function exponentialSamples(point: JsonFields, shared: Shared): Sample[] {
   const scale = Number(point.scale ?? 0);
   if (!Number.isInteger(scale) || scale < -10 || scale > 20) {
-    throw wrongField("scale", "an integer from -10 to 20", point.scale);
+    throw makeFieldProblem("scale", "an integer from -10 to 20", point.scale);
   }
-  const buckets = classicBuckets({
+  const buckets = toClassicBuckets({
     scale,
     zeroCount: countOf(point.zeroCount, "zeroCount"),
     zeroThreshold: isGiven(point.zeroThreshold) ? doubleOf(point.zeroThreshold, "zeroThreshold") : 0,
@@ -111,7 +114,7 @@ function exponentialSamples(point: JsonFields, shared: Shared): Sample[] {
 }
 
 function bucketSamples(shared: Shared, buckets: Buckets, sum: number | undefined): Sample[] {
-  return histogramValues(buckets, sum).map(({ suffix, le, value }) => ({
+  return toClassicValues(buckets, sum).map(({ suffix, le, value }) => ({
     ...shared,
     name: shared.name + suffix,
     labels: le === undefined ? shared.labels : { ...shared.labels, le },
@@ -120,7 +123,7 @@ function bucketSamples(shared: Shared, buckets: Buckets, sum: number | undefined
 }
 
 function summarySamples(point: JsonFields, shared: Shared): Sample[] {
-  const quantiles = objectsOf(point.quantileValues, "quantileValues").map(({ quantile, value }): Sample => {
+  const quantiles = toObjects(point.quantileValues, "quantileValues").map(({ quantile, value }): Sample => {
     const label = String(doubleOf(quantile ?? 0, "quantileValues.quantile"));
     return {
       ...shared,
@@ -141,10 +144,10 @@ function sumOf({ sum }: JsonFields): number | undefined {
 }
 
 function rangeOf(value: unknown, name: string): ExponentialRange {
-  const range = memberNamed(value, name);
+  const range = toObject(value, name);
   const offset = Number(range?.offset ?? 0);
   if (!Number.isInteger(offset) || Math.abs(offset) >= 2 ** 31) {
-    throw wrongField(`${name}.offset`, "a 32-bit integer", range?.offset);
+    throw makeFieldProblem(`${name}.offset`, "a 32-bit integer", range?.offset);
   }
   return { offset, bucketCounts: countsOf(range?.bucketCounts, `${name}.bucketCounts`) };
 }
@@ -159,12 +162,12 @@ function countsOf(value: unknown, path: string): number[] {
 
 function arrayOf(value: unknown, path: string): unknown[] {
   if (!isGiven(value)) return [];
-  if (!Array.isArray(value)) throw wrongField(path, "an array of numbers", value);
+  if (!Array.isArray(value)) throw makeFieldProblem(path, "an array of numbers", value);
   return value;
 }
 
 function countOf(value: unknown, path: string): number {
   const count = isGiven(value) ? Number(integerOf(value, path)) : 0;
-  if (count < 0) throw wrongField(path, "a number, 0 or more", value);
+  if (count < 0) throw makeFieldProblem(path, "a number, 0 or more", value);
   return count;
 }
