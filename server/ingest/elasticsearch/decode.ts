@@ -39,10 +39,10 @@ export function readBulk(body: Buffer, sink: RowSink, index: string): void {
   const items: string[] = [];
   let hasErrors = false;
   for (let line = lines.next(); line !== undefined; line = lines.next()) {
-    const action = actionOf(line, lines.number, index);
+    const action = readAction(line, lines.number, index);
     const problem = addDocument(action, lines, sink);
     hasErrors ||= problem !== undefined;
-    items.push(itemJson(action, items.length, problem));
+    items.push(writeItem(action, items.length, problem));
   }
   if (items.length === 0) throw new Refusal(400, "the body must hold actions and documents, line by line");
   sink.answer = `{"took":0,"errors":${hasErrors},"items":[${items.join(",")}]}`;
@@ -80,7 +80,7 @@ function addDocument({ name, index }: Action, lines: BulkLines, sink: RowSink): 
       throw new RowProblem("field", `rows are only added: ${name} is not possible`);
     }
     if (document === undefined) throw new RowProblem("json", "the document is missing");
-    return sink.addText(documentRow(document, index, sink));
+    return sink.addText(readDocument(document, index, sink));
   } catch (problem) {
     if (!(problem instanceof RowProblem)) throw problem;
     sink.refuseRow(problem);
@@ -88,7 +88,7 @@ function addDocument({ name, index }: Action, lines: BulkLines, sink: RowSink): 
   }
 }
 
-function actionOf(line: string, number: number, index: string): Action {
+function readAction(line: string, number: number, index: string): Action {
   const action = parseAction(line);
   const name = actions.find((each) => isGiven(action?.[each]));
   const fields = name === undefined ? undefined : action?.[name];
@@ -113,7 +113,7 @@ function parseAction(line: string): JsonFields | undefined {
   }
 }
 
-function itemJson({ name, index, id }: Action, position: number, problem: string | undefined): string {
+function writeItem({ name, index, id }: Action, position: number, problem: string | undefined): string {
   const head = `"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id === "" ? String(position) : id)}`;
   if (problem === undefined) {
     return `{"${name}":{${head},"_version":1,"result":"created","_seq_no":${position},"_primary_term":1,"status":201}}`;
@@ -122,9 +122,9 @@ function itemJson({ name, index, id }: Action, position: number, problem: string
   return `{"${name}":{${head},"status":400,"error":${error}}}`;
 }
 
-function documentRow(text: string, index: string, sink: RowSink): LogRow {
+function readDocument(text: string, index: string, sink: RowSink): LogRow {
   return readJsonRow(text, (json, onNumber) => {
-    const time = timeOf(json, onNumber);
+    const time = findTime(json, onNumber);
     const messageKey = messageKeys.find((key) => typeof json[key] === "string");
     const attributes = flattenFields(json, new Set([time?.key ?? "", messageKey ?? ""]), onNumber);
     if (index !== "") attributes._index ??= index;
@@ -144,7 +144,7 @@ function documentRow(text: string, index: string, sink: RowSink): LogRow {
  * Finds the time in the first field that holds one. A field with anything else is an attribute, but a wrong
  * `@timestamp` throws RowProblem.
  */
-function timeOf(json: JsonFields, onNumber: OnNumber): { key: string; nanos: bigint } | undefined {
+function findTime(json: JsonFields, onNumber: OnNumber): { key: string; nanos: bigint } | undefined {
   for (const key of timeKeys) {
     const nanos = isGiven(json[key]) ? nanosOf(json[key], onNumber) : undefined;
     if (nanos !== undefined) return { key, nanos };

@@ -52,37 +52,37 @@ const fields = new Set([...sharedFields, ...Object.keys(fieldsOfType)]);
 export function readMetricRow(text: string, arrivalNs: bigint): ReadSamples {
   return readJsonRow(quoteSpecialNumbers(text), (json, onNumber) => {
     const timeNs = timeOf(json, onNumber);
-    const type = typeOf(json);
+    const type = readType(json);
     checkFields(json, type);
     const shared: Shared = {
       timeNs: timeNs ?? arrivalNs,
-      name: nameOf(json),
+      name: readName(json),
       type: type === "gauge" ? "gauge" : counterType(json, type),
-      unit: unitOf(json),
+      unit: readUnit(json),
       labels: attributesOf(json, "labels", fields, onNumber),
     };
-    return { samples: samplesOf(json, type, shared), hasOwnTime: timeNs !== null };
+    return { samples: makeSamples(json, type, shared), hasOwnTime: timeNs !== null };
   });
 }
 
-function samplesOf(json: JsonFields, type: Type, shared: Shared): Sample[] {
+function makeSamples(json: JsonFields, type: Type, shared: Shared): Sample[] {
   switch (type) {
     case "histogram":
-      return histogramSamples(shared, bucketsOf(json), json);
+      return makeHistogramSamples(shared, readBuckets(json), json);
     case "exponential_histogram":
-      return histogramSamples(shared, toClassicBuckets(exponentialOf(json)), json);
+      return makeHistogramSamples(shared, toClassicBuckets(readExponential(json)), json);
     default:
-      return [{ ...shared, value: singleValueOf(json) }];
+      return [{ ...shared, value: readValue(json) }];
   }
 }
 
-function histogramSamples(shared: Shared, buckets: Buckets, json: JsonFields): Sample[] {
+function makeHistogramSamples(shared: Shared, buckets: Buckets, json: JsonFields): Sample[] {
   const total = buckets.counts.reduce((sum, count) => sum + count, 0);
   if (isGiven(json.count) && json.count !== total) {
     const expected = `the sum of the buckets' own counts, which is ${total}`;
     throw makeFieldProblem("count", expected, json.count);
   }
-  const sum = isGiven(json.sum) ? numberOf(json.sum, "sum") : undefined;
+  const sum = isGiven(json.sum) ? readNumber(json.sum, "sum") : undefined;
   return toClassicValues(buckets, sum).map(({ suffix, le, value }) => ({
     ...shared,
     name: shared.name + suffix,
@@ -91,7 +91,7 @@ function histogramSamples(shared: Shared, buckets: Buckets, json: JsonFields): S
   }));
 }
 
-function typeOf({ type }: JsonFields): Type {
+function readType({ type }: JsonFields): Type {
   if (!isGiven(type)) return "gauge";
   const found = types.find((each) => each === type);
   if (found !== undefined) return found;
@@ -118,12 +118,12 @@ function counterType({ temporality }: JsonFields, type: Type): "counter" | "delt
   throw makeFieldProblem("temporality", isDelta ? "delta" : "cumulative or delta", temporality);
 }
 
-function nameOf({ name }: JsonFields): string {
+function readName({ name }: JsonFields): string {
   if (typeof name === "string" && name !== "") return name;
   throw makeFieldProblem("name", "the name of the metric, a text", name);
 }
 
-function unitOf({ unit }: JsonFields): string {
+function readUnit({ unit }: JsonFields): string {
   if (!isGiven(unit)) return "";
   if (typeof unit === "string") return unit;
   throw makeFieldProblem("unit", "a text", unit);
@@ -149,21 +149,21 @@ function quoteSpecialNumbers(text: string): string {
   );
 }
 
-function singleValueOf({ value }: JsonFields): number {
+function readValue({ value }: JsonFields): number {
   if (typeof value === "string" && Object.hasOwn(specialNumbers, value)) return specialNumbers[value]!;
-  return numberOf(value, "value", `a number, or one of "NaN", "+Inf" and "-Inf"`);
+  return readNumber(value, "value", `a number, or one of "NaN", "+Inf" and "-Inf"`);
 }
 
 /** Integers beyond 2^53 are rounded, as in every float64. */
-function numberOf(value: unknown, name: string, expected = "a number"): number {
+function readNumber(value: unknown, name: string, expected = "a number"): number {
   if (typeof value === "bigint") return Number(value);
   if (typeof value === "number" && Number.isFinite(value)) return value;
   throw makeFieldProblem(name, expected, value);
 }
 
-function bucketsOf(json: JsonFields): Buckets {
-  const bounds = numbersOf(json.bounds ?? [], "bounds");
-  const counts = countsOf(json.counts, "counts");
+function readBuckets(json: JsonFields): Buckets {
+  const bounds = readNumbers(json.bounds ?? [], "bounds");
+  const counts = readCounts(json.counts, "counts");
   for (const [i, bound] of bounds.entries()) {
     if (i > 0 && bound <= bounds[i - 1]!) {
       throw new RowProblem("field", `bounds must ascend, got ${bound} behind ${bounds[i - 1]}`);
@@ -174,21 +174,21 @@ function bucketsOf(json: JsonFields): Buckets {
   throw new RowProblem("field", problem);
 }
 
-function exponentialOf(json: JsonFields): ExponentialHistogram {
+function readExponential(json: JsonFields): ExponentialHistogram {
   const { scale, zeroThreshold } = json;
   if (typeof scale !== "number" || !Number.isInteger(scale) || scale < -10 || scale > 20) {
     throw makeFieldProblem("scale", "an integer from -10 to 20", scale);
   }
   return {
     scale,
-    zeroCount: isGiven(json.zeroCount) ? countOf(json.zeroCount, "zeroCount") : 0,
-    zeroThreshold: isGiven(zeroThreshold) ? countOf(zeroThreshold, "zeroThreshold") : 0,
-    positive: rangeOf(json.positive, "positive"),
-    negative: rangeOf(json.negative, "negative"),
+    zeroCount: isGiven(json.zeroCount) ? readCount(json.zeroCount, "zeroCount") : 0,
+    zeroThreshold: isGiven(zeroThreshold) ? readCount(zeroThreshold, "zeroThreshold") : 0,
+    positive: readRange(json.positive, "positive"),
+    negative: readRange(json.negative, "negative"),
   };
 }
 
-function rangeOf(value: unknown, name: string): ExponentialRange {
+function readRange(value: unknown, name: string): ExponentialRange {
   if (!isGiven(value)) return { offset: 0, bucketCounts: [] };
   if (typeof value !== "object" || Array.isArray(value)) throw makeFieldProblem(name, "a JSON object", value);
   const { offset, bucketCounts } = value as JsonFields;
@@ -197,23 +197,23 @@ function rangeOf(value: unknown, name: string): ExponentialRange {
   }
   return {
     offset: isGiven(offset) ? Number(offset) : 0,
-    bucketCounts: countsOf(bucketCounts ?? [], `${name}.bucketCounts`),
+    bucketCounts: readCounts(bucketCounts ?? [], `${name}.bucketCounts`),
   };
 }
 
-function numbersOf(value: unknown, name: string): number[] {
+function readNumbers(value: unknown, name: string): number[] {
   if (!Array.isArray(value)) throw makeFieldProblem(name, "an array of numbers", value);
-  return value.map((each: unknown, i) => numberOf(each, `${name}[${i}]`));
+  return value.map((each: unknown, i) => readNumber(each, `${name}[${i}]`));
 }
 
-function countsOf(value: unknown, name: string): number[] {
+function readCounts(value: unknown, name: string): number[] {
   if (!Array.isArray(value)) throw makeFieldProblem(name, "an array of numbers", value);
-  return value.map((each: unknown, i) => countOf(each, `${name}[${i}]`));
+  return value.map((each: unknown, i) => readCount(each, `${name}[${i}]`));
 }
 
-function countOf(value: unknown, name: string): number {
+function readCount(value: unknown, name: string): number {
   const expected = "a number, 0 or more";
-  const count = numberOf(value, name, expected);
+  const count = readNumber(value, name, expected);
   if (count >= 0) return count;
   throw makeFieldProblem(name, expected, value);
 }

@@ -20,7 +20,7 @@ export function readPushJson(body: Buffer, sink: RowSink): void {
     const path = `streams[${i}]`;
     const labels = addServiceName(textsOf((stream as JsonFields | null)?.stream, `${path}.stream`));
     for (const [j, value] of arrayOf(stream, "values", path).entries()) {
-      addEntry(sink, labels, () => jsonEntry(value, `${path}.values[${j}]`));
+      addEntry(sink, labels, () => readJsonEntry(value, `${path}.values[${j}]`));
     }
   }
 }
@@ -34,7 +34,7 @@ interface Entry {
 export function readPushProtobuf(body: Buffer, sink: RowSink): void {
   for (const { labels: text, entries } of decodeStreams(body)) {
     const labels = addServiceName(refuseBodyOnProblem(() => parseLabels(text)));
-    for (const entry of entries) addEntry(sink, labels, () => protobufEntry(entry));
+    for (const entry of entries) addEntry(sink, labels, () => readProtobufEntry(entry));
   }
 }
 
@@ -57,14 +57,14 @@ function decodeStreams(body: Buffer): WireStream[] {
   }
 }
 
-function protobufEntry({ timestamp, line, structuredMetadata }: WireEntry): Entry {
+function readProtobufEntry({ timestamp, line, structuredMetadata }: WireEntry): Entry {
   const seconds = BigInt((timestamp?.seconds ?? 0).toString());
   const metadata: Texts = Object.create(null);
   for (const { name, value } of structuredMetadata) metadata[name] = value;
   return { timeNs: seconds * 1_000_000_000n + BigInt(timestamp?.nanos ?? 0), line, metadata };
 }
 
-function jsonEntry(value: unknown, path: string): Entry {
+function readJsonEntry(value: unknown, path: string): Entry {
   if (!Array.isArray(value))
     throw makeFieldProblem(path, "an array of time, line and structured metadata", value);
   const [time, line, metadata] = value as unknown[];

@@ -76,9 +76,9 @@ export class WireBody {
     const { buffer } = this.#tools;
     buffer.at = this.#scratchFrom;
     this.#readOrRefuse(() => this.#readResourceAttributes(this.#find(from, to, Tag.resource)));
-    const { at: free } = buffer;
+    const { at: textsFrom } = buffer;
     this.#tools.scanner.forEachField(from, to, Tag.scopes, (scopesFrom, scopesTo) => {
-      buffer.at = free;
+      buffer.at = textsFrom;
       this.#readOrRefuse(() => this.#readSharedAttributes(this.#find(scopesFrom, scopesTo, Tag.scope)));
       this.#readRecords(scopesFrom, scopesTo);
     });
@@ -141,7 +141,7 @@ export class WireBody {
   #readRecords(from: number, to: number): void {
     const { buffer, scanner, attributes, sink } = this.#tools;
     const row = this.#row;
-    const { at: free } = buffer;
+    const { at: textsFrom } = buffer;
     scanner.at = from;
     while (scanner.at < to) {
       const tag = scanner.readVarint(to);
@@ -150,7 +150,7 @@ export class WireBody {
         continue;
       }
       const end = scanner.readFieldEnd(to);
-      buffer.at = free;
+      buffer.at = textsFrom;
       attributes.begin(row);
       try {
         this.#record.read(row, end);

@@ -110,7 +110,7 @@ function addSeries(
   }
   for (const histogram of histograms) {
     try {
-      sink.addPoint(histogramSamples(series, histogram));
+      sink.addPoint(makeHistogramSamples(series, histogram));
     } catch (problem) {
       if (!(problem instanceof RowProblem)) throw problem;
       sink.refuseRow(problem);
@@ -118,7 +118,7 @@ function addSeries(
   }
 }
 
-function histogramSamples(series: Series, histogram: WireHistogram): Sample[] {
+function makeHistogramSamples(series: Series, histogram: WireHistogram): Sample[] {
   const type = histogram.resetHint === gaugeHint ? "gauge" : "counter";
   const timeNs = nanosOf(histogram.timestamp);
   return toClassicValues(bucketsOf(histogram), histogram.sum).map(({ suffix, le, value }) => ({

@@ -12,11 +12,11 @@ const bucketsMax = 100_000;
 /** Converts a native histogram into classic buckets. Throws RowProblem. */
 export function bucketsOf(histogram: WireHistogram): Buckets {
   const { schema } = histogram;
-  const positive = rangeOf(
+  const positive = readRange(
     histogram.positiveSpans,
-    countsOf(histogram.positiveDeltas, histogram.positiveCounts),
+    readCounts(histogram.positiveDeltas, histogram.positiveCounts),
   );
-  if (schema === customSchema) return customBuckets(histogram.customValues, positive);
+  if (schema === customSchema) return toCustomBuckets(histogram.customValues, positive);
   if (schema < -4 || schema > 8) {
     throw new RowProblem("field", `a histogram's schema must be from -4 to 8, or -53, got ${schema}`);
   }
@@ -26,7 +26,7 @@ export function bucketsOf(histogram: WireHistogram): Buckets {
     zeroCount: histogram.zeroCountInt?.toNumber() ?? histogram.zeroCountFloat ?? 0,
     zeroThreshold,
     positive: shiftOffset(positive),
-    negative: shiftOffset(rangeOf(negativeSpans, countsOf(negativeDeltas, negativeCounts))),
+    negative: shiftOffset(readRange(negativeSpans, readCounts(negativeDeltas, negativeCounts))),
   });
 }
 
@@ -35,7 +35,7 @@ function shiftOffset({ offset, bucketCounts }: ExponentialRange): ExponentialRan
   return { offset: offset - 1, bucketCounts };
 }
 
-function customBuckets(bounds: readonly number[], { offset, bucketCounts }: ExponentialRange): Buckets {
+function toCustomBuckets(bounds: readonly number[], { offset, bucketCounts }: ExponentialRange): Buckets {
   const counts = new Array<number>(bounds.length + 1).fill(0);
   for (const [i, count] of bucketCounts.entries()) {
     const index = offset + i;
@@ -51,7 +51,7 @@ function customBuckets(bounds: readonly number[], { offset, bucketCounts }: Expo
 }
 
 /** Integer counts are sent as deltas, each to the previous one. */
-function countsOf(deltas: readonly Long[], floats: readonly number[]): readonly number[] {
+function readCounts(deltas: readonly Long[], floats: readonly number[]): readonly number[] {
   if (floats.length > 0) return floats;
   let count = 0;
   return deltas.map((delta) => {
@@ -64,7 +64,7 @@ function countsOf(deltas: readonly Long[], floats: readonly number[]): readonly 
  * Expands spans into one run of buckets. A span's offset is relative to the end of the previous span, the first one's
  * to zero. Throws RowProblem.
  */
-function rangeOf(spans: readonly WireSpan[], counts: readonly number[]): ExponentialRange {
+function readRange(spans: readonly WireSpan[], counts: readonly number[]): ExponentialRange {
   const bucketCounts: number[] = [];
   let next = 0;
   for (const [i, { offset, length }] of spans.entries()) {

@@ -3,7 +3,7 @@
 import { Refusal } from "../../limits/refusal.ts";
 import { syslogMessageBytesMax } from "../limits.ts";
 import type { RowSink } from "../row-sink.ts";
-import { messageRow } from "./message.ts";
+import { readMessageRow } from "./message.ts";
 
 const newline = 0x0a;
 const space = 0x20;
@@ -77,6 +77,6 @@ function isDigit(byte: number): boolean {
 /** Reads a body of messages, each with its length before it. */
 export function readSyslog(body: Buffer, sink: RowSink): void {
   for (const message of new SyslogFrames().push(body)) {
-    sink.addText(messageRow(message.toString("utf8").replace(/[\r\n\0]+$/, ""), sink));
+    sink.addText(readMessageRow(message.toString("utf8").replace(/[\r\n\0]+$/, ""), sink));
   }
 }

@@ -23,7 +23,7 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 const dayMs = 86_400_000;
 
 /** Makes a row of a message. A text that is not syslog becomes the row's message as a whole. */
-export function messageRow(text: string, sink: RowSink): LogRow {
+export function readMessageRow(text: string, sink: RowSink): LogRow {
   const attributes: Record<string, string> = Object.create(null);
   const [matched = "", number] = priority.exec(text) ?? [];
   const value = Number(number ?? -1);
@@ -91,7 +91,7 @@ function read3164(text: string, attributes: Record<string, string>, arrivalMs: n
   putAttribute(attributes, "service.name", application);
   putAttribute(attributes, "syslog.procid", process);
   const ms =
-    month === undefined ? undefined : localMs(month, [day, hours, minutes, seconds].map(Number), arrivalMs);
+    month === undefined ? undefined : toLocalMs(month, [day, hours, minutes, seconds].map(Number), arrivalMs);
   const timeNs = iso === undefined ? (ms === undefined ? undefined : BigInt(ms) * 1_000_000n) : isoNanos(iso);
   return { message: rest.slice(tag.length), timeNs };
 }
@@ -100,7 +100,7 @@ function read3164(text: string, attributes: Record<string, string>, arrivalMs: n
  * Milliseconds of a time that has neither year nor zone: in the server's zone, and in the latest year in which it is
  * less than a day ahead.
  */
-function localMs(
+function toLocalMs(
   month: string,
   [day = 1, hours, minutes, seconds]: number[],
   arrivalMs: number,
