@@ -1,4 +1,4 @@
-/** What a body is decoded under where a test says nothing else. */
+/** The task that a body is decoded with, where a test sets nothing else. */
 import { Families } from "../../../server/ingest/prometheus/families.ts";
 
 export function plainTask(body: Uint8Array) {

@@ -1,4 +1,4 @@
-/** What a store gives back of batches. */
+/** Appends batches to a store and reads their rows back. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

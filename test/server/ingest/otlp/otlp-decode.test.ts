@@ -1,7 +1,8 @@
-/** OTLP read from the bytes of protobuf against the same requests read from JSON by plain code: the rows are the same. */
+/** OTLP in protobuf against the same requests in JSON, which has a reader of its own: the rows are equal. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { EncodedBatch } from "../../../engine/index.ts";
+import type { EncodedBatch } from "../../../../engine/index.ts";
+import { storedRows } from "../stored-rows.ts";
 import type { Request } from "./otlp-bodies.ts";
 import {
   decoded,
@@ -11,7 +12,6 @@ import {
   tracesRequests,
   withUnknownFields,
 } from "./otlp-bodies.ts";
-import { storedRows } from "./stored-rows.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 
