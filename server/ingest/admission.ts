@@ -65,9 +65,9 @@ export function countDroppedRows(
   return [...rows];
 }
 
-function findExclusions({ entry, what }: BodyTask): readonly CompiledExclusion[] {
+function findExclusions({ entry, content }: BodyTask): readonly CompiledExclusion[] {
   if (entry === undefined) return [];
-  return compiledRules(entry.rules)(excludableSignals[what.signal], entry.environment);
+  return compiledRules(entry.rules)(excludableSignals[content.signal], entry.environment);
 }
 
 /** An environment is a cluster, so its name is stamped under both keys. */

@@ -25,7 +25,7 @@ export type BodyFormat =
   | "remote write 2";
 
 /** What a body holds. The tables that count active series over all threads are in shared memory. */
-type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: ActiveSeriesTables };
+type BodyContent = { signal: RowSignal } | { signal: "metrics"; activeSeries: ActiveSeriesTables };
 
 interface BodyAdmission {
   settings: AdmissionSettings;
@@ -36,7 +36,7 @@ interface BodyAdmission {
 
 /** One body to decode, with everything that decides what becomes of it. */
 export interface BodyTask {
-  what: BodyContent;
+  content: BodyContent;
   format: BodyFormat;
   /** Transferred: the sending thread cannot read it any more. */
   body: Uint8Array<ArrayBuffer>;

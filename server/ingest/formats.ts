@@ -37,8 +37,10 @@ export const formats = {
 
 /** The sink for the body's signal. */
 function makeSink(task: BodyTask): RowSink | SampleSink {
-  const { what } = task;
-  return what.signal === "metrics" ? new SampleSink(task, what.census) : new RowSink(what.signal, task);
+  const { content } = task;
+  return content.signal === "metrics"
+    ? new SampleSink(task, content.activeSeries)
+    : new RowSink(content.signal, task);
 }
 
 function makeRowReader(
@@ -54,8 +56,8 @@ function makeRowReader(
 
 function makeSampleReader(read: (body: Buffer, sink: SampleSink, task: BodyTask) => void): ReadBody {
   return (body, task) => {
-    assert(task.what.signal === "metrics");
-    const sink = new SampleSink(task, task.what.census);
+    assert(task.content.signal === "metrics");
+    const sink = new SampleSink(task, task.content.activeSeries);
     read(body, sink, task);
     return sink;
   };

@@ -171,7 +171,7 @@ export class Intake {
     const arrivalMs = this.#options.now();
     const { store } = this.#options;
     const task: BodyTask = {
-      what: signal === "metrics" ? { signal, census: store.seriesCensus() } : { signal },
+      content: signal === "metrics" ? { signal, activeSeries: store.seriesCensus() } : { signal },
       format,
       body,
       encoding,

@@ -10,7 +10,7 @@ export interface SharedJson {
 
 let versionLast = 0;
 
-export function sharedJson(value: unknown): SharedJson {
+export function shareJson(value: unknown): SharedJson {
   const text = Buffer.from(JSON.stringify(value));
   const json = new Uint8Array(new SharedArrayBuffer(text.length));
   json.set(text);

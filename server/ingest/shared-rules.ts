@@ -1,7 +1,7 @@
 /** The ingestion rules in shared memory, for the decoding threads. */
 
 import type { ExclusionRule } from "../model/exclusion.ts";
-import { type SharedJson, sharedJson } from "./shared-json.ts";
+import { type SharedJson, shareJson } from "./shared-json.ts";
 
 /** Rules by id. A rule that does not change must stay the same object. */
 export type StoredRules = readonly (readonly [id: string, stored: { value: Omit<ExclusionRule, "id"> }])[];
@@ -10,7 +10,7 @@ export type StoredRules = readonly (readonly [id: string, stored: { value: Omit<
 export class SharedRules {
   readonly #read: () => StoredRules;
   #lastRules: StoredRules = [];
-  #shared = sharedJson([]);
+  #shared = shareJson([]);
 
   constructor(read: () => StoredRules) {
     this.#read = read;
@@ -23,7 +23,7 @@ export class SharedRules {
       rules.every(([, stored], i) => stored === this.#lastRules[i]![1]);
     if (!isUnchanged) {
       this.#lastRules = rules;
-      this.#shared = sharedJson(rules.map(([id, { value }]) => ({ ...value, id })));
+      this.#shared = shareJson(rules.map(([id, { value }]) => ({ ...value, id })));
     }
     return this.#shared;
   }

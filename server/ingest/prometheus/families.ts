@@ -5,7 +5,7 @@
  */
 
 import { metricFamiliesMax } from "../limits.ts";
-import { makeSharedReader, type SharedJson, sharedJson } from "../shared-json.ts";
+import { makeSharedReader, type SharedJson, shareJson } from "../shared-json.ts";
 
 export interface Family {
   /** The type's number in MetricMetadata. */
@@ -15,7 +15,7 @@ export interface Family {
 }
 
 export class Families {
-  shared: SharedJson = sharedJson([]);
+  shared: SharedJson = shareJson([]);
   /** By sender and name: a sender's descriptions apply to its own samples only. */
   readonly #known = new Map<string, Family>();
 
@@ -29,7 +29,7 @@ export class Families {
       this.#known.set(key, family);
       isNew = true;
     }
-    if (isNew) this.shared = sharedJson([...this.#known]);
+    if (isNew) this.shared = shareJson([...this.#known]);
   }
 }
 

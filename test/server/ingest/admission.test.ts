@@ -3,11 +3,11 @@
 import { describe, expect, test } from "vitest";
 import { decodeBody } from "../../../server/index.ts";
 import type { AdmissionSettings } from "../../../server/ingest/admission-settings.ts";
-import { sharedJson } from "../../../server/ingest/shared-json.ts";
+import { shareJson } from "../../../server/ingest/shared-json.ts";
 import { oneOf, randomOf } from "../control/random.ts";
 import { lines } from "../running.ts";
-import { plainTask } from "./decode-task.ts";
-import { storedRows } from "./stored-rows.ts";
+import { makePlainTask } from "./decode-task.ts";
+import { readStoredRows } from "./stored-rows.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const nowMs = 1_763_000_000_123;
@@ -18,11 +18,11 @@ function decoded(
   signal: "logs" | "profiles" | "traces" = "logs",
 ) {
   const result = decodeBody({
-    what: { signal },
+    content: { signal },
     format: "json lines",
-    ...plainTask(Buffer.from(lines(rows))),
+    ...makePlainTask(Buffer.from(lines(rows))),
     arrivalMs: nowMs,
-    entry: { settings, environment: null, rules: sharedJson([]) },
+    entry: { settings, environment: null, rules: shareJson([]) },
   });
   if (!result.ok) throw new Error(result.message);
   return result;
@@ -41,7 +41,9 @@ describe("large rows", () => {
     }));
     const rowBytesMax = 160;
     const { batch, refused, admissionCounts } = decoded(rows, { rowBytesMax, cutsLargeRows: true });
-    const found = new Map((await storedRows("logs", [batch])).map((row) => [Number(row.attributes.n), row]));
+    const found = new Map(
+      (await readStoredRows("logs", [batch])).map((row) => [Number(row.attributes.n), row]),
+    );
     let truncated = 0;
     for (const [i, { message, log_level, attributes }] of rows.entries()) {
       const otherBytes = Buffer.byteLength(log_level + Object.entries(attributes).flat().join(""));

@@ -11,7 +11,7 @@ import { otlp } from "../../../server/ingest/otlp/schema.ts";
 import { writeRequest1, writeRequest2 } from "../../../server/ingest/prometheus/schema.ts";
 import type { Running } from "../running.ts";
 import { call, lines, search, startServer } from "../running.ts";
-import { plainTask } from "./decode-task.ts";
+import { makePlainTask } from "./decode-task.ts";
 import { jsonOf, logsRequests, protobufOf, type Request, tracesRequests } from "./otlp/otlp-bodies.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
@@ -19,11 +19,15 @@ const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31))
 const bodies = process.env.SVC_SOAK === "1" ? 100_000 : 1_500;
 
 let server: Running;
-let what: Record<"logs" | "traces" | "metrics", BodyTask["what"]>;
+let what: Record<"logs" | "traces" | "metrics", BodyTask["content"]>;
 beforeAll(async () => {
   server = await startServer();
-  const census = server.service.store.seriesCensus();
-  what = { logs: { signal: "logs" }, traces: { signal: "traces" }, metrics: { signal: "metrics", census } };
+  const activeSeries = server.service.store.seriesCensus();
+  what = {
+    logs: { signal: "logs" },
+    traces: { signal: "traces" },
+    metrics: { signal: "metrics", activeSeries },
+  };
 });
 afterAll(() => server.stop());
 
@@ -201,9 +205,9 @@ function mutateBody(body: Buffer, random: () => number): Buffer {
 
 function decode(format: BodyFormat, signal: Case["signal"], body: Buffer, more: Partial<BodyTask> = {}) {
   return decodeBody({
-    what: what[signal],
+    content: what[signal],
     format,
-    ...plainTask(body),
+    ...makePlainTask(body),
     unpackedBytesMax: 1 << 20,
     arrivalMs: nowMs,
     flattensJson: true,

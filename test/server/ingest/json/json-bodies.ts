@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { encodeBatch, type LogRow, type RowSignal } from "../../../../engine/index.ts";
 import { decodeBody } from "../../../../server/index.ts";
 import { RowProblem } from "../../../../server/ingest/json/json-row.ts";
-import { plainTask } from "../decode-task.ts";
+import { makePlainTask } from "../decode-task.ts";
 
 export const arrivalMs = 1_763_000_000_123;
 
@@ -51,9 +51,9 @@ export function checkBody(
     ...refusedRows.map(({ index, reason }) => ({ line: lines[index]!, reason })),
   ].sort((a, b) => a.line - b.line);
   const decoded = decodeBody({
-    what: { signal },
+    content: { signal },
     format: "json lines",
-    ...plainTask(body),
+    ...makePlainTask(body),
     arrivalMs,
   });
   if (!decoded.ok) throw new Error(decoded.message);

@@ -4,7 +4,7 @@ import protobuf from "protobufjs";
 import type { BodyFormat, DecodedBody } from "../../../../server/index.ts";
 import { decodeBody } from "../../../../server/index.ts";
 import { otlp } from "../../../../server/ingest/otlp/schema.ts";
-import { plainTask } from "../decode-task.ts";
+import { makePlainTask } from "../decode-task.ts";
 
 export type Request = Record<string, unknown>;
 
@@ -37,9 +37,9 @@ const arrivalMs = 1_763_000_000_123;
 
 export function decoded(signal: "logs" | "traces", format: BodyFormat, body: Uint8Array): DecodedBody {
   return decodeBody({
-    what: { signal },
+    content: { signal },
     format,
-    ...plainTask(body),
+    ...makePlainTask(body),
     arrivalMs,
   });
 }

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { EncodedBatch } from "../../../../engine/index.ts";
-import { storedRows } from "../stored-rows.ts";
+import { readStoredRows } from "../stored-rows.ts";
 import type { Request } from "./otlp-bodies.ts";
 import {
   decoded,
@@ -30,10 +30,10 @@ async function check(signal: "logs" | "traces", arbitrary: fc.Arbitrary<Request>
     batches.protobuf.push(fromProtobuf.batch);
     refused += fromJson.refused.length;
   }
-  const rows = await storedRows(signal, batches.json);
+  const rows = await readStoredRows(signal, batches.json);
   expect(rows.length).toBeGreaterThan(50);
   expect(refused).toBeGreaterThan(5);
-  expect(await storedRows(signal, batches.protobuf)).toEqual(rows);
+  expect(await readStoredRows(signal, batches.protobuf)).toEqual(rows);
 }
 
 describe(`protobuf and JSON give the same rows (SVC_SEED=${seed})`, () => {
