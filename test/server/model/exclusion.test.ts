@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EncodedBatch, type FoundRow, openStore, type Store } from "../../../engine/index.ts";
 import { type DecodedBody, decodeBody } from "../../../server/index.ts";
-import { sharedJson } from "../../../server/ingest/shared-json.ts";
+import { shareJson } from "../../../server/ingest/shared-json.ts";
 import { compileExclusions, type ExclusionRule, findExcludingRule } from "../../../server/model/exclusion.ts";
 import { type ExcludableSignal, excludableSignals } from "../../../server/model/ingestion-rule.ts";
 import { oneOf, type Random, randomOf } from "../control/random.ts";
