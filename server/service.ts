@@ -13,6 +13,7 @@ import { type OperationsSettings, operationsPart } from "./operations/part.ts";
 import { type SearchSettings, searchPart } from "./search/part.ts";
 import { openStorage, type StorageSettings } from "./storage/part.ts";
 
+/** Everything that a server is started with; `svc help serve` explains the settings. */
 export interface ServiceSettings
   extends StorageSettings,
     ControlSettings,
@@ -27,6 +28,7 @@ export interface ServiceSettings
   log: StorageSettings["log"];
 }
 
+/** A running server. */
 export interface Service {
   /** `http://127.0.0.1:8080` */
   url: string;
