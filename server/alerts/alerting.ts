@@ -1,4 +1,4 @@
-/** The alerts of one server: what is configured is evaluated over its store. */
+/** Alerting of one server: keeps the evaluator in step with the configured alerts, and gives its queries the store. */
 import { setImmediate, setTimeout as setTimeoutAsync } from "node:timers/promises";
 import type { State, Store } from "../../engine/index.ts";
 import { queryTimeseries, type SeriesStore } from "../../query/index.ts";
@@ -15,9 +15,12 @@ import { QueryPlans } from "./query/query-shape.ts";
 import { SharedScans } from "./query/shared-scans.ts";
 import { withId } from "./state/alert-definition.ts";
 
-/** What is configured, as it is now. */
+/** Access to the alerts that are configured now. */
 interface AlertSources {
-  /** The same list until one of them changes. The revision is another one whenever the alert is; queries have the rights of whoever saved it last. */
+  /**
+   * Gives the same list until an alert changes. The revision changes with the alert. Its queries have the rights of
+   * `updatedBy`, who saved it last.
+   */
   alerts: () => readonly (readonly [
     id: string,
     stored: { value: Alert; revision: string; updatedBy: Caller },
@@ -29,36 +32,40 @@ export interface AlertingOptions {
   store: Store;
   state: State;
   sources: AlertSources;
-  /** Whoever hears of fires. */
+  /** They are notified of fires, besides investigation requests. */
   subscribers: readonly FireSubscriber[];
   /** The id of the silence that covers an instance of an alert now. */
   silencedBy: (instance: Pick<AlertEvent, "alertId" | "labels">) => string | undefined;
   metrics: Metrics;
   now: () => number;
-  /** The store as whoever saved an alert sees it now. Throws an Error for people where access was lost, and so do its reads. */
+  /**
+   * The store with the rights that whoever saved an alert has now. Throws an Error for people if the caller has lost
+   * access; its reads throw the same.
+   */
   storeFor: (store: SearchableStore, caller: Caller) => SeriesStore;
   queryMemoryBytes: number;
   log: (level: "warn" | "error", message: string) => void;
 }
 
-/** What is configured anew is taken up this soon. */
+/** Interval at which changes of the configuration are looked for. */
 const syncEveryMs = 500;
-/** So many alerts are taken up before a start is over, unless that goes on for so long. */
+/** With at most this many alerts, a start waits until all are loaded. */
 const alertsAwaitedMax = 1_000;
+/** A start waits for that no longer than this. */
 const beginMsMax = 100;
-/** Taking up alerts, which plans their queries, lets others have a turn this often. */
+/** Loading alerts yields to the event loop after this time. */
 const turnMsMax = 10;
 
-/** The alerts of one server: follows what is configured, evaluates it, and hands fires to the subscribers. */
+/** The evaluator of a server's alerts, together with the loop that applies changes of the configuration to it. */
 export class Alerting {
   readonly evaluator: Evaluator;
   readonly #options: AlertingOptions;
   readonly #scans: SharedScans;
   readonly #revisions = new Map<string, string>();
-  /** Whoever saved alerts, by what says which rights they have. */
+  /** Callers who saved alerts, by `readsAs`, the text of their rights. */
   readonly #callers = new Map<string, Caller>();
-  /** What was configured when all of it was taken up. */
-  #seen: ReturnType<AlertSources["alerts"]> | undefined;
+  /** The list of the last sync that was complete. */
+  #synced: ReturnType<AlertSources["alerts"]> | undefined;
   #syncing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -83,11 +90,11 @@ export class Alerting {
           return oldestMs === Number.POSITIVE_INFINITY ? undefined : oldestMs;
         },
       },
-      query: async (asked, abort) => {
-        // What is narrowed is shared too: scans are told apart by all that they keep.
-        const seen = options.storeFor(scans, this.#callers.get(asked.readsAs)!);
-        const planned = { ...asked, plan: plans.planOf(asked.query) };
-        return (await queryTimeseries(seen, planned, { abort, memoryBytes })).series;
+      query: async (request, abort) => {
+        // Scans are shared under row-level filters, too: the filters are part of what is compared.
+        const scoped = options.storeFor(scans, this.#callers.get(request.readsAs)!);
+        const planned = { ...request, plan: plans.planOf(request.query) };
+        return (await queryTimeseries(scoped, planned, { abort, memoryBytes })).series;
       },
       subscribers: [investigationRequests, ...options.subscribers],
       silencedBy: options.silencedBy,
@@ -98,19 +105,20 @@ export class Alerting {
   }
 
   /**
-   * Takes up what is configured and evaluates and tells from then on. Resolves when that is done, or goes on for long: with alerts by
-   * the ten thousand a server answers before.
+   * Loads the configured alerts, and evaluates them from then on. Resolves when they are loaded, or earlier where that
+   * takes long: a server with ten thousands of alerts answers requests before all are loaded.
    */
   async run(): Promise<void> {
     const isMany = this.#options.sources.alertCount() > alertsAwaitedMax;
     const begun = isMany ? setImmediate().then(() => this.#begin()) : this.#begin();
-    let isLate = isMany;
+    // Once this function has resolved, an error has no caller: loading is tried again.
+    let hasReturned = isMany;
     this.#syncing = begun.catch((error: unknown) => {
-      if (isLate) this.#beginAgain(error);
+      if (hasReturned) this.#beginAgain(error);
     });
     if (isMany) return;
     await Promise.race([begun, setTimeoutAsync(beginMsMax, undefined, { ref: false })]);
-    isLate = true;
+    hasReturned = true;
   }
 
   #beginAgain(error: unknown): void {
@@ -127,18 +135,18 @@ export class Alerting {
     this.#scheduleSync();
   }
 
-  /** Takes up what is configured. */
+  /** Loads the configured alerts into the evaluator, and deletes what is stored of others. */
   async syncAlerts(): Promise<void> {
     await this.#sync();
     if (this.#isClosed) return;
     await this.evaluator.begin();
   }
 
-  /** Queries that run are given up. */
+  /** Aborts running queries, and waits until what was judged is stored. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    this.#scans.end();
+    this.#scans.abort();
     await this.#syncing;
     clearTimeout(this.#timer);
     await this.evaluator.close();
@@ -154,44 +162,44 @@ export class Alerting {
 
   async #sync(): Promise<void> {
     const alerts = this.#options.sources.alerts();
-    if (alerts === this.#seen) return;
-    const gone = new Set(this.#revisions.keys());
+    if (alerts === this.#synced) return;
+    const deleted = new Set(this.#revisions.keys());
     const changed: Promise<void>[] = [];
     let turnMs = performance.now();
     for (const [id, { value, revision, updatedBy }] of alerts) {
-      gone.delete(id);
+      deleted.delete(id);
       if (this.#revisions.get(id) === revision) continue;
       this.#revisions.set(id, revision);
       const { role, groups, tokenId, user } = updatedBy;
-      // What a token may read changes; an admin's sees all.
+      // What a token may read can change, so its id stands for its rights; an admin token reads everything.
       const readsAs = JSON.stringify(
         role === "admin" && user === undefined ? [role] : [role, groups, tokenId, user?.claimed],
       );
       this.#callers.set(readsAs, updatedBy);
-      const taken = this.#orAgain(id, this.evaluator.upsert({ ...withId(value, id), readsAs }));
-      // A failure is thrown when all had their turn; until then it must not count as unheard.
-      taken.catch(() => undefined);
-      changed.push(taken);
+      const upserted = this.#forgetOnFailure(id, this.evaluator.upsert({ ...withId(value, id), readsAs }));
+      // A failure is thrown at the end, by `Promise.all`. Until then it must not count as an unhandled rejection.
+      upserted.catch(() => undefined);
+      changed.push(upserted);
       if (performance.now() - turnMs < turnMsMax) continue;
       await setImmediate();
       turnMs = performance.now();
       if (!this.#isClosed) continue;
-      // Those that had no turn yet are not gone.
-      gone.clear();
+      // The loop ends early: alerts that it has not reached are not deleted.
+      deleted.clear();
       break;
     }
-    for (const id of gone) {
+    for (const id of deleted) {
       this.#revisions.delete(id);
       changed.push(this.evaluator.remove(id));
     }
     await Promise.all(changed);
-    this.#seen = alerts;
+    this.#synced = alerts;
   }
 
-  /** What could not be stored is taken up again with the next look. */
-  async #orAgain(id: string, taken: Promise<void>): Promise<void> {
+  /** Forgets the revision of an alert that could not be stored, so that the next sync tries again. */
+  async #forgetOnFailure(id: string, upserted: Promise<void>): Promise<void> {
     try {
-      await taken;
+      await upserted;
     } catch (error) {
       this.#revisions.delete(id);
       throw error;

@@ -1,4 +1,4 @@
-/** The last evaluations of an alert, kept in memory to be explained. */
+/** The last evaluations of an alert, kept in memory so that people can ask why they ended as they did. */
 
 import { evaluationInstancesMax, evaluationsKept } from "./limits.ts";
 import { type AlertDefinition, windowBuckets } from "./state/alert-definition.ts";
@@ -10,7 +10,7 @@ interface LoggedEvaluation {
   number: number;
   atMs: number;
   queryMs: number;
-  /** Buckets that were new: from the start of the first to the end of the last; null where the query failed. */
+  /** The new buckets, from the start of the first to the end of the last; null where the query failed. */
   range: { fromMs: number; toMs: number } | null;
   error: string | null;
   window: Window | undefined;
@@ -19,13 +19,13 @@ interface LoggedEvaluation {
 export interface ExplainedEvaluation {
   atMs: number;
   queryMs: number;
-  /** Buckets that were new: from the start of the first to the end of the last. */
+  /** The new buckets, from the start of the first (`fromMs`) to the end of the last; null where the query failed. */
   fromMs: number | null;
   toMs: number | null;
   error: string | null;
   instances: {
     labels: Record<string, string>;
-    /** The window: start of the bucket, value or null. */
+    /** The buckets of the window: start of the bucket, value or null. */
     points: [ms: number, value: number | null][];
     rules: { rule: string; state: RuleCondition; verdict: string; why: string }[];
   }[];
@@ -33,45 +33,45 @@ export interface ExplainedEvaluation {
   more: number;
 }
 
-/** What the evaluations of a query saw, the newest first: the same for all alerts that ask it. */
+/** The last evaluations of a query group, the newest first. All alerts of the group share them. */
 export class QueryLog {
   readonly entries: LoggedEvaluation[] = [];
-  /** Of the next. */
-  number = 0;
+  /** Number of the next entry. */
+  nextNumber = 0;
 
   add(entry: Omit<LoggedEvaluation, "number">): void {
-    this.entries.unshift({ number: this.number++, ...entry });
+    this.entries.unshift({ number: this.nextNumber++, ...entry });
     this.entries.length = Math.min(this.entries.length, evaluationsKept);
   }
 }
 
-/** What one alert made of them. */
+/** The states of one alert at the entries of its query's log. */
 export class EvaluationLog {
   #query: QueryLog | undefined;
-  /** From which entry on the alert had which state, the newest first. */
+  /** States of the alert, each with the number of the first entry for which it holds; the newest first. */
   #states: { from: number; state: AlertState }[] = [];
-  /** Of queries that it asked before, the newest first. */
+  /** Evaluations of queries that the alert had before, the newest first. */
   #past: { entry: LoggedEvaluation; state: AlertState }[] = [];
 
-  /** The alert asks another query from now on. */
+  /** Switches to the log of another query, as the alert changes its group. */
   follow(query: QueryLog | undefined, state: AlertState): void {
     this.#past = this.#all();
     this.#query = query;
-    this.#states = query === undefined ? [] : [{ from: query.number, state }];
+    this.#states = query === undefined ? [] : [{ from: query.nextNumber, state }];
   }
 
-  /** The next entry finds the alert so. */
-  changed(state: AlertState): void {
-    const { number, entries } = this.#query!;
-    const oldest = entries.at(-1)?.number ?? number;
-    this.#states.unshift({ from: number, state });
+  /** Records that the alert has this state from the next entry on. */
+  recordState(state: AlertState): void {
+    const { nextNumber, entries } = this.#query!;
+    const oldest = entries.at(-1)?.number ?? nextNumber;
+    this.#states.unshift({ from: nextNumber, state });
     const needed = this.#states.findIndex(({ from }) => from <= oldest);
     if (needed >= 0) this.#states.length = needed + 1;
   }
 
   /** The newest first, explained by the rules as they are now. */
   list(alert: AlertDefinition): ExplainedEvaluation[] {
-    return this.#all().map(({ entry, state }) => explained(alert, entry, state));
+    return this.#all().map(({ entry, state }) => explain(alert, entry, state));
   }
 
   #all(): { entry: LoggedEvaluation; state: AlertState }[] {
@@ -83,12 +83,12 @@ export class EvaluationLog {
   }
 }
 
-function explained(alert: AlertDefinition, entry: LoggedEvaluation, state: AlertState): ExplainedEvaluation {
+function explain(alert: AlertDefinition, entry: LoggedEvaluation, state: AlertState): ExplainedEvaluation {
   const { atMs, queryMs, range, error, window } = entry;
-  const seen = window === undefined ? [] : Object.entries(state.instances);
+  const known = window === undefined ? [] : Object.entries(state.instances);
   const rules = alert.timeseries.evaluationRules;
   const buckets = window?.buckets.slice(-windowBuckets(alert)) ?? [];
-  const instances = seen.slice(0, evaluationInstancesMax).map(([key, { labels, rules: states }]) => {
+  const instances = known.slice(0, evaluationInstancesMax).map(([key, { labels, rules: states }]) => {
     const values = window?.series[key]?.values.slice(-buckets.length) ?? buckets.map(() => null);
     return {
       labels,
@@ -100,5 +100,5 @@ function explained(alert: AlertDefinition, entry: LoggedEvaluation, state: Alert
     };
   });
   const { fromMs, toMs } = range ?? { fromMs: null, toMs: null };
-  return { atMs, queryMs, fromMs, toMs, error, instances, more: seen.length - instances.length };
+  return { atMs, queryMs, fromMs, toMs, error, instances, more: known.length - instances.length };
 }

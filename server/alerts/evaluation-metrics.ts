@@ -1,8 +1,8 @@
+/** The metrics of alert evaluation. */
 import type { Counter, Histogram, Metrics } from "../metrics/metrics.ts";
 
 const secondsBounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** How evaluation fares. */
 export class EvaluationMetrics {
   readonly evaluations: Counter;
   readonly missed: Counter;

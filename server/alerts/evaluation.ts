@@ -1,4 +1,7 @@
-/** The evaluation of one query: its new buckets are read, judged by all alerts that ask it, stored and told. */
+/**
+ * One evaluation of a query group: reads the new buckets, lets all alerts of the group judge them, and stores what
+ * changed together with the notifications.
+ */
 
 import { Semaphore } from "../limits/semaphore.ts";
 import type { EvaluatedAlert } from "./evaluated-alert.ts";
@@ -13,7 +16,7 @@ import { type Advanced, advance } from "./state/advance.ts";
 import type { AlertState } from "./state/alert-state.ts";
 import type { Downtime } from "./state/downtime.ts";
 import { headMs } from "./state/grid.ts";
-import { lateBuckets, missedBuckets } from "./state/lateness.ts";
+import { countLateBuckets, countMissedBuckets } from "./state/lateness.ts";
 import type { QueryReading } from "./state/reading.ts";
 import type { Window } from "./state/window.ts";
 import type { AlertStep, StepCommit } from "./step-commit.ts";
@@ -37,34 +40,34 @@ export class QueryEvaluation {
     this.#parts = parts;
   }
 
-  /** Gives up the queries that run, and begins no more. */
+  /** Aborts running queries, and starts no more. */
   close(): void {
     this.#isClosed = true;
-    this.#queries.end();
+    this.#queries.abortAll();
   }
 
-  /** Resolves when what follows is stored. */
+  /** Evaluates a group once. Resolves when the results are stored, or the failure is logged; does not reject. */
   async evaluate(group: QueryGroup<EvaluatedAlert>, nowMs: number): Promise<void> {
     if (this.#isClosed) return;
     group.isRunning = true;
     const begunMs = performance.now();
-    let head = Number.NEGATIVE_INFINITY;
+    let headEndMs = Number.NEGATIVE_INFINITY;
     try {
-      head = await this.#headOf(group, nowMs);
-      group.rewind(head, nowMs);
-      const range = group.nextRange(head);
-      if (range !== undefined) await this.#evaluateRange(group, range, head, nowMs);
+      headEndMs = await this.#headOf(group, nowMs);
+      group.rewind(headEndMs, nowMs);
+      const range = group.nextRange(headEndMs);
+      if (range !== undefined) await this.#evaluateRange(group, range, headEndMs, nowMs);
     } catch (error) {
       if (this.#isClosed) return;
-      this.#failed(group, error, performance.now() - begunMs, nowMs);
+      this.#recordFailure(group, error, performance.now() - begunMs, nowMs);
     } finally {
       this.#parts.metrics.evaluationSeconds.observe((performance.now() - begunMs) / 1000);
-      group.dueMs = group.nextDueMs(head, nowMs);
+      group.dueMs = group.nextDueMs(headEndMs, nowMs);
       group.isRunning = false;
     }
   }
 
-  /** The query is planned when it is first evaluated. */
+  /** Returns the end of the newest complete bucket. The query is planned when it is first evaluated. */
   async #headOf(group: QueryGroup<EvaluatedAlert>, nowMs: number): Promise<number> {
     const { delayMs, shapeOf } = this.#parts.options;
     if (group.shape === undefined) await this.#planning.wait();
@@ -74,13 +77,14 @@ export class QueryEvaluation {
   async #evaluateRange(
     group: QueryGroup<EvaluatedAlert>,
     range: BucketRange,
-    head: number,
+    headEndMs: number,
     nowMs: number,
   ): Promise<void> {
     const { downtime } = this.#parts;
     const isLost = (startMs: number) => downtime.overlaps(startMs, startMs + group.bucketMs);
     const { unlabelled, signals } = group.shape!;
     const { arrivals } = this.#parts.options;
+    // Taken before the query runs, so that rows which arrive meanwhile count as unread.
     const arrived = arrivals.position();
     const oldestMs =
       group.arrivalsRead === undefined ? undefined : arrivals.oldestMs(signals, group.arrivalsRead);
@@ -90,8 +94,8 @@ export class QueryEvaluation {
     const reading: QueryReading = { ...range, series, unlabelled, isLost };
     await this.#advancing.run(() =>
       group.inTurn(async () => {
-        const isTaken = await this.#advance(group, reading, queryMs, head, nowMs);
-        if (isTaken && range.fromMs < range.toMs) group.arrivalsRead = arrived;
+        const isUsed = await this.#advance(group, reading, queryMs, headEndMs, nowMs);
+        if (isUsed && range.fromMs < range.toMs) group.arrivalsRead = arrived;
       }),
     );
   }
@@ -104,33 +108,33 @@ export class QueryEvaluation {
     const { metrics, options } = this.#parts;
     const begunMs = performance.now();
     metrics.queries.add();
-    const asked = { query, startMs: fromMs, endMs: toMs - 1, bucketSeconds: bucketMs / 1000, readsAs };
-    const series = await this.#queries.run((signal) => options.query(asked, signal));
+    const request = { query, startMs: fromMs, endMs: toMs - 1, bucketSeconds: bucketMs / 1000, readsAs };
+    const series = await this.#queries.run((signal) => options.query(request, signal));
     metrics.querySeconds.observe((performance.now() - begunMs) / 1000);
     return series;
   }
 
-  /** Says whether the reading was of use. */
+  /** Judges a reading and stores the results. Returns false where the reading does not fit the group any more. */
   async #advance(
     group: QueryGroup<EvaluatedAlert>,
     reading: QueryReading,
     queryMs: number,
-    head: number,
+    headEndMs: number,
     nowMs: number,
   ): Promise<boolean> {
-    // An edit that came while the query ran may have made its answer useless.
-    const range = group.alerts.size === 0 ? undefined : group.nextRange(head);
+    // An edit while the query ran may have changed which buckets the group needs.
+    const range = group.alerts.size === 0 ? undefined : group.nextRange(headEndMs);
     if (range?.fromMs !== reading.fromMs || range.toMs !== reading.toMs) return false;
     const { metrics } = this.#parts;
     const alerts = [...group.alerts];
-    const fromMs = alerts.map((evaluated) => group.judgedFromMs(evaluated, head));
-    const watchers = alerts.map(({ alert, state }, i) => ({ alert, state, fromMs: fromMs[i]! }));
+    const fromMs = alerts.map((evaluated) => group.judgedFromMs(evaluated, headEndMs));
+    const followers = alerts.map(({ alert, state }, i) => ({ alert, state, fromMs: fromMs[i]! }));
     const before = group.window;
-    const advanced = advance(watchers, before, reading);
-    await this.#store(group, alerts, fromMs, advanced, reading.toMs >= head);
+    const advanced = advance(followers, before, reading);
+    await this.#store(group, alerts, fromMs, advanced, reading.toMs >= headEndMs);
     if (before !== undefined) {
-      metrics.missed.add(alerts.length * missedBuckets(before, reading, group.bucketMs));
-      metrics.lateBuckets.add(alerts.length * lateBuckets(before, reading));
+      metrics.missed.add(alerts.length * countMissedBuckets(before, reading, group.bucketMs));
+      metrics.lateBuckets.add(alerts.length * countLateBuckets(before, reading));
     }
     const { fromMs: readFromMs, toMs } = reading;
     const entry = { atMs: nowMs, queryMs, range: { fromMs: readFromMs, toMs }, error: null };
@@ -143,7 +147,7 @@ export class QueryEvaluation {
     return true;
   }
 
-  /** The window once for all, and of the alerts those that changed. */
+  /** Stores the window, and the states of the alerts that changed, in one commit. */
   async #store(
     group: QueryGroup<EvaluatedAlert>,
     alerts: readonly EvaluatedAlert[],
@@ -155,8 +159,8 @@ export class QueryEvaluation {
     const changed: { evaluated: EvaluatedAlert; step: AlertStep }[] = [];
     for (const [i, evaluated] of alerts.entries()) {
       const advanced = advances[i] ?? null;
-      const state = followed(advanced?.state ?? evaluated.state, group, fromMs[i]!, window);
-      const isIdle = state === evaluated.state && !evaluated.isUnsaved && !evaluated.isUnsettled();
+      const state = attachToWindow(advanced?.state ?? evaluated.state, group, fromMs[i]!, window);
+      const isIdle = state === evaluated.state && !evaluated.isUnsaved && !evaluated.hasPendingWork();
       if (isIdle) continue;
       const { opened = [], closed = [], transitions = [] } = advanced ?? {};
       const { alert } = evaluated;
@@ -177,11 +181,12 @@ export class QueryEvaluation {
     for (const [i, { evaluated }] of changed.entries()) {
       evaluated.state = states[i]!;
       evaluated.isUnsaved = false;
-      evaluated.log.changed(evaluated.state);
+      evaluated.log.recordState(evaluated.state);
     }
   }
 
-  #failed(group: QueryGroup<EvaluatedAlert>, error: unknown, queryMs: number, nowMs: number): void {
+  /** Logs an error once as long as the same one repeats. */
+  #recordFailure(group: QueryGroup<EvaluatedAlert>, error: unknown, queryMs: number, nowMs: number): void {
     const { metrics, options } = this.#parts;
     const message = error instanceof Error ? error.message : String(error);
     if (group.error !== message) {
@@ -195,14 +200,14 @@ export class QueryEvaluation {
   }
 }
 
-/** An alert that has come to where the window is goes with it from now on. */
-function followed(
+/** Makes an alert follow the window once it has judged, or need not judge, all buckets up to the window's end. */
+function attachToWindow(
   state: AlertState,
   { id }: QueryGroup<EvaluatedAlert>,
   fromMs: number,
   { throughMs }: Window,
 ): AlertState {
   if (state.window === id) return state;
-  const isThere = state.throughMs === null ? throughMs > fromMs : throughMs >= fromMs;
-  return isThere ? { ...state, window: id, throughMs } : state;
+  const hasCaughtUp = state.throughMs === null ? throughMs > fromMs : throughMs >= fromMs;
+  return hasCaughtUp ? { ...state, window: id, throughMs } : state;
 }

@@ -1,29 +1,33 @@
+/** What the evaluator needs from outside: queries, their plans, the arrival of rows, metrics and the log. */
 import type { Signal } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { QueryShape } from "./query/query-shape.ts";
 import type { ReadSeries } from "./state/reading.ts";
 import type { StepCommitOptions } from "./step-commit.ts";
 
-export interface AskedSeries {
+/** The query of a group, over a range of whole buckets. */
+export interface SeriesRequest {
   query: string;
   startMs: number;
   /** Inclusive. */
   endMs: number;
   bucketSeconds: number;
-  /** Of the alerts that ask; "" where they do not say. */
+  /** The access rights of the alerts, as text; "" where they have none of their own. */
   readsAs: string;
 }
 
-/** What comes in, as far as it says which judged buckets may differ now. */
+/** What is known of rows that arrived: it shows which judged buckets may have changed. */
 interface Arrivals {
-  /** Grows with what arrives. */
+  /** A position that grows with every arrival. */
   position: () => number;
-  /** Unix milliseconds: no row of the signals that arrived behind a position is older; undefined where none arrived. */
+  /**
+   * Unix milliseconds. No row of the signals that arrived after the position is older. Undefined where none arrived.
+   */
   oldestMs: (signals: readonly Signal[], position: number) => number | undefined;
 }
 
 export interface EvaluatorOptions extends StepCommitOptions {
-  query: (asked: AskedSeries, signal: AbortSignal) => Promise<readonly ReadSeries[]>;
+  query: (request: SeriesRequest, signal: AbortSignal) => Promise<readonly ReadSeries[]>;
   shapeOf: (query: string) => QueryShape;
   arrivals: Arrivals;
   metrics: Metrics;

@@ -1,4 +1,4 @@
-/** Evaluates alerts at their times: what is due is read, judged, stored and told. */
+/** The evaluator: holds the alerts, puts those with the same query into groups, and evaluates groups that are due. */
 import type { StateChange } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { EvaluatedAlert } from "./evaluated-alert.ts";
@@ -24,14 +24,14 @@ export class Evaluator {
   readonly #downtime: Downtime;
   readonly #evaluation: QueryEvaluation;
   readonly #alerts = new Map<string, EvaluatedAlert>();
-  /** By the id of their windows. */
+  /** By the id of the group, which is the id of its window. */
   readonly #groups = new Map<string, QueryGroup<EvaluatedAlert>>();
-  /** States of alerts that were not named since the start: what is left of them at `begin` was deleted. */
+  /** Stored states of alerts that have not been upserted since the start. Those that remain at `begin` are deleted. */
   readonly #orphans: Map<string, AlertState>;
   #timer: NodeJS.Timeout | undefined;
   readonly #running = new Set<Promise<void>>();
 
-  /** Throws an Error where a later version of svc has stored states of alerts. */
+  /** Throws an Error if a later version of svc has stored states of alerts. */
   constructor(options: EvaluatorOptions) {
     this.#options = options;
     this.#records = new AlertRecords(options.state);
@@ -48,7 +48,7 @@ export class Evaluator {
     this.#readMetrics(options.metrics);
   }
 
-  /** Takes up an alert, or its new form. Resolves when what follows from the change is stored. */
+  /** Adds an alert or changes its definition. Resolves when the effects on its state and fires are stored. */
   async upsert(alert: AlertDefinition): Promise<void> {
     const { id } = alert.metadata;
     const known = this.#alerts.get(id);
@@ -64,29 +64,32 @@ export class Evaluator {
     await evaluated.inTurn(() => this.#adopt(evaluated, alert, before));
   }
 
-  /** Ends the alert's fires. */
+  /** Removes an alert: closes its fires and deletes its state. Resolves when that is stored. */
   async remove(id: string): Promise<void> {
     const evaluated = this.#alerts.get(id);
     if (evaluated === undefined) return;
     this.#alerts.delete(id);
     await evaluated.inTurn(() =>
       this.#inGroupTurn(evaluated, async () => {
-        await this.#delete(id, evaluated.state, this.#windowLeftBy(evaluated));
+        await this.#delete(id, evaluated.state, this.#windowRemoval(evaluated));
         this.#leaveGroup(evaluated);
       }),
     );
   }
 
-  /** All alerts were named: those that are remembered and were not have been deleted meanwhile. */
+  /**
+   * To be called once all configured alerts were upserted. Alerts with a stored state that were not upserted have been
+   * deleted while the server was down: their fires are closed and their state is deleted, and so are unused windows.
+   */
   async begin(): Promise<void> {
     for (const [id, state] of this.#orphans) await this.#delete(id, state, []);
     this.#orphans.clear();
-    const left = this.#records.windowIds().filter((id) => !this.#groups.has(id));
-    if (left.length === 0) return;
-    await this.#options.state.write(left.map((id) => this.#records.windowChange(id, undefined)));
+    const unused = this.#records.windowIds().filter((id) => !this.#groups.has(id));
+    if (unused.length === 0) return;
+    await this.#options.state.write(unused.map((id) => this.#records.windowChange(id, undefined)));
   }
 
-  /** Evaluates at the clock's pace until `close`. */
+  /** Evaluates what is due every `tickMs`, until `close`. */
   run(): void {
     const tick = () => {
       const running = this.evaluateDue().catch((error: unknown) => {
@@ -99,7 +102,7 @@ export class Evaluator {
     tick();
   }
 
-  /** Gives up the queries that run; what was judged is stored. */
+  /** Aborts running queries, and waits until what was judged is stored. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     this.#evaluation.close();
@@ -107,24 +110,25 @@ export class Evaluator {
     await Promise.all(
       Array.from(this.#alerts.values(), (evaluated) => evaluated.inTurn(async () => undefined)),
     );
-    await this.#downtime.end(this.#options.now());
+    await this.#downtime.recordStop(this.#options.now());
   }
 
-  /** Evaluates all that is due. Resolves when it is stored. */
+  /** Evaluates all groups that are due. Resolves when the results are stored. */
   async evaluateDue(): Promise<void> {
     const nowMs = this.#options.now();
-    await this.#sayAlive(nowMs);
+    await this.#recordAlive(nowMs);
     const due = [...this.#groups.values()].filter((group) => group.isDue(nowMs));
     await Promise.all(due.map((group) => this.#evaluation.evaluate(group, nowMs)));
   }
 
-  /** The time of the next evaluation; infinite without alerts. */
+  /** The time of the next evaluation, infinite without alerts. */
   nextDueMs(): number {
     let dueMs = Number.POSITIVE_INFINITY;
     for (const group of this.#groups.values()) dueMs = Math.min(dueMs, group.dueMs);
     return dueMs;
   }
 
+  /** `error`: why the last evaluation failed, null where it succeeded. Undefined for an unknown alert. */
   stateOf(id: string): { state: RuleCondition; error: string | null; details: AlertState } | undefined {
     const evaluated = this.#alerts.get(id);
     if (evaluated === undefined) return undefined;
@@ -133,33 +137,37 @@ export class Evaluator {
     return { state: worstState(state), error: group?.error ?? null, details };
   }
 
+  /** The last evaluations of an alert, the newest first. */
   evaluations(id: string): ExplainedEvaluation[] {
     const evaluated = this.#alerts.get(id);
     return evaluated === undefined ? [] : evaluated.log.list(evaluated.alert);
   }
 
+  /** The stored fires of an alert, the newest first. */
   fires(id: string): Fire[] {
     return this.#records.fires(id);
   }
 
+  /** The stored transitions of an alert, the newest first. */
   history(id: string): Transition[] {
     return this.#records.history(id);
   }
 
-  /** Where it cannot be stored, so much more counts as downtime after the next start. */
-  async #sayAlive(nowMs: number): Promise<void> {
+  /** If the time cannot be stored, evaluation goes on. Then more time counts as downtime after the next start. */
+  async #recordAlive(nowMs: number): Promise<void> {
     try {
-      await this.#downtime.alive(nowMs);
+      await this.#downtime.recordAlive(nowMs);
     } catch (error) {
       this.#options.log("error", `the time of evaluation cannot be stored: ${(error as Error).message}`);
     }
   }
 
-  /** The alert's state stays as it is meanwhile. */
+  /** Runs `act` in a turn of the alert's group, in which no evaluation changes the alert's state. */
   #inGroupTurn<T>({ group }: EvaluatedAlert, act: () => Promise<T>): Promise<T> {
     return group === undefined ? act() : group.inTurn(act);
   }
 
+  /** Sets an alert's definition, stores what changes in its state, and moves it to the group of its query. */
   async #adopt(
     evaluated: EvaluatedAlert,
     alert: AlertDefinition,
@@ -167,8 +175,8 @@ export class Evaluator {
   ): Promise<void> {
     const nowMs = this.#options.now();
     const { state: edited, closed } = adoptAlert(alert, before, nowMs);
-    const { state, window } = this.#moved(edited, windowId(alert));
-    const changes = evaluated.group?.id === windowId(alert) ? [] : this.#windowLeftBy(evaluated);
+    const { state, window } = this.#moveToWindow(edited, windowId(alert));
+    const changes = evaluated.group?.id === windowId(alert) ? [] : this.#windowRemoval(evaluated);
     if (window !== undefined) changes.push(this.#records.windowChange(windowId(alert), window));
     let stored = state;
     if (state !== before || changes.length > 0) {
@@ -181,12 +189,15 @@ export class Evaluator {
     if (this.#alerts.get(alert.metadata.id) === evaluated) this.#joinGroup(evaluated, nowMs);
   }
 
-  /** Under other rights the alert follows another window: one like the one before, unless there is one already. */
-  #moved(state: AlertState, toId: string): { state: AlertState; window?: Window } {
+  /**
+   * An alert whose access rights changed follows another window. Where that does not exist yet, it begins as a copy of
+   * the alert's old one, which is returned to be stored.
+   */
+  #moveToWindow(state: AlertState, toId: string): { state: AlertState; window?: Window } {
     if (state.window === null || state.window === toId) return { state };
     const window = this.#records.window(state.window);
-    const isTaken = this.#groups.has(toId) || this.#records.window(toId) !== undefined;
-    if (window === undefined || isTaken) {
+    const exists = this.#groups.has(toId) || this.#records.window(toId) !== undefined;
+    if (window === undefined || exists) {
       return { state: { ...state, window: null, throughMs: window?.throughMs ?? null } };
     }
     return { state: { ...state, window: toId, throughMs: window.throughMs }, window };
@@ -207,7 +218,7 @@ export class Evaluator {
     }
     group.dueMs = Math.min(group.dueMs, nowMs);
     if (evaluated.group === group) {
-      evaluated.log.changed(evaluated.state);
+      evaluated.log.recordState(evaluated.state);
       return;
     }
     group.alerts.add(evaluated);
@@ -215,8 +226,8 @@ export class Evaluator {
     evaluated.log.follow(group.log, evaluated.state);
   }
 
-  /** With the last of its alerts a window goes. */
-  #windowLeftBy({ group }: EvaluatedAlert): StateChange[] {
+  /** Returns the removal of the group's window where the alert is the last of the group. */
+  #windowRemoval({ group }: EvaluatedAlert): StateChange[] {
     return group?.alerts.size === 1 ? [this.#records.windowChange(group.id, undefined)] : [];
   }
 
@@ -231,9 +242,9 @@ export class Evaluator {
 
   #readMetrics(metrics: Metrics): void {
     const gauge = (name: string, help: string, read: () => number) => metrics.read("gauge", name, help, read);
-    const sum = (of: (evaluated: EvaluatedAlert) => number) => {
+    const sum = (measure: (evaluated: EvaluatedAlert) => number) => {
       let total = 0;
-      for (const evaluated of this.#alerts.values()) total += of(evaluated);
+      for (const evaluated of this.#alerts.values()) total += measure(evaluated);
       return total;
     };
     gauge("svc_alert_rules", "Rules under evaluation.", () =>
@@ -251,5 +262,5 @@ export class Evaluator {
   }
 }
 
-/** Times on the grid are met this exactly. */
+/** Interval at which due groups are looked for: an evaluation begins at most this late. */
 const tickMs = 250;

@@ -1,9 +1,10 @@
+/** Spreads work over turns of the event loop. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Lets so many through in one turn of the event loop; the others wait for the next. */
+/** Lets at most `atOnce` callers continue in one turn of the event loop. The others wait for later turns. */
 export class EventLoopPacer {
   readonly #atOnce: number;
-  #through = 0;
+  #waits = 0;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(atOnce: number) {
@@ -11,7 +12,7 @@ export class EventLoopPacer {
   }
 
   async wait(): Promise<void> {
-    if (this.#through++ % this.#atOnce === 0) this.#turn = this.#turn.then(() => nextTurn());
+    if (this.#waits++ % this.#atOnce === 0) this.#turn = this.#turn.then(() => nextTurn());
     await this.#turn;
   }
 }

@@ -1,10 +1,10 @@
+/** Stores a request for an investigation of each fire whose alert asks for one. */
 import type { Json } from "../../engine/index.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
 
-/** Fires that ask for an investigation, by the fire's id; whoever investigates takes them from here. */
+/** The requests, by the id of the fire. Whoever investigates reads them from here. */
 const table = "investigation-requests";
 
-/** Requests an investigation of each fire whose alert wants one. */
 export const investigationRequests: FireSubscriber = {
   prepare: ({ firstSeen, nowMs }) => ({
     changes: firstSeen

@@ -1,48 +1,54 @@
-/** Every cap of alert evaluation, each with its reason. */
+/** Every limit of alert evaluation, each with its reason. */
 
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Instances of one alert: what it looks at is one record, written whenever a bucket ends. */
+/** Instances of one alert. The window, which holds all of them, is one record, written whenever a bucket ends. */
 export const instancesMax = 5_000;
-/** An instance without data for so long leaves. */
+/** An instance without data for this long is removed. */
 export const instanceIdleMsMax = 24 * hour;
-/** Alerts are evaluated at least this often, whatever their buckets. */
+/** Alerts are evaluated at least this often, whatever their bucket size. */
 export const evaluationEveryMsMax = minute;
 /** Evaluations of one grid time are spread over this long, so that they do not all scan at once. */
 export const spreadMsMax = 15_000;
-/** How long rows may take to arrive where nothing else is said. */
+/** The wait for late data where nothing else is said: how long rows may take to arrive. */
 export const defaultDelayMs = 30_000;
-/** What is told later than this after its time says so; a fire that opened and closed unseen is not told at all. */
+/**
+ * A notification that is later than this is marked as late. Of a fire that opened and closed before an evaluation
+ * noticed it, and is later than this, nobody is notified.
+ */
 export const lateMs = 5 * minute;
-/** Buckets that ended longer ago are not caught up: nobody wants to be told. */
+/** Buckets that ended longer ago are skipped: nobody wants to be notified of them. */
 export const catchUpMsMax = 24 * hour;
-/** Buckets of one read while catching up: bounds points and memory. */
+/** Buckets of one query while evaluation catches up. Bounds points and memory. */
 export const readBucketsMax = 1_440;
-/** A clock that goes back by less is waited for; by more, evaluation starts at the new time. */
+/** If the clock goes back by less, evaluation waits for it; by more, evaluation starts again at the new time. */
 export const clockBackMsMax = 5 * minute;
-/** The evaluator is known to be alive at least this often; a longer silence than `aliveGapMsMax` is downtime. */
+/** The evaluator stores this often that it is alive. */
 export const aliveEveryMs = 15_000;
+/** A longer gap between two ticks of the evaluator is downtime. */
 export const aliveGapMsMax = minute;
-/** Downtimes are kept as long as buckets that they overlap may still be judged. */
+/** Downtimes that are stored. */
 export const downtimesMax = 1_000;
+/** Downtimes are kept as long as buckets that they overlap may still be judged. */
 export const downtimeAgeMsMax = 48 * hour;
-/** Transitions that the history of one alert holds. */
+/** Transitions in the history of one alert. */
 export const historyMax = 200;
-/** Fires of one alert that are kept once they are resolved. */
+/** Resolved fires of one alert that are kept. */
 export const resolvedFiresMax = 500;
-/** Evaluations of one alert that are kept in memory to be explained, and instances that each lists. */
+/** Evaluations of one alert that are kept in memory to be explained. */
 export const evaluationsKept = 10;
+/** Instances that each of these lists. */
 export const evaluationInstancesMax = 20;
-/** Scans of evaluations that run at once: scan threads are few, and people search, too. */
+/** Scans of evaluations that run at once. Scan threads are few, and people's searches need them, too. */
 export const scansInFlightMax = 16;
-/** Scans that differ only in texts become one when there are so many: below that each alone reads less. */
+/** Scans of one family are merged where there are at least this many. With fewer, single scans read less in all. */
 export const familyMin = 8;
-/** Plans of queries that are kept, some kilobytes each: planning costs ten times what evaluating does. */
+/** Query plans that are kept, some kilobytes each. Planning costs ten times as much as evaluating. */
 export const plansKept = 20_000;
-/** Plans that are made before requests are answered again. */
+/** Queries that are planned in one turn of the event loop; requests are answered between turns. */
 export const plansAtOnce = 16;
-/** Queries whose new state is made and stored at once: between two such batches requests are answered. */
+/** Query groups whose new states are computed and stored at once; requests are answered between such batches. */
 export const advancesInFlightMax = 256;
-/** A query that takes longer is given up; the buckets are read again at the next time. */
+/** A query that takes longer is aborted. Its buckets are read again at the next grid time. */
 export const evaluationTimeoutMs = 30_000;

@@ -1,4 +1,4 @@
-/** What people are told of the fires that began and ended. */
+/** The notification policy: of which begins and ends of fires people are notified. */
 import type { Action } from "../model/alert.ts";
 import type { AlertEvent, EventMessage } from "../model/event.ts";
 import { lateMs } from "./limits.ts";
@@ -9,28 +9,30 @@ import { type ClosedFire, type Fire, makeFiredEvent, makeResolvedEvent } from ".
 
 export interface NotificationContext {
   nowMs: number;
-  /** How long rows may take to arrive. */
+  /** The wait for late data. */
   delayMs: number;
-  /** Whether all buckets that are complete were judged: only then is an open fire told. */
+  /** True where all complete buckets were judged. Only then people are notified of open fires. */
   isHead: boolean;
+  /** The stored fire with an id. */
   knownFire: (id: string) => Fire | undefined;
-  /** The silence that covers a fire just now. */
+  /** The id of the silence that covers a fire now. */
   silencedBy: (fire: Fire) => string | undefined;
 }
 
 export interface NotificationDecision {
-  /** With what was told noted in it; as it was where nothing was. */
+  /** The state, with the notified fires marked in it; the same object where there are none. */
   state: AlertState | undefined;
-  /** Those that began, ended or were told, as they are from now on. */
+  /** Fires that change: they began or ended, or people are notified of them. */
   fires: Fire[];
   messages: EventMessage<AlertEvent>[];
-  /** Fires that an evaluation sees open for the first time. */
+  /** Fires that an evaluation notices for the first time, including silenced ones. */
   noticed: Fire[];
 }
 
 /**
- * Every fire that was told is told to have ended. One that opened and closed while the evaluator was behind is told not at all;
- * one that is still open is told as soon as no silence covers it.
+ * People who were notified of the begin of a fire are notified of its end. Of a fire that opened and closed while
+ * evaluation was behind, nobody is notified if that is late. Of an open fire, people are notified as soon as all
+ * complete buckets were judged and no silence covers it.
  */
 export function applyNotificationPolicy(
   alert: AlertDefinition | undefined,
@@ -93,15 +95,17 @@ function decideOnOpen(
       if (known === undefined) continue;
       const silence = context.silencedBy(known);
       const actions = [...(actionsOf.get(name) ?? [])];
-      const told = silence === undefined;
-      const fire: Fire = { ...known, actions, told: told ? "yes" : "no", silencedBy: silence ?? null };
+      const isNotified = silence === undefined;
+      const told = isNotified ? "yes" : "no";
+      const fire: Fire = { ...known, actions, told, silencedBy: silence ?? null };
       if (!open.noticed) noticed.push(fire);
-      if (told) messages.push({ event: makeFiredEvent(fire, isLate(fire.firedAtMs, context)), actions });
-      if (told || !open.noticed || known.silencedBy !== fire.silencedBy) fires.set(fire.id, fire);
-      if (open.noticed && !told) continue;
+      if (isNotified)
+        messages.push({ event: makeFiredEvent(fire, isLate(fire.firedAtMs, context)), actions });
+      if (isNotified || !open.noticed || known.silencedBy !== fire.silencedBy) fires.set(fire.id, fire);
+      if (open.noticed && !isNotified) continue;
       if (instances === state.instances) instances = { ...instances };
-      const noted: RuleState = { ...ruleState, fire: { ...open, noticed: true, told } };
-      instances[key] = { ...instances[key]!, rules: { ...instances[key]!.rules, [name]: noted } };
+      const changed: RuleState = { ...ruleState, fire: { ...open, noticed: true, told: isNotified } };
+      instances[key] = { ...instances[key]!, rules: { ...instances[key]!.rules, [name]: changed } };
     }
   }
   return instances === state.instances ? state : { ...state, instances };

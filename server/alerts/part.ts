@@ -1,4 +1,4 @@
-/** Alerts: evaluated over the store, with the rights of whoever saved them. */
+/** The part that evaluates alerts over the store, with the rights of whoever saved them. */
 
 import type { Part } from "../api/part.ts";
 import type { ControlPart } from "../control/part.ts";

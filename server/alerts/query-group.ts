@@ -1,4 +1,4 @@
-/** Alerts that ask the same: one query answers them all, and they look at one window. */
+/** Groups of alerts with the same query: one query reads for all of them, and they share one window. */
 import { createHash } from "node:crypto";
 import type { Signal } from "../../engine/index.ts";
 import { QueryLog } from "./evaluation-log.ts";
@@ -10,24 +10,25 @@ import { rewindState } from "./state/edit.ts";
 import { bucketDueMs, type Grid, gridDueMs, gridOf } from "./state/grid.ts";
 import type { Window } from "./state/window.ts";
 
-/** Whole buckets: start of the first, end of the last. */
+/** A range of whole buckets: start of the first, end of the last. */
 export interface BucketRange {
   fromMs: number;
   toMs: number;
 }
 
-/** What a group reads of an alert in it. */
+/** What a group needs of an alert in it. */
 export interface GroupMember {
   readonly alert: AlertDefinition;
   state: AlertState;
   isUnsaved: boolean;
+  /** End of the newest bucket that was judged or skipped; null before the first. */
   throughMs(): number | null;
-  isUnsettled(): boolean;
+  hasPendingWork(): boolean;
 }
 
-/** Alerts whose query, bucket size and rights are the same. What they remember changes only in turns of the group. */
+/** Alerts with the same query, bucket size and access rights. Window and states change only in turns of the group. */
 export class QueryGroup<Member extends GroupMember> {
-  /** Of its window. */
+  /** Also the id of its window. */
   readonly id: string;
   readonly query: string;
   readonly bucketMs: number;
@@ -35,13 +36,13 @@ export class QueryGroup<Member extends GroupMember> {
   readonly alerts = new Set<Member>();
   readonly log = new QueryLog();
   window: Window | undefined;
-  /** Why the last evaluation failed. */
+  /** Why the last evaluation failed; null where it succeeded. */
   error: string | null = null;
   dueMs: number;
   isRunning = false;
-  /** Of its query; undefined until it is evaluated for the first time, since a start has no time to plan all. */
+  /** Undefined until the first evaluation: planning all queries at a start would take too long. */
   shape: { grid: Grid; unlabelled: boolean; signals: readonly Signal[] } | undefined;
-  /** Arrivals that the newest reading has seen; undefined before the first. */
+  /** Arrival position of the newest reading; undefined before the first. */
   arrivalsRead: number | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -55,14 +56,14 @@ export class QueryGroup<Member extends GroupMember> {
     this.dueMs = nowMs;
   }
 
-  /** Waits for the turns before. */
+  /** Runs `act` after all earlier turns. */
   inTurn<T>(act: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(act);
     this.#turn = turn.catch(() => undefined);
     return turn;
   }
 
-  /** Throws an Error for people where the query is none. */
+  /** Plans the query if that has not been done. Throws a QueryError, an Error for people. */
   prepare(shapeOf: (query: string) => QueryShape, delayMs: number): Grid {
     if (this.shape === undefined) {
       const { selector, unlabelled, signals } = shapeOf(this.query);
@@ -71,7 +72,7 @@ export class QueryGroup<Member extends GroupMember> {
     return this.shape.grid;
   }
 
-  /** Also where the clock has gone back so far that the time would not come for long. */
+  /** True also where the clock has gone back so far that `dueMs` would not come for long. */
   isDue(nowMs: number): boolean {
     if (this.isRunning) return false;
     if (this.dueMs <= nowMs || this.shape === undefined) return this.dueMs <= nowMs;
@@ -79,7 +80,7 @@ export class QueryGroup<Member extends GroupMember> {
     return this.dueMs - nowMs > clockBackMsMax + this.bucketMs + everyMs + behindMs;
   }
 
-  /** Begins anew where the clock has gone back so far that waiting for it makes no sense. */
+  /** Starts again without a window where the clock has gone back too far to wait for it. Fires stay open. */
   rewind(headMs: number, nowMs: number): void {
     if (this.window === undefined || this.window.throughMs - headMs <= clockBackMsMax + this.bucketMs) return;
     this.window = undefined;
@@ -89,13 +90,16 @@ export class QueryGroup<Member extends GroupMember> {
     }
   }
 
-  /** The buckets to read now; empty where only what is known already is to be judged or told; undefined where nothing is to be done. */
+  /**
+   * Returns the buckets to read now. The range is empty where there is nothing to read, but buckets of the window are
+   * still to be judged, or people to be notified. Undefined where nothing is to be done.
+   */
   nextRange(headMs: number): BucketRange | undefined {
     const { bucketMs, window } = this;
     const windowMs = this.#windowBuckets() * bucketMs;
     if (window === undefined) {
-      const judgedMs = Math.max(headMs - catchUpMsMax, this.#oldestPosition(headMs - bucketMs));
-      const startMs = floorTo(judgedMs, bucketMs);
+      const judgeFromMs = Math.max(headMs - catchUpMsMax, this.#oldestThroughMs(headMs - bucketMs));
+      const startMs = floorTo(judgeFromMs, bucketMs);
       const toMs = Math.min(headMs, startMs + readBucketsMax * bucketMs);
       return { fromMs: Math.max(0, startMs + bucketMs - windowMs), toMs };
     }
@@ -109,22 +113,22 @@ export class QueryGroup<Member extends GroupMember> {
       const fromMs = Math.min(Math.max(throughMs, oldestMs), headMs - bucketMs);
       return { fromMs, toMs: Math.min(headMs, fromMs + readBucketsMax * bucketMs) };
     }
-    const isSettled = ![...this.alerts].some((each) => each.isUnsettled() || this.isBehind(each));
+    const isSettled = ![...this.alerts].some((each) => each.hasPendingWork() || this.isBehind(each));
     return isSettled ? undefined : { fromMs: throughMs, toMs: throughMs };
   }
 
-  /** It has yet to judge what the window holds already. */
+  /** Returns whether an alert has not judged all buckets of the window. */
   isBehind(evaluated: Member): boolean {
     const throughMs = evaluated.throughMs();
     return this.window !== undefined && (throughMs === null || throughMs < this.window.throughMs);
   }
 
-  /** Start of the first bucket that an alert judges: of one that is new, the newest. */
+  /** Start of the first bucket that an alert judges. A new alert begins with the newest bucket. */
   judgedFromMs(evaluated: Member, headMs: number): number {
     return evaluated.throughMs() ?? headMs - this.bucketMs;
   }
 
-  /** When to look again after an evaluation. */
+  /** The time of the next evaluation, computed after one. */
   nextDueMs(headMs: number, nowMs: number): number {
     const { shape, window } = this;
     if (shape === undefined) return Number.POSITIVE_INFINITY;
@@ -134,14 +138,15 @@ export class QueryGroup<Member extends GroupMember> {
     let dueMs = bucketDueMs(grid, window.throughMs);
     for (const evaluated of this.alerts) {
       if (this.isBehind(evaluated)) return nowMs;
-      if (evaluated.isUnsettled()) dueMs = Math.min(dueMs, gridDueMs(grid, nowMs));
+      if (evaluated.hasPendingWork()) dueMs = Math.min(dueMs, gridDueMs(grid, nowMs));
     }
     return dueMs;
   }
 
   /**
-   * What is read for a range: not what is lost at its beginning; of the window the buckets in which rows have come since it was read.
-   * `oldestMs`: time of the oldest of those rows.
+   * Returns what the query reads for a range. Lost buckets at the beginning are left out. The window's buckets are read
+   * again, from the oldest on in which rows have arrived since the last reading; `oldestMs` is the time of the oldest
+   * of those rows.
    */
   readRange(
     { fromMs, toMs }: BucketRange,
@@ -165,18 +170,18 @@ export class QueryGroup<Member extends GroupMember> {
     return most;
   }
 
-  #oldestPosition(newestMs: number): number {
+  #oldestThroughMs(newestMs: number): number {
     let oldestMs = newestMs;
     for (const evaluated of this.alerts) oldestMs = Math.min(oldestMs, evaluated.throughMs() ?? newestMs);
     return oldestMs;
   }
 }
 
-/** The same for alerts that ask the same with the same rights. */
+/** The id of the window, and of the group: equal for alerts with the same query, bucket size and access rights. */
 export function windowId(alert: AlertDefinition): string {
   const { query, bucketSeconds } = queryOf(alert);
-  const asked = JSON.stringify([bucketSeconds, query, alert.readsAs ?? ""]);
-  return createHash("sha256").update(asked).digest("base64url").slice(0, 22);
+  const identity = JSON.stringify([bucketSeconds, query, alert.readsAs ?? ""]);
+  return createHash("sha256").update(identity).digest("base64url").slice(0, 22);
 }
 
 function floorTo(ms: number, stepMs: number): number {

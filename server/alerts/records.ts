@@ -1,16 +1,17 @@
-/** The tables that alerts' state is stored in. */
+/** Reads and writes the stored tables of alerting: states, windows, histories and fires. */
 import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
 import { historyMax, resolvedFiresMax } from "./limits.ts";
 import type { Transition } from "./state/advance.ts";
-import { type AlertState, storedState } from "./state/alert-state.ts";
+import { type AlertState, readStoredState } from "./state/alert-state.ts";
 import type { Fire } from "./state/fire.ts";
 import { type Window, windowVersion } from "./state/window.ts";
 
 const stateTable = "alert-states";
-/** What the alerts of a query look at, by the id of their group: written with every bucket, once for all of them. */
+/** Windows, by the id of their group: written with every bucket, once for all alerts of the group. */
 const windowTable = "alert-windows";
 const historyTable = "alert-histories";
 const fireTable = "alert-fires";
+
 export class AlertRecords {
   readonly #state: State;
   /** Ids of resolved fires of each alert, the oldest first. */
@@ -24,12 +25,12 @@ export class AlertRecords {
       if (resolvedAtMs !== null) this.#resolvedOf(alertId).push(id);
   }
 
-  /** Throws an Error where a later version of svc wrote one of them. */
+  /** Throws an Error if a later version of svc wrote one of them. */
   states(): [alertId: string, state: AlertState][] {
-    return this.#state.list(stateTable).map(([id, value]) => [id, storedState(id, value as never)]);
+    return this.#state.list(stateTable).map(([id, value]) => [id, readStoredState(id, value as never)]);
   }
 
-  /** One whose stored value was damaged counts as absent: it is read anew. */
+  /** A window whose stored value is damaged counts as absent: its buckets are read again. */
   window(id: string): Window | undefined {
     try {
       const window = this.#state.get(windowTable, id) as unknown as Window | undefined;
@@ -73,12 +74,12 @@ export class AlertRecords {
     return [{ table: historyTable, id: alertId, value: json(history) }];
   }
 
-  /** The alert has gone, and its history with it. */
+  /** Deletes the state and the history of a deleted alert. */
   removal(alertId: string): StateChange[] {
     return [stateTable, historyTable].map((table) => ({ table, id: alertId, value: undefined }));
   }
 
-  /** Makes room: of each alert only so many resolved fires are kept. */
+  /** Stores fires, and deletes the oldest resolved fires of an alert beyond `resolvedFiresMax`. */
   fireChanges(fires: readonly Fire[]): StateChange[] {
     const changes: StateChange[] = fires.map((fire) => ({
       table: fireTable,
@@ -89,8 +90,8 @@ export class AlertRecords {
       if (resolvedAtMs === null) continue;
       const resolved = this.#resolvedOf(alertId);
       if (!resolved.includes(id)) resolved.push(id);
-      for (const old of resolved.splice(0, Math.max(0, resolved.length - resolvedFiresMax))) {
-        changes.push({ table: fireTable, id: old, value: undefined });
+      for (const oldId of resolved.splice(0, Math.max(0, resolved.length - resolvedFiresMax))) {
+        changes.push({ table: fireTable, id: oldId, value: undefined });
       }
     }
     return changes;
@@ -106,7 +107,7 @@ export class AlertRecords {
   }
 }
 
-/** What is stored here is plain data; an interface's lack of an index signature is all that hides it from the compiler. */
+/** The values are plain data. The cast is needed because an interface without an index signature is not a `Json`. */
 function json<T extends object | undefined>(value: T): T extends undefined ? undefined : Json {
   return value as unknown as T extends undefined ? undefined : Json;
 }

@@ -1,4 +1,4 @@
-/** What alerts do, over HTTP: their states, fires and evaluations, and messages to see whether they arrive. */
+/** The routes of alerts: their state, fires, history and evaluations, and test notifications. */
 
 import * as z from "zod";
 import { sendingProblem, type Visibility, type VisibleAlert } from "../access/visibility.ts";
@@ -34,10 +34,11 @@ function findAlert({ visibility }: AlertRoutesOptions, id: string, caller: Calle
 
 function statusRoutes(options: AlertRoutesOptions): Route[] {
   const { evaluator } = options.alerting;
-  const ofAlert = (
+  /** `isWhole`: the caller may read all rows that the alert reads. */
+  const defineAlertRoute = (
     part: string,
     summary: string,
-    give: (id: string, isWhole: boolean) => Record<string, unknown>,
+    reply: (id: string, isWhole: boolean) => Record<string, unknown>,
   ) =>
     defineRoute({
       ...shared,
@@ -47,21 +48,25 @@ function statusRoutes(options: AlertRoutesOptions): Route[] {
       summary,
       handle: async ({ params: { id }, caller }) => {
         const { isWhole } = findAlert(options, id, caller);
-        const note = isWhole ? {} : { warnings: [notWhole] };
-        return { ...give(id, isWhole), ...note };
+        const note = isWhole ? {} : { warnings: [partialNote] };
+        return { ...reply(id, isWhole), ...note };
       },
     });
   return [
-    ofAlert("state", "The state of an alert, of its rules and instances", (id, isWhole) =>
+    defineAlertRoute("state", "The state of an alert, of its rules and instances", (id, isWhole) =>
       stateReply(options, id, isWhole),
     ),
-    ofAlert("fires", "The fires of an alert, the newest first", (id, isWhole) => ({
+    defineAlertRoute("fires", "The fires of an alert, the newest first", (id, isWhole) => ({
       fires: evaluator.fires(id).map((fire) => fireReply(fire, isWhole)),
     })),
-    ofAlert("history", "The transitions of an alert's instances, the newest first", (id, isWhole) => ({
-      transitions: isWhole ? evaluator.history(id) : [],
-    })),
-    ofAlert(
+    defineAlertRoute(
+      "history",
+      "The transitions of an alert's instances, the newest first",
+      (id, isWhole) => ({
+        transitions: isWhole ? evaluator.history(id) : [],
+      }),
+    ),
+    defineAlertRoute(
       "evaluations",
       "The last evaluations of an alert and why they ended as they did",
       (id, isWhole) => ({
@@ -71,7 +76,7 @@ function statusRoutes(options: AlertRoutesOptions): Route[] {
   ];
 }
 
-const notWhole =
+const partialNote =
   "whoever saved this alert reads rows that you may not: what it found in them (labels, values, instances) is left out";
 
 function testRoute(options: AlertRoutesOptions): Route {
@@ -89,7 +94,7 @@ function testRoute(options: AlertRoutesOptions): Route {
         rules
           .flatMap(({ actions = [] }) => actions)
           .map(async (action) => {
-            const outcome = await options.notifier.test(testedAlert(alert, id), action);
+            const outcome = await options.notifier.test(toTestedAlert(alert, id), action);
             return { type: action.type, ...outcomeReply(outcome) };
           }),
       );
@@ -98,7 +103,7 @@ function testRoute(options: AlertRoutesOptions): Route {
   });
 }
 
-function testedAlert(alert: Alert, alertId: string): TestedAlert {
+function toTestedAlert(alert: Alert, alertId: string): TestedAlert {
   const { name, description = "" } = alert.metadata;
   const rule = alert.timeseries.evaluationRules[0]?.name ?? "test";
   return { alertId, alertName: name, alertDescription: description, rule, ...queryOf(alert) };
@@ -110,7 +115,7 @@ function stateReply({ alerting, notifier }: AlertRoutesOptions, id: string, isWh
   const throughMs = details?.throughMs ?? null;
   const health = error !== null ? "error" : throughMs === null ? "unknown" : "ok";
   const silences = notifier.silencesOf(id);
-  // An error and silences may name labels.
+  // The text of an error and the silences may contain labels.
   if (!isWhole) {
     const problem = error && "the query failed";
     return { state, health, error: problem, evaluatedThrough: throughMs, silences: [], instances: [] };

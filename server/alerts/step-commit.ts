@@ -1,4 +1,4 @@
-/** What follows from a step of evaluation: states, fires, messages and requests, stored in one commit. */
+/** Stores the results of a step of evaluation in one commit: states, fires, and what subscribers add. */
 import type { State, StateChange } from "../../engine/index.ts";
 import type { AlertEvent, EventMessage } from "../model/event.ts";
 import type { FireSubscriber } from "./fire-subscriber.ts";
@@ -12,19 +12,19 @@ import type { Fire } from "./state/fire.ts";
 export interface StepCommitOptions {
   state: State;
   now: () => number;
-  /** Whoever hears of fires. */
+  /** They store something about fires in the same commit. */
   subscribers: readonly FireSubscriber[];
   /** The id of the silence that covers a fire now. */
   silencedBy: (fire: Pick<Fire, "alertId" | "rule" | "labels">, nowMs: number) => string | undefined;
-  /** How long rows may take to arrive. */
+  /** The wait for late data: how long rows may take to arrive. */
   delayMs: number;
 }
 
 export interface AlertStep extends Pick<Advance, "opened" | "closed" | "transitions"> {
   alertId: string;
-  /** Undefined where it has gone. */
+  /** Undefined for a deleted alert. */
   alert: AlertDefinition | undefined;
-  /** Undefined where the alert has gone. */
+  /** Undefined for a deleted alert. */
   state: AlertState | undefined;
 }
 
@@ -38,8 +38,8 @@ export class StepCommit {
   }
 
   /**
-   * All or nothing, with `changes` of the caller's. `isHead`: all buckets that are complete were judged. Gives the state of each alert,
-   * in which it is noted what was told.
+   * Stores the steps, together with `changes`, all or nothing. `isHead`: all complete buckets were judged. Returns the
+   * state of each alert, in which the fires are marked that people are notified of.
    */
   async store(
     steps: readonly AlertStep[],

@@ -1,4 +1,4 @@
-/** Alerts in files: read as the API reads them, tried on made-up series, and run over stored data. */
+/** Alerts in files: reads them as the API does, tests them on given series, and replays them over stored rows. */
 
 import { parse as parseYaml } from "yaml";
 import * as z from "zod";
@@ -23,15 +23,15 @@ const stateShape = z.enum(["ok", "firing", "noData"]);
 
 const testShape = strictObject({
   name: z.string(),
-  /** Another alert than the file's. */
+  /** Instead of the file's alert. */
   alert: alertShape.optional(),
   input: z.array(strictObject({ labels: labelsShape.optional(), values: z.union([z.string(), z.number()]) })),
   expect: z
     .array(
       strictObject({
-        /** From the begin of the input, such as `5m`: of the buckets that have ended by then. */
+        /** Time since the begin of the input, such as `5m`. The buckets that have ended by then are judged. */
         at: z.string(),
-        /** Of the whole alert. */
+        /** The worst state of all instances. */
         state: stateShape.optional(),
         instances: z
           .array(
@@ -47,13 +47,16 @@ const fileShape = strictObject({ alert: alertShape.optional(), tests: z.array(te
 
 type AlertTest = z.infer<typeof testShape>;
 
-/** One line a failure; none: all hold. */
 export interface TestResult {
   name: string;
+  /** One line for each failure. */
   failures: string[];
 }
 
-/** Throws Refusal or Error, one sentence for people, where the file is not sound. `parseAge`: milliseconds of `5m`. */
+/**
+ * Runs the tests of a file. `parseAge` gives the milliseconds of a text such as `5m`. Throws Refusal or Error, one
+ * sentence for people, if the file is invalid.
+ */
 export async function runAlertTests(text: string, parseAge: (text: string) => number): Promise<TestResult[]> {
   const file = checkInput(fileShape, parseYaml(text) as unknown, "");
   const results: TestResult[] = [];
@@ -63,12 +66,12 @@ export async function runAlertTests(text: string, parseAge: (text: string) => nu
       throw new Error(`tests[${i}].alert is required where the file has no alert of its own`);
     checkAlert(given, test.alert === undefined ? "alert" : `tests[${i}].alert`, () => true);
     const alert = withId(given, "test");
-    results.push({ name: test.name, failures: await failuresOf(alert, test, `tests[${i}]`, parseAge) });
+    results.push({ name: test.name, failures: await findFailures(alert, test, `tests[${i}]`, parseAge) });
   }
   return results;
 }
 
-/** An alert as the API takes it, alone or as `alert:`. Throws Refusal. */
+/** Reads an alert as the API accepts it: the alert itself, or an object with the member `alert`. Throws Refusal. */
 export function readAlert(text: string): AlertDefinition {
   const value = parseYaml(text) as unknown;
   const isWrapped = typeof value === "object" && value !== null && "alert" in value;
@@ -77,11 +80,11 @@ export function readAlert(text: string): AlertDefinition {
   return withId(alert, "replay");
 }
 
-/** The transitions that the alert would have made. */
+/** Returns the transitions that the alert would have made in a range of time. */
 export async function replayAlert(
   alert: AlertDefinition,
   range: { fromMs: number; toMs: number },
-  read: (asked: {
+  read: (request: {
     query: string;
     bucketSeconds: number;
     fromMs: number;
@@ -89,26 +92,26 @@ export async function replayAlert(
   }) => Promise<readonly ReadSeries[]>,
 ): Promise<Transition[]> {
   const { unlabelled } = shapeOf(queryOf(alert).query);
-  const asked = queryOf(alert);
+  const query = queryOf(alert);
   const { transitions } = await runDry(alert, { ...range, unlabelled }, (fromMs, toMs) =>
-    read({ ...asked, fromMs, toMs }),
+    read({ ...query, fromMs, toMs }),
   );
   return transitions;
 }
 
-async function failuresOf(
+async function findFailures(
   alert: AlertDefinition,
   { input, expect }: AlertTest,
   path: string,
   parseAge: (text: string) => number,
 ): Promise<string[]> {
   const bucketMs = bucketMsOf(alert);
-  // Buckets before the input are there, and empty.
+  // The input begins late enough that the first window consists of empty buckets.
   const baseMs = windowBuckets(alert) * bucketMs;
   const series = input.map(({ labels = {}, values }, i): ReadSeries => {
     const points = parseValues(String(values), `${path}.input[${i}].values`).flatMap(
-      (value, place): [number, number][] => {
-        return value === null ? [] : [[baseMs + place * bucketMs, value]];
+      (value, index): [number, number][] => {
+        return value === null ? [] : [[baseMs + index * bucketMs, value]];
       },
     );
     return { labels, points };
@@ -116,8 +119,8 @@ async function failuresOf(
   const { unlabelled } = shapeOf(queryOf(alert).query);
   const read = async (fromMs: number, toMs: number) =>
     series.flatMap(({ labels, points }) => {
-      const seen = points.filter(([ms]) => ms >= fromMs && ms < toMs);
-      return seen.length === 0 ? [] : [{ labels, points: seen }];
+      const inRange = points.filter(([ms]) => ms >= fromMs && ms < toMs);
+      return inRange.length === 0 ? [] : [{ labels, points: inRange }];
     });
   const failures: string[] = [];
   for (const { at, state, instances = [] } of expect) {
@@ -125,13 +128,13 @@ async function failuresOf(
     const dryRun = await runDry(alert, { fromMs: baseMs, toMs, unlabelled }, read);
     const worst = worstState(dryRun.state);
     if (state !== undefined && worst !== state) failures.push(`at ${at} the alert is ${worst}, not ${state}`);
-    for (const { labels = {}, rule, state: wanted } of instances) {
+    for (const { labels = {}, rule, state: expected } of instances) {
       const rules = dryRun.state.instances[instanceKey(labels)]?.rules ?? {};
       const names = rule === undefined ? alert.timeseries.evaluationRules.map(({ name }) => name) : [rule];
       for (const name of names) {
         const got = rules[name]?.state ?? "not there";
-        if (got !== wanted)
-          failures.push(`at ${at} rule ${name} of ${JSON.stringify(labels)} is ${got}, not ${wanted}`);
+        if (got !== expected)
+          failures.push(`at ${at} rule ${name} of ${JSON.stringify(labels)} is ${got}, not ${expected}`);
       }
     }
   }
@@ -139,8 +142,8 @@ async function failuresOf(
 }
 
 /**
- * Values of successive buckets as Prometheus' unit tests write them: `1 2 _ 4`, `_` for none; `1x3` is 1 and three times more, `_x3` is
- * none three times, `1+2x3` is 1 3 5 7.
+ * Parses values of successive buckets as Prometheus' unit tests write them. `1 2 _ 4`: `_` is a bucket without a point.
+ * `1x3` is `1 1 1 1`, `_x3` is `_ _ _`, and `1+2x3` is `1 3 5 7`. `path`: the place in the file, for errors.
  */
 export function parseValues(text: string, path: string): (number | null)[] {
   const number = "[-+]?(?:\\d+\\.?\\d*|\\.\\d+)(?:e[-+]?\\d+)?";
@@ -150,13 +153,13 @@ export function parseValues(text: string, path: string): (number | null)[] {
     .split(/\s+/)
     .flatMap((word): (number | null)[] => {
       const [, missing] = /^_x(\d+)$/.exec(word) ?? [];
-      if (missing !== undefined) return Array<null>(repeats(Number(missing), path)).fill(null);
+      if (missing !== undefined) return Array<null>(checkRepeats(Number(missing), path)).fill(null);
       const [whole, gap, first, step = "0", times = "0"] = form.exec(word) ?? [];
       if (whole === undefined)
         throw new Error(`${path} must be values such as "0 1x3 _ 2+1x5", got ${JSON.stringify(word)}`);
       if (gap !== undefined) return [null];
       return Array.from(
-        { length: repeats(Number(times), path) + 1 },
+        { length: checkRepeats(Number(times), path) + 1 },
         (_, i) => Number(first) + i * Number(step),
       );
     });
@@ -164,7 +167,7 @@ export function parseValues(text: string, path: string): (number | null)[] {
 
 const repeatsMax = 100_000;
 
-function repeats(times: number, path: string): number {
+function checkRepeats(times: number, path: string): number {
   if (times <= repeatsMax) return times;
   throw new Error(`${path} repeats a value more than ${repeatsMax} times`);
 }

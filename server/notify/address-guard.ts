@@ -70,7 +70,7 @@ export class AddressGuard {
   /** Throws RefusedAddress for a host that is written as an address; names are judged when they are looked up. */
   checkLiteral(url: URL): void {
     const host = url.hostname.replace(/^\[|\]$/g, "");
-    if (isIP(host) !== 0 && !this.allows(host)) throw refused(host);
+    if (isIP(host) !== 0 && !this.allows(host)) throw makeRefusedAddress(host);
   }
 
   /** For the connection: what it is given was checked, so that nothing can change between check and connect. */
@@ -78,7 +78,7 @@ export class AddressGuard {
     this.#resolve(name, (error, addresses) => {
       if (error !== null) return answer(error, "", 0);
       const bad = addresses.find(({ address }) => !this.allows(address));
-      if (bad !== undefined) return answer(refused(`${name} (${bad.address})`), "", 0);
+      if (bad !== undefined) return answer(makeRefusedAddress(`${name} (${bad.address})`), "", 0);
       const first = addresses[0];
       if (first === undefined) return answer(new Error(`${name} has no address`), "", 0);
       if (options.all === true) return answer(null, addresses);
@@ -87,7 +87,7 @@ export class AddressGuard {
   };
 }
 
-function refused(what: string): RefusedAddress {
+function makeRefusedAddress(what: string): RefusedAddress {
   return new RefusedAddress(
     `${what} is an address of a private network or of this machine; the setting notify-allow can allow it`,
   );

@@ -10,7 +10,7 @@ export class DeliveryQueue {
   /** The receiver has asked to be left alone until then. */
   pausedUntilMs = 0;
   /** What became of the last message, as long as that is not stored. */
-  concluded: { messageId: string; notifications: readonly Notification[] } | undefined;
+  unstoredOutcome: { messageId: string; notifications: readonly Notification[] } | undefined;
 
   /** Whether a message could be sent now. */
   isReady(nowMs: number): boolean {
@@ -30,7 +30,7 @@ export class DeliveryQueue {
     const first = heads.find(({ nextAtMs }) => nextAtMs <= nowMs);
     if (first === undefined || !isGrouped(first.action)) return first === undefined ? [] : [first];
     // What came while the first one waited goes with it. What was one message before stays one, so that its id stands for the same.
-    return heads.filter((each) => isTogether(first, each)).slice(0, groupedMax);
+    return heads.filter((each) => canShareMessage(first, each)).slice(0, groupedMax);
   }
 
   add(notification: Notification): void {
@@ -53,7 +53,7 @@ export class DeliveryQueue {
   }
 }
 
-function isTogether(first: Notification, other: Notification): boolean {
+function canShareMessage(first: Notification, other: Notification): boolean {
   if (first.messageId !== other.messageId) return false;
   const same = (key: keyof NotificationEvent) => first.event[key] === other.event[key];
   return first === other || (same("alertId") && same("type"));

@@ -42,12 +42,12 @@ const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
     order: 0,
   },
   alertResolved: {
-    isWanted: wantsResolve,
+    isWanted: isResolveWanted,
     state: "resolved",
     verb: "Resolved",
     atMs: ({ resolvedAtMs, firedAtMs }) => resolvedAtMs ?? firedAtMs,
     text: ({ reason, firedAtMs, resolvedAtMs }) => {
-      const why = reason === undefined || reason === "recovered" ? "" : ` (${reasons[reason]})`;
+      const why = reason === undefined || reason === "recovered" ? "" : ` (${resolveReasonTexts[reason]})`;
       return `fired at ${time(firedAtMs)}, ended at ${time(resolvedAtMs ?? firedAtMs)}${why}`;
     },
     data: ({ resolvedAtMs, reason }) => ({
@@ -74,7 +74,7 @@ export function rulesOf(type: EventType): EventRules<NotificationEvent> {
   return rules[type] as EventRules<NotificationEvent>;
 }
 
-function wantsResolve(action: Action): boolean {
+function isResolveWanted(action: Action): boolean {
   switch (action.type) {
     case "slack":
       return action.slackDestination.notifyOnResolve === true;
@@ -90,7 +90,7 @@ function wantsResolve(action: Action): boolean {
   }
 }
 
-const reasons = {
+const resolveReasonTexts = {
   gone: "it has had no data for a day",
   changed: "the alert was changed",
   deleted: "the alert was deleted",

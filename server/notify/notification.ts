@@ -24,7 +24,7 @@ export interface Notification {
   receipt: Json;
 }
 
-export function newNotification(
+export function makeNotification(
   id: string,
   event: NotificationEvent,
   action: Action,

@@ -77,11 +77,11 @@ export class Notifier {
       state,
       now,
       random: Math.random,
-      senders: sendersOf(options),
+      senders: makeSenders(options),
       silencedBy: (event) => this.silencedBy(event),
       onGivenUp: (message, notifications) => {
         log("error", message);
-        store.append("logs", [givenUpRow(message, notifications, now())]).catch((error: unknown) => {
+        store.append("logs", [makeGivenUpRow(message, notifications, now())]).catch((error: unknown) => {
           log("error", `that a notification was given up is not in the logs: ${String(error)}`);
         });
       },
@@ -125,7 +125,7 @@ export class Notifier {
   /** One message by hand, to see whether it arrives. An incident that it opens is closed again. */
   async test(tested: TestedAlert, action: Action): Promise<Outcome> {
     const nowMs = this.#options.now();
-    const event = testEvent(tested, nowMs);
+    const event = makeTestEvent(tested, nowMs);
     const outcome = await this.outbox.test(event, action);
     if (action.type !== "pagerDuty" || outcome.kind !== "delivered") return outcome;
     const end = { id: crypto.randomUUID(), type: "alertResolved", resolvedAtMs: nowMs } as const;
@@ -133,7 +133,7 @@ export class Notifier {
   }
 }
 
-function sendersOf({ sources, state, notify, log }: NotifierOptions): Senders {
+function makeSenders({ sources, state, notify, log }: NotifierOptions): Senders {
   const { publicUrl, slackToken, slackUrl, email, pagerDutyKeys, pagerDutyUrl } = notify;
   const guard = new AddressGuard(notify.allowedNetworks);
   return {
@@ -166,7 +166,7 @@ function sendersOf({ sources, state, notify, log }: NotifierOptions): Senders {
 }
 
 /** To be searched, and alerted on, like any other log. */
-function givenUpRow(message: string, [first, ...others]: readonly Notification[], nowMs: number): LogRow {
+function makeGivenUpRow(message: string, [first, ...others]: readonly Notification[], nowMs: number): LogRow {
   const { id, action, event } = first!;
   return {
     timeNs: BigInt(nowMs) * 1_000_000n,
@@ -191,7 +191,7 @@ export type TestedAlert = Pick<
   "alertId" | "alertName" | "alertDescription" | "rule" | "query" | "bucketSeconds"
 >;
 
-function testEvent(tested: TestedAlert, nowMs: number): AlertEvent {
+function makeTestEvent(tested: TestedAlert, nowMs: number): AlertEvent {
   return {
     ...tested,
     id: crypto.randomUUID(),

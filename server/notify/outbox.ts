@@ -8,7 +8,7 @@ import { DeliveryQueue } from "./delivery-queue.ts";
 import { destinationKey, destinationName, isGrouped } from "./destination.ts";
 import { rulesOf } from "./event-types.ts";
 import { endedKept, senderMsMax, sendingMax, storeWaitMs } from "./limits.ts";
-import { afterTry, type Notification, newNotification } from "./notification.ts";
+import { afterTry, makeNotification, type Notification } from "./notification.ts";
 import type { Delivery, Outcome, Sender, Senders } from "./sender.ts";
 
 export interface OutboxOptions {
@@ -64,12 +64,12 @@ export class Outbox {
       for (const action of actions) {
         const id = notificationId(event.id, action);
         if (!rulesOf(event.type).isWanted(action) || this.#all.has(id)) continue;
-        made.set(id, newNotification(id, event, action, nowMs));
+        made.set(id, makeNotification(id, event, action, nowMs));
       }
     }
     const fresh = [...made.values()];
     return {
-      changes: fresh.map(change),
+      changes: fresh.map(toChange),
       stored: () => {
         for (const notification of fresh) this.#take(notification);
         if (fresh.length > 0) this.#schedule();
@@ -136,7 +136,7 @@ export class Outbox {
       endedAtMs: null,
       problem: null,
     };
-    await this.#options.state.write([change(again)]);
+    await this.#options.state.write([toChange(again)]);
     this.#ended.splice(this.#ended.indexOf(id), 1);
     this.#take(again);
     this.#schedule();
@@ -212,7 +212,7 @@ export class Outbox {
   }
 
   async #sendNext(queue: DeliveryQueue): Promise<void> {
-    if (queue.concluded !== undefined) await this.#conclude(queue, queue.concluded);
+    if (queue.unstoredOutcome !== undefined) await this.#conclude(queue, queue.unstoredOutcome);
     const nowMs = this.#options.now();
     const due = queue.next(nowMs);
     const group = await this.#withoutNeedless(queue, due, nowMs);
@@ -296,11 +296,11 @@ export class Outbox {
   /** What became of a message. Where it cannot be stored it is kept in mind, so that nobody is told twice. */
   async #conclude(
     queue: DeliveryQueue,
-    { messageId, notifications }: NonNullable<DeliveryQueue["concluded"]>,
+    { messageId, notifications }: NonNullable<DeliveryQueue["unstoredOutcome"]>,
   ): Promise<void> {
-    queue.concluded = { messageId, notifications };
+    queue.unstoredOutcome = { messageId, notifications };
     await this.#update(queue, notifications);
-    queue.concluded = undefined;
+    queue.unstoredOutcome = undefined;
     const [first] = notifications;
     if (first!.status !== "givenUp") return;
     const { action, event } = first!;
@@ -315,7 +315,7 @@ export class Outbox {
     const ending = notifications.filter(({ status }) => status !== "waiting").length;
     const forgotten = this.#ended.slice(0, Math.max(0, this.#ended.length + ending - endedKept));
     const removed = forgotten.map((id): StateChange => ({ table, id, value: undefined }));
-    await this.#options.state.write([...notifications.map(change), ...removed]);
+    await this.#options.state.write([...notifications.map(toChange), ...removed]);
     for (const id of this.#ended.splice(0, forgotten.length)) this.#all.delete(id);
     for (const notification of notifications) {
       this.#all.set(notification.id, notification);
@@ -353,6 +353,6 @@ function notificationId(eventId: string, action: Action): string {
 
 const orderOf = ({ event }: Notification) => rulesOf(event.type).order;
 
-function change(notification: Notification): StateChange {
+function toChange(notification: Notification): StateChange {
   return { table, id: notification.id, value: notification as unknown as Json };
 }

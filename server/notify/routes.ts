@@ -13,7 +13,7 @@ import type { Notifier, TestedAlert } from "./notifier.ts";
 import type { Outcome } from "./sender.ts";
 
 const shared = { deadlineMs: 60_000, response: z.looseObject({}) } as const;
-const listedMax = 1_000;
+const notificationsListedMax = 1_000;
 
 export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: Visibility): Route[] {
   const { outbox } = notifier;
@@ -30,7 +30,7 @@ export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: V
       summary: "Notifications, the newest first",
       tag: "notifications",
       handle: async ({ caller }) => ({
-        notifications: visible(caller).slice(0, listedMax).map(notificationReply),
+        notifications: visible(caller).slice(0, notificationsListedMax).map(notificationReply),
       }),
     }),
     defineRoute({
@@ -43,7 +43,7 @@ export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: V
       errors: [404],
       handle: async ({ params: { id }, caller }) => {
         const known = visible(caller).find((each) => each.id === id);
-        if (known === undefined) throw notThere("notification", id);
+        if (known === undefined) throw makeNotFound("notification", id);
         const alert = alertOf(known.event.alertId, caller);
         const canSend = alert === undefined ? caller.role === "admin" : alert.canNotify;
         if (!canSend) throw new Refusal(403, sendingProblem);
@@ -61,7 +61,7 @@ export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: V
       errors: [404],
       handle: async ({ params: { id }, caller }) => {
         const webhook = webhookOf(id, caller);
-        if (webhook === undefined) throw notThere("webhook", id);
+        if (webhook === undefined) throw makeNotFound("webhook", id);
         if (!webhook.canNotify) throw new Refusal(403, sendingProblem);
         const action: Action = { type: "webhook", webhookDestination: { uuid: id } };
         return outcomeReply(await notifier.test(exampleAlert, action));
@@ -70,7 +70,7 @@ export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: V
   ];
 }
 
-function notThere(kind: string, id: string): Refusal {
+function makeNotFound(kind: string, id: string): Refusal {
   return new Refusal(404, `there is no ${kind} ${JSON.stringify(id.slice(0, 100))}`);
 }
 

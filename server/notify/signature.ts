@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 
 /** Headers of Standard Webhooks (https://www.standardwebhooks.com): `whsec_` and the key in base64. */
-export function signedHeaders(
+export function signHeaders(
   id: string,
   timestampMs: number,
   body: string,

@@ -19,7 +19,7 @@ const sectionLengthMax = 2_900;
 const headerLengthMax = 150;
 
 /** Answers of Slack's that pass with time; any other needs somebody to change something. */
-const passing = new Set([
+const transientErrors = new Set([
   "ratelimited",
   "rate_limited",
   "internal_error",
@@ -64,22 +64,22 @@ export function slackSender({
     );
     if (answer.status === 429 || answer.status >= 500) return retryOutcome(answer);
     if (answer.status !== 200) return { kind: "final", problem: describeAnswer(answer.status, answer.text) };
-    return isWebhook ? { kind: "delivered" } : outcomeOf(answer.text);
+    return isWebhook ? { kind: "delivered" } : readOutcome(answer.text);
   };
 }
 
 /** Slack says 200 also when it refuses. */
-function outcomeOf(text: string): Outcome {
-  const said = parsed(text);
+function readOutcome(text: string): Outcome {
+  const said = parseObject(text);
   if (said?.ok === true)
     return { kind: "delivered", receipt: { ts: String(said.ts), channel: String(said.channel) } };
   if (said === undefined) return { kind: "retry", problem: "Slack's answer is not JSON" };
   const error = String(said.error);
   const problem = `Slack refused: ${error}`;
-  return passing.has(error) ? { kind: "retry", problem } : { kind: "final", problem };
+  return transientErrors.has(error) ? { kind: "retry", problem } : { kind: "final", problem };
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;

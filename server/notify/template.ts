@@ -40,7 +40,7 @@ function metricName(query: string): string {
 }
 
 /** Names that are not known stay as they stand; a value that holds a name is not looked into. */
-function replaced(
+function replaceVariables(
   template: string,
   variables: Variables,
   written: (value: string, at: number) => string,
@@ -58,9 +58,9 @@ function textOf(value: string | number | Readonly<Record<string, string>>): stri
 /** Throws an Error for people where values would lead to another place than the template means. */
 export function fillUrl(template: string, variables: Variables): URL {
   const filled = URL.parse(
-    replaced(template, variables, (value) => encodeURIComponent(value.toWellFormed())),
+    replaceVariables(template, variables, (value) => encodeURIComponent(value.toWellFormed())),
   );
-  const plain = URL.parse(replaced(template, variables, () => "x"));
+  const plain = URL.parse(replaceVariables(template, variables, () => "x"));
   if (filled === null || plain === null)
     throw new Error("the address of the webhook is no URL once its variables are filled in");
   // A value of dots would climb up the path.
@@ -71,7 +71,9 @@ export function fillUrl(template: string, variables: Variables): URL {
 }
 
 export function fillHeader(template: string, variables: Variables): string {
-  const filled = replaced(template, variables, (value) => value.replace(/[\p{Cc}\u2028\u2029]+/gu, " "));
+  const filled = replaceVariables(template, variables, (value) =>
+    value.replace(/[\p{Cc}\u2028\u2029]+/gu, " "),
+  );
   // Characters beyond Latin-1 go as the bytes of UTF-8, as browsers and proxies read them.
   return Buffer.from(filled, "utf8").toString("latin1");
 }
@@ -81,15 +83,16 @@ export function fillBody(template: string, contentType: string | undefined, vari
   const type = contentType?.toLowerCase() ?? (/^\s*[{[]/.test(template) ? "application/json" : "text/plain");
   if (type.includes("json")) return fillJson(template, variables);
   if (type.includes("x-www-form-urlencoded")) {
-    return replaced(template, variables, (value) => encodeURIComponent(value.toWellFormed()));
+    return replaceVariables(template, variables, (value) => encodeURIComponent(value.toWellFormed()));
   }
-  if (type.includes("xml") || type.includes("html")) return replaced(template, variables, escapeMarkup);
-  return replaced(template, variables, (value) => value);
+  if (type.includes("xml") || type.includes("html"))
+    return replaceVariables(template, variables, escapeMarkup);
+  return replaceVariables(template, variables, (value) => value);
 }
 
 /** Within a string the value is escaped; elsewhere it is a JSON value of its own. */
 function fillJson(template: string, variables: Variables): string {
-  const inString = insideStrings(template);
+  const inString = findStrings(template);
   return template.replace(/\$([A-Za-z_][A-Za-z0-9_]*)/g, (whole, name: string, at: number) => {
     const value = variables.get(name);
     if (value === undefined) return whole;
@@ -98,7 +101,7 @@ function fillJson(template: string, variables: Variables): string {
   });
 }
 
-function insideStrings(json: string): Uint8Array {
+function findStrings(json: string): Uint8Array {
   const inside = new Uint8Array(json.length);
   let isInside = false;
   for (let i = 0; i < json.length; i++) {

@@ -5,7 +5,7 @@ import { envelopeOf } from "./envelope.ts";
 import { rulesOf } from "./event-types.ts";
 import { describeAnswer, type HttpRequest, retryOutcome, sendHttp } from "./http-request.ts";
 import type { Outcome, Senders } from "./sender.ts";
-import { signedHeaders } from "./signature.ts";
+import { signHeaders } from "./signature.ts";
 import { fillBody, fillHeader, fillUrl, variablesOf } from "./template.ts";
 
 export interface WebhookOptions {
@@ -27,7 +27,7 @@ export function webhookSender(options: WebhookOptions): Senders["webhook"] {
       return { kind: "final", problem: `there is no webhook integration ${JSON.stringify(uuid)}` };
     if (options.isOff(uuid))
       return { kind: "final", problem: "the webhook integration is switched off: it answered 410 before" };
-    const request = requestOf(webhook, { id, event: event!, nowMs }, options.publicUrl);
+    const request = makeRequest(webhook, { id, event: event!, nowMs }, options.publicUrl);
     if (typeof request === "string") return { kind: "final", problem: request };
     const answer = await sendHttp(request, options.guard);
     if (answer.status >= 200 && answer.status < 300) return { kind: "delivered" };
@@ -37,12 +37,16 @@ export function webhookSender(options: WebhookOptions): Senders["webhook"] {
   };
 }
 
-type Sent = Pick<Parameters<Senders["webhook"]>[0], "id" | "nowMs"> & {
+type WebhookDelivery = Pick<Parameters<Senders["webhook"]>[0], "id" | "nowMs"> & {
   event: Parameters<Senders["webhook"]>[0]["events"][number];
 };
 
 /** The request, or what is wrong with the integration. */
-function requestOf(webhook: Webhook, { id, event, nowMs }: Sent, publicUrl: string): HttpRequest | string {
+function makeRequest(
+  webhook: Webhook,
+  { id, event, nowMs }: WebhookDelivery,
+  publicUrl: string,
+): HttpRequest | string {
   const variables = variablesOf(event, publicUrl);
   const headers = Object.fromEntries(
     Object.entries(webhook.headers ?? {}).map(([name, value]) => [name, fillHeader(value, variables)]),
@@ -56,7 +60,7 @@ function requestOf(webhook: Webhook, { id, event, nowMs }: Sent, publicUrl: stri
   const type = contentType === undefined ? { "Content-Type": "application/json" } : {};
   try {
     const url = fillUrl(webhook.url, variables);
-    const signed = signedHeaders(id, nowMs, body, webhook.secret);
+    const signed = signHeaders(id, nowMs, body, webhook.secret);
     return {
       method,
       url,

@@ -1,23 +1,24 @@
+/** Plans of alert queries, and what evaluation learns from a plan before the query runs. */
 import type { Signal } from "../../../engine/index.ts";
 import { isUnlabelled, planTimeseries, type TimeseriesPlan } from "../../../query/index.ts";
 import { plansKept } from "../limits.ts";
 
-/** What is known of a query before it runs. Throws an Error for people where it is none. */
+/** What is known of a query before it runs. */
 export interface QueryShape {
-  /** It gives one series without labels and no other. */
+  /** True where the query gives exactly one series, without labels. */
   unlabelled: boolean;
-  /** The same for queries that read the same rows. */
+  /** Equal for queries that read the same rows, or rows that differ in the texts of labels alone. */
   selector: string;
-  /** Signals that it reads. */
+  /** Signals that the query reads. */
   signals: readonly Signal[];
 }
 
-/** What a query's plan says before it runs. Throws a QueryError. */
+/** Plans a query once, without keeping the plan. Throws a QueryError. */
 export function shapeOf(query: string): QueryShape {
   return shapeOfPlan(planTimeseries(query));
 }
 
-/** Plans of the queries that are evaluated again and again. */
+/** A cache of the plans of queries that are evaluated again and again. */
 export class QueryPlans {
   readonly #plans = new Map<string, TimeseriesPlan>();
 
@@ -26,7 +27,7 @@ export class QueryPlans {
     let plan = this.#plans.get(query);
     if (plan === undefined) {
       plan = planTimeseries(query);
-      // Those of alerts that have gone make room some time.
+      // Plans of deleted alerts leave in this way: the oldest plan goes first.
       if (this.#plans.size >= plansKept) this.#plans.delete(this.#plans.keys().next().value!);
       this.#plans.set(query, plan);
     }
@@ -43,7 +44,7 @@ function shapeOfPlan({ series, scans }: TimeseriesPlan): QueryShape {
   const selectors = scans.map((scan) =>
     scan.kind === "rows" ? [scan.signal, scan.steps] : [scan.metric, scan.steps],
   );
-  // Queries that differ in the texts of labels alone are evaluated at the same time: one scan reads for all of them.
+  // Queries that differ in the texts of labels alone are to be evaluated at the same time, so that one scan serves all.
   const withoutTexts = (key: string, value: unknown) => (key === "value" ? undefined : value);
   const signals = [...new Set(scans.map((scan) => (scan.kind === "rows" ? scan.signal : "metrics")))];
   return {

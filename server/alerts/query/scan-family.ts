@@ -1,84 +1,93 @@
-/** Scans that differ only in the texts that some fields must have: one scan, grouped by those fields, answers all of them. */
+/**
+ * Families of scans: scans that differ only in the texts that some fields must equal. One scan, grouped by those
+ * fields, gives the results of all of them.
+ */
 import type { AggregateQuery, AggregateResult, Field, Filter } from "../../../engine/index.ts";
 import { textAt } from "../../../engine/index.ts";
 
-/** A scan seen as a member of its family. */
+/** A scan as a member of its family. */
 export interface FamilyScan {
-  /** The same for all of a family. */
+  /** Key of the family. */
   family: string;
-  /** What the family's scan keeps of the rows. */
+  /** The filters that all members have in common. */
   rest: Filter[];
+  /** The fields that every member compares with a text. */
   fields: Field[];
-  /** Of each field the text that this member's rows have. */
+  /** The texts that this member compares them with, one for each of `fields`. */
   values: string[];
 }
 
-/** What comes out the same in a group of many as alone. */
-const separable = new Set(["count", "first", "last", "sum", "avg", "min", "max", "stddev"]);
+/** Aggregates whose result for a group does not depend on the other groups of the scan. */
+const separableAggregates = new Set(["count", "first", "last", "sum", "avg", "min", "max", "stddev"]);
 
-/** Undefined for a scan that has to run by itself. */
+/** Returns undefined for a scan that must run alone. */
 export function scanKeyOf(query: AggregateQuery): FamilyScan | undefined {
   const { steps, groupBy, aggregates, signal, fromNs, toNs, bucketNs } = query;
-  // What is extracted may bear the name of a field that a row lacks.
+  // A scan that extracts fields runs alone: an extracted field may have the name of an attribute that a row lacks.
   const filters = steps.flatMap((step) => (step.kind === "filter" ? [step.filter] : []));
-  if (filters.length !== steps.length || !aggregates.every(({ op }) => separable.has(op))) return undefined;
+  if (filters.length !== steps.length || !aggregates.every(({ op }) => separableAggregates.has(op)))
+    return undefined;
   const conditions = filters.flatMap((filter) => (filter.kind === "and" ? filter.of : [filter]));
   const grouped = new Set(groupBy.map(keyOf));
-  const texts = new Map<string, { field: Field; value: string }>();
+  const compared = new Map<string, { field: Field; value: string }>();
   const rest: Filter[] = [];
   for (const condition of conditions) {
     const key = condition.kind === "equals" ? keyOf(condition.field) : "";
-    const isText = condition.kind === "equals" && isLabel(condition.field);
-    if (isText && !texts.has(key) && !grouped.has(key)) texts.set(key, condition);
+    const isOnLabel = condition.kind === "equals" && isLabel(condition.field);
+    if (isOnLabel && !compared.has(key) && !grouped.has(key)) compared.set(key, condition);
     else rest.push(condition);
   }
-  if (texts.size === 0) return undefined;
-  const sorted = [...texts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+  if (compared.size === 0) return undefined;
+  const sorted = [...compared].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
   const fields = sorted.map(({ field }) => field);
   const range = [fromNs, toNs, bucketNs].map(String);
   const family = JSON.stringify([signal, range, rest, fields, groupBy, aggregates]);
   return { family, rest, fields, values: sorted.map(({ value }) => value) };
 }
 
-export function familyQuery(query: AggregateQuery, { rest, fields }: FamilyScan): AggregateQuery {
+/** Makes the query of the family from the query of one member. It groups by the family's fields first. */
+export function makeFamilyQuery(query: AggregateQuery, { rest, fields }: FamilyScan): AggregateQuery {
   const steps: AggregateQuery["steps"] = rest.map((filter) => ({ kind: "filter", filter }));
   return { ...query, steps, groupBy: [...fields, ...query.groupBy] };
 }
 
-/** The answer of each member; `width` is the number of fields that the members group by. */
-export function answersOf(
-  whole: AggregateResult,
+/** Splits the family's result into one for each member. `width`: the number of fields that members group by. */
+export function splitAnswer(
+  answer: AggregateResult,
   members: readonly FamilyScan[],
   width: number,
 ): AggregateResult[] {
-  const { points, labels } = whole;
-  const lead = members[0]!.fields.length;
+  const { points, labels } = answer;
+  // In the labels of a group, the family's fields stand before those that members group by.
+  const familyWidth = members[0]!.fields.length;
   const groupsOf = new Map<string, number[]>();
-  for (let group = 0; group < whole.groups; group++) {
-    const values = Array.from({ length: lead }, (_, i) => textAt(labels, group * (lead + width) + i));
+  for (let group = 0; group < answer.groups; group++) {
+    const first = group * (familyWidth + width);
+    const values = Array.from({ length: familyWidth }, (_, i) => textAt(labels, first + i));
     const key = JSON.stringify(values);
     const known = groupsOf.get(key);
     if (known === undefined) groupsOf.set(key, [group]);
     else known.push(group);
   }
-  const pointsOf: number[][] = Array.from({ length: whole.groups }, () => []);
+  const pointsOf: number[][] = Array.from({ length: answer.groups }, () => []);
   for (const [point, group] of points.groups.entries()) pointsOf[group]!.push(point);
   return members.map(({ values }) => {
     const groups = groupsOf.get(JSON.stringify(values)) ?? [];
-    const own = groups.flatMap((group) => pointsOf[group]!);
-    const numbers = groups.flatMap((group, number) => pointsOf[group]!.map(() => number));
-    const texts = groups.flatMap((group) =>
-      Array.from({ length: width }, (_, i) => Buffer.from(textAt(labels, group * (lead + width) + lead + i))),
-    );
+    const memberPoints = groups.flatMap((group) => pointsOf[group]!);
+    const groupNumbers = groups.flatMap((group, number) => pointsOf[group]!.map(() => number));
+    const texts = groups.flatMap((group) => {
+      const first = group * (familyWidth + width) + familyWidth;
+      return Array.from({ length: width }, (_, i) => Buffer.from(textAt(labels, first + i)));
+    });
     return {
       groups: groups.length,
       labels: textVector(texts),
       points: {
-        groups: Uint32Array.from(numbers),
-        buckets: Float64Array.from(own, (point) => points.buckets[point]!),
-        values: points.values.map((all) => Float64Array.from(own, (point) => all[point]!)),
+        groups: Uint32Array.from(groupNumbers),
+        buckets: Float64Array.from(memberPoints, (point) => points.buckets[point]!),
+        values: points.values.map((all) => Float64Array.from(memberPoints, (point) => all[point]!)),
       },
-      scanned: whole.scanned,
+      scanned: answer.scanned,
     };
   });
 }

@@ -1,19 +1,24 @@
-/** Scans of evaluations: equal ones run once, and those that differ only in the texts of some fields run as one. */
+/** Shares scans between evaluations: equal scans run once, and the scans of a family run as one. */
 import { type AggregateQuery, type AggregateResult, Failure } from "../../../engine/index.ts";
 import type { SearchableStore } from "../../access/searchable.ts";
 import { Semaphore } from "../../limits/semaphore.ts";
 import type { Counter, Metrics } from "../../metrics/metrics.ts";
 import { familyMin, scansInFlightMax } from "../limits.ts";
-import { answersOf, type FamilyScan, familyQuery, scanKeyOf } from "./scan-family.ts";
+import { type FamilyScan, makeFamilyQuery, scanKeyOf, splitAnswer } from "./scan-family.ts";
 
-/** Answers stay so long for those that ask a little later; the buckets in them have been complete for longer. */
+/**
+ * How long the result of a scan serves equal scans that come later. The buckets in it have been complete for longer
+ * than that.
+ */
 const recentMs = 5_000;
+/** Results that are kept for this, at most. */
 const recentMax = 4_096;
 
 type Limits = Parameters<SearchableStore["aggregate"]>[1];
 type SampleQuery = Parameters<SearchableStore["aggregateSamples"]>[0];
 
-interface Waiting {
+/** A scan that waits for others of its family. */
+interface WaitingScan {
   query: AggregateQuery;
   limits: Limits;
   member: FamilyScan;
@@ -25,9 +30,9 @@ export class SharedScans implements SearchableStore {
   readonly #scans: Counter;
   readonly #scanning = new Semaphore(scansInFlightMax);
   readonly #recent = new Map<string, { answer: Promise<AggregateResult>; untilMs: number }>();
-  /** Ends the scans of many, which nobody's giving up ends. */
-  readonly #ending = new AbortController();
-  #waiting: Waiting[] = [];
+  /** Aborts the scans that run for a whole family, which no single caller can abort. */
+  readonly #familyAbort = new AbortController();
+  #waiting: WaitingScan[] = [];
 
   constructor(store: SearchableStore, metrics: Metrics) {
     this.#store = store;
@@ -37,20 +42,22 @@ export class SharedScans implements SearchableStore {
     );
   }
 
-  /** The server is stopping: scans that run for many are given up; each other one has whoever asked for it. */
-  end(): void {
-    this.#ending.abort();
+  /** Aborts the scans that run for a whole family, as the server stops. Other scans are aborted by their callers. */
+  abort(): void {
+    this.#familyAbort.abort();
   }
 
   aggregate(query: AggregateQuery, limits?: Limits): Promise<AggregateResult> {
-    return this.#shared(["rows", query], () => {
+    return this.#shareRecent(["rows", query], () => {
       const member = scanKeyOf(query);
-      return member === undefined ? this.#alone(query, limits) : this.#together(query, limits, member);
+      return member === undefined
+        ? this.#runAlone(query, limits)
+        : this.#waitForFamily(query, limits, member);
     });
   }
 
   aggregateSamples(query: SampleQuery, limits?: Limits): ReturnType<SearchableStore["aggregateSamples"]> {
-    return this.#shared(["samples", query], () => {
+    return this.#shareRecent(["samples", query], () => {
       this.#scans.add(1, { run: "alone" });
       return this.#scanning.run(() => this.#store.aggregateSamples(query, limits));
     });
@@ -84,13 +91,13 @@ export class SharedScans implements SearchableStore {
     return this.#store.attributeKeys(...args);
   }
 
-  #alone(query: AggregateQuery, limits: Limits): Promise<AggregateResult> {
+  #runAlone(query: AggregateQuery, limits: Limits): Promise<AggregateResult> {
     this.#scans.add(1, { run: "alone" });
     return this.#scanning.run(() => this.#store.aggregate(query, limits));
   }
 
-  /** Waits for the others that are asked for in the same moment. */
-  #together(query: AggregateQuery, limits: Limits, member: FamilyScan): Promise<AggregateResult> {
+  /** Waits for other scans of the family until the end of this turn of the event loop. */
+  #waitForFamily(query: AggregateQuery, limits: Limits, member: FamilyScan): Promise<AggregateResult> {
     if (this.#waiting.length === 0) setImmediate(() => this.#runWaiting());
     return new Promise((resolve) => this.#waiting.push({ query, limits, member, resolve }));
   }
@@ -103,43 +110,45 @@ export class SharedScans implements SearchableStore {
     }
   }
 
-  #runEach(waiting: readonly Waiting[]): void {
-    for (const { query, limits, resolve } of waiting) resolve(this.#alone(query, limits));
+  #runEach(waiting: readonly WaitingScan[]): void {
+    for (const { query, limits, resolve } of waiting) resolve(this.#runAlone(query, limits));
   }
 
-  async #runFamily(family: readonly Waiting[]): Promise<void> {
+  async #runFamily(family: readonly WaitingScan[]): Promise<void> {
     const { query, limits, member } = family[0]!;
-    // Nobody's giving up ends the scan of all.
-    const others = { ...limits, abort: this.#ending.signal };
+    // A caller that gives up must not abort the scan of the others.
+    const familyLimits = { ...limits, abort: this.#familyAbort.signal };
+    const familyQuery = makeFamilyQuery(query, member);
     const members = family.map((each) => each.member);
     try {
-      const whole = await this.#scanning.run(() => this.#store.aggregate(familyQuery(query, member), others));
-      const answers = answersOf(whole, members, query.groupBy.length);
+      const answer = await this.#scanning.run(() => this.#store.aggregate(familyQuery, familyLimits));
+      const answers = splitAnswer(answer, members, query.groupBy.length);
       this.#scans.add(1, { run: "alone" });
       this.#scans.add(family.length - 1, { run: "merged" });
       for (const [i, { resolve }] of family.entries()) resolve(answers[i]!);
     } catch (error) {
-      // Together they may have too many groups; what else fails, fails for each by itself.
-      const isTooMuch = error instanceof Failure && error.kind === "limit";
-      if (isTooMuch) this.#runEach(family);
+      // The family may exceed a limit, as of groups, that no member exceeds alone. Other errors would hit each one.
+      const isLimit = error instanceof Failure && error.kind === "limit";
+      if (isLimit) this.#runEach(family);
       else for (const { resolve } of family) resolve(Promise.reject(error as Error));
     }
   }
 
-  #shared<A extends AggregateResult>(asked: unknown[], scan: () => Promise<A>): Promise<A> {
-    const key = JSON.stringify(asked, (_, value: unknown) =>
+  /** Gives the recent result of an equal scan, or runs `scan`. `identity`: equal for equal scans. */
+  #shareRecent<A extends AggregateResult>(identity: unknown[], scan: () => Promise<A>): Promise<A> {
+    const key = JSON.stringify(identity, (_, value: unknown) =>
       typeof value === "bigint" ? `${value}n` : value,
     );
     const known = this.#recent.get(key);
     if (known !== undefined && known.untilMs > performance.now()) {
       this.#scans.add(1, { run: "shared" });
-      // Equal queries have answers of one kind.
+      // Equal queries have results of the same type.
       return known.answer as Promise<A>;
     }
     const answer = scan();
     this.#recent.delete(key);
     this.#recent.set(key, { answer, untilMs: performance.now() + recentMs });
-    // A failure is nobody else's.
+    // A failure is not shared with later scans.
     answer.catch(() => this.#recent.delete(key));
     if (this.#recent.size > recentMax) this.#recent.delete(this.#recent.keys().next().value!);
     return answer;

@@ -1,7 +1,10 @@
-/** Queries that run, each for so long at most; whoever does not listen to that is left alone. */
+/**
+ * Runs queries with a time limit. A query that exceeds it is aborted, and its caller gets an error at once, even if the
+ * query does not react to the abort.
+ */
 export class TimedQueries {
   readonly #msMax: number;
-  /** Each ends one that runs. */
+  /** One for each running query; it aborts the query. */
   readonly #running = new Set<(reason: Error) => void>();
 
   constructor(msMax: number) {
@@ -10,26 +13,26 @@ export class TimedQueries {
 
   async run<T>(query: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
-    let end: (reason: Error) => void = () => undefined;
-    const ended = new Promise<never>((_, reject) => {
-      end = (reason) => {
+    let abort: (reason: Error) => void = () => undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      abort = (reason) => {
         controller.abort();
         reject(reason);
       };
     });
-    const tooLong = `the query took longer than ${this.#msMax / 1000} s`;
-    const timer = setTimeout(() => end(new Error(tooLong)), this.#msMax);
-    this.#running.add(end);
+    const problem = `the query took longer than ${this.#msMax / 1000} s`;
+    const timer = setTimeout(() => abort(new Error(problem)), this.#msMax);
+    this.#running.add(abort);
     try {
-      return await Promise.race([query(controller.signal), ended]);
+      return await Promise.race([query(controller.signal), aborted]);
     } finally {
       clearTimeout(timer);
-      this.#running.delete(end);
+      this.#running.delete(abort);
     }
   }
 
-  /** Gives up all that run. */
-  end(): void {
-    for (const end of this.#running) end(new Error("the server is stopping"));
+  /** Aborts all running queries, as the server stops. */
+  abortAll(): void {
+    for (const abort of this.#running) abort(new Error("the server is stopping"));
   }
 }

@@ -1,4 +1,4 @@
-/** The step of evaluation: new buckets are judged one after the other, by all alerts over a query. A pure function. */
+/** One step of evaluation, a pure function: all alerts over one query judge its new buckets, one after another. */
 
 import type { EvaluationRule } from "../../model/alert.ts";
 import type { Datapoint, ResolveReason } from "../../model/event.ts";
@@ -14,18 +14,19 @@ export interface Transition {
   labels: Record<string, string>;
   from: RuleCondition | null;
   to: RuleCondition;
-  /** End of the bucket that decided. */
+  /** End of the bucket that caused the transition. */
   atMs: number;
+  /** The datapoint that speaks for the new state; its value is null where the bucket has none. */
   decided: Datapoint;
   why: string;
   fireId: string | null;
 }
 
-/** An alert that looks at the window. */
+/** An alert that judges the buckets of a window, which it shares with other alerts. */
 export interface WindowFollower {
   alert: AlertDefinition;
   state: AlertState;
-  /** Start of the first bucket that it judges. */
+  /** Start of the first bucket that the alert judges. */
   fromMs: number;
 }
 
@@ -38,22 +39,23 @@ export interface Advance {
 
 export interface Advanced {
   window: Window;
-  /** Of each alert; null where it stays as it was. */
+  /** One for each alert, in the order of the followers; null where the alert's state does not change. */
   advances: (Advance | null)[];
 }
 
 /**
- * All alerts have the query and the bucket size. Throws an Error, one sentence for people, where the query gives too many series.
+ * Advances the window over a reading, and with it all alerts that follow the window. They have the same query and
+ * bucket size. Throws an Error, one sentence for people, if the query gives too many series.
  */
 export function advance(
-  watchers: readonly WindowFollower[],
+  followers: readonly WindowFollower[],
   before: Window | undefined,
   reading: QueryReading,
 ): Advanced {
-  const bucketMs = bucketMsOf(watchers[0]!.alert);
-  const size = Math.max(...watchers.map(({ alert }) => windowBuckets(alert)));
+  const bucketMs = bucketMsOf(followers[0]!.alert);
+  const size = Math.max(...followers.map(({ alert }) => windowBuckets(alert)));
   const window = new SlidingWindow(before, reading, size, bucketMs);
-  const judges = watchers.map((watcher) => new Judge(watcher, window, bucketMs));
+  const judges = followers.map((follower) => new Judge(follower, window, bucketMs));
   const throughMs = before?.throughMs ?? reading.fromMs;
   for (const judge of judges) judge.judgeObserved(throughMs);
   for (let startMs = Math.max(reading.fromMs, throughMs); startMs < reading.toMs; startMs += bucketMs) {
@@ -62,9 +64,10 @@ export function advance(
     for (const judge of judges) judge.judgeNewest(startMs);
     window.forgetIdle(startMs + bucketMs);
   }
-  return { advances: judges.map((judge) => judge.end()), window: window.end() };
+  return { advances: judges.map((judge) => judge.finish()), window: window.toWindow() };
 }
 
+/** Judges buckets by the rules of one alert, and collects what changes. */
 class Judge {
   readonly #alert: AlertDefinition;
   readonly #rules: readonly EvaluationRule[];
@@ -72,9 +75,12 @@ class Judge {
   readonly #fromMs: number;
   readonly #window: SlidingWindow;
   readonly #bucketMs: number;
-  /** It takes up all that the window knows, not only what has data now. */
+  /**
+   * True until the alert has judged a bucket. Its first bucket makes an instance of each series with data anywhere in
+   * the window; later buckets only of series with data in the bucket itself.
+   */
   #isFirst: boolean;
-  /** Those of before, until one changes. */
+  /** The object of the old state until an instance changes, from then on a copy. */
   #instances: Record<string, Instance>;
   readonly #transitions: Transition[] = [];
   readonly #opened: Fire[] = [];
@@ -89,23 +95,24 @@ class Judge {
     this.#bucketMs = bucketMs;
     this.#isFirst = state.throughMs === null;
     this.#instances = state.instances;
-    for (const key in state.instances) window.keep(key, state.instances[key]!.labels);
+    for (const key in state.instances) window.ensureSeries(key, state.instances[key]!.labels);
   }
 
-  /** Buckets of the window that others have judged before. */
+  /** Judges the buckets that are in the window already, because other alerts have judged them before. */
   judgeObserved(throughMs: number): void {
     if (this.#fromMs >= throughMs) return;
-    for (const [place, startMs] of this.#window.buckets.entries()) {
-      if (startMs >= this.#fromMs) this.#judge(place);
+    for (const [index, startMs] of this.#window.buckets.entries()) {
+      if (startMs >= this.#fromMs) this.#judge(index);
     }
   }
 
+  /** Judges the newest bucket of the window, which starts at `startMs`. */
   judgeNewest(startMs: number): void {
     if (startMs >= this.#fromMs) this.#judge(this.#window.buckets.length - 1);
   }
 
-  /** Rules that came or changed since the last bucket are judged by it at once. */
-  end(): Advance | null {
+  /** Gives what changed. Before, rules that are new or changed, and so have no state, judge the newest bucket. */
+  finish(): Advance | null {
     const newest = this.#window.buckets.length - 1;
     for (const key in this.#instances) {
       const { rules } = this.#instances[key]!;
@@ -119,33 +126,34 @@ class Judge {
     return { state, transitions: this.#transitions, opened: this.#opened, closed: this.#closed };
   }
 
-  #judge(place: number): void {
+  #judge(index: number): void {
     for (const [key, series] of this.#window.series) {
       if (this.#instances[key] === undefined) {
-        if (!this.#window.unlabelled && !this.#hasData(series, place)) continue;
+        if (!this.#window.unlabelled && !this.#hasData(series, index)) continue;
         this.#set(key, { labels: series.labels, rules: {} });
       }
-      for (const rule of this.#rules) this.#apply(rule, key, series, place);
-      if (!this.#window.unlabelled) this.#leaveIdle(key, series, place);
+      for (const rule of this.#rules) this.#apply(rule, key, series, index);
+      if (!this.#window.unlabelled) this.#removeIdle(key, series, index);
     }
     this.#isFirst = false;
   }
 
-  #hasData({ values }: WindowSeries, place: number): boolean {
-    if (!this.#isFirst) return values[place] !== null;
+  #hasData({ values }: WindowSeries, index: number): boolean {
+    if (!this.#isFirst) return values[index] !== null;
     return values
-      .slice(0, place + 1)
+      .slice(0, index + 1)
       .slice(-windowBuckets(this.#alert))
       .some((value) => value !== null);
   }
 
-  #leaveIdle(key: string, series: WindowSeries, place: number): void {
-    const startMs = this.#window.buckets[place]!;
+  /** Removes an instance that has had no data for the idle time, and closes its fires. */
+  #removeIdle(key: string, series: WindowSeries, index: number): void {
+    const startMs = this.#window.buckets[index]!;
     const endMs = startMs + this.#bucketMs;
     if (endMs - series.lastDataMs < idleMsOf(windowBuckets(this.#alert), this.#bucketMs)) return;
-    const { [key]: gone, ...others } = this.#instances;
+    const { [key]: removed, ...others } = this.#instances;
     this.#instances = others;
-    for (const [rule, { state, fire }] of Object.entries(gone!.rules)) {
+    for (const [rule, { state, fire }] of Object.entries(removed!.rules)) {
       if (fire === null) continue;
       this.#close(fire, endMs, "gone");
       const why = "the instance had no data for a day";
@@ -156,15 +164,15 @@ class Judge {
     }
   }
 
-  /** Judges the bucket at `place` of the window by one rule. */
-  #apply(rule: EvaluationRule, key: string, series: WindowSeries, place: number): void {
+  /** Judges the bucket at `index` in the window by one rule. */
+  #apply(rule: EvaluationRule, key: string, series: WindowSeries, index: number): void {
     const instance = this.#instances[key]!;
     const before: RuleState | undefined = instance.rules[rule.name];
-    const verdict = verdictState(series.values, rule.static, place + 1);
+    const verdict = verdictState(series.values, rule.static, index + 1);
     const to = verdict === "keep" ? (before?.state ?? "noData") : verdict;
     if (before?.state === to) return;
-    const atMs = this.#window.buckets[place]! + this.#bucketMs;
-    const decided = this.#decided(rule, series, to, place);
+    const atMs = this.#window.buckets[index]! + this.#bucketMs;
+    const decided = this.#findDecidingPoint(rule, series, to, index);
     const { labels } = instance;
     let fire = before?.fire ?? null;
     const fireBefore = fire;
@@ -181,9 +189,9 @@ class Judge {
     }
     const rules = { ...instance.rules, [rule.name]: { state: to, sinceMs: atMs, fire } };
     this.#set(key, { labels, rules });
-    // That a new instance is well is no news.
+    // The first state of an instance is recorded as a transition only where it is firing.
     if (before === undefined && to !== "firing") return;
-    const { why } = verdictOf(series.values, rule.static, place + 1);
+    const { why } = verdictOf(series.values, rule.static, index + 1);
     const fireId = (fire ?? fireBefore)?.id ?? null;
     const from = before?.state ?? null;
     this.#transitions.push({ rule: rule.name, labels, from, to, atMs, decided, why, fireId });
@@ -194,16 +202,21 @@ class Judge {
     this.#instances[key] = instance;
   }
 
-  /** The newest point that speaks for the new state, or the bucket that lacks one. */
-  #decided(rule: EvaluationRule, { values }: WindowSeries, to: RuleCondition, place: number): Datapoint {
+  /** Returns the newest point that speaks for the new state; without one, the judged bucket with the value null. */
+  #findDecidingPoint(
+    rule: EvaluationRule,
+    { values }: WindowSeries,
+    to: RuleCondition,
+    index: number,
+  ): Datapoint {
     const { buckets } = this.#window;
-    const oldest = place - rule.static.persistenceSettings.datapointsInEvaluationWindow - 1;
-    for (let at = place; to !== "noData" && at >= Math.max(0, oldest); at--) {
-      const value = values[at]!;
+    const oldest = index - rule.static.persistenceSettings.datapointsInEvaluationWindow - 1;
+    for (let i = index; to !== "noData" && i >= Math.max(0, oldest); i--) {
+      const value = values[i]!;
       if (value === null || isBreaching(value, rule.static) !== (to === "firing")) continue;
-      return { bucketMs: buckets[at]!, value };
+      return { bucketMs: buckets[i]!, value };
     }
-    return { bucketMs: buckets[place]!, value: null };
+    return { bucketMs: buckets[index]!, value: null };
   }
 
   #close(fire: ClosedFire["fire"], resolvedAtMs: number, reason: ResolveReason): void {

@@ -1,10 +1,11 @@
+/** An alert's definition as evaluation uses it: its query, bucket size, thresholds, and digests that detect edits. */
 import { createHash } from "node:crypto";
 import type { Alert, EvaluationRule, Operator, StaticRule } from "../../model/alert.ts";
 
-/** An alert under evaluation, which has an id in any case. */
+/** An alert under evaluation: unlike a configured one, it always has an id. */
 export interface AlertDefinition extends Omit<Alert, "metadata"> {
   metadata: Alert["metadata"] & { id: string };
-  /** Whose rights its queries have, as text: alerts share a query where it is the same. */
+  /** The access rights of its queries, as text. Alerts share a query only if this text is the same. */
   readsAs?: string;
 }
 
@@ -12,7 +13,7 @@ export function withId({ metadata, ...alert }: Alert, id: string): AlertDefiniti
   return { ...alert, metadata: { ...metadata, id } };
 }
 
-const holds: Readonly<Record<Operator, (value: number, threshold: number) => boolean>> = {
+const comparisons: Readonly<Record<Operator, (value: number, threshold: number) => boolean>> = {
   greaterThan: (value, threshold) => value > threshold,
   greaterThanOrEqual: (value, threshold) => value >= threshold,
   lessThan: (value, threshold) => value < threshold,
@@ -21,8 +22,9 @@ const holds: Readonly<Record<Operator, (value: number, threshold: number) => boo
   notEquals: (value, threshold) => value !== threshold,
 };
 
+/** Returns whether a value satisfies all operators of the rule. */
 export function isBreaching(value: number, { operators }: StaticRule): boolean {
-  return operators.every(({ operator, threshold }) => holds[operator](value, threshold));
+  return operators.every(({ operator, threshold }) => comparisons[operator](value, threshold));
 }
 
 export function queryOf(alert: Alert): { query: string; bucketSeconds: number } {
@@ -34,7 +36,7 @@ export function bucketMsOf(alert: AlertDefinition): number {
   return queryOf(alert).bucketSeconds * 1000;
 }
 
-/** Buckets that the rules of an alert look at, at most: two more than the longest window. */
+/** The largest number of buckets that a rule of the alert reads: two more than the longest evaluation window. */
 export function windowBuckets(alert: AlertDefinition): number {
   const windows = alert.timeseries.evaluationRules.map(
     (rule) => rule.static.persistenceSettings.datapointsInEvaluationWindow,
@@ -42,12 +44,13 @@ export function windowBuckets(alert: AlertDefinition): number {
   return Math.max(...windows) + 2;
 }
 
-/** A text that is another one where a fire of before means nothing any more. */
+/** A digest of query and bucket size. Where it changes, states and fires of before have no meaning any more. */
 export function seriesDefinition(alert: AlertDefinition): string {
   const { query, bucketSeconds } = queryOf(alert);
   return digest([query, bucketSeconds]);
 }
 
+/** A digest of what a rule decides by: operators and persistence. */
 export function ruleDefinition({ static: { operators, persistenceSettings } }: EvaluationRule): string {
   const { datapointsToAlarm, datapointsInEvaluationWindow, missingDatapointBehavior } = persistenceSettings;
   return digest([
@@ -58,7 +61,7 @@ export function ruleDefinition({ static: { operators, persistenceSettings } }: E
   ]);
 }
 
-/** Short, for it is stored with every bucket. */
+/** 16 characters of a hash: short, because alert states are stored often. */
 function digest(parts: unknown[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 16);
 }

@@ -1,28 +1,31 @@
-/** What is remembered of an alert from one evaluation to the next. Plain data: it is stored as it is. */
+/** The state of an alert between two evaluations: its instances and their open fires. Plain data, stored as it is. */
 
 import type { EvaluationRule } from "../../model/alert.ts";
 import { type AlertDefinition, ruleDefinition, seriesDefinition } from "./alert-definition.ts";
 
 export type RuleCondition = "ok" | "firing" | "noData";
 
-/** It is stored when it changes: an alert to which nothing happens writes nothing. */
+/** It is stored only when it changes: an alert without transitions writes nothing. */
 export interface AlertState {
   version: typeof alertStateVersion;
-  /** Of query and bucket size. */
+  /** Digest of query and bucket size. */
   definition: string;
   /** By the name of the rule. */
   rules: Record<string, { definition: string; adoptedMs: number }>;
-  /** The window that it follows: the alert is where that is. Null until it has come there. */
+  /** Id of the window that the alert follows, having judged all of its buckets. Null until it has caught up. */
   window: string | null;
-  /** End of the newest bucket that was judged or passed over, of one that follows a window when it last changed; null before the first. */
+  /**
+   * End of the newest bucket that was judged or skipped; null before the first. For an alert that follows a window
+   * this is as of the last time the state was stored.
+   */
   throughMs: number | null;
-  /** By the key of their labels. */
+  /** By `instanceKey` of their labels. */
   instances: Record<string, Instance>;
 }
 
 const alertStateVersion = 2;
 
-/** One label set of the query's answer. */
+/** One label set of the query's result. */
 export interface Instance {
   labels: Record<string, string>;
   /** By the name of the rule; absent until the rule has been judged once. */
@@ -31,21 +34,22 @@ export interface Instance {
 
 export interface RuleState {
   state: RuleCondition;
-  /** End of the bucket that decided it. */
+  /** End of the bucket that caused the state. */
   sinceMs: number;
-  /** Open from `firing` until `ok`, also while there is no data. */
+  /** The open fire: from `firing` until `ok`, also while there is no data. */
   fire: OpenFire | null;
 }
 
 export interface OpenFire {
   id: string;
-  /** An evaluation that was not behind has seen it. */
+  /** True once an evaluation that had judged all complete buckets found the fire open. */
   noticed: boolean;
-  /** People were told. */
+  /** True once people were notified. */
   told: boolean;
 }
 
-export function freshState(alert: AlertDefinition, nowMs: number): AlertState {
+/** The state of an alert that has not been evaluated. */
+export function makeFreshState(alert: AlertDefinition, nowMs: number): AlertState {
   return {
     version: alertStateVersion,
     definition: seriesDefinition(alert),
@@ -58,16 +62,20 @@ export function freshState(alert: AlertDefinition, nowMs: number): AlertState {
   };
 }
 
+/** What the state keeps of a rule that is new or changed as of `nowMs`. */
 export function adoptRule(rule: EvaluationRule, nowMs: number): AlertState["rules"][string] {
   return { definition: ruleDefinition(rule), adoptedMs: nowMs };
 }
 
-/** The same labels have the same key, in whatever order they come. */
+/** The key of an instance: the same for the same labels in any order. */
 export function instanceKey(labels: Readonly<Record<string, string>>): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The worst state of all instances and rules; "ok" for an alert without instances, "noData" before its first evaluation. */
+/**
+ * The worst state of all instances and rules, of which `firing` is worse than `noData`. `ok` for an alert without
+ * instances, `noData` before its first evaluation.
+ */
 export function worstState(state: AlertState | undefined): RuleCondition {
   if (state === undefined || state.throughMs === null) return "noData";
   let worst: RuleCondition = "ok";
@@ -86,8 +94,11 @@ export function hasUnnotifiedFire(state: AlertState): boolean {
   );
 }
 
-/** A state as it was stored: one of version 1, which held a window of its own, is taken up where it was. Throws an Error for a later one. */
-export function storedState(alertId: string, value: StoredState): AlertState {
+/**
+ * Converts a stored state to the current version. A state of version 1 held a window of its own; evaluation goes on
+ * at the time where that one ended. Throws an Error for a version that this build does not know.
+ */
+export function readStoredState(alertId: string, value: StoredState): AlertState {
   const { version = 1 } = value;
   if (version === alertStateVersion) return value as AlertState;
   if (version > alertStateVersion) {

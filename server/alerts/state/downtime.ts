@@ -1,4 +1,4 @@
-/** When the server was not there to take rows: stopped, killed, suspended, or its clock was set forward. */
+/** Times at which the server took no rows: it was stopped, killed or suspended, or its clock was set forward. */
 import type { State, StateChange } from "../../../engine/index.ts";
 import { aliveEveryMs, aliveGapMsMax, downtimeAgeMsMax, downtimesMax } from "../limits.ts";
 
@@ -16,7 +16,7 @@ export class Downtime {
   #seenMs: number;
   #storedMs: number;
 
-  /** All between the last sign of life and now was downtime; nothing where there never was one. */
+  /** Counts the time since the last stored sign of life as downtime. Without one, there was no downtime. */
   constructor(state: State, nowMs: number) {
     this.#state = state;
     const known = state.get(table, id) as unknown as AliveRecord | undefined;
@@ -26,18 +26,22 @@ export class Downtime {
     if (known !== undefined && known.aliveMs < nowMs) this.#add(known.aliveMs, nowMs);
   }
 
-  /** Says that the server is alive. Resolves once that is stored, which it is now and then. */
-  async alive(nowMs: number): Promise<void> {
+  /**
+   * Records that the server is alive. A gap of more than `aliveGapMsMax` since the last call is downtime. The record is
+   * stored after a gap, and else every `aliveEveryMs`.
+   */
+  async recordAlive(nowMs: number): Promise<void> {
     if (nowMs - this.#seenMs > aliveGapMsMax) this.#add(this.#seenMs, nowMs);
     this.#seenMs = nowMs;
     if (Math.abs(nowMs - this.#storedMs) >= aliveEveryMs) await this.#store(nowMs);
   }
 
-  /** A stop in good order: the downtime begins here. */
-  async end(nowMs: number): Promise<void> {
+  /** Records a shutdown in good order: the downtime begins at `nowMs`. */
+  async recordStop(nowMs: number): Promise<void> {
     await this.#store(nowMs);
   }
 
+  /** Returns whether some downtime overlaps the range. */
   overlaps(fromMs: number, toMs: number): boolean {
     return this.#gaps.some(([from, to]) => from < toMs && to > fromMs);
   }

@@ -1,9 +1,9 @@
-/** A rule run over points that are there already: what transitions it would have made. */
+/** The dry run of an alert: which transitions it would have made over rows that are already stored. */
 
 import { readBucketsMax } from "../limits.ts";
 import { advance, type Transition } from "./advance.ts";
 import { type AlertDefinition, bucketMsOf, windowBuckets } from "./alert-definition.ts";
-import { type AlertState, freshState } from "./alert-state.ts";
+import { type AlertState, makeFreshState } from "./alert-state.ts";
 import type { ReadSeries } from "./reading.ts";
 import type { Window } from "./window.ts";
 
@@ -13,8 +13,8 @@ export interface DryRun {
 }
 
 /**
- * Judges every bucket that ends behind `fromMs` and by `toMs`, as evaluation would have done without late rows and downtime. `read`
- * answers for whole buckets, from the start of the first to the end of the last.
+ * Judges every bucket that ends after `fromMs` and not after `toMs`, as evaluation would have done without late rows
+ * and downtime. `read` reads whole buckets, from the start of the first to the end of the last.
  */
 export async function runDry(
   alert: AlertDefinition,
@@ -26,13 +26,13 @@ export async function runDry(
   let endMs = Math.min(Math.floor(fromMs / bucketMs) * bucketMs + bucketMs, lastMs);
   let startMs = Math.max(0, endMs - windowBuckets(alert) * bucketMs);
   const transitions: Transition[] = [];
-  let state = freshState(alert, 0);
+  let state = makeFreshState(alert, 0);
   let window: Window | undefined;
   for (;;) {
     const series = startMs < endMs ? await read(startMs, endMs) : [];
     const reading = { fromMs: startMs, toMs: endMs, series, unlabelled, isLost: () => false };
-    const judgedMs = window?.throughMs ?? endMs - bucketMs;
-    const step = advance([{ alert, state, fromMs: judgedMs }], window, reading);
+    const judgeFromMs = window?.throughMs ?? endMs - bucketMs;
+    const step = advance([{ alert, state, fromMs: judgeFromMs }], window, reading);
     window = step.window;
     const [advanced] = step.advances;
     transitions.push(...(advanced?.transitions ?? []));

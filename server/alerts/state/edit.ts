@@ -1,7 +1,7 @@
-/** What becomes of an alert's state when people edit or delete it. Pure functions. */
+/** How an alert's state changes when people edit or delete the alert, or the clock goes back. Pure functions. */
 import type { ResolveReason } from "../../model/event.ts";
 import { type AlertDefinition, ruleDefinition, seriesDefinition } from "./alert-definition.ts";
-import { type AlertState, adoptRule, freshState } from "./alert-state.ts";
+import { type AlertState, adoptRule, makeFreshState } from "./alert-state.ts";
 import type { ClosedFire } from "./fire.ts";
 
 export interface Edit {
@@ -10,13 +10,13 @@ export interface Edit {
 }
 
 /**
- * The state under the alert as it is now. Another query or bucket size starts everything afresh, other operators or persistence
- * start their rule afresh; what else changed keeps the state.
+ * Returns the state for the alert as it is now. A changed query or bucket size resets the whole state. Changed
+ * operators or persistence settings reset the state of their rule. Other changes keep the state.
  */
 export function adoptAlert(alert: AlertDefinition, before: AlertState | undefined, nowMs: number): Edit {
-  if (before === undefined) return { state: freshState(alert, nowMs), closed: [] };
+  if (before === undefined) return { state: makeFreshState(alert, nowMs), closed: [] };
   if (before.definition !== seriesDefinition(alert)) {
-    return { state: freshState(alert, nowMs), closed: closeAllFires(before, nowMs, "changed") };
+    return { state: makeFreshState(alert, nowMs), closed: closeAllFires(before, nowMs, "changed") };
   }
   const rules: AlertState["rules"] = {};
   for (const rule of alert.timeseries.evaluationRules) {
@@ -39,7 +39,7 @@ export function adoptAlert(alert: AlertDefinition, before: AlertState | undefine
   return { state: { ...before, rules, instances }, closed };
 }
 
-/** All open fires end. */
+/** Closes all open fires. */
 export function closeAllFires(state: AlertState, nowMs: number, reason: ResolveReason): ClosedFire[] {
   return Object.values(state.instances).flatMap(({ rules }) =>
     Object.values(rules).flatMap(({ fire }) =>
@@ -48,7 +48,7 @@ export function closeAllFires(state: AlertState, nowMs: number, reason: ResolveR
   );
 }
 
-/** Evaluation begins at another time: the clock went back. States and open fires stay. */
+/** Returns the state for an evaluation that begins at an earlier time, since the clock went back. Fires stay open. */
 export function rewindState(state: AlertState, nowMs: number): AlertState {
   const rules = Object.entries(state.rules).map(([name, rule]) => [name, { ...rule, adoptedMs: nowMs }]);
   return { ...state, rules: Object.fromEntries(rules), window: null, throughMs: null };

@@ -20,7 +20,7 @@ export interface Fire {
   breached: Datapoint;
   resolvedAtMs: number | null;
   reason: ResolveReason | null;
-  /** Whether people were notified. `unseen`: they were not, as the fire opened and closed while evaluation was behind. */
+  /** Whether people were notified. `unseen`: no, since the fire opened and closed while evaluation was behind. */
   told: "no" | "yes" | "unseen";
   /** Id of the silence because of which nobody was notified. */
   silencedBy: string | null;
@@ -62,7 +62,7 @@ export function openFire(
   };
 }
 
-/** `late`: people are notified later than `lateMs` after the usual time. */
+/** `late`: people are notified more than `lateMs` after the time at which they should have been. */
 export function makeFiredEvent(fire: Fire, late: boolean): AlertEvent {
   const { alertId, alertName, alertDescription, rule, query, bucketSeconds, labels, firedAtMs, breached } =
     fire;

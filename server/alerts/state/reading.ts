@@ -13,7 +13,7 @@ export interface QueryReading {
   /** End of the last bucket. */
   toMs: number;
   series: readonly ReadSeries[];
-  /** True where the query gives exactly one series, without labels: then there is one instance, with or without data. */
+  /** True where the query gives exactly one series, without labels: then there is one instance, even without data. */
   unlabelled: boolean;
   /** Returns whether a bucket cannot be judged because the server was down. Such a bucket does not enter the window. */
   isLost: (bucketMs: number) => boolean;

@@ -1,19 +1,19 @@
 /**
- * M out of N as CloudWatch decides it ("Configuring how CloudWatch alarms treat missing data"): over the newest N + 2 buckets, of
- * which the newest N points that are there count.
+ * Whether a rule fires: M breaching datapoints out of N, decided as in CloudWatch ("Configuring how CloudWatch alarms
+ * treat missing data"). Of the newest N + 2 buckets, the newest N that have a point count.
  */
 
 import type { StaticRule } from "../../model/alert.ts";
 import { isBreaching } from "./alert-definition.ts";
 
-/** `keep`: the state stays what it was. */
 export interface Verdict {
+  /** `keep`: the state stays what it was. */
   state: "ok" | "firing" | "noData" | "keep";
-  /** For people. */
+  /** The reason, for people. */
   why: string;
 }
 
-const withoutPoints = {
+const verdictsWithoutPoints = {
   missing: { state: "noData", why: "no bucket has a point" },
   ignore: { state: "keep", why: "no bucket has a point, and missing points keep the state" },
   breaching: { state: "firing", why: "no bucket has a point, and missing points breach" },
@@ -21,8 +21,8 @@ const withoutPoints = {
 } satisfies Record<string, Verdict>;
 
 /**
- * `values`: of buckets from the oldest to the newest, null where a bucket has no point; of the first `end` those older than N + 2 do
- * not count.
+ * Decides by the first `end` of `values`, which are those of buckets from the oldest to the newest, null where a bucket
+ * has no point. Of these, only the newest N + 2 count.
  */
 export function verdictOf(
   values: readonly (number | null)[],
@@ -30,27 +30,28 @@ export function verdictOf(
   end = values.length,
 ): Verdict {
   const counts = countsOf(values, rule, end);
-  return { state: decided(counts, rule), why: explained(counts, rule) };
+  return { state: decide(counts, rule), why: explain(counts, rule) };
 }
 
-/** The same without the words: most verdicts change nothing, and nobody reads them. */
+/** The same without the reason: most verdicts change nothing, and nobody reads their reason. */
 export function verdictState(
   values: readonly (number | null)[],
   rule: StaticRule,
   end: number,
 ): Verdict["state"] {
-  return decided(countsOf(values, rule, end), rule);
+  return decide(countsOf(values, rule, end), rule);
 }
 
 interface Counts {
-  /** Buckets that were observed, N + 2 at most. */
+  /** Observed buckets, N + 2 at most. */
   buckets: number;
-  /** Right after a start or a downtime fewer buckets were observed than the window has. */
+  /** N, or the number of observed buckets where that is smaller, as right after a start or a downtime. */
   window: number;
-  /** The newest points, as many as the window has at most, and how many of them breach. */
+  /** The newest points that count, `window` at most. */
   points: number;
+  /** Those of `points` that breach. */
   breaching: number;
-  /** Age of the oldest of them in buckets: that of the newest bucket is 1. */
+  /** Age of the oldest of `points` in buckets; the newest bucket has age 1. */
   oldestAge: number;
 }
 
@@ -71,27 +72,27 @@ function countsOf(values: readonly (number | null)[], rule: StaticRule, end: num
   return { buckets, window, points, breaching, oldestAge };
 }
 
-function decided(
+function decide(
   { buckets, window, points, breaching, oldestAge }: Counts,
   { persistenceSettings }: StaticRule,
 ): Verdict["state"] {
   const { datapointsToAlarm, missingDatapointBehavior: behaviour = "notBreaching" } = persistenceSettings;
   if (buckets === 0) return "keep";
-  if (points === 0) return withoutPoints[behaviour].state;
+  if (points === 0) return verdictsWithoutPoints[behaviour].state;
   if (behaviour === "breaching") return breaching + window - points >= datapointsToAlarm ? "firing" : "ok";
   if (breaching >= datapointsToAlarm) return "firing";
   if (behaviour === "notBreaching" || breaching < points) return "ok";
   return behaviour === "missing" && oldestAge >= datapointsToAlarm ? "firing" : "keep";
 }
 
-function explained(
+function explain(
   { buckets, window, points, breaching, oldestAge }: Counts,
   { persistenceSettings }: StaticRule,
 ): string {
   const { datapointsToAlarm, datapointsInEvaluationWindow } = persistenceSettings;
   const { missingDatapointBehavior: behaviour = "notBreaching" } = persistenceSettings;
   if (buckets === 0) return "no bucket was observed";
-  if (points === 0) return withoutPoints[behaviour].why;
+  if (points === 0) return verdictsWithoutPoints[behaviour].why;
   const counted = `${breaching} of ${points} points breach`;
   const needed = `${datapointsToAlarm} of ${datapointsInEvaluationWindow} are needed`;
   if (behaviour === "breaching") {

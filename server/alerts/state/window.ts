@@ -1,19 +1,19 @@
-/** What all alerts over one query look at: the newest buckets of its answer. */
+/** The window that all alerts over one query share: the newest buckets of the query's result. */
 
 import { instanceIdleMsMax, instancesMax } from "../limits.ts";
 import { instanceKey } from "./alert-state.ts";
 import type { QueryReading } from "./reading.ts";
 
-/** Plain data: it is stored as it is, once for all alerts. */
+/** Plain data, stored as it is, once for all alerts. */
 export interface Window {
   version: typeof windowVersion;
-  /** End of the newest bucket that was observed or passed over. */
+  /** End of the newest bucket that was observed or skipped. */
   throughMs: number;
-  /** How many buckets it was read or cut to last: a rule that looks further back has it filled anew. */
+  /** How many buckets were last read, or kept, at most. If a rule needs more, older buckets are read again. */
   filledBuckets: number;
   /** Starts of the newest buckets that were observed, ascending. */
   buckets: number[];
-  /** By the key of their labels. */
+  /** By `instanceKey` of their labels. */
   series: Record<string, WindowSeries>;
 }
 
@@ -21,23 +21,24 @@ export const windowVersion = 2;
 
 export interface WindowSeries {
   labels: Record<string, string>;
-  /** Values of `buckets`, as they were when they were observed; null where there was none. */
+  /** One for each of `buckets`, as it was when the bucket was observed; null where the bucket had no point. */
   values: (number | null)[];
-  /** End of the newest bucket that had a value, or of the one in which the series came. */
+  /** End of the newest bucket with a value; without one, end of the bucket in which the series was added. */
   lastDataMs: number;
 }
 
 interface ReadValues {
   labels: Record<string, string>;
+  /** By the start of the bucket. */
   values: ReadonlyMap<number, number>;
 }
 
-/** An alert forgets a series that had no data for so long. */
+/** An alert removes an instance that has had no data for this long. */
 export function idleMsOf(windowBuckets: number, bucketMs: number): number {
   return Math.max(instanceIdleMsMax, windowBuckets * bucketMs);
 }
 
-/** A window on its way from one position to the next. */
+/** A window while it moves over a reading, bucket by bucket. */
 export class SlidingWindow {
   readonly buckets: number[] = [];
   readonly series = new Map<string, WindowSeries>();
@@ -48,7 +49,7 @@ export class SlidingWindow {
   readonly #read: ReadonlyMap<string, ReadValues>;
   readonly #filledBuckets: number;
 
-  /** Throws an Error, one sentence for people, where the query gives too many series. */
+  /** `size`: buckets that it keeps. Throws an Error, one sentence for people, if the query gives too many series. */
   constructor(before: Window | undefined, reading: QueryReading, size: number, bucketMs: number) {
     this.#size = size;
     this.#bucketMs = bucketMs;
@@ -59,29 +60,29 @@ export class SlidingWindow {
     );
     const refills = before === undefined || reading.fromMs < before.throughMs;
     this.#filledBuckets = refills ? size : Math.min(size, before.filledBuckets);
-    if (before !== undefined) this.#take(before);
+    if (before !== undefined) this.#copy(before);
     if (before !== undefined && refills) this.#fillBefore(before.throughMs);
-    if (reading.unlabelled) this.#seriesOf("[]", {}, reading.fromMs);
+    if (reading.unlabelled) this.#getOrAddSeries("[]", {}, reading.fromMs);
     this.#limitSeries();
   }
 
-  /** Takes one bucket in. */
+  /** Appends one bucket of the reading, and drops the oldest where there are more than `size`. */
   observe(bucketMs: number): void {
     for (const [key, { labels, values }] of this.#read) {
       if (!values.has(bucketMs)) continue;
-      const series = this.#seriesOf(key, labels, bucketMs);
+      const series = this.#getOrAddSeries(key, labels, bucketMs);
       series.lastDataMs = Math.max(series.lastDataMs, bucketMs + this.#bucketMs);
     }
     this.buckets.push(bucketMs);
-    const more = Math.max(0, this.buckets.length - this.#size);
-    this.buckets.splice(0, more);
+    const excess = Math.max(0, this.buckets.length - this.#size);
+    this.buckets.splice(0, excess);
     for (const [key, { values }] of this.series) {
       values.push(this.#read.get(key)?.values.get(bucketMs) ?? null);
-      values.splice(0, more);
+      values.splice(0, excess);
     }
   }
 
-  /** Series that no alert remembers any more. */
+  /** Removes series without data for so long that no alert has an instance of them any more. */
   forgetIdle(nowMs: number): void {
     if (this.unlabelled) return;
     const idleMs = idleMsOf(this.#size, this.#bucketMs);
@@ -90,12 +91,12 @@ export class SlidingWindow {
     }
   }
 
-  /** An alert remembers a series: it is there, with or without data. */
-  keep(key: string, labels: Record<string, string>): void {
-    if (!this.series.has(key)) this.#seriesOf(key, labels, this.#reading.fromMs);
+  /** Adds the series of an instance that an alert has, whether or not it has data. */
+  ensureSeries(key: string, labels: Record<string, string>): void {
+    if (!this.series.has(key)) this.#getOrAddSeries(key, labels, this.#reading.fromMs);
   }
 
-  end(): Window {
+  toWindow(): Window {
     return {
       version: windowVersion,
       throughMs: this.#reading.toMs,
@@ -105,34 +106,34 @@ export class SlidingWindow {
     };
   }
 
-  #take({ buckets, series }: Window): void {
+  #copy({ buckets, series }: Window): void {
     this.buckets.push(...buckets);
     for (const [key, { labels, values, lastDataMs }] of Object.entries(series)) {
       this.series.set(key, { labels, values: [...values], lastDataMs });
     }
   }
 
-  /** Older buckets come in; those that were observed keep what they had then. */
+  /** Inserts buckets of the reading that end by `throughMs`. Buckets in the window already keep their values. */
   #fillBefore(throughMs: number): void {
     const { fromMs, isLost } = this.#reading;
     for (const [key, { labels, values }] of this.#read) {
       const newestMs = Math.max(...[...values.keys()].filter((ms) => ms < throughMs));
-      if (newestMs >= fromMs) this.#seriesOf(key, labels, newestMs);
+      if (newestMs >= fromMs) this.#getOrAddSeries(key, labels, newestMs);
     }
     for (let bucketMs = fromMs; bucketMs < throughMs; bucketMs += this.#bucketMs) {
       if (isLost(bucketMs) || this.buckets.includes(bucketMs)) continue;
-      const place = this.buckets.filter((ms) => ms < bucketMs).length;
-      this.buckets.splice(place, 0, bucketMs);
+      const index = this.buckets.filter((ms) => ms < bucketMs).length;
+      this.buckets.splice(index, 0, bucketMs);
       for (const [key, { values }] of this.series) {
-        values.splice(place, 0, this.#read.get(key)?.values.get(bucketMs) ?? null);
+        values.splice(index, 0, this.#read.get(key)?.values.get(bucketMs) ?? null);
       }
     }
-    const more = Math.max(0, this.buckets.length - this.#size);
-    this.buckets.splice(0, more);
-    for (const { values } of this.series.values()) values.splice(0, more);
+    const excess = Math.max(0, this.buckets.length - this.#size);
+    this.buckets.splice(0, excess);
+    for (const { values } of this.series.values()) values.splice(0, excess);
   }
 
-  #seriesOf(key: string, labels: Record<string, string>, bucketMs: number): WindowSeries {
+  #getOrAddSeries(key: string, labels: Record<string, string>, bucketMs: number): WindowSeries {
     let series = this.series.get(key);
     if (series === undefined) {
       series = { labels, values: this.buckets.map(() => null), lastDataMs: bucketMs + this.#bucketMs };

@@ -1,7 +1,7 @@
 /** A world of series in virtual time: points arrive when they arrive, and the query sees what has. */
 
 import { Evaluator } from "../../../server/alerts/evaluator.ts";
-import type { AskedSeries, EvaluatorOptions } from "../../../server/alerts/evaluator-options.ts";
+import type { EvaluatorOptions, SeriesRequest } from "../../../server/alerts/evaluator-options.ts";
 import { investigationRequests } from "../../../server/alerts/investigation-requests.ts";
 import type { AlertDefinition } from "../../../server/alerts/state/alert-definition.ts";
 import type { ReadSeries } from "../../../server/alerts/state/reading.ts";
@@ -31,7 +31,7 @@ export class World {
   /** Queries that fail just now. */
   readonly failing = new Set<string>();
   readonly silenced = new Set<string>();
-  readonly asked: AskedSeries[] = [];
+  readonly asked: SeriesRequest[] = [];
   readonly logged: string[] = [];
   metrics = new Metrics();
   evaluator: Evaluator;
@@ -140,7 +140,7 @@ export class World {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  #answer(asked: AskedSeries): ReadSeries[] {
+  #answer(asked: SeriesRequest): ReadSeries[] {
     this.asked.push(asked);
     if (this.failing.has(asked.query)) throw new Error("the store is on fire");
     const found: ReadSeries[] = [];

@@ -16,7 +16,7 @@ import { AddressGuard } from "../../../server/notify/address-guard.ts";
 import { emailSender } from "../../../server/notify/email.ts";
 import { sendHttp } from "../../../server/notify/http-request.ts";
 import { answerBytesMax, listedInstancesMax } from "../../../server/notify/limits.ts";
-import { signedHeaders } from "../../../server/notify/signature.ts";
+import { signHeaders } from "../../../server/notify/signature.ts";
 import { slackSender } from "../../../server/notify/slack.ts";
 import { webhookSender } from "../../../server/notify/webhook.ts";
 import { fired, firedAtMs, hook, mail, resolved, slack } from "./events.ts";
@@ -48,7 +48,7 @@ describe("webhooks", () => {
   }
 
   test("the published vector of Standard Webhooks", () => {
-    const headers = signedHeaders(
+    const headers = signHeaders(
       "msg_p5jXN8AQM9LWM0D4loKWxJek",
       1_614_265_330_000,
       '{"test": 2432232314}',

@@ -1,7 +1,7 @@
 /** Lives through a plan in virtual time: the real evaluator and outbox, over points, a disk and receivers that do as they are told. */
 import { vi } from "vitest";
 import { Evaluator } from "../../../../server/alerts/evaluator.ts";
-import type { AskedSeries } from "../../../../server/alerts/evaluator-options.ts";
+import type { SeriesRequest } from "../../../../server/alerts/evaluator-options.ts";
 import { investigationRequests } from "../../../../server/alerts/investigation-requests.ts";
 import type { AlertDefinition } from "../../../../server/alerts/state/alert-definition.ts";
 import type { ReadSeries } from "../../../../server/alerts/state/reading.ts";
@@ -245,7 +245,7 @@ export class WeekWorld {
     this.#process = null;
   }
 
-  #answer(asked: AskedSeries): Promise<readonly ReadSeries[]> {
+  #answer(asked: SeriesRequest): Promise<readonly ReadSeries[]> {
     const { query, startMs, endMs, bucketSeconds } = asked;
     this.#calibrate(asked);
     const how = this.#failing.get(query);
@@ -264,7 +264,7 @@ export class WeekWorld {
   }
 
   /** The first time that a query is asked at a pace of the evaluator's own, i.e. not at once when an alert was saved. */
-  #calibrate({ query, endMs }: AskedSeries): void {
+  #calibrate({ query, endMs }: SeriesRequest): void {
     const agoMs = this.nowMs - Math.floor((endMs + 1) / minute) * minute;
     if (!this.behindMs.has(query) && agoMs < 50 * second) this.behindMs.set(query, agoMs);
   }
