@@ -80,7 +80,7 @@ function measureDecoding(): void {
   const type = root.lookupType("Logs");
   const own = () =>
     decodeBody({
-      what: { signal: "logs" },
+      content: { signal: "logs" },
       format: "otlp logs",
       body: new Uint8Array(body),
       encoding: "identity",

@@ -42,7 +42,8 @@ export { addScanStatistics, emptyScanStatistics, type ScanStatistics } from "./p
 export type { Arrived } from "./scatter/arrival-query.ts";
 export { RowList } from "./scatter/row-list.ts";
 export type { QueryLimits } from "./scatter/scatter-gather.ts";
-export { type Json, openState, type State, type StateChange, type StoredState } from "./state/state.ts";
+export { openState, type State, type StateChange, type StoredState } from "./state/state.ts";
+export type { Json } from "./state/state-record.ts";
 export { openStore, Store } from "./store.ts";
 export type {
   AppendOptions,

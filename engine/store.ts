@@ -83,6 +83,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
+/** An open store. Methods of a closed one throw Failure "folder". */
 export class Store {
   readonly #options: StoreOptions;
   readonly #unlock: () => Promise<void>;
@@ -95,7 +96,7 @@ export class Store {
   readonly #damage: DamageLog;
   readonly #running = new RunningQueries();
   readonly #arrivalListeners = new Set<() => void>();
-  readonly #census: ActiveSeriesCounter;
+  readonly #activeSeries: ActiveSeriesCounter;
   #journal!: Journal;
   #keyedAppends!: KeyedAppends;
   #maintenance!: MaintenanceScheduler;
@@ -108,7 +109,7 @@ export class Store {
     this.#unlock = unlock;
     this.#catalog = new Catalog(options.dir);
     this.#damage = new DamageLog(options.dir, (message) => this.#log("error", message));
-    this.#census = new ActiveSeriesCounter(options.seriesMax ?? defaultSeriesMax, this.#now());
+    this.#activeSeries = new ActiveSeriesCounter(options.seriesMax ?? defaultSeriesMax, this.#now());
     const threads = options.threads ?? availableParallelism();
     const { thread: columnCacheBytes, caller } = divideCache(options.columnCacheBytes, threads);
     this.#queryThread = new ScanExecutor({ bytesMax: caller, keepsRecent: true });
@@ -228,9 +229,9 @@ export class Store {
     return this.#ask(limits, (context, control) => querySeriesLabels(context, query, control));
   }
 
-  /** Tables in shared memory that count active series; whoever encodes samples, on any thread, wraps them in `new SeriesCensus(tables)`. */
+  /** Tables in shared memory that count active series; whoever encodes samples, on any thread, wraps them in `new ActiveSeries(tables)`. */
   seriesCensus(): ActiveSeriesTables {
-    return this.#census.tables(this.#now());
+    return this.#activeSeries.tables(this.#now());
   }
 
   /** Attribute keys of the rows of the days in a range; `isWhole` is false where there are more keys than the store lists. */
@@ -356,16 +357,14 @@ export class Store {
   }
 
   #scatterContext(): ScatterContext {
-    const quarantine = (chunk: DamagedChunk) => this.#quarantine(chunk);
-    const runInBackground = (work: Promise<void>) => {
-      work.catch((error) => this.#log("error", `templates: ${error.message}`));
-    };
     return {
       catalog: this.#catalog,
       threads: this.#scanThreads,
       queryThread: this.#queryThread,
-      quarantine,
-      runInBackground,
+      quarantine: (chunk) => this.#quarantine(chunk),
+      runInBackground: (work) => {
+        work.catch((error) => this.#log("error", `templates: ${error.message}`));
+      },
     };
   }
 
@@ -383,9 +382,8 @@ export class Store {
 
   async #closeThreads(): Promise<void> {
     this.#queryThread.readers.close();
-    await Promise.all(
-      [...this.#scanThreads, this.#maintenanceThread, this.#encoders].map((shard) => shard.close()),
-    );
+    const threads = [...this.#scanThreads, this.#maintenanceThread, this.#encoders];
+    await Promise.all(threads.map((thread) => thread.close()));
   }
 
   #assertOpen(): void {

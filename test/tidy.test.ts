@@ -1,51 +1,13 @@
 /** The house rules that a program can keep: what imports what, how long a file is, what it may be called. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join, normalize, relative, sep } from "node:path";
+import { basename, dirname, join, normalize, relative, sep } from "node:path";
 import { describe, expect, test } from "vitest";
+import { arrows, fileLinesMax, folderFilesMax, mayImport, sharedFiles } from "./house.ts";
 
 const root = join(import.meta.dirname, "..");
 const layers = ["engine", "query", "server"] as const;
-const linesMax = 400;
 const bannedNames = /^(?:utils?|helpers?|common|misc|manager|handlers?|types)(?:\.|$)/;
-
-const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[jt]s)?$/;
-
-/** What each folder may import of the others. */
-const mayImport: Record<string, readonly string[]> = {
-  engine: [],
-  query: ["engine"],
-  server: ["engine", "query"],
-  fixtures: ["engine"],
-  bench: ["engine", "query", "server", "fixtures"],
-  test: ["engine", "query", "server", "fixtures", "bench"],
-};
-
-/**
- * Which folders each folder of a layer may import; "" is the layer's own level. A layer without an entry is not divided yet.
- */
-const arrows: Record<string, Record<string, readonly string[]>> = {
-  server: {
-    "": [],
-    text: [],
-    limits: [],
-    metrics: [],
-    model: ["limits", "text"],
-    access: ["limits", "model"],
-    api: ["limits", "model", "text"],
-    storage: ["api"],
-    control: ["access", "api", "limits", "model", "storage"],
-    http: ["access", "api", "control", "limits", "metrics", "model", "text"],
-    ingest: ["api", "control", "limits", "metrics", "model", "storage", "text"],
-    search: ["access", "api", "control", "limits", "metrics", "model", "storage", "text"],
-    notify: ["access", "api", "control", "limits", "metrics", "model", "storage"],
-    alerts: ["access", "api", "control", "limits", "metrics", "model", "notify", "storage"],
-    operations: ["access", "api", "control", "limits", "metrics", "model", "storage"],
-    command: ["", "access", "alerts", "api", "ingest", "model", "operations", "text"],
-  },
-};
-
-/** Folders hold at most this many files, so that a listing is read at a glance. */
-const folderFilesMax = 25;
+const kebabCase = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|bench))?(?:\.[jt]s)?$/;
 
 /** Foreign packages that one file alone imports. */
 const edges: Record<string, string> = {
@@ -63,15 +25,15 @@ const files = sourceFiles();
 describe("files", () => {
   test.each(files)("%s is short enough to read and named for what it holds", (file) => {
     const lines = readFileSync(join(root, file), "utf8").split("\n").length - 1;
-    expect(lines, `${file} has ${lines} lines`).toBeLessThanOrEqual(linesMax);
+    expect(lines, `${file} has ${lines} lines`).toBeLessThanOrEqual(fileLinesMax);
     for (const part of file.split(sep)) expect(part, file).not.toMatch(bannedNames);
   });
 
-  test.each(Object.keys(arrows))("folders of %s hold few files, and names are in kebab-case", (layer) => {
+  test.each(Object.keys(mayImport))("folders of %s hold few files, and names are in kebab-case", (layer) => {
     const own = files.filter((file) => file.startsWith(`${layer}${sep}`));
     const byFolder = Map.groupBy(own, (file) => dirname(file));
-    const full = [...byFolder].filter(([, held]) => held.length > folderFilesMax);
-    expect(full.map(([folder, held]) => `${folder} holds ${held.length} files`)).toEqual([]);
+    const full = [...byFolder].filter(([, inFolder]) => inFolder.length > folderFilesMax);
+    expect(full.map(([folder, inFolder]) => `${folder} holds ${inFolder.length} files`)).toEqual([]);
     const misnamed = own.filter((file) => !file.split(sep).every((part) => kebabCase.test(part)));
     expect(misnamed).toEqual([]);
   });
@@ -101,9 +63,10 @@ describe("imports", () => {
     }
   });
 
-  test.each(Object.entries(arrows))("folders of %s import each other one way", (layer, mayImportOf) => {
+  test.each(Object.entries(arrows))("folders of %s import each other one way", (layer, foldersOf) => {
     const folders = new Set(files.flatMap((file) => folderOf(layer, file) ?? []));
-    expect([...folders].sort()).toEqual(Object.keys(mayImportOf).sort());
+    folders.delete("");
+    expect([...folders].sort()).toEqual(Object.keys(foldersOf).sort());
     const strays = files.flatMap((file) => {
       const from = folderOf(layer, file);
       // The files of a layer's own level put its folders together.
@@ -111,19 +74,26 @@ describe("imports", () => {
       return relativeImports(file)
         .filter((target) => {
           const to = folderOf(layer, target);
-          return to !== undefined && to !== from && !mayImportOf[from]!.includes(to);
+          if (to === undefined || to === from) return false;
+          return to === "" ? !sharedFiles[layer]!.includes(basename(target)) : !foldersOf[from]!.includes(to);
         })
         .map((target) => `${file} imports ${target}`);
     });
     expect(strays).toEqual([]);
-    const ringed = circles(
-      new Map(Object.entries(mayImportOf).map(([from, to]) => [from, to.filter((each) => each !== "")])),
+    expect(circles(new Map(Object.entries(foldersOf)))).toEqual([]);
+    const used = new Set(
+      files.flatMap((file) => {
+        return relativeImports(file).map((target) => `${folderOf(layer, file)} ${folderOf(layer, target)}`);
+      }),
     );
-    expect(ringed).toEqual([]);
+    const idle = Object.entries(foldersOf).flatMap(([from, to]) => {
+      return to.filter((each) => !used.has(`${from} ${each}`)).map((each) => `${from} -> ${each}`);
+    });
+    expect(idle, "arrows that no import needs").toEqual([]);
   });
 
-  test.each(Object.keys(arrows))(
-    "no files of %s import each other in a circle, not for a type either",
+  test.each(Object.keys(mayImport))(
+    "no files of %s import each other in a circle, types included",
     (layer) => {
       const own = files.filter((file) => file.startsWith(`${layer}${sep}`));
       const graph = new Map(
@@ -147,12 +117,49 @@ describe("imports", () => {
   });
 });
 
+describe("exports", () => {
+  test.each(layers)("every export of %s has a docstring where it is declared", (layer) => {
+    const face = readFileSync(join(root, layer, "index.ts"), "utf8");
+    const bare = [...face.matchAll(/export (?:type )?\{([^}]*)\} from "([^"]+)"/g)].flatMap(
+      ([, names, from]) => {
+        const text = readFileSync(join(root, layer, from!), "utf8");
+        return names!
+          .split(",")
+          .map((name) => name.trim().replace(/^type /, ""))
+          .filter((name) => name !== "" && !declarationWithDocstring(name).test(text));
+      },
+    );
+    expect(bare).toEqual([]);
+  });
+
+  test("no two types of the layers have one name", () => {
+    const declared = files
+      .filter(
+        (file) => layers.some((layer) => file.startsWith(`${layer}${sep}`)) && !file.includes("assembly"),
+      )
+      .flatMap((file) => {
+        const text = readFileSync(join(root, file), "utf8");
+        const types = text.matchAll(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm);
+        return Array.from(types, ([, name]) => ({ name: name!, file }));
+      });
+    const byName = Map.groupBy(declared, ({ name }) => name);
+    const shared = [...byName].filter(([, places]) => places.length > 1);
+    expect(shared.map(([name, places]) => `${name}: ${places.map(({ file }) => file).join(", ")}`)).toEqual(
+      [],
+    );
+  });
+});
+
 describe("documents", () => {
   const documents = [
     "README.md",
+    "engine/ARCHITECTURE.md",
     "engine/FORMAT.md",
+    "engine/lmdb/README.md",
+    "query/ARCHITECTURE.md",
     "query/README.md",
     "server/ARCHITECTURE.md",
+    "server/README.md",
     "server/control/README.md",
     "bench/README.md",
     "fixtures/README.md",
@@ -163,7 +170,13 @@ describe("documents", () => {
     const named = [...text.matchAll(/`((?:engine|query|server|bench|fixtures|test)\/[\w./-]+)`/g)].map(
       (match) => match[1]!,
     );
-    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+    // Architecture pages name files by their path within the layer.
+    const layer = dirname(document);
+    const exists = (path: string) => [path, join(layer, path)].some((each) => existsSync(join(root, each)));
+    const inLayer = document.endsWith("ARCHITECTURE.md")
+      ? [...text.matchAll(/`([a-z-]+\/[\w/-]+\.(?:ts|md))`/g)].map((match) => match[1]!)
+      : [];
+    expect([...named, ...inLayer].filter((path) => !exists(path))).toEqual([]);
   });
 
   test.each(documents)("every npm script that %s names exists", (document) => {
@@ -175,6 +188,12 @@ describe("documents", () => {
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   });
 });
+
+/** Matches the declaration of a name that a docstring stands right above. */
+function declarationWithDocstring(name: string): RegExp {
+  const kinds = "(?:abstract )?(?:async )?(?:class|function\\*?|interface|type|const)";
+  return new RegExp(`\\*/\\n(?:export )?${kinds} ${name}\\b`);
+}
 
 function sourceFiles(): string[] {
   return ["engine", "query", "server", "bench", "fixtures", "test"].flatMap((folder) =>

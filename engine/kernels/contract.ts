@@ -86,7 +86,7 @@ export interface Kernels<B extends AnyBuffer> {
 
   /**
    * buckets[row] := how many whole widths the time lies behind `start`, clamped to [0, 2^32). For ascending times see
-   * `bucketBounds`.
+   * `findBucketBounds`.
    */
   bucketsOf(times: Float64Array<B>, start: number, width: number, buckets: Uint32Array<B>): void;
 

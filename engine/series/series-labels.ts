@@ -32,7 +32,7 @@ export interface SeriesCountTask {
   control: QueryControl;
 }
 
-/** The answer to a `SeriesTask`. */
+/** The answer to a `SeriesCountTask`. */
 export interface SeriesCountAnswer {
   /** The different keys or values; of metrics the JSON list of name, type and unit. */
   texts: TextVector;

@@ -30,8 +30,6 @@ import {
 } from "./state-record.ts";
 import { StateWriter } from "./state-writer.ts";
 
-export type { Json } from "./state-record.ts";
-
 /** One change of a write: sets or removes the entry `id` of a table. */
 export interface StateChange {
   table: string;

@@ -236,7 +236,7 @@ export function encodeMessages(
 }
 
 /**
- * The messages without their variables; see `withGroups`. Throws Failure "damage" where buffers are missing or do not
+ * The messages without their variables; see `withGroupLoader`. Throws Failure "damage" where buffers are missing or do not
  * fit together.
  */
 export function decodeMessages(payload: Payload, heap: Heap): MessageColumn {

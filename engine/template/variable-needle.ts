@@ -29,7 +29,7 @@ export interface VariableNeedle {
   token: LongToken;
 }
 
-/** Prepares a text; the rules of `textNeedle` hold for its bytes. */
+/** Prepares a text; the rules of `makeTextNeedle` hold for its bytes. */
 export function makeVariableNeedle(bytes: Uint8Array, ignoreCase: boolean): VariableNeedle {
   const groupClasses = classesOf(bytes, 0, bytes.length);
   // Where case is ignored, letters of either case will do, so only these classes are required.

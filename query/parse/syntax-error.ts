@@ -34,9 +34,9 @@ function makeExpectationError(expected: string, context: SyntaxErrorContext): Qu
   const { actual, source } = context;
   const span = actual === undefined ? endSpanOf(source.text) : spanOfToken(actual);
   const found = actual === undefined ? "the end of the query" : `\`${toShortPrintable(actual.image)}\``;
-  const meant = findHint(context);
+  const hint = findHint(context);
   const sentence = `expected ${expected}, found ${found}`;
-  return new QueryError(meant === undefined ? sentence : `${sentence}; ${meant}`, {
+  return new QueryError(hint === undefined ? sentence : `${sentence}; ${hint}`, {
     text: source.text,
     span,
   });
@@ -87,13 +87,13 @@ const logqlStages = new Set([
  * The error of a name after `|` that no operator follows; undefined where it does not look like the name of a stage.
  */
 function makeUnknownStageError(name: IToken, source: Source): QueryError | undefined {
-  const near = findClosest(name.image, stageKeywords);
-  if (near === undefined && !logqlStages.has(name.image)) return undefined;
-  const meant =
-    near === undefined
+  const suggestion = findClosest(name.image, stageKeywords);
+  if (suggestion === undefined && !logqlStages.has(name.image)) return undefined;
+  const hint =
+    suggestion === undefined
       ? "there are json, logfmt, pattern, regexp and label filters"
-      : `did you mean \`${near}\`?`;
-  const problem = `there is no stage \`${name.image}\`; ${meant}`;
+      : `did you mean \`${suggestion}\`?`;
+  const problem = `there is no stage \`${name.image}\`; ${hint}`;
   return new QueryError(problem, { text: source.text, span: spanOfToken(name) });
 }
 
@@ -108,10 +108,11 @@ function makeUnclosedQuoteError(token: IToken, source: Source): QueryError {
 
 function makeUnknownFunctionError(name: IToken, source: Source): QueryError {
   const functions = [...aggregations, ...rateFunctions, "json_path"];
-  const near = findClosest(name.image, functions);
-  const known = near === undefined ? `there are ${functions.join(", ")}` : `did you mean \`${near}\`?`;
-  const meant = findFunctionHint(name.image) ?? known;
-  return new QueryError(`\`${toShortPrintable(name.image)}\` is not a function; ${meant}`, {
+  const suggestion = findClosest(name.image, functions);
+  const known =
+    suggestion === undefined ? `there are ${functions.join(", ")}` : `did you mean \`${suggestion}\`?`;
+  const hint = findFunctionHint(name.image) ?? known;
+  return new QueryError(`\`${toShortPrintable(name.image)}\` is not a function; ${hint}`, {
     text: source.text,
     span: spanOfToken(name),
   });

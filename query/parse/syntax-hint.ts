@@ -229,12 +229,12 @@ function hintForComparedText(actual: IToken, sign: IToken): string {
 
 /** `quantile(duration_ms, 0.95, …)`: the number is not the first argument. */
 function hintForNumberOrder(actual: IToken, tokens: readonly IToken[]): string | undefined {
-  const place = tokens.indexOf(actual);
-  const open = tokens.slice(0, place).findLastIndex((each) => isToken(each, token.LeftParen));
+  const index = tokens.indexOf(actual);
+  const open = tokens.slice(0, index).findLastIndex((each) => isToken(each, token.LeftParen));
   const name = tokens[open - 1];
   const argument = tokens[open + 1];
   if (name === undefined || !isToken(name, token.Aggregation) || argument === undefined) return undefined;
-  const more = isToken(tokens[place + 1], token.RightParen) ? "" : ", …";
+  const more = isToken(tokens[index + 1], token.RightParen) ? "" : ", …";
   return `the number stands first: ${name.image}(${actual.image}, ${argument.image}${more})`;
 }
 
@@ -271,11 +271,11 @@ function hintWithinRate(actual: IToken, context: SyntaxErrorContext): string | u
 /** The name of the aggregation whose `(` is the innermost one that is open before a token. */
 function findEnclosingAggregation(actual: IToken, tokens: readonly IToken[]): IToken | undefined {
   let depth = 0;
-  for (let place = tokens.indexOf(actual) - 1; place > 0; place--) {
-    const each = tokens[place]!;
+  for (let index = tokens.indexOf(actual) - 1; index > 0; index--) {
+    const each = tokens[index]!;
     if (isToken(each, token.RightParen)) depth++;
     if (isToken(each, token.LeftParen) && depth-- === 0)
-      return isToken(tokens[place - 1], token.Aggregation) ? tokens[place - 1] : undefined;
+      return isToken(tokens[index - 1], token.Aggregation) ? tokens[index - 1] : undefined;
   }
   return undefined;
 }

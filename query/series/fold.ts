@@ -45,24 +45,25 @@ function sortPointsByBucket(
   group: readonly number[],
   codeOf?: (series: number) => number,
 ): PointsByBucket {
-  const placeOf = new Map<number, number>();
+  // First the number of points of each bucket, then the index of each bucket.
+  const indexOf = new Map<number, number>();
   for (const series of group) {
     for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {
-      placeOf.set(buckets[point]!, (placeOf.get(buckets[point]!) ?? 0) + 1);
+      indexOf.set(buckets[point]!, (indexOf.get(buckets[point]!) ?? 0) + 1);
     }
   }
-  const ascending = Float64Array.from(placeOf.keys()).sort();
+  const ascending = Float64Array.from(indexOf.keys()).sort();
   const starts = new Uint32Array(ascending.length + 1);
-  for (const [place, bucket] of ascending.entries()) {
-    starts[place + 1] = starts[place]! + placeOf.get(bucket)!;
-    placeOf.set(bucket, place);
+  for (const [index, bucket] of ascending.entries()) {
+    starts[index + 1] = starts[index]! + indexOf.get(bucket)!;
+    indexOf.set(bucket, index);
   }
   const next = starts.slice();
   const ordered = new Float64Array(starts[ascending.length]!);
   for (const series of group) {
-    const own = codeOf?.(series);
+    const code = codeOf?.(series);
     for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {
-      ordered[next[placeOf.get(buckets[point]!)!]!++] = own ?? values[point]!;
+      ordered[next[indexOf.get(buckets[point]!)!]!++] = code ?? values[point]!;
     }
   }
   return { buckets: ascending, starts, values: ordered };

@@ -22,16 +22,16 @@ export function computeHistogramQuantiles(q: number, set: SeriesSet): SeriesSet 
       const bound = bounds(series);
       if (bound === undefined) continue;
       for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
-        const place = set.buckets[point]!;
-        const histogram = histograms.get(place) ?? [];
+        const bucket = set.buckets[point]!;
+        const histogram = histograms.get(bucket) ?? [];
         histogram.push({ bound, count: set.values[point]! });
-        histograms.set(place, histogram);
+        histograms.set(bucket, histogram);
       }
     }
     builder.beginSeries(keptLabelsOf(set, group[0]!, labelsButBound));
-    for (const [place, histogram] of [...histograms].sort(([a], [b]) => a - b)) {
+    for (const [bucket, histogram] of [...histograms].sort(([a], [b]) => a - b)) {
       const value = interpolateQuantile(q, histogram);
-      if (value !== undefined && !Number.isNaN(value)) builder.addPoint(place, value);
+      if (value !== undefined && !Number.isNaN(value)) builder.addPoint(bucket, value);
     }
   }
   return builder.build();

@@ -139,7 +139,14 @@ const comparisons = [NotEqual, NotMatch, Match, EqualEqual, Equal, GreaterEqual,
 const arithmetic = [Plus, Minus, Times, Over, Modulo, Power];
 const signs = [PipeEqual, PipeMatch, ...comparisons, ...arithmetic, Comma, LeftBrace];
 
-const mode = (...own: TokenType[]) => [whiteSpace, comment, ...literals, ...signs, ...own, unknown];
+const mode = (...ownTokens: TokenType[]) => [
+  whiteSpace,
+  comment,
+  ...literals,
+  ...signs,
+  ...ownTokens,
+  unknown,
+];
 const modes = {
   series: mode(...modeWords.series, metricName, pipeFirst, parenPlain, parenClosing),
   filter: mode(...modeWords.filter, labelName, pipeAgain, parenInFilter, parenLeaving),

@@ -94,9 +94,9 @@ export function printExpression(node: Expression): string {
 }
 
 function printBinaryOperation(node: BinaryOperation): string {
-  const own = operatorPrecedence[node.op];
+  const precedence = operatorPrecedence[node.op];
   // `^` is right-associative. A negation needs brackets as its left operand, but not as its right one.
-  const [left, right] = node.op === "^" ? [own + 1, negationPrecedence] : [own, own + 1];
+  const [left, right] = node.op === "^" ? [precedence + 1, negationPrecedence] : [precedence, precedence + 1];
   const words = [
     node.op,
     node.bool ? "bool" : "",

@@ -1,6 +1,8 @@
+/** Which permissions each role has. */
+
 import type { Permission, Role } from "../model/caller.ts";
 
-/** A viewer may send messages of what rules of their groups let them update, and of nothing else. */
+/** The permissions of each role. A viewer's "notify" reaches only what rules of their groups let them update. */
 export const permissionsOf: Readonly<Record<Role | "anonymous", readonly Permission[]>> = {
   admin: ["search", "notify", "ingest", "configure", "manage access", "manage tokens", "back up"],
   editor: ["search", "notify", "configure"],

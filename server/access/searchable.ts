@@ -1,6 +1,8 @@
+/** The store as searches see it. */
+
 import type { Store } from "../../engine/index.ts";
 
-/** The part of a store that searches read; who may not read all of it gets a part that holds less. */
+/** The reads of a store that searches use; a caller with restricted rights gets a filtered one. */
 export type SearchableStore = Pick<
   Store,
   | "search"

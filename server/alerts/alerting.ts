@@ -49,6 +49,7 @@ const beginMsMax = 100;
 /** Taking up alerts, which plans their queries, lets others have a turn this often. */
 const turnMsMax = 10;
 
+/** The alerts of one server: follows what is configured, evaluates it, and hands fires to the subscribers. */
 export class Alerting {
   readonly evaluator: Evaluator;
   readonly #options: AlertingOptions;

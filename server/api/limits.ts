@@ -1,11 +1,11 @@
-/** Every cap of a body that is not telemetry, each with its reason. */
+/** Every limit of bodies that are not telemetry, each with its reason. */
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** JSON bodies other than telemetry: a dashboard of hundreds of widgets takes a tenth of it. */
+/** Bytes of a JSON body other than telemetry: a dashboard of hundreds of widgets takes a tenth of it. */
 export const jsonBodyBytesMax = 2 * MiB;
 /** Frames of one zstd body: each costs a call, and an empty one has nine bytes. */
 export const zstdFramesMax = 10_000;
-/** Objects and arrays inside each other in a JSON body: no dashboard nests groups this deep, and a thousand levels end a stack. */
+/** Nested objects and arrays of a JSON body: no dashboard nests groups this deep, and a thousand levels end a stack. */
 export const jsonDepthMax = 64;

@@ -1,11 +1,13 @@
+/** The contract of a part of the server, and the list of all parts. */
+
 import type { Route } from "./route.ts";
 
-/** A part of the server. Making one starts nothing that would go on by itself: `run` does. */
+/** A part of the server. Making one starts no timers, threads or sockets of its own: `run` does. */
 export interface Part {
   readonly routes: readonly Route[];
-  /** Starts what goes on by itself. Throws an Error of one sentence where that cannot be. */
+  /** Starts the background work. Throws an Error of one sentence where that fails. */
   run(): Promise<void> | void;
-  /** Ends what was started, if it was, and frees what is held. */
+  /** Ends the background work if it was started, and frees resources. */
   close(): Promise<void> | void;
 }
 
@@ -22,12 +24,12 @@ export class PartList {
     return this.#parts.flatMap(({ routes }) => routes);
   }
 
-  /** Where a part cannot be started, the caller closes all. */
+  /** Runs the parts in order. Where one throws, the caller closes all. */
   async run(): Promise<void> {
     for (const part of this.#parts) await part.run();
   }
 
-  /** Closes every part, once, also behind one that fails to close. Throws what the first of these threw. */
+  /** Closes every part once, even after one fails to close. Throws the first failure. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (const part of this.#parts.splice(0).reverse()) {

@@ -1,6 +1,6 @@
 /**
- * The contract between the sockets (`http/`) and everything that answers a request: plain data in, plain data out,
- * so that what answers can be read and tested without a socket.
+ * The contract between the sockets (`http/`) and the routes: plain data in, plain data out, so that routes can be read
+ * and tested without a socket.
  */
 
 import type * as z from "zod";
@@ -8,10 +8,11 @@ import type { Caller, Permission } from "../model/caller.ts";
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
+/** A request whose caller is known and whose body is in memory. */
 export interface ServerRequest {
   method: Method;
   path: string;
-  /** Values of the `{…}` parts of the route's path, percent-decoded; under `*` what a path ending in `/*` stands for. */
+  /** Values of the path's `{…}` parts, percent-decoded; under `*` the rest of a path that ends in `/*`. */
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
   /** Names in lower case. */
@@ -19,32 +20,32 @@ export interface ServerRequest {
   /** As it came over the wire, still compressed where Content-Encoding says so; empty without a body. */
   body: Uint8Array<ArrayBuffer>;
   caller: Caller;
-  /** Who asks as of now: throws Refusal, or rejects with it, where such a request would not be let in any more. */
+  /** Checks access again and returns the caller of now: throws or rejects with Refusal where access was lost. */
   readmit(): Caller | Promise<Caller>;
   /** Aborted when the client goes away, the deadline passes or the server stops. */
   signal: AbortSignal;
 }
 
-/** What an answer that goes on until one side ends it needs besides its pieces. */
+/** What an answer without end needs besides its pieces. */
 export interface Stream {
-  /** Written between pieces, also to a reader that is behind with them: else a connection where nothing goes on would be given up. */
+  /** Written between pieces, even to a reader that lags: otherwise an idle connection would be closed. */
   heartbeat(): Uint8Array;
   heartbeatMs: number;
-  /** Once aborted, a reader that is behind is waited for no longer. */
+  /** Once aborted, the server no longer waits for a reader that lags. */
   ending: AbortSignal;
 }
 
-/** An answer that is more than JSON with status 200. Any value that has its members is one for the sockets. */
+/** An answer with its status, headers and body. Any value with these members is accepted. */
 export class Reply {
   declare readonly status: number;
   declare readonly headers?: Readonly<Record<string, string>>;
   /** Pieces are written one after the other, at the pace of the reader. */
   declare readonly body: string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
-  /** Of an answer without end: no time is set for it. */
+  /** Present in an answer without end, which has no time limit. */
   declare readonly stream?: Stream;
-  /** The answer may take as long as it likes while the reader takes a piece at least this often; without it, it has a time in all. */
+  /** The reader must take a piece at least this often, for as long as it likes; absent: the whole answer has a time limit. */
   declare readonly stallMsMax?: number;
-  /** Called once when the answer has been written, or nobody is left to read it. */
+  /** Called once when the answer was written, or its reader is gone. */
   declare readonly onEnd?: () => void;
 
   constructor(members: Reply) {
@@ -52,8 +53,9 @@ export class Reply {
   }
 }
 
+/** Which bodies a route accepts. */
 export interface RouteBody {
-  /** Bytes on the wire; one more gives 413. */
+  /** Bytes on the wire; more are answered with 413. */
   bytesMax: number;
   /** Media types; "" stands for a missing Content-Type. */
   contentTypes: readonly string[];
@@ -65,23 +67,23 @@ export interface ErrorBody {
   body: string | Uint8Array;
 }
 
-/** What the API's document says of a route. */
+/** What the API's document says about a route. */
 interface RouteDescription {
   /** What it does, in a few words. */
   summary: string;
-  /** The part of the API that it belongs to. */
+  /** The section of the document that it belongs to. */
   tag: string;
-  /** Of the JSON body. */
+  /** Schema of the JSON body. */
   request?: z.ZodType;
-  /** Of the JSON of a success. */
+  /** Schema of a successful answer. */
   response: z.ZodType;
-  /** Of a success, where that is not JSON. */
+  /** Content type of a successful answer, where that is not JSON. */
   contentType?: string;
-  /** Headers of the request that mean something, by name; all may be left out. */
+  /** Optional headers of the request that the route reads, by name. */
   headers: Readonly<Record<string, z.ZodType>>;
-  /** In the query part of the URL, by name. */
+  /** Query parameters, by name. */
   query: Readonly<Record<string, z.ZodType>>;
-  /** Statuses besides those that any route may answer with. */
+  /** Statuses of errors, besides those that any route may answer with. */
   errors: readonly number[];
 }
 
@@ -90,13 +92,13 @@ export interface Route {
   method: Method;
   /** Exact; `{name}` stands for one segment, as in `/api/v1/tokens/{id}`, and a last segment `*` for one or more. */
   path: string;
-  /** What the caller must be allowed to do; null is open to all. */
+  /** What the caller must be allowed to do; null: the route is open to all. */
   permission: Permission | null;
-  /** Whether the route reads a body; null: there is none. */
+  /** The bodies that it accepts; null: none. */
   body: RouteBody | null;
-  /** The signal is aborted and 503 answered after this time, counted from the last byte of the request. */
+  /** After this time, counted from the last byte of the request, the signal is aborted and 503 answered. */
   deadlineMs: number;
-  /** Writes errors in the protocol's own form, given the headers of the request; without it they are `{ "error": … }`. */
+  /** Writes errors in another protocol's form; `headers` are those of the request. Absent: `{ "error": … }`. */
   errorBody?(error: { status: number; message: string }, headers: ReadonlyMap<string, string>): ErrorBody;
   description?: RouteDescription;
   answer(request: ServerRequest): Promise<Reply>;

@@ -1,4 +1,4 @@
-/** What is configured, and who may ask: stored resources, tokens, and the identity provider. */
+/** The control part of the server: stored resources, tokens, and the identity provider. */
 
 import { join } from "node:path";
 import { adminTokenFile, ensureAdminToken } from "../access/admin-token.ts";
@@ -11,11 +11,11 @@ import { type Control, openControl } from "./control.ts";
 export interface ControlSettings {
   dataDir: string;
   address: { host: string };
-  /** Requests without a token may read although others than this machine can reach the server. */
+  /** Requests without a token may read even where other machines can reach the server. */
   anonymousRead: boolean;
-  /** Names besides its own that the server answers to on loopback. */
+  /** Host names that the server answers to on loopback, besides its own. */
   hostNames: readonly string[];
-  /** Whose users may ask with its tokens; without it only bearers of the server's own tokens may. */
+  /** Its users may send requests with its tokens; without it, only tokens of the server's own are accepted. */
   identity?: IdentitySettings;
   log: (level: "warn" | "error", message: string) => void;
 }
@@ -23,7 +23,7 @@ export interface ControlSettings {
 /** An identity provider (OpenID Connect). */
 interface IdentitySettings {
   issuer: string;
-  /** One of them must be a token's. */
+  /** A token's `aud` must hold one of them. */
   audiences: readonly string[];
   groupsClaim: string;
 }
@@ -32,7 +32,7 @@ export interface ControlPart extends Control {
   tokens: Tokens;
   accessRules: AccessRules;
   adminTokenPath: string;
-  /** "made": this start wrote the file. Known once the part runs. */
+  /** "made" where this start wrote the file, "there" where an admin token existed. Known once the part runs. */
   readonly adminToken: "made" | "there";
 }
 
@@ -73,7 +73,7 @@ function accessRulesOf(settings: ControlSettings, tokens: Tokens, control: Contr
   const provider =
     identity && new IdentityProvider({ ...identity, now: Date.now, log: (message) => log("warn", message) });
   return {
-    /** Once rules say who reads what, nobody reads without saying who asks. */
+    /** Once a telemetry rule exists, nobody reads without saying who asks. */
     get anonymousReads() {
       const { telemetryRules } = control.collections;
       return (onLoopback || settings.anonymousRead) && telemetryRules.list().length === 0;

@@ -1,19 +1,19 @@
-/** What is configured of rows on their way in. */
+/** What operators configure about ingested rows: which are admitted, and how much a sender may send. */
 
 export interface AdmissionSettings {
-  /** Rows further behind the clock are refused; without it those before 1970 alone. */
+  /** Rows further behind the clock than this are refused. Undefined: only rows before 1970 are. */
   acceptPastMs?: number | undefined;
-  /** Rows further ahead of the clock are refused; without it those more than a day ahead. */
+  /** Rows further ahead of the clock than this are refused. Undefined: rows more than a day ahead are. */
   acceptFutureMs?: number | undefined;
-  /** Rows further off the clock are counted. */
+  /** Rows further off the clock than this, either way, are counted. */
   clockSkewMs?: number | undefined;
-  /** Bytes of a row; without it the engine's caps count alone. */
+  /** The largest row, in bytes. Undefined: only the engine's caps apply. */
   rowBytesMax?: number | undefined;
-  /** Messages of logs that are too long are cut. */
+  /** Too long log messages are truncated; otherwise the row is refused. */
   cutsLargeRows?: boolean | undefined;
 }
 
-/** What one sender may send; null is no bound. */
+/** How much one sender may send; null is unlimited. */
 export interface SenderLimits {
   rowsPerSecond: number | null;
   bytesPerSecond: number | null;

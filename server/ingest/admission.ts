@@ -1,4 +1,4 @@
-/** On which terms bodies are taken: what is configured for all, the sender's environment, the ingestion rules. */
+/** Builds the admission policy of a body: from the settings, the sender's environment, and the ingestion rules. */
 
 import type { AdmissionCounts, AdmissionPolicy, Signal } from "../../engine/index.ts";
 import {
@@ -10,12 +10,12 @@ import {
 } from "../model/exclusion.ts";
 import type { ExcludableSignal } from "../model/ingestion-rule.ts";
 import type { BodyTask } from "./decode-task.ts";
-import { sharedReader } from "./shared-json.ts";
+import { makeSharedReader } from "./shared-json.ts";
 
-/** Tells how many bytes a message had before it was cut. */
-const cutMark = "svc.cut";
+/** The attribute that holds the original length of a truncated message, in bytes. */
+const truncationKey = "svc.cut";
 
-const excludableOf: Readonly<Record<Signal, ExcludableSignal>> = {
+const excludableSignals: Readonly<Record<Signal, ExcludableSignal>> = {
   logs: "logs",
   traces: "traces",
   metrics: "metrics",
@@ -23,21 +23,21 @@ const excludableOf: Readonly<Record<Signal, ExcludableSignal>> = {
   kubernetes_resources: "kubernetesResources",
 };
 
-/** What the rules leave out, by signal and environment. */
-const compiledRules = sharedReader((rules: ExclusionRule[]) => {
-  const known = new Map<string, readonly CompiledExclusion[]>();
+/** Compiled exclusions by signal and environment, kept for as long as the rules do not change. */
+const compiledRules = makeSharedReader((rules: ExclusionRule[]) => {
+  const compiled = new Map<string, readonly CompiledExclusion[]>();
   return (signal: ExcludableSignal, environment: string | null) => {
     const key = `${signal} ${JSON.stringify(environment)}`;
-    let exclusions = known.get(key);
+    let exclusions = compiled.get(key);
     if (exclusions === undefined) {
-      exclusions = settledExclusions(compileExclusions(rules, signal), stampsOf(environment));
-      known.set(key, exclusions);
+      exclusions = settledExclusions(compileExclusions(rules, signal), makeStamps(environment));
+      compiled.set(key, exclusions);
     }
     return exclusions;
   };
 });
 
-export function termsOf(task: BodyTask): AdmissionPolicy {
+export function makeAdmissionPolicy(task: BodyTask): AdmissionPolicy {
   const { arrivalMs: nowMs, entry } = task;
   if (entry === undefined) return { nowMs };
   const { settings, environment } = entry;
@@ -47,27 +47,30 @@ export function termsOf(task: BodyTask): AdmissionPolicy {
     behindMsMax: settings.acceptPastMs,
     skewMs: settings.clockSkewMs,
     rowBytesMax: settings.rowBytesMax,
-    truncationKey: settings.cutsLargeRows === true ? cutMark : undefined,
-    stamps: stampsOf(environment),
-    exclusions: exclusionsOf(task),
+    truncationKey: settings.cutsLargeRows === true ? truncationKey : undefined,
+    stamps: makeStamps(environment),
+    exclusions: findExclusions(task),
   };
 }
 
-/** Rows that were left out, by the rule's id. */
-export function droppedBy(task: BodyTask, { excluded }: AdmissionCounts): [rule: string, rows: number][] {
+/** Numbers of rows that ingestion rules left out, by the rule's id. */
+export function countDroppedRows(
+  task: BodyTask,
+  { excluded }: AdmissionCounts,
+): [rule: string, rows: number][] {
   const rows = new Map<string, number>();
-  for (const [i, { rule }] of exclusionsOf(task).entries()) {
+  for (const [i, { rule }] of findExclusions(task).entries()) {
     if (excluded[i]! > 0) rows.set(rule, (rows.get(rule) ?? 0) + excluded[i]!);
   }
   return [...rows];
 }
 
-function exclusionsOf({ entry, what }: BodyTask): readonly CompiledExclusion[] {
+function findExclusions({ entry, content }: BodyTask): readonly CompiledExclusion[] {
   if (entry === undefined) return [];
-  return compiledRules(entry.rules)(excludableOf[what.signal], entry.environment);
+  return compiledRules(entry.rules)(excludableSignals[content.signal], entry.environment);
 }
 
-/** An environment is a cluster: its name stands under both keys. */
-function stampsOf(environment: string | null): Record<string, string> {
+/** An environment is a cluster, so its name is stamped under both keys. */
+function makeStamps(environment: string | null): Record<string, string> {
   return environment === null ? {} : Object.fromEntries(environmentKeys.map((key) => [key, environment]));
 }

@@ -1,4 +1,4 @@
-/** What the routes of all protocols share: who may send, and what a sender can say of a batch beside its rows. */
+/** What the ingestion routes of all protocols share: permission, deadline, and the headers that describe a batch. */
 
 import * as z from "zod";
 import type { Input } from "../api/define-route.ts";
@@ -24,8 +24,8 @@ export type BatchInput = Pick<
   "body" | "caller" | "headers" | "request"
 >;
 
-/** A batch as far as it is the same for every protocol. Throws Refusal 400. */
-export function batchOf({
+/** The part of an intake body that every protocol fills in the same way. Throws Refusal 400. */
+export function toIntakeBody({
   body,
   caller,
   headers,
@@ -36,7 +36,7 @@ export function batchOf({
     sender: caller.tokenId ?? "",
     environment: caller.environment,
     key: headers["Idempotency-Key"] ?? null,
-    // Senders that cannot set headers say it in the address.
+    // Senders that cannot set headers set this in the query string.
     flattensJson: parseSwitch(headers["flatten-json"] ?? request.query.get("flatten-json")),
   };
 }

@@ -1,4 +1,6 @@
-/** What goes between the HTTP thread and the workers that decode bodies: plain data; bodies are transferred, batches shared. */
+/**
+ * Messages between the HTTP thread and the decoding threads: plain data; bodies are transferred, batches are shared.
+ */
 
 import type { ActiveSeriesTables, AdmissionCounts, EncodedBatch, RowSignal } from "../../engine/index.ts";
 import type { Encoding } from "../api/content-encoding.ts";
@@ -6,6 +8,7 @@ import type { AdmissionSettings } from "./admission-settings.ts";
 import type { Family } from "./prometheus/families.ts";
 import type { SharedJson } from "./shared-json.ts";
 
+/** Formats of bodies: a protocol, with its signal, encoding or version where it has several. */
 export type BodyFormat =
   | "json lines"
   | "otlp logs"
@@ -21,67 +24,76 @@ export type BodyFormat =
   | "remote write 1"
   | "remote write 2";
 
-/** What a body holds; the tables, by which series are counted over all threads, are in shared memory. */
-type BodyContent = { signal: RowSignal } | { signal: "metrics"; census: ActiveSeriesTables };
+/** What a body holds. The tables that count active series over all threads are in shared memory. */
+type BodyContent = { signal: RowSignal } | { signal: "metrics"; activeSeries: ActiveSeriesTables };
 
-interface BodyEntry {
+interface BodyAdmission {
   settings: AdmissionSettings;
-  /** Stamped on every row; null: nothing is. */
+  /** Stamped on every row; null stamps nothing. */
   environment: string | null;
   rules: SharedJson;
 }
 
+/** One body to decode, with everything that decides what becomes of it. */
 export interface BodyTask {
-  what: BodyContent;
+  content: BodyContent;
   format: BodyFormat;
-  /** Transferred: gone from the sending thread. */
+  /** Transferred: the sending thread cannot read it any more. */
   body: Uint8Array<ArrayBuffer>;
   encoding: Encoding;
   unpackedBytesMax: number;
   arrivalMs: number;
-  /** Id of the token that sent it. */
+  /** Id of the token that sent the body. */
   sender: string;
-  /** Whether the body is to be known again by its content. */
+  /** Asks for an idempotency key made of the body's content. */
   wantsContentKey: boolean;
-  /** Messages of logs that are JSON objects become attributes. */
+  /** Log messages that are JSON objects become attributes. */
   flattensJson: boolean;
-  /** What senders of remote write told of metric families before. */
+  /** Metric families that earlier bodies of remote write described. */
   families: SharedJson;
-  /** Where rows go that name no index themselves (Elasticsearch). */
+  /** The index of rows that name none themselves (Elasticsearch). */
   index: string;
-  /** On which terms its rows are taken; without them on the engine's own. */
-  entry?: BodyEntry;
+  /** What decides which rows are admitted; without it only the engine's own bounds apply. */
+  entry?: BodyAdmission;
 }
 
+/** Why a row was refused, as the metrics count it; "row" is a row that could be read but not stored. */
 export type RefusedKind = "encoding" | "json" | "field" | "row";
 
 export interface RefusedLine {
-  /** From 1; the number of the element where the body is a JSON array. */
+  /** From 1; in a body that is a JSON array, the number of the element. */
   line: number;
   reason: string;
 }
 
+/**
+ * What a body became: a batch and what is to be reported of its rows, or (`ok: false`) the HTTP status and message with
+ * which the whole body is refused.
+ */
 export type DecodedBody =
   | {
       ok: true;
-      /** Its bytes are in shared memory. */
+      /** The batch's bytes are in shared memory. */
       batch: EncodedBatch;
       unpackedBytes: number;
-      /** Tells this body from any other of the sender; null where that was not wanted, or a row had no time of its own. */
+      /**
+       * Identifies this body among all of its sender. Null where no key was asked for, or where a row had no time of
+       * its own.
+       */
       contentKey: string | null;
       refusedByKind: [RefusedKind, number][];
-      /** Rows that ingestion rules left out, by the rule's id. */
+      /** Numbers of rows that ingestion rules left out, by the rule's id. */
       dropped: [rule: string, rows: number][];
-      tally: AdmissionCounts;
-      /** What the sender is to be answered, where the protocol tells of each row. */
+      admissionCounts: AdmissionCounts;
+      /** The answer to the sender, where the protocol reports on each row. */
       answer?: string | undefined;
-      /** What the body tells of metric families. */
+      /** Metric families that the body describes. */
       families?: Family[] | undefined;
-      /** In the order of lines, the first ones only. */
+      /** The first refused lines, in order. */
       refused: RefusedLine[];
     }
   | { ok: false; status: number; message: string };
 
-/** Several small bodies make one trip. */
+/** Small bodies go to a thread in groups: one message carries several. */
 export type DecodeTask = BodyTask[];
 export type DecodeResult = DecodedBody[];

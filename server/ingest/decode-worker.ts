@@ -1,9 +1,9 @@
-/** The worker thread's side: decodes the bodies it is handed, in order. */
+/** Entry point of a decoding thread: decodes the bodies that it gets, in order. */
 
 import { decodeBody } from "./decode.ts";
 import type { DecodeResult, DecodeTask } from "./decode-task.ts";
 
-/** Nothing is transferred back: the batches' bytes are in shared memory already. */
+/** Nothing is transferred back, since the batches' bytes are in shared memory. */
 export default function decodeBodies(task: DecodeTask): DecodeResult {
   return task.map(decodeBody);
 }

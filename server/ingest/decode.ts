@@ -1,14 +1,17 @@
-/** A body as it came over the wire becomes a batch for the store. Pure: runs on the worker threads. */
+/** Decodes a body from the wire into a batch for the store. Pure: runs on decoding threads. */
 
 import { createHash } from "node:crypto";
 import type { AdmissionCounts, EncodedBatch } from "../../engine/index.ts";
 import { unpack } from "../api/content-encoding.ts";
 import { Refusal } from "../limits/refusal.ts";
-import { droppedBy } from "./admission.ts";
+import { countDroppedRows } from "./admission.ts";
 import type { BodyTask, DecodedBody } from "./decode-task.ts";
 import { formats } from "./formats.ts";
 
-/** Never throws for what the sender did: that comes back as data. */
+/**
+ * Decodes a body of any format into a batch. What the sender did wrong is returned as data (`ok: false`, or refused
+ * lines); only a bug throws.
+ */
 export function decodeBody(task: BodyTask): DecodedBody {
   try {
     return decodeUnpacked(task, unpack(task.body, task.encoding, task.unpackedBytesMax));
@@ -23,20 +26,20 @@ export function decodeBody(task: BodyTask): DecodedBody {
 function decodeUnpacked(task: BodyTask, bytes: Uint8Array): DecodedBody {
   const { format, wantsContentKey } = task;
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  // JSON lines are decoded in place: behind that the body is another one.
+  // Decoding JSON lines overwrites the body, so their key is computed first.
   const keyBefore = wantsContentKey && format === "json lines" ? contentKey(task, body) : undefined;
   const sink = formats[format](body, task);
   const batch = sink.finish();
-  const { tally } = sink;
-  // Without times of their own, equal bodies are equal events at different times.
-  const isKnowable = wantsContentKey && sink.untimed === 0 && hasGoodRows(batch, tally);
+  const { admissionCounts } = sink;
+  // Without times of their own, equal bodies are different events, so they get no key.
+  const isKnowable = wantsContentKey && sink.untimedRows === 0 && hasGoodRows(batch, admissionCounts);
   return {
     ok: true,
     batch,
     unpackedBytes: body.length,
     contentKey: isKnowable ? (keyBefore ?? contentKey(task, body)) : null,
-    dropped: droppedBy(task, tally),
-    tally,
+    dropped: countDroppedRows(task, admissionCounts),
+    admissionCounts,
     answer: sink.answer,
     families: sink.families,
     refusedByKind: [...sink.refusedByKind],
@@ -44,14 +47,17 @@ function decodeUnpacked(task: BodyTask, bytes: Uint8Array): DecodedBody {
   };
 }
 
-/** A body is known again for rows that rules left out, too: should the rules change, it adds nothing. */
+/**
+ * A body whose rows were all left out by rules gets a key as well: sent again after the rules changed, it adds nothing.
+ */
 function hasGoodRows(batch: EncodedBatch, { excluded }: AdmissionCounts): boolean {
   return batch.rows > 0 || excluded.some((rows) => rows > 0);
 }
 
 /**
- * The sender's own rows only: two senders may well log the same line in the same nanosecond. With the body goes what else decides which
- * rows it becomes; JSON lines were once the only format, so that their keys name none.
+ * A key from the content of a body. It contains the sender, since two senders may log the same line in the same
+ * nanosecond, and everything else that decides which rows the body becomes. The format of JSON lines is left out: they
+ * were once the only format, and their stored keys stay valid.
  */
 function contentKey({ sender, format, index, flattensJson }: BodyTask, body: Uint8Array): string {
   const read = format === "json lines" ? "" : `\0${format}\0${index}`;

@@ -1,31 +1,36 @@
-/** Stores files of rows straight into a data folder that no server has open: read, journaled and sealed on all cores. */
+/**
+ * Loads files of rows straight into a data folder that no server has open: decoded, journaled and sealed on all cores.
+ */
 
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure, openStore, type Signal, type StoreEvent } from "../../engine/index.ts";
 import { Metrics } from "../metrics/metrics.ts";
-import { Intake, type Taken } from "./intake.ts";
+import { Intake, type IntakeResult } from "./intake.ts";
 
 export interface DirectLoad {
-  /** Resolves once the rows are on disk. `key` names the lines: a second time they add nothing. Throws Failure, Refusal. */
-  take(signal: Signal, lines: Uint8Array, key: string): Promise<Taken>;
-  /** What is journaled is kept; the folder is free for a server again. */
+  /**
+   * Resolves once the rows are on disk. `key` identifies the lines: taken a second time, they add nothing. Throws
+   * Failure, Refusal.
+   */
+  take(signal: Signal, lines: Uint8Array, key: string): Promise<IntakeResult>;
+  /** Closes the store: everything journaled stays, and a server can open the folder. */
   close(): Promise<void>;
 }
 
-/** Whose data folder it is may put in what they like: rules, stamps and limits are the server's. */
+/** Whoever owns the data folder may load anything: rules, stamps and limits belong to the server. */
 const noRules = [] as const;
-/** As names of senders go, nobody's: tokens have ids of their own. */
+/** A sender's name that no token can have: tokens have generated ids. */
 const unstamped = {
   format: "json lines",
   encoding: "identity",
   sender: "direct",
   environment: null,
 } as const;
-/** Rows come faster than they are sealed: another try after this. */
+/** Pause before a retry, when rows arrive faster than they can be sealed. */
 const retryMs = 250;
 
-/** Throws Failure "folder" where the folder is in use or cannot be used. */
+/** Opens a data folder for loading. Throws Failure "folder" where the folder is in use or cannot be used. */
 export async function openDirectLoad(dataDir: string, log: (event: StoreEvent) => void): Promise<DirectLoad> {
   const store = await openStore({ dir: dataDir, log });
   const threads = availableParallelism();
@@ -34,13 +39,13 @@ export async function openDirectLoad(dataDir: string, log: (event: StoreEvent) =
     metrics: new Metrics(),
     threads,
     now: Date.now,
-    entry: {},
+    admission: {},
     rules: () => noRules,
     limitsOf: () => ({ rowsPerSecond: null, bytesPerSecond: null }),
   });
   const take: DirectLoad["take"] = async (signal, lines, key) => {
     for (;;) {
-      // The body is handed to another thread, so each try has its own.
+      // The body is transferred to another thread, so each attempt needs a copy.
       const body = new Uint8Array(lines);
       try {
         return await intake.take({ ...unstamped, signal, body, key });

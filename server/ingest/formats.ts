@@ -1,4 +1,4 @@
-/** Every format of a body, and what reads it. */
+/** The table of body formats: which function reads each, and into which sink. */
 
 import assert from "node:assert";
 import type { RowSignal } from "../../engine/index.ts";
@@ -12,36 +12,41 @@ import { readRemoteWrite1, readRemoteWrite2 } from "./prometheus/decode.ts";
 import { RowSink, SampleSink, type Sink } from "./row-sink.ts";
 import { readSyslog } from "./syslog/frames.ts";
 
-/** Reads a whole body, or throws Refusal. */
+/** Reads a whole body. Throws Refusal. */
 type ReadBody = (body: Buffer, task: BodyTask) => Sink;
 
 export const formats = {
   "json lines": (body, task) => {
-    const sink = sinkOf(task);
+    const sink = makeSink(task);
     readJsonLines(body, sink);
     return sink;
   },
-  "otlp logs": rows("logs", readLogsProtobuf),
-  "otlp logs json": rows("logs", readLogsJson),
-  "otlp traces": rows("traces", readTracesProtobuf),
-  "otlp traces json": rows("traces", readTracesJson),
-  "otlp metrics": samples(readMetricsProtobuf),
-  "otlp metrics json": samples(readMetricsJson),
-  loki: rows("logs", readPushProtobuf),
-  "loki json": rows("logs", readPushJson),
-  "elasticsearch bulk": rows("logs", readBulk),
-  syslog: rows("logs", readSyslog),
-  "remote write 1": samples(readRemoteWrite1),
-  "remote write 2": samples(readRemoteWrite2),
+  "otlp logs": makeRowReader("logs", readLogsProtobuf),
+  "otlp logs json": makeRowReader("logs", readLogsJson),
+  "otlp traces": makeRowReader("traces", readTracesProtobuf),
+  "otlp traces json": makeRowReader("traces", readTracesJson),
+  "otlp metrics": makeSampleReader(readMetricsProtobuf),
+  "otlp metrics json": makeSampleReader(readMetricsJson),
+  loki: makeRowReader("logs", readPushProtobuf),
+  "loki json": makeRowReader("logs", readPushJson),
+  "elasticsearch bulk": makeRowReader("logs", readBulk),
+  syslog: makeRowReader("logs", readSyslog),
+  "remote write 1": makeSampleReader(readRemoteWrite1),
+  "remote write 2": makeSampleReader(readRemoteWrite2),
 } satisfies Record<BodyFormat, ReadBody>;
 
-/** What the rows of a body go to, whatever the protocol. */
-function sinkOf(task: BodyTask): RowSink | SampleSink {
-  const { what } = task;
-  return what.signal === "metrics" ? new SampleSink(task, what.census) : new RowSink(what.signal, task);
+/** The sink for the body's signal. */
+function makeSink(task: BodyTask): RowSink | SampleSink {
+  const { content } = task;
+  return content.signal === "metrics"
+    ? new SampleSink(task, content.activeSeries)
+    : new RowSink(content.signal, task);
 }
 
-function rows(signal: RowSignal, read: (body: Buffer, sink: RowSink, index: string) => void): ReadBody {
+function makeRowReader(
+  signal: RowSignal,
+  read: (body: Buffer, sink: RowSink, index: string) => void,
+): ReadBody {
   return (body, task) => {
     const sink = new RowSink(signal, task);
     read(body, sink, task.index);
@@ -49,10 +54,10 @@ function rows(signal: RowSignal, read: (body: Buffer, sink: RowSink, index: stri
   };
 }
 
-function samples(read: (body: Buffer, sink: SampleSink, task: BodyTask) => void): ReadBody {
+function makeSampleReader(read: (body: Buffer, sink: SampleSink, task: BodyTask) => void): ReadBody {
   return (body, task) => {
-    assert(task.what.signal === "metrics");
-    const sink = new SampleSink(task, task.what.census);
+    assert(task.content.signal === "metrics");
+    const sink = new SampleSink(task, task.content.activeSeries);
     read(body, sink, task);
     return sink;
   };

@@ -1,24 +1,32 @@
-/** Histograms become series of counters, as Prometheus' classic histograms are: `<name>_bucket{le="…"}`, `<name>_sum` and `<name>_count`. */
+/**
+ * Turns histograms into series of counters, like Prometheus' classic histograms: `<name>_bucket{le="…"}`, `<name>_sum`
+ * and `<name>_count`.
+ */
 
-/** Counts of values by bucket: `counts[i]` lie above `bounds[i - 1]`, up to and with `bounds[i]`; the last one has no upper bound. */
+/**
+ * Counts by bucket: `counts[i]` counts the values in (bounds[i - 1], bounds[i]]; the last bucket has no upper bound.
+ */
 export interface Buckets {
-  /** Ascending. */
+  /** Upper bounds, ascending. */
   bounds: readonly number[];
-  /** One more than the bounds. */
+  /** One element more than `bounds`. */
   counts: readonly number[];
 }
 
-/** A value of one of the series that a histogram becomes. */
+/** One value of one of the series that a histogram becomes. */
 export interface HistogramValue {
-  /** Behind the metric's name. */
+  /** Appended to the metric's name. */
   suffix: "_bucket" | "_sum" | "_count";
-  /** The bucket's upper bound, of `_bucket` alone. */
+  /** The bucket's upper bound, for `_bucket` only. */
   le?: string;
   value: number;
 }
 
-/** The values of one histogram; `sum` is undefined where it was not sent. Bucket counts are cumulative, the last is all. */
-export function histogramValues({ bounds, counts }: Buckets, sum: number | undefined): HistogramValue[] {
+/**
+ * The values of one histogram. `sum` is undefined where none was sent. Bucket values are cumulative; the last one is
+ * the total.
+ */
+export function toClassicValues({ bounds, counts }: Buckets, sum: number | undefined): HistogramValue[] {
   const values: HistogramValue[] = [];
   let total = 0;
   for (const [i, count] of counts.entries()) {
@@ -39,30 +47,30 @@ export interface ExponentialRange {
 
 export interface ExponentialHistogram {
   scale: number;
-  /** Values that are `zeroThreshold` at most, their sign aside. */
+  /** Count of the values whose magnitude is `zeroThreshold` at most. */
   zeroCount: number;
   zeroThreshold: number;
   positive: ExponentialRange;
-  /** As `positive`, of the values' opposites. */
+  /** Like `positive`, for the magnitudes of negative values. */
   negative: ExponentialRange;
 }
 
-/** Bounds that an exponential histogram becomes: what its own exporters keep by default. */
+/** Bounds of a converted exponential histogram: as many as exporters keep by default. */
 const boundsMax = 160;
 
 /**
- * The buckets of an exponential histogram as classic ones, after OpenTelemetry's data model (metrics, "ExponentialHistogram"): the
- * base is 2^(2^-scale), and the bucket with index i holds the values above base^i, up to and with base^(i+1). Where there would be
- * more than 160 bounds, neighbours are merged by lowering the scale, each step of which halves the indexes. Negative ranges are
- * mirrored, so their values lie at or above a bucket's lower bound and below its upper one: a value that is exactly a negative bound
- * counts in the bucket above it. Each range begins with a bound that has nothing below it, so that quantiles do not
- * reach down to zero.
+ * Converts the buckets of an exponential histogram into classic ones, by OpenTelemetry's data model (metrics,
+ * "ExponentialHistogram"). The base is 2^(2^-scale); the bucket with index i holds the values in (base^i, base^(i+1)].
+ * Above 160 bounds, neighbouring buckets are merged by lowering the scale; each step halves the indexes. Negative
+ * ranges are mirrored: a bucket holds its lower bound but not its upper one, so a value that equals a negative bound
+ * counts in the bucket above it. Each range begins with a bound that has an empty bucket below it, so that quantiles do
+ * not interpolate down to zero.
  */
-export function classicBuckets(histogram: ExponentialHistogram): Buckets {
-  let { scale, positive, negative } = trimmed(histogram);
+export function toClassicBuckets(histogram: ExponentialHistogram): Buckets {
+  let { scale, positive, negative } = trimRanges(histogram);
   while (positive.bucketCounts.length + negative.bucketCounts.length + rangeEdges > boundsMax) {
-    positive = halved(positive);
-    negative = halved(negative);
+    positive = halveRange(positive);
+    negative = halveRange(negative);
     scale--;
   }
   const bound = (index: number) => 2 ** (index * 2 ** -scale);
@@ -71,70 +79,77 @@ export function classicBuckets(histogram: ExponentialHistogram): Buckets {
   addZero(buckets, histogram, negative.bucketCounts.length > 0);
   addPositive(buckets, positive, bound);
   buckets.counts.push(0);
-  return withoutRepeats(buckets);
+  return mergeEqualBounds(buckets);
 }
 
-/** Bounds beside those above the buckets: below each range, and at both ends of zero's. */
+/** Bounds besides the upper bounds of buckets: one below each range, and both ends of the zero bucket. */
 const rangeEdges = 4;
 
-interface Growing {
+interface BucketLists {
   bounds: number[];
   counts: number[];
 }
 
 function addNegative(
-  buckets: Growing,
+  buckets: BucketLists,
   { offset, bucketCounts }: ExponentialRange,
   bound: (i: number) => number,
 ) {
   if (bucketCounts.length === 0) return;
-  add(buckets, -bound(offset + bucketCounts.length), 0);
-  for (let i = bucketCounts.length - 1; i >= 0; i--) add(buckets, -bound(offset + i), bucketCounts[i]!);
+  addBucket(buckets, -bound(offset + bucketCounts.length), 0);
+  for (let i = bucketCounts.length - 1; i >= 0; i--) addBucket(buckets, -bound(offset + i), bucketCounts[i]!);
 }
 
-function addZero(buckets: Growing, { zeroCount, zeroThreshold }: ExponentialHistogram, hasNegative: boolean) {
+function addZero(
+  buckets: BucketLists,
+  { zeroCount, zeroThreshold }: ExponentialHistogram,
+  hasNegative: boolean,
+) {
   if (zeroCount === 0) return;
-  if (hasNegative && zeroThreshold > 0) add(buckets, -zeroThreshold, 0);
-  add(buckets, zeroThreshold, zeroCount);
+  if (hasNegative && zeroThreshold > 0) addBucket(buckets, -zeroThreshold, 0);
+  addBucket(buckets, zeroThreshold, zeroCount);
 }
 
 function addPositive(
-  buckets: Growing,
+  buckets: BucketLists,
   { offset, bucketCounts }: ExponentialRange,
   bound: (i: number) => number,
 ) {
   if (bucketCounts.length === 0) return;
-  add(buckets, bound(offset), 0);
-  for (const [i, count] of bucketCounts.entries()) add(buckets, bound(offset + i + 1), count);
+  addBucket(buckets, bound(offset), 0);
+  for (const [i, count] of bucketCounts.entries()) addBucket(buckets, bound(offset + i + 1), count);
 }
 
-function add({ bounds, counts }: Growing, bound: number, count: number): void {
+function addBucket({ bounds, counts }: BucketLists, bound: number, count: number): void {
   bounds.push(bound);
   counts.push(count);
 }
 
-/** Bounds that ascend: those of ranges that meet or overlap, as zero's may, and those beyond the largest number are one. */
-function withoutRepeats({ bounds, counts }: Growing): Buckets {
-  const kept: Growing = { bounds: [], counts: [] };
-  let waiting = 0;
+/**
+ * Merges bounds that do not ascend: ranges may meet or overlap (as the zero bucket's may), and bounds beyond the
+ * largest number are all infinite.
+ */
+function mergeEqualBounds({ bounds, counts }: BucketLists): Buckets {
+  const merged: BucketLists = { bounds: [], counts: [] };
+  let pendingCount = 0;
   for (const [i, bound] of bounds.entries()) {
-    const last = kept.bounds.at(-1) ?? Number.NEGATIVE_INFINITY;
-    if (!Number.isFinite(bound)) waiting += counts[i]!;
+    const last = merged.bounds.at(-1) ?? Number.NEGATIVE_INFINITY;
+    if (!Number.isFinite(bound)) pendingCount += counts[i]!;
     else if (bound > last) {
-      add(kept, bound, counts[i]! + waiting);
-      waiting = 0;
-    } else kept.counts[kept.counts.length - 1] = kept.counts.at(-1)! + counts[i]!;
+      addBucket(merged, bound, counts[i]! + pendingCount);
+      pendingCount = 0;
+    } else merged.counts[merged.counts.length - 1] = merged.counts.at(-1)! + counts[i]!;
   }
-  kept.counts.push(counts.at(-1)! + waiting);
-  return kept;
+  merged.counts.push(counts.at(-1)! + pendingCount);
+  return merged;
 }
 
-/** Without the empty buckets at both ends, of which exporters may send many. */
-function trimmed({ scale, positive, negative }: ExponentialHistogram) {
-  return { scale, positive: trimmedRange(positive), negative: trimmedRange(negative) };
+/** Drops the empty buckets at both ends; exporters may send many. */
+function trimRanges({ scale, positive, negative }: ExponentialHistogram) {
+  return { scale, positive: trimRange(positive), negative: trimRange(negative) };
 }
 
-function trimmedRange({ offset, bucketCounts }: ExponentialRange): ExponentialRange {
+function trimRange({ offset, bucketCounts }: ExponentialRange): ExponentialRange {
   const first = bucketCounts.findIndex((count) => count > 0);
   const last = bucketCounts.findLastIndex((count) => count > 0);
   return first < 0
@@ -142,13 +157,13 @@ function trimmedRange({ offset, bucketCounts }: ExponentialRange): ExponentialRa
     : { offset: offset + first, bucketCounts: bucketCounts.slice(first, last + 1) };
 }
 
-/** At the next lower scale, where two buckets are one. */
-function halved({ offset, bucketCounts }: ExponentialRange): ExponentialRange {
+/** Lowers the scale by one: two buckets become one. */
+function halveRange({ offset, bucketCounts }: ExponentialRange): ExponentialRange {
   const counts: number[] = [];
   const first = Math.floor(offset / 2);
   for (const [i, count] of bucketCounts.entries()) {
-    const place = Math.floor((offset + i) / 2) - first;
-    counts[place] = (counts[place] ?? 0) + count;
+    const index = Math.floor((offset + i) / 2) - first;
+    counts[index] = (counts[index] ?? 0) + count;
   }
   return { offset: first, bucketCounts: counts };
 }

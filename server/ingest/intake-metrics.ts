@@ -1,4 +1,4 @@
-/** What became of the rows that were sent, in `/metrics`. */
+/** The counters of ingestion in `/metrics`. */
 
 import { type AppendResult, type Signal, signals } from "../../engine/index.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
@@ -34,39 +34,48 @@ export class IntakeMetrics {
       "Rows taken whose time is further off the clock than --clock-skew, by direction.",
     );
     this.#large = counter("large_rows", "Rows too large, by what became of them.");
-    this.#begin();
+    this.#initialize();
   }
 
-  limited(reason: "rows" | "bytes"): void {
+  countLimited(reason: "rows" | "bytes"): void {
     this.#limited.add(1, { reason });
   }
 
-  decoded(decoded: DecodedBody): void {
+  countDecoded(decoded: DecodedBody): void {
     this.#batches.add();
     if (!decoded.ok) return;
-    const { tally } = decoded;
+    const { admissionCounts } = decoded;
     this.#bytes.add(decoded.unpackedBytes);
     for (const [reason, rows] of decoded.refusedByKind) this.#refused.add(rows, { reason });
-    if (tally.refusedBehind > 0) this.#clockRefused.add(tally.refusedBehind, { direction: "past" });
-    if (tally.refusedAhead > 0) this.#clockRefused.add(tally.refusedAhead, { direction: "future" });
-    if (tally.refusedLarge > 0) this.#large.add(tally.refusedLarge, { outcome: "refused" });
+    if (admissionCounts.refusedBehind > 0)
+      this.#clockRefused.add(admissionCounts.refusedBehind, { direction: "past" });
+    if (admissionCounts.refusedAhead > 0)
+      this.#clockRefused.add(admissionCounts.refusedAhead, { direction: "future" });
+    if (admissionCounts.refusedLarge > 0)
+      this.#large.add(admissionCounts.refusedLarge, { outcome: "refused" });
   }
 
-  appended(signal: Signal, decoded: DecodedBody & { ok: true }, { rows, duplicate }: AppendResult): void {
+  countAppended(
+    signal: Signal,
+    decoded: DecodedBody & { ok: true },
+    { rows, duplicate }: AppendResult,
+  ): void {
     if (duplicate) {
       this.#duplicates.add();
       return;
     }
-    const { tally, dropped } = decoded;
+    const { admissionCounts, dropped } = decoded;
     this.#rows.add(rows, { signal });
-    for (const [rule, left] of dropped) this.#dropped.add(left, { rule, signal });
-    if (tally.skewedBehind > 0) this.#skewed.add(tally.skewedBehind, { direction: "past" });
-    if (tally.skewedAhead > 0) this.#skewed.add(tally.skewedAhead, { direction: "future" });
-    if (tally.truncated > 0) this.#large.add(tally.truncated, { outcome: "cut" });
+    for (const [rule, rows] of dropped) this.#dropped.add(rows, { rule, signal });
+    if (admissionCounts.skewedBehind > 0)
+      this.#skewed.add(admissionCounts.skewedBehind, { direction: "past" });
+    if (admissionCounts.skewedAhead > 0)
+      this.#skewed.add(admissionCounts.skewedAhead, { direction: "future" });
+    if (admissionCounts.truncated > 0) this.#large.add(admissionCounts.truncated, { outcome: "cut" });
   }
 
-  /** What has not happened yet is told as 0. */
-  #begin(): void {
+  /** Exports 0 for everything that has not happened yet. */
+  #initialize(): void {
     for (const counter of [this.#bytes, this.#batches, this.#duplicates]) counter.add(0);
     for (const signal of signals) this.#rows.add(0, { signal });
     for (const reason of ["rows", "bytes"]) this.#limited.add(0, { reason });

@@ -1,4 +1,7 @@
-/** Takes bodies of telemetry through the decoding workers into the store; the HTTP thread only moves bytes about. */
+/**
+ * Takes bodies of telemetry, has them decoded on worker threads, and appends the batches to the store. The HTTP thread
+ * only passes bytes on.
+ */
 
 import { availableParallelism } from "node:os";
 import { extname } from "node:path";
@@ -25,13 +28,13 @@ import { SharedRules, type StoredRules } from "./shared-rules.ts";
 export interface IntakeOptions {
   store: Store;
   metrics: Metrics;
-  /** Decoding threads; by default half of the cores, for the scans and the disk need the others. */
+  /** Decoding threads; by default half of the cores, since scans and the disk need the others. */
   threads?: number;
-  /** Whether messages of logs that are JSON objects become attributes, where the sender does not say. */
+  /** Whether log messages that are JSON objects become attributes, where the sender does not choose. */
   flattensJson?: boolean;
-  entry: AdmissionSettings;
+  admission: AdmissionSettings;
   rules: () => StoredRules;
-  /** What the bearer of the token with this id may send. */
+  /** The limits of the token with this id. */
   limitsOf: (sender: string) => SenderLimits;
   now: () => number;
 }
@@ -41,29 +44,29 @@ export interface IntakeBody {
   format: BodyFormat;
   body: Uint8Array<ArrayBuffer>;
   encoding: Encoding;
-  /** Id of the token that sent it. */
+  /** Id of the token that sent the body. */
   sender: string;
-  /** Stamped on its rows; null: nothing is. */
+  /** Stamped on its rows; null stamps nothing. */
   environment: string | null;
-  /** What the sender calls this body; one that comes again under the same name adds nothing. */
+  /** The sender's idempotency key: a second body with the same key adds nothing. */
   key: string | null;
-  /** Messages of logs that are JSON objects become attributes; undefined leaves it to the server's setting. */
+  /** Whether log messages that are JSON objects become attributes; undefined takes the server's setting. */
   flattensJson?: boolean | undefined;
-  /** Where rows go that name no index themselves (Elasticsearch). */
+  /** The index of rows that name none themselves (Elasticsearch). */
   index?: string;
 }
 
-export interface Taken {
-  /** Rows that are now in the store, be it from this body or from the one that it repeats. */
+export interface IntakeResult {
+  /** Rows that are in the store now, from this body or from the one that it repeats. */
   accepted: number;
   refused: number;
-  /** Rows that ingestion rules left out; absent where they left out none. */
+  /** Rows that ingestion rules left out; absent where it is none. */
   dropped?: number;
-  /** The first refused ones. */
+  /** The first refused lines. */
   errors: RefusedLine[];
-  /** The body was taken before; nothing was added. */
+  /** The body had been taken before; nothing was added. */
   duplicate: boolean;
-  /** What the decoder would have answered to the sender, where the protocol tells of each row. */
+  /** The answer that the decoder wrote, where the protocol reports on each row. */
   answer?: string;
 }
 
@@ -79,57 +82,61 @@ export class Intake {
   readonly #options: IntakeOptions;
   readonly #pool: Tinypool;
   readonly #threads: number;
-  readonly #counts: IntakeMetrics;
+  readonly #metrics: IntakeMetrics;
   readonly #rules: SharedRules;
-  readonly #allowances: SenderRateLimiter;
+  readonly #rateLimiter: SenderRateLimiter;
   readonly #families = new Families();
-  readonly #waiting: Job[] = [];
-  #waitingBytes = 0;
-  #working = 0;
+  readonly #queue: Job[] = [];
+  #queuedBytes = 0;
+  #busyThreads = 0;
 
   constructor(options: IntakeOptions) {
     this.#options = options;
     this.#threads = options.threads ?? Math.max(1, Math.floor(availableParallelism() / 2));
     this.#pool = new Tinypool({
-      // The same file as this one's neighbour, in TypeScript or, once built, in JavaScript.
+      // A file beside this one: TypeScript, or JavaScript once built.
       filename: new URL(`./decode-worker${extname(import.meta.url)}`, import.meta.url).href,
       minThreads: this.#threads,
       maxThreads: this.#threads,
       idleTimeout: Number.POSITIVE_INFINITY,
     });
-    this.#counts = new IntakeMetrics(options.metrics);
+    this.#metrics = new IntakeMetrics(options.metrics);
     this.#rules = new SharedRules(options.rules);
     const { limitsOf, now } = options;
-    this.#allowances = new SenderRateLimiter({
+    this.#rateLimiter = new SenderRateLimiter({
       limitsOf,
       now,
-      onRefused: (what) => this.#counts.limited(what),
+      onRefused: (kind) => this.#metrics.countLimited(kind),
     });
     options.metrics.read(
       "gauge",
       "svc_ingest_waiting_bodies",
       "Bodies that wait for a decoding thread.",
       () => {
-        return this.#waiting.length;
+        return this.#queue.length;
       },
     );
   }
 
   /**
-   * Resolves once the rows are on disk. Throws Refusal for a body that cannot be read, or while its sender has sent too much, Failure
-   * for a store that cannot take it.
+   * Decodes a body and appends its rows. Resolves once they are on disk. Throws Refusal for a body that cannot be read
+   * or a sender over its limits, Failure where the store cannot take the rows.
    */
-  async take(body: IntakeBody): Promise<Taken> {
-    this.#allowances.check(body.sender);
+  async take(body: IntakeBody): Promise<IntakeResult> {
+    this.#rateLimiter.check(body.sender);
     const decoded = await this.#decode(body);
-    this.#counts.decoded(decoded);
+    this.#metrics.countDecoded(decoded);
     if (!decoded.ok) throw new Refusal(decoded.status, decoded.message);
     const refused = decoded.refusedByKind.reduce((sum, [, rows]) => sum + rows, 0);
-    const good = decoded.dropped.reduce((sum, [, rows]) => sum + rows, decoded.batch.rows);
-    const appended = await this.#appendWithin({ rows: good, bytes: decoded.unpackedBytes }, decoded, body);
-    this.#counts.appended(body.signal, decoded, appended);
-    // What was taken before may have met other rules.
-    const dropped = good - appended.rows;
+    const goodRows = decoded.dropped.reduce((sum, [, rows]) => sum + rows, decoded.batch.rows);
+    const appended = await this.#appendWithinLimits(
+      { rows: goodRows, bytes: decoded.unpackedBytes },
+      decoded,
+      body,
+    );
+    this.#metrics.countAppended(body.signal, decoded, appended);
+    // A repeated body may have been taken under other rules.
+    const dropped = goodRows - appended.rows;
     if (decoded.families !== undefined) this.#families.add(body.sender, decoded.families);
     const { answer } = decoded;
     return {
@@ -157,14 +164,14 @@ export class Intake {
     index = "",
     flattensJson,
   }: IntakeBody): Promise<DecodedBody> {
-    if (this.#waitingBytes + body.length > decodeWaitingBytesMax) {
+    if (this.#queuedBytes + body.length > decodeWaitingBytesMax) {
       throw tryLater("more telemetry comes in than the server can read; try again", 1);
     }
-    this.#waitingBytes += body.length;
+    this.#queuedBytes += body.length;
     const arrivalMs = this.#options.now();
     const { store } = this.#options;
     const task: BodyTask = {
-      what: signal === "metrics" ? { signal, census: store.seriesCensus() } : { signal },
+      content: signal === "metrics" ? { signal, activeSeries: store.seriesCensus() } : { signal },
       format,
       body,
       encoding,
@@ -175,24 +182,24 @@ export class Intake {
       flattensJson: flattensJson ?? this.#options.flattensJson ?? false,
       index,
       families: this.#families.shared,
-      entry: { settings: this.#options.entry, environment, rules: this.#rules.shared },
+      entry: { settings: this.#options.admission, environment, rules: this.#rules.shared },
     };
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ task, resolve, reject });
-      this.#fillWorkers();
+      this.#queue.push({ task, resolve, reject });
+      this.#startDecoding();
     });
   }
 
-  #fillWorkers(): void {
-    while (this.#working < this.#threads && this.#waiting.length > 0) {
-      const jobs = nextGroup(this.#waiting);
-      for (const { task } of jobs) this.#waitingBytes -= task.body.length;
-      void this.#work(jobs);
+  #startDecoding(): void {
+    while (this.#busyThreads < this.#threads && this.#queue.length > 0) {
+      const jobs = takeGroup(this.#queue);
+      for (const { task } of jobs) this.#queuedBytes -= task.body.length;
+      void this.#runOnThread(jobs);
     }
   }
 
-  async #work(jobs: Job[]): Promise<void> {
-    this.#working++;
+  async #runOnThread(jobs: Job[]): Promise<void> {
+    this.#busyThreads++;
     try {
       const tasks = jobs.map((job) => job.task);
       const transferList = tasks.map((task) => task.body.buffer);
@@ -201,38 +208,41 @@ export class Intake {
     } catch (error) {
       for (const job of jobs) job.reject(error);
     }
-    this.#working--;
-    this.#fillWorkers();
+    this.#busyThreads--;
+    this.#startDecoding();
   }
 
-  /** Nothing is stored of a body whose sender has sent too much while it was read. */
-  async #appendWithin(load: Load, decoded: GoodBody, body: IntakeBody): Promise<AppendResult> {
-    this.#allowances.spend(body.sender, load);
+  /**
+   * Charges the load to the sender's limits before appending. Another body may have used them up while this one was
+   * decoded: then nothing of it is stored.
+   */
+  async #appendWithinLimits(load: Load, decoded: GoodBody, body: IntakeBody): Promise<AppendResult> {
+    this.#rateLimiter.spend(body.sender, load);
     try {
       return await this.#append(load.rows, decoded, body);
     } catch (error) {
-      this.#allowances.giveBack(body.sender, load);
+      this.#rateLimiter.giveBack(body.sender, load);
       throw error;
     }
   }
 
-  async #append(good: number, decoded: GoodBody, body: IntakeBody): Promise<AppendResult> {
-    if (good === 0) return { rows: 0, duplicate: false };
-    const key = storeKey(decoded, body);
+  async #append(goodRows: number, decoded: GoodBody, body: IntakeBody): Promise<AppendResult> {
+    if (goodRows === 0) return { rows: 0, duplicate: false };
+    const key = toStoreKey(decoded, body);
     const keyAgeMs = body.key === null ? contentKeyAgeMs : namedKeyAgeMs;
     return this.#options.store.appendEncoded(decoded.batch, key === null ? {} : { key, keyAgeMs });
   }
 }
 
-/** What the store knows the body by; logs alone had keys once, so theirs do not name the signal. */
-function storeKey({ contentKey }: GoodBody, { signal, sender, key }: IntakeBody): string | null {
+/** The body's idempotency key in the store. Only logs had keys at first, so theirs do not contain the signal. */
+function toStoreKey({ contentKey }: GoodBody, { signal, sender, key }: IntakeBody): string | null {
   if (key === null && contentKey === null) return null;
-  const own = key === null ? contentKey : `named ${sender} ${key}`;
-  return signal === "logs" ? own : `${signal} ${own}`;
+  const idempotencyKey = key === null ? contentKey : `named ${sender} ${key}`;
+  return signal === "logs" ? idempotencyKey : `${signal} ${idempotencyKey}`;
 }
 
-/** As many of the waiting bodies as make one trip worth its cost; at least one. */
-function nextGroup(waiting: Job[]): Job[] {
+/** Takes queued bodies, at least one, up to the size of a group. */
+function takeGroup(waiting: Job[]): Job[] {
   const group: Job[] = [];
   let bytes = 0;
   while (waiting.length > 0 && group.length < decodeGroupBodies) {

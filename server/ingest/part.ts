@@ -1,4 +1,4 @@
-/** Telemetry on its way in, by every protocol over HTTP. */
+/** The ingestion part: routes of every protocol over HTTP, and the intake behind them. */
 
 import type { Part } from "../api/part.ts";
 import type { ControlPart } from "../control/part.ts";
@@ -14,11 +14,11 @@ import { ingestRoutes } from "./routes.ts";
 
 export interface IngestSettings {
   ingestThreads?: number;
-  /** Messages of logs that are JSON objects become attributes, unless the sender says otherwise. */
+  /** Log messages that are JSON objects become attributes, unless the sender chooses otherwise. */
   flattensJson?: boolean;
-  /** Which rows are taken, and what becomes of those that are too large. */
+  /** Which rows are admitted, and what happens to those that are too large. */
   entry?: AdmissionSettings;
-  /** What a token may send that says nothing else. */
+  /** The limits of a token that has none of its own. */
   senderLimits?: SenderLimits;
 }
 
@@ -38,7 +38,7 @@ export function ingestPart(
     metrics,
     now: Date.now,
     flattensJson,
-    entry,
+    admission: entry,
     rules: () => collections.ingestionRules.list(),
     limitsOf: (sender) => ({ rowsPerSecond, bytesPerSecond, ...tokens.boundsOf(sender) }),
     ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),

@@ -1,31 +1,33 @@
 /**
- * Fields of protobuf messages (https://protobuf.dev/programming-guides/encoding/), read from the bytes of a tape. By hand, where
- * objects of a decoder would cost more than all the rest of a row: see bench/README.md.
+ * Reads fields of protobuf messages (https://protobuf.dev/programming-guides/encoding/) from a body buffer. Written by
+ * hand, since a decoder's objects would cost more than everything else about a row: see bench/README.md.
  */
 
 import { Refusal } from "../limits/refusal.ts";
-import type { Tape } from "./json/tape.ts";
+import type { BodyBuffer } from "./body-buffer.ts";
 
-/** How a field's value is written, the lower three bits of its tag. */
+/** Wire types, the lower three bits of a tag. */
 const Wire = { varint: 0, eightBytes: 1, bytes: 2, fourBytes: 5 } as const;
 
 const two32 = 2 ** 32;
 
 export class ProtoScanner {
-  /** The place that is read next. */
+  /** The position that is read next. */
   at = 0;
-  /** Halves of the 64 bits that were read last, the signs of which are without meaning. */
+  /** Halves of the 64 bits that were read last. Both are bit patterns: their signs mean nothing. */
   low = 0;
   high = 0;
-  readonly #tape: Tape;
+  readonly #buffer: BodyBuffer;
 
-  constructor(tape: Tape) {
-    this.#tape = tape;
+  constructor(buffer: BodyBuffer) {
+    this.#buffer = buffer;
   }
 
-  /** The tag of a field (number × 8 + wire type), or whatever else is a number below 2^32; what is larger is cut off. */
+  /**
+   * Reads a tag (field number × 8 + wire type) or another number below 2^32; higher bits of a larger one are dropped.
+   */
   readVarint(end: number): number {
-    const { bytes } = this.#tape;
+    const { bytes } = this.#buffer;
     if (this.at < end) {
       const first = bytes[this.at]!;
       if (first < 0x80) {
@@ -37,22 +39,22 @@ export class ProtoScanner {
     return this.low >>> 0;
   }
 
-  /** Reads a number of up to 64 bits to `low` and `high`. */
+  /** Reads a varint of up to 64 bits into `low` and `high`. */
   readVarint64(end: number): void {
-    const { bytes } = this.#tape;
+    const { bytes } = this.#buffer;
     let low = 0;
     let high = 0;
     let { at } = this;
     for (let shift = 0; shift < 70; shift += 7) {
-      if (at >= end) throw malformed("it ends within a number");
+      if (at >= end) throw makeProtobufRefusal("it ends within a number");
       const byte = bytes[at++]!;
-      const bits = byte & 0x7f;
-      if (shift < 28) low |= bits << shift;
+      const payload = byte & 0x7f;
+      if (shift < 28) low |= payload << shift;
       else if (shift === 28) {
-        low |= bits << 28;
-        high |= bits >> 4;
-      } else if (shift < 63) high |= bits << (shift - 32);
-      else high |= (bits & 1) << 31;
+        low |= payload << 28;
+        high |= payload >> 4;
+      } else if (shift < 63) high |= payload << (shift - 32);
+      else high |= (payload & 1) << 31;
       if (byte < 0x80) {
         this.at = at;
         this.low = low;
@@ -60,47 +62,49 @@ export class ProtoScanner {
         return;
       }
     }
-    throw malformed("a number has more than ten bytes");
+    throw makeProtobufRefusal("a number has more than ten bytes");
   }
 
-  /** Reads eight bytes to `low` and `high`. */
+  /** Reads eight bytes into `low` and `high`. */
   readEightBytes(end: number): void {
-    if (this.at + 8 > end) throw malformed("it ends within a number");
-    this.low = this.#tape.view.getInt32(this.at, true);
-    this.high = this.#tape.view.getInt32(this.at + 4, true);
+    if (this.at + 8 > end) throw makeProtobufRefusal("it ends within a number");
+    this.low = this.#buffer.view.getInt32(this.at, true);
+    this.high = this.#buffer.view.getInt32(this.at + 4, true);
     this.at += 8;
   }
 
   readDouble(end: number): number {
-    if (this.at + 8 > end) throw malformed("it ends within a number");
+    if (this.at + 8 > end) throw makeProtobufRefusal("it ends within a number");
     this.at += 8;
-    return this.#tape.view.getFloat64(this.at - 8, true);
+    return this.#buffer.view.getFloat64(this.at - 8, true);
   }
 
-  /** Where the bytes end that come next: the length stands before them. */
-  readEnd(end: number): number {
+  /** Reads a length and returns the end of the bytes that follow it. */
+  readFieldEnd(end: number): number {
     const byteLength = this.readVarint(end);
     const fieldEnd = this.at + byteLength;
-    if (fieldEnd > end) throw malformed("a field is longer than the message around it");
+    if (fieldEnd > end) throw makeProtobufRefusal("a field is longer than the message around it");
     return fieldEnd;
   }
 
-  /** Calls `visit` for each field with this tag in the message at [from, to), with the scanner at its start. */
-  eachField(from: number, to: number, wanted: number, visit: (from: number, to: number) => void): void {
+  /**
+   * Calls `visit` for each field with this tag in the message at [from, to). The scanner is then at the field's start.
+   */
+  forEachField(from: number, to: number, wantedTag: number, visit: (from: number, to: number) => void): void {
     this.at = from;
     while (this.at < to) {
       const tag = this.readVarint(to);
-      if (tag !== wanted) {
+      if (tag !== wantedTag) {
         this.skip(tag, to);
         continue;
       }
-      const end = this.readEnd(to);
+      const end = this.readFieldEnd(to);
       visit(this.at, end);
       this.at = end;
     }
   }
 
-  /** Passes over the value of a field that has no meaning here. */
+  /** Skips the value of a field that is not used. */
   skip(tag: number, end: number): void {
     switch (tag & 7) {
       case Wire.varint:
@@ -110,28 +114,28 @@ export class ProtoScanner {
         this.at += 8;
         break;
       case Wire.bytes:
-        this.at = this.readEnd(end);
+        this.at = this.readFieldEnd(end);
         break;
       case Wire.fourBytes:
         this.at += 4;
         break;
       default:
-        throw malformed(`a field has the wire type ${tag & 7}`);
+        throw makeProtobufRefusal(`a field has the wire type ${tag & 7}`);
     }
-    if (this.at > end) throw malformed("it ends within a number");
+    if (this.at > end) throw makeProtobufRefusal("it ends within a number");
   }
 
-  /** The 64 bits that were read last as a whole number with a sign; not exact beyond 2^53. */
-  signed(): number {
+  /** The 64 bits that were read last as a signed integer; not exact beyond 2^53. */
+  toSigned(): number {
     return this.high * two32 + (this.low >>> 0);
   }
 
-  /** All digits of the same. */
-  signedText(): string {
+  /** The 64 bits that were read last as a signed integer, with all digits. */
+  toSignedText(): string {
     return String((BigInt(this.high) << 32n) | BigInt(this.low >>> 0));
   }
 }
 
-export function malformed(problem: string): Refusal {
+export function makeProtobufRefusal(problem: string): Refusal {
   return new Refusal(400, `the body is not valid protobuf: ${problem}`);
 }

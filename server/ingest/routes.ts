@@ -1,15 +1,18 @@
-/** POST /api/v1/ingest/{logs|spans|metrics|profiles|kubernetes_resources} */
+/** POST /api/v1/ingest/{logs|spans|metrics|profiles|kubernetes_resources}: JSON lines of each signal. */
 
 import * as z from "zod";
 import type { Signal } from "../../engine/index.ts";
 import { encodingOf } from "../api/content-encoding.ts";
 import { defineRoute, raw } from "../api/define-route.ts";
 import { jsonReply, type Route } from "../api/route.ts";
-import { type BatchInput, batchOf, batchRoute } from "./batch-route.ts";
+import { type BatchInput, batchRoute, toIntakeBody } from "./batch-route.ts";
 import type { Intake } from "./intake.ts";
 import { ingestBodyBytesMax } from "./limits.ts";
 
-/** JSON lines have no registered type, so every name in use will do; but not curl's default, whose `-d` eats the newlines. */
+/**
+ * JSON lines have no registered type, so every name in use is accepted. curl's default type is not: its `-d` strips
+ * newlines.
+ */
 const contentTypes = [
   "application/json",
   "application/x-ndjson",
@@ -22,7 +25,7 @@ const contentTypes = [
   "",
 ];
 
-/** What comes in under which name. */
+/** The signal behind each path. */
 const signalOfPath = {
   logs: "logs",
   spans: "traces",
@@ -31,7 +34,7 @@ const signalOfPath = {
   kubernetes_resources: "kubernetes_resources",
 } as const satisfies Record<string, Signal>;
 
-/** What rows of each signal are called in the API's description. */
+/** Names of each signal's rows in the API's description. */
 const rowNames: Readonly<Record<Signal, string>> = {
   logs: "logs",
   traces: "spans",
@@ -56,7 +59,7 @@ export function ingestRoutes(intake: Intake): Route[] {
       path: `/api/v1/ingest/${name}`,
       summary: `Takes ${rowNames[signal]}, as JSON lines or an array`,
       tag: "ingestion",
-      // JSON lines have no schema of their own: an array of them has.
+      // JSON lines cannot be described by a schema, so the schema is that of an array of rows.
       body: raw({ bytesMax: ingestBodyBytesMax, contentTypes, schema: z.array(z.looseObject({})) }),
       response: takenRows,
       handle: (input) => ingest(intake, signal, input),
@@ -64,13 +67,16 @@ export function ingestRoutes(intake: Intake): Route[] {
   );
 }
 
-/** 200 as soon as one row is taken; 400 where every single one was refused, so that a wrong format does not pass for success. */
+/**
+ * Answers 200 as soon as one row is taken. Answers 400 where all rows were refused, so that a wrong format does not
+ * look like success.
+ */
 async function ingest(intake: Intake, signal: Signal, input: BatchInput): Promise<unknown> {
   const taken = await intake.take({
     signal,
     format: "json lines",
     encoding: encodingOf(input.request.headers),
-    ...batchOf(input),
+    ...toIntakeBody(input),
   });
   const first = taken.errors[0];
   if (taken.accepted > 0 || taken.dropped !== undefined || first === undefined) return taken;

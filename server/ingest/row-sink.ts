@@ -1,4 +1,4 @@
-/** Where the rows or samples of one body go, and those that cannot be stored. */
+/** Collects the rows or samples of one body into a batch, and counts those that cannot be stored. */
 
 import {
   ActiveSeries,
@@ -13,24 +13,24 @@ import {
   SampleBatchBuilder,
 } from "../../engine/index.ts";
 import { Refusal } from "../limits/refusal.ts";
-import { termsOf } from "./admission.ts";
+import { makeAdmissionPolicy } from "./admission.ts";
 import type { BodyTask, RefusedKind, RefusedLine } from "./decode-task.ts";
-import { flattenedRow, mayBeJson, rowOfRanges } from "./json/flat-message.ts";
+import { canBeJson, flattenMessage, toLogRow } from "./json/flat-message.ts";
 import { RowProblem } from "./json/json-row.ts";
 import { ingestKeysMax, ingestRepeatedBytesMax, ingestRowsMax, refusedRowsListed } from "./limits.ts";
 import type { Family } from "./prometheus/families.ts";
 
 export abstract class Sink {
   readonly arrivalMs: number;
-  /** What the body tells of metric families, which is not kept with the samples. */
+  /** Metric families that the body describes; they are not stored with the samples. */
   families: Family[] | undefined;
-  /** What the sender is to be answered once the rows are on disk, where the protocol tells of each row. */
+  /** The answer to the sender once the rows are on disk, where the protocol reports on each row. */
   answer: string | undefined;
   /** Rows without a time of their own. */
-  untimed = 0;
-  /** Rows that were read, be they taken or not. */
+  untimedRows = 0;
+  /** Rows that were read, whether admitted or not. */
   rows = 0;
-  /** The first ones, in the order of the body. */
+  /** The first refused rows, in the order of the body. */
   readonly refused: RefusedLine[] = [];
   readonly refusedByKind = new Map<RefusedKind, number>();
   #repeatedBytes = 0;
@@ -39,41 +39,44 @@ export abstract class Sink {
     this.arrivalMs = arrivalMs;
   }
 
-  abstract get tally(): AdmissionCounts;
+  abstract get admissionCounts(): AdmissionCounts;
   abstract finish(): EncodedBatch;
 
   /** Counts a row that could not be read. */
-  refuse({ kind, message }: RowProblem): void {
-    this.count(message, kind);
+  refuseRow({ kind, message }: RowProblem): void {
+    this.countRow(message, kind);
   }
 
-  /** Counts bytes that a row has from what the body says for many rows. Throws Refusal 413 where they are too many. */
-  repeat(bytes: number): void {
+  /**
+   * Counts bytes that a row copies from a part of the body that many rows share. Throws Refusal 413 where they are too
+   * many.
+   */
+  countRepeatedBytes(bytes: number): void {
     this.#repeatedBytes += bytes;
     if (this.#repeatedBytes <= ingestRepeatedBytesMax) return;
     throw new Refusal(413, "the rows of the body share too much with each other: send it in smaller parts");
   }
 
-  /** The time of a row that came without one. */
+  /** The time of a row that came without one; counts the row. */
   arrivalNs(): bigint {
-    this.untimed++;
+    this.untimedRows++;
     return BigInt(this.arrivalMs) * 1_000_000n;
   }
 
-  /** Counts a row that was read, and why it cannot be stored, if so. Throws Refusal 413 at one too many. */
-  count(reason: string | undefined, kind: RefusedKind = "row"): string | undefined {
+  /** Counts a row that was read; `reason` says why it cannot be stored. Throws Refusal 413 at one row too many. */
+  countRow(reason: string | undefined, kind: RefusedKind = "row"): string | undefined {
     if (++this.rows > ingestRowsMax) throw tooManyRows;
     if (reason !== undefined) this.refuseLine(this.rows, kind, reason);
     return reason;
   }
 
-  /** Counts a row that was read from a line, or an element, of its own number. Throws Refusal 413 at one too many. */
+  /** Like `countRow`, for rows that are numbered by line or element. Throws Refusal 413 at one row too many. */
   countLine(line: number, reason: string | undefined): void {
     if (++this.rows > ingestRowsMax) throw tooManyRows;
     if (reason !== undefined) this.refuseLine(line, "row", reason);
   }
 
-  /** Notes that a line, or an element, holds no row that can be stored. */
+  /** Records that a line or element holds no row that can be stored. */
   refuseLine(line: number, kind: RefusedKind, reason: string): void {
     this.refusedByKind.set(kind, (this.refusedByKind.get(kind) ?? 0) + 1);
     if (this.refused.length < refusedRowsListed) this.refused.push({ line, reason });
@@ -82,47 +85,47 @@ export abstract class Sink {
 
 export class RowSink extends Sink {
   readonly signal: RowSignal;
-  readonly draft: BatchBuilder;
-  /** Messages that are JSON objects become attributes. */
+  readonly builder: BatchBuilder;
+  /** Log messages that are JSON objects become attributes. */
   readonly flattensJson: boolean;
 
   constructor(signal: RowSignal, task: BodyTask) {
     super(task.arrivalMs);
     this.signal = signal;
-    this.draft = new BatchBuilder(signal, termsOf(task));
+    this.builder = new BatchBuilder(signal, makeAdmissionPolicy(task));
     this.flattensJson = task.flattensJson && signal === "logs";
   }
 
-  get tally(): AdmissionCounts {
-    return this.draft.counts;
+  get admissionCounts(): AdmissionCounts {
+    return this.builder.counts;
   }
 
-  /** Takes a row whose parts lie in `bytes`, which the draft reads. */
+  /** Adds a row whose ranges lie in `bytes`, which the builder reads. */
   add(row: RowRanges, bytes: Buffer): void {
-    if (this.flattensJson && mayBeJson(row, bytes)) this.addText(rowOfRanges(row, bytes, this.draft));
-    else this.count(this.draft.add(row));
+    if (this.flattensJson && canBeJson(row, bytes)) this.addText(toLogRow(row, bytes, this.builder));
+    else this.countRow(this.builder.add(row));
   }
 
-  /** Takes a row in text, or returns why it cannot be stored. Throws RowProblem where the body has too many keys. */
-  addText(given: LogRow): string | undefined {
-    return this.count(this.addUncounted(given));
+  /** Adds a row of texts, or returns why it cannot be stored. Throws RowProblem where the body has too many keys. */
+  addText(sent: LogRow): string | undefined {
+    return this.countRow(this.addUncounted(sent));
   }
 
-  /** The same, but the caller counts the row. */
-  addUncounted(given: LogRow): string | undefined {
-    const row = this.flattensJson ? flattenedRow(given) : given;
+  /** Like `addText`, but the caller counts the row. */
+  addUncounted(sent: LogRow): string | undefined {
+    const row = this.flattensJson ? flattenMessage(sent) : sent;
     this.#checkKeys(row.attributes);
-    return this.draft.addLogRow(row);
+    return this.builder.addLogRow(row);
   }
 
   finish(): EncodedBatch {
-    return this.draft.finish();
+    return this.builder.finish();
   }
 
   #checkKeys(attributes: Readonly<Record<string, string>>): void {
-    let keys = this.draft.keyCount;
+    let keys = this.builder.keyCount;
     for (const key in attributes) {
-      if (this.draft.findKeyText(key) < 0 && ++keys > ingestKeysMax) {
+      if (this.builder.findKeyText(key) < 0 && ++keys > ingestKeysMax) {
         throw new RowProblem("field", `the body has more than ${ingestKeysMax} distinct attribute keys`);
       }
     }
@@ -130,27 +133,28 @@ export class RowSink extends Sink {
 }
 
 export class SampleSink extends Sink {
-  readonly draft: SampleBatchBuilder;
+  readonly builder: SampleBatchBuilder;
 
   constructor(task: BodyTask, census: ActiveSeriesTables) {
     super(task.arrivalMs);
-    this.draft = new SampleBatchBuilder({ ...termsOf(task), census: new ActiveSeries(census) });
+    this.builder = new SampleBatchBuilder({ ...makeAdmissionPolicy(task), census: new ActiveSeries(census) });
   }
 
-  get tally(): AdmissionCounts {
-    return this.draft.counts;
+  get admissionCounts(): AdmissionCounts {
+    return this.builder.counts;
   }
 
-  /** Takes the samples of one point, which counts as one row; returns why one of them cannot be stored. */
+  /** Adds the samples of one point, which counts as one row; returns why one of them cannot be stored. */
   addPoint(samples: readonly Sample[]): string | undefined {
     let reason: string | undefined;
-    for (const { labels } of samples.slice(0, 1)) this.repeat(labelBytes(labels) * samples.length);
-    for (const sample of samples) reason = this.draft.addSample(sample) ?? reason;
-    return this.count(reason);
+    for (const { labels } of samples.slice(0, 1))
+      this.countRepeatedBytes(labelBytes(labels) * samples.length);
+    for (const sample of samples) reason = this.builder.addSample(sample) ?? reason;
+    return this.countRow(reason);
   }
 
   finish(): EncodedBatch {
-    return this.draft.finish();
+    return this.builder.finish();
   }
 }
 

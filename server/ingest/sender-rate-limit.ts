@@ -1,4 +1,4 @@
-/** How much each sender may send a second: token buckets that may go into debt, so that a body of any size passes some time. */
+/** Rate limits of senders: token buckets that may go into debt, so that even the largest body passes at some time. */
 
 import { Refusal } from "../limits/refusal.ts";
 import type { SenderLimits } from "./admission-settings.ts";
@@ -11,14 +11,14 @@ export interface Load {
 
 export interface SenderRateLimiterOptions {
   limitsOf(sender: string): SenderLimits;
-  /** Called for each body that is refused, with what there was too much of. */
-  onRefused(what: keyof Load): void;
+  /** Called for each refused body, with the limit that it exceeded. */
+  onRefused(kind: keyof Load): void;
   now: () => number;
 }
 
-/** What is left; below 0 is debt. */
+/** A token bucket; a balance below 0 is debt. */
 interface Bucket {
-  left: number;
+  balance: number;
   atMs: number;
 }
 
@@ -32,10 +32,10 @@ export class SenderRateLimiter {
     this.#options = options;
   }
 
-  /** Throws Refusal 429 while the sender has nothing left. */
+  /** Throws Refusal 429 while the sender's balance is 0 or less. */
   check(sender: string): void {
     const limits = this.#options.limitsOf(sender);
-    const waits = kinds.map((kind) => ({ kind, seconds: this.#waitSeconds(sender, kind, limits) }));
+    const waits = kinds.map((kind) => ({ kind, seconds: this.#computeWaitSeconds(sender, kind, limits) }));
     const longest = waits.reduce((a, b) => (b.seconds > a.seconds ? b : a));
     if (longest.seconds === 0) return;
     this.#options.onRefused(longest.kind);
@@ -47,13 +47,13 @@ export class SenderRateLimiter {
     );
   }
 
-  /** Takes a load from what is left. Throws Refusal 429, and takes nothing, while nothing is left. */
+  /** Takes a load from the balance. Throws Refusal 429, and takes nothing, while the balance is 0 or less. */
   spend(sender: string, load: Load): void {
     this.check(sender);
     this.#add(sender, { rows: -load.rows, bytes: -load.bytes });
   }
 
-  /** Gives back what was spent on a load that could not be stored. */
+  /** Returns the load of a body that could not be stored. */
   giveBack(sender: string, load: Load): void {
     this.#add(sender, load);
   }
@@ -65,11 +65,11 @@ export class SenderRateLimiter {
       const perSecond = perSecondOf(limits, kind);
       if (perSecond === null) delete buckets[kind];
       else {
-        const left = Math.min(burstOf(perSecond), this.#left(sender, kind, perSecond) + load[kind]);
-        buckets[kind] = { left, atMs: this.#options.now() };
+        const balance = Math.min(burstOf(perSecond), this.#balanceOf(sender, kind, perSecond) + load[kind]);
+        buckets[kind] = { balance, atMs: this.#options.now() };
       }
     }
-    // Set anew, so that the map begins with the sender that was seen longest ago.
+    // Deleted and set again, so that the map begins with the sender that was active longest ago.
     this.#buckets.delete(sender);
     if (Object.keys(buckets).length === 0) return;
     const [oldest] = this.#buckets.keys();
@@ -77,19 +77,19 @@ export class SenderRateLimiter {
     this.#buckets.set(sender, buckets);
   }
 
-  /** Whole seconds after which something is left; 0 where it is now. */
-  #waitSeconds(sender: string, kind: keyof Load, limits: SenderLimits): number {
+  /** Whole seconds until the balance is above 0; 0 where it is already. */
+  #computeWaitSeconds(sender: string, kind: keyof Load, limits: SenderLimits): number {
     const perSecond = perSecondOf(limits, kind);
     if (perSecond === null) return 0;
-    const left = this.#left(sender, kind, perSecond);
-    return left > 0 ? 0 : Math.floor(-left / perSecond) + 1;
+    const balance = this.#balanceOf(sender, kind, perSecond);
+    return balance > 0 ? 0 : Math.floor(-balance / perSecond) + 1;
   }
 
-  #left(sender: string, kind: keyof Load, perSecond: number): number {
+  #balanceOf(sender: string, kind: keyof Load, perSecond: number): number {
     const bucket = this.#buckets.get(sender)?.[kind];
     if (bucket === undefined) return burstOf(perSecond);
     const earned = (Math.max(0, this.#options.now() - bucket.atMs) / 1000) * perSecond;
-    return Math.min(burstOf(perSecond), bucket.left + earned);
+    return Math.min(burstOf(perSecond), bucket.balance + earned);
   }
 }
 

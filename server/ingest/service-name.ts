@@ -1,9 +1,9 @@
-/** `service.name` of what comes from Kubernetes without one: `/k8s/<namespace>/<service>`. */
+/** Derives `service.name` for telemetry from Kubernetes that has none: `/k8s/<namespace>/<service>`. */
 
 const namespaceKey = "k8s.namespace.name";
 export const serviceKey = "service.name";
 
-/** What names the service, the first that is there: the workload rather than one of its pods. */
+/** Attributes that name the service, the first present one wins: the workload before one of its pods. */
 const workloadKeys = [
   "k8s.deployment.name",
   "k8s.statefulset.name",
@@ -13,12 +13,12 @@ const workloadKeys = [
   "k8s.pod.name",
 ] as const;
 
-/** OpenTelemetry's SDKs send this, or this with `:<process>` behind it, where nobody named the service. */
+/** OpenTelemetry's SDKs send this, or this followed by `:<process>`, where no service name was configured. */
 const unknownService = "unknown_service";
 
 /**
- * The name to store, or undefined to leave what was sent: a plain name stays as it is, since its sender, its spans and other tools
- * know the service by it, and the row's namespace stands in `k8s.namespace.name`.
+ * Returns the name to store, or undefined to keep what was sent. A configured name is kept, since the sender, its spans
+ * and other tools use it for the service, and the namespace is in `k8s.namespace.name` anyway.
  */
 export function serviceNameOf(attribute: (key: string) => string | undefined): string | undefined {
   const sent = attribute(serviceKey) ?? "";
@@ -32,7 +32,7 @@ export function serviceNameOf(attribute: (key: string) => string | undefined): s
   return undefined;
 }
 
-/** What agents that know nothing of OpenTelemetry's names call the same: promtail, Filebeat, Fluent Bit, and Loki's underscores. */
+/** Other names of these attributes: promtail's, Filebeat's and Fluent Bit's, and Loki's with underscores. */
 const aliases: Readonly<Record<string, readonly string[]>> = {
   [serviceKey]: ["service_name"],
   [namespaceKey]: ["k8s_namespace_name", "kubernetes.namespace", "kubernetes.namespace_name", "namespace"],
@@ -49,7 +49,10 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   "k8s.pod.name": ["k8s_pod_name", "kubernetes.pod.name", "kubernetes.pod_name", "pod"],
 };
 
-/** As `serviceNameOf`, for attributes under any of those names; a service under another name is stored under `service.name` too. */
+/**
+ * Like `serviceNameOf`, for attributes under any of those names. A service name under another key is copied to
+ * `service.name`.
+ */
 export function agentServiceName(attributes: Readonly<Record<string, string>>): string | undefined {
   const attribute = (key: string) => {
     const name = [key, ...(aliases[key] ?? [])].find((each) => (attributes[each] ?? "") !== "");

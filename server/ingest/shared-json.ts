@@ -1,26 +1,29 @@
-/** What every body is read by, as JSON text in shared memory: handing it to a worker costs nothing. */
+/**
+ * State that every body is decoded with, as JSON text in shared memory: passing it to a decoding thread copies nothing.
+ */
 
 export interface SharedJson {
-  /** Tells one state from any other that this process shared. */
+  /** Identifies a state among all that this process shared. */
   version: number;
   json: Uint8Array<SharedArrayBuffer>;
 }
 
-let versions = 0;
+let versionLast = 0;
 
-export function sharedJson(value: unknown): SharedJson {
+export function shareJson(value: unknown): SharedJson {
   const text = Buffer.from(JSON.stringify(value));
   const json = new Uint8Array(new SharedArrayBuffer(text.length));
   json.set(text);
-  return { version: ++versions, json };
+  return { version: ++versionLast, json };
 }
 
-/** On a worker thread: `read` is asked anew only when another state came than the last time. */
-export function sharedReader<Value, Read>(read: (value: Value) => Read): (shared: SharedJson) => Read {
+/** Makes the reader of a decoding thread: it parses a state once, and again only when the version changes. */
+export function makeSharedReader<Value, Read>(read: (value: Value) => Read): (shared: SharedJson) => Read {
   let last: { shared: SharedJson; read: Read } | undefined;
   return (shared) => {
-    const isLast = last?.shared.version === shared.version && last.shared.json.length === shared.json.length;
-    if (last === undefined || !isLast) {
+    const isUnchanged =
+      last?.shared.version === shared.version && last.shared.json.length === shared.json.length;
+    if (last === undefined || !isUnchanged) {
       last = { shared, read: read(JSON.parse(Buffer.from(shared.json).toString("utf8")) as Value) };
     }
     return last.read;

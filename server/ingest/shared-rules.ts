@@ -1,14 +1,16 @@
-import type { ExclusionRule } from "../model/exclusion.ts";
-import { type SharedJson, sharedJson } from "./shared-json.ts";
+/** The ingestion rules in shared memory, for the decoding threads. */
 
-/** Rules by id; one that does not change stays the same object. */
+import type { ExclusionRule } from "../model/exclusion.ts";
+import { type SharedJson, shareJson } from "./shared-json.ts";
+
+/** Rules by id. A rule that does not change must stay the same object. */
 export type StoredRules = readonly (readonly [id: string, stored: { value: Omit<ExclusionRule, "id"> }])[];
 
-/** The ingestion rules as they stand, in shared memory: each body is read by one state of them. */
+/** Shares the current rules. Each body is decoded under one state of them. */
 export class SharedRules {
   readonly #read: () => StoredRules;
-  #last: StoredRules = [];
-  #shared = sharedJson([]);
+  #lastRules: StoredRules = [];
+  #shared = shareJson([]);
 
   constructor(read: () => StoredRules) {
     this.#read = read;
@@ -16,11 +18,12 @@ export class SharedRules {
 
   get shared(): SharedJson {
     const rules = this.#read();
-    const isLast =
-      rules.length === this.#last.length && rules.every(([, stored], i) => stored === this.#last[i]![1]);
-    if (!isLast) {
-      this.#last = rules;
-      this.#shared = sharedJson(rules.map(([id, { value }]) => ({ ...value, id })));
+    const isUnchanged =
+      rules.length === this.#lastRules.length &&
+      rules.every(([, stored], i) => stored === this.#lastRules[i]![1]);
+    if (!isUnchanged) {
+      this.#lastRules = rules;
+      this.#shared = shareJson(rules.map(([id, { value }]) => ({ ...value, id })));
     }
     return this.#shared;
   }

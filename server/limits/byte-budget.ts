@@ -1,4 +1,4 @@
-/** Bytes of request bodies held at this moment over all requests, so that memory is bounded under any number of clients. */
+/** A byte budget: bytes of request bodies in memory over all requests are bounded under any number of clients. */
 export class ByteBudget {
   readonly bytesMax: number;
   bytesHeld = 0;
@@ -7,13 +7,14 @@ export class ByteBudget {
     this.bytesMax = bytesMax;
   }
 
-  /** False, and nothing taken, where it would go beyond the cap. */
+  /** Returns false and takes nothing where the budget would be exceeded. */
   take(bytes: number): boolean {
     if (this.bytesHeld + bytes > this.bytesMax) return false;
     this.bytesHeld += bytes;
     return true;
   }
 
+  /** Returns bytes to the budget. */
   give(bytes: number): void {
     this.bytesHeld -= bytes;
   }

@@ -1,10 +1,12 @@
-/** An answer that is not a success, thrown from anywhere below a route; the message is for the person who asked. */
+/** Refusals: answers that are not a success. */
+
+/** An error that is sent to the client with its status, thrown anywhere below a route. The message is for the client. */
 export class Refusal extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Fields that stand beside `error` in the answer. */
+  /** Fields beside `error` in the answer. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** What the operator learns of it, where the caller should not. */
+  /** What the audit log says, where the client should learn less; by default the message. */
   readonly reason: string;
 
   constructor(
@@ -21,13 +23,13 @@ export class Refusal extends Error {
   }
 }
 
-/** Refuses one who has not said who asks, or not so that it can be believed. */
+/** A Refusal 401 for a request without valid credentials; `reason` is for the operator alone. */
 export function unauthorized(message: string, reason?: string): Refusal {
   const headers = { "WWW-Authenticate": 'Bearer realm="svc"' };
   return new Refusal(401, message, { headers, ...(reason === undefined ? {} : { reason }) });
 }
 
-/** Refuses for now: the client may come again after so many seconds. */
+/** A Refusal 503: the client may try again after so many seconds. */
 export function tryLater(message: string, seconds: number): Refusal {
   return new Refusal(503, message, { headers: { "Retry-After": String(seconds) } });
 }

@@ -1,4 +1,4 @@
-/** Lets so many through at once; the others wait in line. */
+/** A semaphore: runs at most `atOnce` calls at a time; the others wait in order. */
 export class Semaphore {
   readonly #waiting: (() => void)[] = [];
   #free: number;

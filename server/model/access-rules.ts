@@ -1,4 +1,4 @@
-/** Groups and what their members may see: additive, allow-only (interface specification, section 2.5). */
+/** Groups, and the rules that say what their members see and do: they only allow, and add up (specification, section 2.5). */
 
 import * as z from "zod";
 import { listedMax } from "./limits.ts";
@@ -10,12 +10,13 @@ export type GroupRole = z.infer<typeof groupRole>;
 
 export const groupShape = strictObject({
   name: nameText,
-  /** Of users whom the identity provider names as members; viewer where it is left out. A token has a role of its own. */
+  /** Role of the users whom the identity provider names as members; absent: viewer. A token has a role of its own. */
   role: groupRole.optional(),
-  /** Names in the groups claim of an OIDC token whose bearers are members. */
+  /** Group names in the groups claim of a user's token that make the user a member. */
   oidcMappings: z.array(nameText).max(listedMax).optional(),
 }).meta({ id: "Group" });
 
+/** A group of users and tokens. */
 export type Group = z.infer<typeof groupShape>;
 
 const listOf = <S extends z.ZodType>(of: S) => z.array(of).min(1).max(listedMax);
@@ -33,9 +34,10 @@ const telemetryGrant = strictObject({
   }).optional(),
 });
 
+/** What one telemetry rule allows to read of some signals. */
 export type TelemetryGrant = z.infer<typeof telemetryGrant>;
 
-/** Names and clusters bound a rule; `cluster` left out means rows of every cluster, and those without one. */
+/** What all rules share. Without `cluster`, a rule holds for rows and resources of every cluster, and for those without one. */
 const bound = {
   id: sentId.optional(),
   displayName: nameText.optional(),
@@ -55,8 +57,10 @@ export const telemetryRuleShape = z
   ])
   .meta({ id: "TelemetryRule" });
 
+/** Allows members of groups to read rows. */
 export type TelemetryRule = z.infer<typeof telemetryRuleShape>;
 
+/** Kinds of resources that Kubernetes can manage. */
 export const managedKinds = ["alerts", "dashboards", "webhooks"] as const;
 export type ManagedKind = (typeof managedKinds)[number];
 const verbs = ["create", "read", "update", "delete"] as const;
@@ -84,4 +88,5 @@ export const resourceRuleShape = z
   ])
   .meta({ id: "ResourceRule" });
 
+/** Allows members of groups to use verbs on managed resources. */
 export type ResourceRule = z.infer<typeof resourceRuleShape>;

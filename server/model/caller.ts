@@ -1,9 +1,9 @@
-/** Who asks, in which role, and what a request may want to do. */
+/** Callers: who sends a request, in which role, and the permissions that routes require. */
 
 export const roles = ["admin", "editor", "viewer", "ingest"] as const;
 export type Role = (typeof roles)[number];
 
-/** What a request wants to do; a route names one. */
+/** What a caller must be allowed to do; each route requires one. */
 export type Permission =
   | "search"
   | "notify"
@@ -15,27 +15,28 @@ export type Permission =
 
 /** A person whom the identity provider vouches for. */
 export interface User {
-  /** The provider's name for the person, which never becomes another's. */
+  /** The provider's id of the person, which it never gives to another. */
   subject: string;
   email?: string;
-  /** What the provider says of the person's groups: which groups here these are is looked up when it matters. */
+  /** Groups that the provider names. They are mapped to groups of this server at each use. */
   claimed: readonly string[];
 }
 
-/** Who asks: the bearer of a token, a user of the identity provider, or one who sent no token. */
+/** Who sends a request: the bearer of a token, a user of the identity provider, or one who sent no token. */
 export interface Caller {
   /** Id of the token (not the token itself); null without one. */
   tokenId: string | null;
   user?: User;
+  /** Display name; not unique. */
   name: string;
   role: Role | "anonymous";
-  /** Whose rules say what the caller may see; null: no rules, the role alone. */
+  /** Names of groups whose rules bind the caller; null: no rules, the role alone decides. */
   groups: readonly string[] | null;
-  /** Stamped on the rows that the caller sends; null: none. */
+  /** Name of the environment that is stamped on the caller's rows; null: none. */
   environment: string | null;
 }
 
-/** Whose purse pays: one for each token and each user, one for all who sent neither. */
+/** The key of the caller's token bucket: one for each token and each user, one for all callers who sent neither. */
 export function rateLimitKeyOf({ tokenId, user }: Caller): string {
   if (user !== undefined) return `user ${user.subject}`;
   return tokenId === null ? "anonymous" : `token ${tokenId}`;

@@ -1,4 +1,4 @@
-/** What notifications are about: events of fires and of investigations, and the envelope they are sent in. */
+/** Events that notifications carry, of fires and of investigations, and the JSON envelope they are sent in. */
 
 import * as z from "zod";
 import type { Action } from "./alert.ts";
@@ -9,23 +9,23 @@ export type EventType = (typeof eventTypes)[number];
 const datapoint = z.object({
   /** Start of the bucket, milliseconds since the epoch. */
   bucketMs: z.int(),
-  /** Null where it was the lack of a point that decided. */
+  /** Null where a missing point decided. */
   value: z.number().nullable(),
 });
 
 export type Datapoint = z.infer<typeof datapoint>;
 
 /**
- * `recovered`: the points say so; `gone`: the instance had no data for a day; `changed`: the rule or the query was edited;
- * `deleted`: the alert was.
+ * Why a fire ended. `recovered`: its points no longer breach; `gone`: the instance had no data for a day; `changed`: the
+ * rule or the query was edited; `deleted`: the alert was deleted.
  */
 const resolveReason = z.enum(["recovered", "gone", "changed", "deleted"]);
 
 export type ResolveReason = z.infer<typeof resolveReason>;
 
-/** What every event says of the fire that it is about. */
+/** The members of every event: facts about its fire. */
 const fireFacts = {
-  /** The same however often the event is sent. */
+  /** Stays the same when the event is sent again. */
   id: z.string(),
   alertId: z.string(),
   alertName: z.string(),
@@ -33,15 +33,15 @@ const fireFacts = {
   rule: z.string(),
   query: z.string(),
   bucketSeconds: z.int(),
-  /** The same from fire to resolve. */
+  /** Stays the same from the begin to the end of the fire. */
   fireId: z.string(),
-  /** Of the instance. */
+  /** Labels of the alert instance. */
   labels: z.record(z.string(), z.string()).readonly(),
   /** End of the bucket that decided, milliseconds since the epoch. */
   firedAtMs: z.int(),
   /** The newest point that breached. */
   breached: datapoint,
-  /** Sent much later than it happened, e.g. after a stop. */
+  /** True where it is sent much later than it happened, e.g. after a stop. */
   late: z.boolean(),
 };
 
@@ -70,13 +70,13 @@ export const notificationEvent = z.discriminatedUnion("type", [alertEvent, inves
 
 export type NotificationEvent = z.infer<typeof notificationEvent>;
 
-/** An event and whom it is for. */
+/** An event and the destinations it is sent to. */
 export interface EventMessage<Event extends NotificationEvent = NotificationEvent> {
   event: Event;
   actions: readonly Action[];
 }
 
-/** What all events that are sent as JSON share. */
+/** The JSON form of every event. */
 export const eventEnvelope = z.strictObject({
   id: z.string(),
   type: z.enum(eventTypes),

@@ -1,8 +1,10 @@
+/** The checks of an ingestion rule that its schema cannot express. */
+
 import { Refusal } from "../limits/refusal.ts";
 import { patternProblem } from "./exclusion.ts";
 import type { IngestionRule } from "./ingestion-rule.ts";
 
-/** Throws Refusal 400 naming the pattern that is none. */
+/** Throws Refusal 400 naming the field of a pattern that is not valid RE2 syntax. */
 export function checkIngestionRule({ rules }: IngestionRule, path: string): void {
   for (const [i, { match }] of rules.entries()) {
     for (const [j, { operator, values }] of (match?.matchExpressions ?? []).entries()) {

@@ -1,4 +1,4 @@
-/** Ingestion rules: telemetry that does not leave its cluster (interface specification, section 2.5). */
+/** Ingestion rules: which telemetry is not stored (interface specification, section 2.5). */
 
 import * as z from "zod";
 import { listedMax } from "./limits.ts";
@@ -10,23 +10,23 @@ export type ExcludableSignal = (typeof excludableSignals)[number];
 
 const expression = strictObject({
   key: nameText,
-  /** RegexIn: RE2 syntax, found anywhere in the value. */
+  /** `In` compares whole texts; `RegexIn` searches the text for a pattern in RE2 syntax. */
   operator: z.enum(["In", "RegexIn"]),
   values: z.array(longText).min(1).max(listedMax),
 });
 
 const exclusion = strictObject({
-  /** A custom resource names logs and traces alone. */
+  /** Custom resources can name logs and traces only. */
   signals: z.array(z.enum(excludableSignals)).min(1).max(excludableSignals.length),
   action: z.literal("Exclude"),
-  /** Left out: everything of these signals. */
+  /** Absent: every row of the signals. */
   match: strictObject({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
 });
 
 export const ingestionRuleShape = strictObject({
   id: sentId.optional(),
   displayName: nameText.optional(),
-  /** The name of an environment, whose rows it is for; left out: every one. */
+  /** Name of the environment whose rows the rule is for; absent: every one. */
   cluster: nameText.optional(),
   rules: z.array(exclusion).min(1).max(listedMax),
 }).meta({ id: "IngestionRule" });

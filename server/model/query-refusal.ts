@@ -1,7 +1,9 @@
+/** Mistakes in queries as refusals of the field that holds the query. */
+
 import { QueryError } from "../../query/index.ts";
 import { Refusal } from "../limits/refusal.ts";
 
-/** Runs what reads a query; a mistake in the query is refused under the path of the field that holds it. */
+/** Runs `read`; a QueryError becomes Refusal 400 that names the path of the query's field. */
 export function refuseQuery<T>(path: string, read: () => T): T {
   try {
     return read();

@@ -1,4 +1,4 @@
-/** Silences: times in which some alerts tell nobody. */
+/** Silences: times in which some alerts notify nobody. */
 
 import * as z from "zod";
 import { Refusal } from "../limits/refusal.ts";
@@ -8,7 +8,7 @@ import { integer, longText, nameText, strictObject } from "./schema.ts";
 
 const timeMs = integer.min(0).max(timeMsMax);
 
-/** A label that is not there is empty. */
+/** A test of one label; a missing label counts as empty. */
 const expression = strictObject({
   key: nameText,
   operator: z.enum(["In", "NotIn"]),
@@ -20,12 +20,12 @@ export type SilenceExpression = z.infer<typeof expression>;
 export const silenceShape = strictObject({
   id: sentId.optional(),
   comment: longText.optional(),
-  /** Unix milliseconds; left out: from when it was made. */
+  /** Unix milliseconds; absent: silences from its creation on. */
   startsAt: timeMs.optional(),
   endsAt: timeMs,
-  /** Alerts that are silenced; left out: any whose labels match. */
+  /** Ids of the silenced alerts; absent: every alert whose instance labels match. */
   alertIds: z.array(sentId.min(1)).min(1).max(listedMax).optional(),
-  /** Labels of the instances that are silenced: all expressions must hold. */
+  /** Labels of the silenced instances: all expressions must hold. */
   match: strictObject({ matchExpressions: z.array(expression).min(1).max(listedMax) }).optional(),
 }).meta({ id: "Silence" });
 

@@ -1,3 +1,5 @@
+/** Ids that are derived from what they identify. */
+
 import { createHash } from "node:crypto";
 
 /** A UUID (version 8, RFC 9562) that is the same for the same parts. */

@@ -1,4 +1,4 @@
-/** What stands in a data folder beside the store and belongs into a backup of it. */
+/** Files of a data folder that are outside the store and belong into a backup. */
 
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** The API's side of `svc backup`. */
+/** The route that streams a backup, for the command `svc backup`. */
 
 import * as z from "zod";
 import type { Store, StoredState } from "../../engine/index.ts";
@@ -17,8 +17,8 @@ export interface BackupParts {
 }
 
 /**
- * The backup goes to whoever asks; a path on the server's disk is nobody's to name. It waits for the work that is under way on the
- * store, and then comes at the reader's pace.
+ * The backup is sent to the client: no request names a path on the server's disk. It waits for the work under way on the
+ * store, and is then read at the client's pace.
  */
 export function backupRoute({ store, state, audit, dataDir, log }: BackupParts): Route {
   return defineRoute({

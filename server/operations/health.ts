@@ -1,4 +1,4 @@
-/** Whether the server lives, takes writes, and what it has done. */
+/** Probes for liveness and readiness, and the server's own metrics. */
 
 import * as z from "zod";
 import { defineRoute } from "../api/define-route.ts";
@@ -45,7 +45,7 @@ function readiness(reason: string | null): unknown {
   return jsonReply({ status: "not ready", error: reason }, 503, { "Retry-After": "5" });
 }
 
-/** They count the rows of everybody. */
+/** Throws Refusal 403 for members of groups: the metrics count the rows of everybody. */
 function metricsReply(metrics: Metrics, { groups, role }: Caller): Reply {
   if (groups !== null && role !== "admin") {
     throw new Refusal(403, "members of groups may not read metrics of the server: they count all rows");

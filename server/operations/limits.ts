@@ -1,4 +1,4 @@
-/** Every cap of operations, each with its reason. */
+/** Every limit of operations, each with its reason. */
 
-/** A reader of a backup that takes nothing for this long is gone: what it reads can neither be merged nor removed meanwhile. */
+/** A backup's reader that takes nothing for this long is given up: chunks that it reads can be neither merged nor removed. */
 export const backupStallMsMax = 60_000;

@@ -1,4 +1,4 @@
-/** What whoever runs the server needs: probes, its own metrics, backups. */
+/** The operations part of the server: probes, its own metrics, and backups. */
 
 import type { Part } from "../api/part.ts";
 import type { ControlPart } from "../control/part.ts";

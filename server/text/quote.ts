@@ -1,4 +1,4 @@
-/** A value as it stands in a complaint: short, and never a whole document. */
+/** A value for an error sentence: a short text, or the kind of an array or object. */
 export function describeValue(value: unknown): string {
   if (typeof value === "string") return quoted(value);
   if (Array.isArray(value)) return "an array";

@@ -16,10 +16,10 @@ import {
   writeBackup,
 } from "../../engine/index.ts";
 import type { Random } from "../../fixtures/random.ts";
-import { dayMs, keyOf, nowMs, rowsOf, signalOf } from "./batches.ts";
 import { scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
-import { readContents } from "./contents.ts";
-import { countsOf, samplesOf } from "./sample-batches.ts";
+import { dayMs, keyOf, nowMs, rowsOf, signalOf } from "./rows/batches.ts";
+import { readContents } from "./rows/contents.ts";
+import { countsOf, samplesOf } from "./rows/sample-batches.ts";
 
 const restoreOptions = { nowMs, onProgress: () => undefined };
 const writers = 2;

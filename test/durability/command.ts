@@ -1,6 +1,6 @@
 /** Commands of a test to the process that has the store open, and its answers: one line of JSON each. */
 import type { FailureKind, StoreStats, VerifyReport } from "../../engine/index.ts";
-import type { Contents } from "./contents.ts";
+import type { Contents } from "./rows/contents.ts";
 
 export type Command =
   | { do: "open"; dir: string; retentionAgeMs?: number; nowMs?: number }

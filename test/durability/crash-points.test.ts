@@ -6,12 +6,12 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { dayMs, firstDayMs, nowMs, rowsOf } from "./batches.ts";
 import { copyToTemporary, isSoak, report, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import type { Command, ReadAnswer } from "./command.ts";
 import { Driver } from "./driver.ts";
 import { zeroPage } from "./fault.ts";
-import { Ledger } from "./ledger.ts";
+import { dayMs, firstDayMs, nowMs, rowsOf } from "./rows/batches.ts";
+import { Ledger } from "./rows/ledger.ts";
 import { callSitesOf, hasStrace, killingWrapper, straceWrapper } from "./trace.ts";
 
 const modifyingCalls = new Set([

@@ -5,7 +5,7 @@ import type { Random } from "../../fixtures/random.ts";
 import { report, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import { Child } from "./child.ts";
 import { Driver } from "./driver.ts";
-import { Ledger } from "./ledger.ts";
+import { Ledger } from "./rows/ledger.ts";
 import type { WriterPlan } from "./writer.ts";
 
 /** Above this many rows the test continues in a new folder, because each check reads all rows. */

@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Failure } from "../../engine/index.ts";
 import type { Random } from "../../fixtures/random.ts";
-import { keyOf, rowsOf } from "./batches.ts";
 import { copyFolder, copyToTemporary, report, scaled, seed, seededRandom } from "./campaign.ts";
 import type { ReadAnswer } from "./command.ts";
 import { Driver } from "./driver.ts";
 import { inflictFault } from "./fault.ts";
+import { keyOf, rowsOf } from "./rows/batches.ts";
 
 /** An undamaged store, of which the tests damage copies. */
 interface Base {

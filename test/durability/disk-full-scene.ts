@@ -6,8 +6,8 @@ import { readdirSync, rmSync, statfsSync, statSync, writeFileSync, writeSync } f
 import { join } from "node:path";
 import { Failure, openStore, type Store } from "../../engine/index.ts";
 import { Random } from "../../fixtures/random.ts";
-import { nowMs, rowsOf } from "./batches.ts";
-import { readContents } from "./contents.ts";
+import { nowMs, rowsOf } from "./rows/batches.ts";
+import { readContents } from "./rows/contents.ts";
 
 export interface ScenePlan {
   mount: string;

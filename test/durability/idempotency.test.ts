@@ -1,10 +1,10 @@
 /** A batch that is sent again under its idempotency key adds no rows, whatever happened in between. */
 import { expect, test } from "vitest";
 import { openStore, type Store } from "../../engine/index.ts";
-import { keyOf, nowMs, rowsOf } from "./batches.ts";
 import { scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
-import { readContents } from "./contents.ts";
 import { Driver } from "./driver.ts";
+import { keyOf, nowMs, rowsOf } from "./rows/batches.ts";
+import { readContents } from "./rows/contents.ts";
 
 /** Numbers of batches that have keys. */
 const keyed = Array.from({ length: 900 }, (_, i) => i + 1).filter(

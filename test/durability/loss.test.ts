@@ -9,9 +9,9 @@ import {
   type StoreOptions,
   verifyStore,
 } from "../../engine/index.ts";
-import { dayMs, firstDayMs, nowMs, rowsOf } from "./batches.ts";
 import { report, seed, temporaryFolder } from "./campaign.ts";
-import { readContents } from "./contents.ts";
+import { dayMs, firstDayMs, nowMs, rowsOf } from "./rows/batches.ts";
+import { readContents } from "./rows/contents.ts";
 
 const rounds = 5;
 

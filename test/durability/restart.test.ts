@@ -2,9 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { type LogRow, openStore, type RowQuery, type Store } from "../../engine/index.ts";
-import { nowMs, rowsOf } from "./batches.ts";
 import { isSoak, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
-import { everythingNs, readContents, searchAll } from "./contents.ts";
+import { nowMs, rowsOf } from "./rows/batches.ts";
+import { everythingNs, readContents, searchAll } from "./rows/contents.ts";
 
 function open(dir: string): Promise<Store> {
   return openStore({ dir, threads: 2, now: () => nowMs });

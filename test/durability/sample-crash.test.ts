@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openStore, type Store, verifyStore } from "../../engine/index.ts";
 import { scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import { Child } from "./child.ts";
-import { countsOf, everySample, sampleNowMs, samplesOf } from "./sample-batches.ts";
+import { countsOf, everySample, sampleNowMs, samplesOf } from "./rows/sample-batches.ts";
 import type { SampleWriterPlan } from "./sample-writer.ts";
 
 test("kill -9 while samples are written loses no acknowledged batch", async () => {

@@ -5,7 +5,7 @@
 import { setTimeout } from "node:timers/promises";
 import { openStore } from "../../engine/index.ts";
 import { writeLine } from "./line.ts";
-import { latestOf, sampleNowMs, samplesOf } from "./sample-batches.ts";
+import { latestOf, sampleNowMs, samplesOf } from "./rows/sample-batches.ts";
 
 export interface SampleWriterPlan {
   dir: string;

@@ -1,10 +1,10 @@
 /** The process under test: opens a store and executes the commands on its standard input. Its argument is the seed. */
 import { createInterface } from "node:readline";
 import { Failure, openStore, type Store, verifyStore } from "../../engine/index.ts";
-import { keyOf, nowMs, rowsOf, signalOf } from "./batches.ts";
 import type { Answer, Appended, Command } from "./command.ts";
-import { readContents } from "./contents.ts";
 import { writeLine } from "./line.ts";
+import { keyOf, nowMs, rowsOf, signalOf } from "./rows/batches.ts";
+import { readContents } from "./rows/contents.ts";
 
 const seed = JSON.parse(process.argv[2]!) as number;
 const events: string[] = [];

@@ -5,10 +5,10 @@
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { keyOf } from "./batches.ts";
 import { report, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import { Child } from "./child.ts";
 import { Driver } from "./driver.ts";
+import { keyOf } from "./rows/batches.ts";
 import {
   descriptorOf,
   hasStrace,

@@ -4,10 +4,10 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Failure, openStore, verifyStore } from "../../engine/index.ts";
-import { nowMs, rowsOf } from "./batches.ts";
 import { report, scaled, seed, seededRandom, temporaryFolder } from "./campaign.ts";
 import { Child } from "./child.ts";
 import { Driver } from "./driver.ts";
+import { nowMs, rowsOf } from "./rows/batches.ts";
 import type { WriterPlan } from "./writer.ts";
 
 /** Path, time of change and content hash of every file. */

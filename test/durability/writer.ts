@@ -6,9 +6,9 @@
 import { setTimeout } from "node:timers/promises";
 import { openStore, type Store } from "../../engine/index.ts";
 import { Random } from "../../fixtures/random.ts";
-import { batchSignals, keyOf, nowMs, rowsOf, signalOf } from "./batches.ts";
-import { everythingNs } from "./contents.ts";
 import { writeLine } from "./line.ts";
+import { batchSignals, keyOf, nowMs, rowsOf, signalOf } from "./rows/batches.ts";
+import { everythingNs } from "./rows/contents.ts";
 
 export interface WriterPlan {
   dir: string;

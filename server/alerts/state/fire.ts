@@ -1,10 +1,11 @@
+/** Fires, and the events of their begin and end. */
 import type { Action, EvaluationRule } from "../../model/alert.ts";
 import type { AlertEvent, Datapoint, ResolveReason } from "../../model/event.ts";
 import { stableId } from "../../model/stable-id.ts";
 import { type AlertDefinition, queryOf } from "./alert-definition.ts";
 import type { OpenFire } from "./alert-state.ts";
 
-/** One fire from its begin to its end, as it is stored: all that a message about it needs, also when the alert has gone. */
+/** One fire as it is stored. It holds all that a message about it needs, since the alert may be deleted meanwhile. */
 export interface Fire {
   id: string;
   alertId: string;
@@ -14,26 +15,27 @@ export interface Fire {
   query: string;
   bucketSeconds: number;
   labels: Record<string, string>;
-  /** End of the bucket that decided. */
+  /** End of the bucket that opened the fire. */
   firedAtMs: number;
   breached: Datapoint;
   resolvedAtMs: number | null;
   reason: ResolveReason | null;
-  /** `unseen`: opened and closed while the evaluator was behind. */
+  /** Whether people were notified. `unseen`: they were not, as the fire opened and closed while evaluation was behind. */
   told: "no" | "yes" | "unseen";
-  /** Why it is not told: the silence. */
+  /** Id of the silence because of which nobody was notified. */
   silencedBy: string | null;
-  /** Who was told, and will be told of the end. */
+  /** Who was notified of the begin, and will be notified of the end. */
   actions: Action[];
 }
 
-/** A fire that ends. */
+/** The end of a fire. */
 export interface ClosedFire {
   fire: OpenFire;
   resolvedAtMs: number;
   reason: ResolveReason;
 }
 
+/** Makes the fire of a rule. `bucket`: the one that opens the fire. */
 export function openFire(
   alert: AlertDefinition,
   rule: EvaluationRule,
@@ -60,6 +62,7 @@ export function openFire(
   };
 }
 
+/** `late`: people are notified later than `lateMs` after the usual time. */
 export function makeFiredEvent(fire: Fire, late: boolean): AlertEvent {
   const { alertId, alertName, alertDescription, rule, query, bucketSeconds, labels, firedAtMs, breached } =
     fire;

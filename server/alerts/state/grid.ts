@@ -1,16 +1,19 @@
-/** When alerts are evaluated: on a grid of time, each group of alerts some moments behind it. */
+/** When alerts are evaluated: at regular times, after which each group of alerts waits for a delay of its own. */
 import { createHash } from "node:crypto";
 import { evaluationEveryMsMax, spreadMsMax } from "../limits.ts";
 
 export interface Grid {
   bucketMs: number;
-  /** From one grid time to the next. */
+  /** Interval between two grid times. */
   everyMs: number;
-  /** From a grid time to the evaluation: the delay for late data and the group's share of the spread. */
+  /** Delay from a grid time to the evaluation: the wait for late data, plus the group's share of the spread. */
   behindMs: number;
 }
 
-/** Groups that read the same rows have the same `spreadBy`, so that they read them together. */
+/**
+ * `delayMs`: the wait for late data. `spreadBy`: its hash decides the group's share of the spread. Groups that read the
+ * same rows pass the same text, so that one scan can serve them.
+ */
 export function gridOf(bucketSeconds: number, delayMs: number, spreadBy: string): Grid {
   const bucketMs = bucketSeconds * 1000;
   const everyMs = Math.min(bucketMs, evaluationEveryMsMax);
@@ -19,19 +22,19 @@ export function gridOf(bucketSeconds: number, delayMs: number, spreadBy: string)
   return { bucketMs, everyMs, behindMs: delayMs + spreadMs };
 }
 
-/** End of the newest bucket that is judged by now. */
+/** End of the newest bucket that is complete, and so should be judged, at `nowMs`. */
 export function headMs({ bucketMs, everyMs, behindMs }: Grid, nowMs: number): number {
   const gridMs = floorTo(nowMs - behindMs, everyMs);
   return floorTo(gridMs, bucketMs);
 }
 
-/** The first time at which a bucket that ends behind `throughMs` is judged. */
+/** The first time at which a bucket that ends after `throughMs` is judged. */
 export function bucketDueMs({ bucketMs, everyMs, behindMs }: Grid, throughMs: number): number {
   const endMs = floorTo(throughMs, bucketMs) + bucketMs;
   return Math.ceil(endMs / everyMs) * everyMs + behindMs;
 }
 
-/** The next time on the grid, whether a bucket has ended or not. */
+/** The evaluation time of the next grid time, whether or not a bucket ends there. */
 export function gridDueMs({ everyMs, behindMs }: Grid, nowMs: number): number {
   return floorTo(nowMs - behindMs, everyMs) + everyMs + behindMs;
 }

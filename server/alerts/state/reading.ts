@@ -1,18 +1,20 @@
+/** What evaluation reads: the values of a query's series for whole buckets. */
+
 export interface ReadSeries {
   labels: Record<string, string>;
-  /** Start of the bucket in milliseconds, value. */
+  /** Each: start of the bucket in Unix milliseconds, value. */
   points: readonly (readonly [ms: number, value: number])[];
 }
 
-/** What a query answered for whole buckets. */
+/** The result of a query for whole buckets. */
 export interface QueryReading {
   /** Start of the first bucket. */
   fromMs: number;
-  /** End of the last. */
+  /** End of the last bucket. */
   toMs: number;
   series: readonly ReadSeries[];
-  /** Whether the query gives one series without labels and no other: then there is one instance, with or without data. */
+  /** True where the query gives exactly one series, without labels: then there is one instance, with or without data. */
   unlabelled: boolean;
-  /** Buckets that cannot be judged, for the server was down: they leave no trace. */
+  /** Returns whether a bucket cannot be judged because the server was down. Such a bucket does not enter the window. */
   isLost: (bucketMs: number) => boolean;
 }

@@ -1,4 +1,4 @@
-/** Bodies of Elasticsearch's bulk API become log rows; the answer tells of each of them. */
+/** Decodes bodies of Elasticsearch's bulk API into log rows, and writes the answer, which reports on each action. */
 
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
@@ -6,22 +6,22 @@ import { Refusal } from "../../limits/refusal.ts";
 import { describeValue } from "../../text/quote.ts";
 import { isoNanos } from "../iso-time.ts";
 import {
-  flatFields,
+  flattenFields,
   isGiven,
   type JsonFields,
+  makeFieldProblem,
   type OnNumber,
   RowProblem,
   readJsonRow,
   textOf,
-  wrongField,
 } from "../json/json-row.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
 
 const timeKeys = ["@timestamp", "timestamp", "time"] as const;
-/** Filebeat and Logstash say `message`, Fluent Bit `log`. */
+/** Filebeat and Logstash name the message `message`, Fluent Bit `log`. */
 const messageKeys = ["message", "log", "msg"] as const;
-/** What may hold the level of a row, the first that is there; it stays an attribute, too. */
+/** Where a row's level is looked for: the first key that is present. It stays an attribute as well. */
 const levelKeys = ["log.level", "log_level", "level", "severity", "syslog_severity"];
 
 const actions = ["index", "create", "update", "delete"] as const;
@@ -32,25 +32,25 @@ interface Action {
   id: string;
 }
 
-/** `index` is what a row goes to that names none itself. */
+/** Reads a bulk body; `index` is for actions that name no index themselves. */
 export function readBulk(body: Buffer, sink: RowSink, index: string): void {
   if (!isUtf8(body)) throw new Refusal(400, "the body is not valid UTF-8");
   const lines = new BulkLines(body);
   const items: string[] = [];
   let hasErrors = false;
   for (let line = lines.next(); line !== undefined; line = lines.next()) {
-    const action = actionOf(line, lines.number, index);
-    const problem = itemProblem(action, lines, sink);
+    const action = readAction(line, lines.number, index);
+    const problem = addDocument(action, lines, sink);
     hasErrors ||= problem !== undefined;
-    items.push(itemJson(action, items.length, problem));
+    items.push(writeItem(action, items.length, problem));
   }
   if (items.length === 0) throw new Refusal(400, "the body must hold actions and documents, line by line");
   sink.answer = `{"took":0,"errors":${hasErrors},"items":[${items.join(",")}]}`;
 }
 
-/** The lines of a body that are not empty. */
+/** Iterates over the lines of a body that are not empty. */
 class BulkLines {
-  /** Of the line that was read last, from 1. */
+  /** Number of the line that was read last, from 1. */
   number = 0;
   readonly #body: Buffer;
   #at = 0;
@@ -72,31 +72,31 @@ class BulkLines {
   }
 }
 
-/** Why the action was not carried out, or undefined. */
-function itemProblem({ name, index }: Action, lines: BulkLines, sink: RowSink): string | undefined {
+/** Adds an action's document to the sink; returns why that is not possible, or undefined. */
+function addDocument({ name, index }: Action, lines: BulkLines, sink: RowSink): string | undefined {
   const document = name === "delete" ? undefined : lines.next();
   try {
     if (name === "delete" || name === "update") {
       throw new RowProblem("field", `rows are only added: ${name} is not possible`);
     }
     if (document === undefined) throw new RowProblem("json", "the document is missing");
-    return sink.addText(documentRow(document, index, sink));
+    return sink.addText(readDocument(document, index, sink));
   } catch (problem) {
     if (!(problem instanceof RowProblem)) throw problem;
-    sink.refuse(problem);
+    sink.refuseRow(problem);
     return problem.message;
   }
 }
 
-function actionOf(line: string, number: number, index: string): Action {
-  const action = parsedAction(line);
+function readAction(line: string, number: number, index: string): Action {
+  const action = parseAction(line);
   const name = actions.find((each) => isGiven(action?.[each]));
-  const given = name === undefined ? undefined : action?.[name];
-  if (name === undefined || typeof given !== "object" || given === null) {
+  const fields = name === undefined ? undefined : action?.[name];
+  if (name === undefined || typeof fields !== "object" || fields === null) {
     const expected = `an action such as {"create":{"_index":"logs"}}`;
     throw new Refusal(400, `line ${number} must be ${expected}, got ${describeValue(line)}`);
   }
-  const { _index: ownIndex, _id: id } = given as JsonFields;
+  const { _index: ownIndex, _id: id } = fields as JsonFields;
   return {
     name,
     index: typeof ownIndex === "string" ? ownIndex : index,
@@ -104,7 +104,7 @@ function actionOf(line: string, number: number, index: string): Action {
   };
 }
 
-function parsedAction(line: string): JsonFields | undefined {
+function parseAction(line: string): JsonFields | undefined {
   try {
     const value: unknown = JSON.parse(line);
     return typeof value === "object" && value !== null ? (value as JsonFields) : undefined;
@@ -113,20 +113,20 @@ function parsedAction(line: string): JsonFields | undefined {
   }
 }
 
-function itemJson({ name, index, id }: Action, place: number, problem: string | undefined): string {
-  const head = `"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id === "" ? String(place) : id)}`;
+function writeItem({ name, index, id }: Action, position: number, problem: string | undefined): string {
+  const head = `"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id === "" ? String(position) : id)}`;
   if (problem === undefined) {
-    return `{"${name}":{${head},"_version":1,"result":"created","_seq_no":${place},"_primary_term":1,"status":201}}`;
+    return `{"${name}":{${head},"_version":1,"result":"created","_seq_no":${position},"_primary_term":1,"status":201}}`;
   }
   const error = JSON.stringify({ type: "document_parsing_exception", reason: problem });
   return `{"${name}":{${head},"status":400,"error":${error}}}`;
 }
 
-function documentRow(text: string, index: string, sink: RowSink): LogRow {
+function readDocument(text: string, index: string, sink: RowSink): LogRow {
   return readJsonRow(text, (json, onNumber) => {
-    const time = timeOf(json, onNumber);
+    const time = findTime(json, onNumber);
     const messageKey = messageKeys.find((key) => typeof json[key] === "string");
-    const attributes = flatFields(json, new Set([time?.key ?? "", messageKey ?? ""]), onNumber);
+    const attributes = flattenFields(json, new Set([time?.key ?? "", messageKey ?? ""]), onNumber);
     if (index !== "") attributes._index ??= index;
     const name = agentServiceName(attributes);
     if (name !== undefined) attributes[serviceKey] = name;
@@ -140,18 +140,25 @@ function documentRow(text: string, index: string, sink: RowSink): LogRow {
   });
 }
 
-/** The first of the fields that may hold the time; one that holds something else is an attribute, unless it is `@timestamp`. */
-function timeOf(json: JsonFields, onNumber: OnNumber): { key: string; nanos: bigint } | undefined {
+/**
+ * Finds the time in the first field that holds one. A field with anything else is an attribute, but a wrong
+ * `@timestamp` throws RowProblem.
+ */
+function findTime(json: JsonFields, onNumber: OnNumber): { key: string; nanos: bigint } | undefined {
   for (const key of timeKeys) {
     const nanos = isGiven(json[key]) ? nanosOf(json[key], onNumber) : undefined;
     if (nanos !== undefined) return { key, nanos };
     if (key !== "@timestamp" || !isGiven(json[key])) continue;
-    throw wrongField(key, "a date such as 2026-01-31T12:00:00.000Z, or Unix time in milliseconds", json[key]);
+    throw makeFieldProblem(
+      key,
+      "a date such as 2026-01-31T12:00:00.000Z, or Unix time in milliseconds",
+      json[key],
+    );
   }
   return undefined;
 }
 
-/** A date, or milliseconds since the epoch, as Elasticsearch's own `date` fields take them. */
+/** Parses a date or milliseconds since the epoch, as Elasticsearch's `date` fields do. */
 function nanosOf(value: unknown, onNumber: OnNumber): bigint | undefined {
   if (typeof value === "number" && Number.isFinite(value)) {
     onNumber(value);

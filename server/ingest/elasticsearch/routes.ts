@@ -1,17 +1,17 @@
 /**
- * POST /_bulk, and what agents ask of Elasticsearch before they send there: who it is, whether its licence holds, and whether
- * templates and policies stand that they would else set up. Rows need none, so every one stands.
+ * POST /_bulk, and the requests that agents make to Elasticsearch before they send: version, licence, and whether the
+ * templates and policies exist that they would otherwise create. Rows need none of them, so each is said to exist.
  */
 
 import { encodingOf } from "../../api/content-encoding.ts";
 import { defineRoute, raw } from "../../api/define-route.ts";
 import { jsonBodyBytesMax } from "../../api/limits.ts";
 import { type ErrorBody, jsonReply, Reply, type Route } from "../../api/route.ts";
-import { type BatchInput, batchOf, batchRoute } from "../batch-route.ts";
+import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
 import { ingestBodyBytesMax } from "../limits.ts";
 
-/** The version whose bulk API is spoken; official clients look at the header, too. */
+/** The version whose bulk API is implemented. Official clients check the product header as well. */
 const version = "8.17.0";
 const productHeader = { "X-Elastic-Product": "Elasticsearch" };
 
@@ -24,7 +24,7 @@ const contentTypes = [
   "",
 ];
 
-const about = {
+const serverInfo = {
   name: "svc",
   cluster_name: "svc",
   cluster_uuid: "c3ZjLXN2Yy1zdmMtc3ZjLQ",
@@ -44,16 +44,16 @@ const about = {
 const license = { status: "active", uid: "svc", type: "basic", mode: "basic", issue_date_in_millis: 0 };
 const health = { cluster_name: "svc", status: "green", timed_out: false, number_of_nodes: 1 };
 
-/** What is asked for, and the answer. */
-const facts: Readonly<Record<string, object>> = {
+/** Paths that are answered with constants. */
+const staticAnswers: Readonly<Record<string, object>> = {
   "/_license": { license },
   "/_xpack": { license, features: { ilm: { available: true, enabled: true } } },
   "/_cluster/health": health,
   "/_nodes/http": { cluster_name: "svc", nodes: {} },
 };
 
-/** What agents set up unless it stands. */
-const fixtures = [
+/** What agents create unless it exists: each GET finds it, each PUT is acknowledged. */
+const setupPaths = [
   "/_ilm/policy/{name}",
   "/_index_template/{name}",
   "/_component_template/{name}",
@@ -64,18 +64,20 @@ const fixtures = [
 ];
 
 export function elasticsearchRoutes(intake: Intake): Route[] {
-  const asked = Object.entries(facts).map(([path, fact]) => given(path, fact, "ingest"));
+  const answerRoutes = Object.entries(staticAnswers).map(([path, answer]) =>
+    makeAnswerRoute(path, answer, "ingest"),
+  );
   return [
-    given("/", about, null),
-    ...asked,
-    ...fixtures.flatMap((path) => [given(path, {}, "ingest"), setUp(path)]),
+    makeAnswerRoute("/", serverInfo, null),
+    ...answerRoutes,
+    ...setupPaths.flatMap((path) => [makeAnswerRoute(path, {}, "ingest"), makeSetupRoute(path)]),
     ...(["POST", "PUT"] as const).flatMap((method) =>
       ["/_bulk", "/{index}/_bulk"].map((path) => bulkRoute(intake, method, path)),
     ),
   ];
 }
 
-function given(path: string, answer: object, permission: "ingest" | null): Route {
+function makeAnswerRoute(path: string, answer: object, permission: "ingest" | null): Route {
   return defineRoute({
     method: "GET",
     path,
@@ -85,7 +87,7 @@ function given(path: string, answer: object, permission: "ingest" | null): Route
   });
 }
 
-function setUp(path: string): Route {
+function makeSetupRoute(path: string): Route {
   return defineRoute({
     method: "PUT",
     path,
@@ -112,7 +114,7 @@ async function bulk(intake: Intake, index: string, input: BatchInput): Promise<R
     signal: "logs",
     format: "elasticsearch bulk",
     encoding: encodingOf(input.request.headers),
-    ...batchOf(input),
+    ...toIntakeBody(input),
     index,
   });
   const headers = { "Content-Type": "application/json", ...productHeader };

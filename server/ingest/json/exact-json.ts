@@ -1,18 +1,21 @@
-/** JSON whose integers may be larger than a JavaScript number holds exactly. */
+/** JSON with integers that a JavaScript number cannot hold exactly. */
 
-/** The third argument of a reviver, in Node 22 but not yet in TypeScript's library (TC39 "JSON.parse source text access"). */
+/**
+ * A reviver with its third argument, which Node 22 has but TypeScript's library lacks (TC39 "JSON.parse source text
+ * access").
+ */
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
 const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknown;
 const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
-/** Whether the number that JSON.parse gave may not be the number that was written. */
+/** Returns whether the number from JSON.parse may differ from the number in the text. */
 export function isInexact(value: number): boolean {
   return !Number.isSafeInteger(value) && (Number.isInteger(value) || !Number.isFinite(value));
 }
 
 /**
- * Like JSON.parse, but integers beyond 2^53 become bigints, and numbers beyond 1e308 their text. Five times slower, so
- * only for rows in which `isInexact` found something.
+ * Like JSON.parse, but integers beyond 2^53 become bigints, and numbers beyond 1e308 become their text. Five times
+ * slower, so it is only for rows where `isInexact` found something.
  */
 export function parseExact(text: string): unknown {
   return parseWithSource(text, (_key, value, { source }) => {
@@ -22,10 +25,10 @@ export function parseExact(text: string): unknown {
   });
 }
 
-/** JSON text of a value that may hold bigints; `onNumber` sees every number in it. */
-export function exactText(value: unknown, onNumber: (value: number) => void): string {
-  return JSON.stringify(value, (_key, one: unknown) => {
-    if (typeof one === "number") onNumber(one);
-    return typeof one === "bigint" ? rawJson(String(one)) : one;
+/** Returns the JSON text of a value that may contain bigints; calls `onNumber` for every number in it. */
+export function stringifyExact(value: unknown, onNumber: (value: number) => void): string {
+  return JSON.stringify(value, (_key, member: unknown) => {
+    if (typeof member === "number") onNumber(member);
+    return typeof member === "bigint" ? rawJson(String(member)) : member;
   });
 }

@@ -1,14 +1,16 @@
-/** Log lines that are JSON objects: their members become attributes of the row, where a source asks for it. */
+/**
+ * Flattens log messages that are JSON objects into attributes, where the sender or the server's setting asks for it.
+ */
 
 import type { BatchBuilder, LogRow, RowRanges } from "../../../engine/index.ts";
-import { flatFields, isGiven, type JsonFields, RowProblem, readJsonRow, textOf } from "./json-row.ts";
+import { flattenFields, isGiven, type JsonFields, RowProblem, readJsonRow, textOf } from "./json-row.ts";
 
 const openingBrace = 0x7b;
-/** What the row's message is then, the first that is there. */
+/** The field that becomes the row's message: the first that is present. */
 const messageKeys = ["msg", "message"];
-/** What tells the level of a row that was sent without one, the first that is there; it stays an attribute, too. */
+/** The field that becomes the level of a row without one: the first that is present. It stays an attribute as well. */
 const levelKeys = ["level", "log.level", "log_level", "severity"];
-/** Levels of pino and bunyan. */
+/** The numeric levels of pino and bunyan. */
 const levelNumbers: Readonly<Record<string, string>> = {
   "10": "trace",
   "20": "debug",
@@ -18,16 +20,16 @@ const levelNumbers: Readonly<Record<string, string>> = {
   "60": "fatal",
 };
 
-/** Whether the message of a row in bytes may be such a line. */
-export function mayBeJson(row: RowRanges, bytes: Uint8Array): boolean {
+/** Returns whether the message may be a JSON object: its first byte is a brace. */
+export function canBeJson(row: RowRanges, bytes: Uint8Array): boolean {
   return row.messageTo > row.messageFrom && bytes[row.messageFrom] === openingBrace;
 }
 
-/** A row in bytes as text. */
-export function rowOfRanges(row: RowRanges, bytes: Buffer, draft: BatchBuilder): LogRow {
+/** Decodes a row from ranges of bytes into texts. */
+export function toLogRow(row: RowRanges, bytes: Buffer, builder: BatchBuilder): LogRow {
   const attributes: Record<string, string> = Object.create(null);
   for (let i = 0; i < row.attributes; i++) {
-    attributes[draft.keyText(row.keys[i]!)] = bytes.toString("utf8", row.from[i]!, row.to[i]!);
+    attributes[builder.keyText(row.keys[i]!)] = bytes.toString("utf8", row.from[i]!, row.to[i]!);
   }
   return {
     timeNs: BigInt(row.seconds) * 1_000_000_000n + BigInt(row.nanos),
@@ -38,24 +40,24 @@ export function rowOfRanges(row: RowRanges, bytes: Buffer, draft: BatchBuilder):
 }
 
 /**
- * The row with the members of its message as attributes, flattened with dots; a name that stands already gets `_extracted` behind
- * it. A message that is no JSON object leaves the row as it is.
+ * Returns the row with the members of its message as attributes, nested names joined with dots. A name that the row
+ * already has gets the suffix `_extracted`. A message that is no JSON object leaves the row unchanged.
  */
-export function flattenedRow(row: LogRow): LogRow {
+export function flattenMessage(row: LogRow): LogRow {
   if (row.message.charCodeAt(0) !== openingBrace) return row;
   try {
     return readJsonRow(row.message, (json, onNumber) => {
       const messageKey = messageKeys.find((key) => isGiven(json[key]) && typeof json[key] !== "object");
-      const found = flatFields(json, new Set(messageKey === undefined ? [] : [messageKey]), onNumber);
+      const flat = flattenFields(json, new Set(messageKey === undefined ? [] : [messageKey]), onNumber);
       const attributes: Record<string, string> = Object.assign(Object.create(null), row.attributes);
-      for (const key in found) {
-        attributes[row.attributes[key] === undefined ? key : `${key}_extracted`] = found[key]!;
+      for (const key in flat) {
+        attributes[row.attributes[key] === undefined ? key : `${key}_extracted`] = flat[key]!;
       }
       const message =
         messageKey === undefined ? row.message : textOf((json as JsonFields)[messageKey], onNumber)!;
       return {
         timeNs: row.timeNs,
-        level: row.level === "" ? levelOf(found) : row.level,
+        level: row.level === "" ? levelOf(flat) : row.level,
         message,
         attributes,
       };
@@ -66,8 +68,8 @@ export function flattenedRow(row: LogRow): LogRow {
   }
 }
 
-function levelOf(found: Readonly<Record<string, string>>): string {
-  const key = levelKeys.find((each) => (found[each] ?? "") !== "");
-  const level = key === undefined ? "" : found[key]!;
+function levelOf(flat: Readonly<Record<string, string>>): string {
+  const key = levelKeys.find((each) => (flat[each] ?? "") !== "");
+  const level = key === undefined ? "" : flat[key]!;
   return levelNumbers[level] ?? level;
 }

@@ -1,7 +1,8 @@
 /**
- * Rows of the usual shape, read from their bytes: an object with an object `attributes` of strings, whole numbers and booleans.
- * Whatever is unusual (deeper nesting, fractions, keys with escapes or given twice, lone surrogates, no JSON at all) is left to
- * the general reader of such rows, so this one is not complete; but what it reads is what that one would read.
+ * The fast reader of JSON rows: reads rows of the usual shape from their bytes, without JSON.parse. The usual shape is
+ * an object with an object `attributes` of strings, integers and booleans. Anything else (deeper nesting, fractions,
+ * keys with escapes, repeated keys, lone surrogates, invalid JSON) is left to the general reader. What this reader
+ * accepts, it reads exactly as the general one does.
  */
 
 import { type BatchBuilder, RowRanges } from "../../../engine/index.ts";
@@ -14,71 +15,83 @@ const openingBrace = 0x7b;
 const closingBrace = 0x7d;
 const nullLiteral = Buffer.from("null", "latin1");
 
-/** What a kind of row has beside `attributes`. */
+/** How to read the fields of one kind of row besides `attributes`. */
 export interface RowForm {
-  /** Names of its fields; every other one is an attribute. */
+  /** Names of the fields; every other name is an attribute. */
   readonly fields: readonly string[];
-  /** Attributes with numbers below this are given by the form alone: a row that names one itself is unusual. */
-  readonly ownKeys: number;
-  /** Another row begins. */
+  /** Keys with numbers below this are set by the form only: a row that contains one as an attribute is unusual. */
+  readonly reservedKeys: number;
+  /** Called when another row begins. */
   begin(row: RowRanges): void;
-  /** Reads the value at `at` of the field with this place in `fields`; returns the place behind it, or -1 where it is unusual. */
+  /**
+   * Reads the value at `at` of the field with this index in `fields`; returns the position after it, or -1 where it is
+   * unusual.
+   */
   readField(field: number, at: number): number;
-  /** All fields were read. False where the row is unusual; then nothing was written. */
+  /** Called once all fields were read. Returns false where the row is unusual; then the body is unchanged. */
   end(): boolean;
 }
 
-/** Makes a form that reads with a scanner, and adds keys to the draft. */
-export type MakeForm = (scanner: JsonScanner, draft: BatchBuilder) => RowForm;
+/** Makes a form that reads with the scanner and adds keys to the builder. */
+export type MakeForm = (scanner: JsonScanner, builder: BatchBuilder) => RowForm;
 
-/** The number of `attributes`; those of the form follow, and -1 is a name without a meaning of its own. */
+/** Field number of `attributes`. The form's fields follow; -1 is a name that is no field. */
 const attributesField = 0;
 
 export class JsonLines {
   readonly #scanner: JsonScanner;
-  readonly #draft: BatchBuilder;
+  readonly #builder: BatchBuilder;
   readonly #form: RowForm;
-  /** Fields by the length of their names, and then by their place: `attributes`, then those of the form. */
+  /** Fields by the length of their names: `attributes` has number 0, the form's follow. */
   readonly #fieldsOfLength: { field: number; bytes: Buffer }[][];
   readonly #row = new RowRanges();
-  /** What lies beside `attributes` and has no meaning of its own. */
-  readonly #others = new RowRanges();
-  /** Bits of the fields that the row has had. */
-  #given = 0;
-  /** Where the row before had its i-th key in `attributes`, and that key's number: mostly the next row has the same. */
-  readonly #shape = new RowRanges();
-  #serial = 0;
-  /** For each key the serial number of the last row that had it inside, and beside, `attributes`. */
-  #inside: number[] = [];
-  #beside: number[] = [];
+  /** Attributes from the top level of the row, beside `attributes`. */
+  readonly #topLevel = new RowRanges();
+  /** Bit set of the fields that the row has had. */
+  #seenFields = 0;
+  /**
+   * For the i-th key in the previous row's `attributes`: where it stood, and its number. Mostly the next row repeats
+   * it.
+   */
+  readonly #previous = new RowRanges();
+  #rowNumber = 0;
+  /**
+   * For each key, the number of the last row that had it inside `attributes`, and of the last one that had it beside
+   * them.
+   */
+  #lastRowInside: number[] = [];
+  #lastRowBeside: number[] = [];
 
-  /** Where it decodes escapes, it writes into the body. */
-  constructor(body: Buffer, draft: BatchBuilder, makeForm: MakeForm) {
+  /** Decodes escapes in place: the body is overwritten. */
+  constructor(body: Buffer, builder: BatchBuilder, makeForm: MakeForm) {
     this.#scanner = new JsonScanner(body);
-    this.#draft = draft;
-    this.#form = makeForm(this.#scanner, draft);
-    this.#fieldsOfLength = byLength(["attributes", ...this.#form.fields]);
+    this.#builder = builder;
+    this.#form = makeForm(this.#scanner, builder);
+    this.#fieldsOfLength = groupByLength(["attributes", ...this.#form.fields]);
   }
 
-  /** The row at [from, to), valid until the next call; undefined, and the bytes as they were, where it is unusual. */
+  /**
+   * Reads the row at [from, to). The result is valid until the next call. Returns undefined, with the bytes restored,
+   * where the row is unusual.
+   */
   read(from: number, to: number): RowRanges | undefined {
     const scanner = this.#scanner;
-    this.#serial++;
+    this.#rowNumber++;
     scanner.begin(from, to);
     this.#row.clear();
-    this.#others.clear();
-    this.#given = 0;
+    this.#topLevel.clear();
+    this.#seenFields = 0;
     this.#form.begin(this.#row);
     const end = this.#readObject(scanner.skipBlank(from), true);
     if (end >= 0 && scanner.skipBlank(end) === to && this.#row.attributes <= flatKeysMax) {
-      this.#addOthers();
+      this.#addTopLevel();
       if (this.#form.end()) return this.#row;
     }
     scanner.text.restore();
     return undefined;
   }
 
-  // Each of these reads something that begins at `at` and returns the place behind it, or -1 where it is unusual.
+  // Reads the object at `at`; returns the position after it, or -1 where it is unusual. The readers below do the same.
 
   #readObject(at: number, isRow: boolean): number {
     const scanner = this.#scanner;
@@ -99,36 +112,36 @@ export class JsonLines {
   }
 
   #readField(keyFrom: number): number {
-    const keyTo = this.#scanner.text.plainEnd(keyFrom);
-    const at = this.#valueAt(keyTo);
+    const keyTo = this.#scanner.text.findPlainEnd(keyFrom);
+    const at = this.#findValue(keyTo);
     if (at < 0) return -1;
-    const field = this.#fieldAt(keyFrom, keyTo);
-    if (field < 0) return this.#readOther(keyFrom, keyTo, at);
-    if ((this.#given & (1 << field)) !== 0) return -1;
-    this.#given |= 1 << field;
+    const field = this.#findField(keyFrom, keyTo);
+    if (field < 0) return this.#readTopLevel(keyFrom, keyTo, at);
+    if ((this.#seenFields & (1 << field)) !== 0) return -1;
+    this.#seenFields |= 1 << field;
     return field === attributesField ? this.#readObject(at, false) : this.#form.readField(field - 1, at);
   }
 
   #readAttribute(keyFrom: number, member: number): number {
-    const keyTo = this.#isForeseen(keyFrom, member)
-      ? keyFrom + this.#shape.to[member]! - this.#shape.from[member]!
-      : this.#foresee(keyFrom, member);
-    const at = this.#valueAt(keyTo);
+    const keyTo = this.#repeatsPreviousKey(keyFrom, member)
+      ? keyFrom + this.#previous.to[member]! - this.#previous.from[member]!
+      : this.#rememberKey(keyFrom, member);
+    const at = this.#findValue(keyTo);
     if (at < 0) return -1;
-    const key = this.#shape.keys[member]!;
-    if (this.#inside[key] === this.#serial) return -1;
-    this.#inside[key] = this.#serial;
+    const key = this.#previous.keys[member]!;
+    if (this.#lastRowInside[key] === this.#rowNumber) return -1;
+    this.#lastRowInside[key] = this.#rowNumber;
     return this.#readValue(at, key, this.#row);
   }
 
-  #readOther(keyFrom: number, keyTo: number, at: number): number {
-    const key = this.#numberOf(keyFrom, keyTo);
-    if (key < 0 || this.#beside[key] === this.#serial) return -1;
-    this.#beside[key] = this.#serial;
-    return this.#readValue(at, key, this.#others);
+  #readTopLevel(keyFrom: number, keyTo: number, at: number): number {
+    const key = this.#findOrAddKey(keyFrom, keyTo);
+    if (key < 0 || this.#lastRowBeside[key] === this.#rowNumber) return -1;
+    this.#lastRowBeside[key] = this.#rowNumber;
+    return this.#readValue(at, key, this.#topLevel);
   }
 
-  /** A null is as good as no value. */
+  /** A null counts as no value. */
   #readValue(at: number, key: number, row: RowRanges): number {
     const scanner = this.#scanner;
     if (scanner.body[at] === quote) {
@@ -136,15 +149,15 @@ export class JsonLines {
       if (end >= 0) row.addAttribute(key, at + 1, scanner.text.textTo);
       return end;
     }
-    if (scanner.stands(nullLiteral, at)) return at + nullLiteral.length;
+    if (scanner.matches(nullLiteral, at)) return at + nullLiteral.length;
     const end = scanner.readLiteral(at);
     if (end >= 0) row.addAttribute(key, at, end);
     return end;
   }
 
-  /** Of two values under one name, the one in `attributes` stays. */
-  #addOthers(): void {
-    const { attributes, keys, from, to } = this.#others;
+  /** Of two values under one name, the one inside `attributes` wins. */
+  #addTopLevel(): void {
+    const { attributes, keys, from, to } = this.#topLevel;
     if (attributes === 0) return;
     const inside = new Set(this.#row.keys.subarray(0, this.#row.attributes));
     for (let i = 0; i < attributes; i++) {
@@ -152,59 +165,61 @@ export class JsonLines {
     }
   }
 
-  /** Whether the key of the row before stands here too, with its quote. */
-  #isForeseen(keyFrom: number, member: number): boolean {
-    if (member >= this.#shape.attributes) return false;
+  /** Returns whether the previous row's key, and its closing quote, stand here again. */
+  #repeatsPreviousKey(keyFrom: number, member: number): boolean {
+    if (member >= this.#previous.attributes) return false;
     const { view } = this.#scanner;
-    const to = this.#shape.to[member]! + 1;
-    let own = this.#shape.from[member]!;
+    const to = this.#previous.to[member]! + 1;
+    let previousAt = this.#previous.from[member]!;
     let at = keyFrom;
-    if (at + to - own > this.#scanner.to) return false;
-    for (; own + 4 <= to; own += 4, at += 4) if (view.getInt32(own) !== view.getInt32(at)) return false;
-    for (; own < to; own++, at++) if (view.getInt8(own) !== view.getInt8(at)) return false;
+    if (at + to - previousAt > this.#scanner.to) return false;
+    for (; previousAt + 4 <= to; previousAt += 4, at += 4)
+      if (view.getInt32(previousAt) !== view.getInt32(at)) return false;
+    for (; previousAt < to; previousAt++, at++)
+      if (view.getInt8(previousAt) !== view.getInt8(at)) return false;
     return true;
   }
 
-  /** Notes the key as the one to come in the next row; returns its end, or -1. */
-  #foresee(keyFrom: number, member: number): number {
-    const keyTo = this.#scanner.text.plainEnd(keyFrom);
-    const key = keyTo < 0 ? -1 : this.#numberOf(keyFrom, keyTo);
+  /** Remembers the key as the one that the next row is expected to repeat; returns its end, or -1. */
+  #rememberKey(keyFrom: number, member: number): number {
+    const keyTo = this.#scanner.text.findPlainEnd(keyFrom);
+    const key = keyTo < 0 ? -1 : this.#findOrAddKey(keyFrom, keyTo);
     if (key < 0) return -1;
-    const shape = this.#shape;
-    if (member >= shape.attributes) shape.addAttribute(key, keyFrom, keyTo);
+    const previous = this.#previous;
+    if (member >= previous.attributes) previous.addAttribute(key, keyFrom, keyTo);
     else {
-      shape.keys[member] = key;
-      shape.from[member] = keyFrom;
-      shape.to[member] = keyTo;
+      previous.keys[member] = key;
+      previous.from[member] = keyFrom;
+      previous.to[member] = keyTo;
     }
     return keyTo;
   }
 
-  /** The number of a key, or -1 where it would be one too many, or is the form's own. */
-  #numberOf(keyFrom: number, keyTo: number): number {
-    const known = this.#draft.findKey(keyFrom, keyTo);
-    if (known >= 0) return known < this.#form.ownKeys ? -1 : known;
-    return this.#draft.keyCount < ingestKeysMax ? this.#draft.addKey(keyFrom, keyTo) : -1;
+  /** Returns the number of a key; -1 where the batch has too many keys, or the key is reserved for the form. */
+  #findOrAddKey(keyFrom: number, keyTo: number): number {
+    const known = this.#builder.findKey(keyFrom, keyTo);
+    if (known >= 0) return known < this.#form.reservedKeys ? -1 : known;
+    return this.#builder.keyCount < ingestKeysMax ? this.#builder.addKey(keyFrom, keyTo) : -1;
   }
 
-  /** Behind the colon; -1 where there is no key (`keyTo` below 0) or no colon. */
-  #valueAt(keyTo: number): number {
+  /** Returns the position of the value after the colon; -1 where there is no key (`keyTo` below 0) or no colon. */
+  #findValue(keyTo: number): number {
     if (keyTo < 0) return -1;
     const at = this.#scanner.skipBlank(keyTo + 1);
     return this.#scanner.body[at] === colon ? this.#scanner.skipBlank(at + 1) : -1;
   }
 
-  #fieldAt(keyFrom: number, keyTo: number): number {
+  #findField(keyFrom: number, keyTo: number): number {
     const candidates = this.#fieldsOfLength[keyTo - keyFrom];
     if (candidates === undefined) return -1;
     for (let i = 0; i < candidates.length; i++) {
-      if (this.#scanner.stands(candidates[i]!.bytes, keyFrom)) return candidates[i]!.field;
+      if (this.#scanner.matches(candidates[i]!.bytes, keyFrom)) return candidates[i]!.field;
     }
     return -1;
   }
 }
 
-function byLength(names: readonly string[]): { field: number; bytes: Buffer }[][] {
+function groupByLength(names: readonly string[]): { field: number; bytes: Buffer }[][] {
   const longest = Math.max(...names.map(({ length }) => length));
   const lists = Array.from({ length: longest + 1 }, (): { field: number; bytes: Buffer }[] => []);
   for (const [field, name] of names.entries()) {

@@ -1,4 +1,7 @@
-/** Values of a JSON text, read from their bytes. Each method returns the place behind what begins at `at`, or -1 where that is unusual. */
+/**
+ * Reads values from the bytes of a JSON text. Each read method returns the position after the value that begins at
+ * `at`, or -1 where the value is unusual.
+ */
 
 import { JsonText } from "./json-text.ts";
 import { isBlank } from "./row-splitter.ts";
@@ -10,7 +13,7 @@ const nine = 0x39;
 
 const booleans = ["true", "false"].map((text) => Buffer.from(text, "latin1"));
 
-/** Digits in a row that a number holds exactly. */
+/** Integers with at most this many digits are exact in a JavaScript number. */
 const exactDigits = 15;
 const nanosDigitsMax = 19;
 const nanosDigits = 9;
@@ -19,35 +22,35 @@ export class JsonScanner {
   readonly body: Buffer;
   readonly view: DataView;
   readonly text: JsonText;
-  /** Where the text ends that is read. */
+  /** Where the text that is being read ends. */
   to = 0;
-  /** The time that was read last: whole seconds since the epoch, and nanoseconds of the second. */
+  /** The time that was read last: seconds since the epoch, and nanoseconds within the second. */
   seconds = 0;
   nanos = 0;
 
-  /** Where it decodes escapes, it writes into the body. */
+  /** Decodes escapes in place: the body is overwritten. */
   constructor(body: Buffer) {
     this.body = body;
     this.view = new DataView(body.buffer, body.byteOffset, body.byteLength);
     this.text = new JsonText(body);
   }
 
-  /** Reads on within [from, to), whose bytes can be restored until the next call. */
+  /** Starts reading [from, to). Its bytes can be restored until the next call. */
   begin(from: number, to: number): void {
     this.to = to;
     this.text.begin(from, to);
   }
 
-  /** The text is at [at + 1, text.textTo). */
+  /** Reads a string; its text is at [at + 1, text.textTo). */
   readString(at: number): number {
     if (this.body[at] !== quote) return -1;
-    const end = this.text.stringEnd(at + 1);
+    const end = this.text.findStringEnd(at + 1);
     return end < 0 ? -1 : end + 1;
   }
 
-  /** A boolean, or a whole number that is written as JavaScript would print it. */
+  /** Reads a boolean, or an integer in the form in which JavaScript prints it. */
   readLiteral(at: number): number {
-    for (const literal of booleans) if (this.stands(literal, at)) return at + literal.length;
+    for (const literal of booleans) if (this.matches(literal, at)) return at + literal.length;
     const isNegative = this.body[at] === minus;
     const from = isNegative ? at + 1 : at;
     const end = this.#digitsEnd(from);
@@ -55,7 +58,7 @@ export class JsonScanner {
     return isPlain && end > from && end - from <= exactDigits ? end : -1;
   }
 
-  /** Nanoseconds since the epoch, with quotes or without. */
+  /** Reads nanoseconds since the epoch, with or without quotes. */
   readNanos(at: number): number {
     const isQuoted = this.body[at] === quote;
     const from = isQuoted ? at + 1 : at;
@@ -68,7 +71,7 @@ export class JsonScanner {
     return isQuoted ? end + 1 : end;
   }
 
-  /** Milliseconds since the epoch. */
+  /** Reads milliseconds since the epoch. */
   readMillis(at: number): number {
     const end = this.#digitsEnd(at);
     if (end === at || end - at > exactDigits || (this.body[at] === zero && end - at > 1)) return -1;
@@ -78,7 +81,7 @@ export class JsonScanner {
     return end;
   }
 
-  stands(text: Uint8Array, at: number): boolean {
+  matches(text: Uint8Array, at: number): boolean {
     for (let i = 0; i < text.length; i++) if (this.body[at + i] !== text[i]) return false;
     return true;
   }

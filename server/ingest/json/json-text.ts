@@ -1,10 +1,10 @@
-/** Strings of a JSON text, decoded where they stand: what an escape stands for is never longer than the escape. */
+/** Decodes JSON strings in place: no escape is shorter than the text that it stands for. */
 
 const quote = 0x22;
 const backslash = 0x5c;
 const letterU = 0x75;
 
-/** Bytes that a string may hold as they are. */
+/** 1 for each byte that a string may contain without an escape. */
 const isPlain = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte !== quote && byte !== backslash ? 1 : 0,
 );
@@ -15,58 +15,62 @@ const fourSpaces = 0x20202020;
 const fourOnes = 0x01010101;
 const fourHighBits = 0x80808080;
 
-/** What the byte behind a backslash stands for; 0 where that is no escape, or `\u`. */
+/** The character for each letter after a backslash; 0 where the letter is no escape, or is `u`. */
 const escapes = new Uint8Array(256);
 for (const [letter, character] of ['""', "\\\\", "//", "b\b", "f\f", "n\n", "r\r", "t\t"]) {
   escapes[letter!.charCodeAt(0)] = character!.charCodeAt(0);
 }
 
 export class JsonText {
-  /** Behind the text of the string that was read last. */
+  /** End of the text of the string that was read last. */
   textTo = 0;
   readonly #bytes: Buffer;
   readonly #view: DataView;
   #from = 0;
   #to = 0;
-  /** The bytes [from, to) as they came, once one of their strings was decoded. */
-  #kept: Buffer | undefined;
+  /** The bytes [from, to) as they came; saved before the first string is decoded. */
+  #original: Buffer | undefined;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** Reads on within [from, to), which can be restored until the next call. */
+  /** Starts reading [from, to), which can be restored until the next call. */
   begin(from: number, to: number): void {
     this.#from = from;
     this.#to = to;
-    this.#kept = undefined;
+    this.#original = undefined;
   }
 
-  /** Undoes what was decoded since `begin`. */
+  /** Undoes all decoding since `begin`. */
   restore(): void {
-    this.#kept?.copy(this.#bytes, this.#from);
+    this.#original?.copy(this.#bytes, this.#from);
   }
 
-  /** The place of the quote that ends a string without escapes, or -1. */
-  plainEnd(from: number): number {
+  /** Returns the position of the closing quote of a string without escapes, or -1. */
+  findPlainEnd(from: number): number {
     const bytes = this.#bytes;
-    const at = this.#plainTo(from);
+    const at = this.#skipPlain(from);
     return at < this.#to && bytes[at] === quote ? at : -1;
   }
 
-  /** The place of the quote that ends the string whose text begins at `from`, or -1; sets `textTo`. */
-  stringEnd(from: number): number {
+  /**
+   * Decodes the string whose text begins at `from`; returns the position of its closing quote, or -1. Sets `textTo`.
+   */
+  findStringEnd(from: number): number {
     const bytes = this.#bytes;
-    const at = this.#plainTo(from);
+    const at = this.#skipPlain(from);
     if (at >= this.#to) return -1;
     this.textTo = at;
     if (bytes[at] === quote) return at;
     return bytes[at] === backslash ? this.#decode(at) : -1;
   }
 
-  /** The first byte that is not plain, four at a time as long as all of them are. */
-  #plainTo(from: number): number {
+  /**
+   * Returns the position of the first byte that is not plain. Tests four bytes at a time for as long as all four are.
+   */
+  #skipPlain(from: number): number {
     const view = this.#view;
     const bytes = this.#bytes;
     let at = from;
@@ -74,21 +78,22 @@ export class JsonText {
       const word = view.getInt32(at, true);
       const quotes = word ^ fourQuotes;
       const backslashes = word ^ fourBackslashes;
-      // The highest bit of a byte is set where it is zero, or below a space; of the lowest such byte at least.
-      const found =
+      // Sets the high bit of each byte that is a quote, a backslash or below a space. A borrow may set bits of higher
+      // bytes by mistake, but never of lower ones.
+      const specialBits =
         ((quotes - fourOnes) & ~quotes) |
         ((backslashes - fourOnes) & ~backslashes) |
         ((word - fourSpaces) & ~word);
-      if ((found & fourHighBits) !== 0) break;
+      if ((specialBits & fourHighBits) !== 0) break;
     }
     while (isPlain[bytes[at]!] === 1) at++;
     return at;
   }
 
-  /** Decodes on from the first escape. */
+  /** Decodes the rest of a string from its first escape on; returns the position of the closing quote, or -1. */
   #decode(from: number): number {
     const bytes = this.#bytes;
-    this.#kept ??= Buffer.from(bytes.subarray(this.#from, this.#to));
+    this.#original ??= Buffer.from(bytes.subarray(this.#from, this.#to));
     let at = from;
     this.textTo = from;
     while (at < this.#to) {
@@ -106,7 +111,7 @@ export class JsonText {
     return -1;
   }
 
-  /** Writes what the escape stands for whose letter is at `at`; returns the place behind it, or -1. */
+  /** Decodes the escape whose letter is at `at`; returns the position after it, or -1. */
   #decodeEscape(at: number): number {
     const bytes = this.#bytes;
     const character = escapes[bytes[at]!]!;
@@ -123,28 +128,28 @@ export class JsonText {
     return this.#writePoint(0x10000 + ((unit - 0xd800) << 10) + low - 0xdc00, at + 11);
   }
 
-  /** Writes a code point as UTF-8; passes `next` on, or -1 where there is no code point. */
-  #writePoint(point: number, next: number): number {
+  /** Writes a code point as UTF-8 and returns `next`; returns -1 where `codePoint` is below 0. */
+  #writePoint(codePoint: number, next: number): number {
     const bytes = this.#bytes;
-    if (point < 0) return -1;
-    if (point < 0x80) bytes[this.textTo++] = point;
+    if (codePoint < 0) return -1;
+    if (codePoint < 0x80) bytes[this.textTo++] = codePoint;
     else {
-      if (point < 0x800) bytes[this.textTo++] = 0xc0 | (point >> 6);
+      if (codePoint < 0x800) bytes[this.textTo++] = 0xc0 | (codePoint >> 6);
       else {
-        if (point < 0x10000) bytes[this.textTo++] = 0xe0 | (point >> 12);
+        if (codePoint < 0x10000) bytes[this.textTo++] = 0xe0 | (codePoint >> 12);
         else {
-          bytes[this.textTo++] = 0xf0 | (point >> 18);
-          bytes[this.textTo++] = 0x80 | ((point >> 12) & 0x3f);
+          bytes[this.textTo++] = 0xf0 | (codePoint >> 18);
+          bytes[this.textTo++] = 0x80 | ((codePoint >> 12) & 0x3f);
         }
-        bytes[this.textTo++] = 0x80 | ((point >> 6) & 0x3f);
+        bytes[this.textTo++] = 0x80 | ((codePoint >> 6) & 0x3f);
       }
-      bytes[this.textTo++] = 0x80 | (point & 0x3f);
+      bytes[this.textTo++] = 0x80 | (codePoint & 0x3f);
     }
     return next;
   }
 }
 
-/** The number that four hexadecimal digits stand for, or -1. */
+/** The value of four hexadecimal digits, or -1. */
 function hexUnit(bytes: Uint8Array, from: number): number {
   let unit = 0;
   for (let at = from; at < from + 4; at++) {

@@ -1,20 +1,22 @@
+/** The fields of a log row for the fast JSON reader. */
+
 import type { RowRanges } from "../../../engine/index.ts";
 import type { RowForm } from "./json-lines.ts";
 import type { JsonScanner } from "./json-scanner.ts";
 
-/** Fields of a log row, by their place. */
+/** Indexes of the fields. */
 const Field = { timeUnixNano: 0, timestamp: 1, log_level: 2, message: 3 } as const;
 
-/** The time of rows without one of their own, and how many those are. */
+/** The time of arrival for rows without a time, and the number of those rows. */
 interface Arrivals {
   readonly arrivalMs: number;
-  untimed: number;
+  untimedRows: number;
 }
 
-/** Log rows as `readLogRow` reads them. */
+/** Reads log rows from bytes, with the same result as `readLogRow`. */
 export class LogForm implements RowForm {
   readonly fields = Object.keys(Field);
-  readonly ownKeys = 0;
+  readonly reservedKeys = 0;
   readonly #scanner: JsonScanner;
   readonly #sink: Arrivals;
   #row!: RowRanges;
@@ -36,12 +38,12 @@ export class LogForm implements RowForm {
     switch (field) {
       case Field.timeUnixNano:
         this.#hasNanos = true;
-        return this.#takeTime(this.#scanner.readNanos(at));
+        return this.#setTime(this.#scanner.readNanos(at));
       case Field.timestamp: {
         this.#hasMillis = true;
         const end = this.#scanner.readMillis(at);
-        // The finer time goes before it.
-        return this.#hasNanos ? end : this.#takeTime(end);
+        // `timeUnixNano` is finer, so it wins.
+        return this.#hasNanos ? end : this.#setTime(end);
       }
       case Field.log_level: {
         const end = this.#scanner.readString(at);
@@ -60,13 +62,13 @@ export class LogForm implements RowForm {
 
   end(): boolean {
     if (this.#hasNanos || this.#hasMillis) return true;
-    this.#sink.untimed++;
+    this.#sink.untimedRows++;
     this.#row.seconds = Math.floor(this.#sink.arrivalMs / 1000);
     this.#row.nanos = (this.#sink.arrivalMs % 1000) * 1e6;
     return true;
   }
 
-  #takeTime(end: number): number {
+  #setTime(end: number): number {
     this.#row.seconds = this.#scanner.seconds;
     this.#row.nanos = this.#scanner.nanos;
     return end;

@@ -1,37 +1,37 @@
-/** One JSON object of a body becomes samples of a metric: one, or those of a histogram's series. */
+/** Reads the samples of a metric from its JSON object: one sample, or those of a histogram's series. */
 
 import type { Sample } from "../../../engine/index.ts";
 import { suggest } from "../../text/suggestion.ts";
 import {
   type Buckets,
-  classicBuckets,
   type ExponentialHistogram,
   type ExponentialRange,
-  histogramValues,
+  toClassicBuckets,
+  toClassicValues,
 } from "../histogram.ts";
 import {
   attributesOf,
   isGiven,
   type JsonFields,
+  makeFieldProblem,
   RowProblem,
   readJsonRow,
   timeOf,
-  wrongField,
 } from "./json-row.ts";
 
 export interface ReadSamples {
   samples: Sample[];
-  /** The row came with a time of its own; else it has the time of arrival. */
-  timed: boolean;
+  /** False where the row came without a time and got the time of arrival. */
+  hasOwnTime: boolean;
 }
 
-/** What all samples of one row have in common. */
+/** What all samples of one row share. */
 type Shared = Omit<Sample, "value">;
 
 const types = ["gauge", "counter", "delta", "histogram", "exponential_histogram"] as const;
 type Type = (typeof types)[number];
 
-/** Fields that only some types have, and which those are. */
+/** For each field that only some types have: those types. */
 const fieldsOfType: Readonly<Record<string, readonly Type[]>> = {
   value: ["gauge", "counter", "delta"],
   temporality: ["counter", "delta", "histogram", "exponential_histogram"],
@@ -48,42 +48,42 @@ const fieldsOfType: Readonly<Record<string, readonly Type[]>> = {
 const sharedFields = ["timestamp", "timeUnixNano", "name", "type", "unit"];
 const fields = new Set([...sharedFields, ...Object.keys(fieldsOfType)]);
 
-/** `text` is one JSON object. Throws RowProblem. */
+/** Reads one metric row; `text` is one JSON object. Throws RowProblem. */
 export function readMetricRow(text: string, arrivalNs: bigint): ReadSamples {
-  return readJsonRow(quotedNumbers(text), (json, onNumber) => {
+  return readJsonRow(quoteSpecialNumbers(text), (json, onNumber) => {
     const timeNs = timeOf(json, onNumber);
-    const type = typeOf(json);
+    const type = readType(json);
     checkFields(json, type);
     const shared: Shared = {
       timeNs: timeNs ?? arrivalNs,
-      name: nameOf(json),
+      name: readName(json),
       type: type === "gauge" ? "gauge" : counterType(json, type),
-      unit: unitOf(json),
+      unit: readUnit(json),
       labels: attributesOf(json, "labels", fields, onNumber),
     };
-    return { samples: samplesOf(json, type, shared), timed: timeNs !== null };
+    return { samples: makeSamples(json, type, shared), hasOwnTime: timeNs !== null };
   });
 }
 
-function samplesOf(json: JsonFields, type: Type, shared: Shared): Sample[] {
+function makeSamples(json: JsonFields, type: Type, shared: Shared): Sample[] {
   switch (type) {
     case "histogram":
-      return histogramSamples(shared, bucketsOf(json), json);
+      return makeHistogramSamples(shared, readBuckets(json), json);
     case "exponential_histogram":
-      return histogramSamples(shared, classicBuckets(exponentialOf(json)), json);
+      return makeHistogramSamples(shared, toClassicBuckets(readExponential(json)), json);
     default:
-      return [{ ...shared, value: gaugeValue(json) }];
+      return [{ ...shared, value: readValue(json) }];
   }
 }
 
-function histogramSamples(shared: Shared, buckets: Buckets, json: JsonFields): Sample[] {
+function makeHistogramSamples(shared: Shared, buckets: Buckets, json: JsonFields): Sample[] {
   const total = buckets.counts.reduce((sum, count) => sum + count, 0);
   if (isGiven(json.count) && json.count !== total) {
     const expected = `the sum of the buckets' own counts, which is ${total}`;
-    throw wrongField("count", expected, json.count);
+    throw makeFieldProblem("count", expected, json.count);
   }
-  const sum = isGiven(json.sum) ? numberOf(json.sum, "sum") : undefined;
-  return histogramValues(buckets, sum).map(({ suffix, le, value }) => ({
+  const sum = isGiven(json.sum) ? readNumber(json.sum, "sum") : undefined;
+  return toClassicValues(buckets, sum).map(({ suffix, le, value }) => ({
     ...shared,
     name: shared.name + suffix,
     labels: le === undefined ? shared.labels : { ...shared.labels, le },
@@ -91,19 +91,22 @@ function histogramSamples(shared: Shared, buckets: Buckets, json: JsonFields): S
   }));
 }
 
-function typeOf({ type }: JsonFields): Type {
+function readType({ type }: JsonFields): Type {
   if (!isGiven(type)) return "gauge";
   const found = types.find((each) => each === type);
   if (found !== undefined) return found;
-  const problem = wrongField("type", `one of ${types.join(", ")}`, type);
+  const problem = makeFieldProblem("type", `one of ${types.join(", ")}`, type);
   throw new RowProblem("field", problem.message + suggest(String(type), types));
 }
 
-/** A field of another type is a mistake rather than a label. */
+/** Throws RowProblem for a field of another type: it is a mistake, not a label. */
 function checkFields(json: JsonFields, type: Type): void {
-  for (const [name, of] of Object.entries(fieldsOfType)) {
-    if (!isGiven(json[name]) || of.includes(type)) continue;
-    throw new RowProblem("field", `${name} does not go with the type ${type}, but with ${of.join(", ")}`);
+  for (const [name, typesWithField] of Object.entries(fieldsOfType)) {
+    if (!isGiven(json[name]) || typesWithField.includes(type)) continue;
+    throw new RowProblem(
+      "field",
+      `${name} does not go with the type ${type}, but with ${typesWithField.join(", ")}`,
+    );
   }
 }
 
@@ -112,21 +115,21 @@ function counterType({ temporality }: JsonFields, type: Type): "counter" | "delt
   if (!isGiven(temporality)) return isDelta ? "delta" : "counter";
   if (temporality === "delta") return "delta";
   if (temporality === "cumulative" && !isDelta) return "counter";
-  throw wrongField("temporality", isDelta ? "delta" : "cumulative or delta", temporality);
+  throw makeFieldProblem("temporality", isDelta ? "delta" : "cumulative or delta", temporality);
 }
 
-function nameOf({ name }: JsonFields): string {
+function readName({ name }: JsonFields): string {
   if (typeof name === "string" && name !== "") return name;
-  throw wrongField("name", "the name of the metric, a text", name);
+  throw makeFieldProblem("name", "the name of the metric, a text", name);
 }
 
-function unitOf({ unit }: JsonFields): string {
+function readUnit({ unit }: JsonFields): string {
   if (!isGiven(unit)) return "";
   if (typeof unit === "string") return unit;
-  throw wrongField("unit", "a text", unit);
+  throw makeFieldProblem("unit", "a text", unit);
 }
 
-/** What JSON has no numbers for. */
+/** Numbers that JSON cannot express. */
 const specialNumbers: Readonly<Record<string, number>> = {
   NaN: Number.NaN,
   "+Inf": Number.POSITIVE_INFINITY,
@@ -135,29 +138,32 @@ const specialNumbers: Readonly<Record<string, number>> = {
   "-Infinity": Number.NEGATIVE_INFINITY,
 };
 
-/** `NaN` and `Infinity` are no JSON, but what Python's `json.dumps` writes: texts are taken as they are, the rest is put in quotes. */
-function quotedNumbers(text: string): string {
+/**
+ * Puts quotes around `NaN` and `Infinity`, which are no JSON but what Python's `json.dumps` writes. Texts stay as they
+ * are.
+ */
+function quoteSpecialNumbers(text: string): string {
   if (!text.includes("NaN") && !text.includes("Infinity")) return text;
-  return text.replace(/"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/g, (found) =>
-    found.startsWith('"') ? found : `"${found}"`,
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/g, (token) =>
+    token.startsWith('"') ? token : `"${token}"`,
   );
 }
 
-function gaugeValue({ value }: JsonFields): number {
+function readValue({ value }: JsonFields): number {
   if (typeof value === "string" && Object.hasOwn(specialNumbers, value)) return specialNumbers[value]!;
-  return numberOf(value, "value", `a number, or one of "NaN", "+Inf" and "-Inf"`);
+  return readNumber(value, "value", `a number, or one of "NaN", "+Inf" and "-Inf"`);
 }
 
-/** Whole numbers beyond 2^53 are rounded, as every float64 is. */
-function numberOf(value: unknown, name: string, expected = "a number"): number {
+/** Integers beyond 2^53 are rounded, as in every float64. */
+function readNumber(value: unknown, name: string, expected = "a number"): number {
   if (typeof value === "bigint") return Number(value);
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw wrongField(name, expected, value);
+  throw makeFieldProblem(name, expected, value);
 }
 
-function bucketsOf(json: JsonFields): Buckets {
-  const bounds = numbersOf(json.bounds ?? [], "bounds");
-  const counts = countsOf(json.counts, "counts");
+function readBuckets(json: JsonFields): Buckets {
+  const bounds = readNumbers(json.bounds ?? [], "bounds");
+  const counts = readCounts(json.counts, "counts");
   for (const [i, bound] of bounds.entries()) {
     if (i > 0 && bound <= bounds[i - 1]!) {
       throw new RowProblem("field", `bounds must ascend, got ${bound} behind ${bounds[i - 1]}`);
@@ -168,46 +174,46 @@ function bucketsOf(json: JsonFields): Buckets {
   throw new RowProblem("field", problem);
 }
 
-function exponentialOf(json: JsonFields): ExponentialHistogram {
+function readExponential(json: JsonFields): ExponentialHistogram {
   const { scale, zeroThreshold } = json;
   if (typeof scale !== "number" || !Number.isInteger(scale) || scale < -10 || scale > 20) {
-    throw wrongField("scale", "an integer from -10 to 20", scale);
+    throw makeFieldProblem("scale", "an integer from -10 to 20", scale);
   }
   return {
     scale,
-    zeroCount: isGiven(json.zeroCount) ? countOf(json.zeroCount, "zeroCount") : 0,
-    zeroThreshold: isGiven(zeroThreshold) ? countOf(zeroThreshold, "zeroThreshold") : 0,
-    positive: rangeOf(json.positive, "positive"),
-    negative: rangeOf(json.negative, "negative"),
+    zeroCount: isGiven(json.zeroCount) ? readCount(json.zeroCount, "zeroCount") : 0,
+    zeroThreshold: isGiven(zeroThreshold) ? readCount(zeroThreshold, "zeroThreshold") : 0,
+    positive: readRange(json.positive, "positive"),
+    negative: readRange(json.negative, "negative"),
   };
 }
 
-function rangeOf(value: unknown, name: string): ExponentialRange {
+function readRange(value: unknown, name: string): ExponentialRange {
   if (!isGiven(value)) return { offset: 0, bucketCounts: [] };
-  if (typeof value !== "object" || Array.isArray(value)) throw wrongField(name, "a JSON object", value);
+  if (typeof value !== "object" || Array.isArray(value)) throw makeFieldProblem(name, "a JSON object", value);
   const { offset, bucketCounts } = value as JsonFields;
   if (isGiven(offset) && !(Number.isInteger(offset) && Math.abs(Number(offset)) < 2 ** 31)) {
-    throw wrongField(`${name}.offset`, "a 32-bit integer", offset);
+    throw makeFieldProblem(`${name}.offset`, "a 32-bit integer", offset);
   }
   return {
     offset: isGiven(offset) ? Number(offset) : 0,
-    bucketCounts: countsOf(bucketCounts ?? [], `${name}.bucketCounts`),
+    bucketCounts: readCounts(bucketCounts ?? [], `${name}.bucketCounts`),
   };
 }
 
-function numbersOf(value: unknown, name: string): number[] {
-  if (!Array.isArray(value)) throw wrongField(name, "an array of numbers", value);
-  return value.map((each: unknown, i) => numberOf(each, `${name}[${i}]`));
+function readNumbers(value: unknown, name: string): number[] {
+  if (!Array.isArray(value)) throw makeFieldProblem(name, "an array of numbers", value);
+  return value.map((each: unknown, i) => readNumber(each, `${name}[${i}]`));
 }
 
-function countsOf(value: unknown, name: string): number[] {
-  if (!Array.isArray(value)) throw wrongField(name, "an array of numbers", value);
-  return value.map((each: unknown, i) => countOf(each, `${name}[${i}]`));
+function readCounts(value: unknown, name: string): number[] {
+  if (!Array.isArray(value)) throw makeFieldProblem(name, "an array of numbers", value);
+  return value.map((each: unknown, i) => readCount(each, `${name}[${i}]`));
 }
 
-function countOf(value: unknown, name: string): number {
+function readCount(value: unknown, name: string): number {
   const expected = "a number, 0 or more";
-  const count = numberOf(value, name, expected);
+  const count = readNumber(value, name, expected);
   if (count >= 0) return count;
-  throw wrongField(name, expected, value);
+  throw makeFieldProblem(name, expected, value);
 }

@@ -1,28 +1,34 @@
-/** Reads bodies of JSON lines, or of one JSON array: each line or element is one row, or the samples of one. */
+/** Reads bodies of JSON lines or of one JSON array: each line or element is one row, or the samples of one metric. */
 
 import { isUtf8 } from "node:buffer";
 import type { BatchBuilder } from "../../../engine/index.ts";
 import { RowSink, type SampleSink } from "../row-sink.ts";
-import { mayBeJson, rowOfRanges } from "./flat-message.ts";
+import { canBeJson, toLogRow } from "./flat-message.ts";
 import { JsonLines } from "./json-lines.ts";
 import { RowProblem } from "./json-row.ts";
 import { LogForm } from "./log-form.ts";
 import { type ReadRow, readBodyRow, readLogRow } from "./log-row.ts";
 import { readMetricRow } from "./metric-row.ts";
-import { eachRow } from "./row-splitter.ts";
+import { forEachRow } from "./row-splitter.ts";
 import { SpanForm } from "./span-form.ts";
 import { readSpanRow } from "./span-row.ts";
 
-/** Reads the row at [from, to); returns why it cannot be stored, if so. Throws RowProblem where it cannot be read. */
+/**
+ * Reads the row at [from, to); returns why it cannot be stored, or undefined. Throws RowProblem where it cannot be
+ * read.
+ */
 type ReadLine = (from: number, to: number) => string | undefined;
 
-/** Escapes in strings are decoded in place: the body is not to be read again. Throws Refusal. */
+/**
+ * Reads every row of a body into the sink. Strings are decoded in place, so the body must not be read again. Throws
+ * Refusal.
+ */
 export function readJsonLines(body: Buffer, sink: RowSink | SampleSink): void {
-  const readLine = sink instanceof RowSink ? rowReader(body, sink) : sampleReader(body, sink);
-  // Only a body that is bad as a whole is checked row by row.
-  const isWhole = isUtf8(body);
-  eachRow(body, (from, to, line) => {
-    if (!isWhole && !isUtf8(body.subarray(from, to))) {
+  const readLine = sink instanceof RowSink ? makeRowReader(body, sink) : makeSampleReader(body, sink);
+  // Rows are checked one by one only where the body as a whole is not valid UTF-8.
+  const isValidBody = isUtf8(body);
+  forEachRow(body, (from, to, line) => {
+    if (!isValidBody && !isUtf8(body.subarray(from, to))) {
       sink.refuseLine(line, "encoding", "not valid UTF-8");
       return;
     }
@@ -35,48 +41,52 @@ export function readJsonLines(body: Buffer, sink: RowSink | SampleSink): void {
   });
 }
 
-/** Rows of the usual shape are read from their bytes, the others from their text. */
-function rowReader(body: Buffer, sink: RowSink): ReadLine {
-  const { draft } = sink;
-  draft.read(body);
-  const usual = usualLines(body, sink);
-  const readUnusual = unusualReader(sink);
+/** Rows of the usual shape are read by the fast reader, the others by the general one. */
+function makeRowReader(body: Buffer, sink: RowSink): ReadLine {
+  const { builder } = sink;
+  builder.read(body);
+  const fastReader = makeFastReader(body, sink);
+  const readGeneral = makeGeneralReader(sink);
   return (from, to) => {
-    const ranges = usual?.read(from, to);
-    if (ranges !== undefined && !(sink.flattensJson && mayBeJson(ranges, body))) return draft.add(ranges);
-    if (ranges !== undefined) return sink.addUncounted(rowOfRanges(ranges, body, draft));
-    const { row, timed } = readUnusual(body.toString("utf8", from, to));
+    const ranges = fastReader?.read(from, to);
+    if (ranges !== undefined && !(sink.flattensJson && canBeJson(ranges, body))) return builder.add(ranges);
+    if (ranges !== undefined) return sink.addUncounted(toLogRow(ranges, body, builder));
+    const { row, hasOwnTime } = readGeneral(body.toString("utf8", from, to));
     const reason = sink.addUncounted(row);
-    if (!timed) sink.untimed++;
+    if (!hasOwnTime) sink.untimedRows++;
     return reason;
   };
 }
 
-function usualLines(body: Buffer, sink: RowSink): JsonLines | undefined {
+function makeFastReader(body: Buffer, sink: RowSink): JsonLines | undefined {
   switch (sink.signal) {
     case "logs":
-      return new JsonLines(body, sink.draft, (scanner) => new LogForm(scanner, sink));
+      return new JsonLines(body, sink.builder, (scanner) => new LogForm(scanner, sink));
     case "traces":
-      return new JsonLines(body, sink.draft, (scanner, draft: BatchBuilder) => new SpanForm(scanner, draft));
+      return new JsonLines(
+        body,
+        sink.builder,
+        (scanner, builder: BatchBuilder) => new SpanForm(scanner, builder),
+      );
     default:
       return undefined;
   }
 }
 
-function unusualReader({ signal, arrivalMs }: RowSink): (text: string) => ReadRow {
+function makeGeneralReader({ signal, arrivalMs }: RowSink): (text: string) => ReadRow {
   const arrivalNs = BigInt(arrivalMs) * 1_000_000n;
-  if (signal === "traces") return (text) => ({ row: readSpanRow(text), timed: true });
+  if (signal === "traces") return (text) => ({ row: readSpanRow(text), hasOwnTime: true });
   return (text) => (signal === "logs" ? readLogRow : readBodyRow)(text, arrivalNs);
 }
 
-/** A row may become several samples; behind one that cannot be stored the others are left out. */
-function sampleReader(body: Buffer, sink: SampleSink): ReadLine {
+/** A row may become several samples; after the first that cannot be stored the rest are skipped. */
+function makeSampleReader(body: Buffer, sink: SampleSink): ReadLine {
   const arrivalNs = BigInt(sink.arrivalMs) * 1_000_000n;
   return (from, to) => {
-    const { samples, timed } = readMetricRow(body.toString("utf8", from, to), arrivalNs);
-    if (!timed) sink.untimed++;
+    const { samples, hasOwnTime } = readMetricRow(body.toString("utf8", from, to), arrivalNs);
+    if (!hasOwnTime) sink.untimedRows++;
     for (const sample of samples) {
-      const reason = sink.draft.addSample(sample);
+      const reason = sink.builder.addSample(sample);
       if (reason !== undefined) return reason;
     }
     return undefined;

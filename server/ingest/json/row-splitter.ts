@@ -1,8 +1,8 @@
-/** Splits a body into its rows: JSON lines, or the elements of one JSON array. */
+/** Splits a body into rows: JSON lines, or the elements of one JSON array. */
 
 import { Refusal } from "../../limits/refusal.ts";
 
-/** Called for each row, which lies at [from, to), with the number of its line (or element), from 1. */
+/** Called for each row at [from, to), with the number of its line or element, from 1. */
 export type OnRow = (from: number, to: number, line: number) => void;
 
 const newline = 0x0a;
@@ -13,17 +13,17 @@ const openingBracket = 0x5b;
 const closingBracket = 0x5d;
 
 /**
- * Calls `onRow` for each row in order; blank lines count as lines but are no rows. Throws Refusal 400 where a JSON array
- * does not end properly.
+ * Calls `onRow` for each row in order. Blank lines are counted as lines but are no rows. Throws Refusal 400 where a
+ * JSON array does not end properly.
  */
-export function eachRow(bytes: Buffer, onRow: OnRow): void {
-  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  const start = skipBlank(bytes, hasMark ? 3 : 0);
-  if (bytes[start] === openingBracket) eachElement(bytes, start + 1, onRow);
-  else eachLine(bytes, hasMark ? 3 : 0, onRow);
+export function forEachRow(bytes: Buffer, onRow: OnRow): void {
+  const hasByteOrderMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const start = skipBlank(bytes, hasByteOrderMark ? 3 : 0);
+  if (bytes[start] === openingBracket) forEachElement(bytes, start + 1, onRow);
+  else forEachLine(bytes, hasByteOrderMark ? 3 : 0, onRow);
 }
 
-function eachLine(bytes: Buffer, start: number, onRow: OnRow): void {
+function forEachLine(bytes: Buffer, start: number, onRow: OnRow): void {
   let line = 0;
   for (let from = start; from < bytes.length; ) {
     const end = bytes.indexOf(newline, from);
@@ -34,27 +34,27 @@ function eachLine(bytes: Buffer, start: number, onRow: OnRow): void {
   }
 }
 
-function eachElement(bytes: Buffer, start: number, onRow: OnRow): void {
+function forEachElement(bytes: Buffer, start: number, onRow: OnRow): void {
   let element = 0;
   let from = skipBlank(bytes, start);
   let isLast = bytes[from] === closingBracket;
   while (!isLast) {
-    const to = elementEnd(bytes, from);
+    const to = findElementEnd(bytes, from);
     if (to >= bytes.length) throw new Refusal(400, "the body is a JSON array without an end");
     onRow(from, to, ++element);
     isLast = bytes[to] === closingBracket;
     from = isLast ? to : to + 1;
   }
-  expectEnd(bytes, from + 1);
+  checkEnd(bytes, from + 1);
 }
 
-/** The place of the comma or bracket behind the element; the end of the bytes where there is none. */
-function elementEnd(bytes: Buffer, from: number): number {
+/** Returns the position of the comma or bracket after the element; the end of the bytes where there is none. */
+function findElementEnd(bytes: Buffer, from: number): number {
   let depth = 0;
   for (let i = from; i < bytes.length; i++) {
     switch (bytes[i]) {
       case quote:
-        i = stringEnd(bytes, i + 1);
+        i = findStringEnd(bytes, i + 1);
         break;
       case openingBracket:
       case 0x7b:
@@ -73,8 +73,8 @@ function elementEnd(bytes: Buffer, from: number): number {
   return bytes.length;
 }
 
-/** The place of the quote that ends the string. */
-function stringEnd(bytes: Buffer, from: number): number {
+/** Returns the position of the string's closing quote; the end of the bytes where there is none. */
+function findStringEnd(bytes: Buffer, from: number): number {
   for (let i = from; i < bytes.length; i++) {
     if (bytes[i] === backslash) i++;
     else if (bytes[i] === quote) return i;
@@ -82,7 +82,7 @@ function stringEnd(bytes: Buffer, from: number): number {
   return bytes.length;
 }
 
-function expectEnd(bytes: Buffer, from: number): void {
+function checkEnd(bytes: Buffer, from: number): void {
   if (skipBlank(bytes, from) < bytes.length)
     throw new Refusal(400, "the body goes on behind the end of its JSON array");
 }
@@ -93,7 +93,7 @@ function skipBlank(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** JSON's white space. */
+/** White space as JSON defines it. */
 export function isBlank(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

@@ -1,9 +1,11 @@
+/** The fields of a span for the fast JSON reader. */
+
 import { type BatchBuilder, RowRanges } from "../../../engine/index.ts";
 import type { RowForm } from "./json-lines.ts";
 import { type JsonScanner, quote, zero } from "./json-scanner.ts";
 import { durationText, spanIdDigits, spanKeys, spanKinds, statusCodes, traceIdDigits } from "./span-row.ts";
 
-/** Fields of a span, by their place. */
+/** Indexes of the fields. Those before `startTimeUnixNano` are the indexes of their attributes in `spanKeys`, too. */
 const Field = {
   traceId: 0,
   spanId: 1,
@@ -16,41 +18,40 @@ const Field = {
   endTimeUnixNano: 8,
 } as const;
 const required = (1 << Field.traceId) | (1 << Field.spanId) | (1 << Field.startTimeUnixNano);
-/** Fields up to here are the attributes of the same place in `spanKeys`. */
 const durationKey = spanKeys.indexOf("duration_ms");
 
 const kinds = spanKinds.map((text) => Buffer.from(text, "latin1"));
 const codes = statusCodes.map((text) => Buffer.from(text, "latin1"));
 
-/** Spans as `readSpanRow` reads them. */
+/** Reads spans from bytes, with the same result as `readSpanRow`. */
 export class SpanForm implements RowForm {
   readonly fields = Object.keys(Field);
-  readonly ownKeys = spanKeys.length;
+  readonly reservedKeys = spanKeys.length;
   readonly #scanner: JsonScanner;
-  /** What the fields become; it goes behind the row's own attributes. */
-  readonly #own = new RowRanges();
+  /** Attributes from the span's fields; they follow the row's own attributes. */
+  readonly #fromFields = new RowRanges();
   #row!: RowRanges;
-  #given = 0;
+  #seenFields = 0;
   #endSeconds = 0;
   #endNanos = 0;
-  /** Where the text of the end's time lies, of which nothing is needed once it is read. */
+  /** Where the digits of the end time stand. Once they are read, the duration is written over them. */
   #endFrom = 0;
   #endTo = 0;
 
-  /** The draft is new: its first keys are those that spans get from their fields. */
-  constructor(scanner: JsonScanner, draft: BatchBuilder) {
+  /** The builder must be new: its first keys become `spanKeys`. */
+  constructor(scanner: JsonScanner, builder: BatchBuilder) {
     this.#scanner = scanner;
-    for (const key of spanKeys) draft.addKeyText(key);
+    for (const key of spanKeys) builder.addKeyText(key);
   }
 
   begin(row: RowRanges): void {
     this.#row = row;
-    this.#own.clear();
-    this.#given = 0;
+    this.#fromFields.clear();
+    this.#seenFields = 0;
   }
 
   readField(field: number, at: number): number {
-    this.#given |= 1 << field;
+    this.#seenFields |= 1 << field;
     switch (field) {
       case Field.startTimeUnixNano: {
         const end = this.#scanner.readNanos(at);
@@ -66,11 +67,11 @@ export class SpanForm implements RowForm {
   }
 
   end(): boolean {
-    if ((this.#given & required) !== required) return false;
-    const hasEnd = (this.#given & (1 << Field.endTimeUnixNano)) !== 0;
+    if ((this.#seenFields & required) !== required) return false;
+    const hasEnd = (this.#seenFields & (1 << Field.endTimeUnixNano)) !== 0;
     if (hasEnd && !this.#addDuration()) return false;
-    const { attributes, keys, from, to } = this.#own;
-    // In the order of their keys, as they come out of the general reader.
+    const { attributes, keys, from, to } = this.#fromFields;
+    // In the order of their keys, like the general reader's.
     for (let key = 0; key < spanKeys.length; key++) {
       for (let i = 0; i < attributes; i++) if (keys[i] === key) this.#row.addAttribute(key, from[i]!, to[i]!);
     }
@@ -96,11 +97,11 @@ export class SpanForm implements RowForm {
     if (isIdSent && !this.#isId(from, to, field === Field.traceId ? traceIdDigits : spanIdDigits)) return -1;
     if (field === Field.kind && !this.#isOneOf(kinds, from, to)) return -1;
     if (field === Field.statusCode && !this.#isOneOf(codes, from, to)) return -1;
-    if (from < to) this.#own.addAttribute(field, from, to);
+    if (from < to) this.#fromFields.addAttribute(field, from, to);
     return end;
   }
 
-  /** Digits in lower case, not all of them zeros. */
+  /** Returns whether the text is that many lower-case hexadecimal digits, not all of them zero. */
   #isId(from: number, to: number, digits: number): boolean {
     if (to - from !== digits) return false;
     const { body } = this.#scanner;
@@ -115,10 +116,13 @@ export class SpanForm implements RowForm {
   }
 
   #isOneOf(words: readonly Buffer[], from: number, to: number): boolean {
-    return words.some((word) => word.length === to - from && this.#scanner.stands(word, from));
+    return words.some((word) => word.length === to - from && this.#scanner.matches(word, from));
   }
 
-  /** Writes the duration where the end's time stood; false where it has no room there or is none. */
+  /**
+   * Writes the duration over the end time. Returns false where it does not fit, is negative, or is too large to be
+   * exact.
+   */
   #addDuration(): boolean {
     const nanoseconds = (this.#endSeconds - this.#row.seconds) * 1e9 + this.#endNanos - this.#row.nanos;
     if (nanoseconds < 0 || nanoseconds > Number.MAX_SAFE_INTEGER) return false;
@@ -127,7 +131,7 @@ export class SpanForm implements RowForm {
     if (to > this.#endTo) return false;
     const { body } = this.#scanner;
     for (let i = 0; i < text.length; i++) body[this.#endFrom + i] = text.charCodeAt(i);
-    this.#own.addAttribute(durationKey, this.#endFrom, to);
+    this.#fromFields.addAttribute(durationKey, this.#endFrom, to);
     return true;
   }
 }

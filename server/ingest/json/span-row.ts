@@ -1,4 +1,6 @@
-/** One JSON object of a body becomes one span: a row whose attributes are its ids, its name and so on beside its own. */
+/**
+ * Reads a span from its JSON object. A span is a row whose fields (ids, name, times) become attributes beside its own.
+ */
 
 import type { LogRow } from "../../../engine/index.ts";
 import { describeValue } from "../../text/quote.ts";
@@ -6,15 +8,15 @@ import {
   attributesOf,
   isGiven,
   type JsonFields,
+  makeFieldProblem,
   nanosOf,
   type OnNumber,
   RowProblem,
   readJsonRow,
   textOf,
-  wrongField,
 } from "./json-row.ts";
 
-/** Attributes that every span gets from its fields; one of its own that is named so becomes `attributes.<name>`. */
+/** Attributes that come from a span's fields. A span's own attribute of such a name becomes `attributes.<name>`. */
 export const spanKeys = [
   "trace_id",
   "span_id",
@@ -28,12 +30,12 @@ export const spanKeys = [
 
 export const traceIdDigits = 32;
 export const spanIdDigits = 16;
-/** In the order of OpenTelemetry's numbers, of which 0 is "unspecified". */
+/** In the order of OpenTelemetry's numbers from 1 on; 0 is "unspecified". */
 export const spanKinds = ["internal", "server", "client", "producer", "consumer"] as const;
 /** In the order of OpenTelemetry's numbers, from 0. */
 export const statusCodes = ["unset", "ok", "error"] as const;
 
-export const ownNames: ReadonlySet<string> = new Set(spanKeys);
+export const spanKeySet: ReadonlySet<string> = new Set(spanKeys);
 const fields = new Set([
   "traceId",
   "spanId",
@@ -46,11 +48,11 @@ const fields = new Set([
   "statusMessage",
 ]);
 
-/** `text` is one JSON object. Throws RowProblem. */
+/** Reads one span; `text` is one JSON object. Throws RowProblem. */
 export function readSpanRow(text: string): LogRow {
   return readJsonRow(text, (json, onNumber) => {
     const timeNs = nanosOf(json, "startTimeUnixNano", onNumber);
-    const own = {
+    const fromFields = {
       trace_id: idOf(json, "traceId", traceIdDigits),
       span_id: idOf(json, "spanId", spanIdDigits),
       parent_span_id: parentOf(json),
@@ -61,18 +63,19 @@ export function readSpanRow(text: string): LogRow {
       duration_ms: durationOf(json, timeNs, onNumber),
     } satisfies Record<(typeof spanKeys)[number], string | null>;
     const attributes: Record<string, string> = Object.create(null);
-    const given = attributesOf(json, "attributes", fields, onNumber);
-    for (const key in given) attributes[ownNames.has(key) ? `attributes.${key}` : key] ??= given[key]!;
-    for (const key of spanKeys) if ((own[key] ?? "") !== "") attributes[key] = own[key]!;
+    const attributesSent = attributesOf(json, "attributes", fields, onNumber);
+    for (const key in attributesSent)
+      attributes[spanKeySet.has(key) ? `attributes.${key}` : key] ??= attributesSent[key]!;
+    for (const key of spanKeys) if ((fromFields[key] ?? "") !== "") attributes[key] = fromFields[key]!;
     return { timeNs, level: "", message: "", attributes };
   });
 }
 
-/** Null is an id of zeros, which stands for none. */
+/** Reads an id in hexadecimal digits; null for all zeros, which stand for no id. Throws RowProblem. */
 function idText(json: JsonFields, name: string, digits: number): string | null {
   const value = json[name];
   if (typeof value !== "string" || value.length !== digits || !/^[0-9a-f]*$/i.test(value)) {
-    throw wrongField(name, `${digits} hexadecimal digits`, value);
+    throw makeFieldProblem(name, `${digits} hexadecimal digits`, value);
   }
   return /^0*$/.test(value) ? null : value.toLowerCase();
 }
@@ -96,7 +99,10 @@ export function statusOf({ statusCode }: JsonFields): string | null {
   return wordOf("statusCode", statusCode, statusCodes, "STATUS_CODE_");
 }
 
-/** One of some words, by itself, by OpenTelemetry's name or by its number; null for none. */
+/**
+ * Reads one of some words: the word itself, OpenTelemetry's name of it, or its number. Null for none. Throws
+ * RowProblem.
+ */
 function wordOf(name: string, value: unknown, words: readonly string[], prefix: string): string | null {
   if (!isGiven(value) || value === "") return null;
   const text = String(value);
@@ -104,12 +110,16 @@ function wordOf(name: string, value: unknown, words: readonly string[], prefix: 
   const found = words.find((each, number) => each === word || String(number) === text);
   if (found === undefined || typeof value === "object" || typeof value === "boolean") {
     const known = words.filter((each) => each !== "unspecified");
-    throw wrongField(name, `one of ${known.join(", ")} (or OpenTelemetry's name or number of it)`, value);
+    throw makeFieldProblem(
+      name,
+      `one of ${known.join(", ")} (or OpenTelemetry's name or number of it)`,
+      value,
+    );
   }
   return found === "unspecified" ? null : found;
 }
 
-/** Milliseconds from start to end; null where no end was sent. */
+/** Milliseconds from start to end; null where no end was sent. Throws RowProblem where the end is before the start. */
 function durationOf(json: JsonFields, startNs: bigint, onNumber: OnNumber): string | null {
   if (!isGiven(json.endTimeUnixNano)) return null;
   const endNs = nanosOf(json, "endTimeUnixNano", onNumber);
@@ -118,7 +128,7 @@ function durationOf(json: JsonFields, startNs: bigint, onNumber: OnNumber): stri
   throw new RowProblem("field", `endTimeUnixNano ${describeValue(json.endTimeUnixNano)} is before ${start}`);
 }
 
-/** A duration in milliseconds, as JavaScript prints it. */
+/** Converts nanoseconds into the text of milliseconds, as JavaScript prints it. */
 export function durationText(nanoseconds: number): string {
   return String(nanoseconds / 1e6);
 }

@@ -1,26 +1,26 @@
-/** Bodies of Loki's push API become log rows: labels of the stream and structured metadata are attributes. */
+/** Decodes bodies of Loki's push API into log rows. The stream's labels and structured metadata become attributes. */
 
 import { isUtf8 } from "node:buffer";
 import { Refusal } from "../../limits/refusal.ts";
 import { parseExact } from "../json/exact-json.ts";
-import { type JsonFields, RowProblem, wrongField } from "../json/json-row.ts";
-import { malformed } from "../protobuf-scanner.ts";
+import { type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
+import { makeProtobufRefusal } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { agentServiceName, serviceKey } from "../service-name.ts";
-import { labelsOf } from "./labels.ts";
+import { parseLabels } from "./labels.ts";
 import { pushRequest } from "./schema.ts";
 
 type Texts = Record<string, string>;
 
-/** What may hold the level of a row, the first that is there; it stays an attribute, too. */
+/** Where a row's level is looked for: the first key that is present. It stays an attribute as well. */
 const levelKeys = ["level", "detected_level", "severity_text", "severity"];
 
 export function readPushJson(body: Buffer, sink: RowSink): void {
-  for (const [i, stream] of arrayOf(parsed(body), "streams").entries()) {
+  for (const [i, stream] of arrayOf(parseJson(body), "streams").entries()) {
     const path = `streams[${i}]`;
-    const labels = withServiceName(textsOf((stream as JsonFields | null)?.stream, `${path}.stream`));
+    const labels = addServiceName(textsOf((stream as JsonFields | null)?.stream, `${path}.stream`));
     for (const [j, value] of arrayOf(stream, "values", path).entries()) {
-      addEntry(sink, labels, () => jsonEntry(value, `${path}.values[${j}]`));
+      addEntry(sink, labels, () => readJsonEntry(value, `${path}.values[${j}]`));
     }
   }
 }
@@ -32,9 +32,9 @@ interface Entry {
 }
 
 export function readPushProtobuf(body: Buffer, sink: RowSink): void {
-  for (const { labels: text, entries } of decodedStreams(body)) {
-    const labels = withServiceName(whole(() => labelsOf(text)));
-    for (const entry of entries) addEntry(sink, labels, () => protobufEntry(entry));
+  for (const { labels: text, entries } of decodeStreams(body)) {
+    const labels = addServiceName(refuseBodyOnProblem(() => parseLabels(text)));
+    for (const entry of entries) addEntry(sink, labels, () => readProtobufEntry(entry));
   }
 }
 
@@ -49,58 +49,59 @@ interface WireEntry {
   structuredMetadata: { name: string; value: string }[];
 }
 
-function decodedStreams(body: Buffer): WireStream[] {
+function decodeStreams(body: Buffer): WireStream[] {
   try {
     return (pushRequest.decode(body) as unknown as { streams: WireStream[] }).streams;
   } catch (error) {
-    throw malformed(error instanceof Error ? error.message : String(error));
+    throw makeProtobufRefusal(error instanceof Error ? error.message : String(error));
   }
 }
 
-function protobufEntry({ timestamp, line, structuredMetadata }: WireEntry): Entry {
+function readProtobufEntry({ timestamp, line, structuredMetadata }: WireEntry): Entry {
   const seconds = BigInt((timestamp?.seconds ?? 0).toString());
   const metadata: Texts = Object.create(null);
   for (const { name, value } of structuredMetadata) metadata[name] = value;
   return { timeNs: seconds * 1_000_000_000n + BigInt(timestamp?.nanos ?? 0), line, metadata };
 }
 
-function jsonEntry(value: unknown, path: string): Entry {
-  if (!Array.isArray(value)) throw wrongField(path, "an array of time, line and structured metadata", value);
+function readJsonEntry(value: unknown, path: string): Entry {
+  if (!Array.isArray(value))
+    throw makeFieldProblem(path, "an array of time, line and structured metadata", value);
   const [time, line, metadata] = value as unknown[];
   const isTime = typeof time === "bigint" || /^\d{1,20}$/.test(String(time));
-  if (!isTime) throw wrongField(`${path}[0]`, "Unix time in nanoseconds, its digits in a string", time);
-  if (typeof line !== "string") throw wrongField(`${path}[1]`, "the line, a string", line);
+  if (!isTime) throw makeFieldProblem(`${path}[0]`, "Unix time in nanoseconds, its digits in a string", time);
+  if (typeof line !== "string") throw makeFieldProblem(`${path}[1]`, "the line, a string", line);
   return { timeNs: BigInt(String(time)), line, metadata: textsOf(metadata, `${path}[2]`) };
 }
 
 function addEntry(sink: RowSink, { labels, units: labelUnits }: Labels, read: () => Entry): void {
   try {
-    sink.repeat(labelUnits);
+    sink.countRepeatedBytes(labelUnits);
     const { timeNs, line, metadata } = read();
     const attributes: Texts = Object.assign(Object.create(null), labels, metadata);
     const level = attributes[levelKeys.find((key) => (attributes[key] ?? "") !== "") ?? ""] ?? "";
     sink.addText({ timeNs: timeNs === 0n ? sink.arrivalNs() : timeNs, level, message: line, attributes });
   } catch (problem) {
     if (!(problem instanceof RowProblem)) throw problem;
-    sink.refuse(problem);
+    sink.refuseRow(problem);
   }
 }
 
-/** Labels of a stream, and their UTF-16 units, which each of its entries gets. */
+/** Labels of a stream, and their length in UTF-16 units, which every entry copies. */
 interface Labels {
   labels: Readonly<Texts>;
   units: number;
 }
 
-function withServiceName(labels: Texts): Labels {
+function addServiceName(labels: Texts): Labels {
   const name = agentServiceName(labels);
   if (name !== undefined) labels[serviceKey] = name;
   const units = Object.entries(labels).reduce((sum, [key, text]) => sum + key.length + text.length, 0);
   return { labels, units };
 }
 
-/** What is wrong with a stream is wrong with the body. */
-function whole<T>(read: () => T): T {
+/** A wrong stream makes the whole body wrong: turns RowProblem into Refusal 400. */
+function refuseBodyOnProblem<T>(read: () => T): T {
   try {
     return read();
   } catch (problem) {
@@ -108,11 +109,11 @@ function whole<T>(read: () => T): T {
   }
 }
 
-function parsed(body: Buffer): unknown {
+function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new Refusal(400, "the body is not valid UTF-8");
   const text = body.toString("utf8");
   try {
-    // Times as numbers are more than JSON.parse can hold.
+    // Times that are sent as numbers have more digits than JSON.parse keeps.
     return /[[,]\s*\d{16}/.test(text) ? parseExact(text) : JSON.parse(text);
   } catch (error) {
     throw new Refusal(400, `the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
@@ -122,15 +123,15 @@ function parsed(body: Buffer): unknown {
 function arrayOf(value: unknown, name: string, path = ""): unknown[] {
   const list = typeof value === "object" && value !== null ? (value as JsonFields)[name] : undefined;
   if (Array.isArray(list)) return list;
-  throw new Refusal(400, wrongField(path === "" ? name : `${path}.${name}`, "an array", list).message);
+  throw new Refusal(400, makeFieldProblem(path === "" ? name : `${path}.${name}`, "an array", list).message);
 }
 
-/** An object of strings; what is no string becomes its JSON text. */
+/** Converts an object of texts; other values become their JSON text. */
 function textsOf(value: unknown, path: string): Texts {
   const texts: Texts = Object.create(null);
   if (value === undefined || value === null) return texts;
   if (typeof value !== "object" || Array.isArray(value)) {
-    throw new Refusal(400, wrongField(path, "an object of strings", value).message);
+    throw new Refusal(400, makeFieldProblem(path, "an object of strings", value).message);
   }
   for (const [key, text] of Object.entries(value)) {
     if (text !== null) texts[key] = typeof text === "object" ? JSON.stringify(text) : String(text);

@@ -4,14 +4,14 @@ import { encodingOf } from "../../api/content-encoding.ts";
 import { defineRoute, raw } from "../../api/define-route.ts";
 import { Reply, type Route } from "../../api/route.ts";
 import { Refusal } from "../../limits/refusal.ts";
-import { type BatchInput, batchOf, batchRoute } from "../batch-route.ts";
+import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
 import { ingestBodyBytesMax } from "../limits.ts";
 
 const jsonType = "application/json";
 const protobufType = "application/x-protobuf";
 
-/** The tenant, `X-Scope-OrgID`, is ignored: the token tells who sends. */
+/** The tenant header, `X-Scope-OrgID`, is ignored: the token identifies the sender. */
 export function lokiRoutes(intake: Intake): Route[] {
   return ["/loki/api/v1/push", "/api/prom/push"].map((path) =>
     defineRoute({
@@ -25,7 +25,9 @@ export function lokiRoutes(intake: Intake): Route[] {
   );
 }
 
-/** As Loki does, 400 tells of refused entries even where others were taken; agents do not send such a body again. */
+/**
+ * Answers 400 for refused entries even where others were stored, as Loki does; agents do not send such a body again.
+ */
 async function push(intake: Intake, input: BatchInput): Promise<Reply> {
   const isJson = (input.request.headers.get("content-type") ?? "").trim().toLowerCase().startsWith(jsonType);
   const {
@@ -37,7 +39,7 @@ async function push(intake: Intake, input: BatchInput): Promise<Reply> {
     signal: "logs",
     format: isJson ? "loki json" : "loki",
     encoding: isJson ? encodingOf(input.request.headers) : "snappy",
-    ...batchOf(input),
+    ...toIntakeBody(input),
   });
   const first = errors[0];
   if (first === undefined) return new Reply({ status: 204, body: "" });

@@ -1,4 +1,7 @@
-/** Loki's push request (https://grafana.com/docs/loki/latest/reference/loki-http-api/#ingest-logs), as far as it is stored. */
+/**
+ * The part of Loki's push request that is stored
+ * (https://grafana.com/docs/loki/latest/reference/loki-http-api/#ingest-logs).
+ */
 
 import protobuf from "protobufjs";
 

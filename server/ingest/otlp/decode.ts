@@ -1,6 +1,6 @@
-/** OTLP's bodies of logs and traces become rows. */
+/** Decodes OTLP bodies of logs and traces into rows, from protobuf and from JSON. */
 
-import { ownNames, spanKeys } from "../json/span-row.ts";
+import { spanKeySet, spanKeys } from "../json/span-row.ts";
 import type { RowSink } from "../row-sink.ts";
 import { readJsonBody } from "./json-body.ts";
 import { LogRecord } from "./log-record.ts";
@@ -21,11 +21,11 @@ export function readLogsJson(body: Buffer, sink: RowSink): void {
 }
 
 export function readTracesProtobuf(body: Buffer, sink: RowSink): void {
-  for (const key of spanKeys) sink.draft.addKeyText(key);
+  for (const key of spanKeys) sink.builder.addKeyText(key);
   new WireBody(body, sink, (tools) => new SpanRecord(tools)).read();
 }
 
 export function readTracesJson(body: Buffer, sink: RowSink): void {
   const names = { resources: "resourceSpans", scopes: "scopeSpans", records: "spans" };
-  readJsonBody(body, sink, names, ownNames, spanRowOf);
+  readJsonBody(body, sink, names, spanKeySet, spanRowOf);
 }

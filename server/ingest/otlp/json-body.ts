@@ -1,4 +1,7 @@
-/** Bodies of OTLP in JSON: as `WireBody` reads those in protobuf. */
+/**
+ * Reads OTLP bodies in JSON: resources, their scopes, and the records of each scope. `WireBody` does the same for
+ * protobuf.
+ */
 
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
@@ -11,54 +14,57 @@ import { serviceKey, serviceNameOf } from "../service-name.ts";
 import {
   type Attributes,
   addAttributes,
-  copyOf,
-  memberNamed,
-  noAttributes,
-  objectsOf,
+  copyAttributes,
+  makeAttributes,
   putAttribute,
   stringOf,
+  toObject,
+  toObjects,
 } from "./json-value.ts";
 
-/** Names of the lists in the requests of a signal. */
+/** Names of the lists in a signal's request. */
 export interface ListNames {
   resources: string;
   scopes: string;
   records: string;
 }
 
-interface Reading {
+interface RequestContext {
   names: ListNames;
-  /** Names that belong to the signal. */
-  own: ReadonlySet<string>;
+  /** Names that are reserved for the signal's own fields. */
+  reservedNames: ReadonlySet<string>;
   sink: Sink;
 }
 
-/** Makes a row of a record; `attributes` are those of its resource and scope, for it to add to. Throws RowProblem. */
-export type RowOf = (record: JsonFields, attributes: Attributes, sink: RowSink) => LogRow;
+/**
+ * Makes a row of a record. `attributes` holds those of the resource and the scope, and the record's are added to it.
+ * Throws RowProblem.
+ */
+export type MakeRow = (record: JsonFields, attributes: Attributes, sink: RowSink) => LogRow;
 
-/** Throws Refusal 400 where the body is no such JSON. */
+/** Reads every record of a body into the sink. Throws Refusal 400 where the body is not valid JSON of this shape. */
 export function readJsonBody(
   body: Buffer,
   sink: RowSink,
   names: ListNames,
-  own: ReadonlySet<string>,
-  rowOf: RowOf,
+  reservedNames: ReadonlySet<string>,
+  makeRow: MakeRow,
 ): void {
-  eachRecord(parsedBody(body), { names, own, sink }, (record, base) => {
+  forEachRecord(parseBody(body), { names, reservedNames, sink }, (record, base) => {
     try {
-      sink.addText(rowOf(record, copyOf(base), sink));
+      sink.addText(makeRow(record, copyAttributes(base), sink));
     } catch (problem) {
       if (!(problem instanceof RowProblem)) throw problem;
-      sink.refuse(problem);
+      sink.refuseRow(problem);
     }
   });
 }
 
-/** Whole numbers that JSON.parse may not give exactly; should such digits stand in a text, reading is merely slower. */
+/** Finds integers that JSON.parse may round. Such digits within a text only make parsing slower. */
 const longNumber = /[[:,]\s*-?\d{16}/;
 
-/** Throws Refusal 400 where the body is no JSON object. */
-export function parsedBody(body: Buffer): JsonFields {
+/** Parses a body. Throws Refusal 400 where it is not a JSON object. */
+export function parseBody(body: Buffer): JsonFields {
   if (!isUtf8(body)) throw new Refusal(400, "the body is not valid UTF-8");
   const text = body.toString("utf8");
   let value: unknown;
@@ -72,40 +78,43 @@ export function parsedBody(body: Buffer): JsonFields {
   throw new Refusal(400, `the body must be a JSON object, got ${describeValue(value)}`);
 }
 
-/** Calls `visit` for each record with the attributes of its resource and scope. Throws Refusal 400 for lists that are none. */
-export function eachRecord(
+/**
+ * Calls `visit` for each record with the attributes of its resource and scope. Throws Refusal 400 where a list is
+ * malformed.
+ */
+export function forEachRecord(
   request: JsonFields,
-  reading: Reading,
+  context: RequestContext,
   visit: (record: JsonFields, base: Attributes, path: string) => void,
 ): void {
   try {
-    const { resources } = reading.names;
-    for (const [i, group] of objectsOf(request[resources], resources).entries()) {
-      eachOfResource(group, reading, `${resources}[${i}]`, visit);
+    const { resources } = context.names;
+    for (const [i, group] of toObjects(request[resources], resources).entries()) {
+      visitResource(group, context, `${resources}[${i}]`, visit);
     }
   } catch (problem) {
     throw problem instanceof RowProblem ? new Refusal(400, problem.message) : problem;
   }
 }
 
-function eachOfResource(
+function visitResource(
   group: JsonFields,
-  { names: { scopes, records }, own, sink }: Reading,
+  { names: { scopes, records }, reservedNames, sink }: RequestContext,
   path: string,
   visit: (record: JsonFields, base: Attributes, path: string) => void,
 ): void {
   const resource = resourceAttributes(
-    memberNamed(group.resource, `${path}.resource`),
-    own,
+    toObject(group.resource, `${path}.resource`),
+    reservedNames,
     `${path}.resource`,
   );
-  for (const [i, list] of objectsOf(group[scopes], `${path}.${scopes}`).entries()) {
+  for (const [i, list] of toObjects(group[scopes], `${path}.${scopes}`).entries()) {
     const scopePath = `${path}.${scopes}[${i}]`;
-    const base = copyOf(resource);
-    addScope(base, memberNamed(list.scope, `${scopePath}.scope`), `${scopePath}.scope`);
-    sink.repeat(base.units);
-    for (const [j, record] of objectsOf(list[records], `${scopePath}.${records}`).entries()) {
-      sink.repeat(base.units);
+    const base = copyAttributes(resource);
+    addScope(base, toObject(list.scope, `${scopePath}.scope`), `${scopePath}.scope`);
+    sink.countRepeatedBytes(base.units);
+    for (const [j, record] of toObjects(list[records], `${scopePath}.${records}`).entries()) {
+      sink.countRepeatedBytes(base.units);
       visit(record, base, `${scopePath}.${records}[${j}]`);
     }
   }
@@ -113,10 +122,10 @@ function eachOfResource(
 
 function resourceAttributes(
   resource: JsonFields | undefined,
-  own: ReadonlySet<string>,
+  reservedNames: ReadonlySet<string>,
   path: string,
 ): Attributes {
-  const attributes = noAttributes(own);
+  const attributes = makeAttributes(reservedNames);
   addAttributes(attributes, resource?.attributes, `${path}.attributes`);
   const name = serviceNameOf((key) => attributes.texts[key]);
   if (name !== undefined) putAttribute(attributes, serviceKey, name);

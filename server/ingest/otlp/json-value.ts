@@ -1,27 +1,30 @@
-/** Values of OTLP in its JSON form (https://protobuf.dev/programming-guides/json/, with ids in hexadecimal). */
+/**
+ * Reads OTLP values and attributes in their JSON form (https://protobuf.dev/programming-guides/json/, with ids in
+ * hexadecimal).
+ */
 
 import { describeValue } from "../../text/quote.ts";
-import { isGiven, type JsonFields, RowProblem, wrongField } from "../json/json-row.ts";
+import { isGiven, type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
 import { flatDepthMax, flatKeysMax } from "../limits.ts";
 import { doubleJson, nestingMax } from "./wire-value.ts";
 
-/** Attributes on their way: later values of a key replace earlier ones. */
+/** Attributes of a row that is being read. A later value of a key replaces an earlier one. */
 export interface Attributes {
   texts: Record<string, string>;
   keys: number;
-  /** UTF-16 units of names and texts. */
+  /** Length of all names and texts, in UTF-16 units. */
   units: number;
-  /** Names that belong to the signal: an attribute that is named so becomes `attributes.<name>`. */
-  own: ReadonlySet<string>;
+  /** Names that are reserved for the signal's own fields: an attribute with such a name becomes `attributes.<name>`. */
+  reservedNames: ReadonlySet<string>;
 }
 
-export function noAttributes(own: ReadonlySet<string>): Attributes {
-  return { texts: Object.create(null), keys: 0, units: 0, own };
+export function makeAttributes(reservedNames: ReadonlySet<string>): Attributes {
+  return { texts: Object.create(null), keys: 0, units: 0, reservedNames };
 }
 
-/** Attributes that can be added to without changing these. */
-export function copyOf({ texts, units, own }: Attributes): Attributes {
-  return { texts: Object.assign(Object.create(null), texts), keys: 0, units, own };
+/** Copies attributes, so that the copy can be added to. */
+export function copyAttributes({ texts, units, reservedNames }: Attributes): Attributes {
+  return { texts: Object.assign(Object.create(null), texts), keys: 0, units, reservedNames };
 }
 
 export function putAttribute(attributes: Attributes, key: string, text: string): void {
@@ -32,37 +35,40 @@ export function putAttribute(attributes: Attributes, key: string, text: string):
   attributes.texts[key] = text;
 }
 
-/** Adds a list of KeyValue, nested maps flattened with dots. Throws RowProblem. */
+/** Adds a list of KeyValue, nested names joined with dots. Throws RowProblem. */
 export function addAttributes(attributes: Attributes, list: unknown, path: string): void {
   addPairs(attributes, list, path, "", 1);
 }
 
 function addPairs(attributes: Attributes, list: unknown, path: string, prefix: string, depth: number): void {
-  for (const pair of objectsOf(list, path)) {
+  for (const pair of toObjects(list, path)) {
     const key = typeof pair.key === "string" ? pair.key : stringOf(pair.key, `${path}.key`);
     const name = prefix === "" ? key : `${prefix}.${key}`;
     const text = pairText(attributes, pair.value, path, name, depth);
     if (text !== undefined)
-      putAttribute(attributes, attributes.own.has(name) ? `attributes.${name}` : name, text);
+      putAttribute(attributes, attributes.reservedNames.has(name) ? `attributes.${name}` : name, text);
   }
 }
 
-/** The text of an attribute's value; undefined where there is none, or where it is a map whose members were added. */
+/**
+ * The text of an attribute's value. Undefined where there is none, or where the value is a map whose members were
+ * added.
+ */
 function pairText(
   attributes: Attributes,
-  given: unknown,
+  sent: unknown,
   path: string,
   name: string,
   depth: number,
 ): string | undefined {
-  const value = memberNamed(given, path);
-  // Most values are this.
+  const value = toObject(sent, path);
+  // Most values are strings.
   if (typeof value?.stringValue === "string") return value.stringValue;
   if (!isGiven(value?.kvlistValue) || depth >= flatDepthMax) return valueText(value, `${path}.value`);
   const valuesPath = `${path}.value.kvlistValue`;
   addPairs(
     attributes,
-    memberNamed(value?.kvlistValue, valuesPath)?.values,
+    toObject(value?.kvlistValue, valuesPath)?.values,
     `${valuesPath}.values`,
     name,
     depth + 1,
@@ -70,7 +76,7 @@ function pairText(
   return undefined;
 }
 
-/** The text that stands for an AnyValue, undefined for none: what is not text is written as JSON. */
+/** The text of an AnyValue, undefined for none. Values other than text are written as JSON. */
 export function valueText(value: JsonFields | undefined, path: string): string | undefined {
   if (value === undefined) return undefined;
   if (isGiven(value.stringValue)) return stringOf(value.stringValue, `${path}.stringValue`);
@@ -89,58 +95,58 @@ function valueJson(value: JsonFields | undefined, path: string, depth: number): 
   if (isGiven(value.doubleValue)) return doubleJson(doubleOf(value.doubleValue, `${path}.doubleValue`));
   if (isGiven(value.bytesValue)) return JSON.stringify(base64Of(value.bytesValue, `${path}.bytesValue`));
   if (isGiven(value.arrayValue)) {
-    const elements = memberNamed(value.arrayValue, `${path}.arrayValue`)?.values;
-    const texts = objectsOf(elements, `${path}.arrayValue.values`).map((element) =>
+    const elements = toObject(value.arrayValue, `${path}.arrayValue`)?.values;
+    const texts = toObjects(elements, `${path}.arrayValue.values`).map((element) =>
       valueJson(element, `${path}.arrayValue.values`, depth + 1),
     );
     return `[${texts.join(",")}]`;
   }
   if (!isGiven(value.kvlistValue)) return "null";
-  const members = memberNamed(value.kvlistValue, `${path}.kvlistValue`)?.values;
+  const members = toObject(value.kvlistValue, `${path}.kvlistValue`)?.values;
   return pairsJson(members, `${path}.kvlistValue.values`, depth + 1);
 }
 
-/** JSON text of a list of KeyValue. */
+/** The JSON text of a list of KeyValue. */
 export function pairsJson(list: unknown, path: string, depth = 1): string {
   const members = new Map<string, string>();
-  for (const pair of objectsOf(list, path)) {
+  for (const pair of toObjects(list, path)) {
     const key = stringOf(pair.key, `${path}.key`);
-    members.set(key, valueJson(memberNamed(pair.value, `${path}.value`), `${path}.value`, depth));
+    members.set(key, valueJson(toObject(pair.value, `${path}.value`), `${path}.value`, depth));
   }
   return `{${Array.from(members, ([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
 }
 
-/** The elements of a list that may be missing. Throws RowProblem. */
-export function objectsOf(value: unknown, path: string): readonly JsonFields[] {
+/** The objects of a list; a missing list is empty. Throws RowProblem. */
+export function toObjects(value: unknown, path: string): readonly JsonFields[] {
   if (!isGiven(value)) return [];
-  if (!Array.isArray(value)) throw wrongField(path, "an array", value);
+  if (!Array.isArray(value)) throw makeFieldProblem(path, "an array", value);
   const isPlain = value.every(
     (element) => isGiven(element) && typeof element === "object" && !Array.isArray(element),
   );
-  return isPlain ? value : value.map((element: unknown, i) => memberNamed(element, `${path}[${i}]`) ?? {});
+  return isPlain ? value : value.map((element: unknown, i) => toObject(element, `${path}[${i}]`) ?? {});
 }
 
-export function memberNamed(value: unknown, path: string): JsonFields | undefined {
+export function toObject(value: unknown, path: string): JsonFields | undefined {
   if (!isGiven(value)) return undefined;
-  if (typeof value !== "object" || Array.isArray(value)) throw wrongField(path, "an object", value);
+  if (typeof value !== "object" || Array.isArray(value)) throw makeFieldProblem(path, "an object", value);
   return value as JsonFields;
 }
 
-/** "" where it is missing. */
+/** A missing string is "". Throws RowProblem. */
 export function stringOf(value: unknown, path: string): string {
   if (!isGiven(value)) return "";
-  if (typeof value !== "string") throw wrongField(path, "a string", value);
+  if (typeof value !== "string") throw makeFieldProblem(path, "a string", value);
   return value;
 }
 
 function booleanOf(value: unknown, path: string): boolean {
-  if (typeof value !== "boolean") throw wrongField(path, "true or false", value);
+  if (typeof value !== "boolean") throw makeFieldProblem(path, "true or false", value);
   return value;
 }
 
 const int64Max = 2n ** 63n;
 
-/** A whole number of 64 bits: a number, or its digits in a string. */
+/** Reads a 64-bit integer: a number, or its digits in a string. Throws RowProblem. */
 export function integerOf(value: unknown, path: string): bigint {
   const isDigits = typeof value === "string" && /^-?\d{1,20}$/.test(value);
   const isWhole = typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
@@ -160,11 +166,11 @@ export function doubleOf(value: unknown, path: string): number {
   if (typeof value === "bigint") return Number(value);
   if (typeof value === "string" && Object.hasOwn(specialNumbers, value)) return specialNumbers[value]!;
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : Number.NaN;
-  if (Number.isNaN(number)) throw wrongField(path, "a number", value);
+  if (Number.isNaN(number)) throw makeFieldProblem(path, "a number", value);
   return number;
 }
 
-/** In the usual alphabet with padding, whichever was sent. */
+/** Base64 in the standard alphabet with padding, whichever variant was sent. */
 function base64Of(value: unknown, path: string): string {
   return Buffer.from(stringOf(value, path), "base64").toString("base64");
 }

@@ -1,5 +1,7 @@
+/** Reads an OTLP log record from protobuf. */
+
 import type { RowRanges } from "../../../engine/index.ts";
-import { severityNames, severityPlace } from "./severity.ts";
+import { severityIndex, severityNames } from "./severity.ts";
 import type { WireRecord, WireTools } from "./wire-body.ts";
 import { WireTime } from "./wire-time.ts";
 
@@ -18,27 +20,27 @@ const Tag = {
 const traceIdBytes = 16;
 const spanIdBytes = 8;
 
-/** Log records as `logRowOf` reads them from objects. */
+/** Reads log records from bytes, with the same result as `logRowOf` on JSON. */
 export class LogRecord implements WireRecord {
   readonly #tools: WireTools;
   readonly #traceId: number;
   readonly #spanId: number;
   readonly #eventName: number;
-  /** Where the names of severities lie on the tape. */
+  /** Bounds of the severity names, which are written to the buffer once. */
   readonly #severityEnds: number[];
   readonly #time = new WireTime();
   readonly #observed = new WireTime();
 
   constructor(tools: WireTools) {
     this.#tools = tools;
-    const { draft } = tools.sink;
-    this.#traceId = draft.addKeyText("trace_id");
-    this.#spanId = draft.addKeyText("span_id");
-    this.#eventName = draft.addKeyText("event.name");
-    this.#severityEnds = [tools.tape.at];
+    const { builder } = tools.sink;
+    this.#traceId = builder.addKeyText("trace_id");
+    this.#spanId = builder.addKeyText("span_id");
+    this.#eventName = builder.addKeyText("event.name");
+    this.#severityEnds = [tools.buffer.at];
     for (const name of severityNames) {
-      tools.tape.write(name);
-      this.#severityEnds.push(tools.tape.at);
+      tools.buffer.write(name);
+      this.#severityEnds.push(tools.buffer.at);
     }
   }
 
@@ -51,7 +53,7 @@ export class LogRecord implements WireRecord {
       const tag = scanner.readVarint(end);
       switch (tag) {
         case Tag.attributes:
-          attributes.read(scanner.readEnd(end));
+          attributes.read(scanner.readFieldEnd(end));
           break;
         case Tag.time:
           hasTime = this.#time.read(scanner, end);
@@ -60,7 +62,7 @@ export class LogRecord implements WireRecord {
           hasObserved = this.#observed.read(scanner, end);
           break;
         case Tag.severityNumber:
-          severity = severityPlace(scanner.readVarint(end));
+          severity = severityIndex(scanner.readVarint(end));
           break;
         case Tag.severityText:
         case Tag.body:
@@ -85,7 +87,7 @@ export class LogRecord implements WireRecord {
   #readText(row: RowRanges, tag: number, end: number): void {
     const { scanner, attributes } = this.#tools;
     const { value } = attributes;
-    const to = scanner.readEnd(end);
+    const to = scanner.readFieldEnd(end);
     if (tag === Tag.severityText) {
       value.setText(scanner.at, to);
       row.levelFrom = value.from;
@@ -97,10 +99,10 @@ export class LogRecord implements WireRecord {
     scanner.at = to;
   }
 
-  /** Ids of another length, or of zeros, are none (specification of logs, "trace context fields"). */
+  /** Ids of another length, or of zeros only, count as none (specification of logs, "trace context fields"). */
   #readName(tag: number, end: number): void {
-    const { tape, scanner, attributes } = this.#tools;
-    const to = scanner.readEnd(end);
+    const { buffer, scanner, attributes } = this.#tools;
+    const to = scanner.readFieldEnd(end);
     const { at: from } = scanner;
     scanner.at = to;
     if (tag === Tag.eventName) {
@@ -109,10 +111,10 @@ export class LogRecord implements WireRecord {
       return;
     }
     const isTrace = tag === Tag.traceId;
-    if (to - from !== (isTrace ? traceIdBytes : spanIdBytes) || isZero(tape.bytes, from, to)) return;
-    const { at } = tape;
-    tape.writeHex(from, to);
-    attributes.put(isTrace ? this.#traceId : this.#spanId, at, tape.at);
+    if (to - from !== (isTrace ? traceIdBytes : spanIdBytes) || isZero(buffer.bytes, from, to)) return;
+    const { at } = buffer;
+    buffer.writeHex(from, to);
+    attributes.put(isTrace ? this.#traceId : this.#spanId, at, buffer.at);
   }
 
   #setTime(row: RowRanges, hasTime: boolean, hasObserved: boolean): void {
@@ -123,13 +125,13 @@ export class LogRecord implements WireRecord {
       return;
     }
     const { sink } = this.#tools;
-    sink.untimed++;
+    sink.untimedRows++;
     row.seconds = Math.floor(sink.arrivalMs / 1000);
     row.nanos = (sink.arrivalMs % 1000) * 1e6;
   }
 }
 
-/** Whether the bytes [from, to) are all zero, as those of an id that stands for none. */
+/** Returns whether the bytes [from, to) are all zero; an id of zeros stands for none. */
 export function isZero(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (bytes[at] !== 0) return false;
   return true;

@@ -1,90 +1,93 @@
-/** Metrics of OTLP in JSON form become samples; the points of each type are those of OpenTelemetry's data model. */
+/** Turns OTLP metrics in JSON form into samples, by the point types of OpenTelemetry's data model. */
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
-import { type Buckets, classicBuckets, type ExponentialRange, histogramValues } from "../histogram.ts";
-import { isGiven, type JsonFields, RowProblem, wrongField } from "../json/json-row.ts";
+import { type Buckets, type ExponentialRange, toClassicBuckets, toClassicValues } from "../histogram.ts";
+import { isGiven, type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
 import type { SampleSink } from "../row-sink.ts";
 import {
   type Attributes,
   addAttributes,
-  copyOf,
+  copyAttributes,
   doubleOf,
   integerOf,
-  memberNamed,
-  objectsOf,
   stringOf,
+  toObject,
+  toObjects,
 } from "./json-value.ts";
 
-/** What all samples of one point have in common. */
+/** What all samples of one point share. */
 type Shared = Omit<Sample, "value">;
 
-/** Samples of one point. Throws RowProblem. */
+/** Makes the samples of one point. Throws RowProblem. */
 type SamplesOf = (point: JsonFields, shared: Shared) => Sample[];
 
 const kinds: Readonly<Record<string, SamplesOf>> = {
-  gauge: numberSamples,
-  sum: numberSamples,
-  histogram: histogramSamples,
-  exponentialHistogram: exponentialSamples,
-  summary: summarySamples,
+  gauge: makeNumberSamples,
+  sum: makeNumberSamples,
+  histogram: makeHistogramSamples,
+  exponentialHistogram: makeExponentialSamples,
+  summary: makeSummarySamples,
 };
 
-/** Bit of `flags`: the series has no value at that time (metrics.proto, "DataPointFlags"). */
+/** Bit of `flags`: the series has no value at this time (metrics.proto, "DataPointFlags"). */
 const noRecordedValue = 1;
 const deltaTemporality = ["1", "AGGREGATION_TEMPORALITY_DELTA"];
 
-/** Throws RowProblem where the metric as a whole is none. */
+/**
+ * Adds all points of a metric; a bad point is refused by itself. Throws RowProblem where the metric as a whole is
+ * malformed.
+ */
 export function addMetric(sink: SampleSink, metric: JsonFields, base: Attributes): void {
   const name = stringOf(metric.name, "name");
   const kind = Object.keys(kinds).find((each) => isGiven(metric[each]));
   if (kind === undefined) throw new RowProblem("field", `metric ${JSON.stringify(name)} has no data`);
-  const data = memberNamed(metric[kind], kind) ?? {};
-  const shared = { name, unit: stringOf(metric.unit, "unit"), type: typeOf(kind, data) };
-  for (const point of objectsOf(data.dataPoints, `${kind}.dataPoints`)) {
+  const data = toObject(metric[kind], kind) ?? {};
+  const shared = { name, unit: stringOf(metric.unit, "unit"), type: readType(kind, data) };
+  for (const point of toObjects(data.dataPoints, `${kind}.dataPoints`)) {
     try {
-      sink.addPoint(pointSamples(point, kinds[kind]!, shared, base, sink));
+      sink.addPoint(makePointSamples(point, kinds[kind]!, shared, base, sink));
     } catch (problem) {
       if (!(problem instanceof RowProblem)) throw problem;
-      sink.refuse(problem);
+      sink.refuseRow(problem);
     }
   }
 }
 
-/** Sums that may fall are gauges, unless they are told as differences. */
-function typeOf(kind: string, data: JsonFields): MetricType {
+/** Sums that may fall are gauges, unless they are sent as deltas. */
+function readType(kind: string, data: JsonFields): MetricType {
   if (kind === "gauge") return "gauge";
   if (kind === "summary") return "counter";
   if (deltaTemporality.includes(String(data.aggregationTemporality))) return "delta";
   return kind === "sum" && data.isMonotonic !== true ? "gauge" : "counter";
 }
 
-function pointSamples(
+function makePointSamples(
   point: JsonFields,
-  samplesOf: SamplesOf,
+  makeSamples: SamplesOf,
   metric: Pick<Sample, "name" | "unit" | "type">,
   base: Attributes,
   sink: SampleSink,
 ): Sample[] {
-  const attributes = copyOf(base);
+  const attributes = copyAttributes(base);
   addAttributes(attributes, point.attributes, "attributes");
   const time = isGiven(point.timeUnixNano) ? integerOf(point.timeUnixNano, "timeUnixNano") : 0n;
   const shared = { ...metric, labels: attributes.texts, timeNs: time === 0n ? sink.arrivalNs() : time };
-  const samples = samplesOf(point, shared);
+  const samples = makeSamples(point, shared);
   const isStale = (Number(point.flags ?? 0) & noRecordedValue) !== 0;
   return isStale ? samples.map((sample) => ({ ...sample, value: Number.NaN })) : samples;
 }
 
-function numberSamples(point: JsonFields, shared: Shared): Sample[] {
+function makeNumberSamples(point: JsonFields, shared: Shared): Sample[] {
   if (isGiven(point.asInt)) return [{ ...shared, value: Number(integerOf(point.asInt, "asInt")) }];
   const hasNone = (Number(point.flags ?? 0) & noRecordedValue) !== 0;
   return [{ ...shared, value: hasNone ? Number.NaN : doubleOf(point.asDouble, "asDouble") }];
 }
 
-function histogramSamples(point: JsonFields, shared: Shared): Sample[] {
-  const bounds = numbersOf(point.explicitBounds, "explicitBounds");
-  const sent = countsOf(point.bucketCounts, "bucketCounts");
-  // Without buckets there is the one that holds all.
-  const counts = sent.length === 0 && bounds.length === 0 ? [countOf(point.count, "count")] : sent;
+function makeHistogramSamples(point: JsonFields, shared: Shared): Sample[] {
+  const bounds = readNumbers(point.explicitBounds, "explicitBounds");
+  const sent = readCounts(point.bucketCounts, "bucketCounts");
+  // Without buckets, a single bucket counts everything.
+  const counts = sent.length === 0 && bounds.length === 0 ? [readCount(point.count, "count")] : sent;
   if (counts.length !== bounds.length + 1) {
     const got = `got ${counts.length} and ${bounds.length}`;
     throw new RowProblem("field", `bucketCounts must have one element more than explicitBounds, ${got}`);
@@ -92,26 +95,26 @@ function histogramSamples(point: JsonFields, shared: Shared): Sample[] {
   if (bounds.some((bound, i) => i > 0 && !(bound > bounds[i - 1]!))) {
     throw new RowProblem("field", "explicitBounds must ascend");
   }
-  return bucketSamples(shared, { bounds, counts }, sumOf(point));
+  return makeBucketSamples(shared, { bounds, counts }, readSum(point));
 }
 
-function exponentialSamples(point: JsonFields, shared: Shared): Sample[] {
+function makeExponentialSamples(point: JsonFields, shared: Shared): Sample[] {
   const scale = Number(point.scale ?? 0);
   if (!Number.isInteger(scale) || scale < -10 || scale > 20) {
-    throw wrongField("scale", "an integer from -10 to 20", point.scale);
+    throw makeFieldProblem("scale", "an integer from -10 to 20", point.scale);
   }
-  const buckets = classicBuckets({
+  const buckets = toClassicBuckets({
     scale,
-    zeroCount: countOf(point.zeroCount, "zeroCount"),
+    zeroCount: readCount(point.zeroCount, "zeroCount"),
     zeroThreshold: isGiven(point.zeroThreshold) ? doubleOf(point.zeroThreshold, "zeroThreshold") : 0,
-    positive: rangeOf(point.positive, "positive"),
-    negative: rangeOf(point.negative, "negative"),
+    positive: readRange(point.positive, "positive"),
+    negative: readRange(point.negative, "negative"),
   });
-  return bucketSamples(shared, buckets, sumOf(point));
+  return makeBucketSamples(shared, buckets, readSum(point));
 }
 
-function bucketSamples(shared: Shared, buckets: Buckets, sum: number | undefined): Sample[] {
-  return histogramValues(buckets, sum).map(({ suffix, le, value }) => ({
+function makeBucketSamples(shared: Shared, buckets: Buckets, sum: number | undefined): Sample[] {
+  return toClassicValues(buckets, sum).map(({ suffix, le, value }) => ({
     ...shared,
     name: shared.name + suffix,
     labels: le === undefined ? shared.labels : { ...shared.labels, le },
@@ -119,8 +122,8 @@ function bucketSamples(shared: Shared, buckets: Buckets, sum: number | undefined
   }));
 }
 
-function summarySamples(point: JsonFields, shared: Shared): Sample[] {
-  const quantiles = objectsOf(point.quantileValues, "quantileValues").map(({ quantile, value }): Sample => {
+function makeSummarySamples(point: JsonFields, shared: Shared): Sample[] {
+  const quantiles = toObjects(point.quantileValues, "quantileValues").map(({ quantile, value }): Sample => {
     const label = String(doubleOf(quantile ?? 0, "quantileValues.quantile"));
     return {
       ...shared,
@@ -132,39 +135,39 @@ function summarySamples(point: JsonFields, shared: Shared): Sample[] {
   return [
     ...quantiles,
     { ...shared, name: `${shared.name}_sum`, value: doubleOf(point.sum ?? 0, "sum") },
-    { ...shared, name: `${shared.name}_count`, value: countOf(point.count, "count") },
+    { ...shared, name: `${shared.name}_count`, value: readCount(point.count, "count") },
   ];
 }
 
-function sumOf({ sum }: JsonFields): number | undefined {
+function readSum({ sum }: JsonFields): number | undefined {
   return isGiven(sum) ? doubleOf(sum, "sum") : undefined;
 }
 
-function rangeOf(value: unknown, name: string): ExponentialRange {
-  const range = memberNamed(value, name);
+function readRange(value: unknown, name: string): ExponentialRange {
+  const range = toObject(value, name);
   const offset = Number(range?.offset ?? 0);
   if (!Number.isInteger(offset) || Math.abs(offset) >= 2 ** 31) {
-    throw wrongField(`${name}.offset`, "a 32-bit integer", range?.offset);
+    throw makeFieldProblem(`${name}.offset`, "a 32-bit integer", range?.offset);
   }
-  return { offset, bucketCounts: countsOf(range?.bucketCounts, `${name}.bucketCounts`) };
+  return { offset, bucketCounts: readCounts(range?.bucketCounts, `${name}.bucketCounts`) };
 }
 
-function numbersOf(value: unknown, path: string): number[] {
-  return arrayOf(value, path).map((each) => doubleOf(each, path));
+function readNumbers(value: unknown, path: string): number[] {
+  return readArray(value, path).map((each) => doubleOf(each, path));
 }
 
-function countsOf(value: unknown, path: string): number[] {
-  return arrayOf(value, path).map((each) => countOf(each, path));
+function readCounts(value: unknown, path: string): number[] {
+  return readArray(value, path).map((each) => readCount(each, path));
 }
 
-function arrayOf(value: unknown, path: string): unknown[] {
+function readArray(value: unknown, path: string): unknown[] {
   if (!isGiven(value)) return [];
-  if (!Array.isArray(value)) throw wrongField(path, "an array of numbers", value);
+  if (!Array.isArray(value)) throw makeFieldProblem(path, "an array of numbers", value);
   return value;
 }
 
-function countOf(value: unknown, path: string): number {
+function readCount(value: unknown, path: string): number {
   const count = isGiven(value) ? Number(integerOf(value, path)) : 0;
-  if (count < 0) throw wrongField(path, "a number, 0 or more", value);
+  if (count < 0) throw makeFieldProblem(path, "a number, 0 or more", value);
   return count;
 }

@@ -4,8 +4,8 @@ import { encodingOf } from "../../api/content-encoding.ts";
 import { defineRoute, raw } from "../../api/define-route.ts";
 import { type ErrorBody, Reply, type Route } from "../../api/route.ts";
 import { Refusal } from "../../limits/refusal.ts";
-import { type BatchInput, batchOf, batchRoute } from "../batch-route.ts";
-import type { Intake, Taken } from "../intake.ts";
+import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
+import type { Intake, IntakeResult } from "../intake.ts";
 import { ingestBodyBytesMax } from "../limits.ts";
 import { otlp } from "./schema.ts";
 
@@ -14,8 +14,9 @@ const jsonType = "application/json";
 
 interface Endpoint {
   signal: "logs" | "traces" | "metrics";
-  /** The answer's message, and the field of its partial success that counts. */
+  /** Message type of the answer. */
   response: string;
+  /** The field of its partial success that counts rejected rows. */
   rejected: string;
 }
 
@@ -36,29 +37,32 @@ export function otlpRoutes(intake: Intake): Route[] {
         contentTypes: [protobufType, jsonType, "application/protobuf"],
       }),
       errorBody: statusBody,
-      handle: (input) => take(intake, endpoint, input),
+      handle: (input) => takeBatch(intake, endpoint, input),
     }),
   );
 }
 
-async function take(intake: Intake, endpoint: Endpoint, input: BatchInput): Promise<Reply> {
+async function takeBatch(intake: Intake, endpoint: Endpoint, input: BatchInput): Promise<Reply> {
   const isJson = wantsJson(input.request.headers);
   const taken = await intake.take({
     signal: endpoint.signal,
     format: isJson ? `otlp ${endpoint.signal} json` : `otlp ${endpoint.signal}`,
     encoding: encodingOf(input.request.headers),
-    ...batchOf(input),
+    ...toIntakeBody(input),
   });
-  const partialSuccess = partialOf(endpoint, taken);
+  const partialSuccess = partialSuccessOf(endpoint, taken);
   return new Reply({
     status: 200,
     headers: { "Content-Type": isJson ? jsonType : protobufType },
-    body: written(endpoint.response, partialSuccess === undefined ? {} : { partialSuccess }, isJson),
+    body: encodeMessage(endpoint.response, partialSuccess === undefined ? {} : { partialSuccess }, isJson),
   });
 }
 
-/** Undefined where all was taken. Throws Refusal 400 where nothing was: the sender is not to try again either way. */
-function partialOf({ rejected }: Endpoint, { accepted, refused, dropped, errors }: Taken) {
+/**
+ * The partial success to answer, undefined where every row was taken. Throws Refusal 400 where none was. Either way the
+ * sender should not retry.
+ */
+function partialSuccessOf({ rejected }: Endpoint, { accepted, refused, dropped, errors }: IntakeResult) {
   const first = errors[0];
   if (first === undefined) return undefined;
   const errorMessage = `record ${first.line}: ${first.reason}`;
@@ -67,7 +71,7 @@ function partialOf({ rejected }: Endpoint, { accepted, refused, dropped, errors 
   return { [rejected]: String(refused), errorMessage };
 }
 
-/** Codes of google.rpc.Status for what goes wrong over HTTP; others are "unknown". */
+/** Codes of google.rpc.Status by HTTP status; any other is 2, "unknown". */
 const codeOfStatus: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,
@@ -85,16 +89,16 @@ function statusBody(
   headers: ReadonlyMap<string, string>,
 ): ErrorBody {
   const isJson = wantsJson(headers);
-  const body = written("Status", { code: codeOfStatus[status] ?? 2, message }, isJson);
+  const body = encodeMessage("Status", { code: codeOfStatus[status] ?? 2, message }, isJson);
   return { contentType: isJson ? jsonType : protobufType, body };
 }
 
-/** The answer has the form of the request. */
+/** The answer has the encoding of the request. */
 function wantsJson(headers: ReadonlyMap<string, string>): boolean {
   return (headers.get("content-type") ?? "").trim().toLowerCase().startsWith(jsonType);
 }
 
-function written(message: string, fields: object, isJson: boolean): string | Uint8Array {
+function encodeMessage(message: string, fields: object, isJson: boolean): string | Uint8Array {
   const type = otlp.lookupType(message);
   return isJson ? JSON.stringify(fields) : type.encode(type.fromObject(fields)).finish();
 }

@@ -1,6 +1,6 @@
 /**
- * The messages of OTLP 1.x (https://opentelemetry.io/docs/specs/otlp/), as far as they are stored or answered. Numbers and types are
- * the specification's; fields that are left out here are passed over when they come.
+ * The messages of OTLP 1.x (https://opentelemetry.io/docs/specs/otlp/) that are stored or answered. Field numbers and
+ * types are the specification's; fields that are left out here are skipped when they come.
  */
 
 import protobuf from "protobufjs";
@@ -81,5 +81,5 @@ message ValueAtQuantile { double quantile = 1; double value = 2; }
 message MetricsPartialSuccess { int64 rejected_data_points = 1; string error_message = 2; }
 message MetricsResponse { MetricsPartialSuccess partial_success = 1; }`;
 
-/** Messages by their names in this file. */
+/** Look-up of the messages above by name. */
 export const otlp = protobuf.parse(`syntax = "proto3";${common}${logs}${traces}${metrics}`).root;

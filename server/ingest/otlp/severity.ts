@@ -1,7 +1,9 @@
-/** Names of OpenTelemetry's severity numbers, four to each (specification, logs data model, "SeverityNumber"). */
+/** Names of OpenTelemetry's severity numbers. */
+
+/** Four numbers each, from 1 on (specification, logs data model, "SeverityNumber"). */
 export const severityNames = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 
-/** The place in `severityNames`, or -1 where the number says nothing. */
-export function severityPlace(number: number): number {
+/** Returns an index of `severityNames`, or -1 where the number stands for none. */
+export function severityIndex(number: number): number {
   return number >= 1 && number <= 24 ? (number - 1) >> 2 : -1;
 }

@@ -1,18 +1,18 @@
-/** Events and links of a span, which are stored as the JSON text of one attribute each. */
+/** Events and links of a span, each list stored as the JSON text of one attribute. */
 
 import { spanListBytesMax } from "../limits.ts";
 
-/** One array of these elements: as many from the first on as an attribute has room for. */
-export function joinedJson(elements: readonly string[]): string {
-  let kept = 0;
-  // The brackets.
+/** Joins elements to a JSON array: as many of the first ones as fit into one attribute. */
+export function joinJson(elements: readonly string[]): string {
+  let count = 0;
+  // The two brackets.
   let bytes = 2;
   for (const element of elements) {
     bytes += Buffer.byteLength(element) + 1;
     if (bytes > spanListBytesMax) break;
-    kept++;
+    count++;
   }
-  return `[${elements.slice(0, kept).join(",")}]`;
+  return `[${elements.slice(0, count).join(",")}]`;
 }
 
 export interface LinkIds {

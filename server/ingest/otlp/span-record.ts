@@ -1,8 +1,10 @@
+/** Reads an OTLP span from protobuf. */
+
 import type { RowRanges } from "../../../engine/index.ts";
 import { RowProblem } from "../json/json-row.ts";
 import { durationText, spanKeys, spanKinds, statusCodes } from "../json/span-row.ts";
 import { isZero } from "./log-record.ts";
-import { joinedJson, linkJson } from "./span-lists.ts";
+import { joinJson, linkJson } from "./span-lists.ts";
 import type { WireRecord, WireTools } from "./wire-body.ts";
 import { WireTime } from "./wire-time.ts";
 
@@ -24,7 +26,8 @@ const EventTag = { time: 0x09, name: 0x12, attributes: 0x1a } as const;
 const LinkTag = { traceId: 0x0a, spanId: 0x12, traceState: 0x1a, attributes: 0x22 } as const;
 const StatusTag = { message: 0x12, code: 0x18 } as const;
 
-const Own = Object.fromEntries(spanKeys.map((key, place) => [key, place])) as Record<
+/** Key numbers of the span's own attributes: the builder gets `spanKeys` first. */
+const KeyNumber = Object.fromEntries(spanKeys.map((key, index) => [key, index])) as Record<
   (typeof spanKeys)[number],
   number
 >;
@@ -32,7 +35,7 @@ const traceIdBytes = 16;
 const spanIdBytes = 8;
 const parentAllowsZeros = true;
 
-/** Spans as `spanRowOf` reads them from objects. */
+/** Reads spans from bytes, with the same result as `spanRowOf` on JSON. */
 export class SpanRecord implements WireRecord {
   readonly #tools: WireTools;
   readonly #traceState: number;
@@ -45,13 +48,13 @@ export class SpanRecord implements WireRecord {
   #hasTraceId = false;
   #hasSpanId = false;
 
-  /** The first keys of the draft are `spanKeys`. */
+  /** The builder's first keys must be `spanKeys`. */
   constructor(tools: WireTools) {
     this.#tools = tools;
-    const { draft } = tools.sink;
-    this.#traceState = draft.addKeyText("trace_state");
-    this.#events = draft.addKeyText("events");
-    this.#links = draft.addKeyText("links");
+    const { builder } = tools.sink;
+    this.#traceState = builder.addKeyText("trace_state");
+    this.#events = builder.addKeyText("events");
+    this.#links = builder.addKeyText("links");
   }
 
   read(row: RowRanges, end: number): void {
@@ -64,18 +67,19 @@ export class SpanRecord implements WireRecord {
     let hasEnd = false;
     while (scanner.at < end) {
       const tag = scanner.readVarint(end);
-      if (tag === Tag.attributes) attributes.read(scanner.readEnd(end));
+      if (tag === Tag.attributes) attributes.read(scanner.readFieldEnd(end));
       else if (tag === Tag.start) hasStart = this.#start.read(scanner, end);
       else if (tag === Tag.end) hasEnd = this.#end.read(scanner, end);
-      else if (tag === Tag.kind) this.#putWord(Own.kind, "kind", ["", ...spanKinds], scanner.readVarint(end));
+      else if (tag === Tag.kind)
+        this.#putWord(KeyNumber.kind, "kind", ["", ...spanKinds], scanner.readVarint(end));
       else this.#readBytes(tag, end);
     }
     this.#check(hasStart);
     row.seconds = this.#start.seconds;
     row.nanos = this.#start.nanos;
     if (hasEnd) this.#putDuration();
-    if (this.#eventTexts.length > 0) this.#putText(this.#events, joinedJson(this.#eventTexts));
-    if (this.#linkTexts.length > 0) this.#putText(this.#links, joinedJson(this.#linkTexts));
+    if (this.#eventTexts.length > 0) this.#putText(this.#events, joinJson(this.#eventTexts));
+    if (this.#linkTexts.length > 0) this.#putText(this.#links, joinJson(this.#linkTexts));
   }
 
   #check(hasStart: boolean): void {
@@ -90,21 +94,21 @@ export class SpanRecord implements WireRecord {
       scanner.skip(tag, end);
       return;
     }
-    const to = scanner.readEnd(end);
+    const to = scanner.readFieldEnd(end);
     const from = scanner.at;
     switch (tag) {
       case Tag.traceId:
-        this.#hasTraceId = this.#putId(Own.trace_id, "traceId", traceIdBytes, from, to);
+        this.#hasTraceId = this.#putId(KeyNumber.trace_id, "traceId", traceIdBytes, from, to);
         break;
       case Tag.spanId:
-        this.#hasSpanId = this.#putId(Own.span_id, "spanId", spanIdBytes, from, to);
+        this.#hasSpanId = this.#putId(KeyNumber.span_id, "spanId", spanIdBytes, from, to);
         break;
       case Tag.parentSpanId:
         if (to > from)
-          this.#putId(Own.parent_span_id, "parentSpanId", spanIdBytes, from, to, parentAllowsZeros);
+          this.#putId(KeyNumber.parent_span_id, "parentSpanId", spanIdBytes, from, to, parentAllowsZeros);
         break;
       case Tag.name:
-        this.#putRange(Own.name, from, to);
+        this.#putRange(KeyNumber.name, from, to);
         break;
       case Tag.traceState:
         this.#putRange(this.#traceState, from, to);
@@ -129,15 +133,18 @@ export class SpanRecord implements WireRecord {
       const tag = scanner.readVarint(end);
       if (tag === StatusTag.code) code = scanner.readVarint(end);
       else if (tag === StatusTag.message) {
-        const to = scanner.readEnd(end);
-        this.#putRange(Own.status_message, scanner.at, to);
+        const to = scanner.readFieldEnd(end);
+        this.#putRange(KeyNumber.status_message, scanner.at, to);
         scanner.at = to;
       } else scanner.skip(tag, end);
     }
-    this.#putWord(Own.status_code, "status.code", statusCodes, code);
+    this.#putWord(KeyNumber.status_code, "status.code", statusCodes, code);
   }
 
-  /** False where the id is one of zeros, which stands for none. */
+  /**
+   * Sets an id. Returns false for an id of zeros, which stands for none. Throws RowProblem for a wrong length, or for
+   * zeros where they are not allowed.
+   */
   #putId(
     key: number,
     name: string,
@@ -146,15 +153,15 @@ export class SpanRecord implements WireRecord {
     to: number,
     allowsZeros = false,
   ): boolean {
-    const { tape, attributes } = this.#tools;
+    const { buffer, attributes } = this.#tools;
     if (to - from !== byteLength) throw idProblem(name, byteLength);
-    if (isZero(tape.bytes, from, to)) {
+    if (isZero(buffer.bytes, from, to)) {
       if (allowsZeros) return false;
       throw new RowProblem("field", `${name} must not be all zeros`);
     }
-    const { at } = tape;
-    tape.writeHex(from, to);
-    attributes.put(key, at, tape.at);
+    const { at } = buffer;
+    buffer.writeHex(from, to);
+    attributes.put(key, at, buffer.at);
     return true;
   }
 
@@ -165,13 +172,13 @@ export class SpanRecord implements WireRecord {
   }
 
   #putText(key: number, text: string): void {
-    const { tape, attributes } = this.#tools;
-    const { at } = tape;
-    tape.write(text);
-    attributes.put(key, at, tape.at);
+    const { buffer, attributes } = this.#tools;
+    const { at } = buffer;
+    buffer.write(text);
+    attributes.put(key, at, buffer.at);
   }
 
-  /** The first word of kinds is empty: none was given. */
+  /** Sets the word of an enumeration's number; an empty word sets nothing. */
   #putWord(key: number, name: string, words: readonly string[], number: number): void {
     const word = words[number];
     if (word === undefined) {
@@ -187,30 +194,30 @@ export class SpanRecord implements WireRecord {
     if (sum < 0) throw new RowProblem("field", "endTimeUnixNano is before startTimeUnixNano");
     const isExact = sum <= Number.MAX_SAFE_INTEGER;
     const nanoseconds = isExact ? sum : Number(BigInt(seconds) * 1_000_000_000n + BigInt(nanos));
-    this.#putText(Own.duration_ms, durationText(nanoseconds));
+    this.#putText(KeyNumber.duration_ms, durationText(nanoseconds));
   }
 
   #eventJson(from: number, to: number): string {
-    const { tape, scanner, attributes } = this.#tools;
+    const { buffer, scanner, attributes } = this.#tools;
     let time = "0";
     let name = "";
     while (scanner.at < to) {
       const tag = scanner.readVarint(to);
       if (tag === EventTag.time) {
         scanner.readEightBytes(to);
-        time = BigInt.asUintN(64, BigInt(scanner.signedText())).toString();
+        time = BigInt.asUintN(64, BigInt(scanner.toSignedText())).toString();
       } else if (tag === EventTag.name) {
-        const end = scanner.readEnd(to);
-        name = tape.bytes.toString("utf8", scanner.at, end);
+        const end = scanner.readFieldEnd(to);
+        name = buffer.bytes.toString("utf8", scanner.at, end);
         scanner.at = end;
       } else scanner.skip(tag, to);
     }
-    const own = attributes.value.attributesJson(from, to, EventTag.attributes);
-    return `{"timeUnixNano":"${time}","name":${JSON.stringify(name)},"attributes":${own}}`;
+    const attributesText = attributes.value.attributesJson(from, to, EventTag.attributes);
+    return `{"timeUnixNano":"${time}","name":${JSON.stringify(name)},"attributes":${attributesText}}`;
   }
 
   #linkJson(from: number, to: number): string {
-    const { tape, scanner, attributes } = this.#tools;
+    const { buffer, scanner, attributes } = this.#tools;
     const link = { traceId: "", spanId: "", traceState: "" };
     while (scanner.at < to) {
       const tag = scanner.readVarint(to);
@@ -218,10 +225,10 @@ export class SpanRecord implements WireRecord {
         scanner.skip(tag, to);
         continue;
       }
-      const end = scanner.readEnd(to);
-      if (tag === LinkTag.traceId) link.traceId = tape.bytes.toString("hex", scanner.at, end);
-      else if (tag === LinkTag.spanId) link.spanId = tape.bytes.toString("hex", scanner.at, end);
-      else link.traceState = tape.bytes.toString("utf8", scanner.at, end);
+      const end = scanner.readFieldEnd(to);
+      if (tag === LinkTag.traceId) link.traceId = buffer.bytes.toString("hex", scanner.at, end);
+      else if (tag === LinkTag.spanId) link.spanId = buffer.bytes.toString("hex", scanner.at, end);
+      else link.traceState = buffer.bytes.toString("utf8", scanner.at, end);
       scanner.at = end;
     }
     return linkJson(link, attributes.value.attributesJson(from, to, LinkTag.attributes));

@@ -1,3 +1,5 @@
+/** Reads an OTLP span from JSON. */
+
 import type { LogRow } from "../../../engine/index.ts";
 import { isGiven, type JsonFields, RowProblem } from "../json/json-row.ts";
 import {
@@ -14,20 +16,20 @@ import {
   type Attributes,
   addAttributes,
   integerOf,
-  memberNamed,
-  objectsOf,
   pairsJson,
   putAttribute,
   stringOf,
+  toObject,
+  toObjects,
 } from "./json-value.ts";
-import { joinedJson, linkJson } from "./span-lists.ts";
+import { joinJson, linkJson } from "./span-lists.ts";
 
-/** A span in its JSON form. Throws RowProblem. */
+/** Makes a row of a span in its JSON form. Throws RowProblem. */
 export function spanRowOf(span: JsonFields, attributes: Attributes): LogRow {
   const start = timeOf(span, "startTimeUnixNano");
   if (start === 0n) throw new RowProblem("field", "startTimeUnixNano is required");
-  const status = memberNamed(span.status, "status");
-  const own = {
+  const status = toObject(span.status, "status");
+  const fromFields = {
     trace_id: idOf(span, "traceId", traceIdDigits),
     span_id: idOf(span, "spanId", spanIdDigits),
     parent_span_id: parentOf(span),
@@ -40,11 +42,12 @@ export function spanRowOf(span: JsonFields, attributes: Attributes): LogRow {
   addAttributes(attributes, span.attributes, "attributes");
   const state = stringOf(span.traceState, "traceState");
   if (state !== "") putAttribute(attributes, "trace_state", state);
-  const events = objectsOf(span.events, "events").map(eventJson);
-  if (events.length > 0) putAttribute(attributes, "events", joinedJson(events));
-  const links = objectsOf(span.links, "links").map(linkTextOf);
-  if (links.length > 0) putAttribute(attributes, "links", joinedJson(links));
-  for (const key of spanKeys) if ((own[key] ?? "") !== "") putAttribute(attributes, key, own[key]!);
+  const events = toObjects(span.events, "events").map(eventJson);
+  if (events.length > 0) putAttribute(attributes, "events", joinJson(events));
+  const links = toObjects(span.links, "links").map(linkTextOf);
+  if (links.length > 0) putAttribute(attributes, "links", joinJson(links));
+  for (const key of spanKeys)
+    if ((fromFields[key] ?? "") !== "") putAttribute(attributes, key, fromFields[key]!);
   return { timeNs: start, level: "", message: "", attributes: attributes.texts };
 }
 

@@ -1,35 +1,35 @@
 /**
- * Bodies of OTLP in protobuf, from their bytes: resources, their scopes, and the records of those. What stands at a resource or a scope
- * holds for each of its records, unless the record says otherwise.
+ * Reads OTLP bodies from the bytes of protobuf: resources, their scopes, and the records of each scope. Attributes of a
+ * resource or a scope apply to each of its records, unless the record has the key itself.
  */
 
 import { RowRanges } from "../../../engine/index.ts";
 import { Refusal } from "../../limits/refusal.ts";
+import { BodyBuffer } from "../body-buffer.ts";
 import { RowProblem } from "../json/json-row.ts";
-import { Tape } from "../json/tape.ts";
 import { ProtoScanner } from "../protobuf-scanner.ts";
 import type { RowSink } from "../row-sink.ts";
 import { serviceKey, serviceNameOf } from "../service-name.ts";
 import { WireAttributes } from "./wire-attributes.ts";
 
-/** The same in the requests of logs and of traces. */
+/** Field tags, the same in requests of logs and of traces. */
 const Tag = { resources: 0x0a, resource: 0x0a, scopes: 0x12, scope: 0x0a, records: 0x12 } as const;
 const resourceAttributesTag = 0x0a;
 const ScopeTag = { name: 0x0a, version: 0x12, attributes: 0x1a } as const;
 
-/** Bytes that an attribute weighs beside its text. */
+/** Bytes charged for an attribute besides its text. */
 const attributeCost = 32;
 
-/** What reads records with. */
+/** What a record is read with. */
 export interface WireTools {
-  tape: Tape;
+  buffer: BodyBuffer;
   scanner: ProtoScanner;
   attributes: WireAttributes;
   sink: RowSink;
 }
 
 export interface WireRecord {
-  /** Reads the record at [scanner.at, end) to the row, for which the attributes have begun. Throws RowProblem. */
+  /** Reads the record at [scanner.at, end) into the row, whose attributes were begun before. Throws RowProblem. */
   read(row: RowRanges, end: number): void;
 }
 
@@ -38,51 +38,54 @@ export class WireBody {
   readonly #record: WireRecord;
   readonly #row = new RowRanges();
   readonly #resource = new RowRanges();
-  /** Attributes of the resource and the scope. */
-  readonly #base = new RowRanges();
-  /** Number of the base, from 1. */
-  #bases = 0;
-  /** What those cost each row. */
-  #baseBytes = 0;
-  /** Where the tape is free when no record is read; behind the attributes of the base, then behind those. */
-  readonly #free: number;
+  /** Attributes of the current resource and scope, which its records share. */
+  readonly #shared = new RowRanges();
+  /** Number of the shared set, from 1. */
+  #sharedSet = 0;
+  /** Bytes that the shared attributes add to each row. */
+  #sharedBytes = 0;
+  /**
+   * Start of the scratch area for resources. Texts of a resource begin here, those of a scope after them, those of a
+   * record after both.
+   */
+  readonly #scratchFrom: number;
   readonly #serviceName: number;
   readonly #scopeName: number;
   readonly #scopeVersion: number;
 
-  /** The draft of the sink may have keys already, those of the signal itself. */
+  /** The sink's builder may already have keys: those of the signal's own fields. */
   constructor(body: Uint8Array, sink: RowSink, makeRecord: (tools: WireTools) => WireRecord) {
-    const tape = new Tape(body, sink.draft);
-    const scanner = new ProtoScanner(tape);
-    const attributes = new WireAttributes(tape, sink.draft, scanner);
-    this.#tools = { tape, scanner, attributes, sink };
-    this.#serviceName = sink.draft.addKeyText(serviceKey);
-    this.#scopeName = sink.draft.addKeyText("otel.scope.name");
-    this.#scopeVersion = sink.draft.addKeyText("otel.scope.version");
+    const buffer = new BodyBuffer(body, sink.builder);
+    const scanner = new ProtoScanner(buffer);
+    const attributes = new WireAttributes(buffer, sink.builder, scanner);
+    this.#tools = { buffer, scanner, attributes, sink };
+    this.#serviceName = sink.builder.addKeyText(serviceKey);
+    this.#scopeName = sink.builder.addKeyText("otel.scope.name");
+    this.#scopeVersion = sink.builder.addKeyText("otel.scope.version");
     this.#record = makeRecord(this.#tools);
-    this.#free = tape.at;
+    this.#scratchFrom = buffer.at;
   }
 
-  /** Throws Refusal 400 where the body is no protobuf. */
+  /** Reads every record into the sink. Throws Refusal 400 where the body is not valid protobuf. */
   read(): void {
-    const { bodyEnd } = this.#tools.tape;
-    this.#tools.scanner.eachField(0, bodyEnd, Tag.resources, (from, to) => this.#readResource(from, to));
+    const { bodyEnd } = this.#tools.buffer;
+    this.#tools.scanner.forEachField(0, bodyEnd, Tag.resources, (from, to) => this.#readResource(from, to));
   }
 
   #readResource(from: number, to: number): void {
-    const { tape } = this.#tools;
-    tape.at = this.#free;
-    this.#readShared(() => this.#readResourceAttributes(this.#find(from, to, Tag.resource)));
-    const { at: free } = tape;
-    this.#tools.scanner.eachField(from, to, Tag.scopes, (scopesFrom, scopesTo) => {
-      tape.at = free;
-      this.#readShared(() => this.#readBase(this.#find(scopesFrom, scopesTo, Tag.scope)));
+    const { buffer } = this.#tools;
+    buffer.at = this.#scratchFrom;
+    this.#readOrRefuse(() => this.#readResourceAttributes(this.#find(from, to, Tag.resource)));
+    const { at: textsFrom } = buffer;
+    this.#tools.scanner.forEachField(from, to, Tag.scopes, (scopesFrom, scopesTo) => {
+      buffer.at = textsFrom;
+      this.#readOrRefuse(() => this.#readSharedAttributes(this.#find(scopesFrom, scopesTo, Tag.scope)));
       this.#readRecords(scopesFrom, scopesTo);
     });
   }
 
-  /** What is wrong with a resource or a scope is wrong with the body. */
-  #readShared(read: () => void): void {
+  /** A wrong resource or scope makes the whole body wrong: turns RowProblem into Refusal 400. */
+  #readOrRefuse(read: () => void): void {
     try {
       read();
     } catch (problem) {
@@ -91,34 +94,34 @@ export class WireBody {
   }
 
   #readResourceAttributes({ from, to }: Range): void {
-    const { tape, attributes } = this.#tools;
+    const { buffer, attributes } = this.#tools;
     attributes.begin(this.#resource);
-    this.#tools.scanner.eachField(from, to, resourceAttributesTag, (_, end) => attributes.read(end));
+    this.#tools.scanner.forEachField(from, to, resourceAttributesTag, (_, end) => attributes.read(end));
     const name = serviceNameOf((key) => attributes.textOf(key));
     if (name === undefined) return;
-    const { at } = tape;
-    tape.write(name);
-    attributes.put(this.#serviceName, at, tape.at);
+    const { at } = buffer;
+    buffer.write(name);
+    attributes.put(this.#serviceName, at, buffer.at);
   }
 
-  #readBase(scope: Range): void {
+  #readSharedAttributes(scope: Range): void {
     const { scanner, attributes, sink } = this.#tools;
-    const base = this.#base;
-    this.#bases++;
-    attributes.begin(base);
+    const shared = this.#shared;
+    this.#sharedSet++;
+    attributes.begin(shared);
     attributes.putAll(this.#resource);
     scanner.at = scope.from;
     this.#readScope(scope.to);
-    this.#baseBytes = base.attributes * attributeCost;
-    for (let i = 0; i < base.attributes; i++) this.#baseBytes += base.to[i]! - base.from[i]!;
-    sink.repeat(base.attributes * attributeCost);
+    this.#sharedBytes = shared.attributes * attributeCost;
+    for (let i = 0; i < shared.attributes; i++) this.#sharedBytes += shared.to[i]! - shared.from[i]!;
+    sink.countRepeatedBytes(shared.attributes * attributeCost);
   }
 
   #readScope(end: number): void {
     const { scanner, attributes } = this.#tools;
     while (scanner.at < end) {
       const tag = scanner.readVarint(end);
-      if (tag === ScopeTag.attributes) attributes.read(scanner.readEnd(end));
+      if (tag === ScopeTag.attributes) attributes.read(scanner.readFieldEnd(end));
       else if (tag === ScopeTag.name) this.#readText(this.#scopeName, end);
       else if (tag === ScopeTag.version) this.#readText(this.#scopeVersion, end);
       else scanner.skip(tag, end);
@@ -127,7 +130,7 @@ export class WireBody {
 
   #readText(key: number, end: number): void {
     const { scanner, attributes } = this.#tools;
-    const to = scanner.readEnd(end);
+    const to = scanner.readFieldEnd(end);
     attributes.value.setText(scanner.at, to);
     scanner.at = to;
     if (attributes.value.to > attributes.value.from) {
@@ -136,9 +139,9 @@ export class WireBody {
   }
 
   #readRecords(from: number, to: number): void {
-    const { tape, scanner, attributes, sink } = this.#tools;
+    const { buffer, scanner, attributes, sink } = this.#tools;
     const row = this.#row;
-    const { at: free } = tape;
+    const { at: textsFrom } = buffer;
     scanner.at = from;
     while (scanner.at < to) {
       const tag = scanner.readVarint(to);
@@ -146,26 +149,26 @@ export class WireBody {
         scanner.skip(tag, to);
         continue;
       }
-      const end = scanner.readEnd(to);
-      tape.at = free;
+      const end = scanner.readFieldEnd(to);
+      buffer.at = textsFrom;
       attributes.begin(row);
       try {
         this.#record.read(row, end);
-        sink.repeat(this.#baseBytes);
-        attributes.putMissing(this.#base, this.#bases);
-        sink.add(row, tape.bytes);
+        sink.countRepeatedBytes(this.#sharedBytes);
+        attributes.putMissing(this.#shared, this.#sharedSet);
+        sink.add(row, buffer.bytes);
       } catch (problem) {
         if (!(problem instanceof RowProblem)) throw problem;
-        sink.refuse(problem);
+        sink.refuseRow(problem);
       }
       scanner.at = end;
     }
   }
 
-  /** Where the last field with this tag lies; an empty range where there is none. */
-  #find(from: number, to: number, wanted: number): Range {
+  /** Finds the last field with this tag; an empty range where there is none. */
+  #find(from: number, to: number, wantedTag: number): Range {
     const found = { from, to: from };
-    this.#tools.scanner.eachField(from, to, wanted, (fieldFrom, fieldTo) => {
+    this.#tools.scanner.forEachField(from, to, wantedTag, (fieldFrom, fieldTo) => {
       found.from = fieldFrom;
       found.to = fieldTo;
     });

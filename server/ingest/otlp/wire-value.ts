@@ -1,8 +1,8 @@
-/** Values of attributes and bodies (AnyValue), from their bytes. */
+/** Reads attribute values and bodies (AnyValue) from the bytes of protobuf. */
 
-import type { Tape } from "../json/tape.ts";
+import type { BodyBuffer } from "../body-buffer.ts";
 import type { ProtoScanner } from "../protobuf-scanner.ts";
-import { malformed } from "../protobuf-scanner.ts";
+import { makeProtobufRefusal } from "../protobuf-scanner.ts";
 
 const Tag = {
   string: 0x0a,
@@ -13,88 +13,90 @@ const Tag = {
   map: 0x32,
   bytes: 0x3a,
 } as const;
-/** Of ArrayValue and KeyValueList alike. */
+/** Field tag of the elements, the same in ArrayValue and KeyValueList. */
 const valuesTag = 0x0a;
 export const PairTag = { key: 0x0a, value: 0x12 } as const;
 
-/** Values inside values; beyond it a body is refused, as protobuf's own parsers do. */
+/** Depth of nested values. A deeper body is refused, as protobuf's own parsers do. */
 export const nestingMax = 100;
 
-/** The largest whole number that is written by its digits alone. */
+/** The largest integer that is written digit by digit; larger ones go through BigInt. */
 const exactMax = Number.MAX_SAFE_INTEGER;
 
 export class WireValue {
-  /** The value is a map; then [from, to) is the KeyValueList, else the text that stands for the value. */
+  /** True where the value is a map: then [from, to) is the KeyValueList. Otherwise [from, to) is the value's text. */
   isMap = false;
   from = 0;
   to = 0;
-  readonly #tape: Tape;
+  readonly #buffer: BodyBuffer;
   readonly #scanner: ProtoScanner;
   readonly #trueFrom: number;
   readonly #trueTo: number;
   readonly #falseTo: number;
 
-  /** Writes constants to the tape, which are to stay there. */
-  constructor(tape: Tape, scanner: ProtoScanner) {
-    this.#tape = tape;
+  /** Writes constants to the buffer, which must not be overwritten. */
+  constructor(buffer: BodyBuffer, scanner: ProtoScanner) {
+    this.#buffer = buffer;
     this.#scanner = scanner;
-    this.#trueFrom = tape.at;
-    tape.write("true");
-    this.#trueTo = tape.at;
-    tape.write("false");
-    this.#falseTo = tape.at;
+    this.#trueFrom = buffer.at;
+    buffer.write("true");
+    this.#trueTo = buffer.at;
+    buffer.write("false");
+    this.#falseTo = buffer.at;
   }
 
-  /** Reads the AnyValue at [scanner.at, end); false where there is none in it. Of several the last counts. */
+  /**
+   * Reads the AnyValue at [scanner.at, end); returns false where it is empty. Of several values the last one counts.
+   */
   read(end: number): boolean {
     const scanner = this.#scanner;
-    let isThere = false;
+    let hasValue = false;
     while (scanner.at < end) {
       const tag = scanner.readVarint(end);
       if (tag === Tag.string) this.#readString(end);
-      else if (!this.#readOther(tag, end)) continue;
-      isThere = true;
+      else if (!this.#readField(tag, end)) continue;
+      hasValue = true;
     }
-    return isThere;
+    return hasValue;
   }
 
-  /** As a text: a map as JSON. */
+  /** Like `read`, but a map becomes its JSON text. */
   readText(end: number): boolean {
     if (!this.read(end)) return false;
     if (this.isMap) this.toJson();
     return true;
   }
 
-  /** Makes the map that was read its JSON text. */
+  /** Replaces the map that was read by its JSON text. */
   toJson(): void {
     const { from, to } = this;
-    this.#written(this.#objectJson(from, to, 1));
+    this.#setWritten(this.#objectJson(from, to, 1));
   }
 
-  /** JSON text of the attributes of a message at [from, to) that has them as fields with this tag. */
+  /** The JSON text of the attributes of the message at [from, to), where `tag` is the tag of their field. */
   attributesJson(from: number, to: number, tag: number): string {
     return this.#objectJson(from, to, 1, tag);
   }
 
-  /** Sets the range to that of a text at [from, to), with U+FFFD for what is no UTF-8. */
+  /** Sets the range to the text at [from, to). Invalid UTF-8 is copied with U+FFFD in its place. */
   setText(from: number, to: number): void {
     this.isMap = false;
-    if (this.#tape.isText(from, to)) {
+    if (this.#buffer.isText(from, to)) {
       this.from = from;
       this.to = to;
-    } else this.#written(this.#tape.bytes.toString("utf8", from, to));
+    } else this.#setWritten(this.#buffer.bytes.toString("utf8", from, to));
   }
 
   #readString(end: number): void {
-    const to = this.#scanner.readEnd(end);
+    const to = this.#scanner.readFieldEnd(end);
     this.setText(this.#scanner.at, to);
     this.#scanner.at = to;
   }
 
-  /** False where the field is none that is known. */
-  #readOther(tag: number, end: number): boolean {
+  /** Reads a field of any type but string. Returns false where the field is unknown, and skips it. */
+  #readField(tag: number, end: number): boolean {
     const scanner = this.#scanner;
-    const { at } = this.#tape;
+    const { at } = this.#buffer;
     this.isMap = tag === Tag.map;
     switch (tag) {
       case Tag.boolean:
@@ -104,20 +106,20 @@ export class WireValue {
         this.#readInteger(end);
         break;
       case Tag.double:
-        this.#tape.write(String(scanner.readDouble(end)));
+        this.#buffer.write(String(scanner.readDouble(end)));
         break;
       case Tag.array:
       case Tag.bytes: {
-        const to = scanner.readEnd(end);
+        const to = scanner.readFieldEnd(end);
         const { at: from } = scanner;
-        this.#tape.write(
-          tag === Tag.array ? this.#arrayJson(from, to, 1) : this.#tape.bytes.toString("base64", from, to),
+        this.#buffer.write(
+          tag === Tag.array ? this.#arrayJson(from, to, 1) : this.#buffer.bytes.toString("base64", from, to),
         );
         scanner.at = to;
         break;
       }
       case Tag.map:
-        this.to = scanner.readEnd(end);
+        this.to = scanner.readFieldEnd(end);
         this.from = scanner.at;
         scanner.at = this.to;
         return true;
@@ -126,7 +128,7 @@ export class WireValue {
         return false;
     }
     this.from = at;
-    this.to = this.#tape.at;
+    this.to = this.#buffer.at;
     return true;
   }
 
@@ -140,22 +142,22 @@ export class WireValue {
   #readInteger(end: number): void {
     const scanner = this.#scanner;
     scanner.readVarint64(end);
-    const value = scanner.signed();
-    if (value >= 0 && value <= exactMax) this.#tape.writeInteger(value);
-    else this.#tape.write(scanner.signedText());
+    const value = scanner.toSigned();
+    if (value >= 0 && value <= exactMax) this.#buffer.writeInteger(value);
+    else this.#buffer.write(scanner.toSignedText());
   }
 
-  #written(text: string): void {
+  #setWritten(text: string): void {
     this.isMap = false;
-    this.from = this.#tape.at;
-    this.#tape.write(text);
-    this.to = this.#tape.at;
+    this.from = this.#buffer.at;
+    this.#buffer.write(text);
+    this.to = this.#buffer.at;
   }
 
-  // JSON text of what lies at [from, to); the scanner stands behind it afterwards.
+  // Returns the JSON text of the AnyValue at [from, to). Leaves the scanner after it, as do the methods below.
 
-  #json(from: number, to: number, depth: number): string {
-    if (depth > nestingMax) throw malformed(`values are nested more than ${nestingMax} deep`);
+  #valueJson(from: number, to: number, depth: number): string {
+    if (depth > nestingMax) throw makeProtobufRefusal(`values are nested more than ${nestingMax} deep`);
     const scanner = this.#scanner;
     scanner.at = from;
     let json = "null";
@@ -168,7 +170,7 @@ export class WireValue {
           break;
         case Tag.integer:
           scanner.readVarint64(to);
-          json = scanner.signedText();
+          json = scanner.toSignedText();
           break;
         case Tag.double:
           json = doubleJson(scanner.readDouble(to));
@@ -177,7 +179,7 @@ export class WireValue {
         case Tag.bytes:
         case Tag.array:
         case Tag.map:
-          json = this.#rangeJson(tag, scanner.readEnd(to), depth);
+          json = this.#rangeJson(tag, scanner.readFieldEnd(to), depth);
           break;
         default:
           scanner.skip(tag, to);
@@ -189,7 +191,7 @@ export class WireValue {
   #rangeJson(tag: number, to: number, depth: number): string {
     const from = this.#scanner.at;
     this.#scanner.at = to;
-    const { bytes } = this.#tape;
+    const { bytes } = this.#buffer;
     if (tag === Tag.array) return this.#arrayJson(from, to, depth);
     if (tag === Tag.map) return this.#objectJson(from, to, depth);
     return JSON.stringify(bytes.toString(tag === Tag.bytes ? "base64" : "utf8", from, to));
@@ -197,15 +199,15 @@ export class WireValue {
 
   #arrayJson(from: number, to: number, depth: number): string {
     const values: string[] = [];
-    this.#scanner.eachField(from, to, valuesTag, (valueFrom, valueTo) =>
-      values.push(this.#json(valueFrom, valueTo, depth + 1)),
+    this.#scanner.forEachField(from, to, valuesTag, (valueFrom, valueTo) =>
+      values.push(this.#valueJson(valueFrom, valueTo, depth + 1)),
     );
     return `[${values.join(",")}]`;
   }
 
   #objectJson(from: number, to: number, depth: number, membersTag: number = valuesTag): string {
     const members = new Map<string, string>();
-    this.#scanner.eachField(from, to, membersTag, (pairFrom, pairTo) =>
+    this.#scanner.forEachField(from, to, membersTag, (pairFrom, pairTo) =>
       this.#addMember(members, pairFrom, pairTo, depth),
     );
     return `{${Array.from(members, ([key, json]) => `${JSON.stringify(key)}:${json}`).join(",")}}`;
@@ -222,16 +224,16 @@ export class WireValue {
         scanner.skip(tag, to);
         continue;
       }
-      const end = scanner.readEnd(to);
-      if (tag === PairTag.key) key = this.#tape.bytes.toString("utf8", scanner.at, end);
-      else json = this.#json(scanner.at, end, depth + 1);
+      const end = scanner.readFieldEnd(to);
+      if (tag === PairTag.key) key = this.#buffer.bytes.toString("utf8", scanner.at, end);
+      else json = this.#valueJson(scanner.at, end, depth + 1);
       scanner.at = end;
     }
     members.set(key, json);
   }
 }
 
-/** JSON has no numbers for what is not finite: those are texts, as in protobuf's JSON. */
+/** JSON has no NaN or infinite numbers: they become texts, as in protobuf's JSON. */
 export function doubleJson(value: number): string {
   return Number.isFinite(value) ? String(value) : JSON.stringify(String(value));
 }

@@ -1,10 +1,10 @@
-/** Bodies of remote write become samples. */
+/** Decodes bodies of Prometheus' remote write, versions 1.0 and 2.0, into samples. */
 
 import type { MetricType, Sample } from "../../../engine/index.ts";
 import type { BodyTask } from "../decode-task.ts";
-import { histogramValues } from "../histogram.ts";
+import { toClassicValues } from "../histogram.ts";
 import { RowProblem } from "../json/json-row.ts";
-import { malformed } from "../protobuf-scanner.ts";
+import { makeProtobufRefusal } from "../protobuf-scanner.ts";
 import type { SampleSink } from "../row-sink.ts";
 import { familyKey, readFamilies } from "./families.ts";
 import { bucketsOf } from "./native-histogram.ts";
@@ -19,7 +19,10 @@ import {
 } from "./schema.ts";
 
 const nameLabel = "__name__";
-/** Types of metadata in both versions: unknown, counter, gauge, histogram, gauge histogram, summary, info, state set. */
+/**
+ * Metric types by their numbers in both versions: unknown, counter, gauge, histogram, gauge histogram, summary, info,
+ * state set.
+ */
 const typesOfNumber: readonly MetricType[] = [
   "unknown",
   "counter",
@@ -31,11 +34,11 @@ const typesOfNumber: readonly MetricType[] = [
   "gauge",
 ];
 const summaryType = 5;
-/** What the series of a family are called behind its name. */
+/** Suffixes of a family's series after its name. */
 const familySuffixes = /_(?:bucket|count|sum|total|created)$/;
 const gaugeHint = 3;
 
-/** What all samples of one series have in common. */
+/** What all samples of one series share. */
 type Series = Omit<Sample, "timeNs" | "value">;
 
 export function readRemoteWrite1(
@@ -43,13 +46,15 @@ export function readRemoteWrite1(
   sink: SampleSink,
   { families: shared, sender }: BodyTask,
 ): void {
-  const { timeseries, metadata } = decoded(() => writeRequest1.decode(body)) as unknown as WriteRequest1;
-  const named = new Map(
+  const { timeseries, metadata } = decodeOrRefuse(() =>
+    writeRequest1.decode(body),
+  ) as unknown as WriteRequest1;
+  const familiesInBody = new Map(
     metadata.map(({ metricFamilyName: name, type, unit }) => [name, { name, type, unit }]),
   );
-  if (named.size > 0) sink.families = [...named.values()];
-  const known = readFamilies(shared);
-  const familyOf = (name: string) => named.get(name) ?? known.get(familyKey(sender, name));
+  if (familiesInBody.size > 0) sink.families = [...familiesInBody.values()];
+  const earlierFamilies = readFamilies(shared);
+  const familyOf = (name: string) => familiesInBody.get(name) ?? earlierFamilies.get(familyKey(sender, name));
   for (const { labels: pairs, samples, histograms } of timeseries) {
     const labels: Record<string, string> = Object.create(null);
     for (const { name, value } of pairs) labels[name] = value;
@@ -60,14 +65,16 @@ export function readRemoteWrite1(
 }
 
 export function readRemoteWrite2(body: Buffer, sink: SampleSink): void {
-  const { symbols, timeseries } = decoded(() => writeRequest2.decode(body)) as unknown as WriteRequest2;
-  const symbol = (place: number): string => {
-    const text = symbols[place];
-    if (text === undefined) throw malformed(`symbol ${place} of ${symbols.length} is referred to`);
+  const { symbols, timeseries } = decodeOrRefuse(() =>
+    writeRequest2.decode(body),
+  ) as unknown as WriteRequest2;
+  const symbol = (index: number): string => {
+    const text = symbols[index];
+    if (text === undefined) throw makeProtobufRefusal(`symbol ${index} of ${symbols.length} is referred to`);
     return text;
   };
   for (const { labelsRefs, samples, histograms, metadata } of timeseries) {
-    if (labelsRefs.length % 2 !== 0) throw malformed("a series has a label without a value");
+    if (labelsRefs.length % 2 !== 0) throw makeProtobufRefusal("a series has a label without a value");
     const labels: Record<string, string> = Object.create(null);
     for (let i = 0; i < labelsRefs.length; i += 2)
       labels[symbol(labelsRefs[i]!)] = symbol(labelsRefs[i + 1]!);
@@ -76,15 +83,15 @@ export function readRemoteWrite2(body: Buffer, sink: SampleSink): void {
   }
 }
 
-function decoded<T>(decode: () => T): T {
+function decodeOrRefuse<T>(decode: () => T): T {
   try {
     return decode();
   } catch (error) {
-    throw malformed(error instanceof Error ? error.message : String(error));
+    throw makeProtobufRefusal(error instanceof Error ? error.message : String(error));
   }
 }
 
-/** A summary's quantiles are gauges, and the series of its other names counters. */
+/** Quantiles of a summary are gauges; its other series are counters. */
 function seriesOf(labels: Record<string, string>, type: number, unit: string): Series {
   const { [nameLabel]: name = "", ...others } = labels;
   const isQuantile = type === summaryType && !familySuffixes.test(name);
@@ -98,23 +105,23 @@ function addSeries(
   histograms: readonly WireHistogram[],
 ): void {
   for (const { value, timestamp } of samples) {
-    // A staleness marker is a NaN like any other: no sample at all, which ends the series.
+    // A staleness marker is a NaN like any other: it stores no sample and so ends the series.
     sink.addPoint([{ ...series, timeNs: nanosOf(timestamp), value }]);
   }
   for (const histogram of histograms) {
     try {
-      sink.addPoint(histogramSamples(series, histogram));
+      sink.addPoint(makeHistogramSamples(series, histogram));
     } catch (problem) {
       if (!(problem instanceof RowProblem)) throw problem;
-      sink.refuse(problem);
+      sink.refuseRow(problem);
     }
   }
 }
 
-function histogramSamples(series: Series, histogram: WireHistogram): Sample[] {
+function makeHistogramSamples(series: Series, histogram: WireHistogram): Sample[] {
   const type = histogram.resetHint === gaugeHint ? "gauge" : "counter";
   const timeNs = nanosOf(histogram.timestamp);
-  return histogramValues(bucketsOf(histogram), histogram.sum).map(({ suffix, le, value }) => ({
+  return toClassicValues(bucketsOf(histogram), histogram.sum).map(({ suffix, le, value }) => ({
     ...series,
     type,
     timeNs,

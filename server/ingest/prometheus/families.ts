@@ -1,34 +1,35 @@
 /**
- * What remote write 1.0 tells of metric families: their types and units come in requests of their own, once a minute, and are kept
- * for the samples that follow. They are kept in memory alone: after a restart the sender tells them again.
+ * Types and units of metric families for remote write 1.0. Senders describe them in requests of their own, once a
+ * minute, so they are remembered for the samples that follow. They are in memory only: after a restart senders describe
+ * them again.
  */
 
 import { metricFamiliesMax } from "../limits.ts";
-import { type SharedJson, sharedJson, sharedReader } from "../shared-json.ts";
+import { makeSharedReader, type SharedJson, shareJson } from "../shared-json.ts";
 
 export interface Family {
-  /** Number of the type in MetricMetadata. */
+  /** The type's number in MetricMetadata. */
   type: number;
   name: string;
   unit: string;
 }
 
 export class Families {
-  shared: SharedJson = sharedJson([]);
-  /** By sender and name: what one sender says holds for its own samples. */
+  shared: SharedJson = shareJson([]);
+  /** By sender and name: a sender's descriptions apply to its own samples only. */
   readonly #known = new Map<string, Family>();
 
   add(sender: string, families: readonly Family[]): void {
     let isNew = false;
     for (const family of families) {
       const key = familyKey(sender, family.name);
-      const known = this.#known.get(key);
-      if (known?.type === family.type && known.unit === family.unit) continue;
-      if (known === undefined && this.#known.size >= metricFamiliesMax) continue;
+      const earlier = this.#known.get(key);
+      if (earlier?.type === family.type && earlier.unit === family.unit) continue;
+      if (earlier === undefined && this.#known.size >= metricFamiliesMax) continue;
       this.#known.set(key, family);
       isNew = true;
     }
-    if (isNew) this.shared = sharedJson([...this.#known]);
+    if (isNew) this.shared = shareJson([...this.#known]);
   }
 }
 
@@ -36,7 +37,7 @@ export function familyKey(sender: string, name: string): string {
   return `${sender}\0${name}`;
 }
 
-/** On a worker thread. */
-export const readFamilies: (shared: SharedJson) => ReadonlyMap<string, Family> = sharedReader(
+/** Reads the shared families; for decoding threads. */
+export const readFamilies: (shared: SharedJson) => ReadonlyMap<string, Family> = makeSharedReader(
   (entries: [string, Family][]) => new Map(entries),
 );

@@ -1,48 +1,48 @@
-/** Prometheus' native histograms become classic ones. */
+/** Converts Prometheus' native histograms into classic ones. */
 
-import { type Buckets, classicBuckets, type ExponentialRange } from "../histogram.ts";
+import { type Buckets, type ExponentialRange, toClassicBuckets } from "../histogram.ts";
 import { RowProblem } from "../json/json-row.ts";
 import type { Long, WireHistogram, WireSpan } from "./schema.ts";
 
-/** The schema whose bounds are sent along (`custom_values`). */
+/** The schema of histograms that send their own bounds (`custom_values`). */
 const customSchema = -53;
-/** Buckets between the first and the last that is sent; senders keep some hundred. */
+/** Buckets between the first and the last that is sent. Senders keep some hundred. */
 const bucketsMax = 100_000;
 
-/** Throws RowProblem. */
+/** Converts a native histogram into classic buckets. Throws RowProblem. */
 export function bucketsOf(histogram: WireHistogram): Buckets {
   const { schema } = histogram;
-  const positive = rangeOf(
+  const positive = readRange(
     histogram.positiveSpans,
-    countsOf(histogram.positiveDeltas, histogram.positiveCounts),
+    readCounts(histogram.positiveDeltas, histogram.positiveCounts),
   );
-  if (schema === customSchema) return customBuckets(histogram.customValues, positive);
+  if (schema === customSchema) return toCustomBuckets(histogram.customValues, positive);
   if (schema < -4 || schema > 8) {
     throw new RowProblem("field", `a histogram's schema must be from -4 to 8, or -53, got ${schema}`);
   }
   const { negativeSpans, negativeDeltas, negativeCounts, zeroThreshold } = histogram;
-  return classicBuckets({
+  return toClassicBuckets({
     scale: schema,
     zeroCount: histogram.zeroCountInt?.toNumber() ?? histogram.zeroCountFloat ?? 0,
     zeroThreshold,
-    positive: shifted(positive),
-    negative: shifted(rangeOf(negativeSpans, countsOf(negativeDeltas, negativeCounts))),
+    positive: shiftOffset(positive),
+    negative: shiftOffset(readRange(negativeSpans, readCounts(negativeDeltas, negativeCounts))),
   });
 }
 
 /** Prometheus numbers a bucket by its upper bound, OpenTelemetry by its lower one. */
-function shifted({ offset, bucketCounts }: ExponentialRange): ExponentialRange {
+function shiftOffset({ offset, bucketCounts }: ExponentialRange): ExponentialRange {
   return { offset: offset - 1, bucketCounts };
 }
 
-function customBuckets(bounds: readonly number[], { offset, bucketCounts }: ExponentialRange): Buckets {
+function toCustomBuckets(bounds: readonly number[], { offset, bucketCounts }: ExponentialRange): Buckets {
   const counts = new Array<number>(bounds.length + 1).fill(0);
   for (const [i, count] of bucketCounts.entries()) {
-    const place = offset + i;
-    if (count !== 0 && counts[place] === undefined) {
+    const index = offset + i;
+    if (count !== 0 && counts[index] === undefined) {
       throw new RowProblem("field", "a histogram counts in buckets that it has no bounds for");
     }
-    if (count !== 0) counts[place] = count;
+    if (count !== 0) counts[index] = count;
   }
   if (bounds.some((bound, i) => i > 0 && !(bound > bounds[i - 1]!))) {
     throw new RowProblem("field", "a histogram's custom_values must ascend");
@@ -50,8 +50,8 @@ function customBuckets(bounds: readonly number[], { offset, bucketCounts }: Expo
   return { bounds, counts };
 }
 
-/** Whole numbers are sent as differences, each from the one before it. */
-function countsOf(deltas: readonly Long[], floats: readonly number[]): readonly number[] {
+/** Integer counts are sent as deltas, each to the previous one. */
+function readCounts(deltas: readonly Long[], floats: readonly number[]): readonly number[] {
   if (floats.length > 0) return floats;
   let count = 0;
   return deltas.map((delta) => {
@@ -60,8 +60,11 @@ function countsOf(deltas: readonly Long[], floats: readonly number[]): readonly 
   });
 }
 
-/** A span's offset is counted from the end of the span before it; the first one's from zero. */
-function rangeOf(spans: readonly WireSpan[], counts: readonly number[]): ExponentialRange {
+/**
+ * Expands spans into one run of buckets. A span's offset is relative to the end of the previous span, the first one's
+ * to zero. Throws RowProblem.
+ */
+function readRange(spans: readonly WireSpan[], counts: readonly number[]): ExponentialRange {
   const bucketCounts: number[] = [];
   let next = 0;
   for (const [i, { offset, length }] of spans.entries()) {

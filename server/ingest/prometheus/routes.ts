@@ -1,14 +1,14 @@
-/** POST /api/v1/write: Prometheus' remote write, both versions. */
+/** POST /api/v1/write: Prometheus' remote write, versions 1.0 and 2.0. */
 
 import { defineRoute, raw } from "../../api/define-route.ts";
 import { Reply, type Route } from "../../api/route.ts";
 import { Refusal } from "../../limits/refusal.ts";
-import { type BatchInput, batchOf, batchRoute } from "../batch-route.ts";
+import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
 import { ingestBodyBytesMax } from "../limits.ts";
 
-const secondProto = "io.prometheus.write.v2.Request";
-const protos: readonly string[] = ["prometheus.WriteRequest", secondProto];
+const version2Proto = "io.prometheus.write.v2.Request";
+const protos: readonly string[] = ["prometheus.WriteRequest", version2Proto];
 
 export function remoteWriteRoutes(intake: Intake): Route[] {
   return [
@@ -23,9 +23,12 @@ export function remoteWriteRoutes(intake: Intake): Route[] {
   ];
 }
 
-/** 400 where a sample was refused although others were taken, as both versions say: senders do not send such a body again. */
+/**
+ * Answers 400 where a sample was refused, even if others were stored. Both versions ask for that: senders do not send
+ * such a body again.
+ */
 async function write(intake: Intake, input: BatchInput): Promise<Reply> {
-  const isSecond = protoOf(input.request.headers) === secondProto;
+  const isVersion2 = readProto(input.request.headers) === version2Proto;
   const encoding = (input.request.headers.get("content-encoding") ?? "snappy").trim().toLowerCase();
   if (encoding !== "snappy") throw new Refusal(415, `the Content-Encoding must be snappy, got ${encoding}`);
   const {
@@ -35,22 +38,25 @@ async function write(intake: Intake, input: BatchInput): Promise<Reply> {
     errors,
   } = await intake.take({
     signal: "metrics",
-    format: isSecond ? "remote write 2" : "remote write 1",
+    format: isVersion2 ? "remote write 2" : "remote write 1",
     encoding: "snappy",
-    ...batchOf(input),
+    ...toIntakeBody(input),
   });
   const first = errors[0];
   if (first !== undefined) {
     throw new Refusal(400, `${refused} samples were refused; sample ${first.line}: ${first.reason}`, {
-      headers: isSecond ? written(accepted + dropped) : {},
+      headers: isVersion2 ? writtenHeaders(accepted + dropped) : {},
     });
   }
-  const headers = isSecond ? written(accepted + dropped) : {};
+  const headers = isVersion2 ? writtenHeaders(accepted + dropped) : {};
   return new Reply({ status: 204, headers, body: "" });
 }
 
-/** What version 2.0 has a receiver confirm; histograms are samples here, exemplars are not stored. */
-function written(samples: number): Record<string, string> {
+/**
+ * Headers in which a receiver of version 2.0 confirms what it stored. Histograms are samples here; exemplars are not
+ * stored.
+ */
+function writtenHeaders(samples: number): Record<string, string> {
   return {
     "X-Prometheus-Remote-Write-Samples-Written": String(samples),
     "X-Prometheus-Remote-Write-Histograms-Written": "0",
@@ -58,8 +64,8 @@ function written(samples: number): Record<string, string> {
   };
 }
 
-/** The message that Content-Type names; version 1.0 may leave it out. */
-function protoOf(headers: ReadonlyMap<string, string>): string {
+/** The message type in Content-Type; version 1.0 may omit it. */
+function readProto(headers: ReadonlyMap<string, string>): string {
   const [, name = protos[0]!] = /;\s*proto\s*=\s*"?([^\s";]+)/.exec(headers.get("content-type") ?? "") ?? [];
   if (protos.includes(name)) return name;
   throw new Refusal(

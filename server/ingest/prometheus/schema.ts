@@ -1,6 +1,6 @@
 /**
- * Prometheus' remote write (https://prometheus.io/docs/specs/prw/remote_write_spec/ and …/remote_write_spec_2_0/), as far as it is
- * stored. Histograms are the same message in both, but for its counts' names.
+ * The parts of Prometheus' remote write that are stored (https://prometheus.io/docs/specs/prw/remote_write_spec/ and
+ * …/remote_write_spec_2_0/). Histograms are the same message in both versions, except for the names of their counts.
  */
 
 import protobuf from "protobufjs";
@@ -17,27 +17,27 @@ message Histogram {
 message BucketSpan { sint32 offset = 1; uint32 length = 2; }
 message Sample { double value = 1; int64 timestamp = 2; }`;
 
-const first = `
+const version1 = `
 message WriteRequest { repeated TimeSeries timeseries = 1; repeated MetricMetadata metadata = 3; }
 message TimeSeries { repeated Label labels = 1; repeated Sample samples = 2; repeated Histogram histograms = 4; }
 message Label { string name = 1; string value = 2; }
 message MetricMetadata { int32 type = 1; string metric_family_name = 2; string unit = 5; }`;
 
-const second = `
+const version2 = `
 message Request { repeated string symbols = 4; repeated TimeSeries timeseries = 5; }
 message TimeSeries {
   repeated uint32 labels_refs = 1; repeated Sample samples = 2; repeated Histogram histograms = 3; Metadata metadata = 5;
 }
 message Metadata { int32 type = 1; uint32 unit_ref = 4; }`;
 
-function messageOf(text: string, name: string): protobuf.Type {
+function parseMessage(text: string, name: string): protobuf.Type {
   return protobuf.parse(`syntax = "proto3";${histogram}${text}`).root.lookupType(name);
 }
 
-export const writeRequest1 = messageOf(first, "WriteRequest");
-export const writeRequest2 = messageOf(second, "Request");
+export const writeRequest1 = parseMessage(version1, "WriteRequest");
+export const writeRequest2 = parseMessage(version2, "Request");
 
-/** A 64-bit integer as protobufjs gives it. */
+/** A 64-bit integer of protobufjs. */
 export interface Long {
   toNumber(): number;
   toString(): string;
@@ -49,7 +49,7 @@ export interface WireSample {
 }
 
 export interface WireHistogram {
-  /** Which of the counts were sent: those of integers, or floats. */
+  /** Either integer counts or float counts are sent; the others are null. */
   countInt: Long | null;
   countFloat: number | null;
   sum: number;

@@ -1,69 +1,71 @@
-/** Messages of a TCP stream (RFC 6587): each with its length before it, or each ended by a newline. */
+/** Splits a syslog TCP stream into messages (RFC 6587): each has its length before it, or a newline after it. */
 
 import { Refusal } from "../../limits/refusal.ts";
 import { syslogMessageBytesMax } from "../limits.ts";
 import type { RowSink } from "../row-sink.ts";
-import { messageRow } from "./message.ts";
+import { readMessageRow } from "./message.ts";
 
 const newline = 0x0a;
 const space = 0x20;
 const zero = 0x30;
 const nine = 0x39;
-/** Digits of a length: it is `syslogMessageBytesMax` at most. */
+/** Digits of a length prefix, which is `syslogMessageBytesMax` at most. */
 const lengthDigitsMax = 7;
 
 export class SyslogFrames {
-  #held = Buffer.alloc(0);
+  #pending = Buffer.alloc(0);
 
-  /** The messages that are whole now. Throws Refusal where the stream cannot be understood any more. */
+  /**
+   * Adds bytes of the stream; returns the messages that are complete now. Throws Refusal where the framing is broken.
+   */
   push(bytes: Uint8Array): Buffer[] {
-    const all = this.#held.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#held, bytes]);
+    const buffered = this.#pending.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#pending, bytes]);
     const messages: Buffer[] = [];
     let at = 0;
-    while (at < all.length) {
-      const end = this.#take(all, at, messages);
+    while (at < buffered.length) {
+      const end = this.#take(buffered, at, messages);
       if (end < 0) break;
       at = end;
     }
-    this.#held = Buffer.from(all.subarray(at));
+    this.#pending = Buffer.from(buffered.subarray(at));
     return messages;
   }
 
-  /** What is left when the stream ends: a message without its newline. */
+  /** The rest at the end of the stream: a last message without its newline. */
   end(): Buffer[] {
-    const rest = this.#held;
+    const rest = this.#pending;
     return rest.length > 0 && !isDigit(rest[0]!) ? [rest] : [];
   }
 
-  /** Takes the message at `from`; returns the place behind it, or -1 where it is not whole. */
-  #take(all: Buffer, from: number, messages: Buffer[]): number {
-    if (isDigit(all[from]!)) return this.#takeCounted(all, from, messages);
-    const found = all.indexOf(newline, from);
-    // A line that is longer is cut into messages.
-    const isLong = (found < 0 ? all.length : found) - from > syslogMessageBytesMax;
-    if (found < 0 && !isLong) return -1;
-    const to = isLong ? from + syslogMessageBytesMax : found;
-    if (to > from) messages.push(all.subarray(from, to));
+  /** Takes the message at `from`; returns the position after it, or -1 where it is incomplete. */
+  #take(buffered: Buffer, from: number, messages: Buffer[]): number {
+    if (isDigit(buffered[from]!)) return this.#takeCounted(buffered, from, messages);
+    const lineEnd = buffered.indexOf(newline, from);
+    // A longer line is split into several messages.
+    const isLong = (lineEnd < 0 ? buffered.length : lineEnd) - from > syslogMessageBytesMax;
+    if (lineEnd < 0 && !isLong) return -1;
+    const to = isLong ? from + syslogMessageBytesMax : lineEnd;
+    if (to > from) messages.push(buffered.subarray(from, to));
     return isLong ? to : to + 1;
   }
 
-  #takeCounted(all: Buffer, from: number, messages: Buffer[]): number {
+  #takeCounted(buffered: Buffer, from: number, messages: Buffer[]): number {
     let at = from;
     let length = 0;
-    while (at < all.length && isDigit(all[at]!) && at - from <= lengthDigitsMax) {
-      length = length * 10 + all[at]! - zero;
+    while (at < buffered.length && isDigit(buffered[at]!) && at - from <= lengthDigitsMax) {
+      length = length * 10 + buffered[at]! - zero;
       at++;
     }
-    if (at === all.length) return -1;
-    if (all[at] !== space || length > syslogMessageBytesMax) {
+    if (at === buffered.length) return -1;
+    if (buffered[at] !== space || length > syslogMessageBytesMax) {
       throw new Refusal(
         400,
         `a message must be ${syslogMessageBytesMax} bytes at most, with its length before it`,
       );
     }
     const to = at + 1 + length;
-    if (to > all.length) return -1;
-    messages.push(all.subarray(at + 1, to));
+    if (to > buffered.length) return -1;
+    messages.push(buffered.subarray(at + 1, to));
     return to;
   }
 }
@@ -72,9 +74,9 @@ function isDigit(byte: number): boolean {
   return byte >= zero && byte <= nine;
 }
 
-/** A body of messages, each with its length before it. */
+/** Reads a body of messages, each with its length before it. */
 export function readSyslog(body: Buffer, sink: RowSink): void {
   for (const message of new SyslogFrames().push(body)) {
-    sink.addText(messageRow(message.toString("utf8").replace(/[\r\n\0]+$/, ""), sink));
+    sink.addText(readMessageRow(message.toString("utf8").replace(/[\r\n\0]+$/, ""), sink));
   }
 }

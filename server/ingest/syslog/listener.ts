@@ -1,6 +1,7 @@
 /**
- * Takes syslog over TCP and UDP and hands it on in batches. The protocol knows no answer, so a sender cannot be told what became of a
- * message: over TCP nothing more is read while the store takes nothing, over UDP messages are dropped then, and counted.
+ * Listens for syslog over TCP and UDP, and stores messages in batches. The protocol has no answers, so senders cannot
+ * be told of a failure. While the store takes nothing, TCP connections are not read, and UDP messages are dropped and
+ * counted.
  */
 
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
@@ -25,16 +26,16 @@ export interface SyslogOptions {
 }
 
 export interface SyslogListener {
-  /** That was taken, of TCP and UDP alike; of interest where 0 was asked for. */
+  /** The port in use, of TCP and UDP alike; differs from the address where that says 0. */
   port: number;
-  /** Stores what has come and closes every connection. */
+  /** Stores the messages received so far and closes every connection. */
   close(): Promise<void>;
 }
 
 const retryMs = 1_000;
 
-/** Messages that wait to be stored, in the order in which they came. */
-class Waiting {
+/** Messages that wait to be stored, in the order of arrival. */
+class MessageQueue {
   readonly #options: SyslogOptions;
   readonly #dropped: Counter;
   #parts: Buffer[] = [];
@@ -78,7 +79,7 @@ class Waiting {
     await this.#storing;
   }
 
-  /** Stores until nothing waits; a store that takes nothing is tried again, until the listener closes. */
+  /** Stores until the queue is empty. Retries while the store takes nothing, until the listener closes. */
   async #store(): Promise<void> {
     while (this.#parts.length > 0) {
       if (this.#bytes < syslogBatchBytesMax && !this.#isClosing) await sleep(syslogBatchMs);
@@ -117,25 +118,25 @@ class Waiting {
   }
 }
 
-/** Throws an Error of one sentence where the address cannot be had. */
+/** Binds both sockets. Throws an Error with one sentence where the address is not available. */
 export async function listenSyslog(options: SyslogOptions): Promise<SyslogListener> {
-  const waiting = new Waiting(options);
+  const queue = new MessageQueue(options);
   const sockets = new Set<Socket>();
   const tcp = createServer((socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    void readMessages(socket, waiting, options.log);
+    void readMessages(socket, queue, options.log);
   });
   tcp.maxConnections = syslogConnectionsMax;
   const { host } = options.address;
-  const port = await bound(tcp, options.address);
+  const port = await listenTcp(tcp, options.address);
   const udp = createSocket(host.includes(":") ? "udp6" : "udp4");
   udp.on("message", (message) => {
-    if (waiting.isFull) waiting.drop();
-    else waiting.add([message]);
+    if (queue.isFull) queue.drop();
+    else queue.add([message]);
   });
   try {
-    await boundUdp(udp, { host, port });
+    await bindUdp(udp, { host, port });
   } catch (error) {
     tcp.close();
     throw error;
@@ -146,22 +147,26 @@ export async function listenSyslog(options: SyslogOptions): Promise<SyslogListen
       tcp.close();
       udp.close();
       for (const socket of sockets) socket.destroy();
-      await waiting.close();
+      await queue.close();
     },
   };
 }
 
 /** Reads a connection until it ends; never rejects. */
-async function readMessages(socket: Socket, waiting: Waiting, log: (message: string) => void): Promise<void> {
+async function readMessages(
+  socket: Socket,
+  queue: MessageQueue,
+  log: (message: string) => void,
+): Promise<void> {
   const frames = new SyslogFrames();
   try {
     for await (const chunk of socket as AsyncIterable<Buffer>) {
-      waiting.add(frames.push(chunk));
-      await waiting.room();
+      queue.add(frames.push(chunk));
+      await queue.room();
     }
-    waiting.add(frames.end());
+    queue.add(frames.end());
   } catch (error) {
-    // The listener closed it.
+    // The listener closed the connection itself.
     if (socket.destroyed && (error as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE") return;
     const reason = error instanceof Error ? error.message : String(error);
     log(`a connection of syslog from ${socket.remoteAddress ?? "somebody"} ended: ${reason}`);
@@ -169,9 +174,9 @@ async function readMessages(socket: Socket, waiting: Waiting, log: (message: str
   }
 }
 
-function bound(server: Server, { host, port }: SyslogOptions["address"]): Promise<number> {
+function listenTcp(server: Server, { host, port }: SyslogOptions["address"]): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error) => reject(notListening(host, port, error)));
+    server.once("error", (error) => reject(makeListenError(host, port, error)));
     server.listen(port, host, () => {
       const address = server.address();
       resolve(typeof address === "object" && address !== null ? address.port : port);
@@ -179,14 +184,14 @@ function bound(server: Server, { host, port }: SyslogOptions["address"]): Promis
   });
 }
 
-function boundUdp(socket: UdpSocket, { host, port }: SyslogOptions["address"]): Promise<void> {
+function bindUdp(socket: UdpSocket, { host, port }: SyslogOptions["address"]): Promise<void> {
   return new Promise((resolve, reject) => {
-    socket.once("error", (error) => reject(notListening(host, port, error)));
+    socket.once("error", (error) => reject(makeListenError(host, port, error)));
     socket.bind(port, host, resolve);
   });
 }
 
-function notListening(host: string, port: number, error: NodeJS.ErrnoException): Error {
+function makeListenError(host: string, port: number, error: NodeJS.ErrnoException): Error {
   const reason = error.code === "EADDRINUSE" ? "it is in use" : (error.code ?? error.message);
   return new Error(
     `cannot take syslog on ${host}:${port}: ${reason}; choose another with --syslog HOST:PORT`,

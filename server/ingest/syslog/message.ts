@@ -1,13 +1,13 @@
-/** One message of syslog, as RFC 5424, RFC 3164 or rsyslog's own forwarding format write it, becomes a row. */
+/** Parses one syslog message (RFC 5424, RFC 3164, or rsyslog's own forwarding format) into a log row. */
 
 import type { LogRow } from "../../../engine/index.ts";
 import { isoNanos } from "../iso-time.ts";
 import type { RowSink } from "../row-sink.ts";
 
-/** By severity, from 0 on. */
+/** Names by severity number, from 0. */
 const severities = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"] as const;
 const levels = ["fatal", "fatal", "fatal", "error", "warn", "info", "info", "debug"] as const;
-/** By number (RFC 5424, section 6.2.1), with the names that syslog.h gives them. */
+/** Names by facility number (RFC 5424, section 6.2.1), as syslog.h calls them. */
 const facilities = [
   ..."kern user mail daemon auth syslog lpr news uucp cron authpriv ftp ntp audit alert clock".split(" "),
   ..."local0 local1 local2 local3 local4 local5 local6 local7".split(" "),
@@ -22,13 +22,13 @@ const tag3164 = /^([^\s:[\]]{1,128})(?:\[([^\]\s]{0,128})\])?: ?/;
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const dayMs = 86_400_000;
 
-/** What is no syslog at all becomes the message of a row. */
-export function messageRow(text: string, sink: RowSink): LogRow {
+/** Makes a row of a message. A text that is not syslog becomes the row's message as a whole. */
+export function readMessageRow(text: string, sink: RowSink): LogRow {
   const attributes: Record<string, string> = Object.create(null);
-  const [start = "", number] = priority.exec(text) ?? [];
+  const [matched = "", number] = priority.exec(text) ?? [];
   const value = Number(number ?? -1);
   const isPriority = value >= 0 && value <= priorityMax;
-  const rest = isPriority ? text.slice(start.length) : text;
+  const rest = isPriority ? text.slice(matched.length) : text;
   if (isPriority) {
     attributes["syslog.facility"] = facilities[value >> 3]!;
     attributes["syslog.severity"] = severities[value & 7]!;
@@ -40,29 +40,29 @@ export function messageRow(text: string, sink: RowSink): LogRow {
   return { level, attributes, message: read.message, timeNs: read.timeNs ?? sink.arrivalNs() };
 }
 
-interface Read {
+interface ParsedMessage {
   message: string;
   timeNs: bigint | undefined;
 }
 
-function put(attributes: Record<string, string>, key: string, text: string | undefined): void {
+function putAttribute(attributes: Record<string, string>, key: string, text: string | undefined): void {
   if (text !== undefined && text !== "" && text !== "-") attributes[key] = text;
 }
 
-function read5424(header: RegExpExecArray, text: string, attributes: Record<string, string>): Read {
-  const [start, time = "", host, application, process, message] = header;
-  put(attributes, "host.name", host);
-  put(attributes, "service.name", application);
-  put(attributes, "syslog.procid", process);
-  put(attributes, "syslog.msgid", message);
-  const at = readStructure(text, start.length, attributes);
+function read5424(header: RegExpExecArray, text: string, attributes: Record<string, string>): ParsedMessage {
+  const [matched, time = "", host, application, process, message] = header;
+  putAttribute(attributes, "host.name", host);
+  putAttribute(attributes, "service.name", application);
+  putAttribute(attributes, "syslog.procid", process);
+  putAttribute(attributes, "syslog.msgid", message);
+  const at = readStructure(text, matched.length, attributes);
   return { message: text.slice(at).replace(/^ ?\ufeff?/, ""), timeNs: isoNanos(time) };
 }
 
 const elementStart = /\[([^\s=\]"]{1,128})/y;
 const parameter = /\s+([^\s=\]"]{1,128})="((?:[^"\\\]]|\\.)*)"/sy;
 
-/** Reads structured data as `<id>.<name>`; returns the place behind it, or `from` where it is broken. */
+/** Reads structured data into `<id>.<name>`; returns the position after it, or `from` where it is malformed. */
 function readStructure(text: string, from: number, attributes: Record<string, string>): number {
   if (text[from] === "-") return from + 1;
   let at = from;
@@ -82,31 +82,34 @@ function readStructure(text: string, from: number, attributes: Record<string, st
   return at;
 }
 
-function read3164(text: string, attributes: Record<string, string>, arrivalMs: number): Read {
+function read3164(text: string, attributes: Record<string, string>, arrivalMs: number): ParsedMessage {
   const header = header3164.exec(text);
-  const [start = "", month, day, hours, minutes, seconds, iso, host] = header ?? [];
-  put(attributes, "host.name", host);
-  const rest = text.slice(start.length);
+  const [matched = "", month, day, hours, minutes, seconds, iso, host] = header ?? [];
+  putAttribute(attributes, "host.name", host);
+  const rest = text.slice(matched.length);
   const [tag = "", application, process] = header === null ? [] : (tag3164.exec(rest) ?? []);
-  put(attributes, "service.name", application);
-  put(attributes, "syslog.procid", process);
+  putAttribute(attributes, "service.name", application);
+  putAttribute(attributes, "syslog.procid", process);
   const ms =
-    month === undefined ? undefined : localMs(month, [day, hours, minutes, seconds].map(Number), arrivalMs);
+    month === undefined ? undefined : toLocalMs(month, [day, hours, minutes, seconds].map(Number), arrivalMs);
   const timeNs = iso === undefined ? (ms === undefined ? undefined : BigInt(ms) * 1_000_000n) : isoNanos(iso);
   return { message: rest.slice(tag.length), timeNs };
 }
 
-/** The format names neither year nor zone: the server's zone, and the latest year that is not a day ahead or more. */
-function localMs(
+/**
+ * Milliseconds of a time that has neither year nor zone: in the server's zone, and in the latest year in which it is
+ * less than a day ahead.
+ */
+function toLocalMs(
   month: string,
   [day = 1, hours, minutes, seconds]: number[],
   arrivalMs: number,
 ): number | undefined {
-  const place = months.indexOf(month);
-  if (place < 0) return undefined;
+  const monthIndex = months.indexOf(month);
+  if (monthIndex < 0) return undefined;
   const year = new Date(arrivalMs).getFullYear() + 1;
   for (let back = 0; back < 3; back++) {
-    const ms = new Date(year - back, place, day, hours, minutes, seconds).getTime();
+    const ms = new Date(year - back, monthIndex, day, hours, minutes, seconds).getTime();
     if (ms < arrivalMs + dayMs) return ms;
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** Syslog on a port of its own, where one is configured. */
+/** The syslog part: a listener on a port of its own, where one is configured. */
 
 import type { Part } from "../../api/part.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
@@ -6,13 +6,13 @@ import type { IngestPart } from "../part.ts";
 import { listenSyslog, type SyslogListener } from "./listener.ts";
 
 export interface SyslogSettings {
-  /** Where syslog is taken, over TCP and UDP; undefined takes none. */
+  /** Where to listen, over TCP and UDP; undefined: nowhere. */
   syslogAddress?: { host: string; port: number };
   log: (level: "error", message: string) => void;
 }
 
 export interface SyslogPart extends Part {
-  /** That was taken; undefined where none is configured, and before the part runs. */
+  /** The port in use; undefined where none is configured, and before the part runs. */
   readonly port: number | undefined;
 }
 

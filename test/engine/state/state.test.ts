@@ -15,7 +15,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Failure } from "../../../engine/failure.ts";
 import { DataFile } from "../../../engine/lmdb/data-file.ts";
-import { type Json, openState, type State, type StateChange } from "../../../engine/state/state.ts";
+import { openState, type State, type StateChange } from "../../../engine/state/state.ts";
+import type { Json } from "../../../engine/state/state-record.ts";
 import { scaled } from "../../durability/campaign.ts";
 import { anyDamage, damageFile, type FileDamage } from "../lmdb/random-environment.ts";
 

@@ -1,11 +1,18 @@
 /** Random timeseries queries as text, of every aggregation, operator and grouping. Some are nested, some are wrong. */
 import fc from "fast-check";
 import { metrics, spanMs } from "./arbitrary-data.ts";
+import {
+  arbitraryBraces,
+  logs,
+  oneOf,
+  profiles,
+  resources,
+  type Texts,
+  traces,
+} from "./arbitrary-selectors.ts";
 import { baseMs } from "./cases.ts";
 import type { BucketedRange } from "./naive/data.ts";
 
-type Texts = fc.Arbitrary<string>;
-const oneOf = (...texts: string[]): Texts => fc.constantFrom(...texts);
 const quantiles = oneOf("0", "0.25", "0.5", "0.9", "0.99", "1");
 
 const labels = {
@@ -38,72 +45,6 @@ function arbitraryCall(op: Texts, content: Texts, grouped: Texts): Texts {
     return isBefore ? `${name} ${group} (${inner})` : `${name}(${inner}) ${group}`;
   });
 }
-
-/** Mostly no text or one, so that queries do not exclude all rows. */
-function arbitraryFew(texts: readonly string[]): fc.Arbitrary<string[]> {
-  const some = (maxLength: number) => fc.uniqueArray(fc.constantFrom(...texts), { maxLength });
-  return fc.oneof(
-    { weight: 5, arbitrary: fc.constant<string[]>([]) },
-    { weight: 3, arbitrary: some(1) },
-    some(2),
-  );
-}
-
-/** A selector with a few of the matchers. */
-function arbitraryBraces(name: Texts, matchers: readonly string[]): Texts {
-  return fc
-    .tuple(name, arbitraryFew(matchers))
-    .map(([signal, own]) => (own.length === 0 ? signal : `${signal}{${own.join(", ")}}`));
-}
-
-function arbitraryStages(selector: Texts, stages: readonly string[]): Texts {
-  return fc.tuple(selector, arbitraryFew(stages)).map((parts) => parts.flat().join(" "));
-}
-
-const lineFilters = ['|= "GET"', '!= "refused"', '|~ "[0-9]+$"', '!~ "^GET"', '|= i"CART" or "took"'];
-const logs = arbitraryStages(
-  arbitraryBraces(oneOf("logs"), [
-    'service="web"',
-    'service!="web"',
-    'service=~"w.*|db"',
-    'service!~"(?i)web"',
-    'service="*"',
-    'service!="*"',
-    'log_level="ERROR"',
-    'log_level=~"err.*|info"',
-    "ms>5",
-    "ms<=12",
-    'status=""',
-    'message=~"pay|cart"',
-  ]),
-  [...lineFilters, "| json", "| logfmt", '| status >= 400 or service = "db"', "| took > 5"],
-);
-const traces = arbitraryStages(
-  arbitraryBraces(oneOf("traces"), [
-    'service="web"',
-    'name=~"GET.*|select"',
-    "duration_ms>1000",
-    "duration_ms<=2",
-    'parent_span_id=""',
-    'parent_span_id!="*"',
-    'status_code!="ok"',
-    'kind!~"s.*"',
-  ]),
-  ['|= "GET"', '!= "SELECT"', '|~ "(?i)select"', '| http.status >= 300, service != "db"'],
-);
-const resources = arbitraryStages(
-  arbitraryBraces(oneOf("kubernetes_resources"), [
-    'k8s.resource.name="cart"',
-    'k8s.namespace.name=~"sh.*"',
-    'k8s.cluster.name!="c1"',
-    'k8s.cluster.name!="*"',
-  ]),
-  ['|= "replicas"', '!= "no json"'],
-);
-const profiles = arbitraryStages(
-  arbitraryBraces(oneOf("profiles"), ['type="cpu"', 'body="heap 2"', 'message!=""', 'service!="*"']),
-  ['|= "1"'],
-);
 
 /** Values of `fields` are often numbers, those of `texts` mostly not. */
 const rowSignals = [

@@ -1,13 +1,13 @@
-/** Rows that are too large or too far off the clock: what is taken, cut, refused and counted. */
+/** Rows that are too large or too far off the clock: which are admitted, truncated, refused and counted. */
 
 import { describe, expect, test } from "vitest";
 import { decodeBody } from "../../../server/index.ts";
 import type { AdmissionSettings } from "../../../server/ingest/admission-settings.ts";
-import { sharedJson } from "../../../server/ingest/shared-json.ts";
+import { shareJson } from "../../../server/ingest/shared-json.ts";
 import { oneOf, randomOf } from "../control/random.ts";
 import { lines } from "../running.ts";
-import { plainTask } from "./decode-task.ts";
-import { storedRows } from "./stored-rows.ts";
+import { makePlainTask } from "./decode-task.ts";
+import { readStoredRows } from "./stored-rows.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const nowMs = 1_763_000_000_123;
@@ -18,18 +18,18 @@ function decoded(
   signal: "logs" | "profiles" | "traces" = "logs",
 ) {
   const result = decodeBody({
-    what: { signal },
+    content: { signal },
     format: "json lines",
-    ...plainTask(Buffer.from(lines(rows))),
+    ...makePlainTask(Buffer.from(lines(rows))),
     arrivalMs: nowMs,
-    entry: { settings, environment: null, rules: sharedJson([]) },
+    entry: { settings, environment: null, rules: shareJson([]) },
   });
   if (!result.ok) throw new Error(result.message);
   return result;
 }
 
 describe("large rows", () => {
-  test(`are cut at the end of a character and marked (SVC_SEED=${seed})`, async () => {
+  test(`are truncated at the end of a character, and their original length is stored (SVC_SEED=${seed})`, async () => {
     const random = randomOf(seed);
     const rows = Array.from({ length: 400 }, (_, i) => ({
       timestamp: nowMs - 1000 + i,
@@ -40,13 +40,15 @@ describe("large rows", () => {
       attributes: { n: String(i), note: "x".repeat(Math.floor(random() * 120)) },
     }));
     const rowBytesMax = 160;
-    const { batch, refused, tally } = decoded(rows, { rowBytesMax, cutsLargeRows: true });
-    const found = new Map((await storedRows("logs", [batch])).map((row) => [Number(row.attributes.n), row]));
-    let cut = 0;
+    const { batch, refused, admissionCounts } = decoded(rows, { rowBytesMax, cutsLargeRows: true });
+    const found = new Map(
+      (await readStoredRows("logs", [batch])).map((row) => [Number(row.attributes.n), row]),
+    );
+    let truncated = 0;
     for (const [i, { message, log_level, attributes }] of rows.entries()) {
-      const own = Buffer.byteLength(log_level + Object.entries(attributes).flat().join(""));
+      const otherBytes = Buffer.byteLength(log_level + Object.entries(attributes).flat().join(""));
       const row = found.get(i);
-      if (own >= rowBytesMax && message !== "") {
+      if (otherBytes >= rowBytesMax && message !== "") {
         expect(row).toBe(undefined);
         expect(refused).toContainEqual({
           line: i + 1,
@@ -54,60 +56,72 @@ describe("large rows", () => {
         });
         continue;
       }
-      // The longest beginning of whole characters for which there is room.
-      let kept = "";
+      // The longest prefix of whole characters that fits.
+      let expected = "";
       for (const character of message) {
-        if (Buffer.byteLength(kept + character) + own > rowBytesMax) break;
-        kept += character;
+        if (Buffer.byteLength(expected + character) + otherBytes > rowBytesMax) break;
+        expected += character;
       }
-      if (kept !== message) cut++;
-      expect(row?.message).toBe(kept);
+      if (expected !== message) truncated++;
+      expect(row?.message).toBe(expected);
       expect(row?.attributes).toEqual({
         ...attributes,
-        ...(kept === message ? {} : { "svc.cut": String(Buffer.byteLength(message)) }),
+        ...(expected === message ? {} : { "svc.cut": String(Buffer.byteLength(message)) }),
       });
     }
-    expect(cut).toBeGreaterThan(50);
-    expect([tally.truncated, tally.refusedLarge]).toEqual([cut, refused.length]);
+    expect(truncated).toBeGreaterThan(50);
+    expect([admissionCounts.truncated, admissionCounts.refusedLarge]).toEqual([truncated, refused.length]);
   });
 
-  test("are refused by line unless they are to be cut; so are bodies that only logs' messages resemble", () => {
+  test("are refused by line unless truncation is on; bodies of other signals are never truncated", () => {
     const long = "x".repeat(3 * 2 ** 20);
     const rows = [{ message: "a" }, { message: long, body: long }, { message: "b" }];
     const reason = "the message is longer than 2097152 bytes";
-    const refusing = decoded(
+    const withoutTruncation = decoded(
       rows.map(({ message }) => ({ message })),
       {},
     );
-    expect([refusing.batch.rows, refusing.refused]).toEqual([2, [{ line: 2, reason }]]);
-    expect([refusing.tally.refusedLarge, refusing.tally.truncated]).toEqual([1, 0]);
-    const cutting = decoded(
+    expect([withoutTruncation.batch.rows, withoutTruncation.refused]).toEqual([2, [{ line: 2, reason }]]);
+    expect([
+      withoutTruncation.admissionCounts.refusedLarge,
+      withoutTruncation.admissionCounts.truncated,
+    ]).toEqual([1, 0]);
+    const withTruncation = decoded(
       rows.map(({ message }) => ({ message })),
       { cutsLargeRows: true },
     );
-    expect([cutting.batch.rows, cutting.refused, cutting.tally.truncated]).toEqual([3, [], 1]);
+    expect([
+      withTruncation.batch.rows,
+      withTruncation.refused,
+      withTruncation.admissionCounts.truncated,
+    ]).toEqual([3, [], 1]);
     const profiles = decoded([{ body: long }], { cutsLargeRows: true }, "profiles");
     expect([profiles.batch.rows, profiles.refused]).toEqual([0, [{ line: 1, reason }]]);
   });
 });
 
-describe("clocks", () => {
+describe("clock", () => {
   const minute = 60_000;
   const row = (offMs: number) => ({ timestamp: nowMs + offMs, message: String(offMs) });
 
-  test("that are further off than is accepted have their rows refused; those further off than the skew are counted", () => {
+  test("rows further off than accepted are refused; rows further off than the skew are counted", () => {
     const offsets = [-121, -120, -60, -11, -10, 0, 10, 11, 60, 61].map((minutes) => minutes * minute);
     const settings = { acceptPastMs: 120 * minute, acceptFutureMs: 60 * minute, clockSkewMs: 10 * minute };
-    const { batch, refused, tally } = decoded(offsets.map(row), settings);
+    const { batch, refused, admissionCounts } = decoded(offsets.map(row), settings);
     expect(batch.rows).toBe(8);
     expect(refused).toEqual([
       { line: 1, reason: "the time is more than 2 hours behind the server's clock" },
       { line: 10, reason: "the time is more than an hour ahead of the server's clock" },
     ]);
-    expect(tally).toMatchObject({ refusedBehind: 1, refusedAhead: 1, skewedBehind: 3, skewedAhead: 2 });
+    expect(admissionCounts).toMatchObject({
+      refusedBehind: 1,
+      refusedAhead: 1,
+      skewedBehind: 3,
+      skewedAhead: 2,
+    });
   });
 
-  test("are measured to the nanosecond", () => {
+  test("offsets are compared to the nanosecond", () => {
     const at = (nanos: bigint) => ({ timeUnixNano: String(BigInt(nowMs) * 1_000_000n + nanos) });
     const hour = 3_600_000_000_000n;
     const settings = { acceptPastMs: 60 * minute, acceptFutureMs: 60 * minute };
@@ -115,7 +129,7 @@ describe("clocks", () => {
     expect(refused.map(({ line }) => line)).toEqual([2, 4]);
   });
 
-  test("nothing before 1970 is taken, whatever is accepted", () => {
+  test("rows before 1970 are refused under every setting", () => {
     const { refused } = decoded([{ timestamp: -1 }, { timestamp: 0 }], {
       acceptPastMs: 200 * 365 * 86_400_000,
     });

@@ -1,4 +1,7 @@
-/** Daemons of Debian's packages send here: Prometheus by remote write, rsyslog by syslog and by Elasticsearch's bulk API. */
+/**
+ * Daemons from Debian's packages as clients: Prometheus by remote write, rsyslog by syslog and by Elasticsearch's bulk
+ * API.
+ */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -44,7 +47,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** What `read` gives once it is something; undefined after a minute. */
+/** Calls `read` until it returns something; undefined after a minute. */
 async function eventually<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
   const endMs = Date.now() + 60_000;
   while (Date.now() < endMs) {
@@ -89,7 +92,7 @@ remote_write:
       pointsOf('sum(prometheus_tsdb_head_samples_appended_total{job="itself"})'),
     );
     expect(increase![0]![1]).toBeGreaterThan(0);
-    // By its name alone this would be a gauge: metadata tells that it is part of a histogram or a summary.
+    // By its name alone this would be a gauge; metadata says that it is part of a histogram or a summary.
     const count = 'sum(increase(prometheus_http_request_duration_seconds_count{job="itself"}))';
     expect(await eventually(() => pointsOf(count))).toBeDefined();
     const refused = (await call(server, "/metrics")).text.match(/svc_ingest_refused_rows_total\{.*/g) ?? [];

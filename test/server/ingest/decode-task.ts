@@ -1,7 +1,7 @@
-/** What a body is decoded under where a test says nothing else. */
+/** The task that a body is decoded with, where a test sets nothing else. */
 import { Families } from "../../../server/ingest/prometheus/families.ts";
 
-export function plainTask(body: Uint8Array) {
+export function makePlainTask(body: Uint8Array) {
   return {
     body: new Uint8Array(body),
     encoding: "identity" as const,

@@ -1,4 +1,4 @@
-/** `svc ingest --direct`: files into a data folder without a server. */
+/** `svc ingest --direct`: loads files into a data folder without a server. */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,11 +34,11 @@ function write(rows: number): string {
 const data = () => join(dir, "data");
 const ingest = (...words: string[]) => runSvc(["ingest", "--direct", "--data", data(), ...words]);
 
-/** How many rows there are, and how many different ones. */
+/** The number of rows, and of distinct rows. */
 async function counts(): Promise<{ rows: number; distinct: number }> {
   const store = await openStore({ dir: data(), threads: 1 });
   try {
-    // Of the few rows of a bucket the count is exact.
+    // With few rows in a bucket, the distinct count is exact.
     const asked = { startMs, endMs: startMs + 3_600_000, bucketSeconds: 1 };
     const { series } = await queryTimeseries(store, { query: "count_distinct(n, logs)", ...asked });
     const distinct = series.flatMap(({ points }) => points).reduce((sum, [, count]) => sum + count, 0);
@@ -48,7 +48,7 @@ async function counts(): Promise<{ rows: number; distinct: number }> {
   }
 }
 
-test("stores a file, of which a second run adds nothing", async () => {
+test("stores a file; a second run adds nothing", async () => {
   const file = write(30_000);
   const first = await ingest(file);
   expect([first.code, first.out]).toEqual([0, expect.stringContaining("30,000 rows taken, 0 refused")]);
@@ -60,7 +60,7 @@ test("stores a file, of which a second run adds nothing", async () => {
   expect((await counts()).rows).toBe(30_000);
 });
 
-test("tells which lines were refused, and takes the others", async () => {
+test("reports refused lines and takes the others", async () => {
   const file = join(dir, "mixed.jsonl");
   writeFileSync(file, `${JSON.stringify(rowOf(1))}\nno JSON\n${JSON.stringify(rowOf(2))}\n`);
   const { code, out } = await ingest(file);
@@ -69,7 +69,7 @@ test("tells which lines were refused, and takes the others", async () => {
   expect((await counts()).rows).toBe(2);
 });
 
-test("rows of the signal that is named", async () => {
+test("stores rows of the signal in --signal", async () => {
   const file = join(dir, "spans.jsonl");
   const span = { traceId: "a".repeat(32), spanId: "b".repeat(16), startTimeUnixNano: "1769676121007000000" };
   writeFileSync(file, lines([span]));
@@ -79,7 +79,7 @@ test("rows of the signal that is named", async () => {
   await store.close();
 });
 
-test("a folder that a server has open is refused", async () => {
+test("refuses a folder that a server has open", async () => {
   const store = await openStore({ dir: data(), threads: 1 });
   try {
     const { code, out, err } = await ingest(write(1));
@@ -90,7 +90,7 @@ test("a folder that a server has open is refused", async () => {
   }
 });
 
-test(`killed and interrupted again and again, it adds each row once (SVC_SEED=${seed})`, async () => {
+test(`adds each row once though it is killed and interrupted many times (SVC_SEED=${seed})`, async () => {
   const rows = 250_000;
   const file = write(rows);
   let random = seed;

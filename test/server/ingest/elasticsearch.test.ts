@@ -1,4 +1,4 @@
-/** Elasticsearch's bulk API: what an agent asks for and sends, and what is found afterwards. */
+/** Elasticsearch's bulk API: what an agent requests and sends, and what a search then finds. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Running } from "../running.ts";
 import { call, lines, search, startServer } from "../running.ts";
@@ -58,7 +58,7 @@ test("documents become rows", async () => {
   ]);
 });
 
-test("each item is answered by itself, in order", async () => {
+test("the answer reports on each action, in order", async () => {
   const ms = ++lastMs;
   const got = await bulk(
     `${lines([{ index: { _id: "x" } }])}{"no json\n${lines([
@@ -87,14 +87,14 @@ test("each item is answered by itself, in order", async () => {
   expect((await foundAt(ms)).map(({ message }) => message)).toEqual(["from fluent bit"]);
 });
 
-test("the same body again adds nothing", async () => {
+test("a repeated body adds nothing", async () => {
   const ms = ++lastMs;
   const body = lines([{ index: { _index: "i" } }, { "@timestamp": ms, message: "once" }]);
   for (let i = 0; i < 2; i++) expect((await bulk(body)).json.errors).toBe(false);
   expect(await foundAt(ms)).toHaveLength(1);
 });
 
-describe("bodies that are refused whole", () => {
+describe("bodies that are refused as a whole", () => {
   test.each([
     ["an empty one", "\n", "the body must hold actions and documents"],
     [
@@ -113,7 +113,7 @@ describe("bodies that are refused whole", () => {
   });
 });
 
-describe("what agents ask for before they send", () => {
+describe("requests of agents before they send", () => {
   test.each([
     ["GET", "/", "You Know, for Search"],
     ["HEAD", "/", ""],

@@ -1,4 +1,4 @@
-/** What becomes of the rows that are sent. */
+/** JSON lines over HTTP: which rows are stored, and what the sender is answered. */
 
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
@@ -49,21 +49,21 @@ describe("fields of a row", () => {
     expect(rows[0]!.timeNs).toBe(1674981729487160534n);
   });
 
-  test("timeUnixNano goes before timestamp, and null counts as nothing", async () => {
+  test("timeUnixNano wins over timestamp, and null counts as missing", async () => {
     const rows = await stored(
       `{"timeUnixNano":"${now}000001","timestamp":5}\n{"timeUnixNano":null,"timestamp":${now - 1}}\n`,
     );
     expect(rows.map(({ timestamp }) => timestamp)).toEqual([now - 1, now]);
   });
 
-  test("a row without a time has the time of arrival", async () => {
+  test("a row without a time gets the time of arrival", async () => {
     const before = Date.now();
     const [row] = await stored('{"message":"a"}\n');
     expect(row!.timestamp).toBeGreaterThanOrEqual(before);
     expect(row!.timestamp).toBeLessThanOrEqual(Date.now());
   });
 
-  test("a message that is no text is written out as JSON", async () => {
+  test("a message that is no text is stored as JSON", async () => {
     const messages = [
       '{"a":[1,2],"b":null}',
       "[true]",
@@ -82,7 +82,7 @@ describe("fields of a row", () => {
     ]);
   });
 
-  test("nested attributes are flattened with dots, values become text, null is nothing", async () => {
+  test("nested attribute names are joined with dots, values become text, null is missing", async () => {
     const attributes = await attributesOf({
       attributes: {
         http: { status: 200, "user.agent": "x", deep: { ok: true } },
@@ -99,7 +99,7 @@ describe("fields of a row", () => {
     });
   });
 
-  test("other fields at the top become attributes, behind those of `attributes`", async () => {
+  test("other fields of a row become attributes, unless `attributes` has the same key", async () => {
     const attributes = await attributesOf({
       host: "a",
       nested: { x: 1 },
@@ -122,7 +122,7 @@ describe("fields of a row", () => {
     });
   });
 
-  test("names that JavaScript objects have from birth are names like any other", async () => {
+  test("names that every JavaScript object has are ordinary keys", async () => {
     const [row] = await stored(
       '{"__proto__":"a","attributes":{"constructor":"b","__proto__":"c","toString":"d","x":1}}\n',
     );
@@ -134,7 +134,7 @@ describe("fields of a row", () => {
     ]);
   });
 
-  test("deep nesting ends in JSON text", async () => {
+  test("nesting beyond the depth limit is stored as JSON text", async () => {
     let value: unknown = "core";
     for (let i = 0; i < 40; i++) value = { a: value };
     const attributes = await attributesOf({ attributes: value });
@@ -183,7 +183,7 @@ describe("bodies", () => {
     expect(await stored(lines(rows), { "Content-Type": type })).toHaveLength(50);
   });
 
-  test("an empty body, and an empty array, take nothing and are no error", async () => {
+  test("an empty body and an empty array store nothing and are no error", async () => {
     for (const body of ["", "\n\n", "[]", " [ ] "]) {
       const got = await ingest(server, body);
       expect([got.status, got.json]).toEqual([
@@ -193,7 +193,7 @@ describe("bodies", () => {
     }
   });
 
-  test("elements of an array are told apart whatever they hold", async () => {
+  test("elements of an array are split correctly whatever they contain", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue())),
@@ -217,15 +217,15 @@ describe("bodies", () => {
     expect(got.json.errors.map(({ line }) => line)).toEqual([5]);
   });
 
-  test("elements of an array have their place for a line", async () => {
+  test("the line of an array element is its number", async () => {
     const got = await ingest(server, '[{"message":"a"}, 5, {"timestamp":"x"}]');
     expect(got.json.errors.map(({ line }) => line)).toEqual([2, 3]);
   });
 });
 
-describe("bodies that come again", () => {
+describe("repeated bodies", () => {
   const body = lines([{ timestamp: now, message: "a" }]);
-  /** Without what the audit log tells. */
+  /** Leaves out the records of the audit log. */
   const count = async () => (await search(server, { query: 'logs{audit=""}' })).json.count;
 
   test("the same Idempotency-Key adds nothing, whatever the body", async () => {
@@ -238,21 +238,21 @@ describe("bodies that come again", () => {
     expect(await count()).toBe(1);
   });
 
-  test("the same body adds nothing where every row has a time of its own, however it is packed", async () => {
+  test("the same body adds nothing where every row has a time of its own, under any compression", async () => {
     await ingest(server, body);
     const again = await ingest(server, new Uint8Array(gzipSync(body)), { "Content-Encoding": "gzip" });
     expect(again.json).toMatchObject({ accepted: 1, duplicate: true });
     expect(await count()).toBe(1);
   });
 
-  test("the same body adds as much again where a row has none", async () => {
+  test("the same body adds its rows again where a row has no time", async () => {
     const untimed = `${body}{"message":"b"}\n`;
     await ingest(server, untimed);
     expect((await ingest(server, untimed)).json.duplicate).toBe(false);
     expect(await count()).toBe(4);
   });
 
-  test("keys and bodies of two tokens are apart", async () => {
+  test("keys and bodies of two tokens are independent", async () => {
     const made = await call<{ token: string }>(server, "/api/v1/tokens", {
       token: server.adminToken,
       headers: { "Content-Type": "application/json" },
@@ -270,7 +270,7 @@ describe("bodies that come again", () => {
     ).toBe(false);
   });
 
-  test("a key is known after a restart", async () => {
+  test("a key survives a restart", async () => {
     await ingest(server, body, { "Idempotency-Key": "k" });
     const { dir } = server;
     await server.service.close();
@@ -283,7 +283,7 @@ describe("bodies that come again", () => {
   });
 });
 
-test("hundreds of small bodies at once are all taken", async () => {
+test("hundreds of concurrent small bodies are all taken", async () => {
   const answers = await Promise.all(
     Array.from({ length: 400 }, (_, i) => ingest(server, lines([{ timestamp: now + i, message: `m${i}` }]))),
   );

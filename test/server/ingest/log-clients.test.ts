@@ -1,4 +1,4 @@
-/** Clients of other log stores send here as they would send there, and what they sent is found. */
+/** Clients of other log stores send to the server as they would to those, and searches find what they sent. */
 import { Client } from "@elastic/elasticsearch";
 import pino from "pino";
 import { pinoLoki } from "pino-loki";

@@ -1,7 +1,7 @@
-/** Loki's push API: what a sender sees, and what is found afterwards. */
+/** Loki's push API: what a sender is answered, and what a search then finds. */
 import snappy from "snappyjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { labelsOf } from "../../../server/ingest/loki/labels.ts";
+import { parseLabels } from "../../../server/ingest/loki/labels.ts";
 import { pushRequest } from "../../../server/ingest/loki/schema.ts";
 import type { Running } from "../running.ts";
 import { call, search, startServer } from "../running.ts";
@@ -50,7 +50,7 @@ test("JSON: labels and structured metadata are attributes", async () => {
   expect(await foundAt(ms)).toEqual([expected(ms)]);
 });
 
-test("protobuf with snappy: the same", async () => {
+test("protobuf with snappy gives the same row", async () => {
   const ms = ++lastMs;
   const bytes = pushRequest
     .encode(
@@ -75,7 +75,7 @@ test("protobuf with snappy: the same", async () => {
   expect(await foundAt(ms)).toEqual([expected(ms)]);
 });
 
-test("a refused entry is told, and the others stay", async () => {
+test("a refused entry is reported, and the others are stored", async () => {
   const ms = ++lastMs;
   const values = [
     ["5x", "bad"],
@@ -89,7 +89,7 @@ test("a refused entry is told, and the others stay", async () => {
   expect(await foundAt(ms)).toHaveLength(1);
 });
 
-test("the token may come as a password", async () => {
+test("the token may be sent as a password", async () => {
   const basic = Buffer.from(`12345:${server.adminToken}`).toString("base64");
   const got = await call(server, "/loki/api/v1/push", {
     headers: { "Content-Type": "application/json", Authorization: `Basic ${basic}` },
@@ -98,7 +98,7 @@ test("the token may come as a password", async () => {
   expect(got.status).toBe(204);
 });
 
-describe("bodies that are refused whole", () => {
+describe("bodies that are refused as a whole", () => {
   test.each([
     ["no JSON", "{", "the body is not JSON"],
     ["no streams", "{}", "streams is required: an array"],
@@ -108,7 +108,7 @@ describe("bodies that are refused whole", () => {
     expect([got.status, got.text.slice(0, problem.length)]).toEqual([400, problem]);
   });
 
-  test("snappy that claims to be larger than it can be", async () => {
+  test("snappy with a claimed length that is impossible", async () => {
     const got = await push(new Uint8Array([0xff, 0xff, 0xff, 0x3f, 1, 2, 3]));
     expect([got.status, got.text]).toEqual([
       400,
@@ -124,10 +124,13 @@ describe("labels of a stream", () => {
     ['{ job = "a" , host="b,c}" }', { job: "a", host: "b,c}" }],
     ['{a="q\\"\\n\\x41\\u00e9\\\\", b=`raw\\n`}', { a: 'q"\nAé\\', b: "raw\\n" }],
   ])("%s", (text, labels) => {
-    expect({ ...labelsOf(text) }).toEqual(labels);
+    expect({ ...parseLabels(text) }).toEqual(labels);
   });
 
-  test.each(["", "job", "{job}", '{job="a"', '{job="a",}', '{="a"}', '{job="a"} x'])("%j is none", (text) => {
-    expect(() => labelsOf(text)).toThrow("the labels of a stream must be like");
-  });
+  test.each(["", "job", "{job}", '{job="a"', '{job="a",}', '{="a"}', '{job="a"} x'])(
+    "%j is refused",
+    (text) => {
+      expect(() => parseLabels(text)).toThrow("the labels of a stream must be like");
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** Metrics over OTLP and remote write: what a sender sees, and what the series are. */
+/** Metrics over OTLP and remote write: what a sender is answered, and which series are stored. */
 import snappy from "snappyjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { otlp } from "../../../server/ingest/otlp/schema.ts";
@@ -30,7 +30,7 @@ async function seriesOf(query: string): Promise<Series[]> {
   return got.json.series;
 }
 
-/** Value of the first bucket by label. */
+/** The value of the first bucket, by label. */
 async function valuesBy(label: string, query: string): Promise<Record<string, number>> {
   const series = await seriesOf(query);
   return Object.fromEntries(series.map(({ labels, points }) => [labels[label] ?? "", points[0]![1]]));
@@ -153,7 +153,7 @@ function encoded(type: typeof writeRequest1, request: object): Uint8Array {
 const second = { "Content-Type": "application/x-protobuf;proto=io.prometheus.write.v2.Request" };
 
 describe("remote write 1.0", () => {
-  test("samples, with the type that metadata tells", async () => {
+  test("samples get the type from metadata", async () => {
     const labels = [
       { name: "__name__", value: "rw1_requests" },
       { name: "job", value: "a" },
@@ -173,17 +173,17 @@ describe("remote write 1.0", () => {
     ]);
   });
 
-  test("metadata of an earlier request holds, too", async () => {
+  test("metadata of an earlier request applies as well", async () => {
     const metadata = [{ type: 3, metricFamilyName: "rw1_early", unit: "" }];
     expect((await write(encoded(writeRequest1, { metadata }))).status).toBe(204);
     const labels = [{ name: "__name__", value: "rw1_early_count" }];
     const samples = [0, 1].map((minute) => ({ value: minute * 7, timestamp: startMs + minute * 60_000 }));
     await write(encoded(writeRequest1, { timeseries: [{ labels, samples }] }));
-    // A gauge would have a value in the first minute, too.
+    // A gauge would have a value in the first minute as well.
     expect((await seriesOf("sum(rw1_early_count)"))[0]!.points).toEqual([[startMs + 60_000, 7]]);
   });
 
-  test("a body that comes again adds nothing", async () => {
+  test("a repeated body adds nothing", async () => {
     const labels = [{ name: "__name__", value: "rw1_again" }];
     const request = { timeseries: [{ labels, samples: [{ value: 1, timestamp: startMs }] }] };
     for (let i = 0; i < 2; i++) expect((await write(encoded(writeRequest1, request))).status).toBe(204);
@@ -216,7 +216,7 @@ describe("remote write 1.0", () => {
 });
 
 describe("remote write 2.0", () => {
-  test("symbols, metadata of the series, and what was written", async () => {
+  test("symbols, metadata of the series, and the headers that confirm what was written", async () => {
     const request = {
       symbols: ["", "__name__", "rw2_temperature", "room", "cellar", "celsius"],
       timeseries: [
@@ -247,7 +247,7 @@ describe("remote write 2.0", () => {
   });
 });
 
-test("a proto or an encoding that is not known is refused with 415, so that a sender may fall back", async () => {
+test("an unknown proto or encoding is refused with 415, so that a sender can fall back", async () => {
   const unknown = { "Content-Type": "application/x-protobuf;proto=io.prometheus.write.v3.Request" };
   expect((await write(new Uint8Array(0), unknown)).status).toBe(415);
   expect((await write(new Uint8Array(0), { "Content-Encoding": "zstd" })).status).toBe(415);

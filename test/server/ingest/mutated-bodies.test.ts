@@ -1,4 +1,4 @@
-/** Mutated bodies of every format: they are taken or refused, never a crash, a hang, or half a batch. */
+/** Mutated bodies of every format are taken or refused, without a crash, a hang, or half a batch. */
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import snappy from "snappyjs";
@@ -11,19 +11,23 @@ import { otlp } from "../../../server/ingest/otlp/schema.ts";
 import { writeRequest1, writeRequest2 } from "../../../server/ingest/prometheus/schema.ts";
 import type { Running } from "../running.ts";
 import { call, lines, search, startServer } from "../running.ts";
-import { plainTask } from "./decode-task.ts";
-import { jsonOf, logsRequests, protobufOf, type Request, tracesRequests } from "./otlp-bodies.ts";
+import { makePlainTask } from "./decode-task.ts";
+import { jsonOf, logsRequests, protobufOf, type Request, tracesRequests } from "./otlp/otlp-bodies.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-/** Mutated bodies of each format. */
+/** Number of mutated bodies for each format. */
 const bodies = process.env.SVC_SOAK === "1" ? 100_000 : 1_500;
 
 let server: Running;
-let what: Record<"logs" | "traces" | "metrics", BodyTask["what"]>;
+let what: Record<"logs" | "traces" | "metrics", BodyTask["content"]>;
 beforeAll(async () => {
   server = await startServer();
-  const census = server.service.store.seriesCensus();
-  what = { logs: { signal: "logs" }, traces: { signal: "traces" }, metrics: { signal: "metrics", census } };
+  const activeSeries = server.service.store.seriesCensus();
+  what = {
+    logs: { signal: "logs" },
+    traces: { signal: "traces" },
+    metrics: { signal: "metrics", activeSeries },
+  };
 });
 afterAll(() => server.stop());
 
@@ -170,30 +174,30 @@ function randomOf(start: number): () => number {
   };
 }
 
-const nasty = [0, 1, 0x7f, 0x80, 0xff, 0x0a, 0x22, 0x5b, 0x7b, 0x5c];
+const specialBytes = [0, 1, 0x7f, 0x80, 0xff, 0x0a, 0x22, 0x5b, 0x7b, 0x5c];
 
-/** Some bytes changed, cut out, doubled or put in. */
-function mutated(body: Buffer, random: () => number): Buffer {
+/** Changes, removes, repeats or inserts some bytes. */
+function mutateBody(body: Buffer, random: () => number): Buffer {
   let bytes = Buffer.from(body);
   for (let changes = 1 + (random() % 4); changes > 0; changes--) {
-    const place = random() % (bytes.length + 1);
+    const position = random() % (bytes.length + 1);
     const length = random() % 12;
-    const head = bytes.subarray(0, place);
+    const head = bytes.subarray(0, position);
     switch (random() % 5) {
       case 0:
-        if (place < bytes.length) bytes[place] = random();
+        if (position < bytes.length) bytes[position] = random();
         break;
       case 1:
-        if (place < bytes.length) bytes[place] = nasty[random() % nasty.length]!;
+        if (position < bytes.length) bytes[position] = specialBytes[random() % specialBytes.length]!;
         break;
       case 2:
-        bytes = Buffer.concat([head, bytes.subarray(place + length)]);
+        bytes = Buffer.concat([head, bytes.subarray(position + length)]);
         break;
       case 3:
-        bytes = Buffer.concat([head, bytes.subarray(place, place + length), bytes.subarray(place)]);
+        bytes = Buffer.concat([head, bytes.subarray(position, position + length), bytes.subarray(position)]);
         break;
       default:
-        bytes = Buffer.concat([head, Buffer.from(nasty.slice(0, length)), bytes.subarray(place)]);
+        bytes = Buffer.concat([head, Buffer.from(specialBytes.slice(0, length)), bytes.subarray(position)]);
     }
   }
   return bytes;
@@ -201,9 +205,9 @@ function mutated(body: Buffer, random: () => number): Buffer {
 
 function decode(format: BodyFormat, signal: Case["signal"], body: Buffer, more: Partial<BodyTask> = {}) {
   return decodeBody({
-    what: what[signal],
+    content: what[signal],
     format,
-    ...plainTask(body),
+    ...makePlainTask(body),
     unpackedBytesMax: 1 << 20,
     arrivalMs: nowMs,
     flattensJson: true,
@@ -216,10 +220,10 @@ describe.each(Object.entries(cases) as [BodyFormat, Case][])(
   (format, { signal, seeds }) => {
     test("mutated bodies are taken or refused with a sentence", () => {
       const random = randomOf(seed);
-      const whole = seeds();
+      const validBodies = seeds();
       const statuses = new Set<number>();
       for (let i = 0; i < bodies; i++) {
-        const body = mutated(whole[i % whole.length]!, random);
+        const body = mutateBody(validBodies[i % validBodies.length]!, random);
         const decoded = decode(format, signal, body);
         if (decoded.ok) {
           expect(decoded.batch.rows, body.toString("hex")).toBeGreaterThanOrEqual(0);
@@ -235,7 +239,7 @@ describe.each(Object.entries(cases) as [BodyFormat, Case][])(
   },
 );
 
-describe("bodies that unpack to too much", () => {
+describe("bodies that expand too far", () => {
   const zeros = Buffer.alloc(2 << 20);
 
   test.each([
@@ -265,11 +269,11 @@ describe("bodies that unpack to too much", () => {
         return encoded(writeRequest1, { timeseries: [series, series] });
       },
     ],
-  ])("%s: rows that share too much are refused", (format, signal, body) => {
+  ])("%s: too many bytes that rows share are refused", (format, signal, body) => {
     expect(decode(format, signal, body())).toMatchObject({ ok: false, status: 413 });
   });
 
-  test("values nested without end are refused", () => {
+  test("values nested too deeply are refused", () => {
     let inner: Buffer = Buffer.from([0x0a, 1, 0x78]);
     const field = (tag: number, body: Buffer): Buffer => {
       const writer = [tag];
@@ -284,7 +288,7 @@ describe("bodies that unpack to too much", () => {
   });
 });
 
-test("of a body that is refused nothing is stored", async () => {
+test("nothing of a refused body is stored", async () => {
   const record = { timeUnixNano: at, body: value("half") };
   const request = { resourceLogs: [{ scopeLogs: [{ logRecords: [record, record] }] }] };
   const bytes = Buffer.concat([protobufOf("LogsRequest", request), Buffer.from([0x0a, 0x7f])]);

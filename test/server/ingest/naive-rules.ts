@@ -1,11 +1,11 @@
-/** Random ingestion rules, and a loop that says which rows they leave out. */
+/** Random ingestion rules, and a naive loop that decides which rows they leave out. */
 
 import type { ExcludableRow, ExclusionRule } from "../../../server/model/exclusion.ts";
 import type { ExcludableSignal } from "../../../server/model/ingestion-rule.ts";
 import { oneOf, type Random } from "../control/random.ts";
 
 export const clusters = ["main", "edge", "größe"];
-/** Keys of expressions, with texts that rows have there. */
+/** Keys for expressions, with texts that rows have under them. */
 export const textsOfKey: Readonly<Record<string, readonly string[]>> = {
   "service.name": ["/k8s/shop/cart", "/k8s/shop/pay", "/k8s/ops/gate", "cart"],
   tier: ["gold", "silver", "Gold", "größer 🦜", "x".repeat(60)],
@@ -17,12 +17,12 @@ export const textsOfKey: Readonly<Record<string, readonly string[]>> = {
   body: ["order 4711 paid", "gone"],
   name: ["GET /cart", "POST /pay"],
   __name__: ["requests_total", "queue_length"],
-  // Names of what every object has.
+  // A name that every JavaScript object has.
   constructor: ["main"],
   absent: ["main"],
 };
 
-/** Patterns that JavaScript understands as RE2 does, and the flags that it needs. */
+/** Patterns that mean the same in RE2 and JavaScript, with the flags that JavaScript needs. */
 const patterns: readonly (readonly [re2: string, js: RegExp])[] = [
   ["^/k8s/shop/", /^\/k8s\/shop\//],
   ["(?i)ERR", /ERR/i],
@@ -74,7 +74,7 @@ function randomExpression(random: Random) {
   return { key, operator: "RegexIn" as const, values: some(() => oneOf(patterns, random)[0], random, 2) };
 }
 
-/** The first rule that leaves the row out. */
+/** The id of the first rule that leaves the row out. */
 export function naiveRule(
   rules: readonly ExclusionRule[],
   signal: ExcludableSignal,
@@ -126,7 +126,7 @@ function naiveMatch({ text, ignoresCase }: Text, operator: "In" | "RegexIn", val
   return new RegExp(pattern.source, ignoresCase ? "i" : pattern.flags).test(text);
 }
 
-/** The attributes with those of the environment; another text that was there is kept under another name. */
+/** The attributes with the environment stamped on them; a different text from the sender is kept under another name. */
 export function naiveStamped(
   attributes: Readonly<Record<string, string>>,
   environment: string | null,

@@ -1,4 +1,4 @@
-/** Random rows as each protocol sends them. */
+/** Random rows, encoded for each protocol. */
 
 import { Buffer } from "node:buffer";
 import type { BodyFormat } from "../../../server/index.ts";
@@ -6,7 +6,7 @@ import { writeRequest1, writeRequest2 } from "../../../server/ingest/prometheus/
 import { oneOf, type Random } from "../control/random.ts";
 import { lines } from "../running.ts";
 import { textsOfKey } from "./naive-rules.ts";
-import { protobufOf } from "./otlp-bodies.ts";
+import { protobufOf } from "./otlp/otlp-bodies.ts";
 
 export const arrivalMs = 1_763_000_000_123;
 
@@ -14,7 +14,7 @@ export interface SentRow {
   timeMs: number;
   level: string;
   message: string;
-  /** Of a metric. */
+  /** Name of the metric. */
   name: string;
   attributes: Record<string, string>;
 }
@@ -31,7 +31,7 @@ const attributeKeys = Object.keys(textsOfKey).filter(
   (key) => !["message", "log_level", "__name__"].includes(key),
 );
 
-/** `n` tells one row from all others. */
+/** `n` identifies the row. */
 export function randomRow(random: Random, n: number): SentRow {
   const attributes: Record<string, string> = { n: String(n) };
   for (const key of attributeKeys) if (random() < 0.3) attributes[key] = oneOf(textsOfKey[key]!, random);
@@ -55,7 +55,7 @@ function otlpLogs(rows: readonly SentRow[]) {
     body: { stringValue: message },
     attributes: pairs(attributes),
   }));
-  // The resource says what only some records say otherwise.
+  // The resource has attributes that only some records override.
   const resource = { attributes: pairs({ tier: "gold", "k8s.cluster.name": "edge" }) };
   return { resourceLogs: [{ resource, scopeLogs: [{ logRecords: records }] }] };
 }
@@ -73,7 +73,7 @@ function otlpTraces(rows: readonly SentRow[]) {
 
 const text = (value: unknown) => Buffer.from(JSON.stringify(value));
 
-/** Some rows have attributes inside each other, which another reader takes. */
+/** Some rows have nested attributes, which take the general reader. */
 function nested(attributes: Record<string, string>) {
   const { tier, ...rest } = attributes;
   return tier === "silver" ? { ...rest, more: { deep: [1] }, tier } : attributes;

@@ -1,4 +1,4 @@
-/** What a store gives back of batches. */
+/** Appends batches to a store and reads their rows back. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,10 @@ import type { EncodedBatch, FoundRow, RowSignal } from "../../../engine/index.ts
 import { openStore } from "../../../engine/index.ts";
 
 /** All rows of the batches, the newest first. */
-export async function storedRows(signal: RowSignal, batches: readonly EncodedBatch[]): Promise<FoundRow[]> {
+export async function readStoredRows(
+  signal: RowSignal,
+  batches: readonly EncodedBatch[],
+): Promise<FoundRow[]> {
   const dir = mkdtempSync(join(tmpdir(), "svc-rows-"));
   const store = await openStore({ dir, threads: 1 });
   try {

@@ -1,4 +1,4 @@
-/** Numbered messages of syslog over TCP, which nobody acknowledges. */
+/** Sends numbered syslog messages over TCP, which has no acknowledgement. */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { connect, createServer } from "node:net";
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const betweenMs = 1;
 
-/** A port that is free just now: a server that is started again and again needs one that is known. */
+/** A port that is free just now. Tests that restart a server on the same port need to know it beforehand. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
@@ -17,10 +17,10 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Sends messages over one connection, numbered from 0 as `syslog.msgid`, until `isOver` or it breaks. */
+/** Sends messages over one connection, numbered from 0 in `syslog.msgid`, until `isOver` or the connection breaks. */
 export async function sendSyslog(port: number, service: string, isOver: () => boolean): Promise<void> {
   const socket = connect(port, "127.0.0.1");
-  // It breaks when the server is killed.
+  // The connection breaks when the server is killed.
   socket.on("error", () => undefined);
   const startMs = Date.now() - 60_000;
   for (let number = 0; !isOver() && !socket.destroyed; number++) {

@@ -1,4 +1,4 @@
-/** Syslog over TCP and UDP: what the rows are, and that nothing is lost between packets. */
+/** Syslog over TCP and UDP: which rows messages become, and that none is lost between packets. */
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** The rows that `query` finds, once there are so many. */
+/** The rows that `query` finds, once there are `count` of them. */
 async function found(query: string, count: number): Promise<Entry[]> {
   for (let tries = 0; ; tries++) {
     const { logs } = (await search(server, { query, limit: 1_000 })).json;
@@ -31,7 +31,7 @@ async function sendTcp(pieces: readonly (string | Uint8Array)[]): Promise<void> 
   await once(socket, "close");
 }
 
-test("RFC 5424 over TCP, with lengths, in pieces", async () => {
+test("RFC 5424 over TCP, with length prefixes, in several packets", async () => {
   const time = new Date(Date.now() - 60_000).toISOString();
   const message = `<165>1 ${time} mymachine evntslog 111 ID47 [ex@32473 iut="3" q="a\\"b\\]"][b x="1"] \ufeffAn größer event`;
   const frame = Buffer.from(`${Buffer.byteLength(message)} ${message}`);
@@ -92,7 +92,7 @@ test.each([
 describe("messages of a stream", () => {
   const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 
-  test(`come out whole however the stream is cut (SVC_SEED=${seed})`, () => {
+  test(`come out complete however the stream is split (SVC_SEED=${seed})`, () => {
     const line = fc.stringMatching(/^<\d{1,3}>[^\n\0]{0,40}$/);
     const message = fc.record({ line, isCounted: fc.boolean() });
     const property = fc.property(
@@ -117,7 +117,7 @@ describe("messages of a stream", () => {
     fc.assert(property, { seed, numRuns: 300 });
   });
 
-  test("a length that is too large ends the connection", () => {
+  test("a length prefix that is too large ends the connection", () => {
     expect(() => new SyslogFrames().push(Buffer.from("99999999 x"))).toThrow("a message must be");
   });
 });

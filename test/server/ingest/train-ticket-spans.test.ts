@@ -1,4 +1,4 @@
-/** The spans of a day of a real cluster against a loop over the raw file; skipped where the file is missing. */
+/** Spans of a day of a real cluster against a loop over the raw file. Skipped where the file is missing. */
 import { existsSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ const places = [
 ];
 const file = places.find((place) => place !== undefined && existsSync(place));
 const traceId = "de8471f4caa64de97801204904f6db04";
-/** Lines of one body: some megabytes. */
+/** Lines of one body, some megabytes. */
 const bodyLines = 30_000;
 
 interface RawSpan {
@@ -45,7 +45,7 @@ describe.skipIf(file === undefined)(
     }, 120_000);
     afterAll(() => server?.stop());
 
-    test("are all there, by service", async () => {
+    test("are all found, by service", async () => {
       const body = { signal: "traces", field: "service.name", limit: 1_000 };
       const { json } = await post<{ values: { value: string; count: number }[] }>(server, "values", body);
       const counts = new Map<string, number>();
@@ -57,7 +57,7 @@ describe.skipIf(file === undefined)(
       expect(raw.length).toBe(328_848);
     });
 
-    test("are counted where they took long", async () => {
+    test("are counted by duration", async () => {
       const query = 'traces{service.name=~".*(order|travel).*", duration_ms>250}';
       const { json } = await post<{ count: number }>(server, "histogram", {
         signal: "traces",
@@ -73,7 +73,7 @@ describe.skipIf(file === undefined)(
       expect(slow.length).toBeGreaterThan(100);
     });
 
-    test("of one request are its tree", async () => {
+    test("of one request form its tree", async () => {
       const { json } = await call<{ spans: number; durationMs: number; roots: Node[] }>(
         server,
         `/api/v1/traces/${traceId}`,

@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EncodedBatch, type FoundRow, openStore, type Store } from "../../../engine/index.ts";
 import { type DecodedBody, decodeBody } from "../../../server/index.ts";
-import { sharedJson } from "../../../server/ingest/shared-json.ts";
+import { shareJson } from "../../../server/ingest/shared-json.ts";
 import { compileExclusions, type ExclusionRule, excludedBy } from "../../../server/model/exclusion.ts";
 import { type ExcludableSignal, excludableSignals } from "../../../server/model/ingestion-rule.ts";
 import { oneOf, type Random, randomOf } from "../control/random.ts";
-import { plainTask } from "../ingest/decode-task.ts";
+import { makePlainTask } from "../ingest/decode-task.ts";
 import { clusters, naiveRule, naiveStamped, randomRules } from "../ingest/naive-rules.ts";
 import { arrivalMs, type BodyForm, bodyForms, randomRow, type SentRow } from "../ingest/rule-bodies.ts";
-import { storedRows } from "../ingest/stored-rows.ts";
+import { readStoredRows } from "../ingest/stored-rows.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const times = process.env.SVC_SOAK === "1" ? 20 : 1;
@@ -58,16 +58,16 @@ const excludableOf = (form: BodyForm): ExcludableSignal =>
 /** `sent` null takes the rows as they come. */
 function decoded(form: BodyForm, rows: readonly SentRow[], sent: Sent | null): DecodedBody & { ok: true } {
   const result = decodeBody({
-    what:
+    content:
       form.signal === "metrics"
-        ? { signal: "metrics", census: store.seriesCensus() }
+        ? { signal: "metrics", activeSeries: store.seriesCensus() }
         : { signal: form.signal },
     format: form.format,
-    ...plainTask(form.body(rows)),
+    ...makePlainTask(form.body(rows)),
     arrivalMs,
     ...(sent === null
       ? {}
-      : { entry: { settings: {}, environment: sent.environment, rules: sharedJson(sent.rules) } }),
+      : { entry: { settings: {}, environment: sent.environment, rules: shareJson(sent.rules) } }),
   });
   if (!result.ok) throw new Error(result.message);
   expect(result.refused).toEqual([]);
@@ -115,9 +115,9 @@ describe(`through every protocol (SVC_SEED=${seed})`, () => {
         bodies.push({ sent, form, result: decoded(form, sent.rows, sent) });
       }
     }
-    const asTheyCame = byNumber(await storedRows(signal, plain));
+    const asTheyCame = byNumber(await readStoredRows(signal, plain));
     const taken = byNumber(
-      await storedRows(
+      await readStoredRows(
         signal,
         bodies.map(({ result }) => result.batch),
       ),

@@ -7,7 +7,14 @@ import type { AlertDefinition } from "../../../../server/alerts/state/alert-defi
 import type { Action, EvaluationRule } from "../../../../server/model/alert.ts";
 import { type Cell, naiveState, windowOf } from "../naive.ts";
 import { hour, minute, second } from "./plan.ts";
-import type { ModelWindow } from "./window.ts";
+
+/** The buckets of a query as all alerts that ask it have observed them. */
+interface ObservedWindow {
+  readonly buckets: readonly number[];
+  cell(labels: string, bucketMs: number): Cell;
+  lastDataMs(labels: string): number;
+  labels(): string[];
+}
 
 export interface ModelFire {
   alertId: string;
@@ -139,7 +146,7 @@ export class ModelAlert {
     return Math.max(...this.#rules().map((rule) => windowOf(rule).n)) + 2;
   }
 
-  isUnsettled({ buckets }: ModelWindow): boolean {
+  isUnsettled({ buckets }: ObservedWindow): boolean {
     return (
       this.isFresh ||
       [...this.#instances.values()].some(
@@ -151,7 +158,7 @@ export class ModelAlert {
   }
 
   /** The bucket is in the window. */
-  judge(window: ModelWindow, bucketMs: number, { isPlain }: Surroundings): void {
+  judge(window: ObservedWindow, bucketMs: number, { isPlain }: Surroundings): void {
     const endMs = bucketMs + this.bucketSize * second;
     const upTo = window.buckets.filter((ms) => ms <= bucketMs);
     const seen = this.isFresh && !this.#wasJudged ? upTo.slice(-this.windowSize()) : [bucketMs];
@@ -168,7 +175,7 @@ export class ModelAlert {
   }
 
   /** All buckets up to now were judged. */
-  evaluated(window: ModelWindow, around: Surroundings): void {
+  evaluated(window: ObservedWindow, around: Surroundings): void {
     this.isFresh = false;
     this.#wasJudged = true;
     const newestMs = window.buckets.at(-1);
@@ -187,7 +194,7 @@ export class ModelAlert {
     rule: EvaluationRule,
     labels: string,
     instance: ModelInstance,
-    shared: ModelWindow,
+    shared: ObservedWindow,
     bucketMs: number,
   ): void {
     const window = windowOf(rule);

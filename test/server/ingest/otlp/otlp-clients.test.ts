@@ -1,4 +1,4 @@
-/** The official OpenTelemetry SDK and its exporters send, and what they sent is found. */
+/** The official OpenTelemetry SDK and its exporters as clients: searches find what they sent. */
 import { SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import { OTLPLogExporter as JsonLogs } from "@opentelemetry/exporter-logs-otlp-http";
 import { OTLPLogExporter as ProtobufLogs } from "@opentelemetry/exporter-logs-otlp-proto";
@@ -15,8 +15,8 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Running } from "../running.ts";
-import { call, search, startServer } from "../running.ts";
+import type { Running } from "../../running.ts";
+import { call, search, startServer } from "../../running.ts";
 
 let server: Running;
 beforeAll(async () => {

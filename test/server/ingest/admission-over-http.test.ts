@@ -1,4 +1,4 @@
-/** What a server does with rows on their way in: rules, stamps, limits, as senders of every protocol and `/metrics` see it. */
+/** Ingestion rules, stamped environments and senders' limits, as senders of every protocol and `/metrics` see them. */
 
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -28,13 +28,13 @@ afterAll(() => server.stop());
 const nowMs = Date.now() - 60_000;
 const nanos = `${nowMs}000000`;
 
-async function metric(line: string): Promise<number> {
+async function readMetric(line: string): Promise<number> {
   const { text } = await call(server, "/metrics");
   const found = text.split("\n").find((each) => each.startsWith(`${line} `));
   return Number(found?.slice(line.length + 1) ?? Number.NaN);
 }
 
-/** Makes the rule, and takes it away behind `run`. */
+/** Creates the rule, and deletes it after `run`. */
 async function withRule<T>(id: string, rule: object, run: () => Promise<T>): Promise<T> {
   const made = await ask(server, "POST", "/ingestion-rules", { ingestionRule: { id, ...rule } });
   expect(made.status).toBe(200);
@@ -45,7 +45,7 @@ async function withRule<T>(id: string, rule: object, run: () => Promise<T>): Pro
   }
 }
 
-const noise = (signals: string[], key = "tier", values = ["^noise$"]) => ({
+const makeNoiseRule = (signals: string[], key = "tier", values = ["^noise$"]) => ({
   rules: [
     { signals, action: "Exclude", match: { matchExpressions: [{ key, operator: "RegexIn", values }] } },
   ],
@@ -53,10 +53,10 @@ const noise = (signals: string[], key = "tier", values = ["^noise$"]) => ({
 
 const attributes = (tier: string) => [{ key: "tier", value: { stringValue: tier } }];
 
-interface Sending {
+interface RowRequest {
   path: string;
   type: string;
-  /** Of a row of the tier. */
+  /** A body with one row of this tier. */
   body(tier: string): string | Uint8Array<ArrayBuffer>;
   signal: string;
 }
@@ -73,7 +73,7 @@ const span = (tier: string) => ({
   attributes: attributes(tier),
 });
 
-const sendings: readonly Sending[] = [
+const rowRequests: readonly RowRequest[] = [
   {
     path: "/v1/logs",
     type: "application/x-protobuf",
@@ -140,7 +140,7 @@ const sendings: readonly Sending[] = [
   },
 ];
 
-function send({ path, type, body }: Sending, tier: string, token = server.adminToken, key?: string) {
+function send({ path, type, body }: RowRequest, tier: string, token = server.adminToken, key?: string) {
   return call(server, path, {
     token,
     headers: { "Content-Type": type, ...(key === undefined ? {} : { "Idempotency-Key": key }) },
@@ -151,41 +151,45 @@ function send({ path, type, body }: Sending, tier: string, token = server.adminT
 const allSignals = ["logs", "traces", "metrics", "profiles", "kubernetesResources"];
 
 describe("ingestion rules", () => {
-  test.each(sendings)(
-    "$path: a row that is left out counts as taken, and a later retry adds nothing",
-    async (sending) => {
-      const id = `noise "${sending.path}"\\`;
-      const line = `svc_ingest_dropped_rows_total{rule="noise \\"${sending.path}\\"\\\\",signal="${sending.signal}"}`;
-      const rows = `svc_ingest_rows_total{signal="${sending.signal}"}`;
-      const key = `retry ${sending.path}`;
-      const before = await metric(rows);
-      const good = await send(sending, "good");
-      const answer = await withRule(id, noise(allSignals), () =>
-        send(sending, "noise", server.adminToken, key),
+  test.each(rowRequests)(
+    "$path: a row that a rule leaves out counts as taken, and a later retry adds nothing",
+    async (request) => {
+      const id = `noise "${request.path}"\\`;
+      const line = `svc_ingest_dropped_rows_total{rule="noise \\"${request.path}\\"\\\\",signal="${request.signal}"}`;
+      const rows = `svc_ingest_rows_total{signal="${request.signal}"}`;
+      const key = `retry ${request.path}`;
+      const before = await readMetric(rows);
+      const good = await send(request, "good");
+      const answer = await withRule(id, makeNoiseRule(allSignals), () =>
+        send(request, "noise", server.adminToken, key),
       );
       expect(answer.status).toBe(good.status);
       expect(answer.text).not.toContain('error":"');
-      if (sending.path.startsWith("/api/v1/ingest")) {
+      if (request.path.startsWith("/api/v1/ingest")) {
         expect(answer.json).toEqual({ accepted: 0, refused: 0, dropped: 1, errors: [], duplicate: false });
       }
-      expect(await metric(line)).toBe(1);
-      expect(await metric(rows)).toBe(before + 1);
-      // The rule is gone by now.
-      expect((await send(sending, "noise", server.adminToken, key)).status).toBe(good.status);
-      expect((await send(sending, "good")).status).toBe(good.status);
-      expect(await metric(rows)).toBe(before + 1);
-      expect((await send(sending, "noise", server.adminToken, `${key} again`)).status).toBe(good.status);
-      expect(await metric(rows)).toBe(before + 2);
+      expect(await readMetric(line)).toBe(1);
+      expect(await readMetric(rows)).toBe(before + 1);
+      // The rule is deleted by now.
+      expect((await send(request, "noise", server.adminToken, key)).status).toBe(good.status);
+      expect((await send(request, "good")).status).toBe(good.status);
+      expect(await readMetric(rows)).toBe(before + 1);
+      expect((await send(request, "noise", server.adminToken, `${key} again`)).status).toBe(good.status);
+      expect(await readMetric(rows)).toBe(before + 2);
     },
   );
 
-  test("hold for bodies that come after they are saved; what was taken before is known again", async () => {
+  test("apply to bodies that arrive after they are saved; a repeated body from before adds nothing", async () => {
     const body = lines(
-      [1, 2, 3].map((n) => ({ timestamp: nowMs + n, message: `once ${n}`, attributes: { tier: "noise" } })),
+      [1, 2, 3].map((n) => ({
+        timestamp: nowMs + n,
+        message: `once ${n}`,
+        attributes: { tier: "noise" },
+      })),
     );
     const first = await ingest(server, body);
     expect(first.json).toEqual({ accepted: 3, refused: 0, errors: [], duplicate: false });
-    await withRule("noise", noise(["logs"]), async () => {
+    await withRule("noise", makeNoiseRule(["logs"]), async () => {
       expect((await ingest(server, body)).json).toEqual({
         accepted: 3,
         refused: 0,
@@ -213,7 +217,7 @@ describe("ingestion rules", () => {
     ]);
   });
 
-  test("without match leave out all of an environment, and nobody else's", async () => {
+  test("without match leave out all rows of an environment, and no other's", async () => {
     const made = await ask<{ token: string }>(server, "POST", "/environments/create", {
       environment: { name: "quiet" },
     });
@@ -233,13 +237,13 @@ describe("ingestion rules", () => {
 });
 
 describe("environments", () => {
-  test("their tokens name every row's environment and cluster; what the row said stays under another name", async () => {
+  test("a token of an environment stamps environment and cluster on every row; the row's own value stays under another name", async () => {
     const made = await ask<{ token: string }>(server, "POST", "/environments/create", {
       environment: { name: "main" },
     });
     const { token } = made.json;
     const sent = { environment: "production", "k8s.cluster.name": "main", tier: "stamped" };
-    const kept = {
+    const stored = {
       environment: "main",
       "k8s.cluster.name": "main",
       "attributes.environment": "production",
@@ -254,8 +258,9 @@ describe("environments", () => {
       );
     }
     const found = await search(server, { query: 'logs{tier="stamped"}' });
-    expect(found.json.logs.map((row) => row.attributes)).toEqual([kept]);
-    for (const sending of sendings) expect((await send(sending, "environ", token)).status).toBeLessThan(300);
+    expect(found.json.logs.map((row) => row.attributes)).toEqual([stored]);
+    for (const request of rowRequests)
+      expect((await send(request, "environ", token)).status).toBeLessThan(300);
     for (const [signal, queries] of Object.entries({
       logs: ["count(logs{X})"],
       traces: ["count(traces{X})"],
@@ -281,30 +286,30 @@ describe("limits", () => {
   const tokenOf = async (bounds: object) =>
     (await ask<{ token: string; id: string }>(server, "POST", "/tokens", { role: "ingest", ...bounds })).json;
 
-  test.each(sendings)(
+  test.each(rowRequests)(
     "$path: 429 with Retry-After in the protocol's own form, and nothing of the body is stored",
-    async (sending) => {
+    async (request) => {
       const { token } = await tokenOf({ rowsPerSecond: 1 });
       const many = lines(Array.from({ length: 100 }, (_, i) => ({ timestamp: nowMs, message: `many ${i}` })));
       const first = await ingest(server, many, { Authorization: `Bearer ${token}` });
       expect(first.json.accepted).toBe(100);
-      const rows = `svc_ingest_rows_total{signal="${sending.signal}"}`;
+      const rows = `svc_ingest_rows_total{signal="${request.signal}"}`;
       const limited = 'svc_ingest_limited_batches_total{reason="rows"}';
-      const before = [await metric(rows), await metric(limited)];
-      const got = await send(sending, "limited", token);
+      const before = [await readMetric(rows), await readMetric(limited)];
+      const got = await send(request, "limited", token);
       expect(got.status).toBe(429);
       const seconds = Number(got.headers.get("retry-after"));
       expect(seconds).toBeGreaterThan(60);
       expect(seconds).toBeLessThanOrEqual(91);
-      expect(messageOf(sending, got)).toMatch(
+      expect(messageOf(request, got)).toMatch(
         /^the sender's token may send 1 rows a second: try again in \d+ s$/,
       );
-      expect([await metric(rows), await metric(limited)]).toEqual([before[0], before[1]! + 1]);
+      expect([await readMetric(rows), await readMetric(limited)]).toEqual([before[0], before[1]! + 1]);
       expect((await call(server, "/metrics")).text).not.toContain(token);
     },
   );
 
-  test("are changed with the token, at once, and only for those who send", async () => {
+  test("change with the token at once, and only tokens that may send have them", async () => {
     const { token, id } = await tokenOf({ bytesPerSecond: 1 });
     const headers = { Authorization: `Bearer ${token}` };
     const one = () => ingest(server, lines([{ message: "bytes" }]), headers);
@@ -329,8 +334,8 @@ describe("limits", () => {
   });
 });
 
-/** The text of an error. */
-function messageOf({ path, type }: Sending, got: Got): string {
+/** The error message in the protocol's own form. */
+function messageOf({ path, type }: RowRequest, got: Got): string {
   if (path.startsWith("/v1/")) {
     if (type === "application/json") return String(got.json.message);
     return (otlp.lookupType("Status").decode(Buffer.from(got.text)) as unknown as { message: string })
@@ -341,7 +346,7 @@ function messageOf({ path, type }: Sending, got: Got): string {
   return String(got.json.error);
 }
 
-test("syslog beyond what the server lets a sender send is dropped and counted", async () => {
+test("syslog messages above the limit of a sender are dropped and counted", async () => {
   const limited = await startServer({
     syslogAddress: { host: "127.0.0.1", port: 0 },
     senderLimits: { rowsPerSecond: 1, bytesPerSecond: null },

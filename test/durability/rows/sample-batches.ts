@@ -1,6 +1,6 @@
 /** Batches of samples that are determined by seed and number. */
-import { type Sample, type Store, textAt } from "../../engine/index.ts";
-import { Random } from "../../fixtures/random.ts";
+import { type Sample, type Store, textAt } from "../../../engine/index.ts";
+import { Random } from "../../../fixtures/random.ts";
 
 const dayMs = 86_400_000;
 const firstDayMs = Date.UTC(2025, 2, 1);

@@ -1,15 +1,15 @@
-/** Metric lines: what samples they become, and which are refused. */
+/** Metric rows: which samples they become, and which are refused. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { classicBuckets } from "../../../server/ingest/histogram.ts";
-import { readMetricRow } from "../../../server/ingest/json/metric-row.ts";
+import { toClassicBuckets } from "../../../../server/ingest/histogram.ts";
+import { readMetricRow } from "../../../../server/ingest/json/metric-row.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const arrivalNs = 5n;
 const read = (row: unknown) => readMetricRow(typeof row === "string" ? row : JSON.stringify(row), arrivalNs);
 
 describe("a line", () => {
-  test("is a gauge where it does not say; labels are flattened, and other fields are labels", () => {
+  test("is a gauge by default; labels are flattened, and other fields become labels", () => {
     const row = { timestamp: 7, name: "cpu", value: 1.5, labels: { k8s: { pod: "a" } }, zone: 3 };
     expect(read(row)).toEqual({
       samples: [
@@ -22,7 +22,7 @@ describe("a line", () => {
           value: 1.5,
         },
       ],
-      timed: true,
+      hasOwnTime: true,
     });
   });
 
@@ -53,8 +53,11 @@ describe("a line", () => {
     expect(() => read(`{"name":"x","value":${text}x}`)).toThrow(/^not JSON/);
   });
 
-  test("has the time of arrival where it has none, and nanoseconds keep every digit", () => {
-    expect(read({ name: "x", value: 1 })).toMatchObject({ timed: false, samples: [{ timeNs: arrivalNs }] });
+  test("gets the time of arrival where it has none, and nanoseconds keep every digit", () => {
+    expect(read({ name: "x", value: 1 })).toMatchObject({
+      hasOwnTime: false,
+      samples: [{ timeNs: arrivalNs }],
+    });
     const [sample] = read(
       '{"timeUnixNano":1674981729487160534,"name":"x","value":12345678901234567890}',
     ).samples;
@@ -114,7 +117,7 @@ describe("a histogram", () => {
   const valuesOf = (row: unknown) =>
     read(row).samples.map(({ name, type, labels, value }) => [name, type, labels, value]);
 
-  test("becomes classic series, its counts cumulative", () => {
+  test("becomes classic series with cumulative counts", () => {
     const row = {
       name: "took",
       type: "histogram",
@@ -133,7 +136,7 @@ describe("a histogram", () => {
     ]);
   });
 
-  test("without a sum has none, and may be of deltas", () => {
+  test("has no sum series without a sum, and may have delta temporality", () => {
     const row = { name: "x", type: "histogram", temporality: "delta", bounds: [], counts: [4] };
     expect(valuesOf(row)).toEqual([
       ["x_bucket", "delta", { le: "+Inf" }, 4],
@@ -141,7 +144,7 @@ describe("a histogram", () => {
     ]);
   });
 
-  test("that is exponential has the powers of its base as bounds", () => {
+  test("that is exponential gets the powers of its base as bounds", () => {
     const row = {
       name: "x",
       type: "exponential_histogram",
@@ -164,7 +167,7 @@ describe("a histogram", () => {
   });
 });
 
-/** The bucket of a value: OpenTelemetry's definition, a value that is a bound lies below it. */
+/** The bucket of a value, by OpenTelemetry's definition: a value that equals a bound lies below it. */
 function indexOf(value: number, scale: number): number {
   return Math.ceil(Math.log2(value) * 2 ** scale) - 1;
 }
@@ -177,14 +180,14 @@ function rangeOf(indexes: readonly number[]): { offset: number; bucketCounts: nu
   return { offset, bucketCounts };
 }
 
-test(`exponential histograms keep each value's side of every bound (SVC_SEED=${seed})`, () => {
-  // Never a power of the base themselves, where rounding would decide.
+test(`converted exponential histograms keep each value on its side of every bound (SVC_SEED=${seed})`, () => {
+  // Values are never powers of the base themselves, where rounding would decide.
   const value = fc.double({ min: 1e-6, max: 1e6, noNaN: true }).map((x) => x * 1.000_123);
   const values = fc.array(fc.tuple(value, fc.constantFrom(1, -1, 0)), { minLength: 1, maxLength: 40 });
   fc.assert(
     fc.property(values, fc.integer({ min: -3, max: 8 }), (list, scale) => {
       const all = list.map(([x, sign]) => x * sign);
-      const buckets = classicBuckets({
+      const buckets = toClassicBuckets({
         scale,
         zeroCount: all.filter((x) => x === 0).length,
         zeroThreshold: 0,

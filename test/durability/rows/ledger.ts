@@ -1,6 +1,7 @@
 /** Which batches a folder must hold after its writers were killed, by what the writers reported alone. */
+
+import type { Appended, ReadAnswer } from "../command.ts";
 import { keyOf, rowsOf, signalOf } from "./batches.ts";
-import type { Appended, ReadAnswer } from "./command.ts";
 
 type Fate =
   /** Sent without an answer: it may be there as a whole or not at all. */

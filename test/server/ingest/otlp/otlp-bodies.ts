@@ -1,19 +1,19 @@
-/** Random requests of OTLP, in both of its forms. */
+/** Random OTLP requests, in protobuf and in JSON. */
 import fc from "fast-check";
 import protobuf from "protobufjs";
-import type { BodyFormat, DecodedBody } from "../../../server/index.ts";
-import { decodeBody } from "../../../server/index.ts";
-import { otlp } from "../../../server/ingest/otlp/schema.ts";
-import { plainTask } from "./decode-task.ts";
+import type { BodyFormat, DecodedBody } from "../../../../server/index.ts";
+import { decodeBody } from "../../../../server/index.ts";
+import { otlp } from "../../../../server/ingest/otlp/schema.ts";
+import { makePlainTask } from "../decode-task.ts";
 
 export type Request = Record<string, unknown>;
 
-/** As `JSON.stringify` and the official exporters write it, with ids in hexadecimal. */
+/** JSON as the official exporters write it, with ids in hexadecimal. */
 export function jsonOf(request: Request): Buffer {
   return Buffer.from(JSON.stringify(request));
 }
 
-/** By protobufjs, which knows nothing of the reader. */
+/** Protobuf by protobufjs, which shares no code with the reader. */
 export function protobufOf(message: "LogsRequest" | "TraceRequest", request: Request): Buffer {
   const type = otlp.lookupType(message);
   return Buffer.from(type.encode(type.fromObject(withBytes(request) as Request)).finish());
@@ -37,9 +37,9 @@ const arrivalMs = 1_763_000_000_123;
 
 export function decoded(signal: "logs" | "traces", format: BodyFormat, body: Uint8Array): DecodedBody {
   return decodeBody({
-    what: { signal },
+    content: { signal },
     format,
-    ...plainTask(body),
+    ...makePlainTask(body),
     arrivalMs,
   });
 }
@@ -156,7 +156,7 @@ function requests(resources: string, scopes: string, records: string, record: fc
 export const logsRequests = requests("resourceLogs", "scopeLogs", "logRecords", logRecord);
 export const tracesRequests = requests("resourceSpans", "scopeSpans", "spans", span);
 
-/** The same message with fields behind it that nobody knows. */
+/** The message with unknown fields after it. */
 export function withUnknownFields(body: Uint8Array): Buffer {
   const writer = new protobuf.Writer()
     .uint32((900 << 3) | 2)

@@ -1,36 +1,39 @@
-/** The bytes of a body with room behind them, for texts that the body does not hold as they are stored. */
+/**
+ * The bytes of a body with a scratch area after them, for texts that are stored in another form than they were sent.
+ * Row ranges point into either.
+ */
 
 import { isUtf8 } from "node:buffer";
-import type { BatchBuilder } from "../../../engine/index.ts";
+import type { BatchBuilder } from "../../engine/index.ts";
 
 const roomFirst = 16 * 1024;
-/** Below this many units a loop is faster than a call of Buffer's encoder. */
+/** Below this many UTF-16 units a loop is faster than a call of Buffer's encoder. */
 const shortLength = 24;
 const zero = 0x30;
 const hexDigits = Buffer.from("0123456789abcdef", "latin1");
 const fourHighBits = 0x80808080 | 0;
 
-export class Tape {
+export class BodyBuffer {
   bytes: Buffer<ArrayBuffer>;
   view: DataView;
-  /** Where the body ends. */
+  /** Where the body ends and the scratch area begins. */
   readonly bodyEnd: number;
   /** Where the next text is written. */
   at: number;
-  readonly #draft: BatchBuilder;
+  readonly #builder: BatchBuilder;
 
-  /** The draft reads from the tape from now on. */
-  constructor(body: Uint8Array, draft: BatchBuilder) {
-    this.#draft = draft;
+  /** From now on the builder reads its texts from this buffer. */
+  constructor(body: Uint8Array, builder: BatchBuilder) {
+    this.#builder = builder;
     this.bodyEnd = body.length;
     this.at = body.length;
     this.bytes = Buffer.allocUnsafeSlow(body.length + roomFirst);
     this.bytes.set(body);
     this.view = new DataView(this.bytes.buffer);
-    draft.read(this.bytes);
+    builder.read(this.bytes);
   }
 
-  /** Writes a text at `at`, and moves it behind the text. A lone surrogate becomes U+FFFD. */
+  /** Writes a text at `at`, and moves `at` after it. A lone surrogate becomes U+FFFD. */
   write(text: string): void {
     // A UTF-16 unit takes at most three bytes of UTF-8.
     this.#reserve(text.length * 3);
@@ -51,7 +54,7 @@ export class Tape {
     this.at = from + text.length;
   }
 
-  /** Writes the decimal digits of an integer, 0 or more and below 2^53. */
+  /** Writes the decimal digits of an integer from 0 to 2^53 - 1. */
   writeInteger(value: number): void {
     this.#reserve(16);
     let digits = 1;
@@ -65,7 +68,7 @@ export class Tape {
     this.at += digits;
   }
 
-  /** Writes the bytes [from, to) of the tape as lower-case hexadecimal digits. */
+  /** Writes the bytes [from, to) of the buffer as lower-case hexadecimal digits. */
   writeHex(from: number, to: number): void {
     this.#reserve((to - from) * 2);
     const { bytes } = this;
@@ -78,14 +81,14 @@ export class Tape {
     this.at = at;
   }
 
-  /** Writes what lies at [from, to) of the tape once more. */
+  /** Writes another copy of the bytes [from, to) of the buffer. */
   writeRange(from: number, to: number): void {
     this.#reserve(to - from);
     this.bytes.copyWithin(this.at, from, to);
     this.at += to - from;
   }
 
-  /** Whether the bytes [from, to) are a valid text. */
+  /** Returns whether the bytes [from, to) are valid UTF-8. */
   isText(from: number, to: number): boolean {
     const { view } = this;
     let at = from;
@@ -101,6 +104,6 @@ export class Tape {
     this.bytes.copy(larger, 0, 0, this.at);
     this.bytes = larger;
     this.view = new DataView(larger.buffer);
-    this.#draft.read(larger);
+    this.#builder.read(larger);
   }
 }

@@ -2,8 +2,8 @@
  * Batches that are determined by seed and number: from the numbers of the acknowledged batches a test knows what a
  * store must hold. The attributes of each row name its batch and its index.
  */
-import type { LogRow, RowSignal } from "../../engine/index.ts";
-import { Random } from "../../fixtures/random.ts";
+import type { LogRow, RowSignal } from "../../../engine/index.ts";
+import { Random } from "../../../fixtures/random.ts";
 
 export const dayCount = 5;
 export const dayMs = 86_400_000;

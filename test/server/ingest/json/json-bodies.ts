@@ -1,35 +1,35 @@
-/** Bodies of any row form, and what a reader that takes them line by line with JSON.parse makes of them. */
+/** Random bodies of JSON rows, and the reference result: each row read by itself with JSON.parse. */
 import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import { expect } from "vitest";
-import { encodeBatch, type LogRow, type RowSignal } from "../../../engine/index.ts";
-import { decodeBody } from "../../../server/index.ts";
-import { RowProblem } from "../../../server/ingest/json/json-row.ts";
-import { plainTask } from "./decode-task.ts";
+import { encodeBatch, type LogRow, type RowSignal } from "../../../../engine/index.ts";
+import { decodeBody } from "../../../../server/index.ts";
+import { RowProblem } from "../../../../server/ingest/json/json-row.ts";
+import { makePlainTask } from "../decode-task.ts";
 
 export const arrivalMs = 1_763_000_000_123;
 
-/** Reads one row the general way. Throws RowProblem. */
-export type ReadRow = (text: string, arrivalNs: bigint) => { row: LogRow; timed: boolean };
+/** The general reader of one row. Throws RowProblem. */
+export type ReadRow = (text: string, arrivalNs: bigint) => { row: LogRow; hasOwnTime: boolean };
 
 interface Expected {
   rows: LogRow[];
   lines: number[];
-  untimed: number;
+  untimedRows: number;
   refused: { line: number; reason: string }[];
 }
 
 function expectedOf(pieces: readonly Buffer[], readRow: ReadRow): Expected {
-  const expected: Expected = { rows: [], lines: [], untimed: 0, refused: [] };
+  const expected: Expected = { rows: [], lines: [], untimedRows: 0, refused: [] };
   for (const [i, bytes] of pieces.entries()) {
     if (/^[ \t\r\n]*$/.test(bytes.toString("latin1"))) continue;
     const line = i + 1;
     try {
       if (!isUtf8(bytes)) throw new RowProblem("encoding", "not valid UTF-8");
-      const { row, timed } = readRow(bytes.toString("utf8"), BigInt(arrivalMs) * 1_000_000n);
+      const { row, hasOwnTime } = readRow(bytes.toString("utf8"), BigInt(arrivalMs) * 1_000_000n);
       expected.rows.push(row);
       expected.lines.push(line);
-      if (!timed) expected.untimed++;
+      if (!hasOwnTime) expected.untimedRows++;
     } catch (problem) {
       if (!(problem instanceof RowProblem)) throw problem;
       expected.refused.push({ line, reason: problem.message });
@@ -38,28 +38,28 @@ function expectedOf(pieces: readonly Buffer[], readRow: ReadRow): Expected {
   return expected;
 }
 
-/** The batch of a body, and its refused rows, are those of its pieces, byte for byte. */
+/** Expects the batch of a body, byte for byte, and its refused rows to be those of its pieces. */
 export function checkBody(
   body: Buffer,
   pieces: readonly Buffer[],
   { signal, readRow }: { signal: RowSignal; readRow: ReadRow },
 ): void {
-  const { rows, lines, untimed, refused } = expectedOf(pieces, readRow);
-  const { refused: badRows, ...batch } = encodeBatch(signal, rows, { nowMs: arrivalMs });
+  const { rows, lines, untimedRows, refused } = expectedOf(pieces, readRow);
+  const { refused: refusedRows, ...batch } = encodeBatch(signal, rows, { nowMs: arrivalMs });
   const allRefused = [
     ...refused,
-    ...badRows.map(({ index, reason }) => ({ line: lines[index]!, reason })),
+    ...refusedRows.map(({ index, reason }) => ({ line: lines[index]!, reason })),
   ].sort((a, b) => a.line - b.line);
   const decoded = decodeBody({
-    what: { signal },
+    content: { signal },
     format: "json lines",
-    ...plainTask(body),
+    ...makePlainTask(body),
     arrivalMs,
   });
   if (!decoded.ok) throw new Error(decoded.message);
   expect(decoded.refused).toEqual(allRefused.slice(0, 100));
   expect(decoded.batch.rows).toBe(batch.rows);
-  expect(decoded.contentKey === null).toBe(untimed > 0 || batch.rows === 0);
+  expect(decoded.contentKey === null).toBe(untimedRows > 0 || batch.rows === 0);
   expect(Buffer.from(decoded.batch.bytes).equals(Buffer.from(batch.bytes))).toBe(true);
 }
 
@@ -88,16 +88,16 @@ export const anyText = fc.oneof(
   { weight: 1, arbitrary: fc.string({ minLength: 200, maxLength: 400 }) },
 );
 
-/** A string as JSON, its characters at random as they are or as one of their escapes. */
+/** A string as JSON; each character is written as it is or as one of its escapes, at random. */
 export const quoted = (text: fc.Arbitrary<string>) =>
-  fc.tuple(text, fc.infiniteStream(fc.nat({ max: 9 }))).map(([value, ways]) => {
+  fc.tuple(text, fc.infiniteStream(fc.nat({ max: 9 }))).map(([value, choices]) => {
     let json = '"';
     for (let i = 0; i < value.length; i++) {
       const unit = value.charCodeAt(i);
-      const way = ways.next().value!;
+      const choice = choices.next().value!;
       const hex = unit.toString(16).padStart(4, "0");
-      if (way === 0) json += `\\u${hex}`;
-      else if (way === 1) json += `\\u${hex.toUpperCase()}`;
+      if (choice === 0) json += `\\u${hex}`;
+      else if (choice === 1) json += `\\u${hex.toUpperCase()}`;
       else json += JSON.stringify(value[i]).slice(1, -1);
     }
     return `${json}"`;
@@ -135,7 +135,7 @@ export const nested = fc.oneof(
   { weight: 1, arbitrary: leaf.map((value) => `{"b" : ${value}, "c": {"d":${value}}}`) },
   { weight: 1, arbitrary: fc.constant("{}") },
 );
-// No whole numbers: JavaScript puts such keys first, wherever they stand.
+// No integers: JavaScript puts such keys first, wherever they stand.
 const keys = [
   "a",
   "b",
@@ -170,25 +170,25 @@ export const object = (members: fc.Arbitrary<[string, string]>, maxLength: numbe
     );
 export const attributes = object(fc.tuple(key, nested), 6);
 
-/** A row with bytes left out, put in or changed: mostly no JSON any more. */
-const brokenOf = (row: fc.Arbitrary<Buffer>) =>
+/** A row with bytes removed, inserted or replaced: mostly no JSON any more. */
+const breakRow = (row: fc.Arbitrary<Buffer>) =>
   fc
     .tuple(row, fc.nat(), fc.nat({ max: 3 }), fc.constantFrom(...'"\\{}[],: \t\0\x1f\x80\xff0aeu'))
-    .map(([bytes, place, removed, character]) => {
-      const at = place % (bytes.length + 1);
+    .map(([bytes, position, removed, character]) => {
+      const at = position % (bytes.length + 1);
       const piece = removed === 3 ? Buffer.alloc(0) : Buffer.from(character, "latin1");
       return Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(at + removed)]);
     });
-/** Rows, whole and broken, and blank lines. */
+/** Rows, valid and broken, and blank lines. */
 export const linesOf = (row: fc.Arbitrary<Buffer>) =>
   fc.array(
     fc.oneof(
       { weight: 5, arbitrary: row },
-      { weight: 1, arbitrary: brokenOf(row) },
+      { weight: 1, arbitrary: breakRow(row) },
       { weight: 1, arbitrary: blank.map((text) => Buffer.from(text)) },
     ),
     { maxLength: 8 },
   );
 
-export const joined = (parts: readonly Buffer[], separator: string) =>
+export const joinBuffers = (parts: readonly Buffer[], separator: string) =>
   Buffer.concat(parts.flatMap((part, i) => (i === 0 ? [part] : [Buffer.from(separator), part])));

@@ -1,16 +1,18 @@
-/** Bodies read from their bytes against the same bodies read line by line with JSON.parse: the batches are the same, byte for byte. */
+/**
+ * The fast reader of log rows against the general one, row by row with JSON.parse: the batches are equal byte for byte.
+ */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BatchBuilder } from "../../../engine/index.ts";
-import { JsonLines } from "../../../server/ingest/json/json-lines.ts";
-import { LogForm } from "../../../server/ingest/json/log-form.ts";
-import { readLogRow } from "../../../server/ingest/json/log-row.ts";
+import { BatchBuilder } from "../../../../engine/index.ts";
+import { JsonLines } from "../../../../server/ingest/json/json-lines.ts";
+import { LogForm } from "../../../../server/ingest/json/log-form.ts";
+import { readLogRow } from "../../../../server/ingest/json/log-row.ts";
 import {
   anyText,
   arrivalMs,
   attributes,
   checkBody,
-  joined,
+  joinBuffers,
   key,
   linesOf,
   nested,
@@ -65,23 +67,27 @@ const member = fc.oneof(
 );
 const row = object(member, 7).map((text) => Buffer.from(text, "utf8"));
 
-describe(`rows read from their bytes (SVC_SEED=${seed})`, () => {
-  test("lines, however they are written or broken, make the batch that JSON.parse makes of them", () => {
+describe(`the fast reader (SVC_SEED=${seed})`, () => {
+  test("lines, valid or broken, give the same batch as JSON.parse", () => {
     const first = Buffer.from('{"message":"the first line is no array"}');
     fc.assert(
       fc.property(linesOf(row), fc.boolean(), (lines, ends) => {
         const pieces = [first, ...lines];
-        checkBody(joined([...pieces, ...(ends ? [Buffer.alloc(0)] : [])], "\n"), pieces, logs);
+        checkBody(joinBuffers([...pieces, ...(ends ? [Buffer.alloc(0)] : [])], "\n"), pieces, logs);
       }),
       { seed, numRuns: 3_000 },
     );
   });
 
-  test("elements of an array make the batch that JSON.parse makes of them", () => {
+  test("elements of an array give the same batch as JSON.parse", () => {
     const whole = row.filter((bytes) => isJson(bytes.toString()));
     fc.assert(
       fc.property(fc.array(whole, { minLength: 1, maxLength: 6 }), (elements) => {
-        checkBody(Buffer.concat([Buffer.from("["), joined(elements, ","), Buffer.from("]")]), elements, logs);
+        checkBody(
+          Buffer.concat([Buffer.from("["), joinBuffers(elements, ","), Buffer.from("]")]),
+          elements,
+          logs,
+        );
       }),
       { seed, numRuns: 500 },
     );
@@ -97,19 +103,19 @@ function isJson(text: string): boolean {
   }
 }
 
-const linesOver = (body: Buffer, draft: BatchBuilder) =>
-  new JsonLines(body, draft, (scanner) => new LogForm(scanner, { arrivalMs: arrivalMs, untimed: 0 }));
+const makeReader = (body: Buffer, builder: BatchBuilder) =>
+  new JsonLines(body, builder, (scanner) => new LogForm(scanner, { arrivalMs: arrivalMs, untimedRows: 0 }));
 
-describe("the usual shape is read from its bytes", () => {
+describe("rows of the usual shape take the fast reader", () => {
   test.each([
     ['{"timeUnixNano":"1736121600026931318","log_level":"INFO","message":"a","attributes":{"b":"c"}}', 1],
     ['{ "timestamp" : 1736121600026, "message" : "a \\"b\\" \\u001b\\ud83d\\ude00", "attributes" : { } }', 0],
     ['{"message":"no time","attributes":{"status":200,"ok":true,"none":null},"beside":"x"}', 3],
   ])("%s", (text, attributes) => {
     const body = Buffer.from(text);
-    const draft = new BatchBuilder("logs", { nowMs: arrivalMs });
-    draft.read(body);
-    expect(linesOver(body, draft).read(0, body.length)?.attributes).toBe(attributes);
+    const builder = new BatchBuilder("logs", { nowMs: arrivalMs });
+    builder.read(body);
+    expect(makeReader(body, builder).read(0, body.length)?.attributes).toBe(attributes);
   });
 
   test.each([
@@ -117,11 +123,11 @@ describe("the usual shape is read from its bytes", () => {
     '{"message":"fraction","attributes":{"a":1.5}}',
     '{"message":"twice","message":"\\n"}',
     '{"message":"\\n and a lone surrogate \\ud800"}',
-  ])("%s is not, and its bytes stay as they were", (text) => {
+  ])("%s does not, and its bytes are restored", (text) => {
     const body = Buffer.from(text);
-    const draft = new BatchBuilder("logs", { nowMs: arrivalMs });
-    draft.read(body);
-    expect(linesOver(body, draft).read(0, body.length)).toBeUndefined();
+    const builder = new BatchBuilder("logs", { nowMs: arrivalMs });
+    builder.read(body);
+    expect(makeReader(body, builder).read(0, body.length)).toBeUndefined();
     expect(body.toString()).toBe(text);
   });
 });

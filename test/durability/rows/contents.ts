@@ -2,7 +2,7 @@
  * Reads all rows of a store, by search and by scan, and compares each with the row that seed and batch number
  * determine.
  */
-import type { FoundRow, LogRow, RowPosition, RowQuery, RowSignal, Store } from "../../engine/index.ts";
+import type { FoundRow, LogRow, RowPosition, RowQuery, RowSignal, Store } from "../../../engine/index.ts";
 import { batchSignals, identityOf, isSameRow, rowsOf } from "./batches.ts";
 
 export interface FoundBatch {

@@ -1,9 +1,9 @@
-/** OTLP over HTTP: what a sender sees, and what is found afterwards. */
+/** OTLP over HTTP: what a sender is answered, and what a search then finds. */
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { otlp } from "../../../server/ingest/otlp/schema.ts";
-import type { Entry, Running } from "../running.ts";
-import { call, search, startServer } from "../running.ts";
+import { otlp } from "../../../../server/ingest/otlp/schema.ts";
+import type { Entry, Running } from "../../running.ts";
+import { call, search, startServer } from "../../running.ts";
 import { protobufOf } from "./otlp-bodies.ts";
 
 let server: Running;
@@ -17,7 +17,7 @@ let last = now - 1_000_000;
 
 type Json = Record<string, unknown>;
 
-/** A time of its own for each test, in whole milliseconds. */
+/** Gives each test a time of its own, in whole milliseconds. */
 function nextMs(): number {
   return ++last;
 }
@@ -61,7 +61,7 @@ async function row(record: Json, resource: Record<string, string> = {}, scope: J
 }
 
 describe("a log record", () => {
-  test("has the attributes of its resource and scope, unless it says otherwise", async () => {
+  test("has the attributes of its resource and scope, unless it has the key itself", async () => {
     const { attributes } = await row(
       { attributes: pairs({ a: "record", b: "record" }) },
       { a: "resource", c: "resource", d: "resource" },
@@ -90,7 +90,7 @@ describe("a log record", () => {
     expect((await row(severity)).log_level).toBe(level);
   });
 
-  test("that has a structured body is stored as JSON, which `| json` reads", async () => {
+  test("with a structured body is stored as JSON, which `| json` reads", async () => {
     const values = [
       {
         key: "user",
@@ -114,13 +114,13 @@ describe("a log record", () => {
     });
   });
 
-  test("has the time when it was observed where it has none of its own", async () => {
+  test("gets its observed time where it has none of its own", async () => {
     const ms = nextMs();
     await sendLogs(logs({ observedTimeUnixNano: `${ms}000000` }));
     expect(await foundAt(ms)).toHaveLength(1);
   });
 
-  test("with bytes that are no UTF-8 is kept, with replacement characters", async () => {
+  test("with invalid UTF-8 is stored with replacement characters", async () => {
     const ms = nextMs();
     const bytes = protobufOf(
       "LogsRequest",
@@ -132,7 +132,7 @@ describe("a log record", () => {
   });
 });
 
-describe("service.name of what comes from Kubernetes", () => {
+describe("service.name of telemetry from Kubernetes", () => {
   const kubernetes = { "k8s.namespace.name": "shop", "k8s.pod.name": "cart-7d9f-x" };
 
   test.each([
@@ -225,7 +225,7 @@ describe("answers", () => {
     expect(await foundAt(ms)).toHaveLength(2);
   });
 
-  test("errors are a Status in the form of the request", async () => {
+  test("errors are a Status in the encoding of the request", async () => {
     const inJson = await send("/v1/logs", "{");
     expect([inJson.status, inJson.json.code]).toEqual([400, 3]);
     const got = await fetch(`${server.url}/v1/traces`, {
@@ -255,7 +255,7 @@ describe("answers", () => {
     expect(await foundAt(ms)).toHaveLength(1);
   });
 
-  test("a body that comes again adds nothing, as long as it carries its own times", async () => {
+  test("a repeated body adds nothing where every record has a time of its own", async () => {
     const ms = nextMs();
     const request = logs({ timeUnixNano: `${ms}000000` });
     for (let i = 0; i < 3; i++) expect((await sendLogs(request)).status).toBe(200);
@@ -265,7 +265,7 @@ describe("answers", () => {
     expect((await search(server, { query: 'logs{untimed="x"}' })).json.count).toBe(before + 2);
   });
 
-  test("an empty request is well", async () => {
+  test("an empty request is answered with 200", async () => {
     expect((await sendLogs({})).status).toBe(200);
     expect((await send("/v1/traces", "{}")).json).toEqual({});
   });

@@ -1,7 +1,7 @@
-/** Log lines that are JSON become attributes where a source asks for it, whatever the protocol. */
+/** Log messages that are JSON become attributes where a sender asks for it, in every protocol. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Entry, Running } from "../running.ts";
-import { call, lines, search, startServer } from "../running.ts";
+import type { Entry, Running } from "../../running.ts";
+import { call, lines, search, startServer } from "../../running.ts";
 
 let server: Running;
 beforeAll(async () => {
@@ -22,7 +22,7 @@ async function row(message: string, more: Record<string, unknown> = {}, on = "tr
   return (await search(server, { startTime: timestamp, endTime: timestamp })).json.logs[0]!;
 }
 
-test("members become attributes with dots, and msg the message", async () => {
+test("members become attributes, nested names joined with dots, and msg becomes the message", async () => {
   const line =
     '{"level":"warn","msg":"slow","http":{"status":200,"id":12345678901234567890},"tags":["a"],"no":null}';
   expect(await row(line)).toMatchObject({
@@ -48,7 +48,7 @@ test.each([
   expect((await row(line)).message).toBe(message);
 });
 
-test("what was sent beside the line stays as it is", async () => {
+test("attributes sent beside the message stay unchanged", async () => {
   const sent = { log_level: "info", attributes: { pod: "real" } };
   expect(await row('{"pod":"claimed","level":"error","msg":"x"}', sent)).toMatchObject({
     log_level: "info",
@@ -56,15 +56,15 @@ test("what was sent beside the line stays as it is", async () => {
   });
 });
 
-test("levels of pino are named", async () => {
+test("numeric levels of pino become names", async () => {
   expect((await row('{"level":50,"msg":"x"}')).log_level).toBe("error");
 });
 
-test("nothing is flattened unless it is asked for", async () => {
+test("nothing is flattened unless a sender asks for it", async () => {
   expect((await row('{"msg":"x"}', {}, "false")).message).toBe('{"msg":"x"}');
 });
 
-test("it is asked for in the address, too, with any protocol", async () => {
+test("a query parameter turns flattening on as well, in every protocol", async () => {
   const timeUnixNano = `${++lastMs}000000`;
   const logRecords = [{ timeUnixNano, body: { stringValue: '{"msg":"from otlp","a":{"b":true}}' } }];
   await call(server, "/v1/logs?flatten-json", {
@@ -76,7 +76,7 @@ test("it is asked for in the address, too, with any protocol", async () => {
   expect(found).toMatchObject({ message: "from otlp", attributes: { "a.b": "true" } });
 });
 
-test("anything but true and false is refused", async () => {
+test("any other value than true and false is refused", async () => {
   const got = await call(server, "/api/v1/ingest/logs", {
     token: server.adminToken,
     headers: { "Content-Type": "application/x-ndjson", "flatten-json": "maybe" },

@@ -1,7 +1,8 @@
-/** OTLP read from the bytes of protobuf against the same requests read from JSON by plain code: the rows are the same. */
+/** OTLP in protobuf against the same requests in JSON, which has a reader of its own: the rows are equal. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { EncodedBatch } from "../../../engine/index.ts";
+import type { EncodedBatch } from "../../../../engine/index.ts";
+import { readStoredRows } from "../stored-rows.ts";
 import type { Request } from "./otlp-bodies.ts";
 import {
   decoded,
@@ -11,7 +12,6 @@ import {
   tracesRequests,
   withUnknownFields,
 } from "./otlp-bodies.ts";
-import { storedRows } from "./stored-rows.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 
@@ -30,10 +30,10 @@ async function check(signal: "logs" | "traces", arbitrary: fc.Arbitrary<Request>
     batches.protobuf.push(fromProtobuf.batch);
     refused += fromJson.refused.length;
   }
-  const rows = await storedRows(signal, batches.json);
+  const rows = await readStoredRows(signal, batches.json);
   expect(rows.length).toBeGreaterThan(50);
   expect(refused).toBeGreaterThan(5);
-  expect(await storedRows(signal, batches.protobuf)).toEqual(rows);
+  expect(await readStoredRows(signal, batches.protobuf)).toEqual(rows);
 }
 
 describe(`protobuf and JSON give the same rows (SVC_SEED=${seed})`, () => {

@@ -1,16 +1,18 @@
-/** Spans read from their bytes against the same spans read line by line with JSON.parse: the batches are the same, byte for byte. */
+/**
+ * The fast reader of spans against the general one, row by row with JSON.parse: the batches are equal byte for byte.
+ */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BatchBuilder } from "../../../engine/index.ts";
-import { JsonLines } from "../../../server/ingest/json/json-lines.ts";
-import { SpanForm } from "../../../server/ingest/json/span-form.ts";
-import { readSpanRow } from "../../../server/ingest/json/span-row.ts";
+import { BatchBuilder } from "../../../../engine/index.ts";
+import { JsonLines } from "../../../../server/ingest/json/json-lines.ts";
+import { SpanForm } from "../../../../server/ingest/json/span-form.ts";
+import { readSpanRow } from "../../../../server/ingest/json/span-row.ts";
 import {
   anyText,
   arrivalMs,
   attributes,
   checkBody,
-  joined,
+  joinBuffers,
   key,
   linesOf,
   nested,
@@ -21,7 +23,7 @@ import {
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const spans = {
   signal: "traces",
-  readRow: (text: string) => ({ row: readSpanRow(text), timed: true }),
+  readRow: (text: string) => ({ row: readSpanRow(text), hasOwnTime: true }),
 } as const;
 
 const id = (digits: number) =>
@@ -76,9 +78,9 @@ const word = fc.oneof(
 const named = (name: string, value: fc.Arbitrary<string>) =>
   value.map((text): [string, string] => [`"${name}"`, text]);
 const text = fc.oneof({ weight: 10, arbitrary: quoted(anyText) }, { weight: 1, arbitrary: nested });
-const ownKeys = ["name", "kind", "trace_id", "duration_ms", "attributes.name", "status_code"];
+const spanFieldKeys = ["name", "kind", "trace_id", "duration_ms", "attributes.name", "status_code"];
 
-/** Most rows have what a span must have, for else all of them would be refused. */
+/** Most rows have what a span requires; otherwise all of them would be refused. */
 const members = fc
   .tuple(
     fc.tuple(
@@ -109,7 +111,7 @@ const members = fc
           "attributes",
           object(
             fc.tuple(
-              fc.constantFrom(...ownKeys).map((each) => `"${each}"`),
+              fc.constantFrom(...spanFieldKeys).map((each) => `"${each}"`),
               nested,
             ),
             3,
@@ -134,11 +136,11 @@ const row = members.map((list) =>
   Buffer.from(`{${list.map(([name, value]) => `${name}:${value}`).join(",")}}`, "utf8"),
 );
 
-test(`spans, however they are written or broken, make the batch that JSON.parse makes of them (SVC_SEED=${seed})`, () => {
+test(`spans, valid or broken, give the same batch as JSON.parse (SVC_SEED=${seed})`, () => {
   const first = Buffer.from("{}");
   fc.assert(
     fc.property(linesOf(row), (lines) => {
-      checkBody(joined([first, ...lines], "\n"), [first, ...lines], spans);
+      checkBody(joinBuffers([first, ...lines], "\n"), [first, ...lines], spans);
     }),
     { seed, numRuns: 3_000 },
   );
@@ -147,12 +149,15 @@ test(`spans, however they are written or broken, make the batch that JSON.parse 
 const ids = `"traceId":"6f3cbf058c2765548a39ad724905d6a1","spanId":"37d8fe439ba5bef1"`;
 const start = `"startTimeUnixNano":"1674981729479000000"`;
 
-describe("the usual shape is read from its bytes", () => {
+describe("rows of the usual shape take the fast reader", () => {
   const read = (line: string) => {
     const body = Buffer.from(line);
-    const draft = new BatchBuilder("traces", { nowMs: arrivalMs });
-    draft.read(body);
-    const found = new JsonLines(body, draft, (scanner) => new SpanForm(scanner, draft)).read(0, body.length);
+    const builder = new BatchBuilder("traces", { nowMs: arrivalMs });
+    builder.read(body);
+    const found = new JsonLines(body, builder, (scanner) => new SpanForm(scanner, builder)).read(
+      0,
+      body.length,
+    );
     return { attributes: found?.attributes, body: body.toString() };
   };
 
@@ -172,7 +177,7 @@ describe("the usual shape is read from its bytes", () => {
     `{${ids},${start},"kind":"SPAN_KIND_SERVER","name":"\\n"}`,
     `{${ids},${start},"attributes":{"name":"x"},"message":"\\n"}`,
     `{${ids},"startTimeUnixNano":3,"endTimeUnixNano":"2"}`,
-  ])("%s is not, and its bytes stay as they were", (line) => {
+  ])("%s does not, and its bytes are restored", (line) => {
     expect(read(line)).toEqual({ attributes: undefined, body: line });
   });
 });

@@ -1,0 +1,97 @@
+/** The layout of the project as data: `tidy.test.ts` holds the sources against it. */
+
+/** Which layers each layer may import. */
+export const mayImport: Readonly<Record<string, readonly string[]>> = {
+  engine: [],
+  query: ["engine"],
+  server: ["engine", "query"],
+  fixtures: ["engine"],
+  bench: ["engine", "query", "server", "fixtures"],
+  test: ["engine", "query", "server", "fixtures", "bench"],
+};
+
+/** Files at a layer's own level that its folders may import. */
+export const sharedFiles: Readonly<Record<string, readonly string[]>> = {
+  engine: ["failure.ts", "limits.ts"],
+  query: ["limits.ts"],
+  server: ["service.ts"],
+};
+
+/** Which folders of its layer each folder may import. */
+export const arrows: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  engine: {
+    // What everything else is made of.
+    model: [],
+    files: [],
+    vector: [],
+    kernels: ["vector"],
+    plan: ["model", "vector"],
+    // Rows to bytes and back.
+    template: ["files", "kernels", "vector"],
+    regexp: ["template", "vector"],
+    extract: ["plan", "regexp"],
+    column: ["files", "kernels", "template", "vector"],
+    chunk: ["column", "files", "kernels", "model", "plan", "template", "vector"],
+    metrics: ["chunk", "column", "files", "kernels", "model", "vector"],
+    batch: ["chunk", "files", "metrics", "model", "vector"],
+    // Where bytes are kept.
+    lmdb: ["files"],
+    journal: ["files", "model"],
+    partition: ["batch", "chunk", "files", "journal", "lmdb", "model"],
+    state: ["files", "lmdb", "model"],
+    // How a query is answered.
+    filter: ["chunk", "column", "extract", "kernels", "model", "plan", "regexp", "template", "vector"],
+    summary: ["chunk", "filter", "model", "plan", "regexp", "template", "vector"],
+    aggregate: ["chunk", "column", "filter", "kernels", "model", "plan", "summary", "vector"],
+    scan: ["chunk", "column", "filter", "kernels", "lmdb", "model", "partition", "plan", "summary", "vector"],
+    series: ["aggregate", "chunk", "column", "filter", "metrics", "model", "plan", "vector"],
+    // What runs where.
+    threads: [],
+    maintenance: ["chunk", "files", "journal", "lmdb", "metrics", "model", "partition", "threads"],
+    inspect: ["chunk", "files", "journal", "lmdb", "model", "partition"],
+    backup: [
+      ...["chunk", "files", "inspect", "journal", "lmdb", "maintenance", "model", "partition"],
+      ...["scan", "state", "threads"],
+    ],
+    worker: [
+      ...["aggregate", "backup", "chunk", "maintenance", "partition", "plan", "scan", "series"],
+      ...["summary", "threads"],
+    ],
+    scatter: [
+      ...["aggregate", "chunk", "filter", "metrics", "model", "partition", "plan", "scan", "series"],
+      ...["summary", "threads", "vector", "worker"],
+    ],
+  },
+  query: {
+    text: [],
+    tree: ["text"],
+    parse: ["text", "tree"],
+    plan: ["parse", "text", "tree"],
+    time: [],
+    warning: ["plan", "text", "time"],
+    search: ["plan", "text", "time", "warning"],
+    series: ["plan", "text", "time", "warning"],
+    listing: ["parse", "plan", "text", "time", "tree", "warning"],
+  },
+  server: {
+    text: [],
+    limits: [],
+    metrics: [],
+    model: ["limits", "text"],
+    access: ["limits", "model"],
+    api: ["limits", "model", "text"],
+    storage: ["api"],
+    control: ["access", "api", "limits", "model", "storage"],
+    http: ["access", "api", "control", "limits", "metrics", "model", "text"],
+    ingest: ["api", "control", "limits", "metrics", "model", "storage", "text"],
+    search: ["access", "api", "control", "limits", "metrics", "model", "storage", "text"],
+    notify: ["access", "api", "control", "limits", "metrics", "model", "storage"],
+    alerts: ["access", "api", "control", "limits", "metrics", "model", "notify", "storage"],
+    operations: ["access", "api", "control", "limits", "metrics", "model", "storage"],
+    command: ["alerts", "api", "ingest", "model", "operations", "text"],
+  },
+};
+
+/** Folders hold at most this many files, so that a listing is read at a glance. */
+export const folderFilesMax = 25;
+export const fileLinesMax = 400;
