@@ -1,4 +1,7 @@
-/** The public face of the server layer: a server in this process, the way from a body to a batch, and alerting, for tests and benchmarks. */
+/**
+ * Public face of the server layer, for tests and benchmarks: a server in this process, the decoding of bodies into
+ * batches, alerting, and metrics.
+ */
 
 export { Alerting } from "./alerts/alerting.ts";
 export { decodeBody } from "./ingest/decode.ts";

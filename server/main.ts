@@ -1,30 +1,30 @@
 /** The `svc` program: `node server/main.ts COMMAND …`. */
 
 import { createRequire } from "node:module";
-import { commands, knownSettings } from "./command/commands.ts";
+import { commands, listSettingNames } from "./command/commands.ts";
 import type { Command, Flags } from "./command/flags/flag.ts";
 import { readArguments, readSettings } from "./command/flags/settings.ts";
 import { UsageError } from "./command/flags/units.ts";
-import { commandHelp, overview } from "./command/help.ts";
+import { formatCommandHelp, formatOverview } from "./command/help.ts";
 import { suggest } from "./text/suggestion.ts";
 
-/** Exit codes: 0 well, 1 it could not be done, 2 the program was called wrongly. */
+/** Returns the exit code: 0 success, 1 failure, 2 the program was called wrongly. */
 async function main(words: readonly string[]): Promise<number> {
   const [name = "help", ...rest] = words;
-  if (name === "help" || name === "--help" || name === "-h") return help(rest[0]);
-  if (name === "version" || name === "--version") return print(`svc ${version()}`);
-  const command = commandNamed(name);
-  if (rest.includes("--help") || rest.includes("-h")) return help(name);
+  if (name === "help" || name === "--help" || name === "-h") return printHelp(rest[0]);
+  if (name === "version" || name === "--version") return print(`svc ${readVersion()}`);
+  const command = findCommand(name);
+  if (rest.includes("--help") || rest.includes("-h")) return printHelp(name);
   const args = readArguments(command.flags, rest);
-  const settings = readSettings(command, args, process.env, knownSettings());
+  const settings = readSettings(command, args, process.env, listSettingNames());
   return command.run(settings, args.operands);
 }
 
-function help(name: string | undefined): number {
-  return print(name === undefined ? overview(commands) : commandHelp(commandNamed(name)));
+function printHelp(name: string | undefined): number {
+  return print(name === undefined ? formatOverview(commands) : formatCommandHelp(findCommand(name)));
 }
 
-function commandNamed(name: string): Command<Flags> {
+function findCommand(name: string): Command<Flags> {
   const command = commands.find((c) => c.name === name);
   if (command !== undefined) return command;
   const names = [...commands.map((c) => c.name), "help", "version"];
@@ -38,14 +38,14 @@ function print(text: string): number {
   return 0;
 }
 
-function version(): string {
+function readVersion(): string {
   const require = createRequire(import.meta.url);
   // One folder up in the sources, two in `dist`.
   const path = import.meta.url.endsWith(".ts") ? "../package.json" : "../../package.json";
   return (require(path) as { version: string }).version;
 }
 
-/** A reader that has seen enough (`svc query … | head`) is no failure. */
+/** A reader that closes the pipe (`svc query … | head`) is no failure. */
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(error.code === "EPIPE" ? 0 : 1);
 });

@@ -1,4 +1,4 @@
-/** One running server: the parts of it, in their order. */
+/** One running server: makes its parts in their order, and starts and closes them. */
 
 import type { Store } from "../engine/index.ts";
 import { type AlertsSettings, alertsPart } from "./alerts/part.ts";
@@ -13,7 +13,7 @@ import { type OperationsSettings, operationsPart } from "./operations/part.ts";
 import { type SearchSettings, searchPart } from "./search/part.ts";
 import { openStorage, type StorageSettings } from "./storage/part.ts";
 
-/** Everything that a server is started with; `svc help serve` explains the settings. */
+/** Settings of a server: those of all its parts. */
 export interface ServiceSettings
   extends StorageSettings,
     ControlSettings,
@@ -30,19 +30,24 @@ export interface ServiceSettings
 
 /** A running server. */
 export interface Service {
-  /** `http://127.0.0.1:8080` */
+  /** Where it listens, such as `http://127.0.0.1:8080`. */
   url: string;
-  /** Where syslog is taken, over TCP and UDP; undefined where none is. */
+  /** Port of the syslog listener, TCP and UDP; undefined without one. */
   syslogPort: number | undefined;
+  /** The store of telemetry, for reading and writing past HTTP. */
   store: Store;
+  /** Path of the admin-token file. */
   adminTokenPath: string;
-  /** "made": this start wrote the file. */
+  /** "made" where this start wrote the file. */
   adminToken: "made" | "there";
-  /** Ends what is acknowledged, closes the store. */
+  /** Closes all parts in the reverse order; what was acknowledged is stored. */
   close(): Promise<void>;
 }
 
-/** Throws Failure or Error, one sentence for people, where the folder or the address cannot be used; nothing is left open then. */
+/**
+ * Starts a server in this process. Throws Failure or Error, whose message is one sentence for people, where the data
+ * folder or an address cannot be used; nothing is left open then.
+ */
 export async function startService(settings: ServiceSettings): Promise<Service> {
   const parts = new PartList();
   const metrics = new Metrics();
@@ -51,16 +56,16 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     const storage = parts.add(await openStorage(settings));
     const control = parts.add(controlPart(settings, storage));
     const ingest = parts.add(ingestPart(settings, storage, control, metrics));
-    const notify = parts.add(notifyPart(settings, urlOf(host, port), storage, control, metrics));
+    const notify = parts.add(notifyPart(settings, formatUrl(host, port), storage, control, metrics));
     parts.add(alertsPart(settings, storage, control, notify, metrics));
     parts.add(operationsPart(settings, storage, control, metrics));
     const http = parts.add(httpPart(settings, control, metrics, () => parts.routes));
-    // Closed before the sockets, which wait for answers: a tail has to end first.
+    // Behind `http`, so that it is closed first: tails must end before the sockets wait for open answers.
     parts.add(searchPart(settings, storage, control, metrics));
     const syslog = parts.add(syslogPart(settings, ingest, metrics));
     await parts.run();
     return {
-      url: urlOf(host, http.port),
+      url: formatUrl(host, http.port),
       syslogPort: syslog.port,
       store: storage.store,
       adminTokenPath: control.adminTokenPath,
@@ -75,6 +80,6 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
   }
 }
 
-function urlOf(host: string, port: number): string {
+function formatUrl(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -1,40 +1,40 @@
-/** `svc alerts`: tries alerts on made-up series, and runs them over stored data. */
+/** `svc alerts`: runs unit tests of alerts on made-up series, and replays alerts over stored data. */
 
 import { readFile } from "node:fs/promises";
 import type { replayAlert } from "../alerts/test-file.ts";
 import { askJson, openClient } from "./client/client.ts";
 import type { Command, Settings } from "./flags/flag.ts";
-import { one, onOrOff } from "./flags/flag.ts";
+import { parseSwitch, takeLast } from "./flags/flag.ts";
 import { serverFlags } from "./flags/shared-flags.ts";
 import { parseAge, parseTime, UsageError } from "./flags/units.ts";
 import type { SeriesAnswer } from "./output/series-chart.ts";
-import { safeJson, safeLine } from "./output/terminal.ts";
+import { escapeJson, escapeLine } from "./output/terminal.ts";
 
 const flags = {
   from: {
-    value: "TIME",
+    placeholder: "TIME",
     help: "start of a replay, inclusive",
     default: "-1h",
-    parse: one((text: string) => parseTime(text, Date.now())),
+    parse: takeLast((text: string) => parseTime(text, Date.now())),
   },
   to: {
-    value: "TIME",
+    placeholder: "TIME",
     help: "end of a replay: buckets that end later are not judged",
     default: "now",
-    parse: one((text: string) => parseTime(text, Date.now())),
+    parse: takeLast((text: string) => parseTime(text, Date.now())),
   },
   json: {
-    value: null,
+    placeholder: null,
     help: "prints one JSON object a transition",
     default: "false",
-    parse: one(onOrOff),
+    parse: takeLast(parseSwitch),
   },
   ...serverFlags,
 } as const;
 
 export const alerts: Command<typeof flags> = {
   name: "alerts",
-  summary: "tries alerts on made-up series, and runs them over stored data",
+  formatSummary: "tries alerts on made-up series, and runs them over stored data",
   operands: "test|replay FILE",
   flags,
   details: [
@@ -63,8 +63,8 @@ async function runTests(text: string): Promise<number> {
   const { runAlertTests } = await import("../alerts/test-file.ts");
   const results = await runAlertTests(text, parseAge);
   for (const { name, failures } of results) {
-    process.stdout.write(`${failures.length === 0 ? "ok  " : "FAIL"} ${safeLine(name)}\n`);
-    for (const failure of failures) process.stdout.write(`     ${safeLine(failure)}\n`);
+    process.stdout.write(`${failures.length === 0 ? "ok  " : "FAIL"} ${escapeLine(name)}\n`);
+    for (const failure of failures) process.stdout.write(`     ${escapeLine(failure)}\n`);
   }
   const failed = results.filter(({ failures }) => failures.length > 0).length;
   process.stdout.write(`${results.length} tests, ${failed} failed\n`);
@@ -85,8 +85,10 @@ async function replay(settings: Settings<typeof flags>, text: string): Promise<n
     });
     return answer.series;
   });
-  for (const each of transitions) {
-    process.stdout.write(`${settings.json ? safeJson(JSON.stringify(each)) : safeLine(lineOf(each))}\n`);
+  for (const transition of transitions) {
+    process.stdout.write(
+      `${settings.json ? escapeJson(JSON.stringify(transition)) : escapeLine(formatTransition(transition))}\n`,
+    );
   }
   if (!settings.json) process.stdout.write(`${transitions.length} transitions\n`);
   return 0;
@@ -94,7 +96,7 @@ async function replay(settings: Settings<typeof flags>, text: string): Promise<n
 
 type Transition = Awaited<ReturnType<typeof replayAlert>>[number];
 
-function lineOf({ atMs, rule, labels, from, to, decided, why }: Transition): string {
+function formatTransition({ atMs, rule, labels, from, to, decided, why }: Transition): string {
   const instance = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
   const value = decided.value === null ? "no data" : String(decided.value);
   return `${new Date(atMs).toISOString()} ${from ?? "new"} → ${to}  ${[rule, ...instance].join(" ")}  ${value}  (${why})`;

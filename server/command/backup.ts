@@ -1,4 +1,4 @@
-/** `svc backup`: copies a whole store, with a server running or not, into a folder. */
+/** `svc backup`: copies a whole store into a new folder, from a running server or from its data folder. */
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -9,8 +9,8 @@ import type { Command, Settings } from "./flags/flag.ts";
 import { serverFlags } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
 import { openCopyProgress } from "./output/copy-progress.ts";
-import { count } from "./output/progress.ts";
-import { safeLine } from "./output/terminal.ts";
+import { formatCount } from "./output/progress.ts";
+import { escapeLine } from "./output/terminal.ts";
 
 const { default: defaultUrl, ...urlFlag } = serverFlags.url;
 const flags = {
@@ -18,7 +18,7 @@ const flags = {
   url: {
     ...urlFlag,
     help: "the server to ask",
-    defaultSays: `none where nobody has the data folder open, else ${defaultUrl}`,
+    defaultText: `none where nobody has the data folder open, else ${defaultUrl}`,
   },
   data: {
     ...serverFlags.data,
@@ -28,7 +28,7 @@ const flags = {
 
 export const backup: Command<typeof flags> = {
   name: "backup",
-  summary: "copies a whole store, with a server running or not, into a new folder",
+  formatSummary: "copies a whole store, with a server running or not, into a new folder",
   operands: "DIR",
   flags,
   details: [
@@ -43,48 +43,48 @@ export const backup: Command<typeof flags> = {
     if (dir === undefined || more.length > 0) throw new UsageError("backup takes one folder");
     const { isOpenElsewhere } = await import("../../engine/index.ts");
     const data = resolve(settings.data);
-    const isAtHand = settings.url === null && existsSync(join(data, "format"));
-    if (isAtHand && !(await isOpenElsewhere(data))) return printMarker(dir, await fromFolder(data, dir));
-    return printMarker(dir, await fromServer({ ...settings, url: settings.url ?? defaultUrl }, dir));
+    const hasFolder = settings.url === null && existsSync(join(data, "format"));
+    if (hasFolder && !(await isOpenElsewhere(data))) return printMarker(dir, await backUpFolder(data, dir));
+    return printMarker(dir, await backUpServer({ ...settings, url: settings.url ?? defaultUrl }, dir));
   },
 };
 
-async function fromServer(
+async function backUpServer(
   settings: Omit<Settings<typeof flags>, "url"> & { url: string },
   dir: string,
 ): Promise<BackupMarker> {
   const { writeBackup } = await import("../../engine/index.ts");
   const client = await openClient(settings);
   const pieces = await askPieces(client, { method: "POST", path: "/api/v1/backup" });
-  const copying = openCopyProgress();
+  const progressBar = openCopyProgress();
   try {
-    return await writeBackup(pieces, dir, copying.onProgress);
+    return await writeBackup(pieces, dir, progressBar.onProgress);
   } finally {
-    copying.end();
+    progressBar.end();
   }
 }
 
-/** The folder is opened as a server opens it, so that what a crash left is in order. */
-async function fromFolder(data: string, dir: string): Promise<BackupMarker> {
+/** Opens the folder as a server does, so that what a crash left is repaired. */
+async function backUpFolder(data: string, dir: string): Promise<BackupMarker> {
   const { openState, openStore, writeBackup } = await import("../../engine/index.ts");
   const store = await openStore({ dir: data, threads: 1 });
   const state = await openState(join(data, "control"));
-  const opened = await store.openBackup(state);
-  const copying = openCopyProgress();
+  const reader = await store.openBackup(state);
+  const progressBar = openCopyProgress();
   try {
-    return await writeBackup(opened.pieces(await readFilesBesideStore(data)), dir, copying.onProgress);
+    return await writeBackup(reader.pieces(await readFilesBesideStore(data)), dir, progressBar.onProgress);
   } finally {
-    copying.end();
-    await opened.close();
+    progressBar.end();
+    await reader.close();
     await state.close();
     await store.close();
   }
 }
 
 function printMarker(dir: string, { takenAtMs, bytes, losses }: BackupMarker): number {
-  for (const loss of losses) process.stderr.write(`damaged in the store: ${safeLine(loss)}\n`);
+  for (const loss of losses) process.stderr.write(`damaged in the store: ${escapeLine(loss)}\n`);
   const taken = new Date(takenAtMs).toISOString();
-  const damaged = losses.length === 0 ? "" : `, ${count(losses.length)} damaged in the store`;
-  process.stdout.write(`backup of ${taken} in ${dir}: ${count(bytes)} bytes${damaged}\n`);
+  const damaged = losses.length === 0 ? "" : `, ${formatCount(losses.length)} damaged in the store`;
+  process.stdout.write(`backup of ${taken} in ${dir}: ${formatCount(bytes)} bytes${damaged}\n`);
   return losses.length === 0 ? 0 : 1;
 }

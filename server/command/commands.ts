@@ -25,6 +25,7 @@ export const commands: readonly Command<Flags>[] = [
   verify,
 ];
 
-export function knownSettings(): string[] {
+/** Names of the settings of all commands. */
+export function listSettingNames(): string[] {
   return [...new Set(commands.flatMap((command) => Object.keys(command.flags)))];
 }

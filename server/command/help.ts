@@ -1,10 +1,10 @@
-/** What `svc help` prints. */
+/** The texts that `svc help` prints. */
 
 import type { Command, Flag, Flags } from "./flags/flag.ts";
-import { environmentName } from "./flags/flag.ts";
+import { toEnvironmentName } from "./flags/flag.ts";
 
-export function overview(commands: readonly Command<Flags>[]): string {
-  const rows = commands.map((c): [string, string] => [`svc ${c.name}`, c.summary]);
+export function formatOverview(commands: readonly Command<Flags>[]): string {
+  const rows = commands.map((c): [string, string] => [`svc ${c.name}`, c.formatSummary]);
   rows.push(
     ["svc help [COMMAND]", "prints this, or what a command can be told"],
     ["svc version", "prints the version"],
@@ -12,7 +12,7 @@ export function overview(commands: readonly Command<Flags>[]): string {
   return [
     "svc stores logs of Kubernetes clusters and searches them.",
     "",
-    ...table(rows),
+    ...formatTable(rows),
     "",
     "Every flag can also be set by an environment variable (--retention-bytes is SVC_RETENTION_BYTES)",
     "or in a YAML file (retention-bytes: 10GiB) named by --config; flags are the strongest, then the environment.",
@@ -20,35 +20,35 @@ export function overview(commands: readonly Command<Flags>[]): string {
   ].join("\n");
 }
 
-export function commandHelp(command: Command<Flags>): string {
+export function formatCommandHelp(command: Command<Flags>): string {
   const usage = `svc ${command.name} ${command.operands} [FLAGS]`.replace("  ", " ");
   const flags = Object.entries(command.flags).map(([name, flag]): [string, string] => [
-    flag.value === null ? `--${name}` : `--${name} ${flag.value}`,
-    `${flag.help}${defaultOf(flag)}${flag.many ? "; may come several times" : ""} [${environmentName(name)}]`,
+    flag.placeholder === null ? `--${name}` : `--${name} ${flag.placeholder}`,
+    `${flag.help}${formatDefault(flag)}${flag.isRepeatable ? "; may come several times" : ""} [${toEnvironmentName(name)}]`,
   ]);
   const details = command.details === undefined ? [] : ["", ...command.details];
   return [
     `Usage: ${usage}`,
     "",
-    `${sentence(command.summary)}`,
+    `${toSentence(command.formatSummary)}`,
     ...details,
     "",
     "Flags:",
-    ...table(flags),
+    ...formatTable(flags),
     "",
   ].join("\n");
 }
 
-function defaultOf(flag: Flag<unknown>): string {
-  const says = flag.defaultSays ?? flag.default;
-  return says === undefined || flag.value === null ? "" : ` (default: ${says})`;
+function formatDefault(flag: Flag<unknown>): string {
+  const text = flag.defaultText ?? flag.default;
+  return text === undefined || flag.placeholder === null ? "" : ` (default: ${text})`;
 }
 
-function sentence(text: string): string {
+function toSentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-function table(rows: readonly [string, string][]): string[] {
+function formatTable(rows: readonly [string, string][]): string[] {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
 }

@@ -1,4 +1,4 @@
-/** `svc ingest`: sends files of JSON lines to a running server, or stores them in a data folder that none has open. */
+/** `svc ingest`: sends files of JSON lines to a running server, or stores them in a data folder that no server has open. */
 
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
@@ -8,56 +8,59 @@ import type { Client } from "./client/client.ts";
 import { ask, openClient } from "./client/client.ts";
 import type { InputFile } from "./client/input.ts";
 import { openInput } from "./client/input.ts";
-import type { Deliver, Tally } from "./client/sender.ts";
-import { deliveryTo, emptyTally, keyOf, sendAll } from "./client/sender.ts";
-import { type Command, one, onOrOff } from "./flags/flag.ts";
+import type { DeliverBatch, Tally } from "./client/sender.ts";
+import { createTally, keyOf, makeServerDelivery, sendAll } from "./client/sender.ts";
+import { type Command, parseSwitch, takeLast } from "./flags/flag.ts";
 import { serverFlags } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
-import type { Done } from "./output/progress.ts";
-import { count, openProgress } from "./output/progress.ts";
-import { safeLine } from "./output/terminal.ts";
+import type { ProgressState } from "./output/progress.ts";
+import { formatCount, openProgress } from "./output/progress.ts";
+import { escapeLine } from "./output/terminal.ts";
 
+/** Target size of a batch. */
 const batchBytes = 2 * 1024 * 1024;
-/** Below the server's cap for a body. */
+/** Below the server's limit for a body. */
 const lineBytesMax = 16 * 1024 * 1024;
+/** Standard input that is silent for this long: what has come is sent. */
 const idleMs = 1_000;
 const refusalsShown = 10;
-const interrupted = 130;
+/** As shells report a process that SIGINT ended. */
+const interruptedExitCode = 130;
 
-/** What is taken in, as the last part of the server's path, and what it is stored as. */
-const signalOf = {
+/** Maps the last segment of an ingestion path to the stored signal. */
+const storedSignals = {
   logs: "logs",
   spans: "traces",
   metrics: "metrics",
   profiles: "profiles",
   kubernetes_resources: "kubernetes_resources",
 } as const;
-type SignalName = keyof typeof signalOf;
-const signals = Object.keys(signalOf) as SignalName[];
+type SignalName = keyof typeof storedSignals;
+const signals = Object.keys(storedSignals) as SignalName[];
 
 const flags = {
   signal: {
-    value: "SIGNAL",
+    placeholder: "SIGNAL",
     help: `what the files hold: ${signals.join(", ")}`,
     default: "logs",
-    parse: one((text) => {
+    parse: takeLast((text) => {
       const found = signals.find((signal) => signal === text);
       if (found !== undefined) return found;
       throw new UsageError(`one of ${signals.join(", ")}`);
     }),
   },
   direct: {
-    value: null,
+    placeholder: null,
     help: "stores the rows in the data folder (--data) itself, which no server may have open: the fastest way for much",
     default: "false",
-    parse: one(onOrOff),
+    parse: takeLast(parseSwitch),
   },
   ...serverFlags,
 } as const;
 
 export const ingest: Command<typeof flags> = {
   name: "ingest",
-  summary: "sends files of JSON lines to a running server, or stores them itself",
+  formatSummary: "sends files of JSON lines to a running server, or stores them itself",
   operands: "FILE…",
   flags,
   details: [
@@ -75,77 +78,81 @@ export const ingest: Command<typeof flags> = {
     const { signal } = settings;
     if (!settings.direct) {
       const client = await openClient(settings);
-      // A server that is not there at all is told at once, not after minutes of trying.
+      // A server that is not running is reported at once, not after minutes of retries.
       await ask(client, { method: "GET", path: "/health" });
-      return ingestFiles((run) => overHttp(client, signal, run), files, stop.signal);
+      return ingestFiles((run) => deliverOverHttp(client, signal, run), files, stop.signal);
     }
     const { openDirectLoad } = await import("../ingest/direct-load.ts");
     const load = await openDirectLoad(resolve(settings.data), ({ message }) => {
-      process.stderr.write(`${safeLine(message)}\n`);
+      process.stderr.write(`${escapeLine(message)}\n`);
     });
     try {
-      return await ingestFiles((run) => intoFolder(load, signal, run), files, stop.signal);
+      return await ingestFiles((run) => deliverIntoFolder(load, signal, run), files, stop.signal);
     } finally {
       await load.close();
     }
   },
 };
 
-/** One file on its way. */
-interface Run {
-  /** Goes into the batches' keys. */
+/** The delivery of one file. */
+interface FileRun {
+  /** Part of the idempotency key of every batch. */
   scope: string;
   stop: AbortSignal;
   onProblem: (problem: string) => void;
 }
 
-type MakeDelivery = (run: Run) => Deliver;
+type MakeDelivery = (run: FileRun) => DeliverBatch;
 
-function overHttp(client: Client, signal: SignalName, { scope, stop, onProblem }: Run): Deliver {
-  return deliveryTo({ client, signal: stop, path: `/api/v1/ingest/${signal}`, scope, onProblem });
+function deliverOverHttp(
+  client: Client,
+  signal: SignalName,
+  { scope, stop, onProblem }: FileRun,
+): DeliverBatch {
+  return makeServerDelivery({ client, signal: stop, path: `/api/v1/ingest/${signal}`, scope, onProblem });
 }
 
-function intoFolder(load: DirectLoad, signal: SignalName, { scope, stop }: Run): Deliver {
+function deliverIntoFolder(load: DirectLoad, signal: SignalName, { scope, stop }: FileRun): DeliverBatch {
   return (batch) => {
     stop.throwIfAborted();
-    return load.take(signalOf[signal], batch.bytes, keyOf(batch, `${scope} ${signal}`));
+    return load.take(storedSignals[signal], batch.bytes, keyOf(batch, `${scope} ${signal}`));
   };
 }
 
-/** Returns the exit code. */
+/** Ingests the files one after the other; returns the exit code. */
 async function ingestFiles(to: MakeDelivery, files: readonly string[], stop: AbortSignal): Promise<number> {
   let refused = 0;
   for (const file of files) {
     refused += (await ingestFile(to, await openInput(file), stop)).refused;
-    if (stop.aborted) return interrupted;
+    if (stop.aborted) return interruptedExitCode;
   }
   return refused === 0 ? 0 : 1;
 }
 
 async function ingestFile(to: MakeDelivery, input: InputFile, stop: AbortSignal): Promise<Tally> {
-  const tally = emptyTally();
+  const tally = createTally();
   const startMs = Date.now();
   const progress = openProgress("read");
-  const timer = setInterval(() => progress.show(doneOf(input, tally)), 100);
+  const timer = setInterval(() => progress.show(progressOf(input, tally)), 100);
   const batches = batchesOf(input.chunks, {
     targetBytes: batchBytes,
     lineBytesMax,
     idleMs: input.isLive ? idleMs : null,
     onLongLine: (line) => {
       tally.refused++;
-      tally.refusals.push({ line, reason: `longer than ${count(lineBytesMax)} bytes` });
+      tally.refusals.push({ line, reason: `longer than ${formatCount(lineBytesMax)} bytes` });
     },
   });
   try {
-    const run: Run = {
+    const run: FileRun = {
       // The same bytes in a file are the same rows; on standard input they may be new ones.
       scope: input.isLive ? randomUUID() : "file",
       stop,
-      onProblem: (problem) => progress.note(`${safeLine(problem)}; trying again`),
+      onProblem: (problem) => progress.note(`${escapeLine(problem)}; trying again`),
     };
     await sendAll(batches, tally, to(run));
   } catch (error) {
-    if (!stop.aborted) throw new Error(stoppedText(input, tally, error));
+    if (!stop.aborted) throw new Error(formatStopped(input, tally, error));
   } finally {
     clearInterval(timer);
     progress.end();
@@ -154,26 +161,26 @@ async function ingestFile(to: MakeDelivery, input: InputFile, stop: AbortSignal)
   return tally;
 }
 
-function doneOf(input: InputFile, tally: Tally): Done {
-  const rows = tally.taken + tally.repeated + tally.dropped + tally.refused;
+function progressOf(input: InputFile, tally: Tally): ProgressState {
+  const rows = tally.accepted + tally.duplicates + tally.dropped + tally.refused;
   return { bytes: input.bytesRead, bytesTotal: input.bytesTotal, dataBytes: tally.bytes, rows };
 }
 
 function summary(input: InputFile, tally: Tally, elapsedMs: number): string {
   const seconds = Math.max(elapsedMs, 1) / 1000;
-  const rate = `${count(Math.round((tally.taken + tally.repeated) / seconds))} rows/s, ${(tally.bytes / 1e6 / seconds).toFixed(1)} MB/s`;
-  const repeated = tally.repeated > 0 ? `, ${count(tally.repeated)} were there already` : "";
-  const dropped = tally.dropped > 0 ? `, ${count(tally.dropped)} left out by ingestion rules` : "";
+  const rate = `${formatCount(Math.round((tally.accepted + tally.duplicates) / seconds))} rows/s, ${(tally.bytes / 1e6 / seconds).toFixed(1)} MB/s`;
+  const repeated = tally.duplicates > 0 ? `, ${formatCount(tally.duplicates)} were there already` : "";
+  const dropped = tally.dropped > 0 ? `, ${formatCount(tally.dropped)} left out by ingestion rules` : "";
   const lines = [
-    `${safeLine(input.name)}: ${count(tally.taken)} rows taken${repeated}${dropped}, ${count(tally.refused)} refused in ${seconds.toFixed(1)} s (${rate})`,
+    `${escapeLine(input.name)}: ${formatCount(tally.accepted)} rows taken${repeated}${dropped}, ${formatCount(tally.refused)} refused in ${seconds.toFixed(1)} s (${rate})`,
   ];
   const first = tally.refusals.sort((a, b) => a.line - b.line).slice(0, refusalsShown);
-  for (const { line, reason } of first) lines.push(`  line ${line}: ${safeLine(reason)}`);
-  if (tally.refused > first.length) lines.push(`  and ${count(tally.refused - first.length)} more`);
+  for (const { line, reason } of first) lines.push(`  line ${line}: ${escapeLine(reason)}`);
+  if (tally.refused > first.length) lines.push(`  and ${formatCount(tally.refused - first.length)} more`);
   return `${lines.join("\n")}\n`;
 }
 
-function stoppedText(input: InputFile, tally: Tally, error: unknown): string {
+function formatStopped(input: InputFile, tally: Tally, error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
-  return `${safeLine(input.name)}: stopped after ${count(tally.taken)} rows: ${safeLine(reason)} (sending it again adds only what is missing)`;
+  return `${escapeLine(input.name)}: stopped after ${formatCount(tally.accepted)} rows: ${escapeLine(reason)} (sending it again adds only what is missing)`;
 }

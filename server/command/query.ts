@@ -1,49 +1,49 @@
-/** `svc query`: searches logs and spans and prints them, newest first; calculates timeseries and draws them. */
+/** `svc query`: prints the logs or spans that a search finds, newest first, or draws timeseries as charts. */
 
 import { detectQueryKind, type Explanation, printExplanation } from "../../query/index.ts";
 import type { Client } from "./client/client.ts";
 import { askJson, openClient } from "./client/client.ts";
 import type { Command, Settings } from "./flags/flag.ts";
-import { one, onOrOff } from "./flags/flag.ts";
+import { parseSwitch, takeLast } from "./flags/flag.ts";
 import { jsonFlag, serverFlags } from "./flags/shared-flags.ts";
 import { parseAge, parseInteger, parseTime, UsageError } from "./flags/units.ts";
-import { warn, write } from "./output/lines.ts";
+import { printWarnings, writeLines } from "./output/lines.ts";
 import type { LogEntry } from "./output/log-line.ts";
-import { logLine } from "./output/log-line.ts";
-import { type SeriesAnswer, seriesLines } from "./output/series-chart.ts";
-import { type SpanEntry, spanLine } from "./output/span-line.ts";
-import { safe, safeJson, wantsColour } from "./output/terminal.ts";
+import { formatLogLine } from "./output/log-line.ts";
+import { formatSeriesLines, type SeriesAnswer } from "./output/series-chart.ts";
+import { formatSpanLine, type SpanEntry } from "./output/span-line.ts";
+import { escapeJson, escapeText, wantsColour } from "./output/terminal.ts";
 
 const flags = {
   from: {
-    value: "TIME",
+    placeholder: "TIME",
     help: "start of the range, inclusive: -1h, now, 2026-01-29, 2026-01-29T08:42:00Z or Unix milliseconds",
     default: "-1h",
-    parse: one((text: string) => parseTime(text, Date.now())),
+    parse: takeLast((text: string) => parseTime(text, Date.now())),
   },
   to: {
-    value: "TIME",
+    placeholder: "TIME",
     help: "end of the range, inclusive",
     default: "now",
-    parse: one((text: string) => parseTime(text, Date.now())),
+    parse: takeLast((text: string) => parseTime(text, Date.now())),
   },
   limit: {
-    value: "N",
+    placeholder: "N",
     help: "prints this many lines at most",
     default: "100",
-    parse: one((text: string) => parseInteger(text, 1, 10_000_000)),
+    parse: takeLast((text: string) => parseInteger(text, 1, 10_000_000)),
   },
   bucket: {
-    value: "AGE",
+    placeholder: "AGE",
     help: "width of a timeseries' buckets, such as 30s or 5m; makes count(logs) one",
-    defaultSays: "a round width that gives about 200 points",
-    parse: one(parseBucketSeconds),
+    defaultText: "a round width that gives about 200 points",
+    parse: takeLast(parseBucketSeconds),
   },
   explain: {
-    value: null,
+    placeholder: null,
     help: "prints the plan and what it read in place of the answer",
     default: "false",
-    parse: one(onOrOff),
+    parse: takeLast(parseSwitch),
   },
   json: jsonFlag,
   ...serverFlags,
@@ -54,22 +54,23 @@ interface Page<Entry> {
   warnings: string[];
 }
 
-/** What the API gives: rows under the name of their kind. */
+/** An answer of the API: the list of rows is under the name of their kind. */
 type Answer = { cursor?: string; warnings?: string[] } & Readonly<Record<string, unknown>>;
 
-/** One kind of rows that can be searched for and printed. */
-interface Rows<Entry> {
+/** How one kind of rows is searched for and printed. */
+interface RowKind<Entry> {
   path: string;
-  /** Of the list in the answer. */
+  /** Name of the list in the answer. */
   name: string;
-  line(entry: Entry, inColour: boolean): string;
+  format(entry: Entry, inColour: boolean): string;
 }
 
+/** Rows of one request; more are read by cursor. */
 const pageLimit = 1_000;
 
 export const query: Command<typeof flags> = {
   name: "query",
-  summary: "searches logs and spans and prints them, newest first; draws timeseries",
+  formatSummary: "searches logs and spans and prints them, newest first; draws timeseries",
   operands: "[QUERY]",
   flags,
   details: [
@@ -91,8 +92,8 @@ export const query: Command<typeof flags> = {
   },
 };
 
-const logs: Rows<LogEntry> = { path: "/api/v1/query/logs", name: "logs", line: logLine };
-const spans: Rows<SpanEntry> = { path: "/api/v1/query/traces", name: "spans", line: spanLine };
+const logs: RowKind<LogEntry> = { path: "/api/v1/query/logs", name: "logs", format: formatLogLine };
+const spans: RowKind<SpanEntry> = { path: "/api/v1/query/traces", name: "spans", format: formatSpanLine };
 
 function parseBucketSeconds(text: string): number {
   const ms = parseAge(text);
@@ -106,20 +107,20 @@ async function printTimeseries(
   text: string,
 ): Promise<void> {
   const width = settings.bucket === null ? {} : { bucketSize: settings.bucket };
-  const asked = { ...bodyOf(settings, text), ...width, ...(settings.explain ? { explain: true } : {}) };
+  const body = { ...makeBody(settings, text), ...width, ...(settings.explain ? { explain: true } : {}) };
   const answer = await ask<SeriesAnswer & { explain?: Explanation }>(
     client,
     "/api/v1/query/timeseries",
-    asked,
+    body,
   );
-  warn(answer.warnings);
-  if (answer.explain !== undefined) return write([safe(printExplanation(answer.explain))]);
-  if (settings.json) return write(answer.series.map((each) => safeJson(JSON.stringify(each))));
+  printWarnings(answer.warnings);
+  if (answer.explain !== undefined) return writeLines([escapeText(printExplanation(answer.explain))]);
+  if (settings.json) return writeLines(answer.series.map((each) => escapeJson(JSON.stringify(each))));
   const range = { startMs: settings.from, endMs: settings.to };
-  return write(seriesLines(answer, range, wantsColour(process.stdout, process.env)));
+  return writeLines(formatSeriesLines(answer, range, wantsColour(process.stdout, process.env)));
 }
 
-function bodyOf(settings: Settings<typeof flags>, text: string) {
+function makeBody(settings: Settings<typeof flags>, text: string) {
   return { query: text, startTime: settings.from, endTime: settings.to };
 }
 
@@ -136,39 +137,39 @@ async function printRows<Entry>(
   client: Client,
   settings: Settings<typeof flags>,
   text: string,
-  rows: Rows<Entry>,
+  rows: RowKind<Entry>,
 ): Promise<void> {
   if (settings.explain) {
-    const asked = { ...bodyOf(settings, text), limit: Math.min(settings.limit, pageLimit), explain: true };
-    const { explain } = await ask<{ explain: Explanation }>(client, rows.path, asked);
-    return write([safe(printExplanation(explain))]);
+    const body = { ...makeBody(settings, text), limit: Math.min(settings.limit, pageLimit), explain: true };
+    const { explain } = await ask<{ explain: Explanation }>(client, rows.path, body);
+    return writeLines([escapeText(printExplanation(explain))]);
   }
   const inColour = wantsColour(process.stdout, process.env);
-  const lineOf = settings.json
-    ? (entry: Entry) => safeJson(JSON.stringify(entry))
-    : (entry: Entry) => rows.line(entry, inColour);
-  for await (const page of pages(client, settings, text, rows)) {
-    warn(page.warnings);
-    await write(page.entries.map(lineOf));
+  const formatEntry = settings.json
+    ? (entry: Entry) => escapeJson(JSON.stringify(entry))
+    : (entry: Entry) => rows.format(entry, inColour);
+  for await (const page of readPages(client, settings, text, rows)) {
+    printWarnings(page.warnings);
+    await writeLines(page.entries.map(formatEntry));
   }
 }
 
-async function* pages<Entry>(
+async function* readPages<Entry>(
   client: Client,
   settings: Settings<typeof flags>,
   text: string,
-  { path, name }: Rows<Entry>,
+  { path, name }: RowKind<Entry>,
 ): AsyncGenerator<Page<Entry>> {
-  let left = settings.limit;
+  let rowsLeft = settings.limit;
   let cursor: string | undefined;
   do {
-    const body = { ...bodyOf(settings, text), limit: Math.min(left, pageLimit) };
+    const body = { ...makeBody(settings, text), limit: Math.min(rowsLeft, pageLimit) };
     const answer = await ask<Answer>(client, path, cursor === undefined ? body : { ...body, cursor });
     // The same query warns the same on every page.
     const warnings = cursor === undefined ? (answer.warnings ?? []) : [];
     const entries = answer[name] as Entry[];
     yield { entries, warnings };
-    left -= entries.length;
+    rowsLeft -= entries.length;
     cursor = answer.cursor;
-  } while (left > 0 && cursor !== undefined);
+  } while (rowsLeft > 0 && cursor !== undefined);
 }

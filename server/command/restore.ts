@@ -1,18 +1,18 @@
-/** `svc restore`: makes a data folder of a backup. */
+/** `svc restore`: makes a data folder from a backup. */
 
 import { resolve } from "node:path";
 import type { Command } from "./flags/flag.ts";
 import { configFlag, dataFlag } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
 import { openCopyProgress } from "./output/copy-progress.ts";
-import { count } from "./output/progress.ts";
-import { safeLine } from "./output/terminal.ts";
+import { formatCount } from "./output/progress.ts";
+import { escapeLine } from "./output/terminal.ts";
 
 const flags = { data: { ...dataFlag, help: "the data folder to make" }, config: configFlag } as const;
 
 export const restore: Command<typeof flags> = {
   name: "restore",
-  summary: "makes a data folder of a backup",
+  formatSummary: "makes a data folder of a backup",
   operands: "DIR",
   flags,
   details: [
@@ -25,22 +25,24 @@ export const restore: Command<typeof flags> = {
     if (dir === undefined || more.length > 0) throw new UsageError("restore takes one folder");
     const { RestoreDamage, restoreBackup } = await import("../../engine/index.ts");
     const target = resolve(settings.data);
-    const copying = openCopyProgress();
+    const progressBar = openCopyProgress();
     try {
-      const { onProgress } = copying;
+      const { onProgress } = progressBar;
       const restored = await restoreBackup(resolve(dir), target, { nowMs: Date.now(), onProgress });
-      copying.end();
+      progressBar.end();
       for (const loss of restored.losses)
-        process.stderr.write(`damaged before the backup: ${safeLine(loss)}\n`);
+        process.stderr.write(`damaged before the backup: ${escapeLine(loss)}\n`);
       const taken = new Date(restored.takenAtMs).toISOString();
-      process.stdout.write(`backup of ${taken} restored in ${target}: ${count(restored.bytes)} bytes\n`);
+      process.stdout.write(
+        `backup of ${taken} restored in ${target}: ${formatCount(restored.bytes)} bytes\n`,
+      );
       process.stdout.write("notifications wait until svc serve is told --notify-restored\n");
       return 0;
     } catch (error) {
-      copying.end();
+      progressBar.end();
       if (!(error instanceof RestoreDamage)) throw error;
       for (const { where, problem } of error.damage)
-        process.stdout.write(`damaged: ${safeLine(where)}: ${safeLine(problem)}\n`);
+        process.stdout.write(`damaged: ${escapeLine(where)}: ${escapeLine(problem)}\n`);
       process.stdout.write("nothing was restored\n");
       return 1;
     }

@@ -1,107 +1,107 @@
-/** `svc serve`: runs the server until it is told to stop. */
+/** `svc serve`: runs the server until a signal stops it. */
 
 import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Service } from "../service.ts";
 import { admissionFlags, admissionSettings } from "./flags/admission-flags.ts";
 import type { Command, Settings } from "./flags/flag.ts";
-import { anyText, one, onOrOff } from "./flags/flag.ts";
+import { parseSwitch, parseText, takeLast } from "./flags/flag.ts";
 import { identityFlags, identitySettings } from "./flags/identity-flags.ts";
 import { notifyFlags, notifySettings } from "./flags/notify-flags.ts";
 import { configFlag, dataFlag } from "./flags/shared-flags.ts";
 import { parseAge, parseHostPort, parseInteger, parseSize, UsageError } from "./flags/units.ts";
 
-const threads = { value: "N", parse: one((text: string) => parseInteger(text, 1, 256)) };
+const threads = { placeholder: "N", parse: takeLast((text: string) => parseInteger(text, 1, 256)) };
 
 const flags = {
   data: dataFlag,
   listen: {
-    value: "HOST:PORT",
+    placeholder: "HOST:PORT",
     help: "where to listen; port 0 takes a free one",
     default: "127.0.0.1:8080",
-    parse: one(parseHostPort),
+    parse: takeLast(parseHostPort),
   },
   retention: {
-    value: "AGE",
+    placeholder: "AGE",
     help: "removes rows older than this, such as 30d",
-    defaultSays: "everything is kept",
-    parse: one(parseAge),
+    defaultText: "everything is kept",
+    parse: takeLast(parseAge),
   },
   "retention-bytes": {
-    value: "SIZE",
+    placeholder: "SIZE",
     help: "removes the oldest rows when the data takes more, such as 100GiB",
-    defaultSays: "everything is kept",
-    parse: one(parseSize),
+    defaultText: "everything is kept",
+    parse: takeLast(parseSize),
   },
   "anonymous-read": {
-    value: null,
+    placeholder: null,
     help: "lets requests without a token search even where other machines can reach the server",
     default: "false",
-    parse: one(onOrOff),
+    parse: takeLast(parseSwitch),
   },
   "host-name": {
-    value: "NAME",
+    placeholder: "NAME",
     help: "a name besides localhost that requests may use in their Host header when listening on loopback",
-    defaultSays: "none",
-    many: true,
-    parse: (texts: readonly string[]) => texts.map((text) => anyText(text).toLowerCase()),
+    defaultText: "none",
+    isRepeatable: true,
+    parse: (texts: readonly string[]) => texts.map((text) => parseText(text).toLowerCase()),
   },
   "query-deadline": {
-    value: "AGE",
+    placeholder: "AGE",
     help: "gives up searches that take longer",
     default: "30s",
-    parse: one(parseAge),
+    parse: takeLast(parseAge),
   },
   "query-memory": {
-    value: "SIZE",
+    placeholder: "SIZE",
     help: "memory that one search may hold",
     default: "1GiB",
-    parse: one(parseSize),
+    parse: takeLast(parseSize),
   },
   "column-cache": {
-    value: "SIZE",
+    placeholder: "SIZE",
     help: "memory for decoded columns, over all scan threads; filters may take a sixteenth more",
-    defaultSays: "a quarter of the machine's",
-    parse: one(parseSize),
+    defaultText: "a quarter of the machine's",
+    parse: takeLast(parseSize),
   },
   "metric-series": {
-    value: "N",
+    placeholder: "N",
     help: "series of metrics that may be active: seen today or yesterday; samples of more are refused",
     default: "1000000",
-    parse: one((text: string) => parseInteger(text, 1, 100_000_000)),
+    parse: takeLast((text: string) => parseInteger(text, 1, 100_000_000)),
   },
-  "scan-threads": { ...threads, help: "threads that search", defaultSays: "one a core" },
-  "ingest-threads": { ...threads, help: "threads that read what is sent", defaultSays: "half of the cores" },
+  "scan-threads": { ...threads, help: "threads that search", defaultText: "one a core" },
+  "ingest-threads": { ...threads, help: "threads that read what is sent", defaultText: "half of the cores" },
   "flatten-json": {
-    value: null,
+    placeholder: null,
     help: "makes attributes of log messages that are JSON objects, unless the sender says otherwise",
     default: "false",
-    parse: one(onOrOff),
+    parse: takeLast(parseSwitch),
   },
   syslog: {
-    value: "HOST:PORT",
+    placeholder: "HOST:PORT",
     help: "takes syslog there, over TCP and UDP, without any token",
-    defaultSays: "none is taken",
-    parse: one(parseHostPort),
+    defaultText: "none is taken",
+    parse: takeLast(parseHostPort),
   },
   ...admissionFlags,
   ...identityFlags,
   ...notifyFlags,
   "notify-restored": {
-    value: null,
+    placeholder: null,
     help: "sends notifications from a data folder that svc restore made; it need be told once",
     default: "false",
-    parse: one(onOrOff),
+    parse: takeLast(parseSwitch),
   },
   config: configFlag,
 } as const;
 
-/** Signals that come this soon after the first are the same key press, passed on by npm and by the terminal. */
+/** A signal this soon after the first is the same key press: both npm and the terminal pass it on. */
 const sameKeyPressMs = 500;
 
 export const serve: Command<typeof flags> = {
   name: "serve",
-  summary: "runs the server",
+  formatSummary: "runs the server",
   operands: "",
   flags,
   details: [
@@ -111,11 +111,11 @@ export const serve: Command<typeof flags> = {
   run: async (settings, operands) => {
     if (operands.length > 0)
       throw new UsageError(`serve takes no ${JSON.stringify(operands[0])}: the folder goes behind --data`);
-    const stop = stopSignal();
+    const stopped = waitForStopSignal();
     const { startService } = await import("../service.ts");
     const service = await startService(serviceSettings(settings));
-    await announce(service, resolve(settings.data));
-    await stop;
+    await printAddress(service, resolve(settings.data));
+    await stopped;
     await service.close();
     process.stdout.write("svc has stopped\n");
     return 0;
@@ -154,7 +154,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
   };
 }
 
-async function announce(service: Service, dataDir: string): Promise<void> {
+async function printAddress(service: Service, dataDir: string): Promise<void> {
   const made = service.adminToken === "made" ? " (made by this start, readable by its owner alone)" : "";
   const token = (await isReadable(service.adminTokenPath))
     ? `${service.adminTokenPath}${made}`
@@ -169,8 +169,8 @@ async function isReadable(path: string): Promise<boolean> {
   );
 }
 
-/** Resolves at the first SIGINT, SIGTERM or SIGHUP; a second one, later than the echo of the first, ends the process. */
-function stopSignal(): Promise<void> {
+/** Resolves at the first SIGINT, SIGTERM or SIGHUP. A second one after `sameKeyPressMs` ends the process. */
+function waitForStopSignal(): Promise<void> {
   let firstAtMs: number | null = null;
   return new Promise((resolveStop) => {
     const onSignal = (signal: NodeJS.Signals) => {

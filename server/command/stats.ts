@@ -1,21 +1,21 @@
-/** `svc stats`: what the chunks of a data folder hold and weigh, signal by signal and column by column. */
+/** `svc stats`: rows and bytes in the chunks of a data folder, for each signal and each column. */
 
 import { resolve } from "node:path";
 import type { ColumnInventory, SignalInventory } from "../../engine/index.ts";
-import { type Command, one, onOrOff } from "./flags/flag.ts";
+import { type Command, parseSwitch, takeLast } from "./flags/flag.ts";
 import { configFlag, dataFlag } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
-import { safeLine } from "./output/terminal.ts";
+import { escapeLine } from "./output/terminal.ts";
 
 const flags = {
   data: dataFlag,
-  json: { value: null, help: "prints JSON", default: "false", parse: one(onOrOff) },
+  json: { placeholder: null, help: "prints JSON", default: "false", parse: takeLast(parseSwitch) },
   config: configFlag,
 } as const;
 
 export const stats: Command<typeof flags> = {
   name: "stats",
-  summary: "prints what is stored of each signal, in bytes a column",
+  formatSummary: "prints what is stored of each signal, in bytes a column",
   operands: "",
   flags,
   details: [
@@ -27,57 +27,57 @@ export const stats: Command<typeof flags> = {
       throw new UsageError(`stats takes no ${JSON.stringify(operands[0])}: the folder goes behind --data`);
     const { readInventory } = await import("../../engine/index.ts");
     const inventories = await readInventory(resolve(settings.data));
-    process.stdout.write(settings.json ? `${JSON.stringify(inventories)}\n` : storeText(inventories));
+    process.stdout.write(settings.json ? `${JSON.stringify(inventories)}\n` : formatStore(inventories));
     const unread = inventories.flatMap((inventory) => inventory.unread);
-    for (const problem of unread) process.stderr.write(`not read: ${safeLine(problem)}\n`);
+    for (const problem of unread) process.stderr.write(`not read: ${escapeLine(problem)}\n`);
     return unread.length === 0 ? 0 : 1;
   },
 };
 
 const barWidth = 20;
 
-/** Where there are logs alone, nothing has to say so. */
-function storeText(inventories: readonly SignalInventory[]): string {
-  if (inventories.length === 1) return inventoryText(inventories[0]!);
-  return inventories.map((inventory) => `${inventory.signal}: ${inventoryText(inventory)}`).join("\n");
+/** Names the signals only where there is more than one. */
+function formatStore(inventories: readonly SignalInventory[]): string {
+  if (inventories.length === 1) return formatInventory(inventories[0]!);
+  return inventories.map((inventory) => `${inventory.signal}: ${formatInventory(inventory)}`).join("\n");
 }
 
-function inventoryText(inventory: SignalInventory): string {
+function formatInventory(inventory: SignalInventory): string {
   const { rows, chunks, partitions, allocatedBytes, columns } = inventory;
   const total = columns.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
-  const head = `${count(rows)} rows in ${count(chunks)} chunks of ${count(partitions)} days: ${bytesText(total)} of columns, ${bytesText(allocatedBytes)} on disk\n`;
+  const head = `${formatCount(rows)} rows in ${formatCount(chunks)} chunks of ${formatCount(partitions)} days: ${formatBytes(total)} of columns, ${formatBytes(allocatedBytes)} on disk\n`;
   if (rows === 0) return head;
   const largest = columns[0]!.storedBytes;
   const lines = columns.map((column) => [
-    columnName(column),
+    formatColumnName(column),
     Object.keys(column.encodings).sort().join(", "),
-    count(column.rows),
-    bytesText(column.encodedBytes),
-    bytesText(column.storedBytes),
+    formatCount(column.rows),
+    formatBytes(column.encodedBytes),
+    formatBytes(column.storedBytes),
     (column.storedBytes / Math.max(1, column.rows)).toFixed(2),
     `${((column.storedBytes / total) * 100).toFixed(1)} %`,
     "█".repeat(Math.round((column.storedBytes / largest) * barWidth)),
   ]);
   const titles = ["column", "encoding", "rows", "encoded", "stored", "bytes/row", "share", ""];
-  return `${head}\n${aligned([titles, ...lines])}`;
+  return `${head}\n${alignColumns([titles, ...lines])}`;
 }
 
-function columnName({ role, key }: ColumnInventory): string {
-  return safeLine(role === "attribute" ? key : key === "" ? `(${role})` : `(${role}: ${key})`);
+function formatColumnName({ role, key }: ColumnInventory): string {
+  return escapeLine(role === "attribute" ? key : key === "" ? `(${role})` : `(${role}: ${key})`);
 }
 
-function count(value: number): string {
+function formatCount(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-function bytesText(bytes: number): string {
+function formatBytes(bytes: number): string {
   if (bytes < 1e3) return `${bytes} B`;
   const [divisor, unit] = bytes < 1e6 ? [1e3, "kB"] : bytes < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
   return `${(bytes / divisor).toFixed(1)} ${unit}`;
 }
 
-/** Columns 2 to 6 are numbers and stand at the right. */
-function aligned(lines: readonly string[][]): string {
+/** Pads the cells; columns 2 to 6, counted from 0, are numbers and align at the right. */
+function alignColumns(lines: readonly string[][]): string {
   const widths = lines[0]!.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
   return lines
     .map((line) => {

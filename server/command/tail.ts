@@ -1,24 +1,24 @@
-/** `svc tail`: prints rows as they arrive, until it is told to stop. */
+/** `svc tail`: prints rows as they arrive, and reconnects until a signal stops it. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { EventSourceMessage } from "eventsource-parser";
 import { detectQueryKind } from "../../query/index.ts";
-import { answerProblem, type Client, ConnectionProblem, openClient } from "./client/client.ts";
-import { eventsOf, NoEvents } from "./client/event-stream.ts";
-import { type Command, one, type Settings } from "./flags/flag.ts";
+import { type Client, ConnectionProblem, openClient, toAnswerError } from "./client/client.ts";
+import { EventStreamRefused, readEvents } from "./client/event-stream.ts";
+import { type Command, type Settings, takeLast } from "./flags/flag.ts";
 import { jsonFlag, serverFlags } from "./flags/shared-flags.ts";
 import { parseAge, UsageError } from "./flags/units.ts";
-import { warn, write } from "./output/lines.ts";
-import { type LogEntry, logLine } from "./output/log-line.ts";
-import { type SpanEntry, spanLine } from "./output/span-line.ts";
-import { safe, safeJson, wantsColour } from "./output/terminal.ts";
+import { printWarnings, writeLines } from "./output/lines.ts";
+import { formatLogLine, type LogEntry } from "./output/log-line.ts";
+import { formatSpanLine, type SpanEntry } from "./output/span-line.ts";
+import { escapeJson, escapeText, wantsColour } from "./output/terminal.ts";
 
 const flags = {
   since: {
-    value: "AGE",
+    placeholder: "AGE",
     help: "begins with the rows of the last so long, such as 5m",
-    defaultSays: "only what arrives from now on",
-    parse: one(parseAge),
+    defaultText: "only what arrives from now on",
+    parse: takeLast(parseAge),
   },
   json: jsonFlag,
   ...serverFlags,
@@ -26,7 +26,7 @@ const flags = {
 
 export const tail: Command<typeof flags> = {
   name: "tail",
-  summary: "prints logs and spans as they arrive",
+  formatSummary: "prints logs and spans as they arrive",
   operands: "[QUERY]",
   flags,
   details: [
@@ -41,9 +41,9 @@ export const tail: Command<typeof flags> = {
     const stopping = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stopping.abort());
     const client = await openClient(settings);
-    const reading = new Reading(client, settings, operands[0] ?? "", stopping.signal);
+    const reader = new TailReader(client, settings, operands[0] ?? "", stopping.signal);
     try {
-      await reading.follow();
+      await reader.follow();
     } catch (error) {
       if (!stopping.signal.aborted) throw error;
     }
@@ -51,17 +51,19 @@ export const tail: Command<typeof flags> = {
   },
 };
 
+/** Wait before the first reconnect; it doubles with each further one. */
 const waitMsMin = 1_000;
 const waitMsMax = 30_000;
-/** Answers that say that another try may go well. */
-const passing: readonly number[] = [408, 429, 500, 502, 503, 504];
+/** Statuses after which a retry may succeed. */
+const retryableStatuses: readonly number[] = [408, 429, 500, 502, 503, 504];
 
-class Reading {
+/** Reads one tail over as many connections as it takes. */
+class TailReader {
   readonly #client: Client;
   readonly #query: string;
   readonly #startMs: number | null;
   readonly #signal: AbortSignal;
-  readonly #lineOf: (data: string) => string;
+  readonly #format: (data: string) => string;
   /** Id of the last event; undefined before the first connection. */
   #lastId: string | undefined;
   #waitMs = waitMsMin;
@@ -73,17 +75,17 @@ class Reading {
     this.#startMs = since === null ? null : Math.max(0, Date.now() - since);
     this.#signal = signal;
     const inColour = wantsColour(process.stdout, process.env);
-    const printed = detectQueryKind(query) === "spans" ? spanText : logText;
-    this.#lineOf = json ? safeJson : (data) => printed(data, inColour);
+    const format = detectQueryKind(query) === "spans" ? formatSpanData : formatLogData;
+    this.#format = json ? escapeJson : (data) => format(data, inColour);
   }
 
-  /** Throws an Error, one sentence for people, where it cannot begin or may not go on. */
+  /** Throws an Error whose message is one sentence for people, where the tail cannot begin or may not go on. */
   async follow(): Promise<void> {
     while (!this.#signal.aborted) {
-      const problem = await this.#connection();
+      const problem = await this.#readConnection();
       if (this.#signal.aborted) return;
       this.#isBroken = true;
-      // Not all readers of a server that comes back do so at the same moment.
+      // Jitter, so that not all readers of a restarted server reconnect at the same moment.
       const waitMs = Math.round(this.#waitMs * (0.5 + Math.random() / 2));
       report(`${problem}; trying again in ${(waitMs / 1000).toFixed(1)} s`);
       this.#waitMs = Math.min(this.#waitMs * 2, waitMsMax);
@@ -91,20 +93,20 @@ class Reading {
     }
   }
 
-  /** Prints until the connection ends; returns why. */
-  async #connection(): Promise<string> {
+  /** Opens a connection and prints until it ends; returns why it ended. */
+  async #readConnection(): Promise<string> {
     try {
-      for await (const events of eventsOf(this.#client, this.#asked())) {
-        const problem = await this.#take(events);
+      for await (const events of readEvents(this.#client, this.#makeRequest())) {
+        const problem = await this.#printEvents(events);
         if (problem !== undefined) return problem;
       }
       return "the connection was closed";
     } catch (error) {
-      return this.#problemOf(error);
+      return this.#explainRetry(error);
     }
   }
 
-  #asked() {
+  #makeRequest() {
     const address = new URLSearchParams({ query: this.#query });
     if (this.#startMs !== null) address.set("startTime", String(this.#startMs));
     const headers: Record<string, string> =
@@ -113,29 +115,32 @@ class Reading {
     return { method: "GET", path, headers, signal: this.#signal } as const;
   }
 
-  /** Returns why the server ends the tail, where it does for now; throws where it does for good. */
-  async #take(events: readonly EventSourceMessage[]): Promise<string | undefined> {
+  /** Prints events. Returns the server's reason where it ends the tail for now; throws where it ends it for good. */
+  async #printEvents(events: readonly EventSourceMessage[]): Promise<string | undefined> {
     let lines: string[] = [];
     let problem: string | undefined;
     for (const { event, id, data } of events) {
-      if (event === undefined) lines.push(this.#lineOf(data));
+      if (event === undefined) lines.push(this.#format(data));
       else {
-        await write(lines);
+        await writeLines(lines);
         lines = [];
-        problem ??= this.#takeEvent(event, JSON.parse(data));
+        problem ??= this.#takeStatusEvent(event, JSON.parse(data));
       }
       this.#lastId = id ?? this.#lastId;
     }
-    await write(lines);
+    await writeLines(lines);
     return problem;
   }
 
-  #takeEvent(event: string, data: { warnings?: string[]; rows?: number; reason?: string; message?: string }) {
+  #takeStatusEvent(
+    event: string,
+    data: { warnings?: string[]; rows?: number; reason?: string; message?: string },
+  ) {
     switch (event) {
       case "ready":
         if (this.#isBroken) report("connected again");
-        // The same query warns the same each time.
-        else warn(data.warnings);
+        // Every connection brings the same warnings.
+        else printWarnings(data.warnings);
         this.#isBroken = false;
         this.#waitMs = waitMsMin;
         return undefined;
@@ -150,13 +155,13 @@ class Reading {
     }
   }
 
-  /** What breaks for a moment is told; all else is thrown, and so is everything before the first connection. */
-  #problemOf(error: unknown): string {
+  /** Returns why to reconnect. Throws errors that a retry cannot change, and every error before the first event. */
+  #explainRetry(error: unknown): string {
     const hasBegun = this.#lastId !== undefined;
-    if (error instanceof NoEvents) {
+    if (error instanceof EventStreamRefused) {
       const { answer } = error;
-      const problem = answerProblem(this.#client, answer);
-      if (!hasBegun || !passing.includes(answer.status)) throw problem;
+      const problem = toAnswerError(this.#client, answer);
+      if (!hasBegun || !retryableStatuses.includes(answer.status)) throw problem;
       this.#waitMs = Math.max(this.#waitMs, (answer.retryAfterSeconds ?? 0) * 1_000);
       return problem.message;
     }
@@ -166,13 +171,13 @@ class Reading {
 }
 
 function report(sentence: string): void {
-  process.stderr.write(`svc: ${safe(sentence)}\n`);
+  process.stderr.write(`svc: ${escapeText(sentence)}\n`);
 }
 
-function logText(data: string, inColour: boolean): string {
-  return logLine(JSON.parse(data) as LogEntry, inColour);
+function formatLogData(data: string, inColour: boolean): string {
+  return formatLogLine(JSON.parse(data) as LogEntry, inColour);
 }
 
-function spanText(data: string, inColour: boolean): string {
-  return spanLine(JSON.parse(data) as SpanEntry, inColour);
+function formatSpanData(data: string, inColour: boolean): string {
+  return formatSpanLine(JSON.parse(data) as SpanEntry, inColour);
 }

@@ -1,54 +1,60 @@
-/** `svc token`: makes, lists and revokes tokens of a running server. */
+/** `svc token`: creates, lists and revokes tokens of a running server. */
 
 import { roles } from "../model/caller.ts";
 import { suggest } from "../text/suggestion.ts";
 import type { Client } from "./client/client.ts";
 import { askJson, openClient } from "./client/client.ts";
 import type { Command, Settings } from "./flags/flag.ts";
-import { anyText, one, onOrOff } from "./flags/flag.ts";
+import { parseSwitch, parseText, takeLast } from "./flags/flag.ts";
 import { serverFlags } from "./flags/shared-flags.ts";
 import { parseAge, parseInteger, parseSize, UsageError } from "./flags/units.ts";
-import { count } from "./output/progress.ts";
-import { safeLine } from "./output/terminal.ts";
+import { formatCount } from "./output/progress.ts";
+import { escapeLine } from "./output/terminal.ts";
 
 const flags = {
-  role: { value: "ROLE", help: `what a new token may do: ${roles.join(", ")}`, parse: one(parseRole) },
+  role: {
+    placeholder: "ROLE",
+    help: `what a new token may do: ${roles.join(", ")}`,
+    parse: takeLast(parseRole),
+  },
   name: {
-    value: "NAME",
+    placeholder: "NAME",
     help: "what a new token is called in lists",
-    defaultSays: "its role",
-    parse: one(anyText),
+    defaultText: "its role",
+    parse: takeLast(parseText),
   },
   expires: {
-    value: "AGE",
+    placeholder: "AGE",
     help: "how long a new token is good for",
-    defaultSays: "for ever",
-    parse: one(parseAge),
+    defaultText: "for ever",
+    parse: takeLast(parseAge),
   },
   "rows-per-second": {
-    value: "N",
+    placeholder: "N",
     help: "rows that a new token may send a second; none: as many as it likes",
-    defaultSays: "what the server says for all",
-    parse: one((text) => boundOf(text, (bound) => parseInteger(bound, 1, Number.MAX_SAFE_INTEGER))),
+    defaultText: "what the server says for all",
+    parse: takeLast((text) => parseBound(text, (bound) => parseInteger(bound, 1, Number.MAX_SAFE_INTEGER))),
   },
   "bytes-per-second": {
-    value: "SIZE",
+    placeholder: "SIZE",
     help: "bytes that a new token may send a second; none: as many as it likes",
-    defaultSays: "what the server says for all",
-    parse: one((text) => boundOf(text, parseSize)),
+    defaultText: "what the server says for all",
+    parse: takeLast((text) => parseBound(text, parseSize)),
   },
-  json: { value: null, help: "prints JSON", default: "false", parse: one(onOrOff) },
+  json: { placeholder: null, help: "prints JSON", default: "false", parse: takeLast(parseSwitch) },
   ...serverFlags,
 } as const;
 
-interface ShownToken {
+/** A token as the API lists it. */
+interface TokenInfo {
   id: string;
   name: string;
   role: string;
   createdAt: number;
   expiresAt?: number;
-  /** Null: without bound. */
+  /** Null: unlimited. */
   rowsPerSecond?: number | null;
+  /** Null: unlimited. */
   bytesPerSecond?: number | null;
 }
 
@@ -56,7 +62,7 @@ const path = "/api/v1/tokens";
 
 export const token: Command<typeof flags> = {
   name: "token",
-  summary: "makes, lists and revokes tokens of a running server",
+  formatSummary: "makes, lists and revokes tokens of a running server",
   operands: "create|list|revoke [ID]",
   flags,
   details: [
@@ -86,57 +92,59 @@ function parseRole(text: string): string {
   throw new UsageError(`one of ${roles.join(", ")}${suggest(text, roles)}`);
 }
 
-function boundOf(text: string, parse: (text: string) => number): number | "none" {
+function parseBound(text: string, parse: (text: string) => number): number | "none" {
   return text === "none" ? text : parse(text);
 }
 
 async function create(client: Client, settings: Settings<typeof flags>): Promise<number> {
   const { role, name, expires, "rows-per-second": rows, "bytes-per-second": bytes } = settings;
   if (role === null) throw new UsageError(`--role is required: one of ${roles.join(", ")}`);
-  const wanted = {
+  const body = {
     role,
     ...(name === null ? {} : { name }),
     ...(expires === null ? {} : { expiresAt: Date.now() + expires }),
     ...(rows === null ? {} : { rowsPerSecond: rows === "none" ? null : rows }),
     ...(bytes === null ? {} : { bytesPerSecond: bytes === "none" ? null : bytes }),
   };
-  const made = await askJson<ShownToken & { token: string }>(client, {
+  const created = await askJson<TokenInfo & { token: string }>(client, {
     method: "POST",
     path,
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(wanted),
+    body: JSON.stringify(body),
   });
   // The token alone goes to standard output, so that `$(svc token create …)` is the token.
-  process.stdout.write(settings.json ? `${JSON.stringify(made)}\n` : `${made.token}\n`);
-  process.stderr.write(`token ${made.id} of role ${made.role}: keep it now, it cannot be shown again\n`);
+  process.stdout.write(settings.json ? `${JSON.stringify(created)}\n` : `${created.token}\n`);
+  process.stderr.write(
+    `token ${created.id} of role ${created.role}: keep it now, it cannot be shown again\n`,
+  );
   return 0;
 }
 
 async function list(client: Client, settings: Settings<typeof flags>): Promise<number> {
-  const { tokens } = await askJson<{ tokens: ShownToken[] }>(client, { method: "GET", path });
+  const { tokens } = await askJson<{ tokens: TokenInfo[] }>(client, { method: "GET", path });
   if (settings.json) {
-    for (const one of tokens) process.stdout.write(`${JSON.stringify(one)}\n`);
+    for (const token of tokens) process.stdout.write(`${JSON.stringify(token)}\n`);
     return 0;
   }
   for (const { id, role, name, createdAt, expiresAt, rowsPerSecond, bytesPerSecond } of tokens) {
-    const bounds = [...boundText(rowsPerSecond, "rows/s"), ...boundText(bytesPerSecond, "bytes/s")];
+    const bounds = [...formatBound(rowsPerSecond, "rows/s"), ...formatBound(bytesPerSecond, "bytes/s")];
     const expiry =
       expiresAt === undefined
         ? "never expires"
-        : `${expiresAt <= Date.now() ? "expired" : "expires"} ${day(expiresAt)}`;
+        : `${expiresAt <= Date.now() ? "expired" : "expires"} ${formatMinute(expiresAt)}`;
     process.stdout.write(
-      `${id}  ${role.padEnd(6)}  made ${day(createdAt)}  ${[expiry, ...bounds].join(", ")}  ${safeLine(name)}\n`,
+      `${id}  ${role.padEnd(6)}  made ${formatMinute(createdAt)}  ${[expiry, ...bounds].join(", ")}  ${escapeLine(name)}\n`,
     );
   }
   return 0;
 }
 
-function boundText(bound: number | null | undefined, unit: string): string[] {
+function formatBound(bound: number | null | undefined, unit: string): string[] {
   if (bound === undefined) return [];
-  return [bound === null ? `any ${unit}` : `${count(bound)} ${unit}`];
+  return [bound === null ? `any ${unit}` : `${formatCount(bound)} ${unit}`];
 }
 
-function day(ms: number): string {
+function formatMinute(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16).replace("T", " ");
 }
 

@@ -5,13 +5,13 @@ import type { Command } from "./flags/flag.ts";
 import { configFlag, dataFlag } from "./flags/shared-flags.ts";
 import { UsageError } from "./flags/units.ts";
 import { openProgress } from "./output/progress.ts";
-import { safeLine } from "./output/terminal.ts";
+import { escapeLine } from "./output/terminal.ts";
 
 const flags = { data: dataFlag, config: configFlag } as const;
 
 export const verify: Command<typeof flags> = {
   name: "verify",
-  summary: "reads every stored byte and reports damage",
+  formatSummary: "reads every stored byte and reports damage",
   operands: "",
   flags,
   details: [
@@ -27,7 +27,7 @@ export const verify: Command<typeof flags> = {
     );
     progress.end();
     for (const { where, problem } of report.damage)
-      process.stdout.write(`damaged: ${safeLine(where)}: ${safeLine(problem)}\n`);
+      process.stdout.write(`damaged: ${escapeLine(where)}: ${escapeLine(problem)}\n`);
     const found = report.damage.length === 0 ? "no damage" : `${report.damage.length} damaged`;
     process.stdout.write(
       `${report.rows} rows in ${report.chunks} chunks, ${report.bytes} bytes read: ${found}\n`,

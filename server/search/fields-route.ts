@@ -1,4 +1,4 @@
-/** POST /api/v1/query/fields. */
+/** POST /api/v1/query/fields: the fields of the rows that a search finds, or the labels of series. */
 
 import * as z from "zod";
 import { signals } from "../../engine/index.ts";
@@ -7,12 +7,12 @@ import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { integerFrom, strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
-import { ordered, prefix, range, warnings, warningsMember } from "./search-body.ts";
+import { prefix, range, warnings, warningsMember, withOrderedRange } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
 const fieldsDefault = 1_000;
 
-const body = ordered(
+const body = withOrderedRange(
   strictObject({
     signal: z.enum(signals),
     query: z.string().nullish(),
@@ -36,7 +36,7 @@ export function fieldsRoute(searches: Searches): Route {
     }),
     handle: (input) => {
       const { signal, query, startTime: startMs, endTime: endMs, prefix, limit } = input.body;
-      const asked = {
+      const request = {
         query: query ?? "",
         startMs,
         endMs,
@@ -45,11 +45,11 @@ export function fieldsRoute(searches: Searches): Route {
       };
       return searches.run(input, async (store, limits) => {
         if (signal === "metrics") {
-          const { found, isWhole, warnings } = await queryLabels(store, asked, limits);
+          const { found, isWhole, warnings } = await queryLabels(store, request, limits);
           const after = { isWhole, ...warningsMember(warnings) };
-          return listReply({ before: {}, name: "fields", items: found.map(labelText), after });
+          return listReply({ before: {}, name: "fields", items: found.map(formatLabel), after });
         }
-        const { fields, count, isWhole, warnings } = await queryFields(store, { signal, ...asked }, limits);
+        const { fields, count, isWhole, warnings } = await queryFields(store, { signal, ...request }, limits);
         return listReply({
           before: {},
           name: "fields",
@@ -61,6 +61,6 @@ export function fieldsRoute(searches: Searches): Route {
   });
 }
 
-function labelText({ text, series }: ListedLabel): string {
+function formatLabel({ text, series }: ListedLabel): string {
   return JSON.stringify({ name: text, series });
 }

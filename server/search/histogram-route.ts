@@ -1,4 +1,4 @@
-/** POST /api/v1/query/histogram. */
+/** POST /api/v1/query/histogram: counts of the rows that a search finds, by time and by level or status. */
 
 import * as z from "zod";
 import { signals } from "../../engine/index.ts";
@@ -7,13 +7,20 @@ import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
-import { bucketSize, ordered, queryText, range, warnings, warningsMember } from "./search-body.ts";
+import {
+  bucketSize,
+  range,
+  requiredQuery,
+  warnings,
+  warningsMember,
+  withOrderedRange,
+} from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
-const body = ordered(
+const body = withOrderedRange(
   strictObject({
     signal: z.enum(signals).exclude(["metrics"]).nullish(),
-    query: queryText("a string, svcQL that selects rows (of logs, or search terms)"),
+    query: requiredQuery("a string, svcQL that selects rows (of logs, or search terms)"),
     ...range,
     bucketSize,
   }),
@@ -36,26 +43,26 @@ export function histogramRoute(searches: Searches): Route {
     handle: (input) => {
       const { signal, query, startTime: startMs, endTime: endMs, bucketSize: bucketSeconds } = input.body;
       return searches.run(input, async (store, limits) => {
-        const asked = {
+        const request = {
           signal: signal ?? "logs",
           query,
           startMs,
           endMs,
           ...(bucketSeconds == null ? {} : { bucketSeconds }),
         };
-        const found = await queryHistogram(store, asked, limits);
+        const histogram = await queryHistogram(store, request, limits);
         return listReply({
-          before: { bucketSize: found.bucketSeconds, partial: found.partial },
+          before: { bucketSize: histogram.bucketSeconds, partial: histogram.partial },
           name: "series",
-          items: seriesTexts(found),
-          after: { count: found.count, ...warningsMember(found.warnings) },
+          items: formatSeries(histogram),
+          after: { count: histogram.count, ...warningsMember(histogram.warnings) },
         });
       });
     },
   });
 }
 
-function* seriesTexts({ by, series }: RowHistogram): Generator<string> {
+function* formatSeries({ by, series }: RowHistogram): Generator<string> {
   for (const { kind, points } of series)
     yield JSON.stringify(by === null ? { points } : { [by]: kind, points });
 }

@@ -1,11 +1,11 @@
-/** Answers that are mostly one long list. */
+/** JSON answers that consist mostly of one long list, written in pieces. */
 
 import { jsonHeaders, Reply } from "../api/route.ts";
 
-/** Items are written in pieces of about this size, so that a huge answer is never one string. */
+/** Characters of one piece, about; a huge answer is never one string. */
 const pieceLength = 256 * 1024;
 
-/** `{"count":2,"logs":[…],"cursor":…}`: the items, each JSON text, between members of the object. */
+/** Of `{"count":2,"logs":[…],"cursor":…}`, `before` is count, `name` logs and `after` cursor. Items are JSON texts. */
 export interface ListParts {
   before: Readonly<Record<string, unknown>>;
   name: string;
@@ -13,17 +13,17 @@ export interface ListParts {
   after: Readonly<Record<string, unknown>>;
 }
 
-/** The answer as JSON; small ones are one piece. */
+/** Makes the answer. The body of a small one is a single string. */
 export function listReply(parts: ListParts): Reply {
-  const pieces = jsonPieces(parts);
+  const pieces = formatPieces(parts);
   const first = pieces.next();
   const second = pieces.next();
-  const body = second.done ? (first.value ?? "") : encoded([first.value ?? "", second.value], pieces);
+  const body = second.done ? (first.value ?? "") : encodePieces([first.value ?? "", second.value], pieces);
   return new Reply({ status: 200, headers: jsonHeaders, body });
 }
 
-function* jsonPieces({ before, name, items, after }: ListParts): Generator<string, undefined> {
-  const head = membersOf(before);
+function* formatPieces({ before, name, items, after }: ListParts): Generator<string, undefined> {
+  const head = formatMembers(before);
   let piece = `{${head}${head === "" ? "" : ","}${JSON.stringify(name)}:[`;
   let isFirst = true;
   for (const item of items) {
@@ -33,15 +33,15 @@ function* jsonPieces({ before, name, items, after }: ListParts): Generator<strin
     yield piece;
     piece = "";
   }
-  const tail = membersOf(after);
+  const tail = formatMembers(after);
   yield `${piece}]${tail === "" ? "" : ","}${tail}}\n`;
 }
 
-function membersOf(members: Readonly<Record<string, unknown>>): string {
+function formatMembers(members: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(members).slice(1, -1);
 }
 
-function* encoded(before: readonly string[], rest: Iterable<string>): Generator<Uint8Array> {
+function* encodePieces(before: readonly string[], rest: Iterable<string>): Generator<Uint8Array> {
   for (const piece of before) yield Buffer.from(piece);
   for (const piece of rest) yield Buffer.from(piece);
 }

@@ -1,9 +1,11 @@
+/** The JSON of a log entry. */
+
 import type { FoundRow } from "../../engine/index.ts";
 
 const nsPerMs = 1_000_000n;
 
-/** A row as the JSON of a log entry (interface specification, section 2.4). Times are rounded down to milliseconds. */
-export function logEntryText(row: FoundRow): string {
+/** Follows the interface specification, section 2.4. Times are rounded down to milliseconds. */
+export function formatLogEntry(row: FoundRow): string {
   const timestamp = Number(row.timeNs / nsPerMs);
   return JSON.stringify({
     timestamp,

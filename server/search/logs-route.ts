@@ -1,4 +1,4 @@
-/** POST /api/v1/query/logs, as the interface specification has it in sections 2.4 and 4. */
+/** POST /api/v1/query/logs: log entries, newest first (interface specification, sections 2.4 and 4). */
 
 import * as z from "zod";
 import type { FoundRow } from "../../engine/index.ts";
@@ -6,7 +6,7 @@ import { searchLogs } from "../../query/index.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { listReply } from "./list-reply.ts";
-import { logEntryText } from "./log-entry.ts";
+import { formatLogEntry } from "./log-entry.ts";
 import { limitDefault, logEntry, rowsSearchBody, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
@@ -26,18 +26,18 @@ export function logsRoute(searches: Searches): Route {
     handle: (input) => {
       const { query, startTime: startMs, endTime: endMs, limit, cursor, explain } = input.body;
       return searches.run(input, async (store, limits) => {
-        const asked = {
+        const request = {
           query,
           startMs,
           endMs,
           limit: limit ?? limitDefault,
           ...(cursor == null ? {} : { cursor }),
         };
-        const found = await searchLogs(store, asked, limits);
+        const found = await searchLogs(store, request, limits);
         return listReply({
           before: { count: found.rows.length },
           name: "logs",
-          items: entries(found.rows),
+          items: formatEntries(found.rows),
           after: {
             cursor: found.cursor,
             ...warningsMember(found.warnings),
@@ -49,6 +49,6 @@ export function logsRoute(searches: Searches): Route {
   });
 }
 
-function* entries(rows: readonly FoundRow[]): Generator<string> {
-  for (const row of rows) yield logEntryText(row);
+function* formatEntries(rows: readonly FoundRow[]): Generator<string> {
+  for (const row of rows) yield formatLogEntry(row);
 }

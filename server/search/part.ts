@@ -1,4 +1,4 @@
-/** Everything that reads telemetry for whoever asks: searches, and tails of what arrives. */
+/** The part that reads telemetry for callers: searches of stored rows, and tails of arriving rows. */
 
 import type { Part } from "../api/part.ts";
 import type { ControlPart } from "../control/part.ts";
@@ -17,8 +17,11 @@ import { traceRoute } from "./trace-route.ts";
 import { tracesRoute } from "./traces-route.ts";
 import { valuesRoute } from "./values-route.ts";
 
+/** Limits of one search. */
 export interface SearchSettings {
+  /** A search that takes longer is ended with 503. */
   queryDeadlineMs: number;
+  /** Memory that one search may hold. */
   queryMemoryBytes: number;
 }
 
@@ -47,7 +50,7 @@ export function searchPart(
     run: () => tails.run(),
     close: () => {
       tails.close();
-      // Searches that run may still be answered, but not for as long as a request has.
+      // Running searches may still end, but do not get the whole deadline of a request.
       setTimeout(() => searches.end(), searchDrainMsMax).unref();
     },
   };

@@ -1,4 +1,4 @@
-/** POST /api/v1/query/patterns. */
+/** POST /api/v1/query/patterns: the patterns of the messages that a search finds, the most frequent first. */
 
 import * as z from "zod";
 import { type Pattern, queryPatterns } from "../../query/index.ts";
@@ -6,10 +6,20 @@ import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
-import { limit, limitDefault, ordered, queryText, range, warnings, warningsMember } from "./search-body.ts";
+import {
+  limit,
+  limitDefault,
+  range,
+  requiredQuery,
+  warnings,
+  warningsMember,
+  withOrderedRange,
+} from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
-const body = ordered(strictObject({ query: queryText("a string, svcQL or search terms"), ...range, limit }));
+const body = withOrderedRange(
+  strictObject({ query: requiredQuery("a string, svcQL or search terms"), ...range, limit }),
+);
 
 export function patternsRoute(searches: Searches): Route {
   return defineRoute({
@@ -35,7 +45,7 @@ export function patternsRoute(searches: Searches): Route {
         return listReply({
           before: { count: found.count, distinct: found.distinct },
           name: "patterns",
-          items: patternTexts(found.patterns),
+          items: formatPatterns(found.patterns),
           after: warningsMember(found.warnings),
         });
       });
@@ -43,7 +53,7 @@ export function patternsRoute(searches: Searches): Route {
   });
 }
 
-function* patternTexts(patterns: readonly Pattern[]): Generator<string> {
+function* formatPatterns(patterns: readonly Pattern[]): Generator<string> {
   for (const { template, text, count, share, example, firstSeenMs, lastSeenMs, levels } of patterns) {
     yield JSON.stringify({
       template,

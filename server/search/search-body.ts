@@ -1,13 +1,10 @@
-/**
- * What the bodies of searches, and the answers to them, have in common.
- * In these bodies a field that is null counts as left out.
- */
+/** Schemas that the bodies and answers of searches share. A field that is null counts as left out. */
 
 import * as z from "zod";
 import { bucketSecondsMax } from "../model/limits.ts";
 import { expects, integerFrom, strictObject, timeMs } from "../model/schema.ts";
 
-/** Milliseconds, both inclusive. */
+/** The fields of a time range: Unix milliseconds, both inclusive. */
 export const range = { startTime: timeMs, endTime: timeMs };
 
 export const limit = integerFrom(1, 1_000).nullish();
@@ -19,9 +16,10 @@ export const bucketSize = integerFrom(
   `an integer from 0 to ${bucketSecondsMax}, the seconds of a bucket (0: chosen by the range)`,
 ).nullish();
 
-/** What names and values begin with: nobody types more. */
+/** Characters of `prefix`: nobody types more. */
 const prefixLengthMax = 1_024;
 
+/** The beginning of a field's name or value. */
 export const prefix = z
   .string()
   .max(prefixLengthMax, {
@@ -29,29 +27,31 @@ export const prefix = z
   })
   .nullish();
 
-/** A query that must be there; `text` says what it is. */
-export function queryText(text: string): z.ZodString {
+/** A required query; `text` completes "query must be …" in errors. */
+export function requiredQuery(text: string): z.ZodString {
   return z.string(expects(text));
 }
 
-/** The same body, whose range must not end before it begins. */
-export function ordered<Body extends z.ZodType<{ startTime: number; endTime: number }>>(body: Body): Body {
+/** Adds to a body the check that startTime is not after endTime. */
+export function withOrderedRange<Body extends z.ZodType<{ startTime: number; endTime: number }>>(
+  body: Body,
+): Body {
   return body.refine(({ startTime, endTime }) => startTime <= endTime, {
     path: ["startTime"],
-    error: ({ input }) => rangeProblem(input as { startTime: number; endTime: number }),
+    error: ({ input }) => describeRangeProblem(input as { startTime: number; endTime: number }),
     params: { isWhole: true },
   });
 }
 
-export function rangeProblem({ startTime, endTime }: { startTime: number; endTime: number }): string {
+export function describeRangeProblem({ startTime, endTime }: { startTime: number; endTime: number }): string {
   return `must not be after endTime, got ${startTime} and ${endTime}`;
 }
 
-/** A search for logs or spans; `query` says what its query is. */
+/** The body of a search for logs or spans; `query` completes "query must be …" in errors. */
 export function rowsSearchBody(query: string) {
-  return ordered(
+  return withOrderedRange(
     strictObject({
-      query: queryText(query),
+      query: requiredQuery(query),
       ...range,
       limit,
       cursor: z.string(expects("a string, the cursor of an earlier answer")).nullish(),
@@ -71,7 +71,7 @@ export const logEntry = z
   })
   .meta({ id: "LogEntry" });
 
-/** The member of an answer that is there where there are warnings. */
+/** The `warnings` of an answer; none where there are no warnings. */
 export function warningsMember(found: readonly string[]): { warnings?: readonly string[] } {
   return found.length === 0 ? {} : { warnings: found };
 }

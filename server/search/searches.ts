@@ -1,4 +1,4 @@
-/** What all searches share: how many may run, how long, and what is counted of them. */
+/** Runs searches: bounds how many run and for how long, and counts them in metrics. */
 
 import { performance } from "node:perf_hooks";
 import type { QueryLimits } from "../../engine/index.ts";
@@ -11,24 +11,25 @@ import type { Caller } from "../model/caller.ts";
 import { searchesInFlightMax } from "./limits.ts";
 
 export interface SearchOptions {
-  /** The store as the caller sees it. */
+  /** Returns the store within the caller's authorization scope. */
   storeFor(caller: Caller): SearchableStore;
   metrics: Metrics;
-  /** A search that takes longer is given up with 503. */
+  /** A search that takes longer is ended with 503. */
   deadlineMs: number;
   /** Memory that one search may hold. */
   memoryBytes: number;
 }
 
-/** The engine keeps to its deadline by itself; this is for the case that it does not answer at all. */
+/** The engine ends a search at its deadline. The route waits this much longer, in case the engine does not answer. */
 const deadlineSlackMs = 10_000;
 const secondsBounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
+/** All searches of a server. */
 export class Searches {
   readonly #options: SearchOptions;
   readonly #queries: Counter;
   readonly #seconds: Histogram;
-  readonly #ending = new AbortController();
+  readonly #stopping = new AbortController();
   #inFlight = 0;
 
   constructor(options: SearchOptions) {
@@ -40,12 +41,12 @@ export class Searches {
     metrics.read("gauge", "svc_queries_in_flight", "Searches running or being read.", inFlight);
   }
 
-  /** The server is stopping: searches that run are given up, what is stored meanwhile ends as it would. */
+  /** Aborts the searches that run, with 503, because the server stops. */
   end(): void {
-    this.#ending.abort(new Refusal(503, "the server is stopping", { headers: { "Retry-After": "5" } }));
+    this.#stopping.abort(new Refusal(503, "the server is stopping", { headers: { "Retry-After": "5" } }));
   }
 
-  /** What is the same of all routes that search. */
+  /** The members that all routes of searches share. */
   get shared() {
     return {
       permission: "search",
@@ -55,7 +56,10 @@ export class Searches {
     } as const;
   }
 
-  /** Runs a search over what the caller may read. Throws Refusal 429 where too many run. */
+  /**
+   * Runs a search over what the caller may read; it counts as running until its answer is written. Throws Refusal 429
+   * above `searchesInFlightMax`, 400 for an error of the query language, and 503 when the server stops.
+   */
   async run(
     { caller, signal: abort }: { caller: Caller; signal: AbortSignal },
     search: (store: SearchableStore, limits: QueryLimits) => Promise<Reply>,
@@ -72,17 +76,17 @@ export class Searches {
     try {
       const { deadlineMs, memoryBytes } = this.#options;
       const store = this.#options.storeFor(caller);
-      const limits = { deadlineMs, memoryBytes, abort: AbortSignal.any([abort, this.#ending.signal]) };
-      const reply = await this.#timed(() => search(store, limits));
+      const limits = { deadlineMs, memoryBytes, abort: AbortSignal.any([abort, this.#stopping.signal]) };
+      const reply = await this.#measure(() => search(store, limits));
       return new Reply({ ...reply, onEnd });
     } catch (error) {
       onEnd();
       if (error instanceof QueryError) throw new Refusal(400, error.message);
-      throw this.#ending.signal.aborted ? (this.#ending.signal.reason as Refusal) : error;
+      throw this.#stopping.signal.aborted ? (this.#stopping.signal.reason as Refusal) : error;
     }
   }
 
-  async #timed<T>(run: () => Promise<T>): Promise<T> {
+  async #measure<T>(run: () => Promise<T>): Promise<T> {
     const startedMs = performance.now();
     let outcome = "failed";
     try {

@@ -1,7 +1,9 @@
+/** The JSON of a span. */
+
 import type { Span } from "../../query/index.ts";
 
-/** A span as the JSON of an answer. Nanoseconds are texts: they are beyond what numbers hold exactly. */
-export function spanText({ startNs, endNs, ...span }: Span): string {
+/** Writes nanoseconds as strings, because JSON numbers do not hold them exactly. */
+export function formatSpan({ startNs, endNs, ...span }: Span): string {
   const { traceId, spanId, parentSpanId, name, kind, durationMs, statusCode, statusMessage, attributes } =
     span;
   return JSON.stringify({

@@ -1,57 +1,62 @@
-/** What a tail writes: server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+/** The server-sent events of a tail (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 
 import type { FoundRow, RowList } from "../../engine/index.ts";
 import { toSpan } from "../../query/index.ts";
 import { tailSliceBytesMax, tailSliceRowsMax } from "./limits.ts";
-import { logEntryText } from "./log-entry.ts";
-import { spanText } from "./span-entry.ts";
+import { formatLogEntry } from "./log-entry.ts";
+import { formatSpan } from "./span-entry.ts";
 
 export type TailSignal = "logs" | "traces";
 
-/** Why a tail ends: the server stops, the reader may no longer read, its query cannot be run. */
+/** Why a tail ends: the server stops, the caller may no longer read, or the query cannot be run. */
 export type EndReason = "stopping" | "access" | "failed";
 
-/** Milliseconds after which a browser connects again. */
+/** Milliseconds after which a browser reconnects. */
 const retryMs = 1_000;
 
-/** The first event. From its id a tail can be taken up again before any row has come. */
+/** The first event. A reader can resume from its id before any row has come. */
 export function readyEvent(after: number, warnings: readonly string[]): Uint8Array {
-  return Buffer.from(`retry: ${retryMs}\n${named("ready", { warnings }, after)}`);
+  return Buffer.from(`retry: ${retryMs}\n${formatEvent("ready", { warnings }, after)}`);
 }
 
-/** Takes the place of so many rows, which the reader was too slow for; the last of them has the number `through`. */
+/** Stands for `rows` rows that the reader was too slow for; `through` is the arrival number of the last one. */
 export function missedEvent(rows: number, through: number): Uint8Array {
-  return Buffer.from(named("missed", { rows }, through));
+  return Buffer.from(formatEvent("missed", { rows }, through));
 }
 
 export function endEvent(reason: EndReason, message: string): Uint8Array {
   return Buffer.from(`event: end\ndata: ${JSON.stringify({ reason, message })}\n\n`);
 }
 
-/** A comment; and, where the reader has all up to a row, how far it is, so that a tail that finds little goes on from there. */
-export function heartbeat(after: number | null): Uint8Array {
-  return Buffer.from(after === null ? ":\n\n" : `:\n${named("position", {}, after)}`);
+/**
+ * A comment that keeps the connection alive. Where the reader has every matching row up to the arrival number `after`, a
+ * `position` event with this id follows, so that a tail that finds little resumes from there.
+ */
+export function heartbeatEvent(after: number | null): Uint8Array {
+  return Buffer.from(after === null ? ":\n\n" : `:\n${formatEvent("position", {}, after)}`);
 }
 
-function named(event: string, data: object, id: number): string {
+function formatEvent(event: string, data: object, id: number): string {
   return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-function rowEvent(row: FoundRow, signal: TailSignal): string {
-  return `id: ${row.arrival}\ndata: ${signal === "logs" ? logEntryText(row) : spanText(toSpan(row))}\n\n`;
+function formatRow(row: FoundRow, signal: TailSignal): string {
+  return `id: ${row.arrival}\ndata: ${signal === "logs" ? formatLogEntry(row) : formatSpan(toSpan(row))}\n\n`;
 }
 
-/** Rows that are written in one go. */
+/** Rows that are written to a connection at once. */
 export interface Slice {
+  /** Number of rows. */
   rows: number;
   /** Bytes of the rows as they came from the store. */
   bytes: number;
-  /** Arrival number of the last one. */
+  /** Arrival number of the last row. */
   through: number;
-  /** Their events; written out when first asked for, once for all tails that they go to. */
+  /** The events of the rows, formatted at the first call and shared by all tails that send this slice. */
   text(): Uint8Array;
 }
 
+/** Cuts rows into slices of at most `tailSliceRowsMax` rows and about `tailSliceBytesMax` bytes. */
 export function slicesOf(list: RowList, signal: TailSignal): Slice[] {
   const slices: Slice[] = [];
   for (let from = 0; from < list.length; ) {
@@ -59,13 +64,13 @@ export function slicesOf(list: RowList, signal: TailSignal): Slice[] {
     let bytes = 0;
     do bytes += list.bytesAt(to++);
     while (to < list.length && to - from < tailSliceRowsMax && bytes < tailSliceBytesMax);
-    slices.push(sliceOf(list, { from, to, bytes }, signal));
+    slices.push(makeSlice(list, { from, to, bytes }, signal));
     from = to;
   }
   return slices;
 }
 
-function sliceOf(
+function makeSlice(
   list: RowList,
   { from, to, bytes }: { from: number; to: number; bytes: number },
   signal: TailSignal,
@@ -73,7 +78,7 @@ function sliceOf(
   let written: Uint8Array | undefined;
   const write = () => {
     let events = "";
-    for (let i = from; i < to; i++) events += rowEvent(list.at(i), signal);
+    for (let i = from; i < to; i++) events += formatRow(list.at(i), signal);
     return Buffer.from(events);
   };
   return {

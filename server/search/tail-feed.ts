@@ -1,4 +1,7 @@
-/** The rows of one signal as they arrive, read once for all tails: those that ask for the same share even the answer. */
+/**
+ * Reads the arriving rows of one signal for all tails together. Tails with equal selections form a group and share one
+ * answer. Reading goes in rounds over consecutive ranges of arrival numbers.
+ */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { type Arrived, Failure, type QueryLimits, type Step, type Store } from "../../engine/index.ts";
@@ -9,7 +12,7 @@ import { type Slice, slicesOf } from "./tail-events.ts";
 /** The part of a store that tails read. */
 export type ArrivalStore = Pick<Store, "arrived" | "arrivalMax" | "onArrival">;
 
-/** What a tail asks for. Equal keys: the same rows. */
+/** What a tail selects. Selections with equal keys select the same rows. */
 export interface TailSelection {
   signal: TailSignal;
   fromNs: bigint;
@@ -17,17 +20,19 @@ export interface TailSelection {
   key: string;
 }
 
+/** A tail that gets its rows from the feed. */
 export interface FeedMember {
   readonly selection: TailSelection;
-  /** Every matching row that arrived up to here was given to it. */
+  /** Arrival number up to which it has got every matching row. */
   readonly after: number;
-  /** Whether it has no room: then rows are only counted. */
-  readonly isMissing: boolean;
-  /** Takes what was found behind `after`, `count` rows: their slices, or none where they were counted. */
-  give(found: { slices: readonly Slice[] | null; count: number; through: number }): void;
+  /** True while its queue is full: then rows are only counted. */
+  readonly isSkipping: boolean;
+  /** Gets the `count` rows found from `after` to `through`: as slices, or null where they were only counted. */
+  deliver(found: { slices: readonly Slice[] | null; count: number; through: number }): void;
   fail(message: string): void;
 }
 
+/** Tails with equal selections. */
 interface Group {
   selection: TailSelection;
   members: Set<FeedMember>;
@@ -39,13 +44,14 @@ export interface TailFeedOptions {
   limits: QueryLimits;
 }
 
+/** The feed of one signal. */
 export class TailFeed {
   readonly #options: TailFeedOptions;
   readonly #groups = new Map<string, Group>();
   readonly #closing = new AbortController();
   readonly #stopListening: () => void;
-  /** Rows up to here are given, or are being read. */
-  #claimed = 0;
+  /** Arrival number up to which rows were delivered or are being read. */
+  #readThrough = 0;
   #isRunning = false;
 
   constructor(options: TailFeedOptions) {
@@ -53,16 +59,19 @@ export class TailFeed {
     this.#stopListening = options.store.onArrival(() => this.#wake());
   }
 
-  /** Arrived rows that were not looked at yet. */
+  /** Number of arrived rows that were not read yet. */
   get lag(): number {
-    return this.#groups.size === 0 ? 0 : this.#options.store.arrivalMax - this.#claimed;
+    return this.#groups.size === 0 ? 0 : this.#options.store.arrivalMax - this.#readThrough;
   }
 
-  /** False where rows behind its `after` were given out already, or are very many: it must catch up first. */
+  /**
+   * Adds a tail. Returns false where rows after its position were delivered already, or where it is more than
+   * `tailRoundRowsMax` rows behind: then the tail must catch up first.
+   */
   join(member: FeedMember): boolean {
     if (this.#options.store.arrivalMax - member.after > tailRoundRowsMax) return false;
-    if (this.#groups.size === 0 && !this.#isRunning) this.#claimed = member.after;
-    if (member.after < this.#claimed) return false;
+    if (this.#groups.size === 0 && !this.#isRunning) this.#readThrough = member.after;
+    if (member.after < this.#readThrough) return false;
     const { selection } = member;
     const group = this.#groups.get(selection.key) ?? { selection, members: new Set() };
     group.members.add(member);
@@ -86,48 +95,51 @@ export class TailFeed {
   #wake(): void {
     if (this.#isRunning || this.lag === 0) return;
     this.#isRunning = true;
-    void this.#run().finally(() => {
+    void this.#readRounds().finally(() => {
       this.#isRunning = false;
       if (!this.#closing.signal.aborted) this.#wake();
     });
   }
 
-  /** Rests as long as it has worked, so that searches and what comes in have their share of the machine. */
-  async #run(): Promise<void> {
+  /** Pauses after each round for as long as the round took: searches and ingestion get their share of the machine. */
+  async #readRounds(): Promise<void> {
     const { signal } = this.#closing;
     while (this.lag > 0 && !signal.aborted) {
-      const begunMs = performance.now();
-      await this.#round();
-      const worked = performance.now() - begunMs;
-      await delay(Math.max(tailRoundMs, worked), undefined, { signal }).catch(() => undefined);
+      const startedMs = performance.now();
+      await this.#readRound();
+      const workedMs = performance.now() - startedMs;
+      await delay(Math.max(tailRoundMs, workedMs), undefined, { signal }).catch(() => undefined);
     }
   }
 
-  async #round(): Promise<void> {
-    const after = this.#claimed;
+  async #readRound(): Promise<void> {
+    const after = this.#readThrough;
     const members = [...this.#groups.values()].flatMap((group) => [...group.members]);
-    // A round ends where a member begins, so that everyone gets whole rounds.
+    // A round ends where a member's position is, so that every member gets whole rounds.
     const ends = members.map((member) => member.after).filter((each) => each > after);
     const through = Math.min(this.#options.store.arrivalMax, after + tailRoundRowsMax, ...ends);
-    this.#claimed = through;
-    const groups = [...this.#groups.values()].filter((group) => isAt(group, after));
-    if (groups.length > 0) await this.#read(groups, after, through);
+    this.#readThrough = through;
+    const groups = [...this.#groups.values()].filter((group) => hasMemberAt(group, after));
+    if (groups.length > 0) await this.#readGroups(groups, after, through);
   }
 
-  async #read(groups: readonly Group[], after: number, through: number): Promise<void> {
-    const counted = groups.map(({ members }) => [...members].every(({ isMissing }) => isMissing));
-    const found = await this.#ask(groups, counted, after, through);
+  async #readGroups(groups: readonly Group[], after: number, through: number): Promise<void> {
+    const areCountsOnly = groups.map(({ members }) => [...members].every(({ isSkipping }) => isSkipping));
+    const found = await this.#queryArrivals(groups, areCountsOnly, after, through);
     if (found === undefined) return;
-    for (const [i, group] of groups.entries()) give(group, after, found[i]!, counted[i]!);
+    for (const [i, group] of groups.entries()) deliverToGroup(group, after, found[i]!, areCountsOnly[i]!);
     for (const [i, group] of groups.entries()) {
-      const { through: reached } = found[i]!;
-      // More than one answer holds.
-      if (reached < through) await this.#read([group], reached, through);
+      const { through: answeredThrough } = found[i]!;
+      // One answer did not hold all rows of the range.
+      if (answeredThrough < through) await this.#readGroups([group], answeredThrough, through);
     }
   }
 
-  /** Undefined where it could not be read; each tail whose query alone fails is told. */
-  async #ask(
+  /**
+   * Reads a range for several groups at once. Returns undefined after an error: then each group was read alone, and the
+   * tails of a group whose own read failed have ended.
+   */
+  async #queryArrivals(
     groups: readonly Group[],
     counted: readonly boolean[],
     after: number,
@@ -142,32 +154,32 @@ export class TailFeed {
       return await store.arrived({ signal, after, through, selections }, { ...limits, abort });
     } catch (error) {
       if (this.#closing.signal.aborted) return undefined;
-      if (groups.length === 1) fail(groups[0]!, error);
-      else for (const group of groups) await this.#read([group], after, through);
+      if (groups.length === 1) failGroup(groups[0]!, error);
+      else for (const group of groups) await this.#readGroups([group], after, through);
       return undefined;
     }
   }
 }
 
-/** Whether some member waits for the rows behind `after`; others joined later on. */
-function isAt({ members }: Group, after: number): boolean {
+/** Returns whether some member waits for the rows after `after`; other members may have joined further on. */
+function hasMemberAt({ members }: Group, after: number): boolean {
   for (const member of members) if (member.after === after) return true;
   return false;
 }
 
-function give(
+function deliverToGroup(
   { members, selection }: Group,
   after: number,
   { rows, count, through }: Arrived,
-  isCounted: boolean,
+  isCountOnly: boolean,
 ): void {
-  const slices = isCounted ? null : slicesOf(rows, selection.signal);
+  const slices = isCountOnly ? null : slicesOf(rows, selection.signal);
   for (const member of members) {
-    if (member.after === after) member.give({ slices, count, through });
+    if (member.after === after) member.deliver({ slices, count, through });
   }
 }
 
-function fail({ members }: Group, error: unknown): void {
+function failGroup({ members }: Group, error: unknown): void {
   const message = error instanceof Failure ? error.message : "an internal error";
   for (const member of [...members]) member.fail(message);
 }

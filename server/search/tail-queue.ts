@@ -1,25 +1,28 @@
-/** Rows that wait for one reader, up to a bound; beyond it they are missed, and counted. */
+/** The queue of rows of one tail. It has a bound; rows beyond it are missed and counted. */
 
 import type { ByteBudget } from "../limits/byte-budget.ts";
 import { tailBytesWaitingMax, tailRowsWaitingMax } from "./limits.ts";
 import type { Slice } from "./tail-events.ts";
 
-/** Rows in the place of which the reader is told their number. */
+/** Rows that the reader missed; it gets their number instead. */
 interface Gap {
+  /** Number of rows. */
   missed: number;
+  /** Arrival number of the last one. */
   through: number;
 }
 
-export type Queued = Slice | Gap;
+export type QueuedItem = Slice | Gap;
 
+/** The queue of one tail. */
 export class TailQueue {
-  /** Of all tails. */
+  /** Bounds the bytes in the queues of all tails. */
   readonly #budget: ByteBudget;
-  #queued: Queued[] = [];
+  #items: QueuedItem[] = [];
   #rows = 0;
   #bytes = 0;
-  /** Rows are missed until the reader has caught up: few long gaps tell more than many short ones. */
-  #isMissing = false;
+  /** Set by the first missed row until the queue is empty: a few long gaps say more than many short ones. */
+  #isSkipping = false;
 
   readonly #onMissed: (rows: number) => void;
 
@@ -28,48 +31,53 @@ export class TailQueue {
     this.#onMissed = onMissed;
   }
 
-  get isMissing(): boolean {
-    return this.#isMissing;
+  get isSkipping(): boolean {
+    return this.#isSkipping;
   }
 
   get isEmpty(): boolean {
-    return this.#queued.length === 0;
+    return this.#items.length === 0;
   }
 
+  /** Adds arriving rows; those that do not fit are missed. */
   add(slices: readonly Slice[]): void {
     for (const slice of slices) {
-      if (this.#isMissing || !this.#take(slice)) this.miss(slice.rows, slice.through);
-      else this.#queued.push(slice);
+      if (this.#isSkipping || !this.#reserve(slice)) this.addMissed(slice.rows, slice.through);
+      else this.#items.push(slice);
     }
   }
 
-  /** Takes all or, where all tails together hold too much already, none: what is stored is not missed, but read later. */
+  /**
+   * Adds stored rows, all or none. Returns false where the queues of all tails together are full: stored rows are not
+   * missed, but read again later.
+   */
   addAll(slices: readonly Slice[]): boolean {
     const rows = slices.reduce((sum, slice) => sum + slice.rows, 0);
     const bytes = slices.reduce((sum, slice) => sum + slice.bytes, 0);
     if (!this.#budget.take(bytes)) return false;
     this.#rows += rows;
     this.#bytes += bytes;
-    this.#queued.push(...slices);
+    this.#items.push(...slices);
     return true;
   }
 
-  /** Counts rows that the reader does not get. */
-  miss(rows: number, through: number): void {
+  /** Adds a gap of `rows` rows, or lengthens the last one. */
+  addMissed(rows: number, through: number): void {
     if (rows === 0) return;
-    this.#isMissing = true;
+    this.#isSkipping = true;
     this.#onMissed(rows);
-    const last = this.#queued.at(-1);
+    const last = this.#items.at(-1);
     if (last !== undefined && "missed" in last) {
       last.missed += rows;
       last.through = through;
-    } else this.#queued.push({ missed: rows, through });
+    } else this.#items.push({ missed: rows, through });
   }
 
-  next(): Queued | undefined {
-    const first = this.#queued.shift();
-    if (first !== undefined && "text" in first) this.#give(first);
-    if (this.#queued.length === 0) this.#isMissing = false;
+  /** Removes and returns the first slice or gap. */
+  next(): QueuedItem | undefined {
+    const first = this.#items.shift();
+    if (first !== undefined && "text" in first) this.#release(first);
+    if (this.#items.length === 0) this.#isSkipping = false;
     return first;
   }
 
@@ -77,7 +85,7 @@ export class TailQueue {
     while (this.next() !== undefined);
   }
 
-  #take({ rows, bytes }: Slice): boolean {
+  #reserve({ rows, bytes }: Slice): boolean {
     const fits = this.#rows + rows <= tailRowsWaitingMax && this.#bytes + bytes <= tailBytesWaitingMax;
     if ((!fits && this.#rows > 0) || !this.#budget.take(bytes)) return false;
     this.#rows += rows;
@@ -85,7 +93,7 @@ export class TailQueue {
     return true;
   }
 
-  #give({ rows, bytes }: Slice): void {
+  #release({ rows, bytes }: Slice): void {
     this.#rows -= rows;
     this.#bytes -= bytes;
     this.#budget.give(bytes);

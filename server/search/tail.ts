@@ -1,29 +1,38 @@
-/** One tail: first what is stored, where it asks for that, then the rows as they arrive, at the pace of its reader. */
+/** One tail: reads the stored rows that it asks for page by page, then gets arriving rows from the feed. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { QueryLimits } from "../../engine/index.ts";
 import type { Semaphore } from "../limits/semaphore.ts";
 import { tailLagRowsMax, tailPageRowsMax, tailPageSpanMax, tailPageWaitMs } from "./limits.ts";
-import { type EndReason, endEvent, heartbeat, missedEvent, readyEvent, slicesOf } from "./tail-events.ts";
+import {
+  type EndReason,
+  endEvent,
+  heartbeatEvent,
+  missedEvent,
+  readyEvent,
+  slicesOf,
+} from "./tail-events.ts";
 import type { ArrivalStore, FeedMember, TailFeed, TailSelection } from "./tail-feed.ts";
-import type { Queued, TailQueue } from "./tail-queue.ts";
+import type { QueuedItem, TailQueue } from "./tail-queue.ts";
 
+/** What a tail is made of. */
 export interface TailOptions {
   selection: TailSelection;
-  /** Arrival number behind which it begins. */
+  /** Arrival number after which it begins. */
   after: number;
   warnings: readonly string[];
   store: ArrivalStore;
   feed: TailFeed;
   queue: TailQueue;
-  /** Pages that are read at once. */
-  reading: Semaphore;
+  /** Bounds how many pages all tails read at once. */
+  pageReads: Semaphore;
   limits: QueryLimits;
-  /** Why it may not go on; null where it may. */
-  problem(): Promise<string | null>;
+  /** Returns why the caller may not go on reading; null where it may. */
+  findProblem(): Promise<string | null>;
   onSent(rows: number): void;
 }
 
+/** One open tail. It begins by catching up, and is live once the feed delivers to it. */
 export class Tail implements FeedMember {
   readonly selection: TailSelection;
   readonly #options: TailOptions;
@@ -32,8 +41,11 @@ export class Tail implements FeedMember {
   #isLive = false;
   #end: Uint8Array | undefined;
   #wake: (() => void) | undefined;
-  /** What it catches up with: the newest row when it began with that, and how many rows that were. */
-  #lap = { end: 0, rows: Number.POSITIVE_INFINITY, isSkipped: false };
+  /**
+   * The current pass of catching up. `end` is the newest arrival number when the pass began, `rows` how far behind the
+   * tail was then. A skipped pass only counts rows.
+   */
+  #pass = { end: 0, rows: Number.POSITIVE_INFINITY, isSkipped: false };
 
   constructor(options: TailOptions) {
     this.#options = options;
@@ -45,19 +57,19 @@ export class Tail implements FeedMember {
     return this.#after;
   }
 
-  get isMissing(): boolean {
-    return this.#options.queue.isMissing;
+  get isSkipping(): boolean {
+    return this.#options.queue.isSkipping;
   }
 
-  /** Aborted when it ends. */
+  /** Aborted when the tail ends. */
   get ending(): AbortSignal {
     return this.#ending.signal;
   }
 
-  give({ slices, count, through }: Parameters<FeedMember["give"]>[0]): void {
+  deliver({ slices, count, through }: Parameters<FeedMember["deliver"]>[0]): void {
     const { queue } = this.#options;
     this.#after = through;
-    if (slices === null) queue.miss(count, through);
+    if (slices === null) queue.addMissed(count, through);
     else queue.add(slices);
     if (count > 0) this.#wake?.();
   }
@@ -66,55 +78,57 @@ export class Tail implements FeedMember {
     this.end("failed", message);
   }
 
-  /** Ends it with an event; rows that wait are left for the next connection. */
+  /** Ends the tail with an `end` event. Rows in its queue are left for the next connection. */
   end(reason: EndReason, message: string): void {
     this.#end ??= endEvent(reason, message);
-    this.leave();
+    this.release();
   }
 
-  /** Ends it where its reader may not read any more. */
+  /** Ends the tail where its caller may no longer read. */
   async check(): Promise<void> {
-    const problem = await this.#options.problem();
+    const problem = await this.#options.findProblem();
     if (problem !== null) this.end("access", problem);
   }
 
-  /** Lets go of everything, as when the reader has gone. */
-  leave(): void {
+  /** Leaves the feed and frees the queue, also when the connection was closed. */
+  release(): void {
     this.#options.feed.leave(this);
     this.#options.queue.clear();
     this.#ending.abort();
     this.#wake?.();
   }
 
+  /** What is written every `tailHeartbeatMs`. */
   heartbeat(): Uint8Array {
-    return heartbeat(this.#isLive && this.#options.queue.isEmpty ? this.#after : null);
+    return heartbeatEvent(this.#isLive && this.#options.queue.isEmpty ? this.#after : null);
   }
 
+  /** All events of the tail, each made when the connection has room for it. */
   async *events(): AsyncGenerator<Uint8Array, void, undefined> {
     yield readyEvent(this.#after, this.#options.warnings);
     const { queue, feed } = this.#options;
     while (!this.ending.aborted) {
-      const queued = queue.next();
-      if (queued !== undefined) yield* this.#written(queued);
-      else if (this.#isLive) await this.#rowsCome();
+      const item = queue.next();
+      if (item !== undefined) yield* this.#writeItem(item);
+      else if (this.#isLive) await this.#waitForRows();
       else if (feed.join(this)) this.#isLive = true;
       else await this.#catchUp();
     }
     if (this.#end !== undefined) yield this.#end;
   }
 
-  /** Nothing is written that the reader may not read at this very moment. */
-  async *#written(queued: Queued): AsyncGenerator<Uint8Array, void, undefined> {
+  /** Checks first that the caller may still read: no row is written after that right has gone. */
+  async *#writeItem(item: QueuedItem): AsyncGenerator<Uint8Array, void, undefined> {
     await this.check();
     if (this.ending.aborted) return;
-    if ("missed" in queued) yield missedEvent(queued.missed, queued.through);
+    if ("missed" in item) yield missedEvent(item.missed, item.through);
     else {
-      this.#options.onSent(queued.rows);
-      yield queued.text();
+      this.#options.onSent(item.rows);
+      yield item.text();
     }
   }
 
-  #rowsCome(): Promise<void> {
+  #waitForRows(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = () => {
         this.#wake = undefined;
@@ -124,19 +138,19 @@ export class Tail implements FeedMember {
   }
 
   /**
-   * Reads a page of what is between it and the newest row. Nothing of that is missed, unless its reader is so slow that it falls ever
-   * further back.
+   * Reads one page of the rows between the tail and the newest row. None of these are missed, unless the reader is so
+   * slow that the tail falls further and further behind.
    */
   async #catchUp(): Promise<void> {
-    if (this.#after >= this.#lap.end) this.#startLap();
-    const { isSkipped, end } = this.#lap;
+    if (this.#after >= this.#pass.end) this.#startPass();
+    const { isSkipped, end } = this.#pass;
     const { queue } = this.#options;
-    const found = await this.#read(
+    const found = await this.#readPage(
       isSkipped ? 0 : tailPageRowsMax,
       Math.min(end, this.#after + tailPageSpanMax),
     );
     if (found === undefined) return;
-    if (isSkipped) queue.miss(found.count, found.through);
+    if (isSkipped) queue.addMissed(found.count, found.through);
     else if (!queue.addAll(slicesOf(found.rows, this.selection.signal))) {
       await delay(tailPageWaitMs, undefined, { signal: this.ending }).catch(() => undefined);
       return;
@@ -144,20 +158,20 @@ export class Tail implements FeedMember {
     this.#after = found.through;
   }
 
-  #startLap(): void {
+  #startPass(): void {
     const end = this.#options.store.arrivalMax;
     const rows = end - this.#after;
-    this.#lap = { end, rows, isSkipped: rows > Math.max(this.#lap.rows, tailLagRowsMax) };
+    this.#pass = { end, rows, isSkipped: rows > Math.max(this.#pass.rows, tailLagRowsMax) };
   }
 
-  /** Undefined where it has ended. */
-  async #read(rowsMax: number, through: number) {
-    const { store, limits, reading, selection } = this.#options;
+  /** Returns undefined where the tail has ended. */
+  async #readPage(rowsMax: number, through: number) {
+    const { store, limits, pageReads, selection } = this.#options;
     const { signal, fromNs, steps } = selection;
     const after = this.#after;
     const query = { signal, after, through, selections: [{ fromNs, steps, rowsMax }] };
     try {
-      const [found] = await reading.run(() => store.arrived(query, { ...limits, abort: this.ending }));
+      const [found] = await pageReads.run(() => store.arrived(query, { ...limits, abort: this.ending }));
       return found;
     } catch (error) {
       if (!this.ending.aborted) this.fail(error instanceof Error ? error.message : String(error));

@@ -1,4 +1,4 @@
-/** GET /api/v1/query/tail: rows as they arrive, as server-sent events. How many there may be, and what is counted of them. */
+/** GET /api/v1/query/tail: rows as server-sent events while they arrive. Bounds and counts the open tails. */
 
 import * as z from "zod";
 import type { Signal, Step } from "../../engine/index.ts";
@@ -32,43 +32,46 @@ import type { TailSignal } from "./tail-events.ts";
 import { type ArrivalStore, TailFeed, type TailSelection } from "./tail-feed.ts";
 import { TailQueue } from "./tail-queue.ts";
 
+/** What the tails of a server need. */
 export interface TailsOptions {
-  /** The whole store: what a caller may read of it is in the steps. */
+  /** The whole store; the steps of a tail hold the row-level filter of its caller. */
   store: ArrivalStore;
-  /** The store as the caller sees it. */
+  /** Returns the store within the caller's authorization scope. */
   storeFor(caller: Caller): SearchableStore;
-  /** The steps of a query as the caller sees the rows. */
+  /** Adds the row-level filter of the caller to the steps of a query. */
   stepsFor(caller: Caller, signal: Signal, steps: readonly Step[]): Step[];
   metrics: Metrics;
-  /** Of one read of the store. */
+  /** Deadline of one read of the store. */
   deadlineMs: number;
+  /** Memory that one read of the store may hold. */
   memoryBytes: number;
 }
 
-/** What a tail is asked for. */
-interface TailAsked {
-  /** Rows of this time or later, those that are stored too; null: rows that arrive from now on. */
+/** Where a tail begins. */
+interface TailStart {
+  /** Selects rows of this time or later, stored ones included; null: only rows that arrive from now on. */
   startMs: number | null;
-  /** Arrival number of the last row that the reader has; null: it has none. */
-  last: number | null;
+  /** Arrival number of the last event that the reader has; null: it has none. */
+  lastArrival: number | null;
 }
 
 const headers = {
   "Content-Type": "text/event-stream; charset=utf-8",
-  // Proxies that gather answers would hold rows back.
+  // nginx would buffer the rows otherwise.
   "X-Accel-Buffering": "no",
 } as const;
 
+/** All tails of a server. */
 export class Tails {
   readonly #options: TailsOptions;
   readonly #feeds: Record<TailSignal, TailFeed>;
-  /** With who reads them. */
+  /** Open tails, each with the identity of its caller. */
   readonly #tails = new Map<Tail, string>();
-  readonly #waiting = new ByteBudget(tailsBytesWaitingMax);
-  readonly #reading = new Semaphore(tailPagesReadMax);
+  readonly #queueBudget = new ByteBudget(tailsBytesWaitingMax);
+  readonly #pageReads = new Semaphore(tailPagesReadMax);
   readonly #sent: Counter;
   readonly #missed: Counter;
-  #checks: NodeJS.Timeout | undefined;
+  #checkTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: TailsOptions) {
@@ -84,7 +87,7 @@ export class Tails {
       return Math.max(this.#feeds.logs.lag, this.#feeds.traces.lag);
     });
     metrics.read("gauge", "svc_tail_waiting_bytes", "Bytes of rows that wait for readers of tails.", () => {
-      return this.#waiting.bytesHeld;
+      return this.#queueBudget.bytesHeld;
     });
     this.#sent = metrics.counter("svc_tail_rows_sent_total", "Rows written to readers of tails.");
     this.#missed = metrics.counter(
@@ -94,12 +97,12 @@ export class Tails {
     for (const counter of [this.#sent, this.#missed]) counter.add(0);
   }
 
-  /** Checks from time to time whether readers may still read. */
+  /** Begins to check every `tailCheckMs` that the callers of open tails may still read. */
   run(): void {
-    this.#checks = setInterval(() => {
+    this.#checkTimer = setInterval(() => {
       for (const tail of this.#tails.keys()) void tail.check();
     }, tailCheckMs);
-    this.#checks.unref();
+    this.#checkTimer.unref();
   }
 
   route(): Route {
@@ -118,43 +121,43 @@ export class Tails {
       contentType: "text/event-stream",
       errors: [429],
       handle: async ({ query, headers, request }) => {
-        const last = arrivalOf(headers["Last-Event-ID"], this.#options.store.arrivalMax);
-        return this.#open(request, query.query, { startMs: query.startTime ?? null, last });
+        const lastArrival = parseLastEventId(headers["Last-Event-ID"], this.#options.store.arrivalMax);
+        return this.#open(request, query.query, { startMs: query.startTime ?? null, lastArrival });
       },
     });
   }
 
-  /** Tells every reader that the server stops. */
+  /** Ends every tail with an `end` event, and the feeds. */
   close(): void {
     this.#isClosed = true;
-    clearInterval(this.#checks);
+    clearInterval(this.#checkTimer);
     for (const tail of [...this.#tails.keys()]) tail.end("stopping", "the server is stopping");
     for (const feed of Object.values(this.#feeds)) feed.close();
   }
 
-  #open(request: ServerRequest, query: string, asked: TailAsked): Reply {
+  #open(request: ServerRequest, query: string, start: TailStart): Reply {
     if (this.#isClosed) throw tryLater("the server is stopping", 5);
-    const plan = planOf(query);
+    const plan = makePlan(query);
     const { tokenId, user, name } = request.caller;
     const reader = tokenId ?? user?.subject ?? name;
-    this.#checkRoom(reader);
-    const tail = this.#tailOf(request, asked, plan);
+    this.#checkTailCount(reader);
+    const tail = this.#makeTail(request, start, plan);
     this.#tails.set(tail, reader);
-    request.signal.addEventListener("abort", () => tail.leave(), { once: true });
+    request.signal.addEventListener("abort", () => tail.release(), { once: true });
     return new Reply({
       status: 200,
       headers,
       body: tail.events(),
       stream: { heartbeat: () => tail.heartbeat(), heartbeatMs: tailHeartbeatMs, ending: tail.ending },
       onEnd: () => {
-        tail.leave();
+        tail.release();
         this.#tails.delete(tail);
       },
     });
   }
 
-  /** Throws Refusal 429. */
-  #checkRoom(reader: string): void {
+  /** Throws Refusal 429 where the caller, or all callers together, have as many tails open as they may. */
+  #checkTailCount(reader: string): void {
     const own = [...this.#tails.values()].filter((each) => each === reader).length;
     if (own < tailsOfCallerMax && this.#tails.size < tailsMax) return;
     const whose =
@@ -162,7 +165,7 @@ export class Tails {
     throw new Refusal(429, `${whose} open; close one, or try again`, { headers: { "Retry-After": "5" } });
   }
 
-  #tailOf(request: ServerRequest, { startMs, last }: TailAsked, plan: SearchPlan): Tail {
+  #makeTail(request: ServerRequest, { startMs, lastArrival }: TailStart, plan: SearchPlan): Tail {
     const { store, stepsFor, storeFor, deadlineMs, memoryBytes } = this.#options;
     const signal = plan.signal as TailSignal;
     const fromNs = startMs === null ? 0n : BigInt(startMs) * 1_000_000n;
@@ -173,14 +176,14 @@ export class Tails {
     const selection = selectionFor(request.caller);
     return new Tail({
       selection,
-      after: last ?? (startMs === null ? store.arrivalMax : 0),
+      after: lastArrival ?? (startMs === null ? store.arrivalMax : 0),
       warnings: collectPlanWarnings(storeFor(request.caller), plan, 0n, endOfTimeNs),
       store,
       feed: this.#feeds[signal],
-      queue: new TailQueue(this.#waiting, (rows) => this.#missed.add(rows)),
-      reading: this.#reading,
+      queue: new TailQueue(this.#queueBudget, (rows) => this.#missed.add(rows)),
+      pageReads: this.#pageReads,
       limits: { deadlineMs, memoryBytes },
-      problem: () => problemOf(request, (caller) => selectionFor(caller).key === selection.key),
+      findProblem: () => findProblem(request, (caller) => selectionFor(caller).key === selection.key),
       onSent: (rows) => this.#sent.add(rows),
     });
   }
@@ -188,8 +191,8 @@ export class Tails {
 
 const endOfTimeNs = 2n ** 63n - 1n;
 
-/** Why the reader may not go on, as far as `isSame` says whether it may read the same rows still. */
-async function problemOf(
+/** Returns why the caller may not go on, null where it may. `isSame` says whether it may still read the same rows. */
+async function findProblem(
   request: ServerRequest,
   isSame: (caller: Caller) => boolean,
 ): Promise<string | null> {
@@ -197,13 +200,13 @@ async function problemOf(
     return isSame(await request.readmit()) ? null : "what the token may read has changed";
   } catch (error) {
     if (!(error instanceof Refusal)) return "an internal error";
-    // Where it cannot be asked just now, what was known holds.
+    // Where the caller cannot be checked just now, the last answer holds.
     return error.status === 401 || error.status === 403 ? error.message : null;
   }
 }
 
-/** Throws Refusal 400 as a search does. */
-function planOf(query: string): SearchPlan {
+/** Throws Refusal 400 for an error of the query language, as a search does. */
+function makePlan(query: string): SearchPlan {
   try {
     return planSearch(detectQueryKind(query) === "spans" ? "traces" : "logs", query);
   } catch (error) {
@@ -212,8 +215,8 @@ function planOf(query: string): SearchPlan {
   }
 }
 
-/** The arrival number of the last event that the reader has; null where it has none. Throws Refusal 400. */
-function arrivalOf(id: string | undefined, arrivalMax: number): number | null {
+/** Returns the arrival number in Last-Event-ID; null where there is none. Throws Refusal 400. */
+function parseLastEventId(id: string | undefined, arrivalMax: number): number | null {
   if (id === undefined || id === "") return null;
   const last = /^\d{1,16}$/.test(id) ? Number(id) : Number.NaN;
   if (last <= arrivalMax) return last;

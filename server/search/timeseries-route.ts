@@ -1,4 +1,4 @@
-/** POST /api/v1/query/timeseries. */
+/** POST /api/v1/query/timeseries: series of an aggregation over time. */
 
 import * as z from "zod";
 import { queryTimeseries, type SeriesColumns } from "../../query/index.ts";
@@ -8,12 +8,19 @@ import { Refusal } from "../limits/refusal.ts";
 import { strictObject } from "../model/schema.ts";
 import { seriesMax } from "./limits.ts";
 import { listReply } from "./list-reply.ts";
-import { bucketSize, ordered, queryText, range, warnings, warningsMember } from "./search-body.ts";
+import {
+  bucketSize,
+  range,
+  requiredQuery,
+  warnings,
+  warningsMember,
+  withOrderedRange,
+} from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
-const body = ordered(
+const body = withOrderedRange(
   strictObject({
-    query: queryText("a string, svcQL with an aggregation"),
+    query: requiredQuery("a string, svcQL with an aggregation"),
     ...range,
     explain: z.boolean().nullish(),
     bucketSize,
@@ -41,35 +48,35 @@ export function timeseriesRoute(searches: Searches): Route {
     handle: (input) => {
       const { query, startTime: startMs, endTime: endMs, bucketSize: bucketSeconds, explain } = input.body;
       return searches.run(input, async (store, limits) => {
-        const asked = { query, startMs, endMs, ...(bucketSeconds == null ? {} : { bucketSeconds }) };
-        const found = await queryTimeseries(store, asked, limits);
-        checkSeriesCount(found.columns.length);
+        const request = { query, startMs, endMs, ...(bucketSeconds == null ? {} : { bucketSeconds }) };
+        const timeseries = await queryTimeseries(store, request, limits);
+        checkSeriesCount(timeseries.columns.length);
         const after = {
-          bucketSize: found.bucketSeconds,
-          partial: found.partial,
-          ...warningsMember(found.warnings),
-          ...(explain === true ? { explain: found.explained } : {}),
+          bucketSize: timeseries.bucketSeconds,
+          partial: timeseries.partial,
+          ...warningsMember(timeseries.warnings),
+          ...(explain === true ? { explain: timeseries.explained } : {}),
         };
-        return listReply({ before: {}, name: "series", items: seriesTexts(found.columns), after });
+        return listReply({ before: {}, name: "series", items: formatSeries(timeseries.columns), after });
       });
     },
   });
 }
 
-/** Throws Refusal 400. */
+/** Throws Refusal 400 above `seriesMax`. */
 function checkSeriesCount(count: number): void {
   if (count <= seriesMax) return;
   const problem = `the query gives ${count} series, and an answer holds ${seriesMax} at most`;
   throw new Refusal(400, `${problem}; group by fewer labels, or take the greatest with topk(…)`);
 }
 
-/** Written from the columns, since points are many and objects of them would be made for this alone. */
-function* seriesTexts(columns: SeriesColumns): Generator<string> {
-  for (let place = 0; place < columns.length; place++) {
+/** Writes JSON straight from the columns: an object for each of many points would be made for this alone. */
+function* formatSeries(columns: SeriesColumns): Generator<string> {
+  for (let position = 0; position < columns.length; position++) {
     let points = "";
-    columns.eachPoint(place, (ms, value) => {
+    columns.eachPoint(position, (ms, value) => {
       points += `${points === "" ? "" : ","}[${ms},${value}]`;
     });
-    yield `{"labels":${JSON.stringify(columns.labels(place))},"points":[${points}]}`;
+    yield `{"labels":${JSON.stringify(columns.labels(position))},"points":[${points}]}`;
   }
 }

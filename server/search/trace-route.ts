@@ -1,4 +1,4 @@
-/** GET /api/v1/traces/{traceId}: a whole trace as a tree. */
+/** GET /api/v1/traces/{traceId}: a whole trace as a tree of spans, with its logs. */
 
 import * as z from "zod";
 import { queryTrace, type Trace, type TraceSpan } from "../../query/index.ts";
@@ -7,10 +7,10 @@ import { jsonHeaders, Reply, type Route } from "../api/route.ts";
 import { Refusal } from "../limits/refusal.ts";
 import { timeMsMax } from "../model/limits.ts";
 import { timeMs } from "../model/schema.ts";
-import { logEntryText } from "./log-entry.ts";
-import { logEntry, rangeProblem } from "./search-body.ts";
+import { formatLogEntry } from "./log-entry.ts";
+import { describeRangeProblem, logEntry } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
-import { spanText } from "./span-entry.ts";
+import { formatSpan } from "./span-entry.ts";
 
 const traceId = z.string().regex(/^(?:[0-9a-f]{16}|[0-9a-f]{32})$/i, "must be 32 hexadecimal digits (or 16)");
 
@@ -30,21 +30,22 @@ export function traceRoute(searches: Searches): Route {
     errors: [404, ...searches.shared.errors],
     handle: (input) => {
       const { startTime = 0, endTime = timeMsMax } = input.query;
-      if (startTime > endTime) throw new Refusal(400, `startTime ${rangeProblem({ startTime, endTime })}`);
+      if (startTime > endTime)
+        throw new Refusal(400, `startTime ${describeRangeProblem({ startTime, endTime })}`);
       const { traceId } = input.params;
       return searches.run(input, async (store, limits) => {
         const trace = await queryTrace(store, { traceId, startMs: startTime, endMs: endTime }, limits);
         if (trace === undefined) throw new Refusal(404, `there is no trace ${traceId} in this range of time`);
-        return new Reply({ status: 200, headers: jsonHeaders, body: encoded(tracePieces(trace)) });
+        return new Reply({ status: 200, headers: jsonHeaders, body: encodePieces(formatTrace(trace)) });
       });
     },
   });
 }
 
-/** Pieces are joined up to about this many characters. */
+/** Characters of JSON that are collected before they are written. */
 const pieceLength = 64 * 1024;
 
-function* encoded(pieces: Iterable<string>): Generator<Uint8Array> {
+function* encodePieces(pieces: Iterable<string>): Generator<Uint8Array> {
   let joined = "";
   for (const piece of pieces) {
     joined += piece;
@@ -55,18 +56,18 @@ function* encoded(pieces: Iterable<string>): Generator<Uint8Array> {
   yield Buffer.from(`${joined}\n`);
 }
 
-function* tracePieces(trace: Trace): Generator<string> {
+function* formatTrace(trace: Trace): Generator<string> {
   const { traceId, startNs, durationMs, spans, services, isTruncated } = trace;
   const startTime = Number(startNs / 1_000_000n);
   const truncated = isTruncated ? { truncated: true } : {};
   const head = { traceId, startTime, durationMs, spans, services, ...truncated };
   yield `${JSON.stringify(head).slice(0, -1)},"roots":[`;
-  yield* spanPieces(trace.roots);
-  yield `],"logs":[${trace.logs.map(logEntryText).join(",")}]}`;
+  yield* formatSpans(trace.roots);
+  yield `],"logs":[${trace.logs.map(formatLogEntry).join(",")}]}`;
 }
 
-/** Without recursion, for spans may be nested as deep as there are any. */
-function* spanPieces(roots: readonly TraceSpan[]): Generator<string> {
+/** Uses a stack of its own instead of recursion, because each span may be the child of the one before. */
+function* formatSpans(roots: readonly TraceSpan[]): Generator<string> {
   const lists = [{ spans: roots, next: 0 }];
   for (let list = lists.at(-1); list !== undefined; list = lists.at(-1)) {
     const node = list.spans[list.next++];
@@ -76,13 +77,13 @@ function* spanPieces(roots: readonly TraceSpan[]): Generator<string> {
       continue;
     }
     yield list.next > 1 ? "," : "";
-    yield openedSpan(node);
+    yield formatSpanHead(node);
     lists.push({ spans: node.children, next: 0 });
   }
 }
 
-/** A span up to the list of its children. */
-function openedSpan({ span, logs, isOrphan }: TraceSpan): string {
+/** The JSON of a span up to the `[` of its children. */
+function formatSpanHead({ span, logs, isOrphan }: TraceSpan): string {
   const orphan = isOrphan ? ',"orphan":true' : "";
-  return `${spanText(span).slice(0, -1)}${orphan},"logs":[${logs.map(logEntryText).join(",")}],"children":[`;
+  return `${formatSpan(span).slice(0, -1)}${orphan},"logs":[${logs.map(formatLogEntry).join(",")}],"children":[`;
 }

@@ -1,4 +1,4 @@
-/** POST /api/v1/query/traces. */
+/** POST /api/v1/query/traces: spans, newest first, a page at a time. */
 
 import * as z from "zod";
 import { type Span, searchSpans } from "../../query/index.ts";
@@ -7,7 +7,7 @@ import type { Route } from "../api/route.ts";
 import { listReply } from "./list-reply.ts";
 import { limitDefault, rowsSearchBody, warnings, warningsMember } from "./search-body.ts";
 import type { Searches } from "./searches.ts";
-import { spanText } from "./span-entry.ts";
+import { formatSpan } from "./span-entry.ts";
 
 export function tracesRoute(searches: Searches): Route {
   return defineRoute({
@@ -25,18 +25,18 @@ export function tracesRoute(searches: Searches): Route {
     handle: (input) => {
       const { query, startTime: startMs, endTime: endMs, limit, cursor, explain } = input.body;
       return searches.run(input, async (store, limits) => {
-        const asked = {
+        const request = {
           query,
           startMs,
           endMs,
           limit: limit ?? limitDefault,
           ...(cursor == null ? {} : { cursor }),
         };
-        const found = await searchSpans(store, asked, limits);
+        const found = await searchSpans(store, request, limits);
         return listReply({
           before: {},
           name: "spans",
-          items: spanTexts(found.spans),
+          items: formatSpans(found.spans),
           after: {
             count: found.spans.length,
             cursor: found.cursor,
@@ -49,6 +49,6 @@ export function tracesRoute(searches: Searches): Route {
   });
 }
 
-function* spanTexts(spans: readonly Span[]): Generator<string> {
-  for (const span of spans) yield spanText(span);
+function* formatSpans(spans: readonly Span[]): Generator<string> {
+  for (const span of spans) yield formatSpan(span);
 }

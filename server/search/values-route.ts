@@ -1,4 +1,4 @@
-/** POST /api/v1/query/values. */
+/** POST /api/v1/query/values: the values of a field in the rows that a search finds, or of a label of series. */
 
 import * as z from "zod";
 import { signals } from "../../engine/index.ts";
@@ -7,12 +7,20 @@ import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { expects, strictObject } from "../model/schema.ts";
 import { listReply } from "./list-reply.ts";
-import { limit, limitDefault, ordered, prefix, range, warnings, warningsMember } from "./search-body.ts";
+import {
+  limit,
+  limitDefault,
+  prefix,
+  range,
+  warnings,
+  warningsMember,
+  withOrderedRange,
+} from "./search-body.ts";
 import type { Searches } from "./searches.ts";
 
 const fieldName = expects("a string, the name of a field");
 
-const body = ordered(
+const body = withOrderedRange(
   strictObject({
     field: z.string(fieldName).min(1, fieldName),
     signal: z.enum(signals),
@@ -37,7 +45,7 @@ export function valuesRoute(searches: Searches): Route {
     }),
     handle: (input) => {
       const { signal, field, query, startTime: startMs, endTime: endMs, prefix, limit } = input.body;
-      const asked = {
+      const request = {
         query: query ?? "",
         startMs,
         endMs,
@@ -46,11 +54,11 @@ export function valuesRoute(searches: Searches): Route {
       };
       return searches.run(input, async (store, limits) => {
         if (signal === "metrics") {
-          const { found, isWhole, warnings } = await queryLabelValues(store, field, asked, limits);
+          const { found, isWhole, warnings } = await queryLabelValues(store, field, request, limits);
           const after = { isWhole, ...warningsMember(warnings) };
-          return listReply({ before: {}, name: "values", items: found.map(labelValueText), after });
+          return listReply({ before: {}, name: "values", items: found.map(formatLabelValue), after });
         }
-        const found = await queryValues(store, { signal, field, ...asked }, limits);
+        const found = await queryValues(store, { signal, field, ...request }, limits);
         const { values, isWhole, countedFromMs, warnings } = found;
         return listReply({
           before: {},
@@ -63,6 +71,6 @@ export function valuesRoute(searches: Searches): Route {
   });
 }
 
-function labelValueText({ text, ...of }: ListedLabel): string {
-  return JSON.stringify({ value: text, ...of });
+function formatLabelValue({ text, ...counts }: ListedLabel): string {
+  return JSON.stringify({ value: text, ...counts });
 }

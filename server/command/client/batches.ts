@@ -2,116 +2,119 @@
 
 export interface Batch {
   bytes: Buffer;
-  /** Place of its first byte in the unpacked input. */
+  /** Position of its first byte in the decompressed input. */
   offset: number;
   /** Number of its first line in the input, from 1. */
   firstLine: number;
 }
 
 export interface BatchOptions {
-  /** A batch is as many whole lines as fit in this, so the cuts depend on the input alone: a second run makes the same ones. */
+  /** A batch holds as many whole lines as fit. The cuts depend on the input alone, so a second run makes the same ones. */
   targetBytes: number;
-  /** A longer line is left out. */
+  /** A longer line is skipped. */
   lineBytesMax: number;
-  /** Sends what has come after this time of silence; null waits for a whole batch. */
+  /** After this time without input, the lines that have come make a batch; null waits for a whole batch. */
   idleMs: number | null;
   onLongLine: (line: number) => void;
 }
 
 const newline = 0x0a;
 
+/** The state between two chunks. */
 interface Cutter {
   options: BatchOptions;
-  held: Buffer[];
-  heldBytes: number;
+  /** Bytes that are in no batch yet. */
+  pending: Buffer[];
+  pendingBytes: number;
   offset: number;
   line: number;
-  /** Inside a line that is left out. */
-  skipping: boolean;
+  /** True inside a line that is skipped. */
+  isSkipping: boolean;
 }
 
 export async function* batchesOf(
   chunks: AsyncIterable<Uint8Array>,
   options: BatchOptions,
 ): AsyncGenerator<Batch> {
-  const cutter: Cutter = { options, held: [], heldBytes: 0, offset: 0, line: 1, skipping: false };
-  for await (const chunk of options.idleMs === null ? chunks : withSilences(chunks, options.idleMs)) {
+  const cutter: Cutter = { options, pending: [], pendingBytes: 0, offset: 0, line: 1, isSkipping: false };
+  for await (const chunk of options.idleMs === null ? chunks : markSilences(chunks, options.idleMs)) {
     if (chunk === null) {
-      yield* cut(cutter, 1);
+      yield* cutBatches(cutter, 1);
       continue;
     }
-    hold(cutter, Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
-    if (cutter.heldBytes >= options.targetBytes) yield* cut(cutter, options.targetBytes);
+    addChunk(cutter, Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
+    if (cutter.pendingBytes >= options.targetBytes) yield* cutBatches(cutter, options.targetBytes);
   }
-  yield* cut(cutter, 1);
-  if (cutter.heldBytes > 0) yield take(cutter, joined(cutter), cutter.heldBytes);
+  yield* cutBatches(cutter, 1);
+  if (cutter.pendingBytes > 0) yield takeBatch(cutter, joinPending(cutter), cutter.pendingBytes);
 }
 
-function hold(cutter: Cutter, chunk: Buffer): void {
+function addChunk(cutter: Cutter, chunk: Buffer): void {
   let bytes = chunk;
-  if (cutter.skipping) {
+  if (cutter.isSkipping) {
     const end = bytes.indexOf(newline);
     const skipped = end < 0 ? bytes.length : end + 1;
     cutter.offset += skipped;
     bytes = bytes.subarray(skipped);
     if (end < 0) return;
-    cutter.skipping = false;
+    cutter.isSkipping = false;
     cutter.line++;
   }
   if (bytes.length === 0) return;
-  cutter.held.push(bytes);
-  cutter.heldBytes += bytes.length;
+  cutter.pending.push(bytes);
+  cutter.pendingBytes += bytes.length;
 }
 
-/** Batches from what is held, as long as at least `bytesMin` of it are left; the rest of a line stays held. */
-function* cut(cutter: Cutter, bytesMin: number): Generator<Batch> {
-  let bytes = joined(cutter);
+/** Makes batches while at least `bytesMin` bytes are pending; the beginning of an unfinished line stays pending. */
+function* cutBatches(cutter: Cutter, bytesMin: number): Generator<Batch> {
+  let bytes = joinPending(cutter);
   while (bytes.length >= bytesMin) {
-    const end = lineEnd(bytes, cutter.options.targetBytes);
+    const end = findLineEnd(bytes, cutter.options.targetBytes);
     if (end === 0) break;
-    if (end <= cutter.options.lineBytesMax) yield take(cutter, bytes, end);
-    else passOver(cutter, end);
+    if (end <= cutter.options.lineBytesMax) yield takeBatch(cutter, bytes, end);
+    else skipLine(cutter, end);
     bytes = bytes.subarray(end);
   }
-  setHeld(cutter, bytes);
-  if (bytes.length > cutter.options.lineBytesMax && bytes.indexOf(newline) < 0) leaveOut(cutter, bytes);
+  setPending(cutter, bytes);
+  if (bytes.length > cutter.options.lineBytesMax && bytes.indexOf(newline) < 0)
+    skipUnfinishedLine(cutter, bytes);
 }
 
-/** Behind the last newline among the first `target` bytes, else behind the first newline after them; 0 without one. */
-function lineEnd(bytes: Buffer, target: number): number {
+/** Returns the end of the last line within `target` bytes, else of the first line after them; 0 without a newline. */
+function findLineEnd(bytes: Buffer, target: number): number {
   const before = bytes.lastIndexOf(newline, target - 1) + 1;
   return before > 0 ? before : bytes.indexOf(newline, target) + 1;
 }
 
-function take(cutter: Cutter, bytes: Buffer, length: number): Batch {
+function takeBatch(cutter: Cutter, bytes: Buffer, length: number): Batch {
   const batch = { bytes: bytes.subarray(0, length), offset: cutter.offset, firstLine: cutter.line };
   cutter.offset += length;
   cutter.line += countNewlines(batch.bytes);
   return batch;
 }
 
-/** A whole line that is too long. */
-function passOver(cutter: Cutter, length: number): void {
+/** Skips a whole line that is too long. */
+function skipLine(cutter: Cutter, length: number): void {
   cutter.options.onLongLine(cutter.line);
   cutter.offset += length;
   cutter.line++;
 }
 
-/** The beginning of a line that is too long already; `hold` passes over the rest. */
-function leaveOut(cutter: Cutter, bytes: Buffer): void {
+/** Skips the beginning of a line that is too long already; `addChunk` skips the rest. */
+function skipUnfinishedLine(cutter: Cutter, bytes: Buffer): void {
   cutter.options.onLongLine(cutter.line);
   cutter.offset += bytes.length;
-  cutter.skipping = true;
-  setHeld(cutter, bytes.subarray(bytes.length));
+  cutter.isSkipping = true;
+  setPending(cutter, bytes.subarray(bytes.length));
 }
 
-function joined(cutter: Cutter): Buffer {
-  return cutter.held.length === 1 ? cutter.held[0]! : Buffer.concat(cutter.held);
+function joinPending(cutter: Cutter): Buffer {
+  return cutter.pending.length === 1 ? cutter.pending[0]! : Buffer.concat(cutter.pending);
 }
 
-function setHeld(cutter: Cutter, bytes: Buffer): void {
-  cutter.held = bytes.length === 0 ? [] : [bytes];
-  cutter.heldBytes = bytes.length;
+function setPending(cutter: Cutter, bytes: Buffer): void {
+  cutter.pending = bytes.length === 0 ? [] : [bytes];
+  cutter.pendingBytes = bytes.length;
 }
 
 function countNewlines(bytes: Buffer): number {
@@ -120,8 +123,8 @@ function countNewlines(bytes: Buffer): number {
   return count;
 }
 
-/** The chunks, and null whenever none has come for `idleMs`. */
-async function* withSilences(
+/** Yields the chunks, and null whenever none has come for `idleMs`. */
+async function* markSilences(
   chunks: AsyncIterable<Uint8Array>,
   idleMs: number,
 ): AsyncGenerator<Uint8Array | null> {

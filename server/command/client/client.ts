@@ -1,4 +1,4 @@
-/** Talks to a running server. */
+/** HTTP client of a running server. */
 
 import { readFile } from "node:fs/promises";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
@@ -17,7 +17,7 @@ export interface Client {
 
 export interface Answer {
   status: number;
-  /** Seconds that the server asks to wait; null where it does not say. */
+  /** From `Retry-After`; null without that header. */
   retryAfterSeconds: number | null;
   text: string;
 }
@@ -25,23 +25,24 @@ export interface Answer {
 /** The server could not be reached: nothing listens there, or the connection broke. */
 export class ConnectionProblem extends Error {}
 
+/** Uses the given token, else the admin token of the data folder where the server is on this machine. */
 export async function openClient(settings: ServerSettings): Promise<Client> {
-  return { url: settings.url, token: settings.token ?? (await adminToken(settings)) };
+  return { url: settings.url, token: settings.token ?? (await readAdminToken(settings)) };
 }
 
-/** An admin token is not sent to other machines unless somebody says so. */
-async function adminToken(settings: ServerSettings): Promise<string | null> {
+/** Null for a server on another machine: the admin token is not sent there by itself. */
+async function readAdminToken(settings: ServerSettings): Promise<string | null> {
   const { hostname } = new URL(settings.url);
   if (!/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return null;
   try {
     return (await readFile(join(settings.data, "admin-token"), "utf8")).trim();
   } catch {
-    // No folder here, or not ours to read: then there is no token to send.
+    // The folder does not exist or is not readable: then there is no token to send.
     return null;
   }
 }
 
-export interface Ask {
+export interface ApiRequest {
   method: "GET" | "POST" | "DELETE";
   path: string;
   headers?: Record<string, string>;
@@ -49,22 +50,22 @@ export interface Ask {
   signal?: AbortSignal;
 }
 
-/** Kept open between requests, for less time than the server waits. */
-const keeping = { keepAlive: true, keepAliveMsecs: 1_000, timeout: 60_000 };
-const agents = { "http:": new HttpAgent(keeping), "https:": new HttpsAgent(keeping) };
+/** Idle connections stay open between requests, for less time than the server keeps them. */
+const keepAliveOptions = { keepAlive: true, keepAliveMsecs: 1_000, timeout: 60_000 };
+const agents = { "http:": new HttpAgent(keepAliveOptions), "https:": new HttpsAgent(keepAliveOptions) };
 
-/** The whole answer. Throws ConnectionProblem. */
-export async function ask(client: Client, request: Ask): Promise<Answer> {
-  const response = await openAnswer(client, request);
+/** Returns the whole answer, whatever its status. Throws ConnectionProblem. */
+export async function ask(client: Client, request: ApiRequest): Promise<Answer> {
+  const response = await sendRequest(client, request);
   try {
-    return answerOf(response, await text(response));
+    return toAnswer(response, await text(response));
   } catch (error) {
-    throw connectionProblem(client, error as NodeJS.ErrnoException);
+    throw toConnectionProblem(client, error as NodeJS.ErrnoException);
   }
 }
 
-/** The answer as soon as it begins. Throws ConnectionProblem. (Not `fetch`, which refuses to talk to a list of ports.) */
-export function openAnswer(client: Client, request: Ask): Promise<IncomingMessage> {
+/** Returns the answer as soon as it begins. Throws ConnectionProblem. `fetch` is not used: it refuses a list of ports. */
+export function sendRequest(client: Client, request: ApiRequest): Promise<IncomingMessage> {
   const url = new URL(client.url + request.path);
   const isSecure = url.protocol === "https:";
   const { method, body, signal } = request;
@@ -80,18 +81,18 @@ export function openAnswer(client: Client, request: Ask): Promise<IncomingMessag
     };
     const sent = (isSecure ? httpsRequest : httpRequest)(url, options, resolve);
     sent.on("timeout", () => sent.destroy(new Error("no answer for a minute")));
-    sent.on("error", (error) => reject(connectionProblem(client, error)));
+    sent.on("error", (error) => reject(toConnectionProblem(client, error)));
     sent.end(body);
   });
 }
 
-export function answerOf(response: IncomingMessage, answer: string): Answer {
+export function toAnswer(response: IncomingMessage, answer: string): Answer {
   const retryAfter = Number(response.headers["retry-after"] ?? Number.NaN);
   const retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter;
   return { status: response.statusCode ?? 0, text: answer, retryAfterSeconds };
 }
 
-function connectionProblem(client: Client, error: NodeJS.ErrnoException): ConnectionProblem {
+function toConnectionProblem(client: Client, error: NodeJS.ErrnoException): ConnectionProblem {
   const problem =
     error.code === "ECONNREFUSED"
       ? `nothing listens on ${client.url}: start the server with \`svc serve\``
@@ -100,47 +101,48 @@ function connectionProblem(client: Client, error: NodeJS.ErrnoException): Connec
 }
 
 /**
- * The pieces of a long answer as they come. Throws ConnectionProblem, also where the connection breaks before the end, and an Error
- * with the server's own sentence unless it is a success.
+ * Returns the pieces of a long answer as they come. Throws an Error with the server's sentence where the status is not
+ * 200. Throws ConnectionProblem, also while iterating where the connection breaks before the end.
  */
-export async function askPieces(client: Client, request: Ask): Promise<AsyncIterable<Uint8Array>> {
-  const response = await openAnswer(client, request);
-  if (response.statusCode === 200) return piecesOf(client, response);
-  throw answerProblem(client, answerOf(response, await text(response)));
+export async function askPieces(client: Client, request: ApiRequest): Promise<AsyncIterable<Uint8Array>> {
+  const response = await sendRequest(client, request);
+  if (response.statusCode === 200) return readPieces(client, response);
+  throw toAnswerError(client, toAnswer(response, await text(response)));
 }
 
 /** Throws ConnectionProblem where the connection breaks. */
-export async function* piecesOf(client: Client, response: IncomingMessage): AsyncGenerator<Uint8Array> {
+export async function* readPieces(client: Client, response: IncomingMessage): AsyncGenerator<Uint8Array> {
   try {
     for await (const piece of response) yield piece as Uint8Array;
   } catch (error) {
-    throw connectionProblem(client, error as NodeJS.ErrnoException);
+    throw toConnectionProblem(client, error as NodeJS.ErrnoException);
   }
 }
 
-/** The answer's JSON. Throws an Error with the server's own sentence unless it is a success. */
-export async function askJson<T>(client: Client, request: Ask): Promise<T> {
+/** Returns the JSON of the answer. Throws an Error with the server's sentence where the status is not 200. */
+export async function askJson<T>(client: Client, request: ApiRequest): Promise<T> {
   const answer = await ask(client, request);
   if (answer.status === 200) return JSON.parse(answer.text) as T;
-  throw answerProblem(client, answer);
+  throw toAnswerError(client, answer);
 }
 
-/** The server's own sentence about an answer that is no success. */
-export function answerProblem(client: Client, answer: Answer): Error {
+/** Makes an Error of the server's sentence. */
+export function toAnswerError(client: Client, answer: Answer): Error {
   return new Error(`${problemOf(answer)}${tokenHint(client, answer)}`);
 }
 
-/** The sentence of an error body, or the status where something else than svc answered. */
+/** The sentence in an error body, or the status where the answer is not from svc. */
 export function problemOf(answer: Answer): string {
   try {
     const { error } = JSON.parse(answer.text) as { error?: unknown };
     if (typeof error === "string") return error;
   } catch {
-    // Not JSON, so not from svc: the status is all there is to say.
+    // Not JSON, so not from svc.
   }
   return `the server answered ${answer.status}`;
 }
 
+/** How to give a token, where the answer is 401 and none was sent; else "". */
 export function tokenHint(client: Client, answer: Answer): string {
   if (answer.status !== 401 || client.token !== null) return "";
   return " (give one with --token or SVC_TOKEN, or name the server's data folder with --data)";

@@ -1,11 +1,11 @@
-/** Server-sent events of a running server. */
+/** Reads server-sent events from a running server. */
 
 import { text } from "node:stream/consumers";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import { type Answer, type Ask, answerOf, type Client, openAnswer, piecesOf } from "./client.ts";
+import { type Answer, type ApiRequest, type Client, readPieces, sendRequest, toAnswer } from "./client.ts";
 
-/** The server does not send events: its answer says why. */
-export class NoEvents extends Error {
+/** The server answered with an error instead of events. */
+export class EventStreamRefused extends Error {
   readonly answer: Answer;
 
   constructor(answer: Answer) {
@@ -14,17 +14,20 @@ export class NoEvents extends Error {
   }
 }
 
-/** Events as they come, some at a time. Throws ConnectionProblem, also where the connection breaks, and NoEvents. */
-export async function* eventsOf(
+/**
+ * Yields events as they come, several at a time. Throws EventStreamRefused, and ConnectionProblem where the connection
+ * cannot be made or breaks.
+ */
+export async function* readEvents(
   client: Client,
-  request: Ask,
+  request: ApiRequest,
 ): AsyncGenerator<EventSourceMessage[], void, undefined> {
-  const response = await openAnswer(client, request);
-  if (response.statusCode !== 200) throw new NoEvents(answerOf(response, await text(response)));
+  const response = await sendRequest(client, request);
+  if (response.statusCode !== 200) throw new EventStreamRefused(toAnswer(response, await text(response)));
   let events: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (event) => events.push(event) });
   const decoder = new TextDecoder();
-  for await (const piece of piecesOf(client, response)) {
+  for await (const piece of readPieces(client, response)) {
     parser.feed(decoder.decode(piece, { stream: true }));
     if (events.length > 0) yield events;
     events = [];

@@ -1,4 +1,4 @@
-/** Reads a file or standard input as plain bytes, whatever it is packed with. */
+/** Reads a file or standard input and decompresses gzip and zstd, which it recognizes by the first bytes. */
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -8,34 +8,34 @@ import { createGunzip, createZstdDecompress } from "node:zlib";
 import { ZstdFrames } from "../../api/zstd-frame.ts";
 
 export interface InputFile {
-  /** As the person named it; `standard input` for `-`. */
+  /** The name on the command line; `standard input` for `-`. */
   name: string;
-  /** Bytes of the file, packed as it is; 0 where that is not known. */
+  /** Size of the file on disk; 0 where that is not known. */
   bytesTotal: number;
-  /** Packed bytes read up to now. */
+  /** Bytes read so far, before decompression. */
   bytesRead: number;
-  /** Standard input may stay silent for a while, so what has come is sent on meanwhile. */
+  /** True for standard input, which may stay silent for a while: what has come is sent meanwhile. */
   isLive: boolean;
-  /** Throws an Error naming the input where it cannot be read, is damaged or was cut short. */
+  /** The decompressed bytes. Throws an Error that names the input where it cannot be read, is damaged or truncated. */
   chunks: AsyncIterable<Uint8Array>;
 }
 
 const readBytes = 1024 * 1024;
-/** The default of 16 KiB would make a trip to a thread for every 16 KiB. */
-const unpackOptions = { chunkSize: readBytes };
+/** zlib calls a thread for every chunk; its default is 16 KiB. */
+const decompressorOptions = { chunkSize: readBytes };
 
 /** Throws an Error where there is no such file. */
 export async function openInput(name: string): Promise<InputFile> {
   const isLive = name === "-";
-  const shownName = isLive ? "standard input" : name;
-  const bytesTotal = isLive ? 0 : await fileBytes(name);
+  const displayName = isLive ? "standard input" : name;
+  const bytesTotal = isLive ? 0 : await readFileSize(name);
   const source = isLive ? process.stdin : createReadStream(name, { highWaterMark: readBytes });
-  const input: InputFile = { name: shownName, bytesTotal, bytesRead: 0, isLive, chunks: source };
-  input.chunks = unpacked(input, source);
+  const input: InputFile = { name: displayName, bytesTotal, bytesRead: 0, isLive, chunks: source };
+  input.chunks = decompress(input, source);
   return input;
 }
 
-async function fileBytes(name: string): Promise<number> {
+async function readFileSize(name: string): Promise<number> {
   try {
     const found = await stat(name);
     if (found.isDirectory()) throw new Error(`${name} is a folder: name its files`);
@@ -47,30 +47,30 @@ async function fileBytes(name: string): Promise<number> {
   }
 }
 
-async function* unpacked(input: InputFile, source: Readable): AsyncGenerator<Uint8Array> {
+async function* decompress(input: InputFile, source: Readable): AsyncGenerator<Uint8Array> {
   try {
-    const { first, rest } = await firstBytes(counted(input, source), 4);
-    const format = formatOf(first);
-    if (format === "plain") yield* rest;
-    else if (format === "gzip") yield* through(createGunzip(unpackOptions), rest);
-    else yield* unzstd(rest);
+    const { first, all } = await peekBytes(countBytes(input, source), 4);
+    const format = detectFormat(first);
+    if (format === "plain") yield* all;
+    else if (format === "gzip") yield* pipeThrough(createGunzip(decompressorOptions), all);
+    else yield* decompressZstd(all);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(`${input.name} cannot be read to its end: ${reason}`);
   }
 }
 
-/** What goes wrong on the way in comes out again as an error of the iteration. */
-function through(unpacker: Transform, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  pipeline(chunks, unpacker, () => undefined);
-  return unpacker;
+/** Errors of `chunks` become errors of the returned stream. */
+function pipeThrough(decompressor: Transform, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  pipeline(chunks, decompressor, () => undefined);
+  return decompressor;
 }
 
-/** Frame by frame, each by an unpacker of its own: one alone would stop behind the first frame. */
-async function* unzstd(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const pieces = framePieces(chunks);
+/** Decompresses each frame by a decompressor of its own, because one alone stops after the first frame. */
+async function* decompressZstd(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const pieces = splitFrames(chunks);
   for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
-    yield* through(createZstdDecompress(unpackOptions), frameFrom(next.value, pieces));
+    yield* pipeThrough(createZstdDecompress(decompressorOptions), readFrame(next.value, pieces));
   }
 }
 
@@ -79,7 +79,7 @@ interface FramePiece {
   endsFrame: boolean;
 }
 
-async function* framePieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<FramePiece, undefined> {
+async function* splitFrames(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<FramePiece, undefined> {
   const frames = new ZstdFrames();
   for await (const chunk of chunks) {
     let from = 0;
@@ -91,7 +91,7 @@ async function* framePieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<F
   }
 }
 
-async function* frameFrom(
+async function* readFrame(
   first: FramePiece,
   pieces: AsyncGenerator<FramePiece, undefined>,
 ): AsyncGenerator<Uint8Array> {
@@ -105,7 +105,7 @@ async function* frameFrom(
   }
 }
 
-function formatOf(first: Uint8Array): "plain" | "gzip" | "zstd" {
+function detectFormat(first: Uint8Array): "plain" | "gzip" | "zstd" {
   if (first[0] === 0x1f && first[1] === 0x8b) return "gzip";
   const isZstd = first[0] === 0x28 && first[1] === 0xb5 && first[2] === 0x2f && first[3] === 0xfd;
   const isSkippable =
@@ -113,26 +113,26 @@ function formatOf(first: Uint8Array): "plain" | "gzip" | "zstd" {
   return isZstd || isSkippable ? "zstd" : "plain";
 }
 
-async function* counted(input: InputFile, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* countBytes(input: InputFile, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of source) {
     input.bytesRead += chunk.length;
     yield chunk;
   }
 }
 
-/** The first `length` bytes (fewer where there are no more), and all bytes again from the start. */
-async function firstBytes(chunks: AsyncGenerator<Uint8Array>, length: number) {
-  const held: Uint8Array[] = [];
+/** Returns the first `length` bytes (fewer where the input is shorter), and an iteration over all bytes from the start. */
+async function peekBytes(chunks: AsyncGenerator<Uint8Array>, length: number) {
+  const peeked: Uint8Array[] = [];
   let bytes = 0;
   while (bytes < length) {
     const next = await chunks.next();
     if (next.done) break;
-    held.push(next.value);
+    peeked.push(next.value);
     bytes += next.value.length;
   }
-  async function* rest(): AsyncGenerator<Uint8Array> {
-    yield* held;
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield* peeked;
     yield* chunks;
   }
-  return { first: Buffer.concat(held).subarray(0, length), rest: rest() };
+  return { first: Buffer.concat(peeked).subarray(0, length), all: all() };
 }

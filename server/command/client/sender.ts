@@ -1,4 +1,4 @@
-/** Hands batches over, several at once; to a server again and again until each is taken or refused. */
+/** Delivers batches, several at once. A server gets each batch again until it has accepted or refused the rows. */
 
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,31 +11,32 @@ interface Refused {
   reason: string;
 }
 
-/** What has become of an input up to now. */
+/** The outcome of an input so far. */
 export interface Tally {
-  taken: number;
-  /** Rows that an earlier run, or an earlier try, had stored. */
-  repeated: number;
+  /** Rows that were stored. */
+  accepted: number;
+  /** Rows that an earlier run or an earlier try had stored. */
+  duplicates: number;
   refused: number;
-  /** Rows that ingestion rules left out. */
+  /** Rows that ingestion rules dropped. */
   dropped: number;
-  /** The first ones that were refused. */
+  /** The first refused rows. */
   refusals: Refused[];
-  /** Unpacked bytes that were answered. */
+  /** Decompressed bytes of the batches that were answered. */
   bytes: number;
 }
 
 export interface SenderOptions {
   client: Client;
-  /** Where the rows go. */
+  /** Path of the ingestion route. */
   path: string;
   signal: AbortSignal;
-  /** Goes into every batch's key: "" lets a second run find what the first has stored. */
+  /** Part of every idempotency key: runs with the same scope share the keys of equal batches. */
   scope: string;
   onProblem: (problem: string) => void;
 }
 
-/** What has become of a batch. */
+/** The outcome of a batch. */
 interface IngestAnswer {
   accepted: number;
   refused: number;
@@ -44,22 +45,26 @@ interface IngestAnswer {
   duplicate: boolean;
 }
 
-/** Resolves once the batch is stored or refused. Throws an Error of one sentence when it can be neither. */
-export type Deliver = (batch: Batch) => Promise<IngestAnswer>;
+/** Resolves once the rows are stored or refused. Throws an Error of one sentence where that is impossible. */
+export type DeliverBatch = (batch: Batch) => Promise<IngestAnswer>;
 
 const batchesInFlightMax = 4;
 const triesMax = 12;
-const refusalsKept = 10;
+const refusalsListedMax = 10;
 const waitMsMax = 15_000;
-/** Statuses that another try may change. */
-const passing = new Set([408, 429, 500, 502, 503, 504]);
+/** Statuses after which a retry may succeed. */
+const retryableStatuses = new Set([408, 429, 500, 502, 503, 504]);
 
-export function emptyTally(): Tally {
-  return { taken: 0, repeated: 0, refused: 0, dropped: 0, refusals: [], bytes: 0 };
+export function createTally(): Tally {
+  return { accepted: 0, duplicates: 0, refused: 0, dropped: 0, refusals: [], bytes: 0 };
 }
 
-/** Throws what `deliver` throws, once no other batch is under way. */
-export async function sendAll(batches: AsyncIterable<Batch>, tally: Tally, deliver: Deliver): Promise<void> {
+/** Delivers all batches. Throws the first error of `deliver` once no other batch is in flight. */
+export async function sendAll(
+  batches: AsyncIterable<Batch>,
+  tally: Tally,
+  deliver: DeliverBatch,
+): Promise<void> {
   const inFlight = new Set<Promise<void>>();
   let failure: unknown;
   for await (const batch of batches) {
@@ -76,28 +81,28 @@ export async function sendAll(batches: AsyncIterable<Batch>, tally: Tally, deliv
   if (failure !== undefined) throw failure;
 }
 
-/** Over HTTP. */
-export function deliveryTo(options: SenderOptions): Deliver {
-  return async (batch) => JSON.parse((await untilAnswered(batch, options)).text) as IngestAnswer;
+/** Makes the delivery over HTTP. */
+export function makeServerDelivery(options: SenderOptions): DeliverBatch {
+  return async (batch) => JSON.parse((await sendUntilAnswered(batch, options)).text) as IngestAnswer;
 }
 
-async function sendOne(batch: Batch, tally: Tally, deliver: Deliver): Promise<void> {
+async function sendOne(batch: Batch, tally: Tally, deliver: DeliverBatch): Promise<void> {
   const result = await deliver(batch);
-  if (result.duplicate) tally.repeated += result.accepted;
-  else tally.taken += result.accepted;
+  if (result.duplicate) tally.duplicates += result.accepted;
+  else tally.accepted += result.accepted;
   tally.refused += result.refused;
   tally.dropped += result.dropped ?? 0;
-  // Batches may be answered out of order, so each keeps its own first refusals; the summary sorts and cuts them.
-  const listed = result.errors.slice(0, refusalsKept);
-  for (const { line, reason } of listed) tally.refusals.push({ line: batch.firstLine + line - 1, reason });
-  if (tally.refusals.length > 100 * refusalsKept) {
-    tally.refusals.sort((a, b) => a.line - b.line).length = refusalsKept;
+  // Batches may be answered out of order, so the first refusals of each are kept; the summary sorts and cuts the list.
+  const refusals = result.errors.slice(0, refusalsListedMax);
+  for (const { line, reason } of refusals) tally.refusals.push({ line: batch.firstLine + line - 1, reason });
+  if (tally.refusals.length > 100 * refusalsListedMax) {
+    tally.refusals.sort((a, b) => a.line - b.line).length = refusalsListedMax;
   }
   tally.bytes += batch.bytes.length;
 }
 
-/** An answer that says what was taken and what was refused. */
-async function untilAnswered(batch: Batch, options: SenderOptions): Promise<Answer> {
+/** Retries until an answer says which rows were accepted and which refused. */
+async function sendUntilAnswered(batch: Batch, options: SenderOptions): Promise<Answer> {
   const headers = { "Content-Type": "application/x-ndjson", "Idempotency-Key": keyOf(batch, options.scope) };
   for (let tries = 1; ; tries++) {
     const answer = await tryOnce(batch, headers, options);
@@ -105,12 +110,12 @@ async function untilAnswered(batch: Batch, options: SenderOptions): Promise<Answ
       if (tries >= triesMax || options.signal.aborted) throw answer;
       options.onProblem(answer.message);
     } else {
-      if (answer.status === 200 || (answer.status === 400 && isTally(answer))) return answer;
+      if (answer.status === 200 || (answer.status === 400 && isIngestAnswer(answer))) return answer;
       const problem = `${problemOf(answer)}${tokenHint(options.client, answer)}`;
-      if (!passing.has(answer.status) || tries >= triesMax) throw new Error(problem);
+      if (!retryableStatuses.has(answer.status) || tries >= triesMax) throw new Error(problem);
       options.onProblem(problem);
     }
-    await sleep(waitMs(tries, answer), undefined, { signal: options.signal });
+    await sleep(retryWaitMs(tries, answer), undefined, { signal: options.signal });
   }
 }
 
@@ -130,20 +135,20 @@ async function tryOnce(batch: Batch, headers: Record<string, string>, options: S
   }
 }
 
-/** Doubling from a quarter second, with jitter so that many clients do not come back at once; or as the server asks. */
-function waitMs(tries: number, answer: Answer | ConnectionProblem): number {
-  const asked = answer instanceof Error ? null : answer.retryAfterSeconds;
+/** Exponential backoff from 250 ms, at least `Retry-After`, with jitter so that many clients do not retry at once. */
+function retryWaitMs(tries: number, answer: Answer | ConnectionProblem): number {
+  const retryAfterSeconds = answer instanceof Error ? null : answer.retryAfterSeconds;
   const doubling = Math.min(waitMsMax, 250 * 2 ** (tries - 1));
-  return Math.max(doubling, (asked ?? 0) * 1000) * (0.75 + Math.random() / 2);
+  return Math.max(doubling, (retryAfterSeconds ?? 0) * 1000) * (0.75 + Math.random() / 2);
 }
 
-/** All rows of the batch were refused: an error to the server, but one that says which lines and why. */
-function isTally(answer: Answer): boolean {
+/** True for a status 400 that names refused lines: all rows of the batch were refused. */
+function isIngestAnswer(answer: Answer): boolean {
   const body = JSON.parse(answer.text) as Partial<IngestAnswer>;
   return typeof body.refused === "number" && Array.isArray(body.errors);
 }
 
-/** The same for the same bytes at the same place, so that a batch which was stored without our learning of it is not stored again. */
+/** Idempotency key: equal for equal bytes at the same offset, so that a batch whose answer was lost is stored once. */
 export function keyOf(batch: Batch, scope: string): string {
   const hash = createHash("sha256").update(`${scope} ${batch.offset} `).update(batch.bytes);
   return hash.digest("base64url");

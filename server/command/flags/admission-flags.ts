@@ -1,64 +1,64 @@
-/** What `svc serve` can be told of rows on their way in: how many, how large, how old. */
+/** Flags of `svc serve` for admission: how many rows a sender may send, how large and how old rows may be. */
 
 import type { AdmissionSettings, SenderLimits } from "../../ingest/admission-settings.ts";
 import type { Settings } from "./flag.ts";
-import { one } from "./flag.ts";
+import { takeLast } from "./flag.ts";
 import { parseAge, parseInteger, parseSize, UsageError } from "./units.ts";
 
-/** Less would not hold the names of a row. */
+/** A smaller limit would not hold the attribute names of a row. */
 const rowBytesMin = 1024;
 const largeRows = ["refuse", "cut"] as const;
 
 export const admissionFlags = {
   "ingest-rows-per-second": {
-    value: "N",
+    placeholder: "N",
     help: "rows that one token may send a second, on average over ten seconds, where the token says nothing else",
-    defaultSays: "any number",
-    parse: one((text: string) => parseInteger(text, 1, 1_000_000_000)),
+    defaultText: "any number",
+    parse: takeLast((text: string) => parseInteger(text, 1, 1_000_000_000)),
   },
   "ingest-bytes-per-second": {
-    value: "SIZE",
+    placeholder: "SIZE",
     help: "the same for bytes of bodies, unpacked",
-    defaultSays: "any number",
-    parse: one(parseSize),
+    defaultText: "any number",
+    parse: takeLast(parseSize),
   },
   "row-bytes-max": {
-    value: "SIZE",
+    placeholder: "SIZE",
     help: "the largest row: level, message and attributes together",
-    defaultSays: "2MiB of message beside the attributes",
-    parse: one((text: string) => {
+    defaultText: "2MiB of message beside the attributes",
+    parse: takeLast((text: string) => {
       const bytes = parseSize(text);
       if (bytes < rowBytesMin) throw new UsageError(`a size of ${rowBytesMin} bytes or more`);
       return bytes;
     }),
   },
   "large-rows": {
-    value: "WHAT",
+    placeholder: "WHAT",
     help: "what becomes of logs that are larger: refuse, or cut, which shortens the message and notes its length in svc.cut",
     default: "refuse",
-    parse: one((text: string) => {
+    parse: takeLast((text: string) => {
       const found = largeRows.find((each) => each === text);
       if (found === undefined) throw new UsageError(`one of ${largeRows.join(", ")}`);
       return found;
     }),
   },
   "accept-past": {
-    value: "AGE",
+    placeholder: "AGE",
     help: "refuses rows that are further behind the clock",
-    defaultSays: "all since 1970 are taken",
-    parse: one(parseAge),
+    defaultText: "all since 1970 are taken",
+    parse: takeLast(parseAge),
   },
   "accept-future": {
-    value: "AGE",
+    placeholder: "AGE",
     help: "refuses rows that are further ahead of the clock",
     default: "1d",
-    parse: one(parseAge),
+    parse: takeLast(parseAge),
   },
   "clock-skew": {
-    value: "AGE",
+    placeholder: "AGE",
     help: "counts rows in /metrics that are further off the clock, either way",
     default: "1h",
-    parse: one(parseAge),
+    parse: takeLast(parseAge),
   },
 } as const;
 

@@ -1,35 +1,37 @@
-/** What a command can be told: one entry a setting, which is a flag, an environment variable and a YAML key at once. */
+/** Commands and their flags. One flag is also an environment variable and a YAML key. */
 
 import { UsageError } from "./units.ts";
 
+/** One setting of a command. */
 export interface Flag<T> {
-  /** Stands for the value in help, e.g. `DIR`; null for a switch, which takes none. */
-  value: string | null;
+  /** Stands for the value in help, e.g. `DIR`; null for a switch, which takes no value. */
+  placeholder: string | null;
   help: string;
-  /** As a person would write it; undefined where leaving it out has a meaning of its own. */
+  /** The default as a person would write it; undefined where a missing flag has a meaning of its own. */
   default?: string;
-  /** What the default is called in help, where the text of it would not say. */
-  defaultSays?: string;
-  /** May come several times. */
-  many?: boolean;
-  /** The value is nobody's business: help and complaints never show it. */
-  secret?: boolean;
-  /** Throws UsageError with what was expected. */
+  /** Describes the default in help, in place of `default`. */
+  defaultText?: string;
+  /** True where the flag may be given several times. */
+  isRepeatable?: boolean;
+  /** True where errors must not show the value. */
+  isSecret?: boolean;
+  /** Throws UsageError that says what was expected, to complete "… must be". */
   parse(texts: readonly string[]): T;
 }
 
 export type Flags = Readonly<Record<string, Flag<unknown>>>;
 
-/** What the flags of a command come out as; null where a flag without default was left out. */
+/** The parsed values of a command's flags; null for a missing flag without a default. */
 export type Settings<F extends Flags> = {
   [K in keyof F]: F[K] extends Flag<infer T> ? (F[K] extends { default: string } ? T : T | null) : never;
 };
 
+/** One command of the `svc` program. */
 export interface Command<F extends Flags = Flags> {
   name: string;
-  /** One line for the list of commands. */
-  summary: string;
-  /** What stands behind the flags, e.g. `FILE…`; "" for nothing. */
+  /** One line for the list of commands, without a capital and a full stop. */
+  formatSummary: string;
+  /** The operands in help, e.g. `FILE…`; "" for none. */
   operands: string;
   flags: F;
   /** More lines for `svc help NAME`. */
@@ -38,22 +40,25 @@ export interface Command<F extends Flags = Flags> {
   run(settings: Settings<F>, operands: readonly string[]): Promise<number>;
 }
 
-export function one<T>(parse: (text: string) => T): (texts: readonly string[]) => T {
+/** Makes the parser of a flag with one value: of several, the last one counts. */
+export function takeLast<T>(parse: (text: string) => T): (texts: readonly string[]) => T {
   return (texts) => parse(texts.at(-1)!);
 }
 
-export function anyText(text: string): string {
+/** Takes any text but an empty one. */
+export function parseText(text: string): string {
   if (text === "") throw new UsageError("some text");
   return text;
 }
 
-/** A switch is on when it is named; in the environment and in YAML it says `true` or `false`. */
-export function onOrOff(text: string): boolean {
+/** Parses a switch. On the command line its name means `true`; in the environment and in YAML it has a value. */
+export function parseSwitch(text: string): boolean {
   if (text === "true" || text === "1") return true;
   if (text === "false" || text === "0") return false;
   throw new UsageError("true or false");
 }
 
-export function environmentName(flag: string): string {
+/** `retention-bytes` is `SVC_RETENTION_BYTES`. */
+export function toEnvironmentName(flag: string): string {
   return `SVC_${flag.toUpperCase().replaceAll("-", "_")}`;
 }

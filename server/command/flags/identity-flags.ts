@@ -1,31 +1,31 @@
-/** Which identity provider vouches for users. */
+/** Flags of `svc serve` for the identity provider that signs the tokens of users. */
 
-import { anyText, one } from "./flag.ts";
+import { parseText, takeLast } from "./flag.ts";
 import { UsageError } from "./units.ts";
 
 export const identityFlags = {
   "oidc-issuer": {
-    value: "URL",
+    placeholder: "URL",
     help: "an OpenID Connect issuer whose tokens users may send, as it stands in their claim iss",
-    defaultSays: "none: tokens of this server alone",
-    parse: one(parseIssuer),
+    defaultText: "none: tokens of this server alone",
+    parse: takeLast(parseIssuer),
   },
   "oidc-audience": {
-    value: "NAME",
+    placeholder: "NAME",
     help: "whom a token must be meant for, as it stands in its claim aud: the client id, mostly",
-    defaultSays: "none; required with --oidc-issuer",
-    many: true,
-    parse: (texts: readonly string[]) => texts.map(anyText),
+    defaultText: "none; required with --oidc-issuer",
+    isRepeatable: true,
+    parse: (texts: readonly string[]) => texts.map(parseText),
   },
   "oidc-groups-claim": {
-    value: "NAME",
+    placeholder: "NAME",
     help: "the claim that lists a user's groups, such as groups or realm_access.roles",
     default: "groups",
-    parse: one(anyText),
+    parse: takeLast(parseText),
   },
 } as const;
 
-/** What the flags come out as. */
+/** The parsed flags. */
 interface IdentityValues {
   "oidc-issuer": string | null;
   "oidc-audience": string[] | null;
@@ -38,13 +38,13 @@ export function identitySettings(values: IdentityValues) {
   const audiences = values["oidc-audience"] ?? [];
   if (issuer === null && audiences.length === 0) return {};
   if (issuer === null) throw new UsageError("--oidc-audience needs --oidc-issuer");
-  // Without it, tokens that the same issuer made for any other program would do.
+  // Without an audience, tokens that the issuer signed for any other program would be accepted.
   if (audiences.length === 0)
     throw new UsageError("--oidc-issuer needs --oidc-audience: whom tokens must be meant for");
   return { identity: { issuer, audiences, groupsClaim: values["oidc-groups-claim"] } };
 }
 
-/** It is compared with what tokens say, letter by letter. */
+/** Returns the address unchanged, because the claim `iss` must equal it character by character. */
 function parseIssuer(text: string): string {
   const url = URL.parse(text);
   const isHere = url?.protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);

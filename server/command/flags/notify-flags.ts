@@ -1,54 +1,54 @@
-/** How a server's notifications are sent. */
+/** Flags of `svc serve` for how notifications are sent. */
 
 import { isIP } from "node:net";
-import { anyText, one } from "./flag.ts";
+import { parseText, takeLast } from "./flag.ts";
 import { parseUrl, UsageError } from "./units.ts";
 
 export const notifyFlags = {
   "public-url": {
-    value: "URL",
+    placeholder: "URL",
     help: "where people reach the server, for links in messages",
-    defaultSays: "where it listens",
-    parse: one(parseUrl),
+    defaultText: "where it listens",
+    parse: takeLast(parseUrl),
   },
   "notify-allow": {
-    value: "NETWORK",
+    placeholder: "NETWORK",
     help: "a private network or address that messages may go to, such as 10.1.0.0/16",
-    defaultSays: "none: messages go to public addresses alone",
-    many: true,
+    defaultText: "none: messages go to public addresses alone",
+    isRepeatable: true,
     parse: (texts: readonly string[]) => texts.map(parseNetwork),
   },
   "slack-token": {
-    value: "TOKEN",
+    placeholder: "TOKEN",
     help: "the bot token that messages to Slack's channels are sent with",
-    defaultSays: "none: only incoming webhooks, whose URL stands as the channel",
-    secret: true,
-    parse: one(anyText),
+    defaultText: "none: only incoming webhooks, whose URL stands as the channel",
+    isSecret: true,
+    parse: takeLast(parseText),
   },
   smtp: {
-    value: "URL",
+    placeholder: "URL",
     help: "the server for e-mail: smtps://USER:PASSWORD@HOST:465, smtp://… with STARTTLS, smtp+plain://… without TLS",
-    defaultSays: "none: no e-mail",
-    secret: true,
-    parse: one(parseSmtp),
+    defaultText: "none: no e-mail",
+    isSecret: true,
+    parse: takeLast(parseSmtp),
   },
   "smtp-from": {
-    value: "ADDRESS",
+    placeholder: "ADDRESS",
     help: "the sender of e-mail",
     default: "svc@localhost",
-    parse: one(parseAddress),
+    parse: takeLast(parseAddress),
   },
   "pagerduty-key": {
-    value: "SERVICE=KEY",
+    placeholder: "SERVICE=KEY",
     help: "the routing key of a PagerDuty service, by its id or name",
-    defaultSays: "none: actions name their routing key",
-    secret: true,
-    many: true,
+    defaultText: "none: actions name their routing key",
+    isSecret: true,
+    isRepeatable: true,
     parse: (texts: readonly string[]) => texts.map(parseServiceKey),
   },
 } as const;
 
-/** What the flags come out as. */
+/** The parsed flags. */
 interface NotifyValues {
   "public-url": string | null;
   "notify-allow": string[] | null;

@@ -1,28 +1,29 @@
-/** Reads a command's settings from the command line, the environment and a YAML file, in that order of strength. */
+/** Reads the settings of a command. The command line overrides the environment, which overrides the YAML file. */
 
 import { readFileSync } from "node:fs";
 import { parse as parseYaml } from "yaml";
 import { suggest } from "../../text/suggestion.ts";
 import type { Command, Flag, Flags, Settings } from "./flag.ts";
-import { environmentName } from "./flag.ts";
+import { toEnvironmentName } from "./flag.ts";
 import { UsageError } from "./units.ts";
 
-interface Given {
+/** A setting as a person gave it. */
+interface GivenSetting {
   texts: string[];
-  /** How the person wrote it, for complaints: `--limit`, `SVC_LIMIT` or `limit in svc.yaml`. */
-  from: string;
+  /** Where it was given, for errors: `--limit`, `SVC_LIMIT` or `limit in svc.yaml`. */
+  source: string;
 }
 
-type GivenByName = Map<string, Given>;
+type GivenSettings = Map<string, GivenSetting>;
 
 export interface Arguments {
-  flags: GivenByName;
+  flags: GivenSettings;
   operands: string[];
 }
 
 /**
- * `known` are the names of every command's flags: one file and one environment serve all commands, so a name of another
- * command is no mistake there. Throws UsageError.
+ * Throws UsageError for an unknown setting or a wrong value. `known` holds the flags of all commands: one file and one
+ * environment serve all of them, so a setting of another command is no error there.
  */
 export function readSettings<F extends Flags>(
   command: Command<F>,
@@ -36,23 +37,23 @@ export function readSettings<F extends Flags>(
   const settings: Record<string, unknown> = {};
   for (const [name, flag] of Object.entries(command.flags)) {
     const given = args.flags.get(name) ?? fromEnvironment.get(name) ?? fromFile.get(name);
-    settings[name] = settingOf(flag, given);
+    settings[name] = parseSetting(flag, given);
   }
   return settings as Settings<F>;
 }
 
-function settingOf(flag: Flag<unknown>, given: Given | undefined): unknown {
+function parseSetting(flag: Flag<unknown>, given: GivenSetting | undefined): unknown {
   if (given === undefined) return flag.default === undefined ? null : flag.parse([flag.default]);
   try {
     return flag.parse(given.texts);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const got = flag.secret ? "" : `, got ${JSON.stringify(given.texts.at(-1))}`;
-    throw new UsageError(`${given.from} must be ${error.message}${got}`);
+    const got = flag.isSecret ? "" : `, got ${JSON.stringify(given.texts.at(-1))}`;
+    throw new UsageError(`${given.source} must be ${error.message}${got}`);
   }
 }
 
-/** Splits the words behind the command's name. Throws UsageError for an unknown flag or a missing value. */
+/** Splits the words after the command's name. Throws UsageError for an unknown flag or a missing value. */
 export function readArguments(flags: Flags, words: readonly string[]): Arguments {
   const args: Arguments = { flags: new Map(), operands: [] };
   for (let i = 0; i < words.length; i++) {
@@ -62,15 +63,15 @@ export function readArguments(flags: Flags, words: readonly string[]): Arguments
       break;
     }
     if (!word.startsWith("--")) {
-      refuseShort(word, flags);
+      refuseShortFlag(word, flags);
       args.operands.push(word);
       continue;
     }
     const [name, inline] = splitFlag(word);
-    const flag = knownFlag(flags, name);
-    const text = inline ?? (flag.value === null ? "true" : valueBehind(name, flag, words[++i]));
-    const before = flag.many ? (args.flags.get(name)?.texts ?? []) : [];
-    args.flags.set(name, { texts: [...before, text], from: `--${name}` });
+    const flag = findFlag(flags, name);
+    const text = inline ?? (flag.placeholder === null ? "true" : requireValue(name, flag, words[++i]));
+    const before = flag.isRepeatable ? (args.flags.get(name)?.texts ?? []) : [];
+    args.flags.set(name, { texts: [...before, text], source: `--${name}` });
   }
   return args;
 }
@@ -80,20 +81,20 @@ function splitFlag(word: string): [name: string, value: string | undefined] {
   return equals < 0 ? [word.slice(2), undefined] : [word.slice(2, equals), word.slice(equals + 1)];
 }
 
-function knownFlag(flags: Flags, name: string): Flag<unknown> {
+function findFlag(flags: Flags, name: string): Flag<unknown> {
   const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
   if (flag !== undefined) return flag;
   const names = Object.keys(flags).map((known) => `--${known}`);
   throw new UsageError(`unknown flag --${name}${suggest(`--${name}`, names)}`);
 }
 
-function valueBehind(name: string, flag: Flag<unknown>, word: string | undefined): string {
+function requireValue(name: string, flag: Flag<unknown>, word: string | undefined): string {
   if (word !== undefined && !word.startsWith("--")) return word;
-  throw new UsageError(`--${name} needs a value: --${name} ${flag.value}`);
+  throw new UsageError(`--${name} needs a value: --${name} ${flag.placeholder}`);
 }
 
-/** `-` alone is standard input, and a number or a quoted query may begin with a dash; `-x` is a flag that there is not. */
-function refuseShort(word: string, flags: Flags): void {
+/** Refuses `-x`. A single `-` is standard input, and a number or a quoted query may begin with a dash. */
+function refuseShortFlag(word: string, flags: Flags): void {
   if (!/^-[a-z]+$/i.test(word)) return;
   const long = Object.keys(flags).find((name) => name.startsWith(word.slice(1)));
   const hint = long === undefined ? "put -- before text that begins with a dash" : `did you mean --${long}?`;
@@ -101,42 +102,42 @@ function refuseShort(word: string, flags: Flags): void {
 }
 
 /**
- * Variables that Kubernetes sets in every container for a Service whose name begins with `svc`; they are nobody's settings.
+ * Variables that Kubernetes sets in every container for a Service whose name begins with `svc`; they are not settings.
  * https://kubernetes.io/docs/tutorials/services/connect-applications-service/#environment-variables
  */
 const serviceLink =
   /^SVC_(?:.*_)?(?:SERVICE_HOST|SERVICE_PORT(?:_.*)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)$/;
 
-function readEnvironment(environment: NodeJS.ProcessEnv, known: readonly string[]): GivenByName {
-  const byVariable = new Map(known.map((name) => [environmentName(name), name]));
-  const given: GivenByName = new Map();
+function readEnvironment(environment: NodeJS.ProcessEnv, known: readonly string[]): GivenSettings {
+  const byVariable = new Map(known.map((name) => [toEnvironmentName(name), name]));
+  const given: GivenSettings = new Map();
   for (const [variable, text] of Object.entries(environment)) {
     if (!variable.startsWith("SVC_") || text === undefined || serviceLink.test(variable)) continue;
     const name = byVariable.get(variable);
     if (name === undefined) {
       throw new UsageError(`unknown environment variable ${variable}${suggest(variable, byVariable.keys())}`);
     }
-    given.set(name, { texts: [text], from: variable });
+    given.set(name, { texts: [text], source: variable });
   }
   return given;
 }
 
-function readFile(path: string, known: readonly string[]): GivenByName {
-  const document = parsedFile(path);
+function readFile(path: string, known: readonly string[]): GivenSettings {
+  const document = parseFile(path);
   if (document === null || document === undefined) return new Map();
   if (typeof document !== "object" || Array.isArray(document)) {
     throw new UsageError(`${path} must hold one setting a line, such as \`listen: 127.0.0.1:8080\``);
   }
-  const given: GivenByName = new Map();
+  const given: GivenSettings = new Map();
   for (const [key, value] of Object.entries(document)) {
     if (!known.includes(key)) throw new UsageError(`unknown setting ${key} in ${path}${suggest(key, known)}`);
     if (value === null) continue;
-    given.set(key, { texts: textsOf(value, key, path), from: `${key} in ${path}` });
+    given.set(key, { texts: toTexts(value, key, path), source: `${key} in ${path}` });
   }
   return given;
 }
 
-function parsedFile(path: string): unknown {
+function parseFile(path: string): unknown {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -152,7 +153,7 @@ function parsedFile(path: string): unknown {
   }
 }
 
-function textsOf(value: unknown, key: string, path: string): string[] {
+function toTexts(value: unknown, key: string, path: string): string[] {
   const values = Array.isArray(value) ? value : [value];
   return values.map((item: unknown) => {
     if (typeof item === "string" || typeof item === "number" || typeof item === "boolean")

@@ -1,43 +1,43 @@
-/** Flags that several commands have in common. */
+/** Flags that several commands share. */
 
-import { anyText, one, onOrOff } from "./flag.ts";
+import { parseSwitch, parseText, takeLast } from "./flag.ts";
 import { parseUrl } from "./units.ts";
 
 export const dataFlag = {
-  value: "DIR",
+  placeholder: "DIR",
   help: "the data folder",
   default: "./data",
-  parse: one(anyText),
+  parse: takeLast(parseText),
 } as const;
 
 export const configFlag = {
-  value: "FILE",
+  placeholder: "FILE",
   help: "a YAML file with settings",
-  defaultSays: "none",
-  parse: one(anyText),
+  defaultText: "none",
+  parse: takeLast(parseText),
 } as const;
 
 export const jsonFlag = {
-  value: null,
+  placeholder: null,
   help: "prints one JSON object a line, as the API gives it",
   default: "false",
-  parse: one(onOrOff),
+  parse: takeLast(parseSwitch),
 } as const;
 
-/** How to reach a running server, and with which token. */
+/** Flags of commands that call a running server: its address and the token. */
 export const serverFlags = {
   url: {
-    value: "URL",
+    placeholder: "URL",
     help: "the server",
     default: "http://127.0.0.1:8080",
-    parse: one(parseUrl),
+    parse: takeLast(parseUrl),
   },
   token: {
-    value: "TOKEN",
+    placeholder: "TOKEN",
     help: "the token to send",
-    defaultSays: "the admin-token file of the data folder, for a server on this machine",
-    secret: true,
-    parse: one(anyText),
+    defaultText: "the admin-token file of the data folder, for a server on this machine",
+    isSecret: true,
+    parse: takeLast(parseText),
   },
   data: { ...dataFlag, help: "the data folder whose admin-token file is used where no token is given" },
   config: configFlag,

@@ -1,6 +1,6 @@
-/** Reads sizes, ages, times and addresses as people write them. Each throws UsageError saying what was expected. */
+/** Parses sizes, ages, times and addresses as people write them. Each parser throws UsageError: what was expected. */
 
-/** A mistake in how the program was called: one sentence, exit code 2. */
+/** The program was called wrongly. The message is one sentence, the exit code 2. */
 export class UsageError extends Error {}
 
 const sizeUnits: Readonly<Record<string, number>> = {
@@ -56,28 +56,28 @@ export function parseTime(text: string, nowMs: number): number {
   const trimmed = text.trim();
   if (trimmed === "now") return nowMs;
   const [, age] = /^(?:now)?-(.+)$/.exec(trimmed) ?? [];
-  if (age !== undefined) return Math.max(0, nowMs - parseAgeBack(age));
+  if (age !== undefined) return Math.max(0, nowMs - parseTimeAge(age));
   if (/^\d{9,16}$/.test(trimmed)) return Number(trimmed);
-  const ms = isoMs(trimmed);
-  if (ms === null) throw new UsageError(expectedTime);
+  const ms = parseIsoMs(trimmed);
+  if (ms === null) throw new UsageError(timeExpectation);
   return ms;
 }
 
-const expectedTime = "a time such as -1h, now, 2026-01-29, 2026-01-29T08:42:00Z or Unix milliseconds";
+const timeExpectation = "a time such as -1h, now, 2026-01-29, 2026-01-29T08:42:00Z or Unix milliseconds";
 
-function parseAgeBack(age: string): number {
+function parseTimeAge(age: string): number {
   try {
     return parseAge(age);
   } catch {
-    throw new UsageError(expectedTime);
+    throw new UsageError(timeExpectation);
   }
 }
 
-/** Without an offset the time is UTC, as everything that is printed is. */
-function isoMs(text: string): number | null {
+/** Null where it is no ISO date. Without an offset the time is UTC, as all printed times are. */
+function parseIsoMs(text: string): number | null {
   const form = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?(Z|[+-]\d{2}:?\d{2})?$/i;
-  const [whole, offset] = form.exec(text) ?? [];
-  if (whole === undefined) return null;
+  const [matched, offset] = form.exec(text) ?? [];
+  if (matched === undefined) return null;
   const zoned = offset === undefined && text.length > 10 ? `${text}Z` : text;
   const ms = Date.parse(zoned.replace(" ", "T"));
   return Number.isNaN(ms) || ms < 0 ? null : ms;
@@ -88,7 +88,7 @@ export interface HostPort {
   port: number;
 }
 
-/** `127.0.0.1:8080`, `[::1]:8080`, `localhost:0`; `:8080` is all addresses. */
+/** Host and port of `127.0.0.1:8080`, `[::1]:8080` or `localhost:0`; `:8080` means all addresses. */
 export function parseHostPort(text: string): HostPort {
   const [, bracketed, plain, port] =
     /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/i.exec(text.trim()) ?? [];
@@ -97,14 +97,14 @@ export function parseHostPort(text: string): HostPort {
   return { host: host === "" ? "0.0.0.0" : host, port: Number(port) };
 }
 
-/** `text` is a whole number from `min` to `max`. */
+/** A whole number from `min` to `max`, both inclusive. */
 export function parseInteger(text: string, min: number, max: number): number {
   const value = /^\d{1,15}$/.test(text.trim()) ? Number(text) : Number.NaN;
   if (!(value >= min && value <= max)) throw new UsageError(`an integer from ${min} to ${max}`);
   return value;
 }
 
-/** `http://host:port`, without a slash at the end. */
+/** An http or https address; slashes at its end are removed. */
 export function parseUrl(text: string): string {
   const url = URL.parse(text.trim());
   if (url === null || !/^https?:$/.test(url.protocol))

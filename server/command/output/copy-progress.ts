@@ -1,10 +1,10 @@
-/** What a backup and its restoring show, and how they are stopped: nothing half stays. */
+/** The progress of a backup or its restoring, which a signal stops so that nothing half-written stays. */
 
 import type { CopyProgress } from "../../../engine/index.ts";
 import { openProgress, type Progress } from "./progress.ts";
 
 export interface CopyProgressBar {
-  /** Throws once the process was told to stop, so that what was begun is removed. */
+  /** Throws after SIGINT or SIGTERM, so that the copy removes what it has written. */
   onProgress(progress: CopyProgress): void;
   end(): void;
 }
@@ -12,14 +12,14 @@ export interface CopyProgressBar {
 export function openCopyProgress(): CopyProgressBar {
   let phase: CopyProgress["phase"] | undefined;
   let progress: Progress | undefined;
-  let isStopped = false;
+  let wasSignalled = false;
   const stop = () => {
-    isStopped = true;
+    wasSignalled = true;
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
   return {
     onProgress: (done) => {
-      if (isStopped) throw new Error("stopped; nothing was left");
+      if (wasSignalled) throw new Error("stopped; nothing was left");
       if (phase !== done.phase) {
         progress?.end();
         progress = openProgress(done.phase);

@@ -1,6 +1,8 @@
-import { coloured, levelColour, safe, safeLine } from "./terminal.ts";
+/** A log entry as text. */
 
-/** A log entry as the API gives it. */
+import { addColour, colourOfLevel, escapeLine, escapeText } from "./terminal.ts";
+
+/** A log entry in an answer of the API. */
 export interface LogEntry {
   timestamp: number;
   log_level: string;
@@ -10,14 +12,14 @@ export interface LogEntry {
 
 const levelWidth = 5;
 
-/** Time, level, service and message; further lines of the message are indented under it. */
-export function logLine(entry: LogEntry, inColour: boolean): string {
+/** Formats time, level, service and message; further lines of the message are indented. */
+export function formatLogLine(entry: LogEntry, inColour: boolean): string {
   const time = new Date(entry.timestamp).toISOString();
-  const level = safeLine(entry.log_level === "" ? "-" : entry.log_level).padEnd(levelWidth);
-  const service = safeLine(entry.attributes["service.name"] ?? "-");
-  const [first = "", ...more] = safe(entry.message.replaceAll("\r\n", "\n").trimEnd()).split("\n");
+  const level = escapeLine(entry.log_level === "" ? "-" : entry.log_level).padEnd(levelWidth);
+  const service = escapeLine(entry.attributes["service.name"] ?? "-");
+  const [first = "", ...more] = escapeText(entry.message.replaceAll("\r\n", "\n").trimEnd()).split("\n");
   const head = inColour
-    ? `${coloured(time, "grey")} ${coloured(level, levelColour(entry.log_level))} ${coloured(service, "blue")} ${first}`
+    ? `${addColour(time, "grey")} ${addColour(level, colourOfLevel(entry.log_level))} ${addColour(service, "blue")} ${first}`
     : `${time} ${level} ${service} ${first}`;
   return [head, ...more.map((line) => `    ${line}`)].join("\n");
 }

@@ -1,6 +1,8 @@
-import { coloured, safeLine } from "./terminal.ts";
+/** A span as a line of text. */
 
-/** A span as the API gives it. */
+import { addColour, escapeLine } from "./terminal.ts";
+
+/** A span in an answer of the API. */
 export interface SpanEntry {
   traceId: string;
   name: string;
@@ -13,23 +15,23 @@ export interface SpanEntry {
 
 const durationWidth = 10;
 
-/** Start, duration, service, name, status and trace of a span. */
-export function spanLine(span: SpanEntry, inColour: boolean): string {
+/** Formats start, duration, service, name, status and trace id. */
+export function formatSpanLine(span: SpanEntry, inColour: boolean): string {
   const time = new Date(Number(BigInt(span.startTimeUnixNano) / 1_000_000n)).toISOString();
   const duration = `${span.durationMs?.toFixed(1) ?? "-"} ms`.padStart(durationWidth);
-  const service = safeLine(span.attributes["service.name"] ?? "-");
-  const name = safeLine(span.name);
+  const service = escapeLine(span.attributes["service.name"] ?? "-");
+  const name = escapeLine(span.name);
   const failed = span.statusCode === "error";
   const status = failed
-    ? ` error${span.statusMessage === undefined ? "" : `: ${safeLine(span.statusMessage)}`}`
+    ? ` error${span.statusMessage === undefined ? "" : `: ${escapeLine(span.statusMessage)}`}`
     : "";
-  const trace = safeLine(span.traceId);
+  const trace = escapeLine(span.traceId);
   if (!inColour) return `${time} ${duration} ${service} ${name}${status} ${trace}`;
   return [
-    coloured(time, "grey"),
+    addColour(time, "grey"),
     duration,
-    coloured(service, "blue"),
-    failed ? coloured(`${name}${status}`, "red") : name,
-    coloured(trace, "grey"),
+    addColour(service, "blue"),
+    failed ? addColour(`${name}${status}`, "red") : name,
+    addColour(trace, "grey"),
   ].join(" ");
 }

@@ -1,4 +1,4 @@
-/** What goes to a terminal: colours, and no control characters that came from a log. */
+/** Colours, and escapes for control characters that stored rows may hold, for output on a terminal. */
 
 import type { WriteStream } from "node:tty";
 
@@ -7,7 +7,7 @@ const controlSequence = "\u001b[";
 export type Colour = "red" | "yellow" | "green" | "blue" | "magenta" | "grey";
 const codes: Record<Colour, number> = { red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, grey: 90 };
 
-/** https://no-color.org */
+/** Follows https://no-color.org. */
 export function wantsColour(
   stream: WriteStream | NodeJS.WriteStream,
   environment: NodeJS.ProcessEnv,
@@ -16,11 +16,11 @@ export function wantsColour(
   return stream.isTTY === true && environment.TERM !== "dumb";
 }
 
-export function coloured(text: string, colour: Colour | null): string {
+export function addColour(text: string, colour: Colour | null): string {
   return colour === null ? text : `${controlSequence}${codes[colour]}m${text}${controlSequence}0m`;
 }
 
-export function levelColour(level: string): Colour | null {
+export function colourOfLevel(level: string): Colour | null {
   const lower = level.toLowerCase();
   if (/^(?:fatal|crit|alert|emerg|panic)/.test(lower)) return "magenta";
   if (/^err/.test(lower)) return "red";
@@ -31,26 +31,26 @@ export function levelColour(level: string): Colour | null {
 }
 
 /**
- * Control characters, which would drive the terminal, and marks that turn the direction of writing, which would show a
- * line as something else than it is. Tab and newline do no harm.
+ * Control characters, which would control the terminal, and marks of writing direction, which would show a line as
+ * something else than it is. Tab and newline are harmless.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is there to find control characters
 const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** The text with every such character written out, as `\x1b` or `\u202e`. */
-export function safe(text: string): string {
+/** Escapes every unsafe character, as `\x1b` or `\u202e`. */
+export function escapeText(text: string): string {
   return text.replace(unsafe, (char) => {
     const code = char.charCodeAt(0);
     return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16)}`;
   });
 }
 
-/** The same for what must not leave its line. */
-export function safeLine(text: string): string {
-  return safe(text).replaceAll("\n", "\\x0a");
+/** Escapes newlines too, for a text that must stay on one line. */
+export function escapeLine(text: string): string {
+  return escapeText(text).replaceAll("\n", "\\x0a");
 }
 
-/** The same inside JSON text, which stays JSON: what JSON leaves as it is becomes an escape of its own. */
-export function safeJson(json: string): string {
+/** Escapes unsafe characters in JSON text by JSON's own escapes, so that it parses to the same value. */
+export function escapeJson(json: string): string {
   return json.replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { logLine } from "../../../server/command/output/log-line.ts";
-import { safe, safeJson } from "../../../server/command/output/terminal.ts";
+import { formatLogLine } from "../../../server/command/output/log-line.ts";
+import { escapeJson, escapeText } from "../../../server/command/output/terminal.ts";
 import { ingest, lines, type Running, startServer } from "../running.ts";
 
 const start = Date.UTC(2026, 0, 29);
@@ -12,8 +12,8 @@ const start = Date.UTC(2026, 0, 29);
 test("no text, however hostile, leaves a character that drives a terminal", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
-      expect(safe(text)).toMatch(/^[^\p{Cc}\u202a-\u202e\u2066-\u2069]*$|[\n\t]/u);
-      expect(safe(text).replace(/[\n\t]/g, "")).not.toMatch(/\p{Cc}/u);
+      expect(escapeText(text)).toMatch(/^[^\p{Cc}\u202a-\u202e\u2066-\u2069]*$|[\n\t]/u);
+      expect(escapeText(text).replace(/[\n\t]/g, "")).not.toMatch(/\p{Cc}/u);
     }),
   );
 });
@@ -22,8 +22,8 @@ test("JSON that is made safe is the same JSON", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const json = JSON.stringify(value);
-      expect(JSON.parse(safeJson(json))).toEqual(JSON.parse(json));
-      expect(safeJson(json)).not.toMatch(/\p{Cc}/u);
+      expect(JSON.parse(escapeJson(json))).toEqual(JSON.parse(json));
+      expect(escapeJson(json)).not.toMatch(/\p{Cc}/u);
     }),
   );
 });
@@ -36,7 +36,7 @@ test.each([
   ["debug", "\u001b[90m"],
   ["FATAL", "\u001b[35m"],
 ])("%s has a colour of its own", (level, colour) => {
-  const line = logLine({ timestamp: start, log_level: level, message: "m", attributes: {} }, true);
+  const line = formatLogLine({ timestamp: start, log_level: level, message: "m", attributes: {} }, true);
   expect(line).toContain(`${colour}${level}`);
 });
 
