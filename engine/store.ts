@@ -44,17 +44,17 @@ import type {
 } from "./plan/sample-query.ts";
 import { queryAggregate } from "./scatter/aggregate-query.ts";
 import { type Arrived, queryArrivals } from "./scatter/arrival-query.ts";
-import type { RecordBatch } from "./scatter/arrow.ts";
+import type { RecordBatch } from "./scatter/arrow-batch.ts";
 import { readChunks } from "./scatter/chunk-read-query.ts";
 import { queryFieldCounts } from "./scatter/field-count-query.ts";
-import { queryNewestRows } from "./scatter/row-query.ts";
-import { RunningQueries } from "./scatter/running-queries.ts";
 import {
   countStoredSeries,
   queryMetricNames,
   querySamples,
   querySeriesLabels,
-} from "./scatter/sample-query.ts";
+} from "./scatter/metric-query.ts";
+import { queryNewestRows } from "./scatter/newest-rows-query.ts";
+import { RunningQueries } from "./scatter/running-queries.ts";
 import { type QueryLimits, type ScatterContext, startControl } from "./scatter/scatter-gather.ts";
 import type { StoredState } from "./state/state.ts";
 import {

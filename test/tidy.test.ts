@@ -14,7 +14,7 @@ const edges: Record<string, string> = {
   lmdb: "engine/lmdb/environment.ts",
   tinypool: "",
   re2js: "",
-  "apache-arrow": "engine/scatter/arrow.ts",
+  "apache-arrow": "engine/scatter/arrow-batch.ts",
 };
 
 /** Benchmarks of a layer's inner parts, which its public face does not show. */

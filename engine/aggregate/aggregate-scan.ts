@@ -19,7 +19,7 @@ import { fromDaySummaries, fromHeader } from "./aggregate-metadata.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
 import { type AggregationState, createAggregationState, finishAggregation } from "./aggregation-state.ts";
 import type { BucketGrid, BucketRuns } from "./bucket-runs.ts";
-import { assignCells, type CellRows, CellsByRow, type SelectedRows } from "./cells.ts";
+import { assignCells, type CellRows, CellsByRow, type SelectedRows } from "./cell-assignment.ts";
 import { computeGroupCodes, type GroupCodes } from "./group-codes.ts";
 import type { RowFields } from "./point-states.ts";
 import { ColumnFields, ExtractedFields } from "./row-fields.ts";

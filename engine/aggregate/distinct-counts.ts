@@ -12,7 +12,7 @@ import {
   type Registers,
   registerCount,
 } from "../vector/hyperloglog.ts";
-import { type CellRows, listSelectedRows } from "./cells.ts";
+import { type CellRows, listSelectedRows } from "./cell-assignment.ts";
 
 /** Hashes of rows: row i has hash codes[i], or hash i where there are no codes. */
 export interface RowFingerprints extends Fingerprints {

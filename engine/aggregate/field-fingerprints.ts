@@ -12,7 +12,7 @@ import {
   toHashSource,
 } from "../vector/fingerprint.ts";
 import { decodeText, textAt } from "../vector/text.ts";
-import type { SelectedRows } from "./cells.ts";
+import type { SelectedRows } from "./cell-assignment.ts";
 import type { RowFingerprints } from "./distinct-counts.ts";
 import type { YieldTurn } from "./field-numbers.ts";
 

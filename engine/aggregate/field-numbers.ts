@@ -14,7 +14,7 @@ import type { Value } from "../plan/aggregation.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import { parseDecimal, parseDecimalBytes } from "../vector/number.ts";
 import { decodeText, textAt } from "../vector/text.ts";
-import type { SelectedRows } from "./cells.ts";
+import type { SelectedRows } from "./cell-assignment.ts";
 
 /** A number a row, on the heap. */
 export interface FieldNumbers {

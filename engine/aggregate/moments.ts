@@ -1,7 +1,7 @@
 /** Running moments of the numbers of points: count, sum, M2, minimum and maximum, mergeable in any order. */
 import type { Aggregation } from "../plan/aggregation.ts";
 import type { NumberBounds } from "../summary/header-counts.ts";
-import { type CellRows, listSelectedRows } from "./cells.ts";
+import { type CellRows, listSelectedRows } from "./cell-assignment.ts";
 import { PointNumbers } from "./point-numbers.ts";
 import { lowerTo, raiseTo } from "./row-counts.ts";
 

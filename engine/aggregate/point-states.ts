@@ -2,7 +2,7 @@
 import type { Aggregation, Value } from "../plan/aggregation.ts";
 import type { Field } from "../plan/filter.ts";
 import type { NumberBounds } from "../summary/header-counts.ts";
-import { type CellRows, listSelectedRows } from "./cells.ts";
+import { type CellRows, listSelectedRows } from "./cell-assignment.ts";
 import { DistinctCounts, type DistinctCountsPart, type RowFingerprints } from "./distinct-counts.ts";
 import type { FieldNumbers } from "./field-numbers.ts";
 import { computeMoment, type MomentOp, Moments, type MomentsPart, type NumberRows } from "./moments.ts";

@@ -2,7 +2,7 @@
 
 import { timeMs } from "../model/day.ts";
 import type { Aggregation } from "../plan/aggregation.ts";
-import type { CellRows } from "./cells.ts";
+import type { CellRows } from "./cell-assignment.ts";
 import { PointNumbers } from "./point-numbers.ts";
 
 /**

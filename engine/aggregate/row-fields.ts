@@ -7,7 +7,7 @@ import type { Field } from "../plan/filter.ts";
 import { toLabel } from "../summary/header-counts.ts";
 import { type Bitmap, setBit } from "../vector/bitmap.ts";
 import type { Fingerprints } from "../vector/fingerprint.ts";
-import type { SelectedRows } from "./cells.ts";
+import type { SelectedRows } from "./cell-assignment.ts";
 import type { RowFingerprints } from "./distinct-counts.ts";
 import { allocateFingerprints, hashField, hashString } from "./field-fingerprints.ts";
 import {

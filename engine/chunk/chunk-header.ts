@@ -4,7 +4,7 @@
  */
 import type { AttributeVector, EncodingName } from "../column/encoding.ts";
 import { Failure } from "../failure.ts";
-import { align8 } from "../files/payload.ts";
+import { align8 } from "../files/column-payload.ts";
 import { textAt, textCount } from "../vector/text.ts";
 
 /**

@@ -1,6 +1,13 @@
 /** Column encodings: from values to bytes, chosen by what the values are, and back. FORMAT.md lays out the bytes. */
 import { Failure } from "../failure.ts";
-import { bytesOf, float64Of, type Payload, readPayload, uint32Of, writePayload } from "../files/payload.ts";
+import {
+  bytesOf,
+  float64Of,
+  type Payload,
+  readPayload,
+  uint32Of,
+  writePayload,
+} from "../files/column-payload.ts";
 import {
   addSplitIntegers,
   joinByteStreams,

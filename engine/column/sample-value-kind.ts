@@ -1,5 +1,5 @@
 /** Chooses for each series of a block the kind of encoding that takes the fewest bytes for its values. */
-import { toWords } from "../vector/float-words.ts";
+import { toBitWords } from "../vector/float-bits.ts";
 
 /** Part of the format: the numbers are stored, a kind a series. */
 export const ValueKind = {
@@ -82,7 +82,7 @@ export function describeSeries(values: Float64Array, offsets: Uint32Array): Seri
 /** Undefined where the samples differ in any bit. A series without samples counts as `raw`. */
 function describeConstant(own: Float64Array): SeriesEncoding | undefined {
   if (own.length === 0) return { kind: ValueKind.raw, numbers: [], words: [] };
-  const words = toWords(own);
+  const words = toBitWords(own);
   for (let i = 2; i < words.length; i += 2) {
     if (words[i] !== words[0] || words[i + 1] !== words[1]) return undefined;
   }
@@ -277,8 +277,8 @@ function computeUlpDistances(
   factor: number,
 ): Float64Array | undefined {
   const products = other.map((value) => value * factor);
-  const a = toWords(own);
-  const b = toWords(products);
+  const a = toBitWords(own);
+  const b = toBitWords(products);
   const distances = new Float64Array(own.length);
   for (let i = 0; i < distances.length; i++) {
     if (Number.isNaN(products[i]!)) return undefined;

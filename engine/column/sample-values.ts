@@ -1,9 +1,9 @@
 /** The values of series as bytes, and back bit for bit. FORMAT.md lays out the buffers. */
 import { Failure } from "../failure.ts";
-import { bytesOf, float64Of, type Payload, uint32Of } from "../files/payload.ts";
+import { bytesOf, float64Of, type Payload, uint32Of } from "../files/column-payload.ts";
 import { splitByteStreams } from "../kernels/byte-stream-split.ts";
 import type { Heap } from "../kernels/heap.ts";
-import { toWords } from "../vector/float-words.ts";
+import { toBitWords } from "../vector/float-bits.ts";
 import { describeSeries, ValueKind } from "./sample-value-kind.ts";
 
 /** A whole number takes at most so many bytes: 2^53 needs seven. */
@@ -111,7 +111,7 @@ class SeriesReader {
   constructor({ buffers }: Payload, values: Float64Array) {
     if (buffers.length !== 6 + integerBytesMax) throw new Failure("damage", "values: buffers are missing");
     this.#values = values;
-    this.#words = toWords(values);
+    this.#words = toBitWords(values);
     this.#kinds = buffers[0]!;
     this.#widths = buffers[1]!;
     this.#numbers = float64Of(buffers[2]!);
@@ -184,7 +184,7 @@ class SeriesReader {
     this.#readSplitValues(this.#dictionaries, this.#dictionaryAt, size, dictionary, 0);
     this.#dictionaryAt += size;
     this.#readIntegers(series, from, to);
-    const bits = toWords(dictionary);
+    const bits = toBitWords(dictionary);
     const words = this.#words;
     const values = this.#values;
     for (let i = from; i < to; i++) {
@@ -227,7 +227,7 @@ class SeriesReader {
   #readSplitValues(streams: Uint8Array, at: number, count: number, target: Float64Array, from: number): void {
     const streamLength = streams.byteLength / 8;
     if (at + count > streamLength) throw new Failure("damage", "values: cut short");
-    const words = toWords(target);
+    const words = toBitWords(target);
     for (let half = 0; half < 2; half++) {
       const [a, b, c, d] = [0, 1, 2, 3].map((byteIndex) => (half * 4 + byteIndex) * streamLength + at) as [
         number,

@@ -16,7 +16,7 @@
  */
 import { crc32, constants as zlibConstants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { Failure } from "../failure.ts";
-import { align8 } from "./payload.ts";
+import { align8 } from "./column-payload.ts";
 
 export const frameMagic = Buffer.from("SVCF", "latin1");
 export const frameHeaderBytes = 24;

@@ -15,8 +15,8 @@
  *      64    32  SHA-256 of the idempotency key; zeros without one
  */
 import { crc32 } from "node:zlib";
+import { align8 } from "../files/column-payload.ts";
 import { isIntactFrame } from "../files/frame.ts";
-import { align8 } from "../files/payload.ts";
 import { fromSignalNumber, type Signal, toSignalNumber } from "../model/signal.ts";
 
 export const recordHeaderBytes = 96;

@@ -13,7 +13,7 @@ import {
 } from "../chunk/chunk-encoder.ts";
 import type { EncodedChunk } from "../chunk/chunk-header.ts";
 import { encodeBytes, encodeDelta, encodeSamples } from "../column/encoding.ts";
-import { bytesOf } from "../files/payload.ts";
+import { bytesOf } from "../files/column-payload.ts";
 import { attributeColumnsMax, chunkSamplesMax, valueBlockSamples } from "../limits.ts";
 import type { TextVector } from "../vector/text.ts";
 import { TextTable, toByteSource } from "../vector/text-table.ts";

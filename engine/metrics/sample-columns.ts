@@ -1,5 +1,5 @@
 /** Growing columns of samples, and sorting them by series and time. */
-import { toWords } from "../vector/float-words.ts";
+import { toBitWords } from "../vector/float-bits.ts";
 import { growArray } from "../vector/text.ts";
 
 /** Samples in order of arrival. Values are copied as bits, so that a NaN keeps its payload. */
@@ -90,8 +90,8 @@ function removeDuplicates(
     timeNs: new Float64Array(rows.length),
     values: new Float64Array(rows.length),
   };
-  const from = toWords(values);
-  const to = toWords(sorted.values);
+  const from = toBitWords(values);
+  const to = toBitWords(sorted.values);
   let at = 0;
   for (let position = 0; position < order.length; position++) {
     const first = at;

@@ -3,7 +3,7 @@
 import type { QueryControl } from "../plan/query-control.ts";
 import type { ScanQuery } from "../plan/row-query.ts";
 import type { ReadAnswer } from "../scan/chunk-read.ts";
-import { type RecordBatch, recordBatch } from "./arrow.ts";
+import { type RecordBatch, recordBatch } from "./arrow-batch.ts";
 import { runWithin, type ScatterContext, threadOfChunk } from "./scatter-gather.ts";
 
 export async function* readChunks(

@@ -1,7 +1,7 @@
 /** The message column: messages as templates and variables. */
 
 import { Failure } from "../failure.ts";
-import { bytesOf, type Payload, uint32Of } from "../files/payload.ts";
+import { bytesOf, type Payload, uint32Of } from "../files/column-payload.ts";
 import { joinByteStreams, splitByteStreams } from "../kernels/byte-stream-split.ts";
 import type { Heap } from "../kernels/heap.ts";
 import { findLastAtMost } from "../vector/binary-search.ts";

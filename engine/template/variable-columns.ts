@@ -3,7 +3,7 @@
  * so a search reads only the groups that can contain its needle. The values of a group are one text.
  */
 
-import { align8, bytesOf, type Payload, uint32Of } from "../files/payload.ts";
+import { align8, bytesOf, type Payload, uint32Of } from "../files/column-payload.ts";
 import type { Kernels } from "../kernels/contract.ts";
 import type { Heap } from "../kernels/heap.ts";
 import type { TextVector } from "../vector/text.ts";

@@ -44,7 +44,7 @@ import {
 } from "../tree/stage.ts";
 import { makePlainString, makeStringLiteral, type StringLiteral } from "../tree/string-literal.ts";
 import { makeVariable, type Variable } from "../tree/variable.ts";
-import { childOf, childrenOf, firstTokenOf, optionalChildOf, tokensOf } from "./cst.ts";
+import { childOf, childrenOf, firstTokenOf, optionalChildOf, tokensOf } from "./concrete-syntax-tree.ts";
 import { type InfixOperator, joinOperands } from "./operator-precedence.ts";
 import { nodeSpanOfString, parseStringLiteral } from "./string-literal.ts";
 

@@ -1,8 +1,8 @@
 /** Authentication: which caller a request comes from, and whether that caller has the permission of a route. */
 
 import { isIP } from "node:net";
-import { makeUnauthorized, Refusal } from "../limits/refusal.ts";
 import type { Caller, Permission } from "../model/caller.ts";
+import { makeUnauthorized, Refusal } from "../throttle/refusal.ts";
 import { permissionsOf } from "./permissions.ts";
 
 /**

@@ -7,7 +7,7 @@ import {
   type Signal,
   type Step,
 } from "../../engine/index.ts";
-import type { SearchableStore } from "./searchable.ts";
+import type { SearchableStore } from "./searchable-store.ts";
 
 /** The row-level filter of the caller for a signal. */
 export type RowFilterOf = (signal: Signal) => Filter;

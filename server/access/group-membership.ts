@@ -1,8 +1,8 @@
 /** The groups that a user of the identity provider is a member of, and the role that they give. */
 
-import { Refusal } from "../limits/refusal.ts";
 import type { Group, GroupRole } from "../model/access-rules.ts";
 import type { Caller, User } from "../model/caller.ts";
+import { Refusal } from "../throttle/refusal.ts";
 
 /** In ascending order of rights. */
 const groupRoles: readonly GroupRole[] = ["viewer", "editor", "admin"];

@@ -1,8 +1,8 @@
 /** An identity provider (OpenID Connect): verifies the tokens that it signed and reads their users. */
 
 import { errors, type JWTPayload, jwtVerify } from "jose";
-import { makeUnauthorized, type Refusal, tryLater } from "../limits/refusal.ts";
 import type { User } from "../model/caller.ts";
+import { makeUnauthorized, type Refusal, tryLater } from "../throttle/refusal.ts";
 import { IssuerKeys, type IssuerKeysOptions, IssuerUnavailable } from "./issuer-keys.ts";
 import { clockSkewSeconds, identifyingMax } from "./limits.ts";
 

@@ -7,7 +7,7 @@ import type { TelemetryRule } from "../model/access-rules.ts";
 import type { Caller } from "../model/caller.ts";
 import { filterStore } from "./filtered-store.ts";
 import { isRestricted, rowFilterOf } from "./row-filter.ts";
-import type { SearchableStore } from "./searchable.ts";
+import type { SearchableStore } from "./searchable-store.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** Throws an Error, one sentence for people, where access was lost; so do the reads of the store. */

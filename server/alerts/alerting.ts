@@ -2,7 +2,7 @@
 import { setImmediate, setTimeout as setTimeoutAsync } from "node:timers/promises";
 import type { State, Store } from "../../engine/index.ts";
 import { queryTimeseries, type SeriesStore } from "../../query/index.ts";
-import type { SearchableStore } from "../access/searchable.ts";
+import type { SearchableStore } from "../access/searchable-store.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Alert } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";

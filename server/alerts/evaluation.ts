@@ -3,8 +3,9 @@
  * changed together with the notifications.
  */
 
-import { Semaphore } from "../limits/semaphore.ts";
+import { Semaphore } from "../throttle/semaphore.ts";
 import type { EvaluatedAlert } from "./evaluated-alert.ts";
+import type { AlertStep, StepCommit } from "./evaluation-commit.ts";
 import type { EvaluationMetrics } from "./evaluation-metrics.ts";
 import type { EvaluatorOptions } from "./evaluator-options.ts";
 import { EventLoopPacer } from "./event-loop-pacer.ts";
@@ -15,11 +16,10 @@ import type { AlertRecords } from "./records.ts";
 import { type Advanced, advance } from "./state/advance.ts";
 import type { AlertState } from "./state/alert-state.ts";
 import type { Downtime } from "./state/downtime.ts";
-import { headMs } from "./state/grid.ts";
+import { newestCompleteMs } from "./state/evaluation-schedule.ts";
 import { countLateBuckets, countMissedBuckets } from "./state/lateness.ts";
-import type { QueryReading } from "./state/reading.ts";
+import type { QueryReading } from "./state/read-series.ts";
 import type { Window } from "./state/window.ts";
-import type { AlertStep, StepCommit } from "./step-commit.ts";
 
 interface EvaluationParts {
   options: EvaluatorOptions;
@@ -71,7 +71,7 @@ export class QueryEvaluation {
   async #headOf(group: QueryGroup<EvaluatedAlert>, nowMs: number): Promise<number> {
     const { delayMs, shapeOf } = this.#parts.options;
     if (group.shape === undefined) await this.#planning.wait();
-    return headMs(group.prepare(shapeOf, delayMs), nowMs);
+    return newestCompleteMs(group.prepare(shapeOf, delayMs), nowMs);
   }
 
   async #evaluateRange(

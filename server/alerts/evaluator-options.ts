@@ -1,9 +1,9 @@
 /** What the evaluator needs from outside: queries, their plans, the arrival of rows, metrics and the log. */
 import type { Signal } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { StepCommitOptions } from "./evaluation-commit.ts";
 import type { QueryShape } from "./query/query-shape.ts";
-import type { ReadSeries } from "./state/reading.ts";
-import type { StepCommitOptions } from "./step-commit.ts";
+import type { ReadSeries } from "./state/read-series.ts";
 
 /** The query of a group, over a range of whole buckets. */
 export interface SeriesRequest {

@@ -3,6 +3,7 @@ import type { StateChange } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { EvaluatedAlert } from "./evaluated-alert.ts";
 import { QueryEvaluation } from "./evaluation.ts";
+import { StepCommit } from "./evaluation-commit.ts";
 import type { ExplainedEvaluation } from "./evaluation-log.ts";
 import { EvaluationMetrics } from "./evaluation-metrics.ts";
 import type { EvaluatorOptions } from "./evaluator-options.ts";
@@ -10,12 +11,11 @@ import { QueryGroup, windowId } from "./query-group.ts";
 import { AlertRecords } from "./records.ts";
 import type { Transition } from "./state/advance.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
+import { adoptAlert, closeAllFires } from "./state/alert-edit.ts";
 import { type AlertState, type RuleCondition, worstState } from "./state/alert-state.ts";
 import { Downtime } from "./state/downtime.ts";
-import { adoptAlert, closeAllFires } from "./state/edit.ts";
 import type { Fire } from "./state/fire.ts";
 import type { Window } from "./state/window.ts";
-import { StepCommit } from "./step-commit.ts";
 
 export class Evaluator {
   readonly #options: EvaluatorOptions;

@@ -9,7 +9,7 @@ export const instancesMax = 5_000;
 export const instanceIdleMsMax = 24 * hour;
 /** Alerts are evaluated at least this often, whatever their bucket size. */
 export const evaluationEveryMsMax = minute;
-/** Evaluations of one grid time are spread over this long, so that they do not all scan at once. */
+/** Evaluations of one tick are spread over this long, so that they do not all scan at once. */
 export const spreadMsMax = 15_000;
 /** The wait for late data where nothing else is said: how long rows may take to arrive. */
 export const defaultDelayMs = 30_000;
@@ -50,5 +50,5 @@ export const plansKept = 20_000;
 export const plansAtOnce = 16;
 /** Query groups whose new states are computed and stored at once; requests are answered between such batches. */
 export const advancesInFlightMax = 256;
-/** A query that takes longer is aborted. Its buckets are read again at the next grid time. */
+/** A query that takes longer is aborted. Its buckets are read again at the next tick. */
 export const evaluationTimeoutMs = 30_000;

@@ -5,9 +5,14 @@ import { QueryLog } from "./evaluation-log.ts";
 import { catchUpMsMax, clockBackMsMax, readBucketsMax } from "./limits.ts";
 import type { QueryShape } from "./query/query-shape.ts";
 import { type AlertDefinition, queryOf, windowBuckets } from "./state/alert-definition.ts";
+import { rewindState } from "./state/alert-edit.ts";
 import type { AlertState } from "./state/alert-state.ts";
-import { rewindState } from "./state/edit.ts";
-import { bucketDueMs, type Grid, gridDueMs, gridOf } from "./state/grid.ts";
+import {
+  bucketDueMs,
+  type EvaluationSchedule,
+  makeSchedule,
+  nextEvaluationMs,
+} from "./state/evaluation-schedule.ts";
 import type { Window } from "./state/window.ts";
 
 /** A range of whole buckets: start of the first, end of the last. */
@@ -41,7 +46,7 @@ export class QueryGroup<Member extends GroupMember> {
   dueMs: number;
   isRunning = false;
   /** Undefined until the first evaluation: planning all queries at a start would take too long. */
-  shape: { grid: Grid; unlabelled: boolean; signals: readonly Signal[] } | undefined;
+  shape: { schedule: EvaluationSchedule; unlabelled: boolean; signals: readonly Signal[] } | undefined;
   /** Arrival position of the newest reading; undefined before the first. */
   arrivalsRead: number | undefined;
   #turn: Promise<unknown> = Promise.resolve();
@@ -64,25 +69,29 @@ export class QueryGroup<Member extends GroupMember> {
   }
 
   /** Plans the query if that has not been done. Throws a QueryError, an Error for people. */
-  prepare(shapeOf: (query: string) => QueryShape, delayMs: number): Grid {
+  prepare(shapeOf: (query: string) => QueryShape, delayMs: number): EvaluationSchedule {
     if (this.shape === undefined) {
       const { selector, unlabelled, signals } = shapeOf(this.query);
-      this.shape = { grid: gridOf(this.bucketMs / 1000, delayMs, selector), unlabelled, signals };
+      this.shape = { schedule: makeSchedule(this.bucketMs / 1000, delayMs, selector), unlabelled, signals };
     }
-    return this.shape.grid;
+    return this.shape.schedule;
   }
 
   /** True also where the clock has gone back so far that `dueMs` would not come for long. */
   isDue(nowMs: number): boolean {
     if (this.isRunning) return false;
     if (this.dueMs <= nowMs || this.shape === undefined) return this.dueMs <= nowMs;
-    const { everyMs, behindMs } = this.shape.grid;
+    const { everyMs, behindMs } = this.shape.schedule;
     return this.dueMs - nowMs > clockBackMsMax + this.bucketMs + everyMs + behindMs;
   }
 
   /** Starts again without a window where the clock has gone back too far to wait for it. Fires stay open. */
-  rewind(headMs: number, nowMs: number): void {
-    if (this.window === undefined || this.window.throughMs - headMs <= clockBackMsMax + this.bucketMs) return;
+  rewind(newestCompleteMs: number, nowMs: number): void {
+    if (
+      this.window === undefined ||
+      this.window.throughMs - newestCompleteMs <= clockBackMsMax + this.bucketMs
+    )
+      return;
     this.window = undefined;
     for (const evaluated of this.alerts) {
       evaluated.state = rewindState(evaluated.state, nowMs);
@@ -94,24 +103,27 @@ export class QueryGroup<Member extends GroupMember> {
    * Returns the buckets to read now. The range is empty where there is nothing to read, but buckets of the window are
    * still to be judged, or people to be notified. Undefined where nothing is to be done.
    */
-  nextRange(headMs: number): BucketRange | undefined {
+  nextRange(newestCompleteMs: number): BucketRange | undefined {
     const { bucketMs, window } = this;
     const windowMs = this.#windowBuckets() * bucketMs;
     if (window === undefined) {
-      const judgeFromMs = Math.max(headMs - catchUpMsMax, this.#oldestThroughMs(headMs - bucketMs));
+      const judgeFromMs = Math.max(
+        newestCompleteMs - catchUpMsMax,
+        this.#oldestThroughMs(newestCompleteMs - bucketMs),
+      );
       const startMs = floorTo(judgeFromMs, bucketMs);
-      const toMs = Math.min(headMs, startMs + readBucketsMax * bucketMs);
+      const toMs = Math.min(newestCompleteMs, startMs + readBucketsMax * bucketMs);
       return { fromMs: Math.max(0, startMs + bucketMs - windowMs), toMs };
     }
     const { throughMs, filledBuckets } = window;
     if (windowMs > filledBuckets * bucketMs) {
-      const toMs = Math.max(throughMs, Math.min(headMs, throughMs + readBucketsMax * bucketMs));
+      const toMs = Math.max(throughMs, Math.min(newestCompleteMs, throughMs + readBucketsMax * bucketMs));
       return { fromMs: Math.max(0, throughMs - windowMs), toMs };
     }
-    if (headMs > throughMs) {
-      const oldestMs = Math.ceil((headMs - catchUpMsMax) / bucketMs) * bucketMs;
-      const fromMs = Math.min(Math.max(throughMs, oldestMs), headMs - bucketMs);
-      return { fromMs, toMs: Math.min(headMs, fromMs + readBucketsMax * bucketMs) };
+    if (newestCompleteMs > throughMs) {
+      const oldestMs = Math.ceil((newestCompleteMs - catchUpMsMax) / bucketMs) * bucketMs;
+      const fromMs = Math.min(Math.max(throughMs, oldestMs), newestCompleteMs - bucketMs);
+      return { fromMs, toMs: Math.min(newestCompleteMs, fromMs + readBucketsMax * bucketMs) };
     }
     const isSettled = ![...this.alerts].some((each) => each.hasPendingWork() || this.isBehind(each));
     return isSettled ? undefined : { fromMs: throughMs, toMs: throughMs };
@@ -124,21 +136,21 @@ export class QueryGroup<Member extends GroupMember> {
   }
 
   /** Start of the first bucket that an alert judges. A new alert begins with the newest bucket. */
-  judgedFromMs(evaluated: Member, headMs: number): number {
-    return evaluated.throughMs() ?? headMs - this.bucketMs;
+  judgedFromMs(evaluated: Member, newestCompleteMs: number): number {
+    return evaluated.throughMs() ?? newestCompleteMs - this.bucketMs;
   }
 
   /** The time of the next evaluation, computed after one. */
-  nextDueMs(headMs: number, nowMs: number): number {
+  nextDueMs(newestCompleteMs: number, nowMs: number): number {
     const { shape, window } = this;
     if (shape === undefined) return Number.POSITIVE_INFINITY;
-    const { grid } = shape;
-    if (this.error !== null) return gridDueMs(grid, nowMs);
-    if (window === undefined || window.throughMs < headMs) return nowMs;
-    let dueMs = bucketDueMs(grid, window.throughMs);
+    const { schedule } = shape;
+    if (this.error !== null) return nextEvaluationMs(schedule, nowMs);
+    if (window === undefined || window.throughMs < newestCompleteMs) return nowMs;
+    let dueMs = bucketDueMs(schedule, window.throughMs);
     for (const evaluated of this.alerts) {
       if (this.isBehind(evaluated)) return nowMs;
-      if (evaluated.hasPendingWork()) dueMs = Math.min(dueMs, gridDueMs(grid, nowMs));
+      if (evaluated.hasPendingWork()) dueMs = Math.min(dueMs, nextEvaluationMs(schedule, nowMs));
     }
     return dueMs;
   }

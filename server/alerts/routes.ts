@@ -1,14 +1,14 @@
 /** The routes of alerts: their state, fires, history and evaluations, and test notifications. */
 
 import * as z from "zod";
-import { sendingProblem, type Visibility, type VisibleAlert } from "../access/visibility.ts";
+import { sendingProblem, type Visibility, type VisibleAlert } from "../access/alert-visibility.ts";
 import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { Refusal } from "../limits/refusal.ts";
 import type { Alert } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
 import type { Notifier, TestedAlert } from "../notify/notifier.ts";
 import { outcomeReply } from "../notify/routes.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import type { Alerting } from "./alerting.ts";
 import { queryOf } from "./state/alert-definition.ts";
 import type { Fire } from "./state/fire.ts";

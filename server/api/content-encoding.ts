@@ -2,7 +2,7 @@
 
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import snappy from "snappyjs";
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { zstdFramesMax } from "./limits.ts";
 import { ZstdFrames } from "./zstd-frame.ts";
 

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from "node:buffer";
 import type { Json } from "../../engine/index.ts";
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { encodingOf, unpack } from "./content-encoding.ts";
 import { jsonBodyBytesMax, jsonDepthMax } from "./limits.ts";
 import type { ServerRequest } from "./route.ts";

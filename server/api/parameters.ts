@@ -1,8 +1,8 @@
 /** Reads parameters of the path, the query and the headers: texts, some of which are numbers. */
 
 import * as z from "zod";
-import { Refusal } from "../limits/refusal.ts";
 import { suggest } from "../text/suggestion.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { checkInput } from "./validation.ts";
 
 /** Schemas of parameters, by name. */

@@ -1,9 +1,9 @@
 /** Checks input against its schema, and says in one sentence which field is wrong and why. */
 
 import type * as z from "zod";
-import { Refusal } from "../limits/refusal.ts";
 import { expectedMark } from "../model/schema.ts";
 import { describeValue } from "../text/quote.ts";
+import { Refusal } from "../throttle/refusal.ts";
 
 export interface CheckOptions {
   /** The error for a null field says that it is missing. */

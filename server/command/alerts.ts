@@ -1,7 +1,7 @@
 /** `svc alerts`: runs unit tests of alerts on made-up series, and replays alerts over stored data. */
 
 import { readFile } from "node:fs/promises";
-import type { replayAlert } from "../alerts/test-file.ts";
+import type { replayAlert } from "../alerts/alert-file.ts";
 import { askJson, openClient } from "./client/client.ts";
 import type { Command, Settings } from "./flags/flag.ts";
 import { parseSwitch, takeLast } from "./flags/flag.ts";
@@ -60,7 +60,7 @@ async function readText(file: string): Promise<string> {
 }
 
 async function runTests(text: string): Promise<number> {
-  const { runAlertTests } = await import("../alerts/test-file.ts");
+  const { runAlertTests } = await import("../alerts/alert-file.ts");
   const results = await runAlertTests(text, parseAge);
   for (const { name, failures } of results) {
     process.stdout.write(`${failures.length === 0 ? "ok  " : "FAIL"} ${escapeLine(name)}\n`);
@@ -72,7 +72,7 @@ async function runTests(text: string): Promise<number> {
 }
 
 async function replay(settings: Settings<typeof flags>, text: string): Promise<number> {
-  const { readAlert, replayAlert } = await import("../alerts/test-file.ts");
+  const { readAlert, replayAlert } = await import("../alerts/alert-file.ts");
   const alert = readAlert(text);
   const client = await openClient(settings);
   const range = { fromMs: settings.from, toMs: settings.to };

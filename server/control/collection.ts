@@ -4,9 +4,9 @@
 
 import { randomBytes } from "node:crypto";
 import { Failure, type Json, type State, type StateChange } from "../../engine/index.ts";
-import { Refusal } from "../limits/refusal.ts";
 import type { Caller } from "../model/caller.ts";
 import type { ManagedPlace, Stored } from "../model/stored-resource.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import type { Audit } from "./audit.ts";
 
 export interface Write {

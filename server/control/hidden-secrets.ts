@@ -3,9 +3,9 @@
  * placeholder that is sent back stands for the secret that is stored there.
  */
 
-import { Refusal } from "../limits/refusal.ts";
 import type { Alert } from "../model/alert.ts";
 import type { Webhook } from "../model/webhook.ts";
+import { Refusal } from "../throttle/refusal.ts";
 
 /** Placeholder of a secret: it is no URL, no routing key, and nothing that anybody would send as a header. */
 export const secretPlaceholder = "[hidden]";

@@ -6,7 +6,7 @@ import { type AccessRules, isLoopbackName } from "../access/authentication.ts";
 import { IdentityProvider } from "../access/identity-provider.ts";
 import { Tokens } from "../access/tokens.ts";
 import type { StoragePart } from "../storage/part.ts";
-import { type Control, openControl } from "./control.ts";
+import { type Control, openControl } from "./control-plane.ts";
 
 export interface ControlSettings {
   dataDir: string;

@@ -3,7 +3,6 @@
 import type { State } from "../../engine/index.ts";
 import type { AuthorizationScope } from "../access/authorization-scope.ts";
 import type { Route } from "../api/route.ts";
-import { Refusal } from "../limits/refusal.ts";
 import type { Group, ResourceRule, TelemetryRule } from "../model/access-rules.ts";
 import { groupShape, resourceRuleShape, telemetryRuleShape } from "../model/access-rules.ts";
 import type { Alert } from "../model/alert.ts";
@@ -18,6 +17,7 @@ import type { Silence } from "../model/silence.ts";
 import { checkSilence, silenceShape } from "../model/silence.ts";
 import type { Webhook } from "../model/webhook.ts";
 import { checkWebhook, webhookShape } from "../model/webhook.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import type { Audit } from "./audit.ts";
 import { Collection } from "./collection.ts";
 import {

@@ -11,11 +11,11 @@ import {
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
 import { checkInput } from "../api/validation.ts";
-import type { RateLimiter } from "../limits/rate-limiter.ts";
-import { Refusal } from "../limits/refusal.ts";
 import { type Caller, type Role, rateLimitKeyOf, roles } from "../model/caller.ts";
 import { listedMax, timeMsMax } from "../model/limits.ts";
 import { nameText, positive, strictObject } from "../model/schema.ts";
+import type { RateLimiter } from "../throttle/rate-limiter.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import type { Audit, AuditedChange } from "./audit.ts";
 
 /** Rows and bytes per second that the bearer may send; null: unlimited, absent: the server's limits. */

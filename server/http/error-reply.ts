@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { Failure } from "../../engine/index.ts";
 import type { ErrorBody, Reply } from "../api/route.ts";
 import { jsonReply } from "../api/route.ts";
-import { Refusal, tryLater } from "../limits/refusal.ts";
+import { Refusal, tryLater } from "../throttle/refusal.ts";
 
 /** Headers of every answer: caches must not store telemetry, pages must not frame it, other sites must not read it. */
 export const securityHeaders = {

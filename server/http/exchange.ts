@@ -1,8 +1,8 @@
 /** One request and its answer on a socket. */
 
 import type { Reply, Stream } from "../api/route.ts";
-import type { ByteBudget } from "../limits/byte-budget.ts";
-import { Refusal, tryLater } from "../limits/refusal.ts";
+import type { ByteBudget } from "../throttle/byte-budget.ts";
+import { Refusal, tryLater } from "../throttle/refusal.ts";
 import { answerSendMsMax, bodyReceiveMsMax, lingerBytesMax, lingerIdleMs, lingerMsMax } from "./limits.ts";
 import type { HttpRequest, HttpResponse } from "./sockets.ts";
 import { statusLine } from "./status.ts";

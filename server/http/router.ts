@@ -1,8 +1,8 @@
 /** Finds the route of a path: an exact one, else one with `{…}` parts, else the longest prefix that ends in `/*`. */
 
 import type { Route } from "../api/route.ts";
-import { Refusal } from "../limits/refusal.ts";
 import { findNearest } from "../text/suggestion.ts";
+import { Refusal } from "../throttle/refusal.ts";
 
 interface Pattern {
   segments: readonly string[];

@@ -3,12 +3,12 @@
 import type { AccessRules } from "../access/authentication.ts";
 import { checkPermission, identify, presumeCaller } from "../access/authentication.ts";
 import type { Reply, Route, ServerRequest } from "../api/route.ts";
-import { ByteBudget } from "../limits/byte-budget.ts";
-import { RateLimiter } from "../limits/rate-limiter.ts";
-import { Refusal, tryLater } from "../limits/refusal.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
 import { rateLimitKeyOf } from "../model/caller.ts";
+import { ByteBudget } from "../throttle/byte-budget.ts";
+import { RateLimiter } from "../throttle/rate-limiter.ts";
+import { Refusal, tryLater } from "../throttle/refusal.ts";
 import { addressText, networkOf } from "./address.ts";
 import { errorReplyOf, securityHeaders } from "./error-reply.ts";
 import type { Head } from "./exchange.ts";

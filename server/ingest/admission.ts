@@ -10,7 +10,7 @@ import {
 } from "../model/exclusion.ts";
 import type { ExcludableSignal } from "../model/ingestion-rule.ts";
 import type { BodyTask } from "./decode-task.ts";
-import { makeSharedReader } from "./shared-json.ts";
+import { makeSharedReader } from "./shared-memory-json.ts";
 
 /** The attribute that holds the original length of a truncated message, in bytes. */
 const truncationKey = "svc.cut";
@@ -38,9 +38,9 @@ const compiledRules = makeSharedReader((rules: ExclusionRule[]) => {
 });
 
 export function makeAdmissionPolicy(task: BodyTask): AdmissionPolicy {
-  const { arrivalMs: nowMs, entry } = task;
-  if (entry === undefined) return { nowMs };
-  const { settings, environment } = entry;
+  const { arrivalMs: nowMs, admission } = task;
+  if (admission === undefined) return { nowMs };
+  const { settings, environment } = admission;
   return {
     nowMs,
     aheadMsMax: settings.acceptFutureMs,
@@ -65,9 +65,9 @@ export function countDroppedRows(
   return [...rows];
 }
 
-function findExclusions({ entry, content }: BodyTask): readonly CompiledExclusion[] {
-  if (entry === undefined) return [];
-  return compiledRules(entry.rules)(excludableSignals[content.signal], entry.environment);
+function findExclusions({ admission, content }: BodyTask): readonly CompiledExclusion[] {
+  if (admission === undefined) return [];
+  return compiledRules(admission.rules)(excludableSignals[content.signal], admission.environment);
 }
 
 /** An environment is a cluster, so its name is stamped under both keys. */

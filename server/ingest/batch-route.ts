@@ -2,8 +2,8 @@
 
 import * as z from "zod";
 import type { Input } from "../api/define-route.ts";
-import { Refusal } from "../limits/refusal.ts";
 import { describeValue } from "../text/quote.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import type { IntakeBody } from "./intake.ts";
 import { idempotencyKeyLengthMax } from "./limits.ts";
 

@@ -6,7 +6,7 @@ import type { ActiveSeriesTables, AdmissionCounts, EncodedBatch, RowSignal } fro
 import type { Encoding } from "../api/content-encoding.ts";
 import type { AdmissionSettings } from "./admission-settings.ts";
 import type { Family } from "./prometheus/families.ts";
-import type { SharedJson } from "./shared-json.ts";
+import type { SharedJson } from "./shared-memory-json.ts";
 
 /** Formats of bodies: a protocol, with its signal, encoding or version where it has several. */
 export type BodyFormat =
@@ -54,7 +54,7 @@ export interface BodyTask {
   /** The index of rows that name none themselves (Elasticsearch). */
   index: string;
   /** What decides which rows are admitted; without it only the engine's own bounds apply. */
-  entry?: BodyAdmission;
+  admission?: BodyAdmission;
 }
 
 /** Why a row was refused, as the metrics count it; "row" is a row that could be read but not stored. */

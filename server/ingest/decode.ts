@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { AdmissionCounts, EncodedBatch } from "../../engine/index.ts";
 import { unpack } from "../api/content-encoding.ts";
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { countDroppedRows } from "./admission.ts";
 import type { BodyTask, DecodedBody } from "./decode-task.ts";
 import { formats } from "./formats.ts";

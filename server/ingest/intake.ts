@@ -8,8 +8,8 @@ import { extname } from "node:path";
 import { Tinypool } from "tinypool";
 import type { AppendResult, Signal, Store } from "../../engine/index.ts";
 import type { Encoding } from "../api/content-encoding.ts";
-import { Refusal, tryLater } from "../limits/refusal.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import { Refusal, tryLater } from "../throttle/refusal.ts";
 import type { AdmissionSettings, SenderLimits } from "./admission-settings.ts";
 import type { BodyFormat, BodyTask, DecodedBody, DecodeResult, RefusedLine } from "./decode-task.ts";
 import { IntakeMetrics } from "./intake-metrics.ts";
@@ -23,7 +23,7 @@ import {
 } from "./limits.ts";
 import { Families } from "./prometheus/families.ts";
 import { type Load, SenderRateLimiter } from "./sender-rate-limit.ts";
-import { SharedRules, type StoredRules } from "./shared-rules.ts";
+import { SharedRules, type StoredRules } from "./shared-ingestion-rules.ts";
 
 export interface IntakeOptions {
   store: Store;
@@ -182,7 +182,7 @@ export class Intake {
       flattensJson: flattensJson ?? this.#options.flattensJson ?? false,
       index,
       families: this.#families.shared,
-      entry: { settings: this.#options.admission, environment, rules: this.#rules.shared },
+      admission: { settings: this.#options.admission, environment, rules: this.#rules.shared },
     };
     return new Promise((resolve, reject) => {
       this.#queue.push({ task, resolve, reject });

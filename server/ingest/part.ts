@@ -17,7 +17,7 @@ export interface IngestSettings {
   /** Log messages that are JSON objects become attributes, unless the sender chooses otherwise. */
   flattensJson?: boolean;
   /** Which rows are admitted, and what happens to those that are too large. */
-  entry?: AdmissionSettings;
+  admission?: AdmissionSettings;
   /** The limits of a token that has none of its own. */
   senderLimits?: SenderLimits;
 }
@@ -27,7 +27,7 @@ export interface IngestPart extends Part {
 }
 
 export function ingestPart(
-  { ingestThreads, flattensJson = false, entry = {}, senderLimits }: IngestSettings,
+  { ingestThreads, flattensJson = false, admission = {}, senderLimits }: IngestSettings,
   { store }: Pick<StoragePart, "store">,
   { collections, tokens }: Pick<ControlPart, "collections" | "tokens">,
   metrics: Metrics,
@@ -38,7 +38,7 @@ export function ingestPart(
     metrics,
     now: Date.now,
     flattensJson,
-    admission: entry,
+    admission: admission,
     rules: () => collections.ingestionRules.list(),
     limitsOf: (sender) => ({ rowsPerSecond, bytesPerSecond, ...tokens.boundsOf(sender) }),
     ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),

@@ -3,7 +3,7 @@
  * hand, since a decoder's objects would cost more than everything else about a row: see bench/README.md.
  */
 
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import type { BodyBuffer } from "./body-buffer.ts";
 
 /** Wire types, the lower three bits of a tag. */

@@ -12,7 +12,7 @@ import {
   type Sample,
   SampleBatchBuilder,
 } from "../../engine/index.ts";
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { makeAdmissionPolicy } from "./admission.ts";
 import type { BodyTask, RefusedKind, RefusedLine } from "./decode-task.ts";
 import { canBeJson, flattenMessage, toLogRow } from "./json/flat-message.ts";

@@ -1,6 +1,6 @@
 /** Rate limits of senders: token buckets that may go into debt, so that even the largest body passes at some time. */
 
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import type { SenderLimits } from "./admission-settings.ts";
 import { rateLimitedSendersMax, senderBurstSeconds } from "./limits.ts";
 

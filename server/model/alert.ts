@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { planTimeseries, QueryError, type SeriesPlan } from "../../query/index.ts";
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { bucketSecondsMax, datapointsMax, listedMax } from "./limits.ts";
 import { refuseQuery } from "./query-refusal.ts";
 import { isManaged, sentId } from "./resource-id.ts";

@@ -9,7 +9,7 @@ import {
   QueryError,
   type QueryKind,
 } from "../../query/index.ts";
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { dashboardQueriesMax, layoutColumns, listedMax, widgetsMax } from "./limits.ts";
 import { refuseQuery } from "./query-refusal.ts";
 import { sentId } from "./resource-id.ts";

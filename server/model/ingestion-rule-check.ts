@@ -1,6 +1,6 @@
 /** The checks of an ingestion rule that its schema cannot express. */
 
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { findPatternProblem } from "./exclusion.ts";
 import type { IngestionRule } from "./ingestion-rule.ts";
 

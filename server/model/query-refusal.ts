@@ -1,7 +1,7 @@
 /** Mistakes in queries as refusals of the field that holds the query. */
 
 import { QueryError } from "../../query/index.ts";
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 
 /** Runs `read`; a QueryError becomes Refusal 400 that names the path of the query's field. */
 export function refuseQuery<T>(path: string, read: () => T): T {

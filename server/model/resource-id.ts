@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { idBytesMax } from "./limits.ts";
 
 const managedPrefix = "kubernetes-managed.";

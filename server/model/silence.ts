@@ -1,7 +1,7 @@
 /** Silences: times in which some alerts notify nobody. */
 
 import * as z from "zod";
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { listedMax, timeMsMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
 import { integer, longText, nameText, strictObject } from "./schema.ts";

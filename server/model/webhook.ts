@@ -1,7 +1,7 @@
 /** Webhook integrations: HTTP destinations of alerts and investigations. */
 
 import * as z from "zod";
-import { Refusal } from "../limits/refusal.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { listedMax } from "./limits.ts";
 import { sentId } from "./resource-id.ts";
 import { longText, nameText, secretText, strictObject } from "./schema.ts";

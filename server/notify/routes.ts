@@ -1,12 +1,12 @@
 /** Notifications over HTTP: which there were, sending one again, and a message to see whether a webhook works. */
 
 import * as z from "zod";
-import { sendingProblem, type Visibility } from "../access/visibility.ts";
+import { sendingProblem, type Visibility } from "../access/alert-visibility.ts";
 import { defineRoute } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { Refusal } from "../limits/refusal.ts";
 import type { Action } from "../model/alert.ts";
 import type { Caller } from "../model/caller.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { destinationName } from "./destination.ts";
 import type { Notification } from "./notification.ts";
 import type { Notifier, TestedAlert } from "./notifier.ts";

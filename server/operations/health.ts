@@ -3,9 +3,9 @@
 import * as z from "zod";
 import { defineRoute } from "../api/define-route.ts";
 import { jsonReply, Reply, type Route } from "../api/route.ts";
-import { Refusal } from "../limits/refusal.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
+import { Refusal } from "../throttle/refusal.ts";
 
 const probe = { method: "GET", tag: "probes", deadlineMs: 5_000 } as const;
 

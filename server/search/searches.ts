@@ -3,11 +3,11 @@
 import { performance } from "node:perf_hooks";
 import type { QueryLimits } from "../../engine/index.ts";
 import { QueryError } from "../../query/index.ts";
-import type { SearchableStore } from "../access/searchable.ts";
+import type { SearchableStore } from "../access/searchable-store.ts";
 import { Reply } from "../api/route.ts";
-import { Refusal } from "../limits/refusal.ts";
 import type { Counter, Histogram, Metrics } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { searchesInFlightMax } from "./limits.ts";
 
 export interface SearchOptions {

@@ -1,6 +1,6 @@
 /** The queue of rows of one tail. It has a bound; rows beyond it are missed and counted. */
 
-import type { ByteBudget } from "../limits/byte-budget.ts";
+import type { ByteBudget } from "../throttle/byte-budget.ts";
 import { tailBytesWaitingMax, tailRowsWaitingMax } from "./limits.ts";
 import type { Slice } from "./tail-events.ts";
 

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { QueryLimits } from "../../engine/index.ts";
-import type { Semaphore } from "../limits/semaphore.ts";
+import type { Semaphore } from "../throttle/semaphore.ts";
 import { tailLagRowsMax, tailPageRowsMax, tailPageSpanMax, tailPageWaitMs } from "./limits.ts";
 import {
   type EndReason,

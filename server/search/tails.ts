@@ -9,16 +9,16 @@ import {
   QueryError,
   type SearchPlan,
 } from "../../query/index.ts";
-import type { SearchableStore } from "../access/searchable.ts";
+import type { SearchableStore } from "../access/searchable-store.ts";
 import { defineRoute } from "../api/define-route.ts";
 import { Reply, type Route, type ServerRequest } from "../api/route.ts";
-import { ByteBudget } from "../limits/byte-budget.ts";
-import { Refusal, tryLater } from "../limits/refusal.ts";
-import { Semaphore } from "../limits/semaphore.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
 import { expects, timeMs } from "../model/schema.ts";
 import { describeValue } from "../text/quote.ts";
+import { ByteBudget } from "../throttle/byte-budget.ts";
+import { Refusal, tryLater } from "../throttle/refusal.ts";
+import { Semaphore } from "../throttle/semaphore.ts";
 import {
   tailCheckMs,
   tailHeartbeatMs,

@@ -4,8 +4,8 @@ import * as z from "zod";
 import { queryTimeseries, type SeriesColumns } from "../../query/index.ts";
 import { defineRoute, json } from "../api/define-route.ts";
 import type { Route } from "../api/route.ts";
-import { Refusal } from "../limits/refusal.ts";
 import { strictObject } from "../model/schema.ts";
+import { Refusal } from "../throttle/refusal.ts";
 import { seriesMax } from "./limits.ts";
 import { listReply } from "./list-reply.ts";
 import {

@@ -1,8 +1,8 @@
 /** Shares scans between evaluations: equal scans run once, and the scans of a family run as one. */
 import { type AggregateQuery, type AggregateResult, Failure } from "../../../engine/index.ts";
-import type { SearchableStore } from "../../access/searchable.ts";
-import { Semaphore } from "../../limits/semaphore.ts";
+import type { SearchableStore } from "../../access/searchable-store.ts";
 import type { Counter, Metrics } from "../../metrics/metrics.ts";
+import { Semaphore } from "../../throttle/semaphore.ts";
 import { familyMin, scansInFlightMax } from "../limits.ts";
 import { type FamilyScan, makeFamilyQuery, scanKeyOf, splitAnswer } from "./scan-family.ts";
 

@@ -5,7 +5,7 @@ import type { Datapoint, ResolveReason } from "../../model/event.ts";
 import { type AlertDefinition, bucketMsOf, isBreaching, windowBuckets } from "./alert-definition.ts";
 import type { AlertState, Instance, RuleCondition, RuleState } from "./alert-state.ts";
 import { type ClosedFire, type Fire, openFire } from "./fire.ts";
-import type { QueryReading } from "./reading.ts";
+import type { QueryReading } from "./read-series.ts";
 import { verdictOf, verdictState } from "./verdict.ts";
 import { idleMsOf, SlidingWindow, type Window, type WindowSeries } from "./window.ts";
 

@@ -4,7 +4,7 @@ import { readBucketsMax } from "../limits.ts";
 import { advance, type Transition } from "./advance.ts";
 import { type AlertDefinition, bucketMsOf, windowBuckets } from "./alert-definition.ts";
 import { type AlertState, makeFreshState } from "./alert-state.ts";
-import type { ReadSeries } from "./reading.ts";
+import type { ReadSeries } from "./read-series.ts";
 import type { Window } from "./window.ts";
 
 export interface DryRun {

@@ -1,7 +1,7 @@
 /** Counts what came too late: buckets that were evaluated late, and judged buckets that late rows have changed. */
 
 import { instanceKey } from "./alert-state.ts";
-import type { QueryReading } from "./reading.ts";
+import type { QueryReading } from "./read-series.ts";
 import type { Window } from "./window.ts";
 
 /** Counts the new buckets of a reading, but for the newest: evaluations in time would have judged them before. */

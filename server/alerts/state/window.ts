@@ -2,7 +2,7 @@
 
 import { instanceIdleMsMax, instancesMax } from "../limits.ts";
 import { instanceKey } from "./alert-state.ts";
-import type { QueryReading } from "./reading.ts";
+import type { QueryReading } from "./read-series.ts";
 
 /** Plain data, stored as it is, once for all alerts. */
 export interface Window {

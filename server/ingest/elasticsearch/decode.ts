@@ -2,8 +2,8 @@
 
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
-import { Refusal } from "../../limits/refusal.ts";
 import { describeValue } from "../../text/quote.ts";
+import { Refusal } from "../../throttle/refusal.ts";
 import { isoNanos } from "../iso-time.ts";
 import {
   flattenFields,

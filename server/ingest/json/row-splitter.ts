@@ -1,6 +1,6 @@
 /** Splits a body into rows: JSON lines, or the elements of one JSON array. */
 
-import { Refusal } from "../../limits/refusal.ts";
+import { Refusal } from "../../throttle/refusal.ts";
 
 /** Called for each row at [from, to), with the number of its line or element, from 1. */
 export type OnRow = (from: number, to: number, line: number) => void;

@@ -1,7 +1,7 @@
 /** Decodes bodies of Loki's push API into log rows. The stream's labels and structured metadata become attributes. */
 
 import { isUtf8 } from "node:buffer";
-import { Refusal } from "../../limits/refusal.ts";
+import { Refusal } from "../../throttle/refusal.ts";
 import { parseExact } from "../json/exact-json.ts";
 import { type JsonFields, makeFieldProblem, RowProblem } from "../json/json-row.ts";
 import { makeProtobufRefusal } from "../protobuf-scanner.ts";

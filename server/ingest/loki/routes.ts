@@ -3,7 +3,7 @@
 import { encodingOf } from "../../api/content-encoding.ts";
 import { defineRoute, raw } from "../../api/define-route.ts";
 import { Reply, type Route } from "../../api/route.ts";
-import { Refusal } from "../../limits/refusal.ts";
+import { Refusal } from "../../throttle/refusal.ts";
 import { type BatchInput, batchRoute, toIntakeBody } from "../batch-route.ts";
 import type { Intake } from "../intake.ts";
 import { ingestBodyBytesMax } from "../limits.ts";

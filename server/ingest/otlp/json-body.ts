@@ -5,8 +5,8 @@
 
 import { isUtf8 } from "node:buffer";
 import type { LogRow } from "../../../engine/index.ts";
-import { Refusal } from "../../limits/refusal.ts";
 import { describeValue } from "../../text/quote.ts";
+import { Refusal } from "../../throttle/refusal.ts";
 import { parseExact } from "../json/exact-json.ts";
 import { type JsonFields, RowProblem } from "../json/json-row.ts";
 import type { RowSink, Sink } from "../row-sink.ts";

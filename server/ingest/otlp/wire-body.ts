@@ -4,7 +4,7 @@
  */
 
 import { RowRanges } from "../../../engine/index.ts";
-import { Refusal } from "../../limits/refusal.ts";
+import { Refusal } from "../../throttle/refusal.ts";
 import { BodyBuffer } from "../body-buffer.ts";
 import { RowProblem } from "../json/json-row.ts";
 import { ProtoScanner } from "../protobuf-scanner.ts";

@@ -5,7 +5,7 @@
  */
 
 import { metricFamiliesMax } from "../limits.ts";
-import { makeSharedReader, type SharedJson, shareJson } from "../shared-json.ts";
+import { makeSharedReader, type SharedJson, shareJson } from "../shared-memory-json.ts";
 
 export interface Family {
   /** The type's number in MetricMetadata. */

@@ -1,6 +1,6 @@
 /** Splits a syslog TCP stream into messages (RFC 6587): each has its length before it, or a newline after it. */
 
-import { Refusal } from "../../limits/refusal.ts";
+import { Refusal } from "../../throttle/refusal.ts";
 import { syslogMessageBytesMax } from "../limits.ts";
 import type { RowSink } from "../row-sink.ts";
 import { readMessageRow } from "./message.ts";

@@ -7,8 +7,8 @@
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Refusal } from "../../limits/refusal.ts";
 import type { Counter, Metrics } from "../../metrics/metrics.ts";
+import { Refusal } from "../../throttle/refusal.ts";
 import type { Intake } from "../intake.ts";
 import {
   syslogBatchBytesMax,

@@ -8,7 +8,7 @@ import { exportJWK } from "jose";
 import { describe, expect, test } from "vitest";
 import { IdentityProvider } from "../../../server/access/identity-provider.ts";
 import { issuerKeysFreshMs, issuerKeysKeptMs, issuerPauseMs } from "../../../server/access/limits.ts";
-import { Refusal } from "../../../server/limits/refusal.ts";
+import { Refusal } from "../../../server/throttle/refusal.ts";
 import { ask } from "../control/asking.ts";
 import { search, startServer } from "../running.ts";
 import { audience, forged, type Issuer, keyOf, startIssuer } from "./issuer.ts";

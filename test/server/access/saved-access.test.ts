@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { emptyScanStatistics } from "../../../engine/index.ts";
 import { planTimeseries, queryTimeseries } from "../../../query/index.ts";
 import { storeOfSaver } from "../../../server/access/saved-access.ts";
-import type { SearchableStore } from "../../../server/access/searchable.ts";
+import type { SearchableStore } from "../../../server/access/searchable-store.ts";
 import type { TokenRecord } from "../../../server/access/tokens.ts";
 import type { TelemetryRule } from "../../../server/model/access-rules.ts";
 import type { Caller } from "../../../server/model/caller.ts";

@@ -4,7 +4,7 @@ import { Evaluator } from "../../../server/alerts/evaluator.ts";
 import type { EvaluatorOptions, SeriesRequest } from "../../../server/alerts/evaluator-options.ts";
 import { investigationRequests } from "../../../server/alerts/investigation-requests.ts";
 import type { AlertDefinition } from "../../../server/alerts/state/alert-definition.ts";
-import type { ReadSeries } from "../../../server/alerts/state/reading.ts";
+import type { ReadSeries } from "../../../server/alerts/state/read-series.ts";
 import { Metrics } from "../../../server/metrics/metrics.ts";
 import type { EvaluationRule } from "../../../server/model/alert.ts";
 import type { AlertEvent, EventMessage } from "../../../server/model/event.ts";

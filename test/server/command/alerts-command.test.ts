@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parseValues } from "../../../server/alerts/test-file.ts";
+import { parseValues } from "../../../server/alerts/alert-file.ts";
 import { ingest, lines, type Running, startServer } from "../running.ts";
 import { runSvc } from "./program.ts";
 

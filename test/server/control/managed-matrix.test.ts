@@ -9,10 +9,10 @@ import { checkPermission } from "../../../server/access/authentication.ts";
 import { Tokens } from "../../../server/access/tokens.ts";
 import type { Reply, ServerRequest } from "../../../server/api/route.ts";
 import type { Collection } from "../../../server/control/collection.ts";
-import { type Control, openControl } from "../../../server/control/control.ts";
+import { type Control, openControl } from "../../../server/control/control-plane.ts";
 import { secretPlaceholder } from "../../../server/control/hidden-secrets.ts";
-import { Refusal } from "../../../server/limits/refusal.ts";
 import type { Caller } from "../../../server/model/caller.ts";
+import { Refusal } from "../../../server/throttle/refusal.ts";
 import { oneOf, type Random, randomOf } from "./random.ts";
 import { alert, dashboard, webhook } from "./samples.ts";
 

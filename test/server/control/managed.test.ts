@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openState, type State } from "../../../engine/index.ts";
 import { Tokens } from "../../../server/access/tokens.ts";
 import type { Reply, ServerRequest } from "../../../server/api/route.ts";
-import type { Control } from "../../../server/control/control.ts";
-import { openControl } from "../../../server/control/control.ts";
-import { RateLimiter } from "../../../server/limits/rate-limiter.ts";
-import { Refusal } from "../../../server/limits/refusal.ts";
+import type { Control } from "../../../server/control/control-plane.ts";
+import { openControl } from "../../../server/control/control-plane.ts";
 import type { Caller } from "../../../server/model/caller.ts";
 import { rateLimitKeyOf } from "../../../server/model/caller.ts";
 import type { Dashboard } from "../../../server/model/dashboard.ts";
+import { RateLimiter } from "../../../server/throttle/rate-limiter.ts";
+import { Refusal } from "../../../server/throttle/refusal.ts";
 import { dashboard } from "./samples.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "svc-test-"));

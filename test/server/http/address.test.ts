@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { addressText, networkOf } from "../../../server/http/address.ts";
-import { RateLimiter, rateLimitedKeysMax } from "../../../server/limits/rate-limiter.ts";
+import { RateLimiter, rateLimitedKeysMax } from "../../../server/throttle/rate-limiter.ts";
 
 test.each([
   ["7f000001", "7f000001", "127.0.0.1"],

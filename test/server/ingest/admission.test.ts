@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { decodeBody } from "../../../server/index.ts";
 import type { AdmissionSettings } from "../../../server/ingest/admission-settings.ts";
-import { shareJson } from "../../../server/ingest/shared-json.ts";
+import { shareJson } from "../../../server/ingest/shared-memory-json.ts";
 import { oneOf, randomOf } from "../control/random.ts";
 import { lines } from "../running.ts";
 import { makePlainTask } from "./decode-task.ts";
@@ -22,7 +22,7 @@ function decoded(
     format: "json lines",
     ...makePlainTask(Buffer.from(lines(rows))),
     arrivalMs: nowMs,
-    entry: { settings, environment: null, rules: shareJson([]) },
+    admission: { settings, environment: null, rules: shareJson([]) },
   });
   if (!result.ok) throw new Error(result.message);
   return result;

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { senderBurstSeconds } from "../../../server/ingest/limits.ts";
 import { SenderRateLimiter } from "../../../server/ingest/sender-rate-limit.ts";
-import { Refusal } from "../../../server/limits/refusal.ts";
+import { Refusal } from "../../../server/throttle/refusal.ts";
 import { oneOf, randomOf } from "../control/random.ts";
 
 const seed = Number(process.env.SVC_SEED ?? Math.trunc(Math.random() * 2 ** 31));

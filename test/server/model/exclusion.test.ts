@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EncodedBatch, type FoundRow, openStore, type Store } from "../../../engine/index.ts";
 import { type DecodedBody, decodeBody } from "../../../server/index.ts";
-import { shareJson } from "../../../server/ingest/shared-json.ts";
+import { shareJson } from "../../../server/ingest/shared-memory-json.ts";
 import { compileExclusions, type ExclusionRule, findExcludingRule } from "../../../server/model/exclusion.ts";
 import { type ExcludableSignal, excludableSignals } from "../../../server/model/ingestion-rule.ts";
 import { oneOf, type Random, randomOf } from "../control/random.ts";
@@ -67,7 +67,7 @@ function decoded(form: BodyForm, rows: readonly SentRow[], sent: Sent | null): D
     arrivalMs,
     ...(sent === null
       ? {}
-      : { entry: { settings: {}, environment: sent.environment, rules: shareJson(sent.rules) } }),
+      : { admission: { settings: {}, environment: sent.environment, rules: shareJson(sent.rules) } }),
   });
   if (!result.ok) throw new Error(result.message);
   expect(result.refused).toEqual([]);

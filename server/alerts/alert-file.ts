@@ -16,7 +16,7 @@ import {
 } from "./state/alert-definition.ts";
 import { instanceKey, worstState } from "./state/alert-state.ts";
 import { runDry } from "./state/dry-run.ts";
-import type { ReadSeries } from "./state/reading.ts";
+import type { ReadSeries } from "./state/read-series.ts";
 
 const labelsShape = z.record(z.string(), z.string());
 const stateShape = z.enum(["ok", "firing", "noData"]);

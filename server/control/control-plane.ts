@@ -2,20 +2,20 @@
 
 import * as z from "zod";
 import type { LogRow, Signal, State, Step } from "../../engine/index.ts";
+import type { Visibility } from "../access/alert-visibility.ts";
 import { AuthorizationScope } from "../access/authorization-scope.ts";
 import { filterSteps, filterStore } from "../access/filtered-store.ts";
 import { callerOfUser, withCurrentGroups } from "../access/group-membership.ts";
 import { isRestricted, rowFilterOf } from "../access/row-filter.ts";
 import { storeOfSaver } from "../access/saved-access.ts";
-import type { SearchableStore } from "../access/searchable.ts";
+import type { SearchableStore } from "../access/searchable-store.ts";
 import type { Tokens } from "../access/tokens.ts";
-import type { Visibility } from "../access/visibility.ts";
 import { defineRoute } from "../api/define-route.ts";
 import type { Part } from "../api/part.ts";
 import type { Route } from "../api/route.ts";
-import { RateLimiter } from "../limits/rate-limiter.ts";
 import type { Caller, User } from "../model/caller.ts";
 import { strictObject } from "../model/schema.ts";
+import { RateLimiter } from "../throttle/rate-limiter.ts";
 import { Audit } from "./audit.ts";
 import { valuesOf } from "./collection.ts";
 import { environmentRoutes } from "./environment-routes.ts";

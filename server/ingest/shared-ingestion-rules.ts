@@ -1,7 +1,7 @@
 /** The ingestion rules in shared memory, for the decoding threads. */
 
 import type { ExclusionRule } from "../model/exclusion.ts";
-import { type SharedJson, shareJson } from "./shared-json.ts";
+import { type SharedJson, shareJson } from "./shared-memory-json.ts";
 
 /** Rules by id. A rule that does not change must stay the same object. */
 export type StoredRules = readonly (readonly [id: string, stored: { value: Omit<ExclusionRule, "id"> }])[];

@@ -4,7 +4,7 @@ import { type AlertDefinition, ruleDefinition, seriesDefinition } from "./alert-
 import { type AlertState, adoptRule, makeFreshState } from "./alert-state.ts";
 import type { ClosedFire } from "./fire.ts";
 
-export interface Edit {
+export interface AlertEdit {
   state: AlertState;
   closed: ClosedFire[];
 }
@@ -13,7 +13,7 @@ export interface Edit {
  * Returns the state for the alert as it is now. A changed query or bucket size resets the whole state. Changed
  * operators or persistence settings reset the state of their rule. Other changes keep the state.
  */
-export function adoptAlert(alert: AlertDefinition, before: AlertState | undefined, nowMs: number): Edit {
+export function adoptAlert(alert: AlertDefinition, before: AlertState | undefined, nowMs: number): AlertEdit {
   if (before === undefined) return { state: makeFreshState(alert, nowMs), closed: [] };
   if (before.definition !== seriesDefinition(alert)) {
     return { state: makeFreshState(alert, nowMs), closed: closeAllFires(before, nowMs, "changed") };
