@@ -10,7 +10,7 @@ export { RowRanges } from "./batch/row-ranges.ts";
 export { encodeSampleBatch, SampleBatchBuilder } from "./batch/sample-batch-builder.ts";
 export { SeriesRanges } from "./batch/series-ranges.ts";
 export { Failure, type FailureKind } from "./failure.ts";
-export { isOpenElsewhere } from "./files/lock.ts";
+export { isOpenElsewhere } from "./files/folder-lock.ts";
 export { type ColumnInventory, readInventory, type SignalInventory } from "./inspect/inventory.ts";
 export { type VerifyProgress, type VerifyReport, verifyStore } from "./inspect/verify.ts";
 export { ActiveSeries, type ActiveSeriesTables } from "./metrics/active-series.ts";

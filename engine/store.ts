@@ -9,8 +9,8 @@ import { encodeSampleBatch } from "./batch/sample-batch-builder.ts";
 import type { ListedKeys } from "./chunk/chunk-header.ts";
 import type { DamagedChunk } from "./chunk/chunk-ref.ts";
 import { Failure } from "./failure.ts";
+import { type FolderLock, lockFolder } from "./files/folder-lock.ts";
 import { checkFormat } from "./files/format-version.ts";
-import { lockFolder } from "./files/lock.ts";
 import { Journal } from "./journal/journal.ts";
 import { KeyedAppends } from "./journal/keyed-appends.ts";
 import { defaultSeriesMax, keyAgeMs, unsealedBytesStop } from "./limits.ts";
@@ -74,11 +74,11 @@ const roomWaitMs = 10_000;
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { dir } = options;
   await checkFormat(dir, { create: true });
-  const unlock = await lockFolder(dir);
+  const lock = await lockFolder(dir);
   try {
-    return await Store.open(options, unlock);
+    return await Store.open(options, lock);
   } catch (error) {
-    await unlock();
+    await lock.release();
     throw error;
   }
 }
@@ -86,7 +86,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 /** An open store. Methods of a closed one throw Failure "folder". */
 export class Store {
   readonly #options: StoreOptions;
-  readonly #unlock: () => Promise<void>;
+  readonly #lock: FolderLock;
   readonly #catalog: Catalog;
   readonly #scanThreads: WorkerThread<ScanThreadTask>[];
   readonly #queryThread: ScanExecutor;
@@ -104,9 +104,9 @@ export class Store {
   #backup: Backup | undefined;
   #isClosed = false;
 
-  private constructor(options: StoreOptions, unlock: () => Promise<void>) {
+  private constructor(options: StoreOptions, lock: FolderLock) {
     this.#options = options;
-    this.#unlock = unlock;
+    this.#lock = lock;
     this.#catalog = new Catalog(options.dir);
     this.#damage = new DamageLog(options.dir, (message) => this.#log("error", message));
     this.#activeSeries = new ActiveSeriesCounter(options.seriesMax ?? defaultSeriesMax, this.#now());
@@ -119,8 +119,8 @@ export class Store {
     );
   }
 
-  static async open(options: StoreOptions, unlock: () => Promise<void>): Promise<Store> {
-    const store = new Store(options, unlock);
+  static async open(options: StoreOptions, lock: FolderLock): Promise<Store> {
+    const store = new Store(options, lock);
     try {
       await store.#recover();
     } catch (error) {
@@ -239,6 +239,11 @@ export class Store {
     return this.#catalog.attributeKeys(signal, fromNs, toNs);
   }
 
+  /** Throws Failure "folder" where the data folder was removed, replaced or opened by another process. */
+  checkFolder(): void {
+    this.#lock.check();
+  }
+
   stats(): StoreStats {
     return {
       ...countStored(this.#catalog),
@@ -246,7 +251,9 @@ export class Store {
       journalBytes: this.#journal.bytes,
       damage: this.#damage.reports,
       refusing:
-        this.#journal.recentFailure ?? (this.#isFull() ? this.#maintenance.failure?.message : undefined),
+        this.#folderProblem() ??
+        this.#journal.recentFailure ??
+        (this.#isFull() ? this.#maintenance.failure?.message : undefined),
     };
   }
 
@@ -277,7 +284,7 @@ export class Store {
       await this.#journal.close();
     } finally {
       await this.#closeThreads();
-      await this.#unlock();
+      await this.#lock.release();
     }
   }
 
@@ -290,6 +297,8 @@ export class Store {
         dir: join(dir, "journal"),
         publish: (record) => this.#catalog.publish(record),
         reportDamage,
+        checkFolder: () => this.#lock.check(),
+        writer: this.#lock.writer,
         now: () => this.#now(),
       },
       { seqMin: 1, arrivalMin: arrivalMax + 1 },
@@ -316,6 +325,7 @@ export class Store {
       quarantine: (chunk) => this.#quarantine(chunk),
       reportDamage: this.#damage.report,
       log: (level, message) => this.#log(level, message),
+      checkFolder: () => this.#lock.check(),
       now: () => this.#now(),
     });
   }
@@ -384,6 +394,16 @@ export class Store {
     this.#queryThread.readers.close();
     const threads = [...this.#scanThreads, this.#maintenanceThread, this.#encoders];
     await Promise.all(threads.map((thread) => thread.close()));
+  }
+
+  /** Why the folder is no longer this process's, in a sentence; undefined while it is. */
+  #folderProblem(): string | undefined {
+    try {
+      this.#lock.check();
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
   }
 
   #assertOpen(): void {

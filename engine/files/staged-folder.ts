@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, rename, rm, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Failure } from "../failure.ts";
 import { makeFolder, syncFolder } from "./folder.ts";
-import { lockFolder } from "./lock.ts";
+import { lockFileNames, lockFolder } from "./folder-lock.ts";
 
 /** Free space that the file system needs beside the files themselves. */
 const spareBytes = 64 * 2 ** 20;
@@ -20,24 +20,23 @@ export async function fillStagedFolder<T>(dir: string, fill: (staging: string) =
   const staging = `${target}.partial`;
   await makeFolder(dirname(target));
   await mkdir(staging, { recursive: true, mode: 0o700 });
-  const unlock = await lockFolder(staging);
+  const lock = await lockFolder(staging);
   try {
     for (const name of await readdir(staging)) {
-      if (!isLock(name)) await rm(join(staging, name), { recursive: true });
+      if (!lockFileNames.includes(name)) await rm(join(staging, name), { recursive: true });
     }
     const filled = await fill(staging);
     await restrictToOwner(staging);
     checkTarget(target);
     await rename(staging, target);
     await syncFolder(dirname(target));
-    for (const name of await readdir(target)) if (isLock(name)) await rm(join(target, name));
+    for (const name of lockFileNames) await rm(join(target, name), { force: true });
     return filled;
   } catch (error) {
     await rm(staging, { recursive: true, force: true });
     throw error;
   } finally {
-    // The lock went with the folder: renamed with it and then removed, or removed with the remains.
-    if (existsSync(staging)) await unlock();
+    await lock.release();
   }
 }
 
@@ -53,11 +52,12 @@ export async function checkFreeSpace(dir: string, bytes: number): Promise<void> 
   );
 }
 
-/** Sorted relative paths of all regular files below a folder. Its lock is a symbolic link, hence not among them. */
+/** Sorted relative paths of all regular files below a folder, without those of its lock. */
 export async function listFiles(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
-  return files.map((entry) => join(entry.parentPath, entry.name).slice(dir.length + 1)).sort();
+  const paths = files.map((entry) => join(entry.parentPath, entry.name).slice(dir.length + 1));
+  return paths.filter((path) => !lockFileNames.includes(path)).sort();
 }
 
 /** Also makes every name below the folder durable. */
@@ -85,10 +85,6 @@ function checkTarget(dir: string): void {
   if (statSync(dir).dev !== statSync(dirname(dir)).dev) {
     throw new Failure("folder", `${dir} is a file system of its own: name a new folder in it`);
   }
-}
-
-function isLock(name: string): boolean {
-  return /^(?:lock|released)\.\d+$/.test(name);
 }
 
 function gigabytes(bytes: number): string {

@@ -45,8 +45,8 @@ export async function scanJournal(dir: string, onRecord: OnRecord): Promise<Jour
     damage: [],
   };
   await checkSegmentList(dir, scan);
-  let seqMax = 0;
-  for (const name of scan.segments) seqMax = readSegment(dir, name, seqMax, scan, onRecord);
+  const order = new RecordOrder(scan);
+  for (const name of scan.segments) readSegment(dir, name, order, onRecord);
   checkShutdownRecord(await readShutdownRecord(dir), scan);
   return scan;
 }
@@ -102,14 +102,9 @@ function readWithoutTail(path: string): { written: Buffer; bytes: number } {
   }
 }
 
-/** Reads one segment. Returns the greatest sequence number so far. */
-function readSegment(
-  dir: string,
-  name: string,
-  seqBefore: number,
-  scan: JournalScan,
-  onRecord: OnRecord,
-): number {
+/** Reads one segment. */
+function readSegment(dir: string, name: string, order: RecordOrder, onRecord: OnRecord): void {
+  const { scan } = order;
   const { written, bytes } = readWithoutTail(join(dir, name));
   const isListed = scan.listed?.has(name) ?? true;
   if (isListed && bytes < journalSegmentBytes) {
@@ -124,17 +119,57 @@ function readSegment(
   // The name of a segment without batches is the next sequence number.
   scan.seqNext = Math.max(scan.seqNext, seqNext, Number.parseInt(name, 10));
   scan.arrivalNext = Math.max(scan.arrivalNext, arrivalNext);
-  let seqMax = seqBefore;
   for (const record of records) {
-    if (record.seq <= seqMax) continue;
-    if (seqMax > 0 && record.seq > seqMax + 1)
-      addDamage(scan, name, `batches ${seqMax + 1} to ${record.seq - 1} are missing`);
-    seqMax = record.seq;
+    if (!order.add(name, record)) continue;
     scan.seqNext = Math.max(scan.seqNext, record.seq + 1);
     scan.arrivalNext = Math.max(scan.arrivalNext, record.arrivalBase + record.rows);
     onRecord(name, record);
   }
-  return seqMax;
+}
+
+/** Written by builds that did not say which opening of the folder appended a record. */
+const unknownWriter = "0".repeat(16);
+
+/**
+ * Checks that sequence numbers have no gaps, and that one process at a time wrote: each opening of the folder continues
+ * where the one before it ended, so the records of an opening are in a row.
+ */
+class RecordOrder {
+  readonly scan: JournalScan;
+  #seqMax = 0;
+  #writer = unknownWriter;
+  /** Openings whose records have ended. */
+  readonly #ended = new Set<string>();
+  /** One report is enough: every later batch is out of order as well. */
+  #isReported = false;
+
+  constructor(scan: JournalScan) {
+    this.scan = scan;
+  }
+
+  /** Takes the next record; `name` is its segment. Returns false where a record of its number was there before. */
+  add(name: string, { seq, writer }: JournalRecord): boolean {
+    if (writer !== this.#writer && writer !== unknownWriter) {
+      if (seq <= this.#seqMax || this.#ended.has(writer)) this.#reportTwoWriters(name, seq);
+      this.#ended.add(this.#writer);
+      this.#writer = writer;
+    }
+    if (seq <= this.#seqMax) return false;
+    if (this.#seqMax > 0 && seq > this.#seqMax + 1)
+      addDamage(this.scan, name, `batches ${this.#seqMax + 1} to ${seq - 1} are missing`);
+    this.#seqMax = seq;
+    return true;
+  }
+
+  #reportTwoWriters(name: string, seq: number): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    addDamage(
+      this.scan,
+      name,
+      `two processes had the folder open for writing, and both wrote batch ${seq} or batches beside it; batches of one may be lost`,
+    );
+  }
 }
 
 /** Checks that the journal holds every batch that the shutdown record counted. */

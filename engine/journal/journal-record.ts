@@ -11,7 +11,8 @@
  *      40     4  rows
  *      44     4  bytes of the frame
  *      48     4  signal: its index in the list of signals
- *      52    12  zero
+ *      52     4  zero
+ *      56     8  writer: which opening of the folder appended the record; zeros in records of older builds
  *      64    32  SHA-256 of the idempotency key; zeros without one
  */
 import { crc32 } from "node:zlib";
@@ -32,6 +33,8 @@ export interface RecordHeader {
   keyUntilMs: number;
   rows: number;
   frameBytes: number;
+  /** The opening of the folder that appended the record: 16 hexadecimal digits, zeros in records of older builds. */
+  writer: string;
   /** Hexadecimal SHA-256 of the idempotency key, or undefined. */
   keyHash: string | undefined;
 }
@@ -56,6 +59,7 @@ export function writeRecordHeader(header: RecordHeader): Buffer {
   bytes.writeUInt32LE(header.rows, 40);
   bytes.writeUInt32LE(header.frameBytes, 44);
   bytes.writeUInt32LE(toSignalNumber(header.signal), 48);
+  bytes.write(header.writer, 56, 8, "hex");
   if (header.keyHash !== undefined) bytes.write(header.keyHash, 64, 32, "hex");
   bytes.writeUInt32LE(crc32(bytes.subarray(8)), 4);
   return bytes;
@@ -78,6 +82,7 @@ function readRecordHeader(file: Buffer, offset: number): ParsedHeader | undefine
     keyUntilMs: bytes.readDoubleLE(32),
     rows: bytes.readUInt32LE(40),
     frameBytes: bytes.readUInt32LE(44),
+    writer: bytes.toString("hex", 56, 64),
     keyHash: key.every((byte) => byte === 0) ? undefined : key.toString("hex"),
   };
 }

@@ -68,6 +68,10 @@ export interface JournalOptions {
   /** Called for each record that is found at start, and for each one that becomes durable, in order of sequence. */
   publish: (record: JournalRecord) => void;
   reportDamage: (where: string, problem: string) => void;
+  /** Throws Failure "folder" where the folder is no longer this process's: then nothing may be acknowledged. */
+  checkFolder: () => void;
+  /** Identifies this opening of the folder in each record: 16 hexadecimal digits. */
+  writer: string;
   now: () => number;
 }
 
@@ -131,7 +135,7 @@ export class Journal {
     return this.#arrivalNext - 1;
   }
 
-  /** Resolves once the batch is on disk and published. Throws Failure "overload" or "disk-full". */
+  /** Resolves once the batch is on disk and published. Throws Failure "overload", "disk-full" or "folder". */
   append(batch: JournalBatch): Promise<JournalRecord> {
     if (this.#queueBytes + batch.frame.byteLength > journalQueueBytesMax) {
       return Promise.reject(
@@ -150,6 +154,7 @@ export class Journal {
    * stays, because its name carries the next sequence number.
    */
   async removeSealedSegments(arrivalSealed: number): Promise<void> {
+    this.#options.checkFolder();
     const now = this.#options.now();
     const sealed = this.#segments.slice(0, -1).filter((segment) => segment.arrivalMax <= arrivalSealed);
     for (const segment of sealed) await this.keys.writeKeyFile(segment.name, segment.keyHashes, now);
@@ -183,10 +188,14 @@ export class Journal {
     };
   }
 
-  /** Waits for pending appends and writes the shutdown record. */
+  /**
+   * Waits for pending appends and writes the shutdown record, unless the folder is no longer this process's: throws
+   * Failure "folder".
+   */
   async close(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
     await this.#file?.close();
+    this.#options.checkFolder();
     // Without a shutdown record, as on a full disk, the next start assumes a crash, which loses nothing.
     await unlessFull(
       writeShutdownRecord(this.#options.dir, { seqNext: this.#seqNext, arrivalNext: this.#arrivalNext }),
@@ -273,6 +282,7 @@ export class Journal {
         keyUntilMs: pending.keyUntilMs,
         rows: pending.rows,
         frameBytes: pending.frame.byteLength,
+        writer: this.#options.writer,
         keyHash: pending.keyHash,
       };
       arrivalBase += pending.rows;
@@ -281,6 +291,7 @@ export class Journal {
   }
 
   async #write(group: PendingBatch[], headers: RecordHeader[]): Promise<void> {
+    this.#options.checkFolder();
     const parts: Uint8Array[] = [];
     let byteLength = 0;
     for (const [i, { frame }] of group.entries()) {
@@ -296,7 +307,18 @@ export class Journal {
     const { bytesWritten } = await file.writev(parts, this.#endBytes);
     if (bytesWritten !== byteLength) throw new Failure("disk-full", diskFullMessage);
     await file.datasync();
+    await this.#checkLinked(file);
     this.#endBytes += byteLength;
+  }
+
+  /**
+   * What was just synced must still have a name: a removed file is gone with its last descriptor. Throws Failure
+   * "folder".
+   */
+  async #checkLinked(file: FileHandle): Promise<void> {
+    this.#options.checkFolder();
+    if ((await file.stat()).nlink > 0) return;
+    throw new Failure("folder", `${this.#segmentPath(this.#segmentName)} was removed while it was open`);
   }
 
   #publishGroup(group: PendingBatch[], headers: RecordHeader[]): void {
@@ -340,6 +362,7 @@ export class Journal {
       await file.truncate(this.#endBytes);
       await file.truncate(this.#fileBytes);
       await file.datasync();
+      if ((await file.stat()).nlink === 0) throw new Error("the segment was removed");
     } catch {
       this.#file = undefined;
       await file.close();

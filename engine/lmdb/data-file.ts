@@ -66,6 +66,12 @@ export class DataFile {
     closeSync(this.#fd);
   }
 
+  /** Throws Failure "damage" where the file has no name any more: what is written to it is lost when it is closed. */
+  checkLinked(): void {
+    if (fstatSync(this.#fd).nlink === 0)
+      throw new Failure("damage", `${this.file} was removed while it was open`);
+  }
+
   /** Length of the file in bytes. */
   byteLength(): number {
     return this.#bytes?.length ?? fstatSync(this.#fd).size;

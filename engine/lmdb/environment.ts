@@ -226,6 +226,7 @@ class WriteEnvironment extends ReadEnvironment {
     this.#database ??= openLmdb(this.dir);
     try {
       await commit(this.#database, changes);
+      this.file.checkLinked();
       this.#reservation.releaseUnused(this.#readMetaIfSound());
       this.#fileBytes = this.file.byteLength();
     } catch (error) {
@@ -248,6 +249,7 @@ class WriteEnvironment extends ReadEnvironment {
    * pages that the commit frees, which LMDB trusts. Returns an upper bound of the pages that the commit appends.
    */
   #checkChanges(changes: Changes): number {
+    this.file.checkLinked();
     // LMDB has mapped the file. Touching a page beyond its end would end the process.
     if (this.file.byteLength() < this.#fileBytes)
       throw new Failure("damage", `${this.file.file} was cut short`);

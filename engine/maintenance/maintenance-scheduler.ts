@@ -42,6 +42,8 @@ export interface MaintenanceOptions {
   quarantine: (chunk: DamagedChunk) => void;
   reportDamage: (where: string, problem: string) => void;
   log: (level: "info" | "warn" | "error", message: string) => void;
+  /** Throws Failure "folder" where the folder is no longer this process's: then no work may change it. */
+  checkFolder: () => void;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
@@ -128,7 +130,10 @@ export class MaintenanceScheduler {
   /** Runs work after all work that is queued. Two pieces at a time would seal the same rows twice. */
   #runNext(work: () => Promise<void>): Promise<void> {
     this.#isBusy = true;
-    const run = this.#lastWork.then(work);
+    const run = this.#lastWork.then(async () => {
+      this.#options.checkFolder();
+      await work();
+    });
     const ended = this.#recordOutcome(run).finally(() => {
       if (this.#lastWork === ended) this.#isBusy = false;
       for (const resolve of this.#waiters.splice(0)) resolve();

@@ -55,8 +55,8 @@ export interface State {
   count(table: string): number;
   /**
    * Applies all changes or none. When it resolves, they are on disk and visible to `get`. Throws Failure "input" where
-   * table and id together have more than 1,023 bytes or the id is not valid Unicode, and "disk-full" or "damage" where
-   * neither copy took the changes.
+   * table and id together have more than 1,023 bytes or the id is not valid Unicode, "disk-full" or "damage" where neither
+   * copy took the changes, and "folder" where the data folder was removed, replaced or opened by another process.
    */
   write(changes: readonly StateChange[]): Promise<void>;
   /** Waits for pending writes, then closes both copies. Later writes are refused. */
@@ -82,11 +82,19 @@ export interface StateSnapshot {
  */
 const deletionsMax = 1_000;
 
+export interface StateOptions {
+  /** Throws Failure "folder" where the data folder is no longer this process's: then no write is acknowledged. */
+  checkFolder?: () => void;
+}
+
 /**
  * Opens the state in `dir`, and creates it where it is missing. A damaged copy is rebuilt from the other one; `damage`
  * reports what was found and what is lost.
  */
-export async function openState(dir: string): Promise<StoredState> {
+export async function openState(
+  dir: string,
+  { checkFolder = () => undefined }: StateOptions = {},
+): Promise<StoredState> {
   mkdirSync(dir, { recursive: true });
   const copies: StateCopy[] = [];
   for (const name of copyNames) copies.push(loadCopy(dir, name, copies[0]));
@@ -102,7 +110,7 @@ export async function openState(dir: string): Promise<StoredState> {
     if (copy.isIntact && copy.commit === merged.commit && !dropped) continue;
     await tryReplace(() => replaceCopy(dir, copy, merged), where, damage);
   }
-  return new MirroredState(dir, merged, damage);
+  return new MirroredState(dir, merged, damage, checkFolder);
 }
 
 /** On a full disk the damaged copy stays as it is, and the other one serves. */
@@ -147,6 +155,7 @@ class MirroredState implements StoredState {
   /** Results of `list` for tables that have not changed since. */
   readonly #lists = new Map<string, readonly StateEntry[]>();
   readonly #writer: StateWriter;
+  readonly #checkFolder: () => void;
   #summary: StateSummary;
   #commit: number;
   #pendingWrites: PendingWrite[] = [];
@@ -154,8 +163,14 @@ class MirroredState implements StoredState {
   #committing: Promise<void> | undefined;
   #closed = false;
 
-  constructor(dir: string, { records, commit }: MergedState, damage: DamageReport[]) {
+  constructor(
+    dir: string,
+    { records, commit }: MergedState,
+    damage: DamageReport[],
+    checkFolder: () => void,
+  ) {
     this.#dir = dir;
+    this.#checkFolder = checkFolder;
     this.damage = damage;
     this.#records = records;
     this.#commit = commit;
@@ -253,9 +268,11 @@ class MirroredState implements StoredState {
     }
     if (values.size === 0) return;
     const summary = this.#summaryWith(changed);
+    this.#checkFolder();
     for (const problem of await this.#writer.write(values.set(summaryName, encodeSummary(summary, commit)))) {
       this.#addDamage(problem);
     }
+    this.#checkFolder();
     this.#commit = commit;
     this.#summary = summary;
     for (const [name, record] of changed) {

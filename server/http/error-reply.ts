@@ -48,8 +48,9 @@ function refusalOf(error: unknown): Refusal | null {
       return tryLater("the request was given up", 1);
     case "disk-full":
       return tryLater(error.message, 30);
-    case "damage":
     case "folder":
+      return tryLater("the server cannot use its data folder any more; its log says why", 30);
+    case "damage":
       return null;
   }
 }

@@ -40,7 +40,7 @@ export async function openStorage(settings: StorageSettings): Promise<StoragePar
   const store = await openStoreOf(settings);
   let state: StoredState | undefined;
   try {
-    state = await openState(join(settings.dataDir, "control"));
+    state = await openState(join(settings.dataDir, "control"), { checkFolder: () => store.checkFolder() });
     for (const { where, problem } of state.damage) settings.log("error", `damage: ${where}: ${problem}`);
     const holdsNotifications = await checkRestored(settings);
     return {

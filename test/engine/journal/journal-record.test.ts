@@ -25,7 +25,7 @@ const segment = fc
       );
       const header = writeRecordHeader({
         ...{ signal: "logs", seq: i + 1, arrivalBase: i + 1, appendedMs: 1, keyUntilMs: 0, rows: 1 },
-        ...{ frameBytes: frame.byteLength, keyHash: undefined },
+        ...{ frameBytes: frame.byteLength, writer: "0123456789abcdef", keyHash: undefined },
       });
       return Buffer.concat(
         [header, frame, Buffer.alloc(recordLength(frame.byteLength))],
