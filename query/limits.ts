@@ -6,7 +6,10 @@ export const queryLengthMax = 65_536;
 export const tokensMax = 10_000;
 /** Depth of nested brackets. The parser recurses once per bracket, and no query may overflow its stack. */
 export const nestingMax = 100;
-/** Operators between series in one query. A chain of operators is as deep a tree, and walking a tree recurses. */
+/**
+ * Operators between series in one query. A chain of operators makes a tree as deep as it is long, and walking a tree
+ * recurses.
+ */
 export const operatorsMax = 500;
 /** Stages of one selector. Every extraction stage reads the message of every row again. */
 export const stagesMax = 100;
@@ -18,7 +21,7 @@ export const regexpLengthMax = 4_096;
 export const regexpLengthTotalMax = 8_192;
 /** Characters of a regular expression with its counted repetitions written out. Matching takes time in proportion. */
 export const regexpSizeMax = 10_000;
-/** Points that a query holds at one time. Each takes 16 bytes or more, in the memory of the query thread. */
+/** Points that a query holds at one time. Each takes 16 bytes or more of the query thread's memory. */
 export const pointsMax = 1_000_000;
-/** Alternatives up to which `a|b|c` of plain words is searched as a list of words instead of a regular expression. */
+/** Words of a pattern such as `a|b|c`. Up to this many are searched as a list of words, not as a regular expression. */
 export const regexpWordsMax = 50;

@@ -7,12 +7,12 @@ import { collectPlanWarnings } from "../warning/unknown-names.ts";
 /** The part of a store that a list of fields needs. */
 export type FieldStore = Pick<Store, "countFields" | "attributeKeys">;
 
-/** The search whose rows' fields are listed, and which of the fields are wanted. */
+/** A search, and which fields of its rows to list. */
 export interface FieldQuery extends TimeRange {
   signal: RowSignal;
   /** A search for rows of the signal: svcQL, for logs also search terms. */
   query: string;
-  /** The beginning of the names that are listed; "" for all. */
+  /** Only fields whose names begin with this text are listed; "" lists all. */
   prefix: string;
   /** The most fields to return, from 1. */
   limit: number;
@@ -22,17 +22,17 @@ export interface FieldQuery extends TimeRange {
 interface ListedField {
   /** The name of the field in queries. */
   name: string;
-  /** The number of rows that have it. */
+  /** The number of rows that have the field. */
   rows: number;
 }
 
 /** The fields of the rows that a search finds. */
 export interface FieldList {
-  /** The fields of most rows first; those of equally many rows by name. */
+  /** Fields of more rows come first, fields of equally many rows by name. */
   fields: ListedField[];
   /** The number of rows that the search finds. */
   count: number;
-  /** False where there are more fields than these. */
+  /** False where the rows have more fields than are listed. */
   isWhole: boolean;
   /** Sentences for people, such as about names that do not exist. */
   warnings: string[];
@@ -61,7 +61,9 @@ export async function queryFields(
   };
 }
 
-/** The columns with their rows. Every row has every column, except for the level. */
+/**
+ * The columns of a signal, with the number of rows that have each. Every row has every column, except for the level.
+ */
 function countColumns(signal: RowSignal, { rows, levels }: FieldCounts): ListedField[] {
   return Object.entries(columnsBySignal[signal]).map(([name, { kind }]) => ({
     name,

@@ -15,7 +15,7 @@ import { collectPlanWarnings } from "../warning/unknown-names.ts";
 /** The part of a store that a histogram of rows needs. */
 export type HistogramStore = Pick<Store, "aggregate" | "attributeKeys">;
 
-/** The search whose rows are counted over time, and the width of the buckets. */
+/** A search, and the width of the buckets in which its rows are counted. */
 export interface HistogramQuery extends TimeRange {
   signal: RowSignal;
   /** A search for rows of the signal: svcQL, for logs also search terms. */
@@ -24,26 +24,33 @@ export interface HistogramQuery extends TimeRange {
   bucketSeconds?: number;
 }
 
-/** The rows of one level or status over time. */
+/** The number of rows of one level or status over time. */
 interface HistogramSeries {
-  /** The level in lower case, or the status; "" for rows without one, and for signals that have neither. */
+  /**
+   * For logs the level in lower case, for spans the status code; "" for rows without one. "" as well for the signals
+   * that have neither levels nor status codes.
+   */
   kind: string;
-  /** Start of a bucket in milliseconds since the epoch, and its rows; ascending. Buckets without rows are left out. */
+  /**
+   * Start of a bucket in milliseconds since the epoch, and the number of rows in the bucket. Ascending; buckets without
+   * rows are left out.
+   */
   points: [ms: number, rows: number][];
 }
 
 /** Counts of the rows that a search finds, over time. */
 export interface RowHistogram {
-  /** The field by which rows are counted separately; null for signals that have neither levels nor status. */
+  /** The field by which rows are counted separately; null for signals that have neither levels nor status codes. */
   by: "level" | "status_code" | null;
   /** Sorted by `kind`. */
   series: HistogramSeries[];
   /** The number of rows in all series. */
   count: number;
-  /** Width of a bucket. */
+  /** Width of a bucket in seconds. */
   bucketSeconds: number;
   /**
-   * Starts of the first and the last bucket, where the range covers only a part of them; milliseconds since the epoch.
+   * Starts of the buckets that the range covers only in part: the first, the last, both or none. Milliseconds since the
+   * epoch.
    */
   partial: number[];
   /** Sentences for people, such as about names that do not exist. */

@@ -18,21 +18,21 @@ import { warnOfUnknownMetrics } from "../warning/unknown-metrics.ts";
 /** The part of a store that lists of metrics and of their labels need. */
 export type MetricStore = Pick<Store, "seriesLabels" | "metricNames">;
 
-/** The series whose labels are listed, and which of the labels are wanted. */
+/** A selector of series, and which of their labels, or of the values of one label, to list. */
 export interface MetricLabelQuery extends TimeRange {
-  /** A selector of a metric. `{…}` selects the series of all metrics that match, an empty query all series. */
+  /** A selector of a metric. `{…}` selects the series of all metrics that match, and an empty query all series. */
   query: string;
-  /** The beginning of the labels, or of their values, that are listed; "" for all. */
+  /** Only labels, or values, that begin with this text are listed; "" lists all. */
   prefix: string;
   /** The most entries to return, from 1. */
   limit: number;
 }
 
-/** A label or a value of one, with the number of series that have it. */
+/** A label, or a value of a label, with the number of series that have it. */
 export interface ListedLabel {
   /** The name of the label, or the value. */
   text: string;
-  /** The number of series that have it. */
+  /** The number of series that have the label, or the value. */
   series: number;
   /** Only for the name of a metric: the declared type of most of its series. */
   type?: string;
@@ -42,9 +42,9 @@ export interface ListedLabel {
 
 /** Labels, or values of one label, of the series that a selector selects. */
 export interface MetricLabelList {
-  /** Those of most series first; those of equally many series by text. */
+  /** Entries of more series come first, entries of equally many series by text. */
   found: ListedLabel[];
-  /** False where there are more than these. */
+  /** False where there are more entries than `found` lists. */
   isWhole: boolean;
   /** Sentences for people about metrics and labels that do not exist. */
   warnings: string[];
@@ -52,7 +52,7 @@ export interface MetricLabelList {
 
 /** The label that holds the name of the metric, as in Prometheus. */
 const nameLabel = "__name__";
-/** Labels that the store returns for a list of labels, of which those with the prefix are kept. */
+/** The most labels that the store returns for a list of labels. Those without the prefix are dropped after that. */
 const searchedLabelsMax = 100_000;
 
 /** Lists the labels of the series that a selector selects. Throws a QueryError, and what the store throws. */
@@ -98,7 +98,7 @@ export async function queryLabelValues(
   return makeLabelList(store, found, expectedNames, query, remainingLimits());
 }
 
-/** Cuts a list at its limit. Warns of the names that the query expects only where nothing was found. */
+/** Cuts a list at its limit. Only where nothing was found, warns of expected names that do not exist. */
 async function makeLabelList(
   store: MetricStore,
   found: readonly (SeriesCount | ListedLabel)[],
@@ -114,7 +114,10 @@ async function makeLabelList(
   };
 }
 
-/** The metrics of a selection, each once, as the store lists a metric once for each declared type and unit. */
+/**
+ * Lists each metric of a selection once. The store lists a metric once for each of its declared types and units. Throws
+ * a QueryError where the query has conditions on labels.
+ */
 async function listMetrics(
   store: MetricStore,
   { query, startMs, endMs, prefix }: MetricLabelQuery,
@@ -147,7 +150,10 @@ interface MetricSelection {
   steps: Step[];
 }
 
-/** Plans a selector, and lists the metric and labels that it expects the store to have. Throws a QueryError. */
+/**
+ * Plans a selector, and lists the names that it expects the store to have: its metric and the labels of its conditions.
+ * Throws a QueryError.
+ */
 function planSelection(text: string): MetricSelection & { expectedNames: ExpectedName[] } {
   const source = readSource(text);
   const context = createPlanContext(source, new Map());
@@ -164,7 +170,10 @@ function planSelection(text: string): MetricSelection & { expectedNames: Expecte
   return { name, steps, expectedNames: [{ signal: "metrics", metric: name }, ...labels] };
 }
 
-/** The selector that an expression is, and the metric that it names. Throws a QueryError where it selects no metric. */
+/**
+ * Returns the selector that an expression consists of, and the name of its metric. Throws a QueryError where the
+ * expression is no selector of a metric.
+ */
 function selectorOf(
   tree: Expression,
   isNameless: boolean,
@@ -172,7 +181,8 @@ function selectorOf(
 ): { node: TelemetrySelector; name?: string } {
   if (tree.kind === "selector" && tree.of.kind === "metric")
     return { node: tree, name: resolveString(tree.of.name, context) };
-  // `{…}` was parsed as rows of logs. As a selector of a metric without a name its labels are those of metrics.
+  // The parser reads `{…}` as a selector of logs. It is made a selector of a metric with an empty name, so that its
+  // labels are planned as labels of metrics.
   if (tree.kind === "selector" && isNameless)
     return { node: makeSelector(makeMetricSource(makePlainString("")), tree.matchers, tree.stages) };
   return refuse(context.source, tree, "a list of series selects a metric, such as `http_requests_total{…}`");

@@ -15,7 +15,7 @@ import { collectPlanWarnings } from "../warning/unknown-names.ts";
 /** The part of a store that a list of patterns needs. */
 export type PatternStore = Pick<Store, "aggregate" | "search" | "attributeKeys">;
 
-/** The search for logs whose messages' patterns are listed. */
+/** A search for logs, and how many patterns of their messages to list. */
 export interface PatternQuery extends TimeRange {
   /** A search for logs: svcQL, or search terms. */
   query: string;
@@ -23,7 +23,7 @@ export interface PatternQuery extends TimeRange {
   limit: number;
 }
 
-/** The rows whose messages have the same template, so that they differ only in its variables. */
+/** The rows whose messages have the same template: they differ only in its variables. */
 export interface Pattern {
   /** The id of the template, which `template="…"` selects. */
   template: string;
@@ -33,7 +33,7 @@ export interface Pattern {
   count: number;
   /** The fraction of all rows found, above 0 and up to 1. */
   share: number;
-  /** The newest message. */
+  /** The newest message with this template. */
   example: string;
   /** Time of the first row, whole milliseconds since the epoch. */
   firstSeenMs: number;
@@ -45,7 +45,7 @@ export interface Pattern {
 
 /** The patterns of the messages that a search finds. */
 export interface PatternList {
-  /** The most frequent first; equally frequent ones by id. */
+  /** The most frequent first; equally frequent ones by id of the template. */
   patterns: Pattern[];
   /** The number of rows that the search finds. */
   count: number;
@@ -122,12 +122,15 @@ function makeEmptyCount(template: string): PatternCount {
     count: 0,
     firstSeenMs: Number.POSITIVE_INFINITY,
     lastSeenMs: 0,
-    // Without a prototype, as a level may be named like one of its members, such as `constructor`.
+    // The object has no prototype, as a level may have the name of a member of it, such as `constructor`.
     levels: Object.create(null) as Record<string, number>,
   };
 }
 
-/** Returns a function that reads the newest message of a pattern; undefined where its rows were deleted meanwhile. */
+/**
+ * Returns a function that reads the newest message of a pattern. The message is undefined where the rows of the pattern
+ * were deleted after they were counted.
+ */
 function makeExampleReader(
   store: PatternStore,
   steps: readonly Step[],

@@ -20,14 +20,14 @@ import { warnOfUnknownNames } from "../warning/unknown-names.ts";
 /** The part of a store that a list of values needs. */
 export type ValueStore = Pick<Store, "aggregate" | "attributeKeys">;
 
-/** The search whose rows' values are listed, and which of the values are wanted. */
+/** A search, and which values of one field of its rows to list. */
 export interface ValueQuery extends TimeRange {
   signal: RowSignal;
   /** The name of the field in queries. */
   field: string;
   /** A search for rows of the signal: svcQL, for logs also search terms. */
   query: string;
-  /** The beginning of the values that are listed; "" for all. */
+  /** Only values that begin with this text are listed; "" lists all. */
   prefix: string;
   /** The most values to return, from 1. */
   limit: number;
@@ -35,7 +35,7 @@ export interface ValueQuery extends TimeRange {
 
 interface ListedValue {
   value: string;
-  /** The number of rows that have it. */
+  /** The number of rows that have the value. */
   count: number;
 }
 
@@ -43,11 +43,11 @@ interface ListedValue {
 export interface ValueList {
   /** The most frequent first; equally frequent ones by text. */
   values: ListedValue[];
-  /** False where there are more values than these. */
+  /** False where the rows have more values than are listed. */
   isWhole: boolean;
   /**
-   * Present where the rows have more values than the store counts: only rows from this time on were counted.
-   * Milliseconds since the epoch.
+   * Present where the rows have more values than the store counts: only rows from this time on were counted. Whole
+   * milliseconds since the epoch.
    */
   countedFromMs?: number;
   /** Sentences for people, such as about names that do not exist. */
@@ -55,11 +55,11 @@ export interface ValueList {
 }
 
 /**
- * How often the range is narrowed while it has too many values. The last time it is a millionth (16^-5) of its rows'
- * time.
+ * The most times that the range is narrowed where its rows have too many values. The narrowest range is a millionth
+ * (16^-5) of the time from the first row to the last.
  */
 const narrowingsMax = 5;
-/** By how much the range gets shorter each time. */
+/** Each narrowing divides the length of the range by this factor. */
 const narrowingFactor = 16;
 
 /**
@@ -81,7 +81,8 @@ export async function queryValues(
   );
   const { fromNs, toNs } = toRangeNs(startMs, endMs);
   const names = field.kind === "attribute" ? [...plan.names, field.key] : plan.names;
-  // With values the field exists. Without values, it may be the prefix that no value has.
+  // A field with values exists. A field without values may exist too if a prefix is given, as no value may begin with
+  // it.
   const mayExist = counted.values.length > 0 || prefix !== "";
   const warnings = warnOfUnknownNames(store, { signal, names: mayExist ? plan.names : names }, fromNs, toNs);
   return {
@@ -92,7 +93,9 @@ export async function queryValues(
   };
 }
 
-/** The filter of values with a prefix, as steps. Levels are compared in lower case. */
+/**
+ * Makes the filter that keeps the rows whose value begins with a prefix, as steps. Levels are compared in lower case.
+ */
 function makePrefixSteps(field: Field, prefix: string): Step[] {
   if (prefix === "") return [];
   return [
@@ -113,8 +116,8 @@ interface CountedRows {
 type RunAggregate = (query: AggregateQuery) => Promise<AggregateResult>;
 
 /**
- * Counts the values of the whole range. Where they are too many, the range is narrowed to its newest part, until the
- * store can count them. `fromMs` is the start of the range that was counted.
+ * Counts the values of the whole range. Where there are too many, the range is narrowed to its newest part, until the
+ * store can count them. `fromMs` is the start of the range that was counted, or after the end where none could be.
  */
 async function countNewest(
   { signal, field, steps }: CountedRows,
@@ -145,7 +148,7 @@ async function countNewest(
   return { values: [], fromMs: endMs + 1 };
 }
 
-/** The time of the first and of the last row, milliseconds since the epoch. */
+/** The times of the first and the last row, milliseconds since the epoch. */
 async function readTimeBounds(
   rows: Omit<AggregateQuery, "groupBy" | "aggregates">,
   aggregate: RunAggregate,

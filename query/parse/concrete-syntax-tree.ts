@@ -21,7 +21,7 @@ export function tokensOf(cst: CstNode, type: string): IToken[] {
   return (cst.children[type] ?? []) as IToken[];
 }
 
-/** The first token of this node that is not a token of a child node. */
+/** The first token that belongs to this node itself, not to a child node. */
 export function firstTokenOf(cst: CstNode): IToken {
   return Object.values(cst.children)
     .flat()

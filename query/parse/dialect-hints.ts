@@ -1,4 +1,4 @@
-/** Functions of PromQL, LogQL and SQL, each with what does the same in svcQL, as the end of a sentence. */
+/** By function of PromQL, LogQL and SQL, what does the same in svcQL. Each text is the end of an error message. */
 const functionHints: Readonly<Record<string, string>> = {
   average: "the average is `avg`",
   mean: "the average is `avg`",
@@ -19,7 +19,10 @@ const functionHints: Readonly<Record<string, string>> = {
   group_right: describeGroupSide("group_right"),
 };
 
-/** Words that PromQL, LogQL and SQL allow after a series, each with what does the same in svcQL. */
+/**
+ * By word that PromQL, LogQL and SQL allow after a series, what does the same in svcQL. Each text ends an error
+ * message.
+ */
 const wordHints: Readonly<Record<string, string>> = {
   offset: "there is no offset; the range of time is given beside the query",
   where: "conditions stand within { } or behind |",
@@ -34,17 +37,20 @@ function describeGroupSide(word: string): string {
   return `there is no ${word}: series match one to one, and one without labels goes with all`;
 }
 
-/** `p95`, `p999`. */
+/** The name of a percentile: `p95`, `p999`. */
 const percentile = /^p(\d{2,3})$/;
 
-/** What to write instead of a function that svcQL does not have; undefined for functions that no table lists. */
+/** What to write instead of a function that svcQL does not have; undefined for a function that is not in the table. */
 export function findFunctionHint(name: string): string | undefined {
   const [, digits] = percentile.exec(name) ?? [];
   if (digits !== undefined) return `quantiles are quantile(0.${digits}, …)`;
   return Object.hasOwn(functionHints, name) ? functionHints[name] : undefined;
 }
 
-/** What to write instead of a word after a series that svcQL does not have; undefined for words that no table lists. */
+/**
+ * What to write instead of a word that svcQL does not have after a series; undefined for a word that is not in the
+ * table.
+ */
 export function findWordHint(name: string): string | undefined {
   const lower = name.toLowerCase();
   return Object.hasOwn(wordHints, lower) ? wordHints[lower] : undefined;

@@ -11,7 +11,9 @@ const expected = {
   end: "an operator, a stage or the end of the query",
 } as const;
 
-/** The grammar of svcQL, without operator precedence. `visitor.ts` turns its concrete syntax tree into the tree. */
+/**
+ * The grammar of svcQL, without operator precedence. `visitor.ts` turns its concrete syntax tree into the syntax tree.
+ */
 class Grammar extends SelectorGrammar {
   constructor() {
     super();
@@ -91,8 +93,8 @@ class Grammar extends SelectorGrammar {
   });
 
   readonly series: GrammarRule = this.RULE("series", () => {
-    // The name of a function is one only before `(` or a grouping, else it is the name of a metric. So functions come
-    // first.
+    // A word such as `sum` is a function only before `(` or a grouping; elsewhere it is the name of a metric. So the
+    // alternatives of functions come before the selector.
     this.OR({
       DEF: [
         { ALT: () => this.SUBRULE(this.aggregate) },

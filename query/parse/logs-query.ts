@@ -7,16 +7,16 @@ import { quoteTerm, type SearchTerms } from "../tree/search-terms.ts";
 import { parseExpression } from "./parser.ts";
 import { parseSearchTerms } from "./search-terms.ts";
 
-/** A query of the search for logs: structured, or search terms. */
+/** A query of a search for logs: a structured query, or search terms. */
 export interface LogsQuery {
   readonly tree: Expression | SearchTerms;
   readonly warnings: string[];
 }
 
 /**
- * Parses a query of the search for logs. A text that is empty, or begins with `{`, `logs` or `count(logs`, is
- * structured. Any other text is search terms. Throws a QueryError where a structured query does not parse, and as
- * `parseSearchTerms` does.
+ * Parses a query of a search for logs. A text that is empty, or begins with `{`, `logs` or `count(logs`, is structured.
+ * Any other text is search terms. Throws a QueryError where a structured query does not parse, and what
+ * `parseSearchTerms` throws.
  */
 export function parseLogsQuery(source: Source): LogsQuery {
   const tokens = token.tokenize(source.text);
@@ -30,7 +30,9 @@ export function parseLogsQuery(source: Source): LogsQuery {
   return { tree: terms, warnings };
 }
 
-/** Warns of a query such as `#1234`, which is nothing but a comment. The person may have meant the text. */
+/**
+ * Warns of a query that is nothing but a comment, such as `#1234`. The person may have meant to search for the text.
+ */
 function warnOfComment(tokens: readonly IToken[], source: Source): string[] {
   const text = source.text.trim();
   if (tokens.length > 0 || text === "") return [];
@@ -67,7 +69,7 @@ function isStructured(tokens: readonly IToken[]): boolean {
   return isParenBeforeLogs(second, 1, tokens);
 }
 
-/** True for `(` before `logs` or `{`. */
+/** Returns whether a token is a `(` that stands before `logs` or `{`. */
 function isParenBeforeLogs(found: IToken | undefined, index: number, tokens: readonly IToken[]): boolean {
   return (
     isToken(found, token.LeftParen) &&
@@ -75,7 +77,10 @@ function isParenBeforeLogs(found: IToken | undefined, index: number, tokens: rea
   );
 }
 
-/** Returns whether search terms would parse as a structured query, such as `sum(rate(x)) by (y)` or `traces{…}`. */
+/**
+ * Returns whether a text that is read as search terms would also parse as a structured query, such as `sum(rate(x)) by
+ * (y)` or `traces{…}`.
+ */
 function isOtherStructuredQuery(tokens: readonly IToken[], source: Source): boolean {
   const hasBrackets =
     tokens.some((each) => isToken(each, token.LeftBrace)) || isToken(tokens[1], token.LeftParen);

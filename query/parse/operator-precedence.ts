@@ -8,7 +8,7 @@ import {
 } from "../tree/expression.ts";
 import type { Matching } from "../tree/grouping.ts";
 
-/** A binary operator as the text has it, before its operands are known. */
+/** A binary operator of the text, before its operands are known. */
 export interface InfixOperator {
   readonly op: BinaryOperator;
   readonly bool: boolean;

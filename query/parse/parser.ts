@@ -25,7 +25,8 @@ export function parseExpression(source: Source, defaultSignal: RowSignal = "logs
 }
 
 /**
- * Enforces the limits of nesting and tokens before the parser runs, as their reasons are its recursion and its time.
+ * Enforces the limits of nesting and tokens before the parser runs. They bound the depth of the parser's recursion and
+ * its time.
  */
 function checkSize(tokens: readonly IToken[], source: Source): void {
   let depth = 0;

@@ -9,7 +9,7 @@ export type QueryKind = "logs" | "spans" | "series";
 
 /** The start of a timeseries query: brackets and minus signs, then an aggregation before `(` or its grouping. */
 const timeseriesStart = new RegExp(`^[\\s(-]*(?:${aggregations.join("|")})\\s*(?:\\(|(?:by|without)\\b)`);
-/** The start of a search for spans: the word `traces` alone, or before what can follow a signal in a selector. */
+/** The start of a search for spans: the word `traces`, alone or before what may follow a signal in a selector. */
 const spanSearchStart = /^\s*traces\s*(?:$|[{|#]|!=|!~)/;
 
 /**

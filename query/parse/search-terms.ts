@@ -68,7 +68,7 @@ class SearchTermParser {
     while (/\s/.test(this.#text.charAt(this.#offset))) this.#offset++;
   }
 
-  /** Reads `AND` or `OR` between white space; undefined where there is none. */
+  /** Reads an `AND` or `OR` that stands before white space or the end; undefined where there is none. */
   #readConnective(): Word | undefined {
     const [word] = /^(?:AND|OR)(?=\s|$)/.exec(this.#text.slice(this.#offset, this.#offset + 4)) ?? [];
     if (word === undefined) return undefined;
@@ -90,7 +90,10 @@ class SearchTermParser {
     return node;
   }
 
-  /** Reads a label, an operator and a value without white space between them. Reads nothing where one is missing. */
+  /**
+   * Reads a label, an operator and a value without white space between them. Reads nothing where one of the three is
+   * missing.
+   */
   #readMatcher(): Matcher | undefined {
     const start = this.#offset;
     const name = this.#readLabel();
@@ -146,7 +149,7 @@ class SearchTermParser {
 
   /**
    * Reads a text in quotes. `'` and `` ` `` may be apostrophes, so they are quotes only where a second one stands
-   * before white space or the end; else nothing is read. Throws a QueryError for a `"` that is not closed.
+   * before white space or the end; otherwise nothing is read. Throws a QueryError for a `"` that is not closed.
    */
   #readQuoted(quote: string): Word | undefined {
     const start = this.#offset;

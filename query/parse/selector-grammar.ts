@@ -23,7 +23,7 @@ const expected = {
   end: "an operator, a stage or the end of the query",
 } as const;
 
-// The message of a Chevrotain error is only what was expected. `syntax-error.ts` makes the sentence from it.
+// The message of a Chevrotain error is only what was expected. `syntax-error.ts` makes a sentence of it.
 const errorMessageProvider: IParserErrorMessageProvider = {
   buildMismatchTokenMessage: ({ expected }) => tokenLabel(expected),
   buildNoViableAltMessage: ({ customUserDescription }) => customUserDescription ?? expected.selector,
@@ -31,7 +31,9 @@ const errorMessageProvider: IParserErrorMessageProvider = {
   buildNotAllInputParsedMessage: () => expected.end,
 };
 
-/** A rule of the grammar; a call parses from the next token and returns the concrete syntax tree of what it took. */
+/**
+ * A rule of the grammar. A call parses from the next token, and returns the concrete syntax tree of the tokens it took.
+ */
 export type GrammarRule = ParserMethod<[], CstNode>;
 
 /** The part of the grammar for labels, matchers, selectors and their stages. `grammar.ts` adds expressions. */

@@ -109,7 +109,10 @@ function makeUnknownEscape(image: string, at: number): BadEscapeError {
   return new BadEscapeError(`\\${next} is not an escape of a text in quotes; ${advice}`, span);
 }
 
-/** The string literal of a token in quotes that begins at offset `start`. Throws a QueryError at a bad escape. */
+/**
+ * The string literal of a token in quotes that begins at offset `start` of the query. Throws a QueryError at a bad
+ * escape.
+ */
 export function parseStringLiteral(image: string, start: number, source: Source): StringLiteral {
   const parts: (Characters | Variable)[] = [];
   let characters = "";
@@ -131,14 +134,17 @@ export function parseStringLiteral(image: string, start: number, source: Source)
   return makeStringLiteral(parts);
 }
 
-/** The span of the string literal of a token in quotes that begins at offset `start`. */
+/** The span of a string literal, whose token in quotes begins at offset `start`. */
 export function nodeSpanOfString(image: string, start: number, node: StringLiteral): NodeSpan {
   const whole = { start, end: start + image.length };
   if (node.parts.some((part) => part.kind === "variable")) return whole;
   return { ...whole, spanWithin: (range) => spanOfCharacters(image, start, range) };
 }
 
-/** The span of a range of a quoted text's characters. After the last character it is that of the closing quote. */
+/**
+ * The span in the query of a range of a quoted text's characters. A range after the last character has the span of the
+ * closing quote.
+ */
 function spanOfCharacters(image: string, start: number, range: TextSpan): TextSpan {
   const quote = image.length - 1;
   let [from, to] = [quote, quote + 1];

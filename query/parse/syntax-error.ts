@@ -7,7 +7,7 @@ import { BadNumber, LeftParen, Pipe, spanOfToken, UnclosedString } from "../text
 import { findFunctionHint } from "./dialect-hints.ts";
 import { findHint, type SyntaxErrorContext } from "./syntax-hint.ts";
 
-/** Characters of the found token that an error message shows. */
+/** The most characters of the found token that an error message shows. */
 const foundLengthMax = 40;
 
 /** Turns an error of the parser into a sentence for people. `error.message` is what the grammar expected. */
@@ -55,7 +55,7 @@ function toShortPrintable(image: string): string {
     : characters.join("");
 }
 
-/** The error of a mistake that a token shows by itself, so that what the grammar expected does not matter. */
+/** The error for a mistake that a token itself shows, whatever the grammar expected; undefined for other mistakes. */
 function makeTokenError(context: SyntaxErrorContext): QueryError | undefined {
   const { actual, previous, beforePrevious, rule, source } = context;
   if (rule === "comparison" && previous && beforePrevious && tokenMatcher(beforePrevious, Pipe)) {
@@ -84,7 +84,8 @@ const logqlStages = new Set([
 ]);
 
 /**
- * The error of a name after `|` that no operator follows; undefined where it does not look like the name of a stage.
+ * The error for a name after `|` that no operator follows. Undefined for a name that is neither similar to that of a
+ * stage nor a stage of LogQL.
  */
 function makeUnknownStageError(name: IToken, source: Source): QueryError | undefined {
   const suggestion = findClosest(name.image, stageKeywords);

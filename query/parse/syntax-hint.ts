@@ -8,7 +8,7 @@ import { spanOfToken } from "../text/tokens.ts";
 import { parseNumber } from "../tree/number-literal.ts";
 import { findWordHint } from "./dialect-hints.ts";
 
-/** Where the parser failed. */
+/** The place where the parser failed, for the error message. */
 export interface SyntaxErrorContext {
   /** The rule of the grammar that could not continue. */
   readonly rule: string;
@@ -21,7 +21,10 @@ export interface SyntaxErrorContext {
   readonly source: Source;
 }
 
-/** What the person probably meant, as the end of a sentence; undefined where no rule applies. */
+/**
+ * The hint that ends the error message after "expected …, found …": what the person probably meant. Undefined where no
+ * rule applies.
+ */
 export function findHint(context: SyntaxErrorContext): string | undefined {
   const { actual, rule } = context;
   if (actual === undefined) return hintForUnclosedBracket(context);
@@ -158,13 +161,16 @@ function hintForValue(actual: IToken, { previous, source }: SyntaxErrorContext):
   return hintForMissingQuotes(actual, source);
 }
 
-/** `| json = "x"`: a label that has the name of a stage. */
+/** A hint for a query such as `| json = "x"`, where a label has the name of a stage. */
 function hintForStageAsLabel(actual: IToken, { previous }: SyntaxErrorContext): string | undefined {
   if (!comparisonTokens.some((type) => isToken(actual, type))) return undefined;
   return `\`${previous!.image}\` is a word of the language; as a label write "${previous!.image}"`;
 }
 
-/** Suggests quotes around the unquoted text at a token, up to a character that cannot belong to it. */
+/**
+ * Suggests quotes around an unquoted text. The text begins at a token and ends before a character that cannot be part
+ * of it.
+ */
 function hintForMissingQuotes(actual: IToken, source: Source): string | undefined {
   const [unquoted = ""] = /^[\w/.*-][^\s,{}()"'`|=]*/.exec(source.text.slice(actual.startOffset)) ?? [];
   return unquoted === "" || unquoted.length > 60 ? undefined : `put it in quotes: "${unquoted}"`;
@@ -177,7 +183,10 @@ function hintForLoneLabel(actual: IToken, { previous }: SyntaxErrorContext): str
     : undefined;
 }
 
-/** After a whole series: a mistyped keyword, one argument too many, or a text or label outside of braces and stages. */
+/**
+ * A hint for what stands after a whole series: a mistyped keyword, one argument too many, or a text or a label outside
+ * of braces and stages.
+ */
 function hintAfterSeries(actual: IToken, context: SyntaxErrorContext): string | undefined {
   const { previous } = context;
   if (isToken(previous, token.Json) || isToken(previous, token.Logfmt)) {
@@ -200,7 +209,10 @@ function hintAfterSeries(actual: IToken, context: SyntaxErrorContext): string | 
   return isString(actual) ? hintForSearchedText(actual) : hintForSignAfterSeries(actual);
 }
 
-/** Where a series should begin: the second sign of an unknown operator, an argument in the wrong place, or a text. */
+/**
+ * A hint for what stands where a series should begin: the second sign of an unknown operator, an argument in the wrong
+ * place, or a text.
+ */
 function hintForOperand(
   actual: IToken,
   { previous, beforePrevious, tokens }: SyntaxErrorContext,
@@ -227,7 +239,7 @@ function hintForComparedText(actual: IToken, sign: IToken): string {
   return `series are compared with numbers; a label's text stands within { }, as in {log_level=${actual.image}}`;
 }
 
-/** `quantile(duration_ms, 0.95, …)`: the number is not the first argument. */
+/** A hint for a query such as `quantile(duration_ms, 0.95, …)`, where the number is not the first argument. */
 function hintForNumberOrder(actual: IToken, tokens: readonly IToken[]): string | undefined {
   const index = tokens.indexOf(actual);
   const open = tokens.slice(0, index).findLastIndex((each) => isToken(each, token.LeftParen));
@@ -238,7 +250,7 @@ function hintForNumberOrder(actual: IToken, tokens: readonly IToken[]): string |
   return `the number stands first: ${name.image}(${actual.image}, ${argument.image}${more})`;
 }
 
-/** After the series that an aggregation aggregates. */
+/** A hint for what stands inside an aggregation, after the series that it aggregates. */
 function hintWithinAggregate(actual: IToken, context: SyntaxErrorContext): string | undefined {
   const { next, tokens } = context;
   if (isToken(actual, token.Comma) && isToken(next, token.NumberToken)) {
@@ -252,7 +264,7 @@ function hintWithinAggregate(actual: IToken, context: SyntaxErrorContext): strin
   return hintAfterSeries(actual, context);
 }
 
-/** The name `http-requests` of three tokens without spaces between them; undefined for any other tokens. */
+/** Joins three tokens without spaces between them to a name such as `http-requests`; undefined for any other tokens. */
 function joinDashedName({ actual, previous, next }: SyntaxErrorContext): string | undefined {
   const [before, dash, after] = [previous, actual, next].map((each) => each && spanOfToken(each));
   if (!before || !dash || !after || before.end !== dash.start || dash.end !== after.start) return undefined;
@@ -268,7 +280,7 @@ function hintWithinRate(actual: IToken, context: SyntaxErrorContext): string | u
   return hintAfterSeries(actual, context);
 }
 
-/** The name of the aggregation whose `(` is the innermost one that is open before a token. */
+/** The name of the aggregation around a token: the one whose `(` is the innermost that is still open at the token. */
 function findEnclosingAggregation(actual: IToken, tokens: readonly IToken[]): IToken | undefined {
   let depth = 0;
   for (let index = tokens.indexOf(actual) - 1; index > 0; index--) {

@@ -48,7 +48,7 @@ import { childOf, childrenOf, firstTokenOf, optionalChildOf, tokensOf } from "./
 import { type InfixOperator, joinOperands } from "./operator-precedence.ts";
 import { nodeSpanOfString, parseStringLiteral } from "./string-literal.ts";
 
-/** Builds the syntax tree of one query, a method for each rule of the grammar. Records the spans of the nodes. */
+/** Builds the syntax tree of one query, with a method for each rule of the grammar. Records the spans of the nodes. */
 export class TreeVisitor {
   readonly #source: Source;
   /** The signal of a selector without a name. */
@@ -104,7 +104,7 @@ export class TreeVisitor {
     return series === undefined ? this.parameter(cst) : this.series(series);
   }
 
-  /** A number, or a variable that has a number as value. */
+  /** A number, or a variable whose value is a number. */
   parameter(cst: CstNode): NumberLiteral | Variable {
     const [number] = tokensOf(cst, "Number");
     if (number !== undefined) return this.#recordSpan(makeNumberLiteral(number.image), number);
@@ -126,7 +126,8 @@ export class TreeVisitor {
     const label = optionalChildOf(cst, "label");
     let parameter = number === undefined ? null : this.parameter(number);
     let field = label === undefined ? null : this.label(label);
-    // The grammar reads `sum($name, …)` as a number. Where the aggregation takes none, the variable is the field.
+    // The grammar reads the variable of `sum($name, …)` as a number. Where the aggregation takes no number, the
+    // variable is the field.
     if (parameterDescriptions[op] === null && parameter?.kind === "variable" && field === null) {
       field = this.#recordSpan(makeLabel(makeStringLiteral([parameter])), firstTokenOf(number!));
       parameter = null;

@@ -65,7 +65,7 @@ function planHistogramQuantile(tree: Aggregate, context: TimeseriesContext): His
   return { kind: "histogramQuantile", q, of: { ...series, perSecond: false } };
 }
 
-/** Kept labels that include `le`, the label with the upper bound of a histogram's bucket. */
+/** Adds `le` to the labels that are kept. `le` is the label with the upper bound of a histogram's bucket. */
 function addBoundLabel({ kind, labels }: KeptLabels): KeptLabels {
   const others = labels.filter((label) => label !== "le");
   return { kind, labels: kind === "by" ? [...others, "le"] : others };

@@ -41,7 +41,7 @@ export function resolveQuantile(tree: Aggregate, context: PlanContext): number {
   return refuse(context.source, tree.parameter!, problem);
 }
 
-/** Throws a QueryError where an aggregation that takes no field has one. `why` ends the sentence. */
+/** Throws a QueryError where an aggregation has a field but takes none. `why` is the end of the error's sentence. */
 export function refuseField({ op, field }: Aggregate, why: string, context: PlanContext): void {
   if (field !== null) refuse(context.source, field, `${op} takes no field${why}`);
 }

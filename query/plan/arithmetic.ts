@@ -1,6 +1,6 @@
 import type { BinaryOperator } from "../tree/expression.ts";
 
-/** The operators on two numbers. Comparisons return whether they are true. */
+/** The operators on two numbers. A comparison returns whether it is true. */
 const arithmetic = {
   "+": (a, b) => a + b,
   "-": (a, b) => a - b,
@@ -27,8 +27,9 @@ export function isSetOperator(op: BinaryOperator): op is "and" | "or" | "unless"
 }
 
 /**
- * The value of an operator for two numbers. A comparison gives the left number if it is true, or 1 and 0 with `bool`.
- * Undefined for division and remainder by zero, and for a comparison without `bool` that is false.
+ * The value of an operator for two numbers. With `bool`, a comparison gives 1 if it is true, else 0. Without `bool`, a
+ * comparison that is true gives the left number, and one that is false gives undefined. Division and remainder by zero
+ * give undefined.
  */
 export function calculate(op: BinaryOperator, a: number, b: number, bool: boolean): number | undefined {
   if ((op === "/" || op === "%") && b === 0) return undefined;

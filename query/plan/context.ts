@@ -7,19 +7,22 @@ import type { ExpectedName } from "./series-plan.ts";
 /** State of the planning of one query. */
 export interface PlanContext {
   readonly source: Source;
-  /** Values of `$name`s, by name. */
+  /** Values of variables such as `$name`, by name without the `$`. */
   readonly variables: ReadonlyMap<string, string>;
   /** The signal of the selector that is being planned. It decides which labels are columns. */
   signal: Signal;
-  /** Attributes that the query reads and no stage extracts, so that only rows stored with them have them. */
+  /**
+   * Attributes that the query reads and that no earlier stage extracts. Rows have these attributes only if they were
+   * stored with them.
+   */
   names: Set<string>;
   /**
    * Names that the stages planned so far extract; "any" after a stage that extracts every name it finds (json, logfmt).
    */
   extracted: Set<string> | "any";
-  /** Conditions of the query so far. */
+  /** Number of conditions in the query so far. */
   conditions: number;
-  /** Characters of all regular expressions of the query so far. */
+  /** Number of characters of all regular expressions in the query so far. */
   regexpLength: number;
 }
 
@@ -36,14 +39,14 @@ export function createPlanContext(source: Source, variables: ReadonlyMap<string,
   };
 }
 
-/** Counts one condition on rows. `at` is its node. Throws a QueryError above the limit. */
+/** Counts one condition on rows. `at` is the node of the condition. Throws a QueryError above the limit. */
 export function countCondition(context: PlanContext, at: object): void {
   context.conditions++;
   if (context.conditions > conditionsMax)
     refuse(context.source, at, `a query has at most ${conditionsMax} conditions`);
 }
 
-/** Counts the characters of one regular expression. `at` is its node. Throws a QueryError above the limits. */
+/** Counts the characters of one regular expression, whose node is `at`. Throws a QueryError above the limits. */
 export function countRegexp(context: PlanContext, pattern: string, at: object): void {
   if (pattern.length > regexpLengthMax) {
     refuse(context.source, at, `a regular expression has at most ${regexpLengthMax} characters`);
@@ -55,7 +58,10 @@ export function countRegexp(context: PlanContext, pattern: string, at: object): 
   }
 }
 
-/** Records the names that a stage extracts. Later stages may read them without a warning that no row has them. */
+/**
+ * Records the names that a stage extracts. Records each also with the suffix `_extracted`, which it gets where the row
+ * was stored with that name. Later stages may read these names without a warning that no row has them.
+ */
 export function noteExtractedNames(names: Iterable<string>, context: PlanContext): void {
   if (context.extracted === "any") return;
   for (const name of names) {

@@ -10,7 +10,7 @@ export interface Explanation {
   scans: Scan[];
 }
 
-/** The text of an explanation for people: the tree of the series, then each scan with its steps and what it read. */
+/** The text of an explanation for people: the tree of the series, then each scan with its steps and its reads. */
 export function printExplanation({ series, scans, reads }: Explanation): string {
   const lines = series === undefined ? [] : ["series", ...printTree(series, "", true, scans)];
   for (const [index, scan] of scans.entries()) {

@@ -27,8 +27,8 @@ export function lineFieldOf(signal: Signal): Field {
 }
 
 /**
- * `attributes.message`: the attribute `message`, which is named like a column. More `attributes.` before it are part of
- * the name: `attributes.attributes.message` is the attribute `attributes.message`.
+ * Matches a name such as `attributes.message`, by which a query reaches an attribute that is named like a column. More
+ * `attributes.` before it are part of the name: `attributes.attributes.message` is the attribute `attributes.message`.
  */
 const escapedName = /^attributes\.((?:attributes\.)*(.+))$/s;
 
@@ -41,13 +41,16 @@ export function fieldOf(name: string, signal: Signal): Field {
   return { kind: "attribute", key: isEscaped ? key! : name };
 }
 
-/** The name of an attribute in queries, by which `fieldOf` finds it. */
+/** The name by which queries read an attribute. `fieldOf` returns the attribute for this name. */
 export function fieldNameOf(key: string, signal: Signal): string {
   const unprefixed = key.replace(/^(?:attributes\.)+/, "");
   return Object.hasOwn(columnsBySignal[signal], unprefixed) ? `attributes.${key}` : key;
 }
 
-/** The field that a label names. Records it in `context.names` if it is an attribute that no earlier stage extracts. */
+/**
+ * The field that a label names. Records the field in `context.names` if it is an attribute that no earlier stage
+ * extracts.
+ */
 export function resolveField(name: string, context: PlanContext): Field {
   const field = fieldOf(name, context.signal);
   if (field.kind === "attribute" && context.extracted !== "any" && !context.extracted.has(field.key)) {

@@ -17,7 +17,7 @@ export function planFold(tree: Aggregate, context: TimeseriesContext): Fold {
   return planNumberFold(tree, "series", context);
 }
 
-/** The fold of an aggregation over numbers. `what` names their owner in errors. Throws a QueryError. */
+/** The fold of an aggregation over numbers. `what` says in errors what the numbers belong to. Throws a QueryError. */
 export function planNumberFold(
   tree: Aggregate,
   what: "series" | "a metric",

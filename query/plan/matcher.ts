@@ -27,7 +27,10 @@ export function planMatcher(node: Matcher, context: PlanContext): Filter {
   }
 }
 
-/** The filter of `=`. `"*"` matches any value, and also rows without the label. */
+/**
+ * The filter of `=`, which is negated for `!=`. `= "*"` selects all rows, also those without the label. `!= "*"`
+ * selects the rows without the label.
+ */
 function planEquality(field: Field, node: Matcher, context: PlanContext): Filter {
   const value = node.value.kind === "number" ? node.value.text : resolveString(node.value, context);
   if (value === "*" && node.value.kind === "string")
@@ -43,7 +46,10 @@ function planPresence(field: Field): Filter {
   return field.kind === "attribute" ? { kind: "present", field } : { kind: "always" };
 }
 
-/** The filter of `=~`. It is anchored at both ends, but searched in messages. Case is ignored for levels. */
+/**
+ * The filter of `=~`. The pattern must match the whole value; for messages, it may match any part. Case is ignored for
+ * levels.
+ */
 function planMatch(field: Field, node: Matcher, context: PlanContext): Filter {
   if (node.value.kind === "number") {
     const problem = `${node.operator} takes a regular expression in quotes, such as ${node.operator} "${node.value.text}.*"`;

@@ -13,7 +13,9 @@ import type { KeptLabels } from "./series-plan.ts";
 import { simplifySteps } from "./simplification.ts";
 import { resolveLabel, resolveString } from "./variables.ts";
 
-/** Plans `op(metric{…})`, also with `rate` or `increase`. `keep` replaces the grouping. Throws a QueryError. */
+/**
+ * Plans `op(metric{…})`, also with `rate` or `increase`. `keep` replaces the grouping of `tree`. Throws a QueryError.
+ */
 export function planMetricSeries(
   tree: Aggregate,
   of: TelemetrySelector | Rate,
@@ -46,7 +48,7 @@ function planSampleScan(
   for (const label of context.names) context.expectedNames.push({ signal: "metrics", metric, label });
   const sampleKind = of.kind === "rate" ? "increase" : "declared";
   const series = context.scans.addSampleScan({ metric, steps, groupBy, of: sampleKind, aggregate });
-  // The number of series does not depend on the width of the bucket.
+  // A count of series or of label values does not depend on the width of the bucket, so it is not divided by seconds.
   const isCount = aggregate.op === "count" || aggregate.op === "distinct";
   return { ...series, perSecond: of.kind === "rate" && of.op === "rate" && !isCount };
 }
@@ -65,7 +67,10 @@ function planSampleAggregate(tree: Aggregate, context: TimeseriesContext): Sampl
   return planNumberFold(tree, "a metric", context);
 }
 
-/** Throws a QueryError for a field, as only rows have fields. `avg(traces, duration_ms)` is in the wrong order. */
+/**
+ * Throws a QueryError for a field, as only rows have fields. A query such as `avg(traces, duration_ms)` gets a hint
+ * about the right order.
+ */
 function checkNoField(tree: Aggregate, context: TimeseriesContext): void {
   const { op, field, of, parameter } = tree;
   if (field === null) return;

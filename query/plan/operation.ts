@@ -7,7 +7,10 @@ import { type Calculation, type Constant, isUnlabelled, type SeriesPlan } from "
 
 type Operand = SeriesPlan | Constant;
 
-/** Plans a binary operation, and its sides by `planOperand`. Calculates with two numbers. Throws a QueryError. */
+/**
+ * Plans a binary operation. `planOperand` plans each side. An operation on two numbers is calculated at once and gives
+ * a number. Throws a QueryError.
+ */
 export function planBinaryOperation(
   tree: BinaryOperation,
   planOperand: (tree: Expression) => Operand,

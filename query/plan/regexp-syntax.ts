@@ -52,10 +52,10 @@ function readToken(pattern: string, start: number): RegexpToken {
  * take time in proportion. The exact number is known only after compiling, which is too late to avoid its cost.
  */
 export function estimateExpandedSize(pattern: string): number {
-  // Sizes of the groups around the current one, before it.
+  // The sizes, up to the current group, of the groups around it.
   const outer: number[] = [];
   let sum = 0;
-  // Size of the last character, class or group, which a repetition multiplies.
+  // The size of the last character, class or group: a repetition multiplies it.
   let last = 0;
   for (const token of tokenizeRegexp(pattern)) {
     if (token.kind === "open") {
@@ -99,7 +99,7 @@ export function locateFragment(fragment: string, pattern: string): TextSpan {
   return { start, end: start + Math.max(1, fragment.length) };
 }
 
-/** The words of a pattern such as `a|b` or `(?i)a|b`. Undefined for a pattern that is not plain words only. */
+/** The words of a pattern such as `a|b` or `(?i)a|b`. Undefined for any other pattern. */
 export function parsePlainWords(pattern: string): { words: string[]; ignoreCase: boolean } | undefined {
   const all = tokenizeRegexp(pattern);
   const ignoreCase = pattern.startsWith("(?i)");

@@ -28,7 +28,7 @@ export function groupNamesOf(pattern: string): string[] {
 /** How a pattern is matched with a field. */
 export interface RegexpUse {
   ignoreCase: boolean;
-  /** True: anchored at both ends. False: searched. */
+  /** True where the pattern must match the whole value. False where it may match any part. */
   whole: boolean;
 }
 
@@ -73,7 +73,7 @@ function isFoldedAlike(text: string): boolean {
 
 interface RegexpProblem {
   text: string;
-  /** In the pattern. */
+  /** The part of the pattern that is wrong. */
   span: TextSpan;
 }
 
@@ -131,7 +131,7 @@ function spanOfProblem(reason: string, fragment: string, pattern: string): TextS
     const start = findUnpairedParen(pattern);
     return { start, end: start + 1 };
   }
-  // The mistake is the second of two groups with the same name.
+  // The span is that of the second of two groups with the same name.
   if (reason === "duplicate capture group name") {
     const start = pattern.lastIndexOf(`<${fragment}>`) + 1;
     return { start, end: start + fragment.length };
@@ -139,7 +139,7 @@ function spanOfProblem(reason: string, fragment: string, pattern: string): TextS
   return fragment === "" ? { start: 0, end: pattern.length } : locateFragment(fragment, pattern);
 }
 
-/** Syntax of other dialects that RE2 leaves out on purpose, by its beginning. */
+/** Syntax of other dialects that RE2 leaves out on purpose: a pattern for its beginning, and its name. */
 const unsupportedSyntax: readonly [RegExp, string][] = [
   [/^\(\?<?[=!]/, "look-around"],
   [/^(?:\\[1-9]|\\k[<{']\w*[>}']?|\(\?P=\w*\)?)/, "a back-reference"],
@@ -162,7 +162,7 @@ function describeUnknownSyntax(rest: string): string | undefined {
   return escaped === null ? undefined : `\\${escaped[1]} means nothing in RE2`;
 }
 
-/** People who write `=~ "*"` mean any value. */
+/** The end of an error message for people who write `=~ "*"` and mean any value; "" for other mistakes. */
 function suggestAnyValue(reason: string, pattern: string): string {
   const isStar = reason === "missing argument to repetition operator" && pattern.startsWith("*");
   return isStar ? '; any text is .* as a regular expression, and ="*" without one' : "";

@@ -38,7 +38,7 @@ export function planRowSeries(
     const problem = `increase is of counters, which metrics have; rows are counted with count(${signal}{…})`;
     return refuse(context.source, of, problem);
   }
-  // A group has one rate per bucket, so sum, avg, min and max all give that rate.
+  // A group has one rate in each bucket, so sum, avg, min and max all give that rate.
   if (tree.op === "sum" || tree.op === "avg" || tree.op === "min" || tree.op === "max") {
     refuseField(tree, " over a rate", context);
     return { ...planRowScan(tree, of.of, () => ({ op: "count" }), context), perSecond: true };
@@ -78,7 +78,7 @@ function fieldsOf(aggregation: Aggregation) {
   return [aggregation.op === "distinct" ? aggregation.of : aggregation.of.field];
 }
 
-/** The aggregation of a scan over rows. Throws a QueryError where its arguments do not fit. */
+/** Plans the aggregation of a scan over rows. Throws a QueryError where its arguments do not fit. */
 function planRowAggregation(
   tree: Aggregate,
   of: TelemetrySelector,

@@ -7,7 +7,7 @@ import type {
   Step,
 } from "../../engine/index.ts";
 
-/** One read of the store by a timeseries query, as plain data. */
+/** One read that a timeseries query makes of the store, as plain data. */
 export type Scan = RowScan | SampleScan;
 
 /** A label of series, and the field of rows that it comes from. */
@@ -31,24 +31,30 @@ export interface SampleScan {
   metric: string;
   /** Filters on labels. */
   steps: Step[];
-  /** Labels that the groups keep, or those that they drop. */
+  /** The labels by which the series are grouped; or, in `without`, the labels that are dropped. */
   groupBy: ScanLabel[] | { without: string[] };
   of: SampleQuery["of"];
   aggregate: SampleQuery["aggregate"];
 }
 
-/** The series of one aggregate of one scan: one series for each group. */
+/**
+ * The series of a plan that are read from the store: one series for each group of a scan. A scan may compute several
+ * aggregations; this is the result of one of them.
+ */
 export interface ScanSeries {
   kind: "scan";
   /** Index of the scan in the plan. */
   scan: number;
-  /** Index of the aggregate in the scan. */
+  /** Index of the aggregation in the scan. */
   aggregate: number;
-  /** True where values are divided by the seconds of their bucket. */
+  /** True where each value is divided by the seconds of its bucket, to give a rate per second. */
   perSecond: boolean;
 }
 
-/** The scans of one query. Equal scans are merged, and so are aggregates over the same rows and groups. */
+/**
+ * The scans of one query. Equal scans are merged into one scan. So are different aggregations over the same rows and
+ * groups.
+ */
 export class ScanList {
   readonly scans: Scan[] = [];
   /** Indexes of the scans, by the JSON of what they read. */
@@ -73,7 +79,7 @@ export class ScanList {
     return { kind: "scan", scan: index, aggregate: 0, perSecond: false };
   }
 
-  /** The index of the scan with this key, which is added if it is new. */
+  /** The index of the scan with this key. Adds the scan if it is new. */
   #findOrAdd(keyParts: unknown[], make: () => Scan): number {
     const key = JSON.stringify(keyParts);
     const index = this.#indexes.get(key) ?? this.scans.push(make()) - 1;

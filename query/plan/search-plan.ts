@@ -20,9 +20,12 @@ export interface PlanOptions {
 export interface SearchPlan {
   signal: RowSignal;
   steps: Step[];
-  /** Attributes that the query reads and none of its stages extracts, so that only rows stored with them have them. */
+  /**
+   * Attributes that the query reads and that none of its stages extracts. Rows have these attributes only if they were
+   * stored with them.
+   */
   names: string[];
-  /** Sentences for people, about parts of the query that they may have meant differently. */
+  /** Sentences for people, about parts of the query that the person may have meant differently. */
   warnings: string[];
 }
 
@@ -39,8 +42,8 @@ export function planLogs(text: string, options: PlanOptions = {}): SearchPlan {
 }
 
 /**
- * Plans a search for the rows of a signal. `{…}` and an empty query select all of them. Search terms are read for logs
- * alone. Throws a QueryError.
+ * Plans a search for the rows of a signal. `{…}` without a name selects rows of this signal, and an empty query selects
+ * all of them. Search terms are accepted only for logs. Throws a QueryError.
  */
 export function planSearch(signal: RowSignal, text: string, options: PlanOptions = {}): SearchPlan {
   if (signal === "logs") return planLogs(text, options);
@@ -57,7 +60,8 @@ export function planSpans(text: string, options: PlanOptions = {}): SearchPlan {
 }
 
 /**
- * The selector that an expression is, or whose rows it counts. Throws a QueryError for any other expression or signal.
+ * Returns the selector that an expression consists of, or whose rows it counts. Throws a QueryError for any other
+ * expression, and for a selector of another signal.
  */
 function selectorOfSearch(tree: Expression, signal: RowSignal, context: PlanContext): TelemetrySelector {
   if (tree.kind === "selector") return checkSignal(tree, signal, context);
@@ -71,7 +75,10 @@ function describeSearch(signal: RowSignal): string {
   return `a search for ${signal} returns ${signal === "traces" ? "spans" : "rows"}`;
 }
 
-/** `logs != error` compares logs with a metric. The person probably meant the text, which needs quotes. */
+/**
+ * The end of an error message that suggests quotes. `logs != error` compares logs with a metric, but the person
+ * probably meant the text "error". Returns "" for expressions of other kinds.
+ */
 function suggestQuotes(tree: Expression): string {
   if (tree.kind !== "operation" || tree.right.kind !== "selector" || tree.right.of.kind !== "metric")
     return "";

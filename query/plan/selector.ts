@@ -6,14 +6,14 @@ import type { PlanContext } from "./context.ts";
 import { planMatcher } from "./matcher.ts";
 import { planStage } from "./stage.ts";
 
-/** The steps that keep the rows which a selector selects. Throws a QueryError. */
+/** The steps that keep only the rows that a selector selects. Throws a QueryError. */
 export function planSelector(node: TelemetrySelector, context: PlanContext): Step[] {
   context.signal = node.of.kind === "signal" ? node.of.name : "metrics";
   context.extracted = new Set();
   const matchers = node.matchers.map(
     (matcher): Step => ({ kind: "filter", filter: planMatcher(matcher, context) }),
   );
-  // In their order, as a stage changes which names the stages after it may read without a warning.
+  // Stages are planned in their order, as a stage changes which names later stages may read without a warning.
   return [
     ...matchers,
     ...node.stages.flatMap((stage) => {
@@ -24,8 +24,8 @@ export function planSelector(node: TelemetrySelector, context: PlanContext): Ste
 }
 
 /**
- * Throws a QueryError where a stage reads a text that rows of the signal do not have. Samples have none. Spans have a
- * name, which line filters read, but nothing that attributes are extracted from.
+ * Throws a QueryError where a stage reads a text that rows of the signal lack. Samples have no text. Spans have a name,
+ * which line filters read, but no text that attributes could be extracted from.
  */
 function checkReadable(node: TelemetrySelector, stage: Stage, context: PlanContext): void {
   if (stage.kind === "labelFilter" || (stage.kind === "lineFilter" && context.signal !== "metrics")) return;

@@ -7,15 +7,17 @@ import type { Scan, ScanSeries } from "./scan.ts";
 export interface TimeseriesPlan {
   /** What is read from the store. */
   scans: Scan[];
-  /** What is calculated from the scans, which it refers to by index. */
+  /** How the series are calculated from the scans. It refers to a scan by its index in `scans`. */
   series: SeriesPlan;
-  /** The metrics of the query, and the labels that it reads and none of its stages extracts. */
+  /** The metrics of the query, and the labels that it reads and that none of its stages extracts. */
   names: ExpectedName[];
-  /** Sentences for people, about parts of the query that they may have meant differently. */
+  /** Sentences for people, about parts of the query that the person may have meant differently. */
   warnings: string[];
 }
 
-/** A name that a query expects the store to have: a metric, or a label of a metric or of another signal's rows. */
+/**
+ * A name that a query expects the store to have: a metric, a label of a metric, or a label of rows of another signal.
+ */
 export interface ExpectedName {
   signal: Signal;
   metric?: string;
@@ -31,7 +33,7 @@ export type SeriesPlan =
   | Calculation
   | NegatedSeries;
 
-/** The labels that series keep: `by` these, or all `without` these. */
+/** The labels that series keep: with `by` only the labels of the list, with `without` all others. */
 export interface KeptLabels {
   kind: "by" | "without";
   labels: string[];
@@ -42,7 +44,7 @@ export interface TopSeries {
   kind: "top";
   op: "topk" | "bottomk";
   count: number;
-  /** Series are ranked among those with the same values of these labels. */
+  /** Series are ranked among the series with equal values of these labels. */
   among: KeptLabels;
   of: SeriesPlan;
 }
@@ -52,13 +54,13 @@ export type NumberFold =
   | { op: "count" | "sum" | "avg" | "min" | "max" | "stddev" }
   | { op: "quantile"; q: number };
 
-/** How the points that the series of one group have in one bucket become one point. */
+/** How several points become one. The points are those that the series of a group have in one bucket. */
 export type Fold =
   | NumberFold
   /** The number of distinct values of a label. */
   | { op: "distinct"; label: string };
 
-/** An aggregation over series: one series for each distinct set of kept labels. */
+/** An aggregation over series. It makes one series of all series whose kept labels are equal. */
 export interface FoldedSeries {
   kind: "fold";
   fold: Fold;
@@ -87,7 +89,7 @@ export interface Calculation {
   matching: { kind: "on" | "ignoring"; labels: string[] } | null;
   left: SeriesPlan | Constant;
   right: SeriesPlan | Constant;
-  /** True where the left operand is at most one series, which has no labels. */
+  /** True where the left operand gives at most one series, and that series has no labels. */
   isLeftUnlabelled: boolean;
   /** Span of the operator in the query. */
   at: TextSpan;
@@ -98,7 +100,7 @@ interface NegatedSeries {
   of: SeriesPlan;
 }
 
-/** Returns whether a plan gives at most one series, and that without labels. `scans` are the scans of the plan. */
+/** Returns whether a plan gives at most one series, which has no labels. `scans` are the scans of the plan. */
 export function isUnlabelled(plan: SeriesPlan | Constant, scans: readonly Scan[]): boolean {
   switch (plan.kind) {
     case "number":

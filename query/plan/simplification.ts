@@ -1,6 +1,9 @@
 import type { Field, Filter, Step } from "../../engine/index.ts";
 
-/** An equivalent filter: constants folded, nested `and` and `or` flattened, `not` of `or` made an `and` of `not`. */
+/**
+ * An equivalent filter: constants are folded, nested `and` and `or` are flattened, and `not` of an `or` becomes an
+ * `and` of `not`.
+ */
 function simplifyFilter(filter: Filter): Filter {
   switch (filter.kind) {
     case "and":
@@ -48,8 +51,9 @@ function negateFilter(filter: Filter): Filter {
 }
 
 /**
- * Equivalent steps with filters simplified and merged. Conditions that read no attribute move before all extraction, as
- * extraction changes only attributes. Extraction that no filter reads is kept, as the rows returned show it.
+ * Returns equivalent steps with simplified and merged filters. Conditions that read no attribute move before all
+ * extraction, as extraction changes only attributes. Extraction that no filter reads is kept, as its result is shown in
+ * the rows returned.
  */
 export function simplifySteps(steps: readonly Step[]): Step[] {
   const early: Filter[] = [];
@@ -72,7 +76,8 @@ export function simplifySteps(steps: readonly Step[]): Step[] {
 }
 
 /**
- * Drops extraction after the last filter, unless one of `fields` is an attribute. `fields` are read after all steps.
+ * Drops extraction after the last filter, unless a field of `fields` is an attribute. `fields` are read after all
+ * steps.
  */
 export function dropUnreadExtraction(steps: readonly Step[], fields: readonly Field[]): Step[] {
   if (fields.some(({ kind }) => kind === "attribute")) return [...steps];
@@ -84,7 +89,7 @@ function conjunctsOf(filter: Filter): Filter[] {
   return filter.kind === "and" ? filter.of : [filter];
 }
 
-/** Appends conditions, to the last step if that is a filter. */
+/** Appends conditions to steps. Merges them into the last step where that is a filter. */
 function appendFilter(steps: Step[], conditions: readonly Filter[]): void {
   const last = steps.at(-1);
   const before = last?.kind === "filter" ? [last.filter] : [];

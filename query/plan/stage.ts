@@ -34,7 +34,10 @@ export function planStage(node: Stage, context: PlanContext): Step[] {
   }
 }
 
-/** A row passes `|=` and `|~` if one of the texts matches, `!=` and `!~` if none of them does. */
+/**
+ * The filter of a line filter. A row passes `|=` and `|~` if at least one of the texts matches, `!=` and `!~` if none
+ * does.
+ */
 function planLineFilter(node: LineFilter, context: PlanContext): Step[] {
   const any: Filter = {
     kind: "or",
@@ -60,8 +63,8 @@ function planLineFilterText(
 }
 
 /**
- * Throws a QueryError that points into the pattern where two captures have no text between them or the same name, and
- * where no capture has a name.
+ * Plans a pattern stage. Throws a QueryError where no capture has a name, where two captures have no text between them,
+ * and where they have the same name. The last two point at the second capture in the pattern.
  */
 function planPatternStage(node: PatternStage, context: PlanContext): Step[] {
   const pattern = resolveString(node.pattern, context);

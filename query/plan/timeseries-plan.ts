@@ -51,7 +51,7 @@ function planOperand(tree: Expression, context: TimeseriesContext): SeriesPlan |
   }
 }
 
-/** An aggregation around the expression, as an example for an error. */
+/** An aggregation over the expression, written as an example for an error message. */
 function exampleOf(tree: Extract<Expression, { kind: "selector" | "rate" | "jsonPath" }>): string {
   if (tree.kind === "jsonPath") return "sum(json_path(…))";
   const selector = tree.kind === "rate" ? tree.of : tree;

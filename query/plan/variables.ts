@@ -4,7 +4,10 @@ import type { StringLiteral } from "../tree/string-literal.ts";
 import type { Variable } from "../tree/variable.ts";
 import type { PlanContext } from "./context.ts";
 
-/** The value of a variable. Throws a QueryError at `at`, the node that holds the variable, where it has none. */
+/**
+ * The value of a variable. Throws a QueryError where the variable has no value. `at` is the node that holds the
+ * variable, for the position of the error.
+ */
 export function resolveVariable(node: Variable, context: PlanContext, at: object): string {
   const value = context.variables.get(node.name);
   if (value !== undefined) return value;
@@ -14,7 +17,7 @@ export function resolveVariable(node: Variable, context: PlanContext, at: object
   return refuse(context.source, at, `the variable $${node.name} has no value here${advice}`);
 }
 
-/** The characters of a string literal with its variables replaced. `insert` may quote the values that are inserted. */
+/** The characters of a string literal with its variables replaced. `insert` may quote a value before it is inserted. */
 export function resolveString(
   node: StringLiteral,
   context: PlanContext,

@@ -10,13 +10,16 @@ import { type Span, toSpan } from "./span.ts";
 /** The part of a store that a search for logs or spans needs. */
 export type SearchStore = Pick<Store, "search" | "attributeKeys">;
 
-/** A search for logs or spans, its range of time and which page of the answer is wanted. */
+/** A search for logs or spans, its range of time, and which page of the answer to return. */
 export interface SearchQuery extends TimeRange {
   /** svcQL. For logs also search terms. */
   query: string;
   /** The most rows to return, from 1. */
   limit: number;
-  /** The cursor of an earlier answer to the same search: the answer continues after its last row. */
+  /**
+   * The cursor of an earlier answer to the same search. The new answer continues after the last row of the earlier
+   * answer.
+   */
   cursor?: string;
 }
 
@@ -32,14 +35,15 @@ interface SearchResultBase {
 /** The answer to a search for logs. */
 export interface LogSearchResult extends SearchResultBase {
   /**
-   * The newest first; rows of equal time in the order of arrival. Their attributes include those that stages extracted.
+   * The newest rows first; rows of equal time in the order of arrival. Their attributes include the names that stages
+   * extracted.
    */
   rows: FoundRow[];
 }
 
 /** The answer to a search for spans. */
 export interface SpanSearchResult extends SearchResultBase {
-  /** The last to start first; spans of equal start in the order of arrival. */
+  /** Spans with a later start come first. Spans of equal start are in the order of arrival. */
   spans: Span[];
 }
 
@@ -79,7 +83,7 @@ async function searchRows(
     { signal, fromNs, toNs, steps, limit: search.limit, ...after },
     limits,
   );
-  // A name that one of the rows has need not be looked up.
+  // Names that a row of the answer has exist, so only the others are looked up.
   const names = plan.names.filter((name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)));
   const warnings = collectPlanWarnings(store, { ...plan, names }, fromNs, toNs);
   const last = rows.at(-1);

@@ -15,11 +15,14 @@ export interface Span {
   durationMs?: number;
   statusCode?: string;
   statusMessage?: string;
-  /** The attributes that the sender set. One that is named like a label of spans has `attributes.` before its name. */
+  /**
+   * The attributes that the sender set. An attribute that is named like a label of spans has `attributes.` before its
+   * name.
+   */
   attributes: Record<string, string>;
 }
 
-/** The span that is stored in a row of the signal `traces`. */
+/** Makes a span of a row of the signal `traces`. */
 export function toSpan({ timeNs, attributes: stored }: FoundRow): Span {
   const {
     trace_id: traceId = "",

@@ -17,18 +17,18 @@ export interface TraceSpan {
   span: Span;
   /** In order of their start. */
   children: TraceSpan[];
-  /** The logs that name this span, in order of time. */
+  /** The logs that have the id of this span, in order of time. */
   logs: FoundRow[];
-  /** True for a root that has a parent id: the parent was not found, or the span would be its own ancestor. */
+  /** True for a root that has a parent id. Its parent was not found, or the span would be its own ancestor. */
   isOrphan: boolean;
 }
 
-/** A trace: its spans as a forest, and the logs that name it. */
+/** A trace: its spans as a forest, and the logs that have its id. */
 export interface Trace {
   traceId: string;
   /** Start of the first span, or time of the first log where there is no span; nanoseconds since the epoch. */
   startNs: bigint;
-  /** From `startNs` to the last end of a span. */
+  /** Milliseconds from `startNs` to the end of the span that ends last. A span without an end ends at its start. */
   durationMs: number;
   /** The number of spans. */
   spans: number;
@@ -36,18 +36,18 @@ export interface Trace {
   services: string[];
   /** Spans without a parent, in order of their start. */
   roots: TraceSpan[];
-  /** Logs of the trace that name none of its spans, in order of time. */
+  /** Logs of the trace that have the id of none of its spans, in order of time. */
   logs: FoundRow[];
   /** True where there are more spans or logs. Those returned are the newest. */
   isTruncated: boolean;
 }
 
-/** Spans of one trace that are read. It is more than a person reads, and the tree is built on the query thread. */
+/** The most spans of a trace that are read. A person does not read more, and the tree is built on the query thread. */
 const traceSpansMax = 10_000;
-/** Logs of one trace that are read. */
+/** The most logs of a trace that are read. */
 const traceLogsMax = 1_000;
 
-/** Reads a trace and the logs that name it; undefined where neither is found. Throws what the store throws. */
+/** Reads a trace and the logs that have its id; undefined where neither is found. Throws what the store throws. */
 export async function queryTrace(
   store: TraceStore,
   { traceId, startMs, endMs }: TraceQuery,
@@ -68,14 +68,14 @@ export async function queryTrace(
     ),
   ]);
   if (spans.rows.length === 0 && logs.rows.length === 0) return undefined;
-  // Rows of equal time come in the order of arrival, which a stable sort by time keeps.
+  // The store returns rows of equal time in the order of arrival. The stable sort keeps this order.
   const trace = buildTrace(traceId.toLowerCase(), sortOldestFirst(spans.rows), sortOldestFirst(logs.rows));
   return { ...trace, isTruncated: spans.more || logs.more };
 }
 
 /**
- * The ways in which a trace id may be stored. Ids of spans are stored in lower case, those of logs as they were
- * received. An id of 16 digits may have been padded to 32.
+ * The ways in which a trace id may be stored: spans have it in lower case, logs as it was received. An id of 16 digits
+ * may have been padded to 32 with zeros.
  */
 function listIdSpellings(traceId: string): string[] {
   const lower = traceId.toLowerCase();
@@ -95,7 +95,8 @@ function sortOldestFirst(rows: readonly FoundRow[]): FoundRow[] {
 }
 
 /**
- * Builds the tree of a trace from its rows, which are in order of time. A span that was received twice is counted once.
+ * Builds the tree of a trace from its rows, which are in order of time. A span that was received several times is one
+ * span.
  */
 function buildTrace(
   traceId: string,
@@ -138,7 +139,7 @@ function collectDistinctSpans(rows: readonly FoundRow[]): TraceSpan[] {
   return [...spans.values()];
 }
 
-/** Adds every span to the children of its parent. Returns the spans without a parent, in their order. */
+/** Adds every span to the children of its parent. Returns the spans without a parent, in the order of `nodes`. */
 function linkToParents(nodes: readonly TraceSpan[], byId: ReadonlyMap<string, TraceSpan>): TraceSpan[] {
   const parents = new Map<TraceSpan, TraceSpan>();
   for (const node of nodes) {
@@ -155,7 +156,8 @@ function linkToParents(nodes: readonly TraceSpan[], byId: ReadonlyMap<string, Tr
 }
 
 /**
- * Makes the first span of each cycle of parents a root, as no span of a cycle could be reached from a root otherwise.
+ * Cuts each cycle of parents at its first span, which then has no parent and is a root. Otherwise no root would lead to
+ * the spans of the cycle.
  */
 function cutCycles(nodes: readonly TraceSpan[], parents: Map<TraceSpan, TraceSpan>): void {
   const indexes = new Map(nodes.map((node, index) => [node, index]));
@@ -167,13 +169,13 @@ function cutCycles(nodes: readonly TraceSpan[], parents: Map<TraceSpan, TraceSpa
       walks.set(at, walk);
       at = parents.get(at);
     }
-    // A walk that meets its own trail is in a cycle.
+    // The walk met a span that it has visited itself, so the span is in a cycle.
     if (at !== undefined && walks.get(at) === walk)
       parents.delete(nodes[firstIndexOfCycle(at, indexes, parents)]!);
   }
 }
 
-/** The least index of the spans in the cycle of a span. */
+/** The least index in `indexes` of all spans in the cycle that `member` is in. */
 function firstIndexOfCycle(
   member: TraceSpan,
   indexes: ReadonlyMap<TraceSpan, number>,

@@ -10,7 +10,7 @@ import {
   type SeriesSet,
 } from "./series-set.ts";
 
-/** A series of the left operand, the one of the right operand that it matches, and the labels of the result. */
+/** A series of the left operand, its matching series of the right operand, and the labels of the resulting series. */
 interface SeriesPair {
   left: number;
   right: number;
@@ -36,7 +36,8 @@ export function combineSeries(operator: OperatorPlan, left: SeriesSet, right: Se
 }
 
 /**
- * Applies an operator to each point and a number. A comparison keeps the value of the series, on whichever side it is.
+ * Applies an operator to each point of a set and a number. `side` is the side of the number. A comparison without
+ * `bool` keeps the value of the series, even where the number is the left operand.
  */
 export function combineNumber(
   { op, bool }: OperatorPlan,
@@ -80,7 +81,8 @@ function makePair(left: number, right: number, labels: LabelPair[]): SeriesPair 
 }
 
 /**
- * Throws an AmbiguousMatchError unless a group of matching series has one member. `key` is the JSON of their labels.
+ * Throws an AmbiguousMatchError where several series of one operand agree in the labels that match. `key` is the JSON
+ * of these labels.
  */
 export function checkSingleSeries(op: string, side: string, key: string, series: readonly number[]): void {
   if (series.length === 1) return;

@@ -7,21 +7,22 @@ import { labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
 import { SeriesUnion } from "./set-operation.ts";
 
 /**
- * `series default number`: gives every series a point in each bucket of the range, with the number where it had none.
+ * Evaluates `series default number`: gives every series a point in each bucket of the range. A bucket without a point
+ * gets the number.
  */
 export function fillWithNumber(set: SeriesSet, number: number, bucketCount: number): SeriesSet {
   checkPointCount(set.order.length, bucketCount);
   const count = set.starts.length - 1;
-  const isThere = new Uint8Array(count);
-  for (const series of set.order) isThere[series] = 1;
+  const hasPoints = new Uint8Array(count);
+  for (const series of set.order) hasPoints[series] = 1;
   const starts = new Uint32Array(count + 1);
   const buckets = new Float64Array(set.order.length * bucketCount);
   const values = new Float64Array(buckets.length).fill(number);
   for (let series = 0; series < count; series++) {
     const start = starts[series]!;
-    starts[series + 1] = start + isThere[series]! * bucketCount;
+    starts[series + 1] = start + hasPoints[series]! * bucketCount;
     for (let at = start; at < starts[series + 1]!; at++) buckets[at] = at - start;
-    if (isThere[series] === 0) continue;
+    if (hasPoints[series] === 0) continue;
     for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
       const bucket = set.buckets[point]!;
       if (bucket < bucketCount) values[start + bucket] = set.values[point]!;
@@ -30,7 +31,7 @@ export function fillWithNumber(set: SeriesSet, number: number, bucketCount: numb
   return { ...set, starts, buckets, values };
 }
 
-/** One series without labels that has the number in each bucket of the range. */
+/** Makes one series without labels. It has the number as its value in each bucket of the range. */
 export function makeConstantSeries(number: number, bucketCount: number): SeriesSet {
   checkPointCount(1, bucketCount);
   const builder = new SeriesBuilder();
@@ -39,7 +40,7 @@ export function makeConstantSeries(number: number, bucketCount: number): SeriesS
   return builder.build();
 }
 
-/** Throws a Failure "limit" where so many full series would have too many points. */
+/** Throws a Failure "limit" where `series` series with a point in every bucket would exceed `pointsMax`. */
 function checkPointCount(series: number, bucketCount: number): void {
   if (series * bucketCount <= pointsMax) return;
   const problem = `\`default\` would fill ${series} series in ${bucketCount} buckets, and a query has ${pointsMax} points at most`;
@@ -47,7 +48,8 @@ function checkPointCount(series: number, bucketCount: number): void {
 }
 
 /**
- * `series default series`: adds points of the right operand where the left one has none. Throws an AmbiguousMatchError.
+ * Evaluates `series default series`: adds points of the right operand where the left operand has none. Throws an
+ * AmbiguousMatchError.
  */
 export function fillWithSeries(
   { op, matching }: Pick<Calculation, "op" | "matching">,

@@ -2,7 +2,7 @@ import type { Fold, FoldedSeries } from "../plan/series-plan.ts";
 import { groupSeries, keptLabelsOf } from "./matching.ts";
 import { SeriesBuilder, type SeriesSet } from "./series-set.ts";
 
-/** One series for each group of series. Each point is the fold of the points that the group has in the bucket. */
+/** Makes one series of each group of series. All points that the group has in a bucket are folded into one point. */
 export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, set: SeriesSet): SeriesSet {
   const builder = new SeriesBuilder();
   for (const group of groupSeries(set, keep).values()) {
@@ -11,14 +11,17 @@ export function foldSeries({ fold, keep }: Pick<FoldedSeries, "fold" | "keep">, 
     const points = sortPointsByBucket(set, group, values);
     for (let at = 0; at < points.buckets.length; at++) {
       const value = foldValues(fold, points.values.subarray(points.starts[at], points.starts[at + 1]));
-      // NaN, as the sum of opposite infinities: there is no point.
+      // A NaN, such as the sum of opposite infinities, gives no point.
       if (!Number.isNaN(value)) builder.addPoint(points.buckets[at]!, value);
     }
   }
   return builder.build();
 }
 
-/** Returns a function that gives equal numbers to series with equal values of a label, and NaN to series without it. */
+/**
+ * Returns a function that numbers the values of a label: series with equal values get equal numbers, and series without
+ * the label get NaN.
+ */
 function makeLabelCoder(set: SeriesSet, label: string): (series: number) => number {
   const name = set.names().indexOf(label);
   const codes = new Map<string, number>();
@@ -39,13 +42,16 @@ interface PointsByBucket {
   values: Float64Array;
 }
 
-/** The points of a group of series by bucket. `codeOf`, where given, gives all points of a series one value. */
+/**
+ * Sorts the points of a group of series by bucket. With `codeOf`, each point has the code of its series instead of its
+ * value.
+ */
 function sortPointsByBucket(
   { starts: startOf, buckets, values }: SeriesSet,
   group: readonly number[],
   codeOf?: (series: number) => number,
 ): PointsByBucket {
-  // First the number of points of each bucket, then the index of each bucket.
+  // The map holds first the number of points of each bucket, and later the index of each bucket.
   const indexOf = new Map<number, number>();
   for (const series of group) {
     for (let point = startOf[series]!; point < startOf[series + 1]!; point++) {

@@ -11,7 +11,8 @@ interface HistogramBucket {
 const labelsButBound: KeptLabels = { kind: "without", labels: ["le"] };
 
 /**
- * One series for each histogram, with its quantile in each time bucket. The series of a histogram differ only in `le`.
+ * Makes one series for each histogram: its quantile in each time bucket. The series of one histogram differ only in
+ * `le`.
  */
 export function computeHistogramQuantiles(q: number, set: SeriesSet): SeriesSet {
   const bounds = makeBoundReader(set);
@@ -37,7 +38,10 @@ export function computeHistogramQuantiles(q: number, set: SeriesSet): SeriesSet 
   return builder.build();
 }
 
-/** Returns a function that gives the number in the label `le` of a series; undefined where there is none. */
+/**
+ * Returns a function that reads the upper bound of a series from its label `le`; undefined where the label is missing
+ * or holds no number.
+ */
 function makeBoundReader(set: SeriesSet): (series: number) => number | undefined {
   const name = set.names().indexOf("le");
   return (series) => {
@@ -49,10 +53,10 @@ function makeBoundReader(set: SeriesSet): (series: number) => number | undefined
 }
 
 /**
- * The quantile of a classic histogram, as Prometheus' `histogram_quantile` calculates it: linear within the bucket that
- * holds it. The lowest bucket begins at 0 if its bound is above 0. A quantile in the last bucket, whose bound is
- * infinite, is the bound before it. Undefined without an infinite bound, with fewer than two buckets, and without
- * observations.
+ * The quantile of a classic histogram, calculated as Prometheus' `histogram_quantile` does: interpolated linearly
+ * within the bucket that holds the quantile. The lowest bucket begins at 0 if its bound is above 0. For a quantile in
+ * the last bucket, whose bound is infinite, the result is the bound of the bucket before. Undefined for a histogram
+ * without an infinite bound, with fewer than two buckets, or without observations.
  */
 function interpolateQuantile(q: number, unordered: readonly HistogramBucket[]): number | undefined {
   const buckets = toMonotonicBuckets(unordered);
@@ -67,7 +71,10 @@ function interpolateQuantile(q: number, unordered: readonly HistogramBucket[]): 
   return below.bound + (bound - below.bound) * ((rank - below.count) / (count - below.count));
 }
 
-/** Buckets by ascending bound. Buckets of equal bound are added up. A count below the one before it is raised to it. */
+/**
+ * Sorts buckets by ascending bound. Adds up the counts of buckets with equal bounds. Raises a count that is below that
+ * of the bucket before to that count.
+ */
 function toMonotonicBuckets(unordered: readonly HistogramBucket[]): HistogramBucket[] {
   const buckets: HistogramBucket[] = [];
   for (const { bound, count } of unordered.toSorted((a, b) => a.bound - b.bound)) {

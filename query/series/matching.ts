@@ -6,7 +6,10 @@ export function keptLabelsOf(set: SeriesSet, series: number, { kind, labels }: K
   return labelsOf(set, series).filter(([name]) => labels.includes(name) === (kind === "by"));
 }
 
-/** Groups of series with equal kept labels, by the JSON of these. The series of a group are in the set's order. */
+/**
+ * Groups series whose kept labels are equal. Keys are the JSON of the kept labels, sorted by name. Values are the
+ * indexes of the series, in the order of the set.
+ */
 export function groupSeries(set: SeriesSet, keep: KeptLabels): Map<string, number[]> {
   const groups = new Map<string, number[]>();
   for (const series of set.order) {
@@ -25,7 +28,10 @@ export function matchingLabelsOf(matching: Calculation["matching"]): KeptLabels 
   return { kind: matching.kind === "on" ? "by" : "without", labels: matching.labels };
 }
 
-/** Returns whether a set is one series without labels. As an operand it matches every series of the other. */
+/**
+ * Returns whether a set is a single series without labels. As an operand, such a series matches every series of the
+ * other operand.
+ */
 export function isSingleUnlabelled(set: SeriesSet): boolean {
   return set.order.length === 1 && labelsOf(set, set.order[0]!).length === 0;
 }

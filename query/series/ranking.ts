@@ -2,8 +2,8 @@ import type { TopSeries } from "../plan/series-plan.ts";
 import { compareTexts, labelKeyOf, labelsOf, makeLabelKeyReader, type SeriesSet } from "./series-set.ts";
 
 /**
- * The series with the greatest or the least sums of their points, in that order. Series with equal sums are in the
- * order of their labels.
+ * Selects the `count` series with the greatest (`topk`) or the least (`bottomk`) sum of points, in each group of
+ * `among`. All selected series are ordered by their sums, and by their labels where sums are equal.
  */
 export function selectTopSeries({ op, count, among }: Omit<TopSeries, "of">, set: SeriesSet): SeriesSet {
   const totals = totalsOf(set);
@@ -11,7 +11,7 @@ export function selectTopSeries({ op, count, among }: Omit<TopSeries, "of">, set
   const keyOf = makeLabelKeyReader(set);
   const compare = (a: number, b: number) =>
     sign * (totals[a]! - totals[b]!) || compareTexts(keyOf(a), keyOf(b));
-  // All series are one group without `by`, and also where no series has one of its labels.
+  // Without `by`, all series are one group. They also are where no series has any of the labels of `by`.
   const isOneGroup = among.kind === "by" && !among.labels.some((label) => set.names().includes(label));
   if (isOneGroup) {
     const rankOf = (series: number) => sign * totals[series]!;
@@ -32,7 +32,7 @@ export function selectTopSeries({ op, count, among }: Omit<TopSeries, "of">, set
   };
 }
 
-/** The `count` series with the least `rankOf`, unordered. Of equal ones those with the least labels. */
+/** The `count` series with the least `rankOf`, unordered. Of series with equal rank, those whose labels sort first. */
 function selectLeastRanked(set: SeriesSet, count: number, rankOf: (series: number) => number): Uint32Array {
   const { order } = set;
   if (order.length <= count) return order.slice();
@@ -46,7 +46,10 @@ function selectLeastRanked(set: SeriesSet, count: number, rankOf: (series: numbe
   ]);
 }
 
-/** The `count` series with the least labels. It holds only `count` keys, as a million series may be tied. */
+/**
+ * The `count` of the `tied` series whose labels sort first. Only `count` keys are held at a time, as a million series
+ * may be tied.
+ */
 function selectLeastLabelled(set: SeriesSet, tied: Uint32Array, count: number): number[] {
   const kept: { series: number; key: string }[] = [];
   for (const series of tied) {
@@ -60,7 +63,7 @@ function selectLeastLabelled(set: SeriesSet, tied: Uint32Array, count: number): 
   return kept.map(({ series }) => series);
 }
 
-/** The sum of each series' points, by series. */
+/** The sum of the points of each series, by index of the series. */
 function totalsOf({ starts, values }: SeriesSet): Float64Array {
   const totals = new Float64Array(starts.length - 1);
   for (let series = 0; series < totals.length; series++) {

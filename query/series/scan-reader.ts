@@ -16,7 +16,7 @@ import { type TimeRangeNs, toRangeNs } from "../time/range.ts";
 import { selectTopSeries } from "./ranking.ts";
 import { type SeriesSet, toSeriesSet, toSeriesSetOfPairs } from "./series-set.ts";
 
-/** Series that the second scan of `readTopSeries` may select. Each is one more condition on every row. */
+/** The most series that the second scan of `readTopSeries` selects. Each is one more condition on every row. */
 const rankedSeriesMax = 100;
 
 /** The part of a store that timeseries queries need. */
@@ -25,7 +25,7 @@ export type SeriesStore = Pick<
   "aggregate" | "aggregateSamples" | "attributeKeys" | "metricNames" | "seriesLabels"
 >;
 
-/** Runs the scans of one query over a store, each once, when its series are first read. */
+/** Runs the scans of one query over a store. Each scan runs once, when its series are first read. */
 export class ScanReader {
   /** Sentences for people about the scans read so far. */
   readonly warnings: string[] = [];
@@ -34,7 +34,8 @@ export class ScanReader {
   /** The sum of what `reads` scanned. */
   readonly scanned = emptyScanStatistics();
   /**
-   * Metrics without any series in the range, or without a series that has one of the labels that they are grouped by.
+   * Metrics without any series in the range, and metrics of which no series has one of the labels that they are grouped
+   * by.
    */
   readonly unknownMetrics = new Set<string>();
   readonly #store: SeriesStore;
@@ -42,7 +43,7 @@ export class ScanReader {
   readonly #buckets: TimeBuckets;
   readonly #limits: QueryLimits | undefined;
   readonly #startedAtMs = performance.now();
-  /** By index of the scan. */
+  /** Results of the scans that were started, by index of the scan. */
   readonly #results = new Map<number, Promise<AggregateResult>>();
 
   constructor(
@@ -57,7 +58,10 @@ export class ScanReader {
     this.#limits = limits;
   }
 
-  /** The series of one aggregate of one scan. Throws what the store throws. */
+  /**
+   * Reads the series of one aggregation that a scan computes, such as the `sum` of a scan for `sum` and `count`. Throws
+   * what the store throws.
+   */
   async readSeries({ scan: index, aggregate, perSecond }: ScanSeries): Promise<SeriesSet> {
     const scan = this.#scans[index]!;
     const set = toLabelledSeries(scan, await this.#readOnce(index, scan), aggregate);
@@ -65,10 +69,10 @@ export class ScanReader {
   }
 
   /**
-   * The series of `topk` or `bottomk` over counts of rows, where the scan has more groups or points than a query may
-   * hold. A first scan ranks the groups by their rows in the whole range, which is the sum of their points. A second
-   * scan counts only the groups that are kept, bucket by bucket. Undefined where the plain scan is within the limits,
-   * or is not a count of rows.
+   * Reads the series of `topk` or `bottomk` over counts of rows where the scan has more groups or points than a query
+   * may hold. A first scan ranks the groups by their number of rows in the whole range, which is the sum of a group's
+   * points. A second scan counts only the rows of the top groups, bucket by bucket. Undefined where the plan is not
+   * over a count of rows, or where the plain scan is within the limits.
    */
   async readTopSeries(plan: TopSeries): Promise<SeriesSet | undefined> {
     const { of } = plan;
@@ -163,7 +167,10 @@ export class ScanReader {
     return { ...toRangeNs(startMs, endMs), bucketNs: BigInt(seconds) * 1_000_000_000n };
   }
 
-  /** Divides each point by the seconds of its bucket that are within the range. */
+  /**
+   * Divides each point by the seconds of its bucket that are within the range. The first and the last bucket may be
+   * only partly within it.
+   */
   #divideBySeconds(set: SeriesSet): SeriesSet {
     const buckets = this.#buckets;
     const values = set.values.map(
@@ -179,7 +186,10 @@ function toLabelledSeries(scan: Scan, result: AggregateResult, aggregate: number
   return toSeriesSet(result, names, aggregate);
 }
 
-/** Returns whether there is a label that no group has. Groups have `labels` texts each; the empty text is no label. */
+/**
+ * Returns whether there is a label that no group has. `labels` is the number of labels: each group has as many texts.
+ * An empty text means that the group lacks the label.
+ */
 function isLabelMissing({ groups, labels: { offsets } }: AggregateResult, labels: number): boolean {
   for (let label = 0; label < labels; label++) {
     let isFound = false;
@@ -191,7 +201,7 @@ function isLabelMissing({ groups, labels: { offsets } }: AggregateResult, labels
   return false;
 }
 
-/** The filter of the rows of one series. */
+/** Makes the filter that selects the rows of one series. */
 function makeSeriesFilter({ groupBy }: RowScan, { labelOf }: SeriesSet, series: number): Filter {
   const of = groupBy.map(({ field }, i): Filter => ({ kind: "equals", field, value: labelOf(series, i) }));
   return { kind: "and", of };

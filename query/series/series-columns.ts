@@ -6,12 +6,13 @@ export interface Series {
   /** Labels that the series lacks are left out; the empty text is no label. */
   labels: Record<string, string>;
   /**
-   * Start of a bucket in milliseconds since the epoch, and its value; ascending. Buckets without a value are left out.
+   * Start of a bucket in milliseconds since the epoch, and the value in the bucket. Ascending; buckets without a value
+   * are left out.
    */
   points: [ms: number, value: number][];
 }
 
-/** The series of an answer as columns. Objects for labels and points are made only when they are asked for. */
+/** The series of an answer as columns. Objects for labels and points are made only when the caller asks for them. */
 export class SeriesColumns {
   readonly #set: SeriesSet;
   readonly #buckets: TimeBuckets;
@@ -26,7 +27,7 @@ export class SeriesColumns {
     return this.#set.order.length;
   }
 
-  /** The labels of the series at an index from 0 to `length`. */
+  /** The labels of the series at an index, which is at least 0 and below `length`. */
   labels(index: number): Record<string, string> {
     return Object.fromEntries(labelsOf(this.#set, this.#set.order[index]!));
   }

@@ -2,8 +2,8 @@ import { isAscii } from "node:buffer";
 import { type AggregateResult, type TextVector, textAt } from "../../engine/index.ts";
 
 /**
- * Series as vectors. A series is an index into `starts`. Labels are decoded only when they are read, as most are not:
- * `topk` reads those of the series that it keeps.
+ * Series as typed arrays. A series is an index into `starts`. Labels are decoded only when they are read, as most never
+ * are: `topk` reads only the labels of the series that it keeps.
  */
 export interface SeriesSet {
   /** Indexes of the series that have points, in the order of the answer. */
@@ -12,11 +12,14 @@ export interface SeriesSet {
   names: () => readonly string[];
   /** A label's text, by series and index in `names()`; "" where the series lacks the label. */
   labelOf: (series: number, name: number) => string;
-  /** The JSON of a series' labels, as pairs sorted by name. Present where the store already gave it. */
+  /**
+   * The JSON of the labels of a series, as pairs sorted by name. Present where the store returned the labels in this
+   * form.
+   */
   keyOf?: (series: number) => string;
   /** The points of series s are at indexes from starts[s] to starts[s + 1], exclusive, in order of time. */
   starts: Uint32Array;
-  /** Indexes of the points' buckets in the range. */
+  /** For each point, the index of its bucket in the range. */
   buckets: Float64Array;
   values: Float64Array;
 }
@@ -24,7 +27,10 @@ export interface SeriesSet {
 /** A label of a series. The text is not empty. */
 export type LabelPair = [name: string, text: string];
 
-/** One series for each group, with the values of one aggregate. `labels` holds one text for each group and name. */
+/**
+ * Makes one series of each group. Its points have the values of the aggregation at index `aggregate`. `labels` holds
+ * one text for each group and name.
+ */
 export function toSeriesSet(
   { groups, labels, points }: Pick<AggregateResult, "groups" | "labels" | "points">,
   names: readonly string[],
@@ -48,7 +54,10 @@ function listSeriesWithPoints(starts: Uint32Array): Uint32Array {
   return order.subarray(0, count);
 }
 
-/** One series for each group, whose text in `labels` is the JSON of its labels, as pairs sorted by name. */
+/**
+ * Makes one series of each group. `labels` holds one text for each group: the JSON of its labels, as pairs sorted by
+ * name.
+ */
 export function toSeriesSetOfPairs(
   aggregated: Pick<AggregateResult, "groups" | "labels" | "points">,
 ): SeriesSet {
@@ -72,7 +81,8 @@ export function toSeriesSetOfPairs(
 }
 
 /**
- * Returns a reader of a vector's texts. ASCII bytes are decoded once as a whole, as slicing a string is almost free.
+ * Returns a function that reads the texts of a vector. ASCII bytes are decoded once as a whole, as slicing a string is
+ * almost free.
  */
 function makeTextReader(texts: TextVector): (text: number) => string {
   const { offsets, bytes } = texts;
@@ -95,7 +105,7 @@ function sortPointsByGroup(
 ): Pick<SeriesSet, "order" | "starts" | "buckets" | "values"> {
   const starts = new Uint32Array(count + 1);
   for (let point = 0; point < groups.length; point++) {
-    // NaN: none of the rows has a number.
+    // NaN means that none of the rows has a number.
     if (!Number.isNaN(values[point])) starts[groups[point]! + 1]!++;
   }
   for (let group = 0; group < count; group++) starts[group + 1] = starts[group + 1]! + starts[group]!;
@@ -113,10 +123,10 @@ function sortPointsByGroup(
   return { order: listSeriesWithPoints(starts), starts, buckets: sortedBuckets, values: sortedValues };
 }
 
-/** Up to this many buckets per point, points are sorted by counting. Above it they are sorted by comparing. */
+/** Up to this many buckets per point, a counting sort orders the points. Above, a sort by comparison does. */
 const bucketsPerPointMax = 4;
 
-/** Indexes of the points in order of time; null where the points of each group already are. */
+/** Indexes of all points in order of time; null where the points of each group are in order of time already. */
 function orderByBucket(groups: Uint32Array, buckets: Float64Array, groupCount: number): Uint32Array | null {
   const count = buckets.length;
   const last = new Float64Array(groupCount).fill(Number.NEGATIVE_INFINITY);
@@ -144,7 +154,7 @@ function orderByBucket(groups: Uint32Array, buckets: Float64Array, groupCount: n
   return order;
 }
 
-/** Drops points that are infinite or NaN, and series that have no other points. */
+/** Drops points that are infinite or NaN, and series that are left without points. */
 export function keepFinitePoints(set: SeriesSet): SeriesSet {
   const { values } = set;
   let point = 0;
@@ -154,7 +164,10 @@ export function keepFinitePoints(set: SeriesSet): SeriesSet {
     : filterMapValues(set, (value) => (Number.isFinite(value) ? value : undefined));
 }
 
-/** Replaces the value of each point. Drops points where `map` returns undefined, and series left without points. */
+/**
+ * Replaces the value of each point. Drops points for which `map` returns undefined, and series that are left without
+ * points.
+ */
 export function filterMapValues(set: SeriesSet, map: (value: number) => number | undefined): SeriesSet {
   const { order, starts, buckets, values } = set;
   const newStarts = new Uint32Array(starts.length);
@@ -199,7 +212,8 @@ export function sortByLabels(set: SeriesSet): SeriesSet {
 }
 
 /**
- * Returns a function that gives each series' sort key by labels. Keys are made when they are first asked for, and kept.
+ * Returns a function that gives the key by which a series is sorted by its labels. A key is made when it is first asked
+ * for, and then kept.
  */
 export function makeLabelKeyReader(set: SeriesSet): (series: number) => string {
   if (set.keyOf !== undefined) return set.keyOf;
@@ -228,14 +242,14 @@ export function mapValues(set: SeriesSet, map: (value: number) => number): Serie
   return { ...set, values: set.values.map(map) };
 }
 
-/** Builds a set series by series: begin a series, then add its points in order of time. */
+/** Builds a set one series at a time: begin a series, then add its points in order of time. */
 export class SeriesBuilder {
   readonly #labels: Map<string, string>[] = [];
   readonly #starts: number[] = [];
   readonly #buckets: number[] = [];
   readonly #values: number[] = [];
 
-  /** The texts of the labels must not be empty. */
+  /** Begins a series. The texts of its labels must not be empty. */
   beginSeries(labels: readonly LabelPair[]): void {
     this.#labels.push(new Map(labels));
     this.#starts.push(this.#values.length);

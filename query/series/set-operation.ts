@@ -2,7 +2,10 @@ import type { Calculation } from "../plan/series-plan.ts";
 import { groupSeries, matchingLabelsOf } from "./matching.ts";
 import { type LabelPair, labelsOf, SeriesBuilder, type SeriesSet } from "./series-set.ts";
 
-/** Applies `and`, `or` or `unless` bucket by bucket, as PromQL does. Many series may match many. */
+/**
+ * Applies `and`, `or` or `unless` bucket by bucket, as PromQL does. Many series of one operand may match many of the
+ * other.
+ */
 export function applySetOperator(
   op: "and" | "or" | "unless",
   matching: Calculation["matching"],
@@ -36,7 +39,10 @@ function bucketsOf({ starts, buckets }: SeriesSet, group: readonly number[]): Se
   return found;
 }
 
-/** Merges series with equal labels, of several sets. Of two points in one bucket the one added first is kept. */
+/**
+ * Merges the series of several sets: series with equal labels become one. Of two points in one bucket, the one added
+ * first is kept.
+ */
 export class SeriesUnion {
   readonly #series = new Map<string, { labels: LabelPair[]; points: Map<number, number> }>();
 
@@ -48,7 +54,7 @@ export class SeriesUnion {
     }
   }
 
-  /** The points, by bucket, of the series with these labels. The series is added if it is new. */
+  /** The points of the series with these labels, by index of the bucket. Adds the series if it is new. */
   pointsOf(labels: LabelPair[]): Map<number, number> {
     const key = JSON.stringify(labels.toSorted(([a], [b]) => (a < b ? -1 : 1)));
     let known = this.#series.get(key);

@@ -17,20 +17,24 @@ export interface TimeseriesQuery extends TimeRange {
   query: string;
   /** Width of a bucket in whole seconds. 0 or absent: the narrowest round width that gives at most 200 buckets. */
   bucketSeconds?: number;
-  /** The plan of `query`, where the caller has it already. */
+  /** The plan of `query`, where the caller has already made it. */
   plan?: TimeseriesPlan;
 }
 
 /** The answer to a timeseries query. */
 export interface Timeseries {
-  /** In the order of `topk` or `bottomk`, also after an operator with a number; else in the order of their labels. */
+  /**
+   * Ranked series are in the order of `topk` or `bottomk`, which an operator with a number keeps. Other series are in
+   * the order of their labels.
+   */
   columns: SeriesColumns;
   /** The same series as objects, which are made at the first access. */
   readonly series: Series[];
-  /** Width of a bucket. */
+  /** Width of a bucket in seconds. */
   bucketSeconds: number;
   /**
-   * Starts of the first and the last bucket, where the range covers only a part of them; milliseconds since the epoch.
+   * Starts of the buckets that the range covers only in part: the first, the last, both or none. Milliseconds since the
+   * epoch.
    */
   partial: number[];
   /** Sentences for people, such as about names that do not exist. */
@@ -69,7 +73,10 @@ export async function queryTimeseries(
   };
 }
 
-/** Returns whether series are in the order of `topk` or `bottomk`, also after an operator with a number. */
+/**
+ * Returns whether the series of a plan are ranked: they come from `topk` or `bottomk`. An operator between ranked
+ * series and a number, such as `topk(5, …) * 2`, keeps their order.
+ */
 function isRanked(plan: SeriesPlan | Constant): boolean {
   if (plan.kind === "top") return true;
   if (plan.kind !== "calculation") return false;
@@ -77,7 +84,7 @@ function isRanked(plan: SeriesPlan | Constant): boolean {
   return left.kind === "number" ? isRanked(right) : right.kind === "number" && isRanked(left);
 }
 
-/** A sentence for each label and metric of the query that does not exist. */
+/** Makes a warning for each label and each metric of the query that does not exist. */
 async function warnOfNames(store: SeriesStore, plan: TimeseriesPlan, reader: ScanReader): Promise<string[]> {
   const { range, limits } = reader.remaining();
   const rowWarnings = [...Map.groupBy(plan.names, ({ signal }) => signal)].flatMap(([signal, expected]) => {

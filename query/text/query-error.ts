@@ -4,7 +4,10 @@ export interface TextSpan {
   readonly end: number;
 }
 
-/** Characters of a long line that an excerpt shows before the span, in it, and after it. */
+/**
+ * An excerpt of a long line shows at most this many characters before the span, as many in the span, and as many after
+ * it.
+ */
 const excerptSideMax = 60;
 
 /**
@@ -63,7 +66,10 @@ function makeExcerpt(text: string, span: TextSpan, position: TextPosition): stri
   return `  ${line}\n  ${" ".repeat(lead.length)}${"^".repeat(Math.max(1, shown.length))}`;
 }
 
-/** Replaces each invisible character by one visible character, so that the carets line up with the text above them. */
+/**
+ * Replaces each invisible character by one visible character, so that the carets of an excerpt stand under the right
+ * text.
+ */
 function toPrintable(text: string): string {
   return text
     .toWellFormed()

@@ -3,7 +3,10 @@ import { QueryError, type TextSpan } from "./query-error.ts";
 
 /** The span of a tree's node in the text of the query. */
 export interface NodeSpan extends TextSpan {
-  /** Of a string literal: maps a range of its characters to the span in the query, where escapes make it longer. */
+  /**
+   * Only for string literals without variables: maps a range of the literal's characters to its span in the query. An
+   * escape is longer in the query than the character that it stands for.
+   */
   readonly spanWithin?: (range: TextSpan) => TextSpan;
 }
 
@@ -22,15 +25,18 @@ export function refuse(source: Source, at: object | TextSpan, problem: string): 
 }
 
 /**
- * Throws a QueryError that points at a range of a string literal's characters, or at all of it where its span is all
- * that is known.
+ * Throws a QueryError that points at a range of a string literal's characters. Points at the whole literal where its
+ * span has no `spanWithin`.
  */
 export function refuseWithin(source: Source, node: object, range: TextSpan, problem: string): never {
   const span = source.spans.get(node);
   refuse(source, span?.spanWithin?.(range) ?? node, problem);
 }
 
-/** The span of a node; that of the whole text for a node that was not parsed. A span is returned as it is. */
+/**
+ * Returns the span of a node, and a span as it is. A node that was not parsed from the text gets the span of the whole
+ * text.
+ */
 function spanOfNode(source: Source, at: object | TextSpan): TextSpan {
   if ("start" in at && "end" in at) return at as TextSpan;
   return source.spans.get(at) ?? { start: 0, end: source.text.length };

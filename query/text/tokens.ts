@@ -5,8 +5,8 @@ import type { TextSpan } from "./query-error.ts";
 /*
  * Where a name ends depends on its place: `a-b` is one label in `{ }`, in groupings and in label filters, and a
  * subtraction elsewhere. So the lexer has four modes: `series` at the start, `labels` within `{ }`, `grouping` from
- * `by` to its `)`, and `filter` from the first `|` to the `)` that closes the brackets around it. A token that is
- * matched differently, or changes the mode differently, in two modes is a category with one token type per mode.
+ * `by` to its `)`, and `filter` from the first `|` to the `)` that closes the brackets around it. Where a token's
+ * pattern, or its change of mode, differs between two modes, the token is a category with one token type per mode.
  */
 
 const category = (name: string, label: string, categories: TokenType[] = []) =>
@@ -25,14 +25,20 @@ const labelName = createToken({
   categories: Name,
 });
 
-/** What must not follow a keyword, by mode: with these characters it would be a longer name. */
+/**
+ * By mode, a lookahead that ends a keyword. A word with more of these characters after it is a longer name, not the
+ * keyword.
+ */
 const wordEnd = { series: "(?![A-Za-z0-9_:.])", filter: "(?![A-Za-z0-9_]|[./:-]+[A-Za-z0-9_])" };
 const modeWords: Record<keyof typeof wordEnd, TokenType[]> = { series: [], filter: [] };
 
 interface WordRole {
   categories?: TokenType[];
   pushMode?: string;
-  /** The word is a keyword in mode `filter` alone, which is after `|`. Elsewhere a metric may be named `json`. */
+  /**
+   * True for a word that is a keyword only in mode `filter`, which is after `|`. Elsewhere a metric may be named
+   * `json`.
+   */
   stage?: boolean;
 }
 
@@ -82,7 +88,7 @@ export const NumberToken = createToken({
   label: "a number",
   pattern: /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![A-Za-z0-9_.])/,
 });
-/** A text that begins like a number and is none: `20ms`, `0x10`, `1.2.3`. */
+/** A text that begins like a number but is not one: `20ms`, `0x10`, `1.2.3`. */
 export const BadNumber = createToken({ name: "BadNumber", pattern: /\.?\d[A-Za-z0-9_.]*/ });
 export const Variable = createToken({
   name: "Variable",

@@ -16,7 +16,7 @@ export type SeriesExpression = TelemetrySelector | Rate | JsonPath | Aggregate;
 export interface Aggregate {
   readonly kind: "aggregate";
   readonly op: AggregateOperator;
-  /** The number before the series: which quantile, or how many series. */
+  /** The number before the series: the quantile, or the number of series. Null for aggregations that take no number. */
   readonly parameter: NumberLiteral | Variable | null;
   /** The field of rows whose values are aggregated, or the label whose values are counted. */
   readonly field: Label | null;
@@ -28,7 +28,7 @@ export function makeAggregate(parts: Omit<Aggregate, "kind">): Aggregate {
   return Object.freeze({ kind: "aggregate", ...parts });
 }
 
-/** What the number before the series means, by aggregation; null for those that take none. */
+/** What the number before the series means, by aggregation; null for aggregations that take no number. */
 export const parameterDescriptions = {
   count: null,
   sum: null,
@@ -44,7 +44,7 @@ export const parameterDescriptions = {
   bottomk: "how many series, such as 5",
 } as const satisfies Record<AggregateOperator, string | null>;
 
-/** Prints an aggregation. `printSeries` prints what it aggregates. */
+/** Prints an aggregation. `printSeries` prints the series that are aggregated. */
 export function printAggregate(node: Aggregate, printSeries: (of: SeriesExpression) => string): string {
   const parameter =
     node.parameter && (node.parameter.kind === "number" ? node.parameter.text : `$${node.parameter.name}`);

@@ -12,7 +12,10 @@ export function makeLabel(name: StringLiteral): Label {
 }
 
 const unquotedLabel = /^[A-Za-z_][A-Za-z0-9_]*(?:[./:-]+[A-Za-z0-9_]+)*$/;
-/** An argument of an aggregation is lexed as part of an expression, where `/` and `-` are operators. */
+/**
+ * Matches a field that needs no quotes. An argument of an aggregation is lexed as part of an expression, where `/` and
+ * `-` are operators.
+ */
 const unquotedField = /^[A-Za-z_][A-Za-z0-9_:.]*$/;
 
 /** Prints a label of braces, groupings and label filters. */

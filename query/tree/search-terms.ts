@@ -36,13 +36,13 @@ export function makePhrase(text: string): Phrase {
   return Object.freeze({ kind: "phrase", text });
 }
 
-/** The operators of a term. Longer ones come first, as the first that fits is taken. `:` means `=`. */
+/** The operators of a term. The parser takes the first that fits, so longer ones come first. `:` means `=`. */
 export const termOperators = ["=~", "!~", "!=", ">=", "<=", "=", ">", "<", ":"] as const satisfies (
   | MatcherOperator
   | ":"
 )[];
 
-/** A label of a term that needs no quotes. Unlike elsewhere it has no `:`, which is an operator here. */
+/** Matches a label of a term that needs no quotes. The label has no `:`, as `:` is an operator in search terms. */
 export const unquotedTermLabel = /[A-Za-z_][A-Za-z0-9_]*(?:[./-]+[A-Za-z0-9_]+)*/y;
 
 /** The text of search terms, which parses to equal terms. */
@@ -81,7 +81,7 @@ function printTermValue(node: Matcher): string {
   return /^[\p{L}\p{N}_.*-][\p{L}\p{N}_./:*-]*$/u.test(value) ? value : quoteTerm(value);
 }
 
-/** The characters of a label or value of a term, where variables are not part of the language. */
+/** The characters of a label or value of a term. Search terms have no variables. */
 function charactersOf(node: { parts: readonly object[] }): string {
   return node.parts.map((part) => ("text" in part ? part.text : "")).join("");
 }

@@ -12,13 +12,16 @@ export interface TelemetrySelector {
   readonly stages: readonly Stage[];
 }
 
-/** `logs`, `traces`, `kubernetes_resources` or `profiles`. `{…}` without a name is `logs`. */
+/**
+ * A signal: `logs`, `traces`, `kubernetes_resources` or `profiles`. `{…}` without a name is `logs`, or the default
+ * signal that the parser is given.
+ */
 export interface SignalSource {
   readonly kind: "signal";
   readonly name: RowSignal;
 }
 
-/** Any other name, or a string literal at the first place in the braces. */
+/** A metric: any name that is not the name of a signal, or a string literal at the first place in the braces. */
 export interface MetricSource {
   readonly kind: "metric";
   readonly name: StringLiteral;

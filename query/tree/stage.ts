@@ -18,8 +18,8 @@ export function makeLineFilterText(text: StringLiteral, ignoreCase: boolean): Li
 }
 
 /**
- * `|= "text" or "other"`: contains, `!=`: does not contain, `|~`: matches, `!~`: does not match. Spans are filtered by
- * name.
+ * A filter on messages: `|= "text" or "other"` contains, `!=` does not contain, `|~` matches, `!~` does not match. For
+ * spans it filters their names.
  */
 export interface LineFilter {
   readonly kind: "lineFilter";
@@ -74,7 +74,7 @@ interface JoinedConditions {
   readonly of: readonly LabelCondition[];
 }
 
-/** `| status >= 500 and method = "GET"`. */
+/** A filter on labels, such as `| status >= 500 and method = "GET"`. */
 export interface LabelFilter {
   readonly kind: "labelFilter";
   readonly condition: LabelCondition;
@@ -84,7 +84,10 @@ export function makeLabelFilter(condition: LabelCondition): LabelFilter {
   return Object.freeze({ kind: "labelFilter", condition });
 }
 
-/** Joins conditions and flattens those of the same kind. A single condition is returned as it is. */
+/**
+ * Joins conditions by `and` or `or`. Flattens conditions that are joined by the same word. Returns a single condition
+ * as it is.
+ */
 export function joinConditions(kind: "and" | "or", of: readonly LabelCondition[]): LabelCondition {
   if (of.length === 1) return of[0]!;
   return Object.freeze({

@@ -55,7 +55,7 @@ function escapeCharacters(content: string, afterVariable: boolean): string {
     .replace(/[\\"]/g, "\\$&")
     .replace(/\$(?=[A-Za-z_])/g, "\\$")
     .replace(/\p{Cc}/gu, (control) => escapeControl(control));
-  // A letter right after a variable would be read as part of its name, so it is escaped.
+  // A character right after a variable could be read as part of the variable's name, so it is escaped.
   return afterVariable ? plain.replace(/^[A-Za-z0-9_]/, (letter) => `\\x${toHex(letter, 2)}`) : plain;
 }
 

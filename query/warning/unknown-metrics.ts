@@ -3,12 +3,14 @@ import type { ExpectedName } from "../plan/series-plan.ts";
 import { suggestName } from "../text/suggestion.ts";
 import type { TimeRangeNs } from "../time/range.ts";
 
-/** Labels of one metric that are compared with an unknown label. With more, no warning is given. */
+/**
+ * The most labels of a metric that are searched for an unknown label. A metric with as many or more gets no warning.
+ */
 const suggestedLabelsMax = 1_000;
 
 /**
- * A sentence for each metric without series in the range, and for each label that no series of its metric has, with a
- * suggestion. Throws what the store throws.
+ * Makes a warning for each metric without series in the range, and for each label that no series of its metric has.
+ * Suggests a similar name where there is one. Throws what the store throws.
  */
 export async function warnOfUnknownMetrics(
   store: Pick<Store, "metricNames" | "seriesLabels">,
@@ -29,7 +31,7 @@ export async function warnOfUnknownMetrics(
     if (labels.length === 0) return [];
     const query = { name: metric, ...range, steps: [], limit: suggestedLabelsMax };
     const keys = (await store.seriesLabels(query, limits)).map(({ text }) => text);
-    // The list is cut off at the limit, so that a label which is not in it may exist.
+    // The store may have cut off a list of this length, so a label that is not in it may exist.
     if (keys.length === suggestedLabelsMax) return [];
     return labels
       .filter((label) => !keys.includes(label))

@@ -5,7 +5,9 @@ import { suggestName } from "../text/suggestion.ts";
 
 const endOfTimeNs = 2n ** 63n - 1n;
 
-/** A sentence for each attribute that no stored row of a signal has, with a suggestion. */
+/**
+ * Makes a warning for each attribute that no stored row of a signal has. Suggests a similar name where there is one.
+ */
 export function warnOfUnknownNames(
   store: Pick<Store, "attributeKeys">,
   { signal, names }: { signal: RowSignal; names: readonly string[] },
@@ -28,9 +30,9 @@ export function warnOfUnknownNames(
 type ListKeys = (fromNs: bigint, toNs: bigint) => { keys: readonly string[]; isWhole: boolean };
 
 /**
- * The names that no stored row has, and all names that rows have. The range is looked up first, as that is cheaper than
- * all of time. Both lists are empty where the store does not list all names, as a name that is not listed may then
- * exist.
+ * Returns the names that no stored row has, and all names that rows have. Looks the range up first, as that is cheaper
+ * than all of time. Both lists are empty where the rows in the range have all names. They are also empty where the
+ * store does not list all names, as a name that is not listed may then exist.
  */
 function findUnknownNames(
   list: ListKeys,
@@ -47,7 +49,7 @@ function findUnknownNames(
   return isWhole ? [missing(keys), keys] : [[], []];
 }
 
-/** The warnings of a search: those of its plan, and a sentence for each attribute that no stored row has. */
+/** The warnings of a search: those of its plan, and one for each attribute that no stored row has. */
 export function collectPlanWarnings(
   store: Pick<Store, "attributeKeys">,
   { signal, names, warnings }: SearchPlan,
