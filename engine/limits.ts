@@ -78,6 +78,12 @@ export const unsealedBytesMax = 64 * MiB;
 export const unsealedBytesStop = 256 * MiB;
 /** A row is sealed after this time at the latest, so that the journal stays short. */
 export const unsealedAgeMsMax = 5 * 60 * 1000;
+/**
+ * Retention by age removes up to this many days at once, or up to this share of the stored days where that is more. If
+ * more became too old at once, the clock may be wrong. Chosen, not measured: after a weekend's standstill it goes on.
+ */
+export const retentionDaysMin = 3;
+export const retentionDaysShare = 0.1;
 /** Parts with fewer rows than this are small: `smallPartsMax` of them are compacted. */
 export const smallPartRows = 16_384;
 /** Small parts of a partition that start a compaction, so that a search does not visit hundreds of parts. */

@@ -28,6 +28,11 @@ export interface StoreOptions {
   columnCacheBytes?: number;
   /** Milliseconds. Days that ended longer ago are removed; by default none is. */
   retentionAgeMs?: number;
+  /**
+   * Unix milliseconds. Days that ended before it are removed by age however many they are; others are kept where many
+   * become too old at once, since the clock may be wrong.
+   */
+  retentionBeforeMs?: number;
   /** Stored bytes of chunks to keep at most; the oldest are removed first. By default none is. */
   retentionBytes?: number;
   /**

@@ -250,6 +250,7 @@ export class Store {
       unsealedBytes: this.#maintenance.unsealedBytes,
       journalBytes: this.#journal.bytes,
       damage: this.#damage.reports,
+      retentionHeldDays: this.#maintenance.retentionHeldDays.length,
       refusing:
         this.#folderProblem() ??
         this.#journal.recentFailure ??
@@ -310,13 +311,13 @@ export class Store {
   }
 
   #startMaintenance(): MaintenanceScheduler {
-    const { retentionAgeMs, retentionBytes } = this.#options;
+    const { retentionAgeMs, retentionBytes, retentionBeforeMs } = this.#options;
     return new MaintenanceScheduler({
       catalog: this.#catalog,
       journal: this.#journal,
       worker: this.#maintenanceThread,
       encoders: this.#encoders,
-      retention: { ageMs: retentionAgeMs, bytes: retentionBytes },
+      retention: { ageMs: retentionAgeMs, bytes: retentionBytes, removeBeforeMs: retentionBeforeMs },
       queriesEnded: () => this.#queriesEnded(),
       closePartition: async (dir) => {
         this.#queryThread.forget(dir);

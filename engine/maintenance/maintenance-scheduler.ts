@@ -26,7 +26,7 @@ import type {
   MergeTask,
   SealTask,
 } from "./maintenance-task.ts";
-import { planRetention, type RetentionOptions } from "./retention.ts";
+import { describeHeldDays, NewestDay, planRetention, type RetentionOptions } from "./retention.ts";
 
 export interface MaintenanceOptions {
   catalog: Catalog;
@@ -66,6 +66,9 @@ export class MaintenanceScheduler {
   failure: Failure | undefined;
   #retryAtMs = 0;
   #isClosed = false;
+  /** Days that look too old but are kept, ascending. */
+  retentionHeldDays: readonly number[] = [];
+  readonly #newestDay = new NewestDay();
   /** True while a backup copies stored chunks: nothing is merged or removed. */
   #isRemovalPaused = false;
 
@@ -311,7 +314,10 @@ export class MaintenanceScheduler {
   async #applyRetention(): Promise<void> {
     const { worker, catalog, retention, now, log, queriesEnded, closePartition } = this.#options;
     if (this.#isRemovalPaused || (retention.ageMs === undefined && retention.bytes === undefined)) return;
-    const plan = planRetention(catalog.partitions(), retention, now());
+    const partitions = catalog.partitions();
+    const clock = { nowMs: now(), sinceNewestMs: this.#newestDay.msSince(partitions) };
+    const plan = planRetention(partitions, retention, clock);
+    this.#noteHeldDays(plan.heldDays);
     for (const partition of plan.partitions) {
       catalog.remove(partition);
       await queriesEnded();
@@ -320,6 +326,12 @@ export class MaintenanceScheduler {
       log("info", `retention removed ${partition.dir}`);
     }
     for (const { partition, ids } of plan.chunks) await this.#removeChunks(partition, ids);
+  }
+
+  #noteHeldDays(days: readonly number[]): void {
+    const isKnown = days.join() === this.retentionHeldDays.join();
+    this.retentionHeldDays = days;
+    if (!isKnown && days.length > 0) this.#options.log("warn", describeHeldDays(days));
   }
 
   async #removeChunks(partition: Partition, ids: number[]): Promise<void> {

@@ -18,6 +18,11 @@ export function dayStartNs(day: number): bigint {
   return BigInt(day) * dayNs;
 }
 
+/** Start of a day, in milliseconds since the epoch. */
+export function dayStartMs(day: number): number {
+  return day * dayMs;
+}
+
 /** Nanoseconds since the start of the day. */
 export function timeInDay(timeNs: bigint, day: number): number {
   return Number(timeNs - BigInt(day) * dayNs);

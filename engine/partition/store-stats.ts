@@ -24,6 +24,8 @@ export interface StoreStats extends SignalStats {
   journalBytes: number;
   /** Damage found while the store was opened and since: at most the first 1,000 reports. */
   damage: DamageReport[];
+  /** Days that look too old but are kept: too many at once, or only the clock says so. */
+  retentionHeldDays: number;
   /** Why the store refuses appends at present; undefined where it accepts them. */
   refusing: string | undefined;
 }

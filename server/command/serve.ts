@@ -9,7 +9,7 @@ import { parseSwitch, parseText, takeLast } from "./flags/flag.ts";
 import { identityFlags, identitySettings } from "./flags/identity-flags.ts";
 import { notifyFlags, notifySettings } from "./flags/notify-flags.ts";
 import { configFlag, dataFlag } from "./flags/shared-flags.ts";
-import { parseAge, parseHostPort, parseInteger, parseSize, UsageError } from "./flags/units.ts";
+import { parseAge, parseHostPort, parseInteger, parseSize, parseTime, UsageError } from "./flags/units.ts";
 
 const threads = { placeholder: "N", parse: takeLast((text: string) => parseInteger(text, 1, 256)) };
 
@@ -26,6 +26,12 @@ const flags = {
     help: "removes rows older than this, such as 30d",
     defaultText: "everything is kept",
     parse: takeLast(parseAge),
+  },
+  "retention-before": {
+    placeholder: "DATE",
+    help: "removes days before this date although many are too old at once, which a wrong clock would also cause",
+    defaultText: "such days are kept, with a warning",
+    parse: takeLast((text: string) => parseTime(text, Date.now())),
   },
   "retention-bytes": {
     placeholder: "SIZE",
@@ -125,6 +131,7 @@ export const serve: Command<typeof flags> = {
 function serviceSettings(settings: Settings<typeof flags>) {
   const { retention, listen } = settings;
   const retentionBytes = settings["retention-bytes"];
+  const retentionBeforeMs = settings["retention-before"];
   const columnCacheBytes = settings["column-cache"];
   const scanThreads = settings["scan-threads"];
   const ingestThreads = settings["ingest-threads"];
@@ -143,6 +150,7 @@ function serviceSettings(settings: Settings<typeof flags>) {
     notify: notifySettings(settings),
     notifiesRestored: settings["notify-restored"],
     ...(retention === null ? {} : { retentionAgeMs: retention }),
+    ...(retentionBeforeMs === null ? {} : { retentionBeforeMs }),
     ...(retentionBytes === null ? {} : { retentionBytes }),
     ...(columnCacheBytes === null ? {} : { columnCacheBytes }),
     metricSeriesMax: settings["metric-series"],

@@ -25,6 +25,11 @@ export function registerStoreMetrics(metrics: Metrics, store: Store, state: Stat
   gauge("svc_store_damaged_places", "Stored values that were found damaged and set aside.", () => {
     return stats().damage.length + state.damage.length;
   });
+  gauge(
+    "svc_retention_held_days",
+    "Days that look too old by the clock but are kept, because they are many at once or no row is as new.",
+    () => stats().retentionHeldDays,
+  );
   gauge("process_resident_memory_bytes", "Resident memory of the process.", () => process.memoryUsage.rss());
   gauge("svc_javascript_heap_bytes", "JavaScript heap in use.", () => process.memoryUsage().heapUsed);
   metrics.read("counter", "process_cpu_seconds_total", "CPU time of the process, user and system.", () => {

@@ -17,6 +17,8 @@ export interface StorageSettings {
   dataDir: string;
   /** Rows older than this are removed; undefined keeps them. */
   retentionAgeMs?: number;
+  /** Days that ended before it (Unix milliseconds) are removed by age however many they are. */
+  retentionBeforeMs?: number;
   retentionBytes?: number;
   /** Bytes of the cache of decoded columns, over all scan threads; filters may take a sixteenth more. */
   columnCacheBytes?: number;
@@ -66,13 +68,14 @@ function makeClose(store: Store, state: StoredState): () => Promise<void> {
 }
 
 async function openStoreOf(settings: StorageSettings): Promise<Store> {
-  const { dataDir, retentionAgeMs, retentionBytes, columnCacheBytes, metricSeriesMax, scanThreads } =
-    settings;
+  const { dataDir, retentionAgeMs, retentionBeforeMs, retentionBytes } = settings;
+  const { columnCacheBytes, metricSeriesMax, scanThreads } = settings;
   try {
     return await openStore({
       dir: dataDir,
       threads: scanThreads ?? availableParallelism(),
       ...(retentionAgeMs === undefined ? {} : { retentionAgeMs }),
+      ...(retentionBeforeMs === undefined ? {} : { retentionBeforeMs }),
       ...(retentionBytes === undefined ? {} : { retentionBytes }),
       ...(columnCacheBytes === undefined ? {} : { columnCacheBytes }),
       ...(metricSeriesMax === undefined ? {} : { seriesMax: metricSeriesMax }),

@@ -272,7 +272,13 @@ test("retention and merging wait for a backup, sealing does not", async () => {
   const folder = temporaryFolder();
   const dir = join(folder, "data");
   let clockMs = nowMs;
-  const store = await openStore({ dir, threads: 1, now: () => clockMs, retentionAgeMs: 365 * dayMs });
+  const store = await openStore({
+    dir,
+    threads: 1,
+    now: () => clockMs,
+    retentionAgeMs: 365 * dayMs,
+    retentionBeforeMs: nowMs + dayMs,
+  });
   const state = await openState(join(dir, "control"));
   for (let batch = 1; batch <= 3; batch++) {
     await store.append(signalOf(batch), rowsOf(seed, batch));

@@ -2,8 +2,12 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type LogRow, openStore, type Store } from "../../../engine/index.ts";
+import { type LogRow, openStore, type Store, type StoreOptions } from "../../../engine/index.ts";
+import { planRetention } from "../../../engine/maintenance/retention.ts";
+import type { Partition } from "../../../engine/partition/catalog.ts";
+import { seed } from "../datasets.ts";
 
 const dayMs = 86_400_000;
 const firstDayMs = Date.UTC(2024, 5, 1);
@@ -89,6 +93,101 @@ describe("retention", () => {
     expect(store.stats().bytes).toBeLessThanOrEqual(oneDay * 1.2);
     expect(store.stats().rows).toBe(500);
     await store.close();
+  });
+
+  describe("by age, where the clock may be wrong,", () => {
+    const daysOfRows = 30;
+    const rightMs = firstDayMs + daysOfRows * dayMs;
+    const logged: string[] = [];
+
+    async function openAt(nowMs: number, changes: Partial<StoreOptions> = {}): Promise<Store> {
+      logged.length = 0;
+      const store = await openStore({
+        ...{ dir, threads: 1, retentionAgeMs: 30 * dayMs, now: () => nowMs },
+        log: ({ message }) => logged.push(message),
+        ...changes,
+      });
+      await store.seal();
+      return store;
+    }
+
+    beforeEach(async () => {
+      const store = await openAt(rightMs);
+      for (let day = 0; day < daysOfRows; day++) await store.append("logs", rowsOfDay(day, 3));
+      await store.close();
+    });
+
+    test("a clock 40 days ahead removes nothing, and says what it would remove", async () => {
+      let store = await openAt(rightMs + 40 * dayMs);
+      expect(store.stats()).toMatchObject({ rows: 3 * daysOfRows, retentionHeldDays: daysOfRows });
+      expect(logged.join()).toMatch(
+        /retention keeps 30 days, 2024-06-01 to 2024-06-30: .* start with --retention-before 2024-07-01/,
+      );
+      await store.seal();
+      expect(logged.filter((message) => message.startsWith("retention keeps"))).toHaveLength(1);
+      await store.close();
+      store = await openAt(rightMs);
+      expect(store.stats()).toMatchObject({ rows: 3 * daysOfRows, retentionHeldDays: 0 });
+      await store.close();
+    });
+
+    test("rows that the wrong clock stamped do not make it right", async () => {
+      const store = await openAt(rightMs + 40 * dayMs);
+      await store.append("logs", rowsOfDay(daysOfRows + 39, 3));
+      await store.seal();
+      expect(store.stats()).toMatchObject({ rows: 3 * daysOfRows + 3, retentionHeldDays: daysOfRows });
+      await store.close();
+    });
+
+    test("days before the given date are removed", async () => {
+      const nowMs = rightMs + 40 * dayMs;
+      const store = await openAt(nowMs, { retentionBeforeMs: firstDayMs + 20 * dayMs });
+      expect(store.stats()).toMatchObject({ rows: 3 * 10, retentionHeldDays: 10 });
+      await store.close();
+    });
+
+    test("a few days that newer rows confirm are removed", async () => {
+      const store = await openAt(rightMs + 3 * dayMs);
+      expect(store.stats().rows).toBe(3 * daysOfRows);
+      await store.append("logs", rowsOfDay(daysOfRows + 2, 3));
+      await store.seal();
+      expect(store.stats()).toMatchObject({ rows: 3 * (daysOfRows - 3) + 3, retentionHeldDays: 0 });
+      await store.close();
+    });
+
+    test("any plan removes only what both clocks call too old, and few days at once", () => {
+      const scene = fc.record({
+        days: fc.uniqueArray(fc.nat(300), { maxLength: 120 }),
+        nowDay: fc.nat(400),
+        ageDays: fc.integer({ min: 1, max: 60 }),
+        beforeDay: fc.option(fc.nat(300), { nil: undefined }),
+        sinceNewestDays: fc.nat(20),
+      });
+      fc.assert(
+        fc.property(scene, ({ days, nowDay, ageDays, beforeDay, sinceNewestDays }) => {
+          const partitions = days.map((day) => ({ day, manifest: { chunks: [] } }) as unknown as Partition);
+          const options = {
+            ...{ ageMs: ageDays * dayMs, bytes: undefined },
+            removeBeforeMs: beforeDay === undefined ? undefined : beforeDay * dayMs,
+          };
+          const clock = { nowMs: nowDay * dayMs, sinceNewestMs: sinceNewestDays * dayMs };
+          const plan = planRetention(partitions, options, clock);
+          const removed = plan.partitions.map(({ day }) => day);
+          const isOldByClock = (day: number) => day + 1 + ageDays <= nowDay;
+          const isConfirmed = (day: number) => day + 1 <= (beforeDay ?? 0);
+          const newest = Math.max(...days);
+          const unconfirmed = removed.filter((day) => !isConfirmed(day));
+          for (const day of removed) expect(isOldByClock(day)).toBe(true);
+          for (const day of unconfirmed) expect(day + ageDays).toBeLessThanOrEqual(newest + sinceNewestDays);
+          expect(unconfirmed.length).toBeLessThanOrEqual(Math.max(3, days.length / 10));
+          expect([...removed, ...plan.heldDays].sort((a, b) => a - b)).toEqual(
+            days.filter(isOldByClock).sort((a, b) => a - b),
+          );
+          for (const day of plan.heldDays) expect(isConfirmed(day)).toBe(false);
+        }),
+        { seed },
+      );
+    });
   });
 
   test("keeps everything where neither age nor size is given", async () => {
