@@ -128,7 +128,7 @@ function tryLock(path: string): DatabaseSync | undefined {
   let database: DatabaseSync | undefined;
   try {
     database = new (loadSqlite().DatabaseSync)(path);
-    database.exec(`PRAGMA busy_timeout = ${waitMs}; BEGIN EXCLUSIVE`);
+    database.exec(`PRAGMA busy_timeout = ${waitMs}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`);
     return database;
   } catch (error) {
     database?.close();

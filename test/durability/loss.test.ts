@@ -70,7 +70,7 @@ test("chunks that a repair could not salvage are reported by later processes and
     store = await open(dir);
   }
   await store.close();
-  store = await open(dir, { retentionAgeMs: nowMs - (firstDayMs + 20 * dayMs) });
+  store = await open(dir, { retentionAgeMs: nowMs - (firstDayMs + 20 * dayMs), retentionBeforeMs: nowMs });
   await store.seal();
   await store.close();
   expect((await verifyStore(dir)).damage).toEqual([]);

@@ -155,7 +155,7 @@ test("a data folder has folders only for signals that got rows", async () => {
   const store = await openStore({ dir, threads: 1 });
   await store.append("logs", rowsOfDay(0, 10, "a"));
   await store.seal();
-  expect(readdirSync(dir).sort()).toEqual(["format", "journal", "lock.1", "logs"]);
+  expect(readdirSync(dir).sort()).toEqual(["format", "holder", "journal", "lock", "logs"]);
   await store.append("traces", rowsOfDay(0, 10, "a"));
   expect(existsSync(join(dir, "traces"))).toBe(false);
   await store.seal();
