@@ -24,7 +24,7 @@ export class DeliveryQueue {
     return Math.max(dueMs, this.pausedUntilMs);
   }
 
-  /** The notifications in the next message: one, or for people several of one alert and type; none where none is due. */
+  /** The notifications in the next message: one, or for people several of one alert and type; none if none is due. */
   next(nowMs: number): Notification[] {
     const heads = this.#heads();
     const first = heads.find(({ nextAtMs }) => nextAtMs <= nowMs);
