@@ -27,7 +27,7 @@ export interface FeedMember {
   readonly after: number;
   /** True while the tail's queue is full: then rows are only counted. */
   readonly isSkipping: boolean;
-  /** Gets the `count` rows found from `after` to `through`: as slices, or null where they were only counted. */
+  /** Called with the `count` rows from `after` to `through`. `slices` is null where they were only counted. */
   deliver(found: { slices: readonly Slice[] | null; count: number; through: number }): void;
   fail(message: string): void;
 }

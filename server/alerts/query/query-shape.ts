@@ -44,8 +44,8 @@ function shapeOfPlan({ series, scans }: TimeseriesPlan): QueryShape {
   const selectors = scans.map((scan) =>
     scan.kind === "rows" ? [scan.signal, scan.steps] : [scan.metric, scan.steps],
   );
-  // Queries that differ in the texts of labels alone have the same selector. They are evaluated at the same time, so that
-  // one scan serves all.
+  // Queries that differ in the texts of labels alone have the same selector. They are evaluated at the same time, so
+  // that one scan serves all.
   const withoutTexts = (key: string, value: unknown) => (key === "value" ? undefined : value);
   const signals = [...new Set(scans.map((scan) => (scan.kind === "rows" ? scan.signal : "metrics")))];
   return {
