@@ -81,7 +81,7 @@ export function checkPermission(caller: Caller, permission: Permission | null): 
   );
 }
 
-/** The caller as known before the token is checked: null where the request has one. */
+/** The caller before any token is checked; null where the request has a token. */
 export function presumeCaller(head: RequestHead): Caller | null {
   return head.headers.has("authorization") ? null : anonymous;
 }

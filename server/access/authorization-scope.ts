@@ -35,7 +35,7 @@ export class AuthorizationScope {
     this.#resources = resources;
   }
 
-  /** True for every resource that Kubernetes does not manage: who may read the kind sees it. */
+  /** Whether the caller sees the resource. Who may read a kind sees all resources that Kubernetes does not manage. */
   canSee(caller: Caller, kind: string, stored: ManagedState): boolean {
     return this.#grants(caller, kind, "read", stored) ?? true;
   }
@@ -54,7 +54,7 @@ export class AuthorizationScope {
     return stored !== undefined && this.canSee(caller, kind, stored);
   }
 
-  /** Whether a silence of the caller's covers the alert: members silence a managed alert where they may update it. */
+  /** Whether silences of the caller apply to the alert. Members silence a managed alert only if they may update it. */
   canSilence(caller: Caller, alertId: string): boolean {
     const stored = this.#resources.alerts.get(alertId);
     if (stored === undefined) return !isManaged(alertId) || !isRestricted(this.#withCurrentGroups(caller));

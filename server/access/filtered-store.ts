@@ -12,7 +12,7 @@ import type { SearchableStore } from "./searchable-store.ts";
 /** The row-level filter of the caller for a signal. */
 export type RowFilterOf = (signal: Signal) => Filter;
 
-/** Statistics that say nothing: how much a scan read depends on rows that the caller may not see. */
+/** Callers get empty statistics: how much a scan reads depends on rows that they may not see. */
 const emptyStatistics = emptyScanStatistics;
 
 /** The steps of a query behind the row-level filter. */
@@ -43,7 +43,7 @@ export function filterStore(store: SearchableStore, rowFilter: RowFilterOf): Sea
     },
     countFields: (query, limits) => store.countFields(restrict(query.signal, query), limits),
     seriesLabels: (query, limits) => store.seriesLabels(restrict("metrics", query), limits),
-    // The store lists keys by day, whoever may read their rows. An empty incomplete list makes no key unknown.
+    // The store's list ignores the filter. An empty list that is marked incomplete makes no key count as unknown.
     attributeKeys: () => ({ keys: [], isWhole: false }),
     metricNames: async (fromNs, toNs, limits) => {
       const readableNames = new Map<string, MetricName>();

@@ -7,7 +7,7 @@ import { Refusal } from "../throttle/refusal.ts";
 /** In ascending order of rights. */
 const groupRoles: readonly GroupRole[] = ["viewer", "editor", "admin"];
 
-/** The user as a caller. Throws Refusal 403 for a user who is a member of no group. */
+/** Makes the caller for a user. Throws Refusal 403 for a user who is a member of no group. */
 export function callerOfUser(user: User & { name: string }, groups: readonly Group[]): Caller {
   const { name, ...rest } = user;
   const known = findMembership(user, groups);

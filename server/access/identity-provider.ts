@@ -7,9 +7,9 @@ import { IssuerKeys, type IssuerKeysOptions, IssuerUnavailable } from "./issuer-
 import { clockSkewSeconds, identifyingMax } from "./limits.ts";
 
 export interface IdentityProviderOptions extends IssuerKeysOptions {
-  /** `aud` must hold one of them. */
+  /** The claim `aud` of a token must hold one of these. */
   audiences: readonly string[];
-  /** The claim that lists the user's groups; dots lead to nested members: `realm_access.roles`. */
+  /** The claim that lists the user's groups. Dots lead to nested members, as in `realm_access.roles`. */
   groupsClaim: string;
 }
 
@@ -18,7 +18,7 @@ export interface Identity extends User {
   name: string;
 }
 
-/** Signatures by a key that only the provider has: never `none`, never a shared secret. */
+/** Accepted signature algorithms. All sign with a key that only the provider has: no `none`, no shared secret. */
 const algorithms = [
   "RS256",
   "RS384",
@@ -33,7 +33,7 @@ const algorithms = [
   "Ed25519",
 ];
 
-/** Of `sub` (OpenID Connect Core 1.0, section 2), and so of every other name of a user. */
+/** Longest `sub`, in characters (OpenID Connect Core 1.0, section 2). Other names of a user may be as long. */
 const userNameLengthMax = 255;
 
 export class IdentityProvider {
@@ -46,7 +46,10 @@ export class IdentityProvider {
     this.#keys = new IssuerKeys(options);
   }
 
-  /** The user of a token. Rejects with Refusal 401, or 503 where the provider gives no keys or too many ask at once. */
+  /**
+   * Verifies a token and returns its user. Rejects with Refusal 401, or with 503 where the provider gives no keys or
+   * `identifyingMax` tokens are being verified already.
+   */
   async identify(token: string): Promise<Identity> {
     if (this.#identifying >= identifyingMax) throw tryLater("too many users sign in at once; try again", 1);
     this.#identifying++;
@@ -81,7 +84,7 @@ function refusalOf(error: unknown): Refusal {
   if (error instanceof IssuerUnavailable) {
     return tryLater("the identity provider cannot be asked who you are just now; try again", 5);
   }
-  // Its signature is valid, so the sender may learn the reason.
+  // The token's signature is valid, so the sender may learn the reason.
   if (error instanceof errors.JWTExpired) return makeUnauthorized("the token has expired: sign in again");
   const reason = error instanceof Error ? error.message : String(error);
   return makeUnauthorized(notAccepted, `${notAccepted}: ${reason}`);

@@ -10,7 +10,10 @@ import { isRestricted, rowFilterOf } from "./row-filter.ts";
 import type { SearchableStore } from "./searchable-store.ts";
 import type { Tokens } from "./tokens.ts";
 
-/** Throws an Error, one sentence for people, where access was lost; so do the reads of the store. */
+/**
+ * Returns the store with the rights that `saver` has now. Throws an Error, one sentence for people, where access was
+ * lost. Reads of the returned store throw such an Error, too.
+ */
 export function storeOfSaver(
   store: SearchableStore,
   saver: Caller,

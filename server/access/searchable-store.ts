@@ -2,7 +2,7 @@
 
 import type { Store } from "../../engine/index.ts";
 
-/** The reads of a store that searches use; a caller with restricted rights gets a filtered one. */
+/** The read methods that searches call. For a caller with restricted rights, `filterStore` filters what they read. */
 export type SearchableStore = Pick<
   Store,
   | "search"

@@ -23,7 +23,7 @@ const stateShape = z.enum(["ok", "firing", "noData"]);
 
 const testShape = strictObject({
   name: z.string(),
-  /** Instead of the file's alert. */
+  /** The alert to test. Without it, the file's alert is tested. */
   alert: alertShape.optional(),
   input: z.array(strictObject({ labels: labelsShape.optional(), values: z.union([z.string(), z.number()]) })),
   expect: z

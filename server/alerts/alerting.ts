@@ -18,8 +18,8 @@ import { withId } from "./state/alert-definition.ts";
 /** Access to the alerts that are configured now. */
 interface AlertSources {
   /**
-   * Gives the same list until an alert changes. The revision changes with the alert. Its queries have the rights of
-   * `updatedBy`, who saved it last.
+   * Returns all configured alerts; the list is the same object until one of them changes. Each change of an alert gives
+   * it another revision. The queries of an alert run with the rights of `updatedBy`, the caller who saved it last.
    */
   alerts: () => readonly (readonly [
     id: string,
@@ -32,15 +32,15 @@ export interface AlertingOptions {
   store: Store;
   state: State;
   sources: AlertSources;
-  /** They are notified of fires, besides investigation requests. */
+  /** Are notified of fires, in addition to `investigationRequests`. */
   subscribers: readonly FireSubscriber[];
   /** The id of the silence that covers an instance of an alert now. */
   silencedBy: (instance: Pick<AlertEvent, "alertId" | "labels">) => string | undefined;
   metrics: Metrics;
   now: () => number;
   /**
-   * The store with the rights that whoever saved an alert has now. Throws an Error for people if the caller has lost
-   * access; its reads throw the same.
+   * Returns the store as `caller`, who saved an alert, may read it now. Throws an Error for people if the caller has
+   * lost access. Reads of the returned store throw such an Error, too.
    */
   storeFor: (store: SearchableStore, caller: Caller) => SeriesStore;
   queryMemoryBytes: number;
@@ -51,7 +51,7 @@ export interface AlertingOptions {
 const syncEveryMs = 500;
 /** With at most this many alerts, a start waits until all are loaded. */
 const alertsAwaitedMax = 1_000;
-/** A start waits for that no longer than this. */
+/** Longest time that a start waits until all alerts are loaded. */
 const beginMsMax = 100;
 /** Loading alerts yields to the event loop after this time. */
 const turnMsMax = 10;
@@ -91,7 +91,7 @@ export class Alerting {
         },
       },
       query: async (request, abort) => {
-        // Scans are shared under row-level filters, too: the filters are part of what is compared.
+        // Scans with row-level filters are shared, too: equal scans have equal filters.
         const scoped = options.storeFor(scans, this.#callers.get(request.readsAs)!);
         const planned = { ...request, plan: plans.planOf(request.query) };
         return (await queryTimeseries(scoped, planned, { abort, memoryBytes })).series;
@@ -111,7 +111,7 @@ export class Alerting {
   async run(): Promise<void> {
     const isMany = this.#options.sources.alertCount() > alertsAwaitedMax;
     const begun = isMany ? setImmediate().then(() => this.#begin()) : this.#begin();
-    // Once this function has resolved, an error has no caller: loading is tried again.
+    // An error that comes after this function has resolved reaches no caller: then loading is tried again.
     let hasReturned = isMany;
     this.#syncing = begun.catch((error: unknown) => {
       if (hasReturned) this.#beginAgain(error);
@@ -135,14 +135,14 @@ export class Alerting {
     this.#scheduleSync();
   }
 
-  /** Loads the configured alerts into the evaluator, and deletes what is stored of others. */
+  /** Loads the configured alerts into the evaluator, and deletes the stored state of all others. */
   async syncAlerts(): Promise<void> {
     await this.#sync();
     if (this.#isClosed) return;
     await this.evaluator.begin();
   }
 
-  /** Aborts running queries, and waits until what was judged is stored. */
+  /** Aborts running queries, and waits until the finished evaluations are stored. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -4,7 +4,7 @@ import type { QueryGroup } from "./query-group.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
 import { type AlertState, hasUnnotifiedFire } from "./state/alert-state.ts";
 
-/** Its definition and state are edited in turns (`inTurn`), each of which ends when the new state is stored. */
+/** The definition and the state are changed one change at a time (`inTurn`), each until the new state is stored. */
 export class EvaluatedAlert {
   alert: AlertDefinition;
   group: QueryGroup<EvaluatedAlert> | undefined;
@@ -12,7 +12,7 @@ export class EvaluatedAlert {
   /** True where the state differs from the stored one. It is stored with the next step. */
   isUnsaved = false;
   #state: AlertState;
-  /** Undefined until it is computed for the present state. */
+  /** Result of `hasPendingWork`; undefined until it is computed for the present state. */
   #hasPendingWork: boolean | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -30,7 +30,7 @@ export class EvaluatedAlert {
     this.#hasPendingWork = undefined;
   }
 
-  /** Runs `act` after all earlier turns. */
+  /** Runs `act` once the `act` of every earlier call has settled. */
   inTurn<T>(act: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(act);
     this.#turn = turn.catch(() => undefined);

@@ -12,7 +12,7 @@ import type { Fire } from "./state/fire.ts";
 export interface StepCommitOptions {
   state: State;
   now: () => number;
-  /** They store something about fires in the same commit. */
+  /** Subscribers that store something about fires in the same commit. */
   subscribers: readonly FireSubscriber[];
   /** The id of the silence that covers a fire now. */
   silencedBy: (fire: Pick<Fire, "alertId" | "rule" | "labels">, nowMs: number) => string | undefined;
@@ -39,7 +39,7 @@ export class StepCommit {
 
   /**
    * Stores the steps, together with `changes`, all or nothing. `isHead`: all complete buckets were judged. Returns the
-   * state of each alert, in which the fires are marked that people are notified of.
+   * state of each alert. In it, the fires of which people are notified are marked.
    */
   async store(
     steps: readonly AlertStep[],

@@ -69,7 +69,7 @@ export class EvaluationLog {
     if (needed >= 0) this.#states.length = needed + 1;
   }
 
-  /** The newest first, explained by the rules as they are now. */
+  /** The last evaluations, the newest first, explained by the rules as they are now. */
   list(alert: AlertDefinition): ExplainedEvaluation[] {
     return this.#all().map(({ entry, state }) => explain(alert, entry, state));
   }

@@ -9,7 +9,7 @@ import type { ReadSeries } from "./state/read-series.ts";
 export interface SeriesRequest {
   query: string;
   startMs: number;
-  /** Inclusive. */
+  /** End of the range, inclusive. */
   endMs: number;
   bucketSeconds: number;
   /** The access rights of the alerts, as text; "" where they have none of their own. */

@@ -102,7 +102,7 @@ export class Evaluator {
     tick();
   }
 
-  /** Aborts running queries, and waits until what was judged is stored. */
+  /** Aborts running queries, and waits until the finished evaluations are stored. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     this.#evaluation.close();
@@ -153,7 +153,10 @@ export class Evaluator {
     return this.#records.history(id);
   }
 
-  /** If the time cannot be stored, evaluation goes on. Then more time counts as downtime after the next start. */
+  /**
+   * Stores that the evaluator runs at this time. If that fails, evaluation goes on, but more time counts as downtime
+   * after the next start.
+   */
   async #recordAlive(nowMs: number): Promise<void> {
     try {
       await this.#downtime.recordAlive(nowMs);
@@ -162,7 +165,7 @@ export class Evaluator {
     }
   }
 
-  /** Runs `act` in a turn of the alert's group, in which no evaluation changes the alert's state. */
+  /** Runs `act` while no evaluation changes states of alerts in the group of this alert. */
   #inGroupTurn<T>({ group }: EvaluatedAlert, act: () => Promise<T>): Promise<T> {
     return group === undefined ? act() : group.inTurn(act);
   }
@@ -190,8 +193,8 @@ export class Evaluator {
   }
 
   /**
-   * An alert whose access rights changed follows another window. Where that does not exist yet, it begins as a copy of
-   * the alert's old one, which is returned to be stored.
+   * Moves the state of an alert whose access rights changed to the window `toId`. Where no such window exists yet,
+   * returns the old window too, to be stored under the new id.
    */
   #moveToWindow(state: AlertState, toId: string): { state: AlertState; window?: Window } {
     if (state.window === null || state.window === toId) return { state };

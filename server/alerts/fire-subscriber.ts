@@ -1,4 +1,4 @@
-/** The contract of whoever stores something about fires in the commit that stores the fires. */
+/** The contract of a subscriber, which stores something about fires in the commit that stores the fires. */
 import type { StateChange } from "../../engine/index.ts";
 import type { AlertEvent, EventMessage } from "../model/event.ts";
 import type { AlertDefinition } from "./state/alert-definition.ts";
@@ -14,6 +14,6 @@ interface FireUpdate {
 }
 
 export interface FireSubscriber {
-  /** `changes` are stored with the states of the alerts, all or nothing. `stored` is called when they are on disk. */
+  /** Returns changes, which are stored with the states of the alerts, all or nothing. Then `stored` is called. */
   prepare(update: FireUpdate): { changes: readonly StateChange[]; stored(): void };
 }

@@ -14,8 +14,8 @@ export const spreadMsMax = 15_000;
 /** The wait for late data where nothing else is said: how long rows may take to arrive. */
 export const defaultDelayMs = 30_000;
 /**
- * A notification that is later than this is marked as late. Of a fire that opened and closed before an evaluation
- * noticed it, and is later than this, nobody is notified.
+ * A notification that comes later than this is marked as late. If a fire began and ended before an evaluation noticed
+ * it, and the notification would come later than this, nobody is notified.
  */
 export const lateMs = 5 * minute;
 /** Buckets that ended longer ago are skipped: nobody wants to be notified of them. */
@@ -38,7 +38,7 @@ export const historyMax = 200;
 export const resolvedFiresMax = 500;
 /** Evaluations of one alert that are kept in memory to be explained. */
 export const evaluationsKept = 10;
-/** Instances that each of these lists. */
+/** Instances that each explained evaluation lists. */
 export const evaluationInstancesMax = 20;
 /** Scans of evaluations that run at once. Scan threads are few, and people's searches need them, too. */
 export const scansInFlightMax = 16;

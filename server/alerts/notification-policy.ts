@@ -1,4 +1,4 @@
-/** The notification policy: of which begins and ends of fires people are notified. */
+/** The notification policy: decides which begins and ends of fires people are notified of. */
 import type { Action } from "../model/alert.ts";
 import type { AlertEvent, EventMessage } from "../model/event.ts";
 import { lateMs } from "./limits.ts";
@@ -30,9 +30,9 @@ export interface NotificationDecision {
 }
 
 /**
- * People who were notified of the begin of a fire are notified of its end. Of a fire that opened and closed while
- * evaluation was behind, nobody is notified if that is late. Of an open fire, people are notified as soon as all
- * complete buckets were judged and no silence covers it.
+ * People who were notified of the begin of a fire are notified of its end. If a fire began and ended while evaluation
+ * was behind, and its notification would be late, nobody is notified. People are notified of an open fire as soon as
+ * all complete buckets were judged and no silence covers the fire.
  */
 export function applyNotificationPolicy(
   alert: AlertDefinition | undefined,

@@ -31,7 +31,7 @@ export interface GroupMember {
   hasPendingWork(): boolean;
 }
 
-/** Alerts with the same query, bucket size and access rights. Window and states change only in turns of the group. */
+/** Alerts with the same query, bucket size and access rights. The window and the states change only within `inTurn`. */
 export class QueryGroup<Member extends GroupMember> {
   /** Also the id of its window. */
   readonly id: string;
@@ -61,7 +61,7 @@ export class QueryGroup<Member extends GroupMember> {
     this.dueMs = nowMs;
   }
 
-  /** Runs `act` after all earlier turns. */
+  /** Runs `act` once the `act` of every earlier call has settled. */
   inTurn<T>(act: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(act);
     this.#turn = turn.catch(() => undefined);

@@ -25,7 +25,7 @@ export class AlertRecords {
       if (resolvedAtMs !== null) this.#resolvedOf(alertId).push(id);
   }
 
-  /** Throws an Error if a later version of svc wrote one of them. */
+  /** The stored states of all alerts. Throws an Error if a later version of svc wrote one. */
   states(): [alertId: string, state: AlertState][] {
     return this.#state.list(stateTable).map(([id, value]) => [id, readStoredState(id, value as never)]);
   }
@@ -53,13 +53,13 @@ export class AlertRecords {
     return this.#state.get(fireTable, id) as unknown as Fire | undefined;
   }
 
-  /** The newest first. */
+  /** The stored fires of an alert, the newest first. */
   fires(alertId: string): Fire[] {
     const all = this.#state.list(fireTable).map(([, value]) => value as unknown as Fire);
     return all.filter((fire) => fire.alertId === alertId).sort((a, b) => b.firedAtMs - a.firedAtMs);
   }
 
-  /** The newest first. */
+  /** The stored transitions of an alert, the newest first. */
   history(alertId: string): Transition[] {
     return (this.#state.get(historyTable, alertId) ?? []) as unknown as Transition[];
   }

@@ -25,7 +25,7 @@ export function alertRoutes(options: AlertRoutesOptions): Route[] {
   return [...statusRoutes(options), testRoute(options)];
 }
 
-/** Throws Refusal 404. */
+/** Finds an alert that the caller sees. Throws Refusal 404. */
 function findAlert({ visibility }: AlertRoutesOptions, id: string, caller: Caller): VisibleAlert {
   const visible = visibility.alertOf(id, caller);
   if (visible !== undefined) return visible;
@@ -115,7 +115,7 @@ function stateReply({ alerting, notifier }: AlertRoutesOptions, id: string, isWh
   const throughMs = details?.throughMs ?? null;
   const health = error !== null ? "error" : throughMs === null ? "unknown" : "ok";
   const silences = notifier.silencesOf(id);
-  // The text of an error and the silences may contain labels.
+  // Callers who may not read all rows must not learn labels. Silences and the text of an error may contain some.
   if (!isWhole) {
     const problem = error && "the query failed";
     return { state, health, error: problem, evaluatedThrough: throughMs, silences: [], instances: [] };

@@ -15,7 +15,7 @@ import { checkInput } from "./validation.ts";
 export interface BodyDefinition<Body> extends RouteBody {
   /** Schema of the JSON body, for the document. */
   schema: z.ZodType;
-  /** Throws Refusal. */
+  /** Reads the body of a request. Throws Refusal. */
   read(request: ServerRequest): Body;
 }
 
@@ -53,7 +53,7 @@ type PathNames<Path extends string> = string extends Path
 export interface Input<Path extends string, Body, Query extends Parameters, Headers extends Parameters> {
   params: Readonly<Record<PathNames<Path>, string>>;
   query: Values<Query>;
-  /** By the names as they are declared. */
+  /** Checked values, by the names that the route declares. */
   headers: Values<Headers>;
   body: Body;
   caller: Caller;
@@ -72,7 +72,7 @@ interface RouteBase<Path extends string, Body, Query extends Parameters, Headers
   deadlineMs?: number;
   /** Schemas of path parts that may not be any text. */
   params?: { readonly [Name in PathNames<Path>]?: z.ZodType };
-  /** Where it is declared, unknown parameters are refused. */
+  /** Schemas of the query parameters. Where they are declared, unknown parameters are refused. */
   query?: Query;
   /** What an error calls an unknown parameter; "query parameter" where it is absent. */
   parameterName?: string;
@@ -86,9 +86,9 @@ interface RouteBase<Path extends string, Body, Query extends Parameters, Headers
 
 /** A route of this server's own API, which the document describes. */
 interface OwnRoute {
-  /** What it does, in a few words. */
+  /** What the route does, in a few words. */
   summary: string;
-  /** The section of the document that it belongs to. */
+  /** The section of the document that the route belongs to. */
   tag: string;
   /** Schema of a successful answer. Answers are not checked against it. */
   response: z.ZodType;

@@ -18,7 +18,7 @@ nav a { margin-right: 1rem; }
 
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** Allows the page its own style and nothing else. */
+/** Headers of the page. Browsers may apply its own style and load nothing else. */
 export const docsHeaders = {
   "Content-Type": "text/html; charset=utf-8",
   "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'`,

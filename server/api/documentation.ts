@@ -8,7 +8,7 @@ import { jsonHeaders, Reply, type Route } from "./route.ts";
 
 const page = { method: "GET", permission: null, tag: "api", deadlineMs: 5_000 } as const;
 
-/** The given routes, and those that describe all of them, themselves too. */
+/** Adds the routes that describe the API, including themselves, to the given ones. */
 export function withDocumentation(routes: readonly Route[]): Route[] {
   // Made at the first request, so that the start takes no time for it.
   const document = once(() => openApiOf(all));

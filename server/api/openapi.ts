@@ -6,7 +6,7 @@ import type { Route } from "./route.ts";
 
 type Member = Record<string, unknown>;
 
-/** The members that code here and tests read; the rest is JSON Schema. */
+/** An OpenAPI document. Only the members that are read in TypeScript have exact types. */
 export interface OpenApi {
   openapi: "3.1.0";
   info: { title: string; version: string; description: string };
@@ -57,7 +57,7 @@ export function openApiOf(routes: readonly Route[]): OpenApi {
   for (const route of routes) {
     // Routes of other protocols are described by those protocols.
     if (route.errorBody !== undefined) continue;
-    // OpenAPI has no prefixes: what follows one is a parameter.
+    // OpenAPI has no routes by prefix: what follows the prefix becomes a parameter.
     const path = route.path.replace(/\*$/, "{path}");
     const operations = paths[path] ?? {};
     operations[route.method.toLowerCase()] = operationOf({ ...route, path }, schemas);
@@ -86,13 +86,13 @@ function operationOf(route: Route, schemas: Record<string, Member>): Operation {
   };
 }
 
-/** `postAlertsUpdate` */
+/** For example `postAlertsUpdate` for POST /api/v1/alerts/update. */
 function operationId(method: string, path: string): string {
   const words = path.replace("/api/v1", "").match(/[A-Za-z0-9]+/g) ?? [];
   return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
 }
 
-/** The tokens that are accepted: a search may need none, and users of an identity provider send no rows. */
+/** The kinds of tokens that are accepted. A search may need none. Users of an identity provider may not ingest rows. */
 function securityOf(permission: Permission | null): Member[] {
   if (permission === null) return [];
   if (permission === "ingest") return [{ token: [] }];

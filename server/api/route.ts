@@ -20,15 +20,15 @@ export interface ServerRequest {
   /** As it came over the wire, still compressed where Content-Encoding says so; empty without a body. */
   body: Uint8Array<ArrayBuffer>;
   caller: Caller;
-  /** Checks access again and returns the caller of now: throws or rejects with Refusal where access was lost. */
+  /** Checks access again. Returns the caller with present rights; throws or rejects with Refusal if it has none. */
   readmit(): Caller | Promise<Caller>;
   /** Aborted when the client goes away, the deadline passes or the server stops. */
   signal: AbortSignal;
 }
 
-/** What an answer without end needs besides its pieces. */
+/** The part of an answer without end, such as a tail, that an answer with an end does not have. */
 export interface Stream {
-  /** Written between pieces, even to a reader that lags: otherwise an idle connection would be closed. */
+  /** Returns bytes to write between pieces, even to a reader that lags: an idle connection would be closed. */
   heartbeat(): Uint8Array;
   heartbeatMs: number;
   /** Once aborted, the server no longer waits for a reader that lags. */
@@ -69,9 +69,9 @@ export interface ErrorBody {
 
 /** What the API's document says about a route. */
 interface RouteDescription {
-  /** What it does, in a few words. */
+  /** What the route does, in a few words. */
   summary: string;
-  /** The section of the document that it belongs to. */
+  /** The section of the document that the route belongs to. */
   tag: string;
   /** Schema of the JSON body. */
   request?: z.ZodType;
@@ -90,7 +90,10 @@ interface RouteDescription {
 /** A route as the sockets see it; `defineRoute` makes one. */
 export interface Route {
   method: Method;
-  /** Exact; `{name}` stands for one segment, as in `/api/v1/tokens/{id}`, and a last segment `*` for one or more. */
+  /**
+   * Matched exactly, but `{name}` stands for one segment, as in `/api/v1/tokens/{id}`, and a last segment `*` for one
+   * or more.
+   */
   path: string;
   /** What the caller must be allowed to do; null: the route is open to all. */
   permission: Permission | null;

@@ -1,4 +1,4 @@
-/** `svc ingest`: sends files of JSON lines to a running server, or stores them in a data folder that no server has open. */
+/** `svc ingest`: sends files of JSON lines to a server, or stores them in a data folder that no server has open. */
 
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
@@ -19,12 +19,12 @@ import { escapeLine } from "./output/terminal.ts";
 
 /** Target size of a batch. */
 const batchBytes = 2 * 1024 * 1024;
-/** Below the server's limit for a body. */
+/** Longest line that is sent, below the server's limit for a body. */
 const lineBytesMax = 16 * 1024 * 1024;
-/** Standard input that is silent for this long: what has come is sent. */
+/** When standard input gives nothing for this long, the lines that have come are sent. */
 const idleMs = 1_000;
 const refusalsShown = 10;
-/** As shells report a process that SIGINT ended. */
+/** The exit code that shells report for a process that SIGINT ended. */
 const interruptedExitCode = 130;
 
 /** Maps the last segment of an ingestion path to the stored signal. */

@@ -51,7 +51,7 @@ export interface Control extends Part {
    * store's reads.
    */
   storeOnBehalf(store: SearchableStore, caller: Caller): SearchableStore;
-  /** The caller that a user of the identity provider is. Throws Refusal 403 for a user who is in no group. */
+  /** Makes the caller for a user of the identity provider. Throws Refusal 403 for a user who is in no group. */
   memberOf(user: User & { name: string }): Caller;
   /** What callers may see and do of alerts, webhooks and dashboards. */
   scope: AuthorizationScope;

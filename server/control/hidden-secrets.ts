@@ -75,7 +75,8 @@ function restoreActionSecret(action: Action, stored: () => Action | undefined, w
 }
 
 /**
- * The stored action of that rule, type and index; else the only one of its type in the rule, as actions are reordered.
+ * Finds the stored action with this rule, type and index; else the only one of the type in the rule, since people
+ * reorder actions.
  */
 function storedAction({ type }: Action, before: Alert | undefined, rule: string, index: number) {
   const actions = before?.timeseries.evaluationRules.find(({ name }) => name === rule)?.actions ?? [];
@@ -93,7 +94,7 @@ function makeNothingStored(path: string): Refusal {
   );
 }
 
-/** Without the signing secret; other secrets are hidden from callers who may not write the webhook. */
+/** Returns the webhook without its signing secret. Hides other secrets from callers who may not write the webhook. */
 export function hideWebhookSecrets(
   { secret: _, ...rest }: Webhook,
   canWrite: boolean,

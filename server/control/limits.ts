@@ -8,8 +8,9 @@ export const pageDefault = 100;
 export const pageMax = 1_000;
 /** A page ends early once it has this many characters: a thousand of the largest resources would be gigabytes. */
 export const pageCharactersMax = 8 * MiB;
-/** Changes of one caller per second, and in a burst: each costs a sync of the disk that others wait for. */
+/** Changes of one caller per second: each costs a sync of the disk that others wait for. */
 export const changesPerSecondMax = 500;
+/** Changes of one caller in a burst. */
 export const changesBurstMax = 5_000;
 /** Refused requests per second that the audit log lists one by one; the rest are counted. */
 export const refusalsAuditedPerSecond = 20;

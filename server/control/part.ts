@@ -15,7 +15,7 @@ export interface ControlSettings {
   anonymousRead: boolean;
   /** Host names that the server answers to on loopback, besides its own. */
   hostNames: readonly string[];
-  /** Its users may send requests with its tokens; without it, only tokens of the server's own are accepted. */
+  /** The provider whose tokens are accepted besides the server's own. Without it, only the latter are accepted. */
   identity?: IdentitySettings;
   log: (level: "warn" | "error", message: string) => void;
 }
@@ -23,7 +23,7 @@ export interface ControlSettings {
 /** An identity provider (OpenID Connect). */
 interface IdentitySettings {
   issuer: string;
-  /** A token's `aud` must hold one of them. */
+  /** The claim `aud` of a token must hold one of these. */
   audiences: readonly string[];
   groupsClaim: string;
 }
@@ -32,7 +32,7 @@ export interface ControlPart extends Control {
   tokens: Tokens;
   accessRules: AccessRules;
   adminTokenPath: string;
-  /** "made" where this start wrote the file, "there" where an admin token existed. Known once the part runs. */
+  /** "made" where this start wrote the file, "there" where an admin token existed. Valid once `run` has resolved. */
   readonly adminToken: "made" | "there";
 }
 
@@ -73,7 +73,7 @@ function accessRulesOf(settings: ControlSettings, tokens: Tokens, control: Contr
   const provider =
     identity && new IdentityProvider({ ...identity, now: Date.now, log: (message) => log("warn", message) });
   return {
-    /** Once a telemetry rule exists, nobody reads without saying who asks. */
+    /** Whether requests without a token may read. Never once a telemetry rule exists: then callers must identify. */
     get anonymousReads() {
       const { telemetryRules } = control.collections;
       return (onLoopback || settings.anonymousRead) && telemetryRules.list().length === 0;

@@ -17,10 +17,11 @@ import { pageCharactersMax, pageDefault, pageMax } from "./limits.ts";
 
 /** A kind of resource as the API shows it. */
 export interface ResourceKind<T> {
-  /** The members that wrap one resource in bodies, `alert`, and many, `alerts`. */
+  /** The member of a body that holds one resource, for example `alert`. */
   name: string;
+  /** The member of a body that holds many resources, for example `alerts`. */
   plural: string;
-  /** `/api/v1/alerts` */
+  /** Path of the routes, for example `/api/v1/alerts`. */
   path: string;
   schema: z.ZodType<T>;
   collection: Collection<T>;
@@ -28,21 +29,21 @@ export interface ResourceKind<T> {
   write: Permission;
   /** "upsert": `POST …/update` creates and updates; "create": `POST …` creates and `PUT …/{id}` updates. */
   style: "upsert" | "create";
-  /** Path of the id in the body, `metadata.id`. */
+  /** Where the id is in a resource, for example `metadata.id`. */
   idPath: string;
   idOf(value: T): string | undefined;
   withId(value: T, id: string): T;
   /** Checks what the schema cannot express. Throws Refusal 400 naming the field below `path`; returns warnings. */
   check(value: T, path: string, by: Caller): readonly string[];
-  /** The sent value with stored secrets for placeholders. Throws Refusal 400 naming the field below `path`. */
+  /** Replaces the placeholders in a sent value by stored secrets. Throws Refusal 400 naming the field below `path`. */
   restoreSecrets?(sent: T, before: T | undefined, path: string): T;
-  /** The value as answers show it; `canWrite`: the caller may write the resource. */
+  /** Returns the value as answers show it. `canWrite`: whether the caller may write the resource. */
   hideSecrets?(value: T, canWrite: boolean): unknown;
-  /** The value in a list, where that is less than the whole. */
+  /** Returns what a list shows of a value. Without this function, a list shows what a read shows. */
   summarize?(value: T): unknown;
-  /** Members beside the resource in the answer to a read. */
+  /** Returns further members for the answer to a read, which stand beside the resource. */
   extraMembers?(value: T): Readonly<Record<string, unknown>>;
-  /** Throws Refusal where another resource refers to this one. */
+  /** Called before a resource is deleted. Throws Refusal where another resource refers to it. */
   checkUnused?(id: string, by: Caller): void;
 }
 
@@ -52,7 +53,7 @@ export interface ResourceContext {
   scope: AuthorizationScope;
 }
 
-/** The header that names the revision to change, an ETag. */
+/** The header whose ETag names the revision that a request changes or deletes. */
 export const ifMatchHeader = { "If-Match": z.string().optional() };
 
 const idSchema = z.string();
@@ -208,7 +209,10 @@ async function save<T>(
   return jsonReply({ id, ...more }, 200, { ETag: etagOf(stored) });
 }
 
-/** The id in the path decides; one in the body must equal it. Throws Refusal 400. */
+/**
+ * Returns the id in the path; without one, the id in the body, or a new one. Throws Refusal 400 where path and body
+ * name different ids, or the id cannot be stored.
+ */
 function chooseId<T>(kind: ResourceKind<T>, value: T, inPath: string | undefined): string {
   const idPath = `${kind.name}.${kind.idPath}`;
   const sent = kind.idOf(value);

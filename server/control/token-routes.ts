@@ -25,7 +25,7 @@ const ingestBounds = {
 };
 
 const changeable = {
-  /** Where it is absent, the role is the name. */
+  /** Without it, the name of the token is its role. */
   name: nameText.optional(),
   /** Unix milliseconds; null or absent: never. */
   expiresAt: z
@@ -42,7 +42,7 @@ const newTokenShape = strictObject({
   environment: nameText.optional(),
 });
 
-/** A token keeps its role and environment for life. */
+/** The fields that can be changed. A token keeps its role and environment for life. */
 const changedTokenShape = strictObject(changeable);
 
 const tokenShape = z

@@ -74,16 +74,16 @@ export class Exchange {
     this.#abort.abort(reason);
   }
 
-  /** Returns the body's bytes to the budget; may be called twice. */
+  /** Gives the body's bytes back to the budget; may be called twice. */
   release(): void {
     this.#budget.give(this.#bytesHeld);
     this.#bytesHeld = 0;
   }
 
   /**
-   * Reads the whole body. Must be called in the same turn in which the exchange was made. Throws Refusal 413 as soon as
-   * more than `bytesMax` bytes are announced or received, 503 where the budget of all requests is spent, 408 after
-   * `bodyReceiveMsMax`.
+   * Reads the whole body. Must be called in the event-loop turn in which the exchange was made. Throws Refusal 413 as
+   * soon as more than `bytesMax` bytes are announced or received, 503 where the budget of all requests is spent, 408
+   * after `bodyReceiveMsMax`.
    */
   readBody(bytesMax: number, announced: number | null): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body === "none") return Promise.resolve(new Uint8Array(0));

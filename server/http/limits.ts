@@ -11,7 +11,7 @@ export const bodyBytesInFlightMax = 256 * MiB;
 export const requestsInFlightMax = 4_096;
 /** Bytes of a body that are discarded after an early refusal, so that simple clients get to read the answer. */
 export const lingerBytesMax = 128 * MiB;
-/** Time for which they are discarded. */
+/** Time for which bytes of a body are discarded after an early refusal. */
 export const lingerMsMax = 5_000;
 /** After an early refusal, a client that sent nothing for this long has stopped sending. */
 export const lingerIdleMs = 200;
@@ -21,9 +21,11 @@ export const bodyReceiveMsMax = 120_000;
 export const answerSendMsMax = 120_000;
 /** Time that requests get to finish on SIGTERM. */
 export const drainMsMax = 20_000;
-/** Requests of one caller per second, and in a burst, except those that send rows: only a faulty program makes more. */
+/** Requests of one caller per second, except those that send rows: only a faulty program makes more. */
 export const requestsPerSecondMax = 5_000;
+/** Requests of one caller in a burst, except those that send rows. */
 export const requestsBurstMax = 20_000;
-/** Requests per second from one address, and in a burst, that fail to authenticate; a valid token is still accepted. */
+/** Requests per second from one address that fail to authenticate. Above it, a valid token is still accepted. */
 export const failuresPerSecondMax = 50;
+/** Requests in a burst from one address that fail to authenticate. */
 export const failuresBurstMax = 1_000;

@@ -14,7 +14,7 @@ interface Pattern {
 export interface Router {
   exact: Map<string, Pattern>;
   patterns: Pattern[];
-  /** The longest first. */
+  /** Routes whose path ends in `/*`, the longest first. */
   prefixes: Pattern[];
 }
 
@@ -52,7 +52,7 @@ function allPatterns({ exact, patterns, prefixes }: Router): Pattern[] {
   return [...exact.values(), ...patterns, ...prefixes];
 }
 
-/** HEAD uses the route of GET. Throws Refusal 404, or 405 with the methods that the path has. */
+/** Finds the route; HEAD uses the route of GET. Throws Refusal 404, or 405 with the methods that the path has. */
 export function matchRoute(router: Router, method: string, path: string): Match {
   const pattern =
     router.exact.get(path) ??

@@ -49,7 +49,7 @@ interface RefusedRequest {
 }
 
 export interface HttpServer {
-  /** The port that the server listens on, also where 0 asked for any. */
+  /** The port that the server listens on. Where the options ask for port 0, it is the one that the system chose. */
   port: number;
   /** Accepts no more requests, lets those in flight finish within `drainMs`, then closes every connection. */
   close(drainMs: number): Promise<void>;
@@ -158,7 +158,7 @@ async function handle(state: State, head: Head, exchange: Exchange): Promise<voi
   if (state.inFlight.size === 0) state.onIdle?.();
 }
 
-/** Statuses of requests that are not allowed, or not so often. */
+/** Statuses that are reported to `onRefused`: without a valid token, not allowed, too many. */
 const refusalStatuses: readonly number[] = [401, 403, 429];
 
 function reportRefusal(
@@ -181,7 +181,10 @@ function findRoute(state: State, head: Head): Match {
   return matchRoute(state.router, head.method, head.path);
 }
 
-/** Starts to read the body in the same turn as the request: what arrives before that is lost. */
+/**
+ * Admits a request, reads its body and runs its route. Reading starts in the event-loop turn in which the request came:
+ * bytes of the body that arrive before reading starts are lost.
+ */
 async function answer(
   state: State,
   head: Head,
@@ -238,7 +241,7 @@ function admit(
   }
 }
 
-/** Checks again the access of a request that was admitted; takes nothing from its rate limit. */
+/** Repeats the access check for a request that was admitted. Does not count towards the caller's rate limit. */
 function readmit(head: Head, { permission }: Route, access: AccessRules): Caller | Promise<Caller> {
   const accept = (caller: Caller) => {
     checkPermission(caller, permission);
@@ -254,7 +257,8 @@ async function waitForCaller(
   reading: Promise<unknown>,
   exchange: Exchange,
 ): Promise<Caller> {
-  // An error in the body counts only once the caller is known.
+  // The body may fail first, and nothing awaits it until the caller is known. Without a handler, its error would count
+  // as an unhandled rejection.
   reading.catch(() => undefined);
   try {
     return await admitted;

@@ -61,7 +61,7 @@ export async function listen(
 }
 
 async function loadSockets(): Promise<Sockets> {
-  // The library reads it once, when it loads.
+  // The library reads this variable once, when it loads.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(headerBytesMax);
   const reasons: string[] = [];
   for (const build of builds) {

@@ -10,17 +10,17 @@ import { Intake, type IntakeResult } from "./intake.ts";
 
 export interface DirectLoad {
   /**
-   * Resolves once the rows are on disk. `key` identifies the lines: taken a second time, they add nothing. Throws
-   * Failure, Refusal.
+   * Resolves once the rows are on disk. `key` is the idempotency key of the lines: the second call with a key adds
+   * nothing. Throws Failure, Refusal.
    */
   take(signal: Signal, lines: Uint8Array, key: string): Promise<IntakeResult>;
   /** Closes the store: everything journaled stays, and a server can open the folder. */
   close(): Promise<void>;
 }
 
-/** Whoever owns the data folder may load anything: rules, stamps and limits belong to the server. */
+/** No ingestion rules, like no stamps and no limits: whoever owns the data folder may load anything. */
 const noRules = [] as const;
-/** A sender's name that no token can have: tokens have generated ids. */
+/** What every body has in common. No token can have the sender's name, since tokens have generated ids. */
 const unstamped = {
   format: "json lines",
   encoding: "identity",

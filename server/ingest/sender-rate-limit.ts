@@ -32,7 +32,7 @@ export class SenderRateLimiter {
     this.#options = options;
   }
 
-  /** Throws Refusal 429 while the sender's balance is 0 or less. */
+  /** Throws Refusal 429 while a bucket of the sender, of rows or of bytes, has a balance of 0 or less. */
   check(sender: string): void {
     const limits = this.#options.limitsOf(sender);
     const waits = kinds.map((kind) => ({ kind, seconds: this.#computeWaitSeconds(sender, kind, limits) }));
@@ -47,13 +47,13 @@ export class SenderRateLimiter {
     );
   }
 
-  /** Takes a load from the balance. Throws Refusal 429, and takes nothing, while the balance is 0 or less. */
+  /** Takes a load from the sender's buckets. Throws Refusal 429, and takes nothing, while a balance is 0 or less. */
   spend(sender: string, load: Load): void {
     this.check(sender);
     this.#add(sender, { rows: -load.rows, bytes: -load.bytes });
   }
 
-  /** Returns the load of a body that could not be stored. */
+  /** Puts the load of a body that could not be stored back into the sender's buckets. */
   giveBack(sender: string, load: Load): void {
     this.#add(sender, load);
   }
@@ -77,7 +77,7 @@ export class SenderRateLimiter {
     this.#buckets.set(sender, buckets);
   }
 
-  /** Whole seconds until the balance is above 0; 0 where it is already. */
+  /** Whole seconds until the bucket's balance is above 0; 0 where it is already. */
   #computeWaitSeconds(sender: string, kind: keyof Load, limits: SenderLimits): number {
     const perSecond = perSecondOf(limits, kind);
     if (perSecond === null) return 0;

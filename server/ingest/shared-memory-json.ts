@@ -1,9 +1,10 @@
 /**
- * State that every body is decoded with, as JSON text in shared memory: passing it to a decoding thread copies nothing.
+ * A value that the decoding of every body needs, as JSON text in shared memory: passing it to a decoding thread copies
+ * nothing.
  */
 
 export interface SharedJson {
-  /** Identifies a state among all that this process shared. */
+  /** Differs for each value that this process has shared. */
   version: number;
   json: Uint8Array<SharedArrayBuffer>;
 }
@@ -17,7 +18,7 @@ export function shareJson(value: unknown): SharedJson {
   return { version: ++versionLast, json };
 }
 
-/** Makes the reader of a decoding thread: it parses a state once, and again only when the version changes. */
+/** Makes the reader of a decoding thread. It parses the JSON text again only where the version has changed. */
 export function makeSharedReader<Value, Read>(read: (value: Value) => Read): (shared: SharedJson) => Read {
   let last: { shared: SharedJson; read: Read } | undefined;
   return (shared) => {

@@ -17,7 +17,7 @@ import { longText, nameText, openObject } from "./schema.ts";
 import { expressionOf, type Widget, widget } from "./widget.ts";
 
 const variable = openObject({
-  /** `$name` in queries. */
+  /** Name of the variable, which queries use as `$name`. */
   name: z
     .string()
     .max(100)

@@ -1,4 +1,4 @@
-/** Ids of stored resources: any text; those with one prefix belong to resources that Kubernetes manages. */
+/** Ids of stored resources: any text. The prefix `kubernetes-managed.` marks resources that Kubernetes manages. */
 
 import { randomUUID } from "node:crypto";
 import * as z from "zod";

@@ -20,8 +20,9 @@ const refusedIpv4: readonly [string, number][] = [
   ["240.0.0.0", 4],
 ];
 
-/** Only global unicast is let through, and of that not what carries an IPv4 address or none at all. */
+/** Of IPv6, only global unicast is allowed, except for `refusedIpv6`. */
 const globalIpv6: [string, number] = ["2000::", 3];
+/** Global unicast that may hold an IPv4 address (Teredo in 2001::/23, 6to4) or is reserved (documentation). */
 const refusedIpv6: readonly [string, number][] = [
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -46,7 +47,10 @@ export class AddressGuard {
   readonly #mapped = new BlockList();
   readonly #resolve: Resolve;
 
-  /** `allowed`: networks such as `10.1.0.0/16` or addresses that may be sent to all the same. Throws an Error for what is neither. */
+  /**
+   * `allowed`: addresses, or networks such as `10.1.0.0/16`, to which messages may be sent although they are refused
+   * otherwise. Throws an Error for a text that is neither.
+   */
   constructor(allowed: readonly string[] = [], resolve: Resolve = resolveAll) {
     for (const network of allowed) addNetwork(this.#allowed, network);
     for (const [address, bits] of refusedIpv4) this.#refused.addSubnet(address, bits, "ipv4");
@@ -56,24 +60,24 @@ export class AddressGuard {
     this.#resolve = resolve;
   }
 
-  /** Whether messages may go to this address. */
+  /** Returns whether messages may be sent to this address. */
   allows(address: string): boolean {
     const bare = address.replace(/%.*$/, "");
     const family = isIPv6(bare) ? "ipv6" : "ipv4";
     if (isIP(bare) === 0) return false;
     if (this.#allowed.check(bare, family)) return true;
     if (this.#refused.check(bare, family)) return false;
-    // An IPv4 address in IPv6 clothes is judged by the rules of IPv4, which the list above has applied.
+    // An IPv4-mapped IPv6 address follows the rules of IPv4, which the check of `#refused` has applied.
     return family === "ipv4" || this.#mapped.check(bare, "ipv6") || this.#global.check(bare, "ipv6");
   }
 
-  /** Throws RefusedAddress for a host that is written as an address; names are judged when they are looked up. */
+  /** Throws RefusedAddress for a URL whose host is a refused address. Host names are checked by `lookup`. */
   checkLiteral(url: URL): void {
     const host = url.hostname.replace(/^\[|\]$/g, "");
     if (isIP(host) !== 0 && !this.allows(host)) throw makeRefusedAddress(host);
   }
 
-  /** For the connection: what it is given was checked, so that nothing can change between check and connect. */
+  /** Looks a name up for a connection, and checks its addresses: so DNS cannot change between check and connect. */
   readonly lookup: LookupFunction = (name, options, answer) => {
     this.#resolve(name, (error, addresses) => {
       if (error !== null) return answer(error, "", 0);

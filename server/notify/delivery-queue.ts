@@ -3,33 +3,34 @@ import { isGrouped } from "./destination.ts";
 import { groupedMax } from "./limits.ts";
 import type { Notification } from "./notification.ts";
 
-/** All that waits for one destination, in the order in which it was made. One message is on its way at a time. */
+/** The notifications that wait for one destination, in the order of their creation. One message is sent at a time. */
 export class DeliveryQueue {
   readonly waiting: Notification[] = [];
   isBusy = false;
-  /** The receiver has asked to be left alone until then. */
+  /** Nothing is sent before this time: the receiver asked for a pause, or the state could not be written. */
   pausedUntilMs = 0;
-  /** What became of the last message, as long as that is not stored. */
+  /** The outcome of the last message, until it is stored. */
   unstoredOutcome: { messageId: string; notifications: readonly Notification[] } | undefined;
 
-  /** Whether a message could be sent now. */
+  /** Returns whether a message can be sent now. */
   isReady(nowMs: number): boolean {
     return !this.isBusy && this.pausedUntilMs <= nowMs && this.next(nowMs).length > 0;
   }
 
-  /** When the next message can be sent; infinite where nothing waits. */
+  /** The time from which the next message can be sent; infinite where nothing waits. */
   dueMs(): number {
     let dueMs = Number.POSITIVE_INFINITY;
     for (const each of this.#heads()) dueMs = Math.min(dueMs, each.nextAtMs);
     return Math.max(dueMs, this.pausedUntilMs);
   }
 
-  /** The notifications that make up the next message: one, or several of one alert and one type for people. */
+  /** The notifications in the next message: one, or for people several of one alert and type; none if none is due. */
   next(nowMs: number): Notification[] {
     const heads = this.#heads();
     const first = heads.find(({ nextAtMs }) => nextAtMs <= nowMs);
     if (first === undefined || !isGrouped(first.action)) return first === undefined ? [] : [first];
-    // What came while the first one waited goes with it. What was one message before stays one, so that its id stands for the same.
+    // Notifications that came while the first one waited share its message. A message that was tried before keeps its
+    // notifications, so that its id always stands for the same ones.
     return heads.filter((each) => canShareMessage(first, each)).slice(0, groupedMax);
   }
 
@@ -42,7 +43,7 @@ export class DeliveryQueue {
     this.waiting.splice(0, this.waiting.length, ...remaining);
   }
 
-  /** Of each fire only the first that waits: its end is not told before its begin. */
+  /** The first waiting notification of each fire: nobody is notified of its end before its begin. */
   #heads(): Notification[] {
     const seen = new Set<string>();
     return this.waiting.filter(({ event: { fireId } }) => {

@@ -1,6 +1,6 @@
 import type { Action } from "../model/alert.ts";
 
-/** The same for what reaches the same receiver: what goes there goes one after the other. */
+/** Key of the receiver. Notifications with equal keys are sent one after the other. */
 export function destinationKey(action: Action): string {
   switch (action.type) {
     case "slack":
@@ -16,12 +16,12 @@ export function destinationKey(action: Action): string {
   }
 }
 
-/** People get one message for many instances; programs get one each. */
+/** True where one message reports many instances, as people want it. Programs get a message for each instance. */
 export function isGrouped(action: Action): boolean {
   return action.type === "slack" || action.type === "email";
 }
 
-/** For people; says nothing that is secret. */
+/** Name of the receiver for people. It contains no secret. */
 export function destinationName(action: Action): string {
   switch (action.type) {
     case "slack":

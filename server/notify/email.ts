@@ -9,18 +9,18 @@ import { escapeMarkup } from "./template.ts";
 export interface EmailOptions {
   host: string;
   port: number;
-  /** `tls`: from the first byte (port 465); `starttls`: required; `none`: only for a server on the same machine. */
+  /** `tls`: from the first byte (port 465); `starttls`: STARTTLS is required; `none`: for a server on this machine. */
   security: "tls" | "starttls" | "none";
   user?: string;
   password?: string;
   /** The sender's address. */
   from: string;
   publicUrl: string;
-  /** Certificates that are trusted besides the system's, PEM. */
+  /** Certificates (PEM) that are trusted besides the system's. */
   ca?: string;
 }
 
-/** `options` undefined: no server is configured. */
+/** Without `options`, no SMTP server is configured, and every message fails. */
 export function emailSender(options: EmailOptions | undefined): Senders["email"] {
   if (options === undefined) {
     return async () => ({ kind: "final", problem: "no SMTP server is configured" });
@@ -40,7 +40,7 @@ export function emailSender(options: EmailOptions | undefined): Senders["email"]
         subject: message.title.replace(/\s+/g, " "),
         text: textOf(message),
         html: htmlOf(message),
-        // What is known of one alert stands together, and the end beneath its fire.
+        // Mail programs show all messages about an alert together, and the end of a fire beneath its begin.
         references: [`<${stableId("thread", first.alertId)}@${domain}>`, ...earlier],
         ...(earlier.length === 0 ? {} : { inReplyTo: earlier[0]! }),
         headers: { "Auto-Submitted": "auto-generated", "X-Svc-Alert": encodeURIComponent(first.alertId) },
@@ -63,7 +63,7 @@ function transportOptions({ host, port, security, user, password, ca }: EmailOpt
     ignoreTLS: security === "none",
     ...(user === undefined ? {} : { auth: { user, pass: password ?? "" } }),
     ...(ca === undefined ? {} : { tls: { ca } }),
-    // Its own limits are minutes long.
+    // The library's default limits are minutes long.
     connectionTimeout: tryMsMax,
     greetingTimeout: tryMsMax,
     socketTimeout: tryMsMax,
@@ -73,7 +73,7 @@ function transportOptions({ host, port, security, user, password, ca }: EmailOpt
   };
 }
 
-/** A server that refuses the recipients or the text for good will do so again; a bad login may be mended. */
+/** A permanent refusal of the recipients or the text is final. After other errors, as of a login, a retry may help. */
 function failureOf({
   message,
   code,

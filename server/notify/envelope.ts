@@ -2,7 +2,7 @@ import type { EventEnvelope, NotificationEvent } from "../model/event.ts";
 import { rulesOf, time } from "./event-types.ts";
 import { deepLink, eventLine, messageOf } from "./message.ts";
 
-/** An event as it is sent as JSON. */
+/** Makes the JSON form in which an event is sent. */
 export function envelopeOf(event: NotificationEvent, publicUrl: string): EventEnvelope {
   const rules = rulesOf(event.type);
   return {

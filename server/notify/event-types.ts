@@ -4,25 +4,25 @@ import type { Action } from "../model/alert.ts";
 import type { AlertEvent, EventType, InvestigationEvent, NotificationEvent } from "../model/event.ts";
 
 interface EventRules<Event extends NotificationEvent> {
-  /** Whether an action asks for events of this type. */
+  /** Returns whether an action asks for events of this type. */
   isWanted(action: Action): boolean;
-  /** `$alert_state`. */
+  /** Value of the webhook variable `$alert_state`. */
   state: "firing" | "resolved";
-  /** What titles begin with. */
+  /** First word of a message's title. */
   verb: string;
-  /** When it happened, milliseconds since the epoch. */
+  /** Time of the event, milliseconds since the epoch. */
   atMs(event: Event): number;
-  /** What happened, behind the name of the rule and the labels of the instance. */
+  /** Says what happened. Messages put the rule's name and the instance's labels before it. */
   text(event: Event): string;
-  /** Members of the envelope's data besides those that all events have. */
+  /** Members that only events of this type have in `data` of the envelope. */
   data(event: Event): Readonly<Record<string, unknown>>;
-  /** What becomes of PagerDuty's incident; null: nothing. */
+  /** What the event does to PagerDuty's incident; null: nothing. */
   pagerDuty: "trigger" | "resolve" | null;
-  /** Events of the same moment are sent in this order. */
+  /** Events of the same time are sent in ascending order of this number. */
   order: number;
 }
 
-/** The type of an event of which one type is known. */
+/** The TypeScript type of an event by its `type`. */
 type EventOf<Type extends EventType> = Type extends "investigationCompleted"
   ? InvestigationEvent
   : AlertEvent;
@@ -69,7 +69,7 @@ const rules: { readonly [Type in EventType]: EventRules<EventOf<Type>> } = {
   },
 };
 
-/** The rules of an event's type, which take the event. */
+/** Returns the rules for events of a type. The caller may pass only events of this type to them. */
 export function rulesOf(type: EventType): EventRules<NotificationEvent> {
   return rules[type] as EventRules<NotificationEvent>;
 }
@@ -96,7 +96,7 @@ const resolveReasonTexts = {
   deleted: "the alert was deleted",
 } as const;
 
-/** RFC 3339. */
+/** Formats a time as RFC 3339 says, in UTC. */
 export function time(ms: number): string {
   return new Date(ms).toISOString();
 }

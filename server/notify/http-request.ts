@@ -1,4 +1,7 @@
-/** One HTTP request to a receiver: no redirects, no address that is not allowed, a time limit, an answer of limited size. */
+/**
+ * Sends one HTTP request to a receiver: without redirects, only to allowed addresses, and with limits on the time and
+ * the size of the answer.
+ */
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { AddressGuard } from "./address-guard.ts";
@@ -14,13 +17,13 @@ export interface HttpRequest {
 
 export interface HttpAnswer {
   status: number;
-  /** How long the receiver asks to be left alone. */
+  /** The pause that the receiver asks for before the next request. */
   retryAfterMs: number | undefined;
-  /** The beginning of the body. */
+  /** The beginning of the body, at most `answerBytesMax` bytes. */
   text: string;
 }
 
-/** Throws RefusedAddress, and what goes wrong on the way. */
+/** Throws RefusedAddress, or another Error where no answer comes in time. */
 export async function sendHttp(
   { method, url, headers, body }: HttpRequest,
   guard: AddressGuard,
@@ -66,7 +69,7 @@ async function readAnswer(answer: IncomingMessage): Promise<HttpAnswer> {
   };
 }
 
-/** Seconds, or a date (RFC 9110, 10.2.3). */
+/** Parses Retry-After: seconds, or a date (RFC 9110, 10.2.3). */
 function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
@@ -74,7 +77,7 @@ function retryAfterMs(value: string | undefined, nowMs: number): number | undefi
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
-/** To be tried again, after the pause that the receiver asked for. */
+/** The outcome of an answer after which the message is tried again, after the pause that the receiver asked for. */
 export function retryOutcome({ status, retryAfterMs: afterMs, text }: HttpAnswer): Outcome {
   const problem = describeAnswer(status, text);
   return afterMs === undefined ? { kind: "retry", problem } : { kind: "retry", problem, afterMs };

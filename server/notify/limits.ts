@@ -1,4 +1,4 @@
-/** Every cap of notifications, each with its reason. */
+/** Every limit of notifications, each with its reason. */
 
 const second = 1_000;
 const minute = 60 * second;
@@ -6,27 +6,27 @@ const hour = 60 * minute;
 
 /** Waits between tries, as Standard Webhooks proposes; after the last try a notification is given up. */
 export const retryDelaysMs = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour];
-/** A wait is longer by up to this share, so that what failed together does not come back together. */
+/** A wait is longer by a random share of up to this, so that messages that failed together are not retried together. */
 export const retryJitter = 0.2;
-/** A receiver may ask for a longer pause, but not for ever. */
+/** Longest pause before the next try that a receiver can ask for. */
 export const retryAfterMsMax = 12 * hour;
-/** One try, from the look-up of the name to the end of the answer. */
+/** Time limit of one try, from the look-up of the host name to the end of the answer. */
 export const tryMsMax = 15 * second;
-/** A sender that does not answer by then is left alone. */
+/** A try counts as failed where its sender has not returned by then. */
 export const senderMsMax = 45 * second;
-/** Of an answer; the rest is not read. */
+/** Bytes that are read of a receiver's answer. */
 export const answerBytesMax = 64 * 1024;
-/** Messages to people wait so long for others of the same alert. */
+/** Time that a message to people waits for further notifications of the same alert. */
 export const groupWaitMs = 5 * second;
-/** Between tries to store what became of a message: nothing else is sent to its destination until then. */
+/** Pause between tries to store the outcome of a message. Until it is stored, nothing else goes to its destination. */
 export const storeWaitMs = 5 * second;
 /** Instances that one message to people lists. */
 export const listedInstancesMax = 20;
-/** Instances that one message to people stands for. */
+/** Instances that one message to people reports, including those that it only counts. */
 export const groupedMax = 1_000;
-/** Destinations that are sent to at once. */
+/** Destinations to which messages are sent at once. */
 export const sendingMax = 256;
-/** Notifications that have ended and are kept to be looked at. */
+/** Notifications that have ended and are kept for people to read. */
 export const endedKept = 2_000;
-/** Problems are shown to people in lists. */
+/** Characters of a problem, which people read in a list. */
 export const problemLengthMax = 300;

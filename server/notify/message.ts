@@ -1,4 +1,4 @@
-/** What people read of one or more fires of one alert. */
+/** Makes the message that people read about one or more fires of one alert. */
 import type { NotificationEvent } from "../model/event.ts";
 import { rulesOf } from "./event-types.ts";
 import { listedInstancesMax } from "./limits.ts";
@@ -6,15 +6,15 @@ import { listedInstancesMax } from "./limits.ts";
 export interface Message {
   title: string;
   description: string;
-  /** One for each instance that is listed. */
+  /** One line for each instance that is listed. */
   lines: string[];
-  /** Instances that are not. */
+  /** Number of instances that are not listed. */
   more: number;
   link: string;
   isResolved: boolean;
 }
 
-/** `events`: one or more, of one alert and one type. `publicUrl`: where people reach the server. */
+/** `events`: one or more, of one alert and one type. `publicUrl`: the URL at which people reach the server. */
 export function messageOf(events: readonly NotificationEvent[], publicUrl: string): Message {
   const [first] = events as [NotificationEvent];
   const { verb, state } = rulesOf(first.type);

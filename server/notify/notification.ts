@@ -12,14 +12,14 @@ export interface Notification {
   action: Action;
   event: NotificationEvent;
   createdAtMs: number;
-  /** `skipped`: there is nothing to tell any more; `problem` says why. */
+  /** `skipped`: it need not be sent any more; `problem` says why. */
   status: "waiting" | "delivered" | "givenUp" | "skipped";
   tries: number;
-  /** Of the next try. */
+  /** Time of the next try. */
   nextAtMs: number;
   endedAtMs: number | null;
   problem: string | null;
-  /** Id of the message that it is, or is part of; null until the first try. */
+  /** Id of the message in which it is sent, alone or with others; null until the first try. */
   messageId: string | null;
   receipt: Json;
 }
@@ -45,7 +45,7 @@ export function makeNotification(
   };
 }
 
-/** As it is after one more try. `random`: from 0 to 1. */
+/** Returns the notification as it is after one more try. `random`: from 0 to 1. */
 export function afterTry(
   before: Notification,
   messageId: string,

@@ -1,4 +1,4 @@
-/** Sends what alerts report to where their actions say, but for what silences cover. */
+/** Sends notifications of alerts to the destinations of their actions, except for instances that a silence covers. */
 
 import type { LogRow, State, Store } from "../../engine/index.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -18,21 +18,21 @@ import { slackSender } from "./slack.ts";
 import { webhookSender } from "./webhook.ts";
 
 export interface NotifySettings {
-  /** Where people reach the server, without a slash at the end. */
+  /** The URL at which people reach the server, without a slash at its end. */
   publicUrl: string;
-  /** Networks that messages may go to although they are private. */
+  /** Private networks to which messages may be sent nevertheless. */
   allowedNetworks: readonly string[];
   slackToken?: string;
-  /** Where Slack's API is, if not at Slack. */
+  /** URL of another server that stands in for Slack's API. */
   slackUrl?: string;
   email?: Omit<EmailOptions, "publicUrl">;
-  /** By the id or name of a service. */
+  /** Routing keys by the id or name of a PagerDuty service. */
   pagerDutyKeys: Readonly<Record<string, string>>;
-  /** Where PagerDuty takes events, if not at PagerDuty. */
+  /** URL of another server that stands in for PagerDuty's events API. */
   pagerDutyUrl?: string;
 }
 
-/** What is configured, as it is now. */
+/** Access to the webhooks and silences that are configured now. */
 interface NotifierSources {
   webhook: (id: string) => { value: Webhook; revision: string } | undefined;
   silences: () => readonly (readonly [id: string, stored: { value: Silence; updatedBy: Caller }])[];
@@ -45,19 +45,19 @@ export interface NotifierOptions {
   notify: NotifySettings;
   metrics: Metrics;
   now: () => number;
-  /** Whether silences of the caller's cover an alert. */
+  /** Returns whether a silence that the caller saved may cover an alert. */
   canSilence: (caller: Caller, alertId: string) => boolean;
-  /** Notifications wait: only what is sent by hand goes out. */
+  /** True where notifications wait. Then only test messages are sent. */
   holdsNotifications: boolean;
   log: (level: "warn" | "error", message: string) => void;
 }
 
 type AlertInstance = Pick<AlertEvent, "alertId" | "labels">;
 
-/** Webhook integrations whose receiver is gone, with the revision that was. */
+/** The table of webhooks whose receiver is gone. Holds the revision that a webhook had at that time, by its id. */
 const goneTable = "webhooks-gone";
 
-/** A silence as its alerts show it. */
+/** A silence, as the answers about an alert list it. */
 export interface SilenceSummary {
   id: string;
   comment: string;
@@ -92,12 +92,12 @@ export class Notifier {
     metrics.read("gauge", "svc_notifications_held", help, () => Number(options.holdsNotifications));
   }
 
-  /** Sends what is due, from now on. */
+  /** Starts to send notifications, unless they wait. */
   run(): void {
     if (!this.#options.holdsNotifications) this.outbox.run();
   }
 
-  /** What is on its way is waited for. */
+  /** Waits for the notifications that are being sent. */
   async close(): Promise<void> {
     await this.outbox.close();
   }
@@ -111,7 +111,7 @@ export class Notifier {
     })?.[0];
   }
 
-  /** Silences that hold now and may cover instances of an alert, or all of them. */
+  /** The silences that are in force now and may cover some or all instances of an alert. */
   silencesOf(alertId: string): SilenceSummary[] {
     const nowMs = this.#options.now();
     return this.#options.sources.silences().flatMap(([id, { value }]) => {
@@ -122,7 +122,7 @@ export class Notifier {
     });
   }
 
-  /** One message by hand, to see whether it arrives. An incident that it opens is closed again. */
+  /** Sends a test message. Closes the PagerDuty incident that it opens. */
   async test(tested: TestedAlert, action: Action): Promise<Outcome> {
     const nowMs = this.#options.now();
     const event = makeTestEvent(tested, nowMs);
@@ -165,7 +165,7 @@ function makeSenders({ sources, state, notify, log }: NotifierOptions): Senders 
   };
 }
 
-/** To be searched, and alerted on, like any other log. */
+/** Makes a log row of notifications that were given up, so that people can search it and alert on it. */
 function makeGivenUpRow(message: string, [first, ...others]: readonly Notification[], nowMs: number): LogRow {
   const { id, action, event } = first!;
   return {

@@ -1,4 +1,7 @@
-/** Notifications on their way: stored before they are sent, sent at least once with the same id, given up visibly. */
+/**
+ * The outbox of notifications. Stores them before it sends them, sends them at least once under the same id, and
+ * reports those that it gives up.
+ */
 import type { Json, State, StateChange } from "../../engine/index.ts";
 import type { Counter, Metrics } from "../metrics/metrics.ts";
 import type { Action } from "../model/alert.ts";
@@ -14,12 +17,12 @@ import type { Delivery, Outcome, Sender, Senders } from "./sender.ts";
 export interface OutboxOptions {
   state: State;
   now: () => number;
-  /** From 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   random: () => number;
   senders: Senders;
   /** The id of the silence that covers an event now. */
   silencedBy: (event: NotificationEvent, nowMs: number) => string | undefined;
-  /** A message was given up: what people read of it, and what it told. */
+  /** Called when a message is given up, with a sentence about it for people and the notifications in it. */
   onGivenUp: (message: string, notifications: readonly Notification[]) => void;
   metrics: Metrics;
   log: (level: "warn" | "error", message: string) => void;
@@ -31,7 +34,7 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #queues = new Map<string, DeliveryQueue>();
   readonly #all = new Map<string, Notification>();
-  /** Ids of those that have ended, the oldest first. */
+  /** Ids of the notifications that have ended, the oldest first. */
   readonly #ended: string[] = [];
   readonly #outcomes: Counter;
   readonly #givenUp: Counter;
@@ -56,7 +59,10 @@ export class Outbox {
     this.#readMetrics(options.metrics);
   }
 
-  /** The records of messages, to be stored with what gave rise to them; `stored` sets them on their way. */
+  /**
+   * Makes the notifications of messages. The caller stores `changes` in the commit that causes the messages. Then it
+   * calls `stored`, which queues the notifications.
+   */
   prepare({ messages }: { messages: readonly EventMessage[] }): { changes: StateChange[]; stored(): void } {
     const made = new Map<string, Notification>();
     const nowMs = this.#options.now();
@@ -77,20 +83,20 @@ export class Outbox {
     };
   }
 
-  /** Sends at the clock's pace until `close`. */
+  /** Sends notifications as they become due, until `close`. */
   run(): void {
     this.#isRunning = true;
     this.#schedule();
   }
 
-  /** What is on its way is waited for. */
+  /** Waits for the messages that are being sent. */
   async close(): Promise<void> {
     this.#isRunning = false;
     clearTimeout(this.#timer);
     await Promise.all(this.#sending);
   }
 
-  /** Starts to send all that is due. Resolves when all that is on its way has ended. */
+  /** Starts to send what is due. Resolves when all messages that are being sent have been answered or have failed. */
   async sendDue(): Promise<void> {
     const nowMs = this.#options.now();
     for (const queue of this.#queues.values()) {
@@ -100,14 +106,14 @@ export class Outbox {
     await Promise.all(this.#sending);
   }
 
-  /** The time of the next try; infinite where nothing waits. */
+  /** The time of the next try, infinite without one. Queues that are sending a message do not count. */
   nextDueMs(): number {
     let dueMs = Number.POSITIVE_INFINITY;
     for (const queue of this.#queues.values()) if (!queue.isBusy) dueMs = Math.min(dueMs, queue.dueMs());
     return dueMs;
   }
 
-  /** The newest first. */
+  /** All notifications that are kept, the newest first. */
   list(): Notification[] {
     return [...this.#all.values()].sort((a, b) => b.createdAtMs - a.createdAtMs);
   }
@@ -117,15 +123,15 @@ export class Outbox {
   }
 
   /**
-   * Sends again what has ended, however it ended, and at once what waits for its next try, under the id that it had. False where there
-   * is none of that id.
+   * Sends a notification again under its id if it has ended, however it ended. If it waits for its next try, sends it
+   * at once. Returns false where there is no notification of that id.
    */
   async resend(id: string): Promise<boolean> {
     const known = this.#all.get(id);
     if (known === undefined) return false;
     const nextAtMs = this.#options.now();
     if (known.status === "waiting") {
-      await this.#hurry(known, nextAtMs);
+      await this.#setNextTry(known, nextAtMs);
       return true;
     }
     const again: Notification = {
@@ -143,8 +149,8 @@ export class Outbox {
     return true;
   }
 
-  /** What is on its way needs no hurry. */
-  async #hurry(notification: Notification, nextAtMs: number): Promise<void> {
+  /** Makes the next try of a notification due, unless its queue is sending a message just now. */
+  async #setNextTry(notification: Notification, nextAtMs: number): Promise<void> {
     const queue = this.#queues.get(destinationKey(notification.action))!;
     if (queue.isBusy) return;
     queue.isBusy = true;
@@ -156,7 +162,7 @@ export class Outbox {
     this.#schedule();
   }
 
-  /** One try by hand that is not stored: the test button. */
+  /** Tries once to send a test message. Nothing about it is stored. */
   async test(event: NotificationEvent, action: Action): Promise<Outcome> {
     const id = notificationId(event.id, action);
     return this.#try({ id, action, events: [event], receipts: [], nowMs: this.#options.now() });
@@ -182,7 +188,7 @@ export class Outbox {
     clearTimeout(this.#timer);
     const waitMs = this.nextDueMs() - this.#options.now();
     if (waitMs === Number.POSITIVE_INFINITY) return;
-    // Looks again now and then, for the clock may be set.
+    // The timer runs at least every 10 s, because somebody may set the clock.
     this.#timer = setTimeout(
       () => {
         void this.sendDue();
@@ -196,7 +202,7 @@ export class Outbox {
     queue.isBusy = true;
     const sending = this.#sendNext(queue)
       .catch((error: unknown) => {
-        // Nothing could be stored: that is tried again before anything else is sent.
+        // The state cannot be written. After a pause, the write is repeated before another message is sent.
         queue.pausedUntilMs = Math.max(queue.pausedUntilMs, this.#options.now() + storeWaitMs);
         this.#options.log(
           "error",
@@ -212,14 +218,15 @@ export class Outbox {
   }
 
   async #sendNext(queue: DeliveryQueue): Promise<void> {
-    if (queue.unstoredOutcome !== undefined) await this.#conclude(queue, queue.unstoredOutcome);
+    if (queue.unstoredOutcome !== undefined) await this.#storeOutcome(queue, queue.unstoredOutcome);
     const nowMs = this.#options.now();
     const due = queue.next(nowMs);
-    const group = await this.#withoutNeedless(queue, due, nowMs);
+    const group = await this.#skipNeedless(queue, due, nowMs);
     const first = group[0];
     if (first === undefined) return;
     const messageId = first.messageId ?? first.id;
-    // Whoever joins the group after a death in this try is another message, under another id.
+    // The id is stored before the message is sent. If the process dies during this try, the next try sends the same
+    // notifications under the same id; later ones get a message of their own.
     if (isGrouped(first.action) && first.messageId === null) {
       await this.#update(
         queue,
@@ -239,11 +246,14 @@ export class Outbox {
       queue.pausedUntilMs = endedMs + Math.min(outcome.afterMs, pauseMsMax);
     const random = this.#options.random();
     const notifications = group.map((each) => afterTry(each, messageId, outcome, endedMs, random));
-    await this.#conclude(queue, { messageId, notifications });
+    await this.#storeOutcome(queue, { messageId, notifications });
   }
 
-  /** Leaves out, and ends, what is silenced by now, and the end of a fire that was never told of. */
-  async #withoutNeedless(
+  /**
+   * Returns the notifications that are still to be sent. The others end as skipped: those that a silence covers by now,
+   * and ends of fires whose begin reached nobody.
+   */
+  async #skipNeedless(
     queue: DeliveryQueue,
     due: readonly Notification[],
     nowMs: number,
@@ -251,7 +261,7 @@ export class Outbox {
     const kept: Notification[] = [];
     const ended: Notification[] = [];
     for (const each of due) {
-      const problem = this.#needless(each, nowMs);
+      const problem = this.#findSkipReason(each, nowMs);
       if (problem === undefined) kept.push(each);
       else ended.push({ ...each, status: "skipped", problem, endedAtMs: nowMs });
     }
@@ -259,19 +269,21 @@ export class Outbox {
     return kept;
   }
 
-  #needless(notification: Notification, nowMs: number): string | undefined {
+  /** Returns why a notification need not be sent; undefined where it must be. */
+  #findSkipReason(notification: Notification, nowMs: number): string | undefined {
     if (notification.tries > 0 || notification.messageId !== null) return undefined;
     if (notification.event.type === "alertFired") {
       const silence = this.#options.silencedBy(notification.event, nowMs);
       return silence === undefined ? undefined : `silenced by ${silence}`;
     }
     const fired = this.#firedBefore(notification);
-    // Whoever was tried more often may have taken it although no answer came back.
-    const isUntold = fired?.status === "skipped" || (fired?.status === "givenUp" && fired.tries === 1);
-    return isUntold ? "its fire was never told" : undefined;
+    // A receiver that was tried more than once may have taken the message although no answer came back.
+    const hasReachedNobody =
+      fired?.status === "skipped" || (fired?.status === "givenUp" && fired.tries === 1);
+    return hasReachedNobody ? "its fire was never told" : undefined;
   }
 
-  /** The notification of the fire that this one ends. */
+  /** Returns the notification of a fire's begin for the notification of its end; undefined for any other. */
   #firedBefore({ event, action }: Notification): Notification | undefined {
     if (event.type !== "alertResolved") return undefined;
     return this.#all.get(notificationId(stableId("fired", event.fireId), action));
@@ -293,8 +305,8 @@ export class Outbox {
     }
   }
 
-  /** What became of a message. Where it cannot be stored it is kept in mind, so that nobody is told twice. */
-  async #conclude(
+  /** Stores the outcome of a message. Until that succeeds, the queue keeps it, so that nobody is notified twice. */
+  async #storeOutcome(
     queue: DeliveryQueue,
     { messageId, notifications }: NonNullable<DeliveryQueue["unstoredOutcome"]>,
   ): Promise<void> {
@@ -310,7 +322,7 @@ export class Outbox {
     this.#options.onGivenUp(message, notifications);
   }
 
-  /** Stores, and only then believes. */
+  /** Stores notifications, and only then changes them in memory. Deletes the oldest ended ones above `endedKept`. */
   async #update(queue: DeliveryQueue, notifications: readonly Notification[]): Promise<void> {
     const ending = notifications.filter(({ status }) => status !== "waiting").length;
     const forgotten = this.#ended.slice(0, Math.max(0, this.#ended.length + ending - endedKept));
@@ -344,7 +356,7 @@ export class Outbox {
   }
 }
 
-/** A receiver's wish holds for all that waits for it, but a test message is not to be kept for half a day. */
+/** Longest pause of a queue that a receiver can ask for: shorter than `retryAfterMsMax`, which delays one message. */
 const pauseMsMax = 60 * 60 * 1000;
 
 function notificationId(eventId: string, action: Action): string {

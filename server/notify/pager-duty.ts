@@ -10,7 +10,7 @@ import type { Outcome, Senders } from "./sender.ts";
 export interface PagerDutyOptions {
   /** Routing keys by the id or the name of a service. */
   routingKeys: Readonly<Record<string, string>>;
-  /** Another place than PagerDuty's own, for tests. */
+  /** URL of a server that stands in for PagerDuty's events API, for tests. */
   eventsUrl?: string;
   guard: AddressGuard;
   publicUrl: string;
@@ -76,7 +76,7 @@ function pagerDutyBody(routingKey: string, event: NotificationEvent, publicUrl: 
   };
 }
 
-/** Whole, unless it would make the body too long: then without what is longest, the labels. */
+/** Returns the data whole, unless the body would be too long: then without the labels, and with shortened texts. */
 function detailsOf(data: Record<string, unknown>): Record<string, unknown> {
   if (Buffer.byteLength(JSON.stringify(data)) <= detailsBytesMax) return data;
   const short = Object.entries(data).map(([name, value]) => [

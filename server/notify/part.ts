@@ -1,4 +1,4 @@
-/** Notifications: what alerts report, sent to where their actions say. */
+/** The part that sends notifications of alerts to the destinations of their actions. */
 
 import type { Part } from "../api/part.ts";
 import type { ControlPart } from "../control/part.ts";
@@ -8,7 +8,7 @@ import { Notifier, type NotifySettings } from "./notifier.ts";
 import { notificationRoutes } from "./routes.ts";
 
 export interface NotifyPartSettings {
-  /** How notifications are sent; without it only to webhooks of public addresses. */
+  /** How notifications are sent. Without it, they are sent only to webhooks at public addresses. */
   notify?: Partial<NotifySettings>;
   log: (level: "warn" | "error", message: string) => void;
 }
@@ -17,7 +17,7 @@ export interface NotifyPart extends Part {
   notifier: Notifier;
 }
 
-/** `ownUrl`: where the server listens, for links where no public URL is configured. */
+/** `ownUrl`: the URL that the server listens at, for links where no public URL is configured. */
 export function notifyPart(
   { notify, log }: NotifyPartSettings,
   ownUrl: string,

@@ -1,6 +1,9 @@
 import { retryAfterMsMax, retryDelaysMs, retryJitter } from "./limits.ts";
 
-/** When to try again after so many tries that failed; undefined: give up. `random` is from 0 to 1. */
+/**
+ * Returns the wait before the next try, after `tries` tries that failed; undefined: give up. `afterMs`: the pause that
+ * the receiver asked for. `random`: from 0 to 1.
+ */
 export function retryDelayMs(tries: number, afterMs: number | undefined, random: number): number | undefined {
   const delayMs = retryDelaysMs[tries - 1];
   if (delayMs === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Notifications over HTTP: which there were, sending one again, and a message to see whether a webhook works. */
+/** The routes of notifications: lists them, sends one again, and sends a test message to a webhook. */
 
 import * as z from "zod";
 import { sendingProblem, type Visibility } from "../access/alert-visibility.ts";
@@ -17,7 +17,7 @@ const notificationsListedMax = 1_000;
 
 export function notificationRoutes(notifier: Notifier, { alertOf, webhookOf }: Visibility): Route[] {
   const { outbox } = notifier;
-  /** Notifications of an alert that has gone are for those who may see all. */
+  /** Where an alert was deleted, only admins see its notifications. */
   const isVisible = (alertId: string, caller: Caller) =>
     caller.role === "admin" || alertOf(alertId, caller) !== undefined;
   const visible = (caller: Caller) => outbox.list().filter(({ event }) => isVisible(event.alertId, caller));
@@ -74,7 +74,7 @@ function makeNotFound(kind: string, id: string): Refusal {
   return new Refusal(404, `there is no ${kind} ${JSON.stringify(id.slice(0, 100))}`);
 }
 
-/** Without what an action may hold that is secret: a routing key, the URL of an incoming webhook. */
+/** A notification as answers show it: without secrets of its action (a routing key, the URL of an incoming webhook). */
 function notificationReply(notification: Notification) {
   const { id, action, event, createdAtMs, status, tries, nextAtMs, endedAtMs, problem } = notification;
   return {

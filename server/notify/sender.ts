@@ -2,26 +2,26 @@ import type { Json } from "../../engine/index.ts";
 import type { Action } from "../model/alert.ts";
 import type { NotificationEvent } from "../model/event.ts";
 
-/** One try to hand over a message. */
+/** One try to send a message. */
 export interface Delivery<A extends Action = Action> {
-  /** The same on every try. */
+  /** Id of the message, the same on every try. */
   id: string;
   action: A;
-  /** One or more of one alert and one type; more only where messages are grouped. */
+  /** One event; where messages are grouped, one or more of one alert and one type. */
   events: readonly NotificationEvent[];
-  /** What the sender answered when it told of the fires that these events end. */
+  /** For ends of fires: the receipts that the sender returned for the messages about their begins. */
   receipts: readonly Json[];
   nowMs: number;
 }
 
 export type Outcome =
   | { kind: "delivered"; receipt?: Json }
-  /** Try again; not before `afterMs` where the receiver asked for that. */
+  /** The message is tried again. `afterMs`: the shortest pause, where the receiver asked for one. */
   | { kind: "retry"; problem: string; afterMs?: number }
-  /** No further try will do. */
+  /** No further try can succeed. */
   | { kind: "final"; problem: string };
 
-/** Throws what goes wrong on the way, which is tried again. */
+/** Tries to send a message. After any error that it throws, the message is tried again. */
 export type Sender<A extends Action> = (delivery: Delivery<A>) => Promise<Outcome>;
 
 export interface Senders {

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 
-/** Headers of Standard Webhooks (https://www.standardwebhooks.com): `whsec_` and the key in base64. */
+/** Makes headers of Standard Webhooks (https://www.standardwebhooks.com). `secret`: `whsec_` and the key in base64. */
 export function signHeaders(
   id: string,
   timestampMs: number,

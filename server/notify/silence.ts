@@ -1,7 +1,7 @@
 import type { AlertEvent } from "../model/event.ts";
 import type { Silence } from "../model/silence.ts";
 
-/** Whether a silence covers an instance of an alert. */
+/** Returns whether a silence covers an instance of an alert at `nowMs`. */
 export function isSilenced(
   silence: Silence,
   { alertId, labels }: Pick<AlertEvent, "alertId" | "labels">,

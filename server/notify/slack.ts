@@ -1,24 +1,28 @@
-/** Sends messages to Slack: with a bot token to channels, or to an incoming webhook, whose URL then stands as the channel. */
+/** Sends messages to Slack: with a bot token to a channel, or to an incoming webhook, whose URL is the channel then. */
 import type { AddressGuard } from "./address-guard.ts";
 import { describeAnswer, retryOutcome, sendHttp } from "./http-request.ts";
 import { type Message, messageOf } from "./message.ts";
 import type { Outcome, Senders } from "./sender.ts";
 
 export interface SlackOptions {
-  /** `xoxb-…`; without it only incoming webhooks can be sent to. */
+  /** `xoxb-…`. Without it, only incoming webhooks get messages. */
   botToken?: string;
-  /** Another place than Slack's own, for tests. */
+  /** URL of a server that stands in for Slack's API, for tests. */
   apiUrl?: string;
   guard: AddressGuard;
   publicUrl: string;
 }
 
 const slackApi = "https://slack.com/api";
-/** https://docs.slack.dev/reference/block-kit/blocks/section-block: 3,000 characters; header blocks have 150; a text should have 4,000. */
+/**
+ * Characters of a section or of the message's text. Slack allows 3,000 in a section and recommends up to 4,000 in a
+ * text (https://docs.slack.dev/reference/block-kit/blocks/section-block).
+ */
 const sectionLengthMax = 2_900;
+/** Characters that Slack allows in a header block. */
 const headerLengthMax = 150;
 
-/** Answers of Slack's that pass with time; any other needs somebody to change something. */
+/** Errors of Slack that pass with time. Any other error lasts until somebody changes something. */
 const transientErrors = new Set([
   "ratelimited",
   "rate_limited",
@@ -68,7 +72,7 @@ export function slackSender({
   };
 }
 
-/** Slack says 200 also when it refuses. */
+/** Reads the outcome from the body: Slack answers with status 200 even where it refuses the message. */
 function readOutcome(text: string): Outcome {
   const said = parseObject(text);
   if (said?.ok === true)
@@ -110,12 +114,15 @@ function contentOf({ title, description, lines, more, link, isResolved }: Messag
   };
 }
 
-/** https://docs.slack.dev/messaging/formatting-message-text#escaping: nothing in a value becomes a link or a mention. */
+/**
+ * Escapes a text, so that nothing in it becomes a link or a mention
+ * (https://docs.slack.dev/messaging/formatting-message-text#escaping).
+ */
 function escapeText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** Never within a character or an escape. */
+/** Shortens a text, but never cuts within a character or an escape. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   return `${text.slice(0, length - 1).replace(/[\uD800-\uDBFF]$|&[a-z]*$/, "")}…`;

@@ -1,10 +1,13 @@
-/** Variables such as `$alert_name` in what people wrote for a webhook; each value is escaped for the place where it stands. */
+/**
+ * Fills variables such as `$alert_name` into what people wrote for a webhook. Each value is escaped for the place where
+ * it stands.
+ */
 import type { NotificationEvent } from "../model/event.ts";
 import { envelopeOf } from "./envelope.ts";
 import { rulesOf, time } from "./event-types.ts";
 import { deepLink } from "./message.ts";
 
-/** Text, or what stands as it is where JSON has a value. */
+/** The values by name. Outside strings of a JSON body, each is written as a JSON value of its type. */
 export type Variables = ReadonlyMap<string, string | number | Readonly<Record<string, string>>>;
 
 export function variablesOf(event: NotificationEvent, publicUrl: string): Variables {
@@ -32,22 +35,22 @@ function resolvedAt(event: NotificationEvent): string {
   return "resolvedAtMs" in event && event.resolvedAtMs !== undefined ? time(event.resolvedAtMs) : "";
 }
 
-/** The first name that the query selects from: what is aggregated. */
+/** The first name that the query selects from, and so what it aggregates; "" where none is found. */
 function metricName(query: string): string {
   const quoted = /\{\s*"([^"]+)"/.exec(query)?.[1];
   const named = /([A-Za-z_:][\w:.]*)\s*(?:\{|\)|$)/.exec(query)?.[1];
   return quoted ?? named ?? "";
 }
 
-/** Names that are not known stay as they stand; a value that holds a name is not looked into. */
+/** Replaces variables by their escaped values. Unknown names stay as they are. Names within a value stay, too. */
 function replaceVariables(
   template: string,
   variables: Variables,
-  written: (value: string, at: number) => string,
+  escapeValue: (value: string, at: number) => string,
 ): string {
   return template.replace(/\$([A-Za-z_][A-Za-z0-9_]*)/g, (whole, name: string, at: number) => {
     const value = variables.get(name);
-    return value === undefined ? whole : written(textOf(value), at);
+    return value === undefined ? whole : escapeValue(textOf(value), at);
   });
 }
 
@@ -55,7 +58,7 @@ function textOf(value: string | number | Readonly<Record<string, string>>): stri
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Throws an Error for people where values would lead to another place than the template means. */
+/** Throws an Error for people where values would make the URL invalid or change the depth of its path. */
 export function fillUrl(template: string, variables: Variables): URL {
   const filled = URL.parse(
     replaceVariables(template, variables, (value) => encodeURIComponent(value.toWellFormed())),
@@ -63,7 +66,7 @@ export function fillUrl(template: string, variables: Variables): URL {
   const plain = URL.parse(replaceVariables(template, variables, () => "x"));
   if (filled === null || plain === null)
     throw new Error("the address of the webhook is no URL once its variables are filled in");
-  // A value of dots would climb up the path.
+  // A value such as `..` would lead to a parent folder.
   const depth = (url: URL) => url.pathname.split("/").length;
   if (depth(filled) !== depth(plain))
     throw new Error("a variable's value would change the path of the webhook's address");
@@ -74,11 +77,11 @@ export function fillHeader(template: string, variables: Variables): string {
   const filled = replaceVariables(template, variables, (value) =>
     value.replace(/[\p{Cc}\u2028\u2029]+/gu, " "),
   );
-  // Characters beyond Latin-1 go as the bytes of UTF-8, as browsers and proxies read them.
+  // Characters beyond Latin-1 are sent as the bytes of UTF-8, as browsers and proxies read them.
   return Buffer.from(filled, "utf8").toString("latin1");
 }
 
-/** `contentType` says how values are written; a body that begins like JSON is JSON where it says nothing. */
+/** Escapes values as `contentType` demands. Without a content type, a template that begins like JSON counts as JSON. */
 export function fillBody(template: string, contentType: string | undefined, variables: Variables): string {
   const type = contentType?.toLowerCase() ?? (/^\s*[{[]/.test(template) ? "application/json" : "text/plain");
   if (type.includes("json")) return fillJson(template, variables);
@@ -90,7 +93,7 @@ export function fillBody(template: string, contentType: string | undefined, vari
   return replaceVariables(template, variables, (value) => value);
 }
 
-/** Within a string the value is escaped; elsewhere it is a JSON value of its own. */
+/** Fills variables into JSON. Within a string, a value is escaped; elsewhere it becomes a JSON value of its own. */
 function fillJson(template: string, variables: Variables): string {
   const inString = findStrings(template);
   return template.replace(/\$([A-Za-z_][A-Za-z0-9_]*)/g, (whole, name: string, at: number) => {

@@ -1,4 +1,4 @@
-/** Sends events to webhook integrations, as Standard Webhooks has it. */
+/** Sends events to webhook integrations, as Standard Webhooks specifies. */
 import type { Webhook } from "../model/webhook.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { envelopeOf } from "./envelope.ts";
@@ -10,9 +10,9 @@ import { fillBody, fillHeader, fillUrl, variablesOf } from "./template.ts";
 
 export interface WebhookOptions {
   webhookOf: (uuid: string) => Webhook | undefined;
-  /** The receiver answered that it is gone for good. */
+  /** Called when the receiver answers 410: it is gone for good. */
   onGone: (uuid: string) => void;
-  /** Whether it was switched off by that. */
+  /** Returns whether an earlier 410 has switched the integration off. */
   isOff: (uuid: string) => boolean;
   guard: AddressGuard;
   publicUrl: string;
@@ -41,7 +41,7 @@ type WebhookDelivery = Pick<Parameters<Senders["webhook"]>[0], "id" | "nowMs"> &
   event: Parameters<Senders["webhook"]>[0]["events"][number];
 };
 
-/** The request, or what is wrong with the integration. */
+/** Returns the request, or a text that says what is wrong with the integration. */
 function makeRequest(
   webhook: Webhook,
   { id, event, nowMs }: WebhookDelivery,
@@ -54,7 +54,7 @@ function makeRequest(
   const contentType = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
   const template = webhook.body ?? "";
   const method = webhook.method ?? "POST";
-  // A GET has no body of its own accord.
+  // Without a template, a GET has no body.
   const plain = method === "GET" ? "" : JSON.stringify(envelopeOf(event, publicUrl));
   const body = template === "" ? plain : fillBody(template, contentType, variables);
   const type = contentType === undefined ? { "Content-Type": "application/json" } : {};

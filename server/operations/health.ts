@@ -9,7 +9,7 @@ import { Refusal } from "../throttle/refusal.ts";
 
 const probe = { method: "GET", tag: "probes", deadlineMs: 5_000 } as const;
 
-/** `notReady` gives the reason why nothing should be sent to this server now, or null. */
+/** `notReady` returns why nothing should be sent to this server now; null where it is ready. */
 export function healthRoutes(notReady: () => string | null, metrics: Metrics): Route[] {
   return [
     defineRoute({

@@ -25,7 +25,7 @@ export const tailsBytesWaitingMax = 256 * MiB;
 export const tailRoundRowsMax = 4_096;
 /** Shortest pause between two rounds, so that one round reads many small batches together. */
 export const tailRoundMs = 50;
-/** Rows of one page, while a tail reads stored rows before it reaches the newest one. */
+/** A tail that catches up reads stored rows in pages of at most this many. */
 export const tailPageRowsMax = 1_000;
 /** Arrived rows that are scanned for one page: a second's work, however few of them match. */
 export const tailPageSpanMax = 1_048_576;
@@ -33,7 +33,10 @@ export const tailPageSpanMax = 1_048_576;
 export const tailPagesReadMax = 2;
 /** A page that does not fit into `tailsBytesWaitingMax` is read again after this time. */
 export const tailPageWaitMs = 1_000;
-/** A tail that is further behind than this, and falls further behind, skips to the newest rows. */
+/**
+ * Each time that a tail reaches the row that was the newest when it last looked, it counts the rows that have arrived
+ * since. Where these are more than this, and more than the time before, it counts them as missed and skips them.
+ */
 export const tailLagRowsMax = 16_384;
 /** Rows that are written to a connection at once. */
 export const tailSliceRowsMax = 64;
@@ -45,5 +48,5 @@ export const tailHeartbeatMs = 3_000;
 export const tailCheckMs = 1_000;
 /** Series of one answer: more than anybody draws. With many points each, the answer has tens of megabytes. */
 export const seriesMax = 10_000;
-/** Searches that run when the server stops may go on for this long: whoever stops it does not wait for a scan. */
+/** Time that running searches get when the server stops: short, so that stopping does not wait for a scan. */
 export const searchDrainMsMax = 1_000;

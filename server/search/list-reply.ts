@@ -2,14 +2,18 @@
 
 import { jsonHeaders, Reply } from "../api/route.ts";
 
-/** Characters of one piece, about; a huge answer is never one string. */
+/** Approximate characters of one piece. A large answer is written in pieces, and is never one string. */
 const pieceLength = 256 * 1024;
 
-/** Of `{"count":2,"logs":[…],"cursor":…}`, `before` is count, `name` logs and `after` cursor. Items are JSON texts. */
+/** The parts of an answer such as `{"count":2,"logs":[…],"cursor":…}`. */
 export interface ListParts {
+  /** Members before the list, such as `count`. */
   before: Readonly<Record<string, unknown>>;
+  /** Name of the list, such as `logs`. */
   name: string;
+  /** Elements of the list, as JSON texts. */
   items: Iterable<string>;
+  /** Members after the list, such as `cursor`. */
   after: Readonly<Record<string, unknown>>;
 }
 

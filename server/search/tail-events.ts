@@ -29,8 +29,8 @@ export function endEvent(reason: EndReason, message: string): Uint8Array {
 }
 
 /**
- * A comment that keeps the connection alive. Where the reader has every matching row up to the arrival number `after`, a
- * `position` event with this id follows, so that a tail that finds little resumes from there.
+ * A comment that keeps the connection alive. Where the reader has every matching row up to the arrival number `after`,
+ * a `position` event with this id follows, so that a tail that finds little resumes from there.
  */
 export function heartbeatEvent(after: number | null): Uint8Array {
   return Buffer.from(after === null ? ":\n\n" : `:\n${formatEvent("position", {}, after)}`);

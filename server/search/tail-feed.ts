@@ -23,11 +23,11 @@ export interface TailSelection {
 /** A tail that gets its rows from the feed. */
 export interface FeedMember {
   readonly selection: TailSelection;
-  /** Arrival number up to which it has got every matching row. */
+  /** Arrival number up to which the tail has got every matching row. */
   readonly after: number;
-  /** True while its queue is full: then rows are only counted. */
+  /** True while the tail's queue is full: then rows are only counted. */
   readonly isSkipping: boolean;
-  /** Gets the `count` rows found from `after` to `through`: as slices, or null where they were only counted. */
+  /** Called with the `count` rows from `after` to `through`. `slices` is null where they were only counted. */
   deliver(found: { slices: readonly Slice[] | null; count: number; through: number }): void;
   fail(message: string): void;
 }
@@ -115,7 +115,7 @@ export class TailFeed {
   async #readRound(): Promise<void> {
     const after = this.#readThrough;
     const members = [...this.#groups.values()].flatMap((group) => [...group.members]);
-    // A round ends where a member's position is, so that every member gets whole rounds.
+    // A round ends at the next position of a member, so that no member joins in the middle of a round.
     const ends = members.map((member) => member.after).filter((each) => each > after);
     const through = Math.min(this.#options.store.arrivalMax, after + tailRoundRowsMax, ...ends);
     this.#readThrough = through;
@@ -130,14 +130,14 @@ export class TailFeed {
     for (const [i, group] of groups.entries()) deliverToGroup(group, after, found[i]!, areCountsOnly[i]!);
     for (const [i, group] of groups.entries()) {
       const { through: answeredThrough } = found[i]!;
-      // One answer did not hold all rows of the range.
+      // The answer did not hold all rows of the range: the rest is read next.
       if (answeredThrough < through) await this.#readGroups([group], answeredThrough, through);
     }
   }
 
   /**
-   * Reads a range for several groups at once. Returns undefined after an error: then each group was read alone, and the
-   * tails of a group whose own read failed have ended.
+   * Reads a range for several groups at once. After an error it reads each group alone, ends the tails of each group
+   * whose own read fails, and returns undefined.
    */
   async #queryArrivals(
     groups: readonly Group[],
@@ -161,7 +161,7 @@ export class TailFeed {
   }
 }
 
-/** Returns whether some member waits for the rows after `after`; other members may have joined further on. */
+/** Returns whether a member needs the rows after `after`. Members with a later position need only later rows. */
 function hasMemberAt({ members }: Group, after: number): boolean {
   for (const member of members) if (member.after === after) return true;
   return false;

@@ -15,7 +15,7 @@ import {
 import type { ArrivalStore, FeedMember, TailFeed, TailSelection } from "./tail-feed.ts";
 import type { QueuedItem, TailQueue } from "./tail-queue.ts";
 
-/** What a tail is made of. */
+/** What a tail needs. */
 export interface TailOptions {
   selection: TailSelection;
   /** Arrival number after which it begins. */
@@ -98,7 +98,7 @@ export class Tail implements FeedMember {
     this.#wake?.();
   }
 
-  /** What is written every `tailHeartbeatMs`. */
+  /** Returns the bytes that are written every `tailHeartbeatMs`. */
   heartbeat(): Uint8Array {
     return heartbeatEvent(this.#isLive && this.#options.queue.isEmpty ? this.#after : null);
   }

@@ -70,7 +70,7 @@ function checkSeriesCount(count: number): void {
   throw new Refusal(400, `${problem}; group by fewer labels, or take the greatest with topk(…)`);
 }
 
-/** Writes JSON straight from the columns: an object for each of many points would be made for this alone. */
+/** Writes JSON straight from the columns. Points are many, and an object for each would be made only to be written. */
 function* formatSeries(columns: SeriesColumns): Generator<string> {
   for (let position = 0; position < columns.length; position++) {
     let points = "";

@@ -14,7 +14,7 @@ export class ByteBudget {
     return true;
   }
 
-  /** Returns bytes to the budget. */
+  /** Gives bytes back to the budget. */
   give(bytes: number): void {
     this.bytesHeld -= bytes;
   }

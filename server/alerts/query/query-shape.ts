@@ -22,19 +22,19 @@ export function shapeOf(query: string): QueryShape {
 export class QueryPlans {
   readonly #plans = new Map<string, TimeseriesPlan>();
 
-  /** Throws a QueryError. */
+  /** Returns the plan of a query, cached or new. Throws a QueryError. */
   planOf(query: string): TimeseriesPlan {
     let plan = this.#plans.get(query);
     if (plan === undefined) {
       plan = planTimeseries(query);
-      // Plans of deleted alerts leave in this way: the oldest plan goes first.
+      // The oldest plan is dropped. In this way plans of deleted alerts leave the cache, too.
       if (this.#plans.size >= plansKept) this.#plans.delete(this.#plans.keys().next().value!);
       this.#plans.set(query, plan);
     }
     return plan;
   }
 
-  /** Throws a QueryError. */
+  /** Returns the shape of a query, whose plan it caches. Throws a QueryError. */
   shapeOf(query: string): QueryShape {
     return shapeOfPlan(this.planOf(query));
   }
@@ -44,7 +44,8 @@ function shapeOfPlan({ series, scans }: TimeseriesPlan): QueryShape {
   const selectors = scans.map((scan) =>
     scan.kind === "rows" ? [scan.signal, scan.steps] : [scan.metric, scan.steps],
   );
-  // Queries that differ in the texts of labels alone are to be evaluated at the same time, so that one scan serves all.
+  // Queries that differ in the texts of labels alone have the same selector. They are evaluated at the same time, so
+  // that one scan serves all.
   const withoutTexts = (key: string, value: unknown) => (key === "value" ? undefined : value);
   const signals = [...new Set(scans.map((scan) => (scan.kind === "rows" ? scan.signal : "metrics")))];
   return {

@@ -20,7 +20,7 @@ export interface FamilyScan {
 /** Aggregates whose result for a group does not depend on the other groups of the scan. */
 const separableAggregates = new Set(["count", "first", "last", "sum", "avg", "min", "max", "stddev"]);
 
-/** Returns undefined for a scan that must run alone. */
+/** Finds the family of a scan. Returns undefined for a scan that must run alone. */
 export function scanKeyOf(query: AggregateQuery): FamilyScan | undefined {
   const { steps, groupBy, aggregates, signal, fromNs, toNs, bucketNs } = query;
   // A scan that extracts fields runs alone: an extracted field may have the name of an attribute that a row lacks.

@@ -7,11 +7,11 @@ import { familyMin, scansInFlightMax } from "../limits.ts";
 import { type FamilyScan, makeFamilyQuery, scanKeyOf, splitAnswer } from "./scan-family.ts";
 
 /**
- * How long the result of a scan serves equal scans that come later. The buckets in it have been complete for longer
- * than that.
+ * How long the result of a scan also answers equal scans that come later. At the time of the scan, its buckets have
+ * been complete for longer than that.
  */
 const recentMs = 5_000;
-/** Results that are kept for this, at most. */
+/** Results that are kept at once to answer equal scans. */
 const recentMax = 4_096;
 
 type Limits = Parameters<SearchableStore["aggregate"]>[1];
@@ -127,14 +127,14 @@ export class SharedScans implements SearchableStore {
       this.#scans.add(family.length - 1, { run: "merged" });
       for (const [i, { resolve }] of family.entries()) resolve(answers[i]!);
     } catch (error) {
-      // The family may exceed a limit, as of groups, that no member exceeds alone. Other errors would hit each one.
+      // The merged scan may exceed a limit, such as of groups, that no scan exceeds alone. Other errors would hit each.
       const isLimit = error instanceof Failure && error.kind === "limit";
       if (isLimit) this.#runEach(family);
       else for (const { resolve } of family) resolve(Promise.reject(error as Error));
     }
   }
 
-  /** Gives the recent result of an equal scan, or runs `scan`. `identity`: equal for equal scans. */
+  /** Returns the recent result of an equal scan, or runs `scan`. Scans are equal where `identity` has the same JSON. */
   #shareRecent<A extends AggregateResult>(identity: unknown[], scan: () => Promise<A>): Promise<A> {
     const key = JSON.stringify(identity, (_, value: unknown) =>
       typeof value === "bigint" ? `${value}n` : value,

@@ -111,7 +111,10 @@ class Judge {
     if (startMs >= this.#fromMs) this.#judge(this.#window.buckets.length - 1);
   }
 
-  /** Gives what changed. Before, rules that are new or changed, and so have no state, judge the newest bucket. */
+  /**
+   * Lets rules that are new or changed, and so have no state, judge the newest bucket. Then returns what changed, null
+   * for no change.
+   */
   finish(): Advance | null {
     const newest = this.#window.buckets.length - 1;
     for (const key in this.#instances) {

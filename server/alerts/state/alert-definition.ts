@@ -44,7 +44,7 @@ export function windowBuckets(alert: AlertDefinition): number {
   return Math.max(...windows) + 2;
 }
 
-/** A digest of query and bucket size. Where it changes, states and fires of before have no meaning any more. */
+/** A digest of query and bucket size. Where it changes, earlier states and fires have no meaning any more. */
 export function seriesDefinition(alert: AlertDefinition): string {
   const { query, bucketSeconds } = queryOf(alert);
   return digest([query, bucketSeconds]);

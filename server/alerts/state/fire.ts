@@ -15,16 +15,16 @@ export interface Fire {
   query: string;
   bucketSeconds: number;
   labels: Record<string, string>;
-  /** End of the bucket that opened the fire. */
+  /** End of the bucket with which the rule began to fire. */
   firedAtMs: number;
   breached: Datapoint;
   resolvedAtMs: number | null;
   reason: ResolveReason | null;
-  /** Whether people were notified. `unseen`: no, since the fire opened and closed while evaluation was behind. */
+  /** Whether people were notified. `unseen`: not notified, since the fire began and ended while evaluation lagged. */
   told: "no" | "yes" | "unseen";
   /** Id of the silence because of which nobody was notified. */
   silencedBy: string | null;
-  /** Who was notified of the begin, and will be notified of the end. */
+  /** The actions that report the begin of the fire; the same ones report its end. */
   actions: Action[];
 }
 
@@ -35,7 +35,7 @@ export interface ClosedFire {
   reason: ResolveReason;
 }
 
-/** Makes the fire of a rule. `bucket`: the one that opens the fire. */
+/** Makes the fire of a rule. `bucket`: the one with which the rule began to fire. */
 export function openFire(
   alert: AlertDefinition,
   rule: EvaluationRule,

@@ -21,8 +21,8 @@ const verdictsWithoutPoints = {
 } satisfies Record<string, Verdict>;
 
 /**
- * Decides by the first `end` of `values`, which are those of buckets from the oldest to the newest, null where a bucket
- * has no point. Of these, only the newest N + 2 count.
+ * Decides from the first `end` entries of `values`. Each entry is the value of one bucket, null where the bucket has no
+ * point; the oldest bucket comes first. Only the newest N + 2 of the entries count.
  */
 export function verdictOf(
   values: readonly (number | null)[],
@@ -33,7 +33,7 @@ export function verdictOf(
   return { state: decide(counts, rule), why: explain(counts, rule) };
 }
 
-/** The same without the reason: most verdicts change nothing, and nobody reads their reason. */
+/** Decides like `verdictOf`, without the reason: most verdicts change nothing, and nobody reads their reason. */
 export function verdictState(
   values: readonly (number | null)[],
   rule: StaticRule,
@@ -43,13 +43,13 @@ export function verdictState(
 }
 
 interface Counts {
-  /** Observed buckets, N + 2 at most. */
+  /** Observed buckets, at most `datapointsInEvaluationWindow` + 2. */
   buckets: number;
-  /** N, or the number of observed buckets where that is smaller, as right after a start or a downtime. */
+  /** `datapointsInEvaluationWindow`, or `buckets` where that is smaller, as right after a start or a downtime. */
   window: number;
-  /** The newest points that count, `window` at most. */
+  /** Number of points that count: the newest ones, `window` at most. */
   points: number;
-  /** Those of `points` that breach. */
+  /** How many of `points` breach. */
   breaching: number;
   /** Age of the oldest of `points` in buckets; the newest bucket has age 1. */
   oldestAge: number;

@@ -9,7 +9,7 @@ export interface Window {
   version: typeof windowVersion;
   /** End of the newest bucket that was observed or skipped. */
   throughMs: number;
-  /** How many buckets were last read, or kept, at most. If a rule needs more, older buckets are read again. */
+  /** Buckets that the window was last read for; it may hold fewer. If a rule needs more, older ones are read again. */
   filledBuckets: number;
   /** Starts of the newest buckets that were observed, ascending. */
   buckets: number[];

@@ -9,7 +9,7 @@ export interface Batch {
 }
 
 export interface BatchOptions {
-  /** A batch holds as many whole lines as fit. The cuts depend on the input alone, so a second run makes the same ones. */
+  /** A batch holds as many whole lines as fit. The cuts depend on the input alone: a second run makes the same ones. */
   targetBytes: number;
   /** A longer line is skipped. */
   lineBytesMax: number;

@@ -64,7 +64,7 @@ export async function ask(client: Client, request: ApiRequest): Promise<Answer> 
   }
 }
 
-/** Returns the answer as soon as it begins. Throws ConnectionProblem. `fetch` is not used: it refuses a list of ports. */
+/** Returns the answer as soon as it begins. Throws ConnectionProblem. `fetch` is not used: it refuses some ports. */
 export function sendRequest(client: Client, request: ApiRequest): Promise<IncomingMessage> {
   const url = new URL(client.url + request.path);
   const isSecure = url.protocol === "https:";

@@ -120,7 +120,7 @@ async function* countBytes(input: InputFile, source: AsyncIterable<Uint8Array>):
   }
 }
 
-/** Returns the first `length` bytes (fewer where the input is shorter), and an iteration over all bytes from the start. */
+/** Returns the first `length` bytes (fewer where the input is shorter), and an iteration over all bytes. */
 async function peekBytes(chunks: AsyncGenerator<Uint8Array>, length: number) {
   const peeked: Uint8Array[] = [];
   let bytes = 0;

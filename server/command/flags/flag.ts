@@ -58,7 +58,7 @@ export function parseSwitch(text: string): boolean {
   throw new UsageError("true or false");
 }
 
-/** `retention-bytes` is `SVC_RETENTION_BYTES`. */
+/** Makes the name of a flag's environment variable: `SVC_RETENTION_BYTES` for `retention-bytes`. */
 export function toEnvironmentName(flag: string): string {
   return `SVC_${flag.toUpperCase().replaceAll("-", "_")}`;
 }

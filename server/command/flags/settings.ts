@@ -22,8 +22,9 @@ export interface Arguments {
 }
 
 /**
- * Throws UsageError for an unknown setting or a wrong value. `known` holds the flags of all commands: one file and one
- * environment serve all of them, so a setting of another command is no error there.
+ * Returns the setting of each flag of the command. Throws UsageError for an unknown setting or a wrong value. `known`
+ * holds the flags of all commands: one file and one environment serve all of them, so a setting of another command is
+ * no error there.
  */
 export function readSettings<F extends Flags>(
   command: Command<F>,

@@ -1,4 +1,4 @@
-/** Parses sizes, ages, times and addresses as people write them. Each parser throws UsageError: what was expected. */
+/** Parses sizes, ages, times and addresses as people write them. Each parser throws UsageError with what it expects. */
 
 /** The program was called wrongly. The message is one sentence, the exit code 2. */
 export class UsageError extends Error {}

@@ -15,7 +15,7 @@ const blocks = "▁▂▃▄▅▆▇█";
 const chartWidthMax = 60;
 const significantDigits = 5;
 
-/** Returns a header and one line for each series. Each chart covers the whole range; columns without points are blank. */
+/** Returns a header and a line for each series. Each chart covers the whole range; a column without points is blank. */
 export function formatSeriesLines(
   { series, bucketSize }: SeriesAnswer,
   range: { startMs: number; endMs: number },

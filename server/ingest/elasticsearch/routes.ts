@@ -44,7 +44,7 @@ const serverInfo = {
 const license = { status: "active", uid: "svc", type: "basic", mode: "basic", issue_date_in_millis: 0 };
 const health = { cluster_name: "svc", status: "green", timed_out: false, number_of_nodes: 1 };
 
-/** Paths that are answered with constants. */
+/** The constant answer of each path. */
 const staticAnswers: Readonly<Record<string, object>> = {
   "/_license": { license },
   "/_xpack": { license, features: { ilm: { available: true, enabled: true } } },
@@ -52,7 +52,7 @@ const staticAnswers: Readonly<Record<string, object>> = {
   "/_nodes/http": { cluster_name: "svc", nodes: {} },
 };
 
-/** What agents create unless it exists: each GET finds it, each PUT is acknowledged. */
+/** Objects that agents create where they do not exist. Every GET says that the object exists; every PUT succeeds. */
 const setupPaths = [
   "/_ilm/policy/{name}",
   "/_index_template/{name}",

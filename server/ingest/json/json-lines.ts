@@ -1,8 +1,8 @@
 /**
  * The fast reader of JSON rows: reads rows of the usual shape from their bytes, without JSON.parse. The usual shape is
- * an object with an object `attributes` of strings, integers and booleans. Anything else (deeper nesting, fractions,
- * keys with escapes, repeated keys, lone surrogates, invalid JSON) is left to the general reader. What this reader
- * accepts, it reads exactly as the general one does.
+ * an object with an object `attributes` of strings, integers and booleans. Rows of any other shape (deeper nesting,
+ * fractions, keys with escapes, repeated keys, lone surrogates, invalid JSON) are left to the general reader. What this
+ * reader accepts, it reads exactly as the general one does.
  */
 
 import { type BatchBuilder, RowRanges } from "../../../engine/index.ts";
@@ -19,50 +19,48 @@ const nullLiteral = Buffer.from("null", "latin1");
 export interface RowForm {
   /** Names of the fields; every other name is an attribute. */
   readonly fields: readonly string[];
-  /** Keys with numbers below this are set by the form only: a row that contains one as an attribute is unusual. */
+  /** Only the form sets keys with numbers below this. A row with such an attribute is left to the general reader. */
   readonly reservedKeys: number;
   /** Called when another row begins. */
   begin(row: RowRanges): void;
   /**
-   * Reads the value at `at` of the field with this index in `fields`; returns the position after it, or -1 where it is
-   * unusual.
+   * Reads the value at `at`, which belongs to the field with this index in `fields`. Returns the position after it, or
+   * -1 where the row must be left to the general reader.
    */
   readField(field: number, at: number): number;
-  /** Called once all fields were read. Returns false where the row is unusual; then the body is unchanged. */
+  /** Called once all fields were read. Returns false, with the body unchanged, for a row for the general reader. */
   end(): boolean;
 }
 
 /** Makes a form that reads with the scanner and adds keys to the builder. */
 export type MakeForm = (scanner: JsonScanner, builder: BatchBuilder) => RowForm;
 
-/** Field number of `attributes`. The form's fields follow; -1 is a name that is no field. */
+/** Field number of `attributes`. The form's fields have numbers from 1 on; -1 stands for a name that is no field. */
 const attributesField = 0;
 
 export class JsonLines {
   readonly #scanner: JsonScanner;
   readonly #builder: BatchBuilder;
   readonly #form: RowForm;
-  /** Fields by the length of their names: `attributes` has number 0, the form's follow. */
+  /** Fields by the length of their names. `field` is the field number. */
   readonly #fieldsOfLength: { field: number; bytes: Buffer }[][];
   readonly #row = new RowRanges();
-  /** Attributes from the top level of the row, beside `attributes`. */
+  /** Attributes that stand at the top level of the row, outside `attributes`. */
   readonly #topLevel = new RowRanges();
-  /** Bit set of the fields that the row has had. */
+  /** Bit set of the field numbers that were read in this row. */
   #seenFields = 0;
   /**
-   * For the i-th key in the previous row's `attributes`: where it stood, and its number. Mostly the next row repeats
-   * it.
+   * Position and number of the i-th key in `attributes`, as last seen in a row. Most rows have the same keys in the
+   * same order: comparing bytes then replaces a search for the key.
    */
   readonly #previous = new RowRanges();
   #rowNumber = 0;
-  /**
-   * For each key, the number of the last row that had it inside `attributes`, and of the last one that had it beside
-   * them.
-   */
+  /** For each key, the number of the last row that had it inside `attributes`. */
   #lastRowInside: number[] = [];
+  /** For each key, the number of the last row that had it at the top level. */
   #lastRowBeside: number[] = [];
 
-  /** Decodes escapes in place: the body is overwritten. */
+  /** Reading decodes escapes in place, and so overwrites the body. */
   constructor(body: Buffer, builder: BatchBuilder, makeForm: MakeForm) {
     this.#scanner = new JsonScanner(body);
     this.#builder = builder;
@@ -72,7 +70,7 @@ export class JsonLines {
 
   /**
    * Reads the row at [from, to). The result is valid until the next call. Returns undefined, with the bytes restored,
-   * where the row is unusual.
+   * where the row must be left to the general reader.
    */
   read(from: number, to: number): RowRanges | undefined {
     const scanner = this.#scanner;
@@ -91,8 +89,7 @@ export class JsonLines {
     return undefined;
   }
 
-  // Reads the object at `at`; returns the position after it, or -1 where it is unusual. The readers below do the same.
-
+  /** Reads the row or its `attributes` at `at`. Returns the position after it, or -1 for the general reader. */
   #readObject(at: number, isRow: boolean): number {
     const scanner = this.#scanner;
     const { body, to } = scanner;
@@ -111,6 +108,7 @@ export class JsonLines {
     return -1;
   }
 
+  /** Reads a top-level member whose key begins at `keyFrom`. Returns the position after it, or -1. */
   #readField(keyFrom: number): number {
     const keyTo = this.#scanner.text.findPlainEnd(keyFrom);
     const at = this.#findValue(keyTo);
@@ -122,6 +120,7 @@ export class JsonLines {
     return field === attributesField ? this.#readObject(at, false) : this.#form.readField(field - 1, at);
   }
 
+  /** Reads the `member`-th member of `attributes`. Returns the position after it, or -1. */
   #readAttribute(keyFrom: number, member: number): number {
     const keyTo = this.#repeatsPreviousKey(keyFrom, member)
       ? keyFrom + this.#previous.to[member]! - this.#previous.from[member]!
@@ -134,6 +133,7 @@ export class JsonLines {
     return this.#readValue(at, key, this.#row);
   }
 
+  /** Reads the value at `at` as an attribute with the key [keyFrom, keyTo). Returns the position after it, or -1. */
   #readTopLevel(keyFrom: number, keyTo: number, at: number): number {
     const key = this.#findOrAddKey(keyFrom, keyTo);
     if (key < 0 || this.#lastRowBeside[key] === this.#rowNumber) return -1;
@@ -141,7 +141,7 @@ export class JsonLines {
     return this.#readValue(at, key, this.#topLevel);
   }
 
-  /** A null counts as no value. */
+  /** Adds the value at `at` to `row`; a null counts as no value. Returns the position after it, or -1. */
   #readValue(at: number, key: number, row: RowRanges): number {
     const scanner = this.#scanner;
     if (scanner.body[at] === quote) {
@@ -155,7 +155,7 @@ export class JsonLines {
     return end;
   }
 
-  /** Of two values under one name, the one inside `attributes` wins. */
+  /** Adds the top-level attributes to the row. Where `attributes` has the same key, its value wins. */
   #addTopLevel(): void {
     const { attributes, keys, from, to } = this.#topLevel;
     if (attributes === 0) return;
@@ -165,7 +165,7 @@ export class JsonLines {
     }
   }
 
-  /** Returns whether the previous row's key, and its closing quote, stand here again. */
+  /** Returns whether the bytes at `keyFrom` repeat the remembered key of this index, with its closing quote. */
   #repeatsPreviousKey(keyFrom: number, member: number): boolean {
     if (member >= this.#previous.attributes) return false;
     const { view } = this.#scanner;
@@ -180,7 +180,7 @@ export class JsonLines {
     return true;
   }
 
-  /** Remembers the key as the one that the next row is expected to repeat; returns its end, or -1. */
+  /** Remembers the key as the one that the next row is expected to have at this index. Returns its end, or -1. */
   #rememberKey(keyFrom: number, member: number): number {
     const keyTo = this.#scanner.text.findPlainEnd(keyFrom);
     const key = keyTo < 0 ? -1 : this.#findOrAddKey(keyFrom, keyTo);

@@ -67,7 +67,7 @@ export function makeFieldProblem(name: string, expected: string, value: unknown)
   return new RowProblem("field", `${name} ${problem}`);
 }
 
-/** Time of a row, in nanoseconds; null where it has none. `timeUnixNano` goes before `timestamp`, since it is finer. */
+/** Time of a row, in nanoseconds; null where it has none. `timeUnixNano` is finer than `timestamp`, so it wins. */
 export function timeOf(json: JsonFields, onNumber: OnNumber): bigint | null {
   if (isGiven(json.timeUnixNano)) return nanosOf(json, "timeUnixNano", onNumber);
   if (!isGiven(json.timestamp)) return null;

@@ -1,6 +1,6 @@
 /**
- * Reads values from the bytes of a JSON text. Each read method returns the position after the value that begins at
- * `at`, or -1 where the value is unusual.
+ * Reads values from the bytes of a JSON text, for the fast reader of rows. Each read method returns the position after
+ * the value that begins at `at`, or -1 where the general reader must read the row.
  */
 
 import { JsonText } from "./json-text.ts";
@@ -24,11 +24,12 @@ export class JsonScanner {
   readonly text: JsonText;
   /** Where the text that is being read ends. */
   to = 0;
-  /** The time that was read last: seconds since the epoch, and nanoseconds within the second. */
+  /** The time that was read last, in whole seconds since the epoch. */
   seconds = 0;
+  /** Nanoseconds of the time that was read last, within its second. */
   nanos = 0;
 
-  /** Decodes escapes in place: the body is overwritten. */
+  /** Reading decodes escapes in place, and so overwrites the body. */
   constructor(body: Buffer) {
     this.body = body;
     this.view = new DataView(body.buffer, body.byteOffset, body.byteLength);

@@ -28,7 +28,7 @@ export class JsonText {
   readonly #view: DataView;
   #from = 0;
   #to = 0;
-  /** The bytes [from, to) as they came; saved before the first string is decoded. */
+  /** Copy of the bytes [#from, #to), made before the first escape in them is decoded; undefined until then. */
   #original: Buffer | undefined;
 
   constructor(bytes: Buffer) {
@@ -36,7 +36,7 @@ export class JsonText {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** Starts reading [from, to), which can be restored until the next call. */
+  /** Starts reading [from, to). Until the next call, `restore` can undo all decoding in it. */
   begin(from: number, to: number): void {
     this.#from = from;
     this.#to = to;
@@ -67,9 +67,7 @@ export class JsonText {
     return bytes[at] === backslash ? this.#decode(at) : -1;
   }
 
-  /**
-   * Returns the position of the first byte that is not plain. Tests four bytes at a time for as long as all four are.
-   */
+  /** Returns the position of the first byte that is not plain. Tests four bytes at a time while all four are plain. */
   #skipPlain(from: number): number {
     const view = this.#view;
     const bytes = this.#bytes;

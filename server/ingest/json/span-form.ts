@@ -34,8 +34,9 @@ export class SpanForm implements RowForm {
   #seenFields = 0;
   #endSeconds = 0;
   #endNanos = 0;
-  /** Where the digits of the end time stand. Once they are read, the duration is written over them. */
+  /** Position of the first digit of the end time. `#addDuration` writes the duration over the digits. */
   #endFrom = 0;
+  /** Position after the last digit of the end time. */
   #endTo = 0;
 
   /** The builder must be new: its first keys become `spanKeys`. */
@@ -71,7 +72,7 @@ export class SpanForm implements RowForm {
     const hasEnd = (this.#seenFields & (1 << Field.endTimeUnixNano)) !== 0;
     if (hasEnd && !this.#addDuration()) return false;
     const { attributes, keys, from, to } = this.#fromFields;
-    // In the order of their keys, like the general reader's.
+    // The attributes are added in the order of `spanKeys`, as the general reader adds them.
     for (let key = 0; key < spanKeys.length; key++) {
       for (let i = 0; i < attributes; i++) if (keys[i] === key) this.#row.addAttribute(key, from[i]!, to[i]!);
     }

@@ -30,9 +30,9 @@ export const spanKeys = [
 
 export const traceIdDigits = 32;
 export const spanIdDigits = 16;
-/** In the order of OpenTelemetry's numbers from 1 on; 0 is "unspecified". */
+/** Span kinds in the order of OpenTelemetry's numbers from 1 on; 0 is "unspecified". */
 export const spanKinds = ["internal", "server", "client", "producer", "consumer"] as const;
-/** In the order of OpenTelemetry's numbers, from 0. */
+/** Status codes in the order of OpenTelemetry's numbers, from 0. */
 export const statusCodes = ["unset", "ok", "error"] as const;
 
 export const spanKeySet: ReadonlySet<string> = new Set(spanKeys);

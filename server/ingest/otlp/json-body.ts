@@ -22,7 +22,7 @@ import {
   toObjects,
 } from "./json-value.ts";
 
-/** Names of the lists in a signal's request. */
+/** Names of the nested lists in a request of one signal, for logs `resourceLogs`, `scopeLogs` and `logRecords`. */
 export interface ListNames {
   resources: string;
   scopes: string;
@@ -37,8 +37,8 @@ interface RequestContext {
 }
 
 /**
- * Makes a row of a record. `attributes` holds those of the resource and the scope, and the record's are added to it.
- * Throws RowProblem.
+ * Makes a row from a record. `attributes` holds the attributes of the resource and the scope; those of the record are
+ * added to it. Throws RowProblem.
  */
 export type MakeRow = (record: JsonFields, attributes: Attributes, sink: RowSink) => LogRow;
 
@@ -60,7 +60,7 @@ export function readJsonBody(
   });
 }
 
-/** Finds integers that JSON.parse may round. Such digits within a text only make parsing slower. */
+/** Finds integers that JSON.parse may round. A match within a string does no harm: parsing is only slower. */
 const longNumber = /[[:,]\s*-?\d{16}/;
 
 /** Parses a body. Throws Refusal 400 where it is not a JSON object. */

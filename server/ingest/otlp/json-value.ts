@@ -11,6 +11,7 @@ import { doubleJson, nestingMax } from "./wire-value.ts";
 /** Attributes of a row that is being read. A later value of a key replaces an earlier one. */
 export interface Attributes {
   texts: Record<string, string>;
+  /** Keys that were added since the attributes were made or copied. */
   keys: number;
   /** Length of all names and texts, in UTF-16 units. */
   units: number;
@@ -22,7 +23,7 @@ export function makeAttributes(reservedNames: ReadonlySet<string>): Attributes {
   return { texts: Object.create(null), keys: 0, units: 0, reservedNames };
 }
 
-/** Copies attributes, so that the copy can be added to. */
+/** Copies attributes. Adding to the copy leaves the original as it is. */
 export function copyAttributes({ texts, units, reservedNames }: Attributes): Attributes {
   return { texts: Object.assign(Object.create(null), texts), keys: 0, units, reservedNames };
 }
@@ -51,8 +52,8 @@ function addPairs(attributes: Attributes, list: unknown, path: string, prefix: s
 }
 
 /**
- * The text of an attribute's value. Undefined where there is none, or where the value is a map whose members were
- * added.
+ * Returns the text of an attribute's value. Adds the members of a map to `attributes` instead, and returns undefined;
+ * returns undefined for no value, too.
  */
 function pairText(
   attributes: Attributes,
@@ -62,7 +63,7 @@ function pairText(
   depth: number,
 ): string | undefined {
   const value = toObject(sent, path);
-  // Most values are strings.
+  // The fast path: most values are strings.
   if (typeof value?.stringValue === "string") return value.stringValue;
   if (!isGiven(value?.kvlistValue) || depth >= flatDepthMax) return valueText(value, `${path}.value`);
   const valuesPath = `${path}.value.kvlistValue`;

@@ -26,7 +26,7 @@ export class LogRecord implements WireRecord {
   readonly #traceId: number;
   readonly #spanId: number;
   readonly #eventName: number;
-  /** Bounds of the severity names, which are written to the buffer once. */
+  /** Offsets of the severity names, which the constructor writes to the buffer: name i is at [ends[i], ends[i + 1]). */
   readonly #severityEnds: number[];
   readonly #time = new WireTime();
   readonly #observed = new WireTime();
@@ -99,7 +99,10 @@ export class LogRecord implements WireRecord {
     scanner.at = to;
   }
 
-  /** Ids of another length, or of zeros only, count as none (specification of logs, "trace context fields"). */
+  /**
+   * Reads a trace id, span id or event name. Ids of another length, or of zeros only, count as none (specification of
+   * logs, "trace context fields").
+   */
   #readName(tag: number, end: number): void {
     const { buffer, scanner, attributes } = this.#tools;
     const to = scanner.readFieldEnd(end);

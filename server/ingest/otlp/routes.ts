@@ -16,7 +16,7 @@ interface Endpoint {
   signal: "logs" | "traces" | "metrics";
   /** Message type of the answer. */
   response: string;
-  /** The field of its partial success that counts rejected rows. */
+  /** The field that counts rejected rows in the answer's partial success. */
   rejected: string;
 }
 
@@ -59,8 +59,8 @@ async function takeBatch(intake: Intake, endpoint: Endpoint, input: BatchInput):
 }
 
 /**
- * The partial success to answer, undefined where every row was taken. Throws Refusal 400 where none was. Either way the
- * sender should not retry.
+ * Returns the partial success to answer, undefined where every row was taken. Throws Refusal 400 where every row was
+ * refused. Neither answer makes the sender retry.
  */
 function partialSuccessOf({ rejected }: Endpoint, { accepted, refused, dropped, errors }: IntakeResult) {
   const first = errors[0];
@@ -93,7 +93,7 @@ function statusBody(
   return { contentType: isJson ? jsonType : protobufType, body };
 }
 
-/** The answer has the encoding of the request. */
+/** Returns whether to answer in JSON: the answer has the encoding of the request. */
 function wantsJson(headers: ReadonlyMap<string, string>): boolean {
   return (headers.get("content-type") ?? "").trim().toLowerCase().startsWith(jsonType);
 }

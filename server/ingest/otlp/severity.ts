@@ -1,6 +1,6 @@
 /** Names of OpenTelemetry's severity numbers. */
 
-/** Four numbers each, from 1 on (specification, logs data model, "SeverityNumber"). */
+/** The severities. Each has four numbers, from 1 on (specification, logs data model, "SeverityNumber"). */
 export const severityNames = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 
 /** Returns an index of `severityNames`, or -1 where the number stands for none. */

@@ -16,10 +16,11 @@ export class WireAttributes {
   readonly #reservedKeys: number;
   #row: RowRanges = new RowRanges();
   #rowNumber = 0;
-  /** For each key: the number of the last row that had it, and the key's index in that row. */
+  /** For each key, the number of the last row that had it. */
   #lastRows: number[] = [];
+  /** For each key, the index of its attribute in the last row that had it. */
   #positions: number[] = [];
-  /** For each attribute of the previous row, in order, the number of its key. Mostly the next row has the same. */
+  /** The key that the i-th attribute of a row had last. Most rows have the same keys in the same order. */
   readonly #previousKeys: number[] = [];
   #listedCount = 0;
 
@@ -63,7 +64,7 @@ export class WireAttributes {
     for (let i = 0; i < attributes; i++) this.put(keys[i]!, from[i]!, to[i]!);
   }
 
-  /** Adds those attributes of a shared set that the row does not have itself. `sharedSet` numbers the set. */
+  /** Adds those attributes of a shared set that the row does not have itself. `sharedSet` is the set's number. */
   putMissing({ attributes, keys, from, to }: RowRanges, sharedSet: number): void {
     const row = this.#row;
     row.sharedFrom = row.attributes;

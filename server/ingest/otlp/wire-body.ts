@@ -20,7 +20,7 @@ const ScopeTag = { name: 0x0a, version: 0x12, attributes: 0x1a } as const;
 /** Bytes charged for an attribute besides its text. */
 const attributeCost = 32;
 
-/** What a record is read with. */
+/** The readers and the sink that all records of a body are read with. */
 export interface WireTools {
   buffer: BodyBuffer;
   scanner: ProtoScanner;

@@ -154,8 +154,7 @@ export class WireValue {
     this.to = this.#buffer.at;
   }
 
-  // Returns the JSON text of the AnyValue at [from, to). Leaves the scanner after it, as do the methods below.
-
+  /** Returns the JSON text of the AnyValue at [from, to). Leaves the scanner after it. */
   #valueJson(from: number, to: number, depth: number): string {
     if (depth > nestingMax) throw makeProtobufRefusal(`values are nested more than ${nestingMax} deep`);
     const scanner = this.#scanner;
@@ -188,6 +187,7 @@ export class WireValue {
     return json;
   }
 
+  /** Returns the JSON text of the field with this tag whose bytes end at `to`. Leaves the scanner after it. */
   #rangeJson(tag: number, to: number, depth: number): string {
     const from = this.#scanner.at;
     this.#scanner.at = to;

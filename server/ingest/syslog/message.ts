@@ -4,10 +4,11 @@ import type { LogRow } from "../../../engine/index.ts";
 import { isoNanos } from "../iso-time.ts";
 import type { RowSink } from "../row-sink.ts";
 
-/** Names by severity number, from 0. */
+/** Names of the severities by their number, from 0. */
 const severities = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"] as const;
+/** Levels of log rows by the number of the severity. */
 const levels = ["fatal", "fatal", "fatal", "error", "warn", "info", "info", "debug"] as const;
-/** Names by facility number (RFC 5424, section 6.2.1), as syslog.h calls them. */
+/** Names of the facilities by their number (RFC 5424, section 6.2.1), as syslog.h calls them. */
 const facilities = [
   ..."kern user mail daemon auth syslog lpr news uucp cron authpriv ftp ntp audit alert clock".split(" "),
   ..."local0 local1 local2 local3 local4 local5 local6 local7".split(" "),
@@ -62,7 +63,10 @@ function read5424(header: RegExpExecArray, text: string, attributes: Record<stri
 const elementStart = /\[([^\s=\]"]{1,128})/y;
 const parameter = /\s+([^\s=\]"]{1,128})="((?:[^"\\\]]|\\.)*)"/sy;
 
-/** Reads structured data into `<id>.<name>`; returns the position after it, or `from` where it is malformed. */
+/**
+ * Reads structured data into attributes `<id>.<name>`. Returns the position after the last element, before the first
+ * element without an id, or `from` where an element is malformed.
+ */
 function readStructure(text: string, from: number, attributes: Record<string, string>): number {
   if (text[from] === "-") return from + 1;
   let at = from;
