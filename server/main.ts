@@ -50,6 +50,9 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(error.code === "EPIPE" ? 0 : 1);
 });
 
+// Telemetry and tokens are for the user that runs svc alone: folders get mode 0700 and files 0600.
+process.umask(0o077);
+
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {

@@ -10,6 +10,7 @@ import { type SyslogSettings, syslogPart } from "./ingest/syslog/part.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { type NotifyPartSettings, notifyPart } from "./notify/part.ts";
 import { type OperationsSettings, operationsPart } from "./operations/part.ts";
+import { serverAddressPart } from "./operations/server-address.ts";
 import { type SearchSettings, searchPart } from "./search/part.ts";
 import { openStorage, type StorageSettings } from "./storage/part.ts";
 
@@ -62,6 +63,7 @@ export async function startService(settings: ServiceSettings): Promise<Service> 
     const http = parts.add(httpPart(settings, control, metrics, () => parts.routes));
     // Behind `http`, so that it is closed first: tails must end before the sockets wait for open answers.
     parts.add(searchPart(settings, storage, control, metrics));
+    parts.add(serverAddressPart(settings.dataDir, () => formatUrl(host, http.port)));
     const syslog = parts.add(syslogPart(settings, ingest, metrics));
     await parts.run();
     return {

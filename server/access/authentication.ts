@@ -6,21 +6,13 @@ import { makeUnauthorized, Refusal } from "../throttle/refusal.ts";
 import { permissionsOf } from "./permissions.ts";
 
 /**
- * A request with one of these headers came through a proxy: its sender is not on this machine, whatever the socket
- * says.
+ * A request with such a header came through a proxy: its sender is not on this machine, whatever the socket says. Every
+ * proxy has names of its own, so all names count that begin with `x-` or sound of forwarding.
  */
-const forwardingHeaders = [
-  "forwarded",
-  "via",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-real-ip",
-  "x-client-ip",
-  "x-cluster-client-ip",
-  "cf-connecting-ip",
-  "true-client-ip",
-];
+const forwardingHeader =
+  /^(?:x-|cf-|fly-|fastly-|akamai-|true-|via$)|forward|proxy|proxied|client-?ip|real-?ip|remote-?(?:addr|ip)|original|cdn/;
+/** Sent by programs that ask a server directly. */
+const directHeaders: ReadonlySet<string> = new Set(["x-requested-with", "proxy-connection"]);
 
 /** What authentication reads of a request. */
 export interface RequestHead {
@@ -119,15 +111,23 @@ function anonymousCaller(head: RequestHead, rules: AccessRules, permission: Perm
   const missing = "a token is needed: send it as `Authorization: Bearer TOKEN`";
   const isAllowed = rules.anonymousReads && permissionsOf.anonymous.includes(permission);
   if (!isAllowed) throw makeUnauthorized(missing);
-  const proxyHeader = rules.onLoopback ? forwardingHeaders.find((name) => head.headers.has(name)) : undefined;
-  if (proxyHeader !== undefined) {
-    throw makeUnauthorized(
-      `${missing} (the request came through a proxy: it bears the header ${proxyHeader})`,
-    );
-  }
+  const proxySign = rules.onLoopback ? findProxySign(head) : undefined;
+  if (proxySign !== undefined) throw makeUnauthorized(`${missing} (${proxySign})`);
   if (isFromOtherSite(head))
     throw makeUnauthorized(`${missing} (the request comes from a page of another site)`);
   return anonymous;
+}
+
+/** What shows that the request came through a proxy, in words; undefined where nothing does. */
+function findProxySign({ headers }: RequestHead): string | undefined {
+  for (const name of headers.keys()) {
+    if (forwardingHeader.test(name) && !directHeaders.has(name))
+      return `the request came through a proxy: it bears the header ${name.slice(0, 100)}`;
+  }
+  const name = hostName(headers.get("host") ?? "");
+  return isLoopbackName(name)
+    ? undefined
+    : `its Host ${JSON.stringify(name.slice(0, 100))} is not this machine's own`;
 }
 
 function rolesWith(permission: Permission): string {

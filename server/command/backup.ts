@@ -12,13 +12,12 @@ import { openCopyProgress } from "./output/copy-progress.ts";
 import { formatCount } from "./output/progress.ts";
 import { escapeLine } from "./output/terminal.ts";
 
-const { default: defaultUrl, ...urlFlag } = serverFlags.url;
 const flags = {
   ...serverFlags,
   url: {
-    ...urlFlag,
+    ...serverFlags.url,
     help: "the server to ask",
-    defaultText: `none where nobody has the data folder open, else ${defaultUrl}`,
+    defaultText: "the one that has the data folder open; where there is none, the folder itself is read",
   },
   data: {
     ...serverFlags.data,
@@ -45,14 +44,11 @@ export const backup: Command<typeof flags> = {
     const data = resolve(settings.data);
     const hasFolder = settings.url === null && existsSync(join(data, "format"));
     if (hasFolder && !(await isOpenElsewhere(data))) return printMarker(dir, await backUpFolder(data, dir));
-    return printMarker(dir, await backUpServer({ ...settings, url: settings.url ?? defaultUrl }, dir));
+    return printMarker(dir, await backUpServer(settings, dir));
   },
 };
 
-async function backUpServer(
-  settings: Omit<Settings<typeof flags>, "url"> & { url: string },
-  dir: string,
-): Promise<BackupMarker> {
+async function backUpServer(settings: Settings<typeof flags>, dir: string): Promise<BackupMarker> {
   const { writeBackup } = await import("../../engine/index.ts");
   const client = await openClient(settings);
   const pieces = await askPieces(client, { method: "POST", path: "/api/v1/backup" });

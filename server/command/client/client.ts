@@ -5,6 +5,13 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import {
+  isProof,
+  makeChallenge,
+  proofPath,
+  readServerAddress,
+  type ServerAddress,
+} from "../../operations/server-address.ts";
 import type { Settings } from "../flags/flag.ts";
 import type { serverFlags } from "../flags/shared-flags.ts";
 
@@ -25,19 +32,38 @@ export interface Answer {
 /** The server could not be reached: nothing listens there, or the connection broke. */
 export class ConnectionProblem extends Error {}
 
-/** Uses the given token, else the admin token of the data folder where the server is on this machine. */
-export async function openClient(settings: ServerSettings): Promise<Client> {
-  return { url: settings.url, token: settings.token ?? (await readAdminToken(settings)) };
+/** Address of a server that is named neither by `--url` nor by a data folder. */
+const defaultUrl = "http://127.0.0.1:8080";
+
+/**
+ * Finds the server: at the given URL, else the one that has the data folder open. The token is the given one, else the
+ * admin token of the data folder. That token is sent to the server that has the folder open, and to no other.
+ */
+export async function openClient({ url, token, data }: ServerSettings): Promise<Client> {
+  const address = readServerAddress(data);
+  const client = { url: url ?? address?.url ?? defaultUrl, token };
+  if (token !== null || address === undefined || !(await hasFolderOpen(client.url, address))) return client;
+  return { ...client, token: await readAdminToken(data) };
 }
 
-/** Null for a server on another machine: the admin token is not sent there by itself. */
-async function readAdminToken(settings: ServerSettings): Promise<string | null> {
-  const { hostname } = new URL(settings.url);
-  if (!/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return null;
+/** Asks the server at `url` to prove that it is the one of the data folder. A relay elsewhere could pass the proof on. */
+async function hasFolderOpen(url: string, { secret }: ServerAddress): Promise<boolean> {
+  if (!/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname)) return false;
+  const challenge = makeChallenge();
   try {
-    return (await readFile(join(settings.data, "admin-token"), "utf8")).trim();
+    const path = `${proofPath}?challenge=${challenge}`;
+    const answer = await ask({ url, token: null }, { method: "GET", path });
+    return answer.status === 200 && isProof(secret, challenge, String(JSON.parse(answer.text).proof));
   } catch {
-    // The folder does not exist or is not readable: then there is no token to send.
+    return false;
+  }
+}
+
+/** Null where the file does not exist or is not readable: then there is no token to send. */
+async function readAdminToken(dataDir: string): Promise<string | null> {
+  try {
+    return (await readFile(join(dataDir, "admin-token"), "utf8")).trim();
+  } catch {
     return null;
   }
 }

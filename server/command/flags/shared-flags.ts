@@ -29,16 +29,19 @@ export const serverFlags = {
   url: {
     placeholder: "URL",
     help: "the server",
-    default: "http://127.0.0.1:8080",
+    defaultText: "the one that has the data folder open, else http://127.0.0.1:8080",
     parse: takeLast(parseUrl),
   },
   token: {
     placeholder: "TOKEN",
     help: "the token to send",
-    defaultText: "the admin-token file of the data folder, for a server on this machine",
+    defaultText: "the admin-token file of the data folder, for the server that has it open",
     isSecret: true,
     parse: takeLast(parseText),
   },
-  data: { ...dataFlag, help: "the data folder whose admin-token file is used where no token is given" },
+  data: {
+    ...dataFlag,
+    help: "the data folder that names the server and its admin token where they are not given",
+  },
   config: configFlag,
 } as const;
