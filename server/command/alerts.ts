@@ -34,7 +34,7 @@ const flags = {
 
 export const alerts: Command<typeof flags> = {
   name: "alerts",
-  formatSummary: "tries alerts on made-up series, and runs them over stored data",
+  summary: "tries alerts on made-up series, and runs them over stored data",
   operands: "test|replay FILE",
   flags,
   details: [

@@ -27,7 +27,7 @@ const flags = {
 
 export const backup: Command<typeof flags> = {
   name: "backup",
-  formatSummary: "copies a whole store, with a server running or not, into a new folder",
+  summary: "copies a whole store, with a server running or not, into a new folder",
   operands: "DIR",
   flags,
   details: [

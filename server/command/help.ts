@@ -4,7 +4,7 @@ import type { Command, Flag, Flags } from "./flags/flag.ts";
 import { toEnvironmentName } from "./flags/flag.ts";
 
 export function formatOverview(commands: readonly Command<Flags>[]): string {
-  const rows = commands.map((c): [string, string] => [`svc ${c.name}`, c.formatSummary]);
+  const rows = commands.map((c): [string, string] => [`svc ${c.name}`, c.summary]);
   rows.push(
     ["svc help [COMMAND]", "prints this, or what a command can be told"],
     ["svc version", "prints the version"],
@@ -30,7 +30,7 @@ export function formatCommandHelp(command: Command<Flags>): string {
   return [
     `Usage: ${usage}`,
     "",
-    `${toSentence(command.formatSummary)}`,
+    `${toSentence(command.summary)}`,
     ...details,
     "",
     "Flags:",

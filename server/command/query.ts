@@ -70,7 +70,7 @@ const pageLimit = 1_000;
 
 export const query: Command<typeof flags> = {
   name: "query",
-  formatSummary: "searches logs and spans and prints them, newest first; draws timeseries",
+  summary: "searches logs and spans and prints them, newest first; draws timeseries",
   operands: "[QUERY]",
   flags,
   details: [

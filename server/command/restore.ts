@@ -12,7 +12,7 @@ const flags = { data: { ...dataFlag, help: "the data folder to make" }, config: 
 
 export const restore: Command<typeof flags> = {
   name: "restore",
-  formatSummary: "makes a data folder of a backup",
+  summary: "makes a data folder of a backup",
   operands: "DIR",
   flags,
   details: [

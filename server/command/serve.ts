@@ -107,7 +107,7 @@ const sameKeyPressMs = 500;
 
 export const serve: Command<typeof flags> = {
   name: "serve",
-  formatSummary: "runs the server",
+  summary: "runs the server",
   operands: "",
   flags,
   details: [

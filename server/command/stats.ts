@@ -15,7 +15,7 @@ const flags = {
 
 export const stats: Command<typeof flags> = {
   name: "stats",
-  formatSummary: "prints what is stored of each signal, in bytes a column",
+  summary: "prints what is stored of each signal, in bytes a column",
   operands: "",
   flags,
   details: [

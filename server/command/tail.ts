@@ -26,7 +26,7 @@ const flags = {
 
 export const tail: Command<typeof flags> = {
   name: "tail",
-  formatSummary: "prints logs and spans as they arrive",
+  summary: "prints logs and spans as they arrive",
   operands: "[QUERY]",
   flags,
   details: [

@@ -62,7 +62,7 @@ const path = "/api/v1/tokens";
 
 export const token: Command<typeof flags> = {
   name: "token",
-  formatSummary: "makes, lists and revokes tokens of a running server",
+  summary: "makes, lists and revokes tokens of a running server",
   operands: "create|list|revoke [ID]",
   flags,
   details: [

@@ -11,7 +11,7 @@ const flags = { data: dataFlag, config: configFlag } as const;
 
 export const verify: Command<typeof flags> = {
   name: "verify",
-  formatSummary: "reads every stored byte and reports damage",
+  summary: "reads every stored byte and reports damage",
   operands: "",
   flags,
   details: [

@@ -38,7 +38,7 @@ export function ingestPart(
     metrics,
     now: Date.now,
     flattensJson,
-    admission: admission,
+    admission,
     rules: () => collections.ingestionRules.list(),
     limitsOf: (sender) => ({ rowsPerSecond, bytesPerSecond, ...tokens.boundsOf(sender) }),
     ...(ingestThreads === undefined ? {} : { threads: ingestThreads }),

@@ -1,6 +1,6 @@
 /** Flags of `svc serve` for admission: how many rows a sender may send, how large and how old rows may be. */
 
-import type { AdmissionSettings, SenderLimits } from "../../ingest/admission-settings.ts";
+import type { IngestSettings } from "../../ingest/part.ts";
 import type { Settings } from "./flag.ts";
 import { takeLast } from "./flag.ts";
 import { parseAge, parseInteger, parseSize, UsageError } from "./units.ts";
@@ -62,12 +62,11 @@ export const admissionFlags = {
   },
 } as const;
 
-export function admissionSettings(settings: Settings<typeof admissionFlags>): {
-  entry: AdmissionSettings;
-  senderLimits: SenderLimits;
-} {
+export function admissionSettings(
+  settings: Settings<typeof admissionFlags>,
+): Required<Pick<IngestSettings, "admission" | "senderLimits">> {
   return {
-    entry: {
+    admission: {
       acceptPastMs: settings["accept-past"] ?? undefined,
       acceptFutureMs: settings["accept-future"],
       clockSkewMs: settings["clock-skew"],

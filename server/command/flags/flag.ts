@@ -30,7 +30,7 @@ export type Settings<F extends Flags> = {
 export interface Command<F extends Flags = Flags> {
   name: string;
   /** One line for the list of commands, without a capital and a full stop. */
-  formatSummary: string;
+  summary: string;
   /** The operands in help, e.g. `FILE…`; "" for none. */
   operands: string;
   flags: F;

@@ -234,6 +234,28 @@ describe("settings", () => {
     expect(got.err.trim().split("\n")).toHaveLength(1);
   });
 
+  test("flags that say which rows are taken hold for the rows that are sent", async () => {
+    const data = join(dir, "admission");
+    const limits = ["--row-bytes-max", "2KiB", "--accept-past", "1d", "--accept-future", "1h"];
+    const server = await startServe([...free, ...limits, "--data", data]);
+    const token = readFileSync(join(data, "admin-token"), "utf8").trim();
+    const send = async (row: Record<string, unknown>) => {
+      const got = await fetch(`${server.url}/api/v1/ingest/logs`, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/x-ndjson" },
+        body: `${JSON.stringify(row)}\n`,
+      });
+      return got.status;
+    };
+    const now = Date.now();
+    expect(await send({ message: "fits", timestamp: now })).toBe(200);
+    expect(await send({ message: "x".repeat(3_000), timestamp: now })).toBe(400);
+    expect(await send({ message: "old", timestamp: now - 2 * 86_400_000 })).toBe(400);
+    expect(await send({ message: "ahead", timestamp: now + 2 * 3_600_000 })).toBe(400);
+    server.child.kill("SIGTERM");
+    await server.ended;
+  });
+
   test("variables that Kubernetes sets for a Service named svc are no settings", async () => {
     const env = {
       SVC_SERVICE_HOST: "10.0.0.1",
