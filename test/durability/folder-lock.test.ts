@@ -6,10 +6,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { encodeBatch } from "../../engine/batch/batch-builder.ts";
 import { openState, openStore, type Store, verifyStore } from "../../engine/index.ts";
-import { Journal } from "../../engine/journal/journal.ts";
-import type { JournalRecord } from "../../engine/journal/journal-record.ts";
 import { seed, temporaryFolder } from "./campaign.ts";
 import { Driver } from "./driver.ts";
 import { nowMs, rowsOf, signalOf } from "./rows/batches.ts";
@@ -217,57 +214,4 @@ test("a removed copy of the state is reported, and without both copies a write i
   rmSync(join(dir, "b"), { recursive: true });
   await expect(state.write([{ table: "t", id: "a", value: 3 }])).rejects.toMatchObject({ kind: "damage" });
   await state.close();
-});
-
-describe("a journal that two processes wrote at once", () => {
-  /** Opens a journal as a process does whose lock is not seen by others. */
-  async function openJournal(dir: string, writer: string): Promise<Journal> {
-    return Journal.open(
-      {
-        dir: join(dir, "journal"),
-        publish: (_: JournalRecord) => undefined,
-        reportDamage: () => undefined,
-        checkFolder: () => undefined,
-        writer: writer.repeat(16),
-        now: () => nowMs,
-      },
-      { seqMin: 1, arrivalMin: 1 },
-    );
-  }
-
-  async function write(journal: Journal, batch: number): Promise<void> {
-    const { bytes, rows } = encodeBatch("logs", rowsOf(seed, batch), { nowMs });
-    await journal.append({ signal: "logs", frame: bytes, rows, keyHash: undefined, keyUntilMs: 0 });
-  }
-
-  test.each([
-    ["one batch each", "ab"],
-    ["in turn", "ababab"],
-    ["the later one first", "ba"],
-    ["one after the other, and the first again", "aabba"],
-  ])("is found by verify: %s", async (_, order) => {
-    const dir = join(temporaryFolder(), "data");
-    await (await openAt(dir)).close();
-    const journals = { a: await openJournal(dir, "a"), b: undefined as Journal | undefined };
-    await write(journals.a, 1);
-    journals.b = await openJournal(dir, "b");
-    for (const [i, name] of [...order].entries()) await write(journals[name as "a" | "b"]!, i + 2);
-    const { damage } = await verifyStore(dir);
-    expect(damage.map(({ problem }) => problem).join("; ")).toMatch(
-      /two processes had the folder open for writing/,
-    );
-    await journals.b.close();
-    await journals.a.close();
-  });
-
-  test("is told from one that they wrote one after the other", async () => {
-    const dir = join(temporaryFolder(), "data");
-    await (await openAt(dir)).close();
-    for (const [i, name] of [..."abcd"].entries()) {
-      const journal = await openJournal(dir, name);
-      await write(journal, i + 1);
-      await journal.close();
-    }
-    expect((await verifyStore(dir)).damage).toEqual([]);
-  });
 });
