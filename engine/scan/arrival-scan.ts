@@ -9,26 +9,22 @@ import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts"
 import { arrivedBytesMax, arrivedBytesMin, blockRows } from "../limits.ts";
 import { clampToDay, endOfTimeNs } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
-import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
-import type { ArrivalSelection } from "../plan/row-query.ts";
+import { checkCaps, checkControl } from "../plan/query-control.ts";
+import type { ArrivalQuery, ArrivalSelection } from "../plan/row-query.ts";
 import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import type { ChunkAccess, ChunkTask, ScanAnswer } from "../summary/answer-source.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { FirstArrived } from "./first-arrived.ts";
 import type { FoundRows } from "./found-rows.ts";
 import { gatherRows } from "./found-rows.ts";
 
-/** Asks for the rows that arrived in a range, for several selections; each chunk is opened once for all of them. */
-export interface ArrivedTask {
+/**
+ * Asks for the rows that arrived in a range, for several selections; each chunk is opened once for all of them. The
+ * chunks are ordered by their least arrival number.
+ */
+export interface ArrivedTask extends ChunkTask, Omit<ArrivalQuery, "signal"> {
   kind: "arrived";
-  /** Ordered by their least arrival number. */
-  chunks: ChunkRef[];
-  /** Arrival number, exclusive. */
-  after: number;
-  /** Arrival number, inclusive. */
-  through: number;
-  selections: readonly ArrivalSelection[];
-  control: QueryControl;
 }
 
 /** What one thread found for one selection. */
@@ -40,11 +36,9 @@ export interface ArrivedRowsPart {
   through: number;
 }
 
-export interface ArrivedAnswer {
+export interface ArrivedAnswer extends ScanAnswer {
   /** One entry for each selection. */
   found: ArrivedRowsPart[];
-  scanned: ScanStatistics;
-  damaged: DamagedChunk[];
 }
 
 /** One selection during the scan: its compiled filters, and what was found so far. */
@@ -60,8 +54,7 @@ interface SelectionScan {
 /** Scans the chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function scanArrivals(
   task: ArrivedTask,
-  open: OpenChunkView,
-  pause: YieldThread,
+  { open, yieldThread }: ChunkAccess,
 ): Promise<ArrivedAnswer> {
   const scanned: ScanStatistics = emptyScanStatistics();
   const damaged: DamagedChunk[] = [];
@@ -69,7 +62,7 @@ export async function scanArrivals(
   for (const ref of task.chunks) {
     for (const reading of readings) {
       if (!reading.first.admits(arrivalRange(ref).min)) continue;
-      await pause();
+      await yieldThread();
       checkControl(task.control);
       let view: ChunkView | undefined;
       try {

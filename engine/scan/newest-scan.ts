@@ -1,6 +1,6 @@
 /** Finds the newest matching rows of some chunks, on one thread. */
 
-import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { BlockFilter } from "../filter/block-filter.ts";
@@ -11,14 +11,17 @@ import { timeInDay } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { RowPosition } from "../model/row.ts";
 import type { Filter, Step } from "../plan/filter.ts";
-import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
-import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import { checkCaps, checkControl } from "../plan/query-control.ts";
+import { countSkippedChunk, emptyScanStatistics } from "../plan/scan-statistics.ts";
 import {
   answerFrom,
+  type ChunkAccess,
   type ChunkAnswerSource,
   type ChunkScan,
   eachChunk,
   type OpenChunk,
+  type ScanAnswer,
+  type SelectionTask,
 } from "../summary/answer-source.ts";
 import { type CountTextRows, countFromHeader } from "../summary/header-counts.ts";
 import type { CountTexts } from "../summary/template-counts.ts";
@@ -27,33 +30,21 @@ import { hasBit } from "../vector/bitmap.ts";
 import { type FoundRows, gatherRows } from "./found-rows.ts";
 import { NewestRows } from "./newest-rows.ts";
 
-/** Asks for the newest matching rows of some chunks. */
-export interface SearchTask {
+/** Asks for the newest matching rows of some chunks, which are ordered newest first. */
+export interface SearchTask extends SelectionTask {
   kind: "search";
-  /** Newest first. */
-  chunks: ChunkRef[];
-  fromNs: bigint;
-  toNs: bigint;
   after: RowPosition | undefined;
-  steps: Step[];
   limit: number;
-  control: QueryControl;
 }
 
-export interface SearchAnswer {
+export interface SearchAnswer extends ScanAnswer {
   rows: FoundRows;
-  scanned: ScanStatistics;
-  damaged: DamagedChunk[];
 }
 
 /** Finds the newest matching rows of all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function scanNewest(
-  task: SearchTask,
-  open: OpenChunkView,
-  yieldThread: YieldThread,
-): Promise<SearchAnswer> {
-  const search = createSearch(task, open, yieldThread);
-  await answerFrom([eachChunk(search, [fromColumns(search)])], task.chunks);
+export async function scanNewest(task: SearchTask, access: ChunkAccess): Promise<SearchAnswer> {
+  const search = createSearch(task, access);
+  await answerFrom([eachChunk(search, [fromColumns(search)])], task);
   return finishSearch(search);
 }
 
@@ -70,11 +61,10 @@ export interface PrunedSearch {
 /** Leaves out chunks without matching rows; `countTexts` counts the rows that hold a text. Throws as `scanNewest`. */
 export async function pruneSearch(
   task: SearchTask,
-  open: OpenChunkView,
-  yieldThread: YieldThread,
+  access: ChunkAccess,
   countTexts: CountTexts,
 ): Promise<PrunedSearch> {
-  const search = createSearch(task, open, yieldThread);
+  const search = createSearch(task, access);
   let rowsInFirst: number | undefined;
   const fromTemplates: ChunkAnswerSource = ({ ref, view, residual }) => {
     const textRows = countTexts(residual, ref, view);
@@ -85,7 +75,7 @@ export async function pruneSearch(
     rowsInFirst ??= search.extraction.length === 0 ? passingRows(residual, view, textRows) : 0;
     return false;
   };
-  const residual = await answerFrom([eachChunk(search, [fromTemplates])], task.chunks);
+  const residual = await answerFrom([eachChunk(search, [fromTemplates])], task);
   return { answer: finishSearch(search), residual, rowsInFirst: rowsInFirst ?? 0 };
 }
 
@@ -97,12 +87,13 @@ interface NewestSearch extends ChunkScan {
   extraction: readonly Step[];
 }
 
-function createSearch(task: SearchTask, open: OpenChunkView, yieldThread: YieldThread): NewestSearch {
-  const { fromNs, toNs, control } = task;
+function createSearch(task: SearchTask, access: ChunkAccess): NewestSearch {
   const { filters, rest } = splitSteps(task.steps);
   const newest = new NewestRows(task.limit);
   return {
-    ...{ task, fromNs, toNs, control, open, yieldThread, newest },
+    ...access,
+    task,
+    newest,
     filter: { kind: "and", of: filters },
     extraction: rest,
     isNeeded: ({ day, header }) => newest.admits(day, header.timeNsMax),
@@ -123,10 +114,8 @@ function fromColumns(search: NewestSearch): ChunkAnswerSource {
   };
 }
 
-async function searchChunk(
-  { task, newest, extraction, scanned, yieldThread }: NewestSearch,
-  { ref, view, residual }: OpenChunk,
-): Promise<void> {
+async function searchChunk(state: NewestSearch, { ref, view, residual }: OpenChunk): Promise<void> {
+  const { task, newest, extraction, scanned, yieldThread } = state;
   const { day } = view;
   const range = clampToDay(task.fromNs, task.toNs, day);
   scanned.chunks++;

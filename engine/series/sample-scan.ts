@@ -1,7 +1,7 @@
 /** Aggregates the samples of a share of the series, on one thread: all chunks that have samples of them, day by day. */
 
 import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
-import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import { toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { type Column, columnBytes } from "../column/column.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
@@ -11,10 +11,10 @@ import { SeriesView } from "../metrics/series-view.ts";
 import { clampToDay, type DayRange } from "../model/day-range.ts";
 import { isCounterName } from "../model/sample.ts";
 import type { Field, Filter } from "../plan/filter.ts";
-import type { YieldThread } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { hasGroupPerSeries, increaseAgeNsMax, type SeriesKinds } from "../plan/sample-query.ts";
-import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import { countSkippedChunk, emptyScanStatistics } from "../plan/scan-statistics.ts";
+import type { ChunkAccess, ScanAnswer } from "../summary/answer-source.ts";
 import { gatherText, type TextVector, toTextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { chooseFold, DayBuckets, type FoldKind, SeriesFolds } from "./folds.ts";
@@ -40,10 +40,8 @@ interface SelectedChunk extends ChunkSeries {
 }
 
 /** The state of one task. */
-interface SampleAggregation {
+interface SampleAggregation extends ScanAnswer, ChunkAccess {
   task: SampleTask;
-  open: OpenChunkView;
-  pause: YieldThread;
   filter: Filter;
   /** Numbers the series; the arrays below are by this number. */
   series: FingerprintTable;
@@ -56,25 +54,18 @@ interface SampleAggregation {
   texts: GroupTable;
   /** The series' text of that label; -1 for the empty one. */
   textOf: number[];
-  scanned: ScanStatistics;
-  damaged: DamagedChunk[];
 }
 
 /**
  * Runs one task. Damaged chunks are listed in the answer, whose points then must not be used. Throws Failure "limit",
  * "deadline" or "cancelled", and "input" for steps that are not filters over labels.
  */
-export async function aggregateSamples(
-  task: SampleTask,
-  open: OpenChunkView,
-  pause: YieldThread,
-): Promise<SampleAnswer> {
+export async function aggregateSamples(task: SampleTask, access: ChunkAccess): Promise<SampleAnswer> {
   const { groupBy, control, aggregate } = task;
   const caps = groupCapsOf(control);
   const aggregation: SampleAggregation = {
+    ...access,
     task,
-    open,
-    pause,
     filter: toLabelFilter(task.steps),
     series: new FingerprintTable(),
     groupOf: [],
@@ -130,10 +121,10 @@ function dropEmptyGroups(groups: GroupTable, part: SingleSeriesPart): { count: n
  * Selects the chunks that have series of the query, in order of arrival, so that the latest declaration of a type wins.
  */
 async function selectChunks(aggregation: SampleAggregation): Promise<SelectedChunk[]> {
-  const { task, pause, open, scanned, damaged } = aggregation;
+  const { task, yieldThread, open, scanned, damaged } = aggregation;
   const chunks: SelectedChunk[] = [];
   for (const ref of sortByArrival(task.chunks)) {
-    await pause();
+    await yieldThread();
     checkControl(task.control);
     try {
       const view = open(ref);
@@ -355,7 +346,7 @@ async function readSlice(
     for (; chunk < selected.length; chunk++)
       opened.push(new SeriesView(aggregation.open(selected[chunk]!.ref)));
     for (let number = 0; number < series.count; number++) {
-      if (number % seriesPerCheck === 0) await aggregation.pause();
+      if (number % seriesPerCheck === 0) await aggregation.yieldThread();
       if (number % seriesPerCheck === 0) checkControl(task.control);
       const runs = [];
       for (let i = offsets[number]!; i < offsets[number + 1]!; i++) {

@@ -8,38 +8,31 @@ import { Failure } from "../failure.ts";
 import { ActiveSeries, type ActiveSeriesTables } from "../metrics/active-series.ts";
 import { SeriesView } from "../metrics/series-view.ts";
 import { clampToDay } from "../model/day-range.ts";
-import type { Filter, Step } from "../plan/filter.ts";
-import type { QueryControl, YieldThread } from "../plan/query-control.ts";
+import type { Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import type { ChunkAccess, ScanAnswer, SelectionTask } from "../summary/answer-source.ts";
 import type { TextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { sliceByTime } from "./overlap.ts";
 import { mayHaveSeries, type SeriesShare, toLabelFilter, visitSeries } from "./series-selection.ts";
 
 /** Asks a thread to count the series of its share that have samples in a range. */
-export interface SeriesCountTask {
+export interface SeriesCountTask extends SelectionTask {
   kind: "series";
-  chunks: ChunkRef[];
-  fromNs: bigint;
-  toNs: bigint;
   /** The metric's name; undefined: every metric. */
   name: string | undefined;
-  steps: Step[];
   /** What to count by: metric (name, type, unit), label key, or the values of one label. */
   by: "metric" | "key" | { label: string };
   share: SeriesShare;
-  control: QueryControl;
 }
 
 /** The answer to a `SeriesCountTask`. */
-export interface SeriesCountAnswer {
+export interface SeriesCountAnswer extends ScanAnswer {
   /** The different keys or values; of metrics the JSON list of name, type and unit. */
   texts: TextVector;
   /** Number of series of each. */
   counts: Float64Array;
-  scanned: ScanStatistics;
-  damaged: DamagedChunk[];
 }
 
 /** Asks a thread to add the series of a chunk to the census of active series. */
@@ -64,8 +57,7 @@ interface SeriesCounting {
  */
 export async function countSeries(
   task: SeriesCountTask,
-  open: OpenChunkView,
-  pause: YieldThread,
+  { open, yieldThread }: ChunkAccess,
 ): Promise<SeriesCountAnswer> {
   const { control } = task;
   const counting: SeriesCounting = {
@@ -78,7 +70,7 @@ export async function countSeries(
   };
   const damaged: DamagedChunk[] = [];
   for (const ref of task.chunks) {
-    await pause();
+    await yieldThread();
     checkControl(control);
     try {
       countChunk(counting, ref, open);
@@ -171,7 +163,7 @@ function makeKeyReader(chunk: SeriesView): (index: number) => string[] {
 }
 
 /** Adds the series of a chunk to the census. A damaged chunk is ignored here; a query will report it. */
-export function countActiveSeries({ chunk, tables }: CountActiveSeriesTask, open: OpenChunkView): void {
+export function countActiveSeries({ chunk, tables }: CountActiveSeriesTask, { open }: ChunkAccess): void {
   const census = new ActiveSeries(tables);
   try {
     const view = open(chunk);
