@@ -190,11 +190,11 @@ function addCells(state: AggregationState, cells: CellRows, fields: RowFields): 
 }
 
 function columnFields({ task, yieldThread }: AggregationState, { view, rows }: BucketedRows): RowFields {
-  const turn = async () => {
+  const yieldTurn = async () => {
     checkControl(task.control);
     await yieldThread();
   };
-  return new ColumnFields(view, rows, turn);
+  return new ColumnFields({ view, rows, yieldTurn });
 }
 
 async function eachSelected(

@@ -57,12 +57,8 @@ interface DayGrid {
 }
 
 /** Finds runs by reading every row's time, where there are fewer rows than buckets. */
-function findRunsByRow(
-  times: Float64Array,
-  from: number,
-  to: number,
-  { first, start, width }: DayGrid,
-): BucketRuns {
+function findRunsByRow(times: Float64Array, from: number, to: number, grid: DayGrid): BucketRuns {
+  const { first, start, width } = grid;
   const bounds: number[] = [];
   const buckets: number[] = [];
   for (let row = from; row < to; row++) {

@@ -132,10 +132,11 @@ function compileDictionaryFilter(column: DictionaryColumn, test: ValueTest, heap
 }
 
 function compileCodeFilter(
-  { codes }: DictionaryColumn,
+  column: DictionaryColumn,
   code: number | undefined,
   heap: ColumnHeap,
 ): BlockFilter {
+  const { codes } = column;
   if (code === undefined) return passNone;
   return keepFoundRows(heap, (from, rows, found) => {
     heap.kernels.equalCodes(codes.subarray(from, from + rows), code, found);

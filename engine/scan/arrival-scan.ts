@@ -52,10 +52,8 @@ interface SelectionScan {
 }
 
 /** Scans the chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function scanArrivals(
-  task: ArrivedTask,
-  { open, yieldThread }: ChunkAccess,
-): Promise<ArrivedAnswer> {
+export async function scanArrivals(task: ArrivedTask, access: ChunkAccess): Promise<ArrivedAnswer> {
+  const { open, yieldThread } = access;
   const scanned: ScanStatistics = emptyScanStatistics();
   const damaged: DamagedChunk[] = [];
   const readings = task.selections.map((selection) => readingOf(task, selection));

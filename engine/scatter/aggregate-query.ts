@@ -70,12 +70,8 @@ async function mergeAnswers(
   return { groups: groups.count, labels: groups.finish(), points };
 }
 
-export function findGroup(
-  groups: GroupTable,
-  { offsets, bytes }: TextVector,
-  from: number,
-  fields: number,
-): number {
+export function findGroup(groups: GroupTable, texts: TextVector, from: number, fields: number): number {
+  const { offsets, bytes } = texts;
   for (let label = from; label < from + fields; label++) {
     groups.stage(bytes, offsets[label]!, offsets[label + 1]!);
   }

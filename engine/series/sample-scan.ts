@@ -260,10 +260,8 @@ function formatLabels(labels: [key: string, value: string][]): string {
   return JSON.stringify(labels.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function makeFolds(
-  { task, groupOf, typeOf, textOf, points }: SampleAggregation,
-  kinds: SeriesKinds,
-): SeriesFolds {
+function makeFolds(aggregation: SampleAggregation, kinds: SeriesKinds): SeriesFolds {
+  const { task, groupOf, typeOf, textOf, points } = aggregation;
   const isDistinct = task.aggregate.op === "distinct";
   const foldKinds = typeOf.map((declared): FoldKind => {
     const type = resolveType(declared, task);
@@ -374,10 +372,11 @@ async function readSlice(
 }
 
 function checkMemory(
-  { task, points, groups, scanned }: SampleAggregation,
+  aggregation: SampleAggregation,
   folds: SeriesFolds,
   opened: readonly SeriesView[],
 ): void {
+  const { task, points, groups, scanned } = aggregation;
   const columns = opened.reduce((sum, { view }) => sum + view.decodedBytes, 0);
   const memoryBytes = columns + points.byteLength + groups.byteLength + folds.byteLength;
   checkCaps(task.control, { memoryBytes, scannedRows: scanned.rows });

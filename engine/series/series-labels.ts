@@ -55,10 +55,8 @@ interface SeriesCounting {
 /**
  * Runs one task. Throws Failure "limit", "deadline" or "cancelled", and "input" for steps that are not label filters.
  */
-export async function countSeries(
-  task: SeriesCountTask,
-  { open, yieldThread }: ChunkAccess,
-): Promise<SeriesCountAnswer> {
+export async function countSeries(task: SeriesCountTask, access: ChunkAccess): Promise<SeriesCountAnswer> {
+  const { open, yieldThread } = access;
   const { control } = task;
   const counting: SeriesCounting = {
     task,

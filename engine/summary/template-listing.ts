@@ -28,10 +28,8 @@ export interface ListedTemplates {
 }
 
 /** Leaves out chunks that are damaged or whose messages are not stored as templates. Throws Failure "deadline", "cancelled", "limit". */
-export async function listTemplates(
-  task: TemplatesTask,
-  { open, yieldThread }: ChunkAccess,
-): Promise<ListedTemplates[]> {
+export async function listTemplates(task: TemplatesTask, access: ChunkAccess): Promise<ListedTemplates[]> {
+  const { open, yieldThread } = access;
   const listed: ListedTemplates[] = [];
   for (const ref of task.chunks) {
     await yieldThread();

@@ -57,10 +57,8 @@ export function findCandidateTemplates(
   return { matching: matching, occurrences };
 }
 
-function findShapePlaces(
-  table: TemplateTable,
-  { needle, conditions }: NeedleShape,
-): OccurrencePlaces[] | undefined {
+function findShapePlaces(table: TemplateTable, shape: NeedleShape): OccurrencePlaces[] | undefined {
+  const { needle, conditions } = shape;
   const { bytes, ignoreCase } = needle;
   const byGroups = new Map<string, { groups: number[]; templates: number[] }>();
   const found = table.findContaining(bytes, ignoreCase);

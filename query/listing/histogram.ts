@@ -95,11 +95,8 @@ export async function queryHistogram(
   };
 }
 
-function toHistogramSeries(
-  { groups, labels, points }: AggregateResult,
-  fields: number,
-  buckets: TimeBuckets,
-): HistogramSeries[] {
+function toHistogramSeries(result: AggregateResult, fields: number, buckets: TimeBuckets): HistogramSeries[] {
+  const { groups, labels, points } = result;
   const series = Array.from({ length: groups }, (_, group): HistogramSeries => {
     return { kind: fields === 0 ? "" : textAt(labels, group), points: [] };
   });
