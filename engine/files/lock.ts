@@ -39,10 +39,8 @@ export async function isOpenElsewhere(dir: string): Promise<boolean> {
 async function tryLock(dir: string, holderText: string): Promise<number | undefined> {
   const { greatest, holder } = await readGreatestLock(dir);
   if (holder !== undefined && isAlive(holder)) {
-    throw new Failure(
-      "folder",
-      `${dir} is in use by process ${holder.pid}: stop it first, or use another folder`,
-    );
+    const problem = `${dir} is in use by process ${holder.pid}: stop it first, or use another folder`;
+    throw new Failure("folder", problem);
   }
   const number = greatest + 1;
   try {

@@ -25,12 +25,7 @@ export function matchFromStatistics(filter: Filter, view: ChunkView): MatchResul
     case "and":
       return matchConjunction(filter.of, view);
     case "or":
-      return negated[
-        matchConjunction(
-          filter.of.map((of) => ({ kind: "not", of })),
-          view,
-        )
-      ];
+      return negated[matchConjunction(filter.of.map(negate), view)];
     default:
       return matchLeaf(filter, view);
   }
@@ -59,6 +54,10 @@ const negated = { all: "none", none: "all", some: "some" } as const satisfies Re
   MatchResult,
   MatchResult
 >;
+
+function negate(of: Filter): Filter {
+  return { kind: "not", of };
+}
 
 function matchConjunction(filters: readonly Filter[], view: ChunkView): MatchResult {
   let result: MatchResult = "all";

@@ -10,7 +10,6 @@ import { diskFullMessage, Failure, isDiskFull, unlessFull } from "../failure.ts"
 import { align8 } from "../files/column-payload.ts";
 import { makeFolder, syncFolder } from "../files/folder.ts";
 import { journalQueueBytesMax, journalSegmentBytes } from "../limits.ts";
-import type { Signal } from "../model/signal.ts";
 import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { scanJournal } from "./journal-reader.ts";
 import {
@@ -24,14 +23,7 @@ import { SegmentList } from "./segment-list.ts";
 import { removeShutdownRecord, writeShutdownRecord } from "./shutdown-record.ts";
 
 /** The batch of one append. */
-interface JournalBatch {
-  signal: Signal;
-  frame: Uint8Array;
-  rows: number;
-  /** Hexadecimal SHA-256 of the idempotency key. */
-  keyHash: string | undefined;
-  keyUntilMs: number;
-}
+type JournalBatch = Pick<JournalRecord, "signal" | "frame" | "rows" | "keyHash" | "keyUntilMs">;
 
 /** A batch that is not on disk yet. */
 interface PendingBatch extends JournalBatch {

@@ -3,7 +3,7 @@
  */
 import { join } from "node:path";
 import { copyToSharedMemory, isInSharedMemory, openBatch } from "../batch/batch.ts";
-import type { ChunkEntry } from "../chunk/chunk-entry.ts";
+import type { ChunkEntry, ChunkExtent } from "../chunk/chunk-entry.ts";
 import { type ListedKeys, listAttributeKeys, openPart } from "../chunk/chunk-header.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { JournalRecord } from "../journal/journal-record.ts";
@@ -16,14 +16,9 @@ import { emptyManifest, type Manifest } from "./manifest.ts";
 /**
  * Rows of one batch and day (or of several compacted ones) in columnar form in memory; the journal holds the same rows.
  */
-export interface MemtablePart {
+export interface MemtablePart extends ChunkExtent {
   id: number;
   day: number;
-  rows: number;
-  timeNsMin: number;
-  timeNsMax: number;
-  arrivalMin: number;
-  arrivalMax: number;
   /** Added to the numbers of the arrival column to give arrival numbers. */
   arrivalBase: number;
   /** The serialized part, in shared memory. */

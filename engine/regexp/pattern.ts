@@ -101,9 +101,7 @@ function rejectInvalid<T>(pattern: string, read: () => T): T {
     return read();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Failure(
-      "input",
-      `the regular expression ${JSON.stringify(pattern)} is not RE2 syntax: ${reason}`,
-    );
+    const problem = `the regular expression ${JSON.stringify(pattern)} is not RE2 syntax: ${reason}`;
+    throw new Failure("input", problem);
   }
 }

@@ -1,7 +1,7 @@
 /** Finds matching rows in the order of their arrival, on one thread, for several selections (the readers of a live tail) at once. */
 
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
-import { arrivalRange, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import { extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
@@ -59,7 +59,7 @@ export async function scanArrivals(task: ArrivedTask, access: ChunkAccess): Prom
   const readings = task.selections.map((selection) => readingOf(task, selection));
   for (const ref of task.chunks) {
     for (const reading of readings) {
-      if (!reading.first.admits(arrivalRange(ref).min)) continue;
+      if (!reading.first.admits(extentOf(ref).arrivalMin)) continue;
       await yieldThread();
       checkControl(task.control);
       let view: ChunkView | undefined;

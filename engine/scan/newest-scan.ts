@@ -204,8 +204,6 @@ function behind(task: SearchTask, view: ChunkView): (row: number) => boolean {
 function checkRowBytes(task: SearchTask, bytes: number): false {
   const bytesMax = Math.min(resultBytesMax, task.control.memoryBytesMax);
   if (bytes <= bytesMax) return false;
-  throw new Failure(
-    "limit",
-    `the rows found are larger than ${bytesMax} bytes together; ask for fewer rows at a time`,
-  );
+  const problem = `the rows found are larger than ${bytesMax} bytes together; ask for fewer rows at a time`;
+  throw new Failure("limit", problem);
 }

@@ -1,6 +1,6 @@
 /** Finds rows in the order of their arrival over all scan threads. */
 
-import { arrivalRange } from "../chunk/chunk-ref.ts";
+import { extentOf } from "../chunk/chunk-ref.ts";
 import { endOfTimeNs } from "../model/day-range.ts";
 import type { ArrivalQuery } from "../plan/row-query.ts";
 import type { ArrivedAnswer, ArrivedRowsPart } from "../scan/arrival-scan.ts";
@@ -25,10 +25,10 @@ export async function queryArrivals(context: QueryContext, query: ArrivalQuery):
   const range = { signal, fromNs, toNs: endOfTimeNs };
   const answers = await retryWithoutDamaged<ArrivedAnswer>(context, range, (inRange) => {
     const chunks = inRange.filter((ref) => {
-      const { min, max } = arrivalRange(ref);
-      return max > after && min <= through;
+      const { arrivalMin, arrivalMax } = extentOf(ref);
+      return arrivalMax > after && arrivalMin <= through;
     });
-    chunks.sort((a, b) => arrivalRange(a).min - arrivalRange(b).min);
+    chunks.sort((a, b) => extentOf(a).arrivalMin - extentOf(b).arrivalMin);
     const task = { kind: "arrived", chunks, after, through, selections, control } as const;
     return askScanThreads(context.threads, task);
   });

@@ -1,6 +1,6 @@
 /** Finds the newest rows over all scan threads. */
 
-import { type ChunkRef, chunkSize } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, chunkSize, extentOf } from "../chunk/chunk-ref.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { RowQuery, SearchResult } from "../plan/row-query.ts";
 import { countUnreadChunk } from "../plan/scan-statistics.ts";
@@ -61,7 +61,7 @@ async function askNewest(
 
 /** An estimate of the matching rows in the newest residual chunk; 0 where it is not known. */
 function rowsExpected(ref: ChunkRef, { fromNs, toNs, steps }: SearchTask, metadata?: MetadataAnswer): number {
-  const { rows, timeNsMin, timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
+  const { rows, timeNsMin, timeNsMax } = extentOf(ref);
   const passing = metadata?.rowsInFirst ?? (steps.length === 0 ? rows : 0);
   const range = clampToDay(fromNs, toNs, ref.day);
   const within = Math.min(timeNsMax + 1, range.to) - Math.max(timeNsMin, range.from);
@@ -70,7 +70,7 @@ function rowsExpected(ref: ChunkRef, { fromNs, toNs, steps }: SearchTask, metada
 
 /** Whether a chunk may have rows at or after a time. `timeNs`: since the start of the day. */
 function mayReach(ref: ChunkRef, day: number, timeNs: number): boolean {
-  const { timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
+  const { timeNsMax } = extentOf(ref);
   return ref.day > day || (ref.day === day && timeNsMax >= timeNs);
 }
 

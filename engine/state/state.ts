@@ -100,23 +100,14 @@ export async function openState(dir: string): Promise<StoredState> {
     for (const problem of copy.problems) damage.push({ where, problem });
     if (!copy.exists && !isNew) damage.push({ where, problem: "the copy is missing" });
     if (copy.isIntact && copy.commit === merged.commit && !dropped) continue;
-    await tryReplace(() => replaceCopy(dir, copy, merged), where, damage);
+    try {
+      await replaceCopy(dir, copy, merged);
+    } catch (error) {
+      if (!(error instanceof Failure) || error.kind !== "disk-full") throw error;
+      damage.push({ where, problem: `it could not be made anew: ${error.message}` });
+    }
   }
   return new MirroredState(dir, merged, damage);
-}
-
-/** On a full disk the damaged copy stays as it is, and the other one serves. */
-async function tryReplace(
-  replace: () => Promise<void>,
-  where: string,
-  damage: DamageReport[],
-): Promise<void> {
-  try {
-    await replace();
-  } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== "disk-full") throw error;
-    damage.push({ where, problem: `it could not be made anew: ${error.message}` });
-  }
 }
 
 /** Removes all deletions where there are too many. Returns whether it did. */

@@ -154,11 +154,8 @@ export class TreeVisitor {
   #readGrouping(cst: CstNode): Grouping | null {
     const [first, second] = childrenOf(cst, "grouping");
     if (second !== undefined) {
-      refuse(
-        this.#source,
-        spanOfToken(firstTokenOf(second)),
-        "a grouping stands before the brackets or behind them, not both",
-      );
+      const problem = "a grouping stands before the brackets or behind them, not both";
+      refuse(this.#source, spanOfToken(firstTokenOf(second)), problem);
     }
     return first === undefined ? null : this.grouping(first);
   }

@@ -163,11 +163,8 @@ export function planJsonPathSeries(tree: Aggregate, of: JsonPath, context: Times
     return refuse(context.source, of.of, problem);
   }
   if (tree.op === "count_distinct" || tree.op === "trace_duration_quantile") {
-    return refuse(
-      context.source,
-      tree,
-      `${tree.op} takes no json_path, which gives a number for each resource`,
-    );
+    const problem = `${tree.op} takes no json_path, which gives a number for each resource`;
+    return refuse(context.source, tree, problem);
   }
   const fold = planFold(tree, context);
   const keep = resolveGrouping(tree.grouping, context);
