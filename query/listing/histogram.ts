@@ -1,4 +1,5 @@
 import {
+  type AggregateQuery,
   type AggregateResult,
   type Field,
   type QueryLimits,
@@ -73,17 +74,17 @@ export async function queryHistogram(
   const range = toRangeNs(startMs, endMs);
   const groupField = groupFieldBySignal[signal];
   const groupBy = groupField === null ? [] : [groupField.field];
-  const aggregated = await store.aggregate(
-    {
-      signal,
-      ...range,
-      steps: dropUnreadExtraction(plan.steps, groupBy),
-      groupBy,
-      bucketNs: BigInt(buckets.seconds) * 1_000_000_000n,
-      aggregates: [{ op: "count" }],
-    },
-    limits,
-  );
+  const steps = dropUnreadExtraction(plan.steps, groupBy);
+  const bucketNs = BigInt(buckets.seconds) * 1_000_000_000n;
+  const counts: AggregateQuery = {
+    signal,
+    ...range,
+    steps,
+    groupBy,
+    bucketNs,
+    aggregates: [{ op: "count" }],
+  };
+  const aggregated = await store.aggregate(counts, limits);
   const series = toHistogramSeries(aggregated, groupBy.length, buckets);
   return {
     by: groupField?.by ?? null,
@@ -91,7 +92,7 @@ export async function queryHistogram(
     count: series.reduce((sum, { points }) => sum + points.reduce((rows, [, each]) => rows + each, 0), 0),
     bucketSeconds: buckets.seconds,
     partial: listPartialBuckets(buckets),
-    warnings: collectPlanWarnings(store, plan, range.fromNs, range.toNs),
+    warnings: collectPlanWarnings(store, plan, range),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { TopSeries } from "../plan/series-plan.ts";
-import { compareTexts, labelKeyOf, labelsOf, makeLabelKeyReader, type SeriesSet } from "./series-set.ts";
+import { keptLabelsOf } from "./matching.ts";
+import { compareTexts, labelKeyOf, makeLabelKeyReader, type SeriesSet } from "./series-set.ts";
 
 /**
  * The series with the greatest or the least sums of their points, in that order. Series with equal sums are in the
@@ -22,9 +23,7 @@ export function selectTopSeries({ op, count, among }: Omit<TopSeries, "of">, set
   return {
     ...set,
     order: order.filter((series) => {
-      const key = JSON.stringify(
-        labelsOf(set, series).filter(([name]) => among.labels.includes(name) === (among.kind === "by")),
-      );
+      const key = JSON.stringify(keptLabelsOf(set, series, among));
       const rank = countByGroup.get(key) ?? 0;
       countByGroup.set(key, rank + 1);
       return rank < count;
