@@ -12,8 +12,8 @@ import { checkCaps, checkControl } from "../plan/query-control.ts";
 import {
   answerFrom,
   type ChunkAccess,
-  type ChunkAnswerSource,
   eachChunk,
+  fromColumns,
   type OpenChunk,
 } from "../summary/answer-source.ts";
 import type { DaySummaries } from "../summary/day-summaries.ts";
@@ -44,7 +44,15 @@ interface BucketedRows {
 /** Aggregates all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function aggregateChunks(task: AggregateTask, access: ChunkAccess): Promise<AggregateAnswer> {
   const state = createAggregationState(task, access);
-  await answerFrom([eachChunk(state, [fromHeader(state, unknownTexts), fromColumns(state)])], task);
+  await answerFrom(
+    [
+      eachChunk(state, [
+        fromHeader(state, unknownTexts),
+        fromColumns((chunk) => aggregateChunk(state, chunk)),
+      ]),
+    ],
+    task,
+  );
   return finishAggregation(state);
 }
 
@@ -58,13 +66,6 @@ export async function aggregateFromMetadata(
   const sources = [fromDaySummaries(state, summaries), eachChunk(state, [fromHeader(state, countTexts)])];
   const residual = await answerFrom(sources, task);
   return { answer: finishAggregation(state), residual };
-}
-
-function fromColumns(state: AggregationState): ChunkAnswerSource {
-  return async (chunk) => {
-    await aggregateChunk(state, chunk);
-    return true;
-  };
 }
 
 async function aggregateChunk(state: AggregationState, chunk: OpenChunk): Promise<void> {

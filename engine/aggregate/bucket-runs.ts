@@ -71,6 +71,6 @@ function findRunsByRow(times: Float64Array, from: number, to: number, grid: DayG
 }
 
 /** Divides and rounds down; BigInt's division rounds towards zero, and a range may begin before 1970. */
-function floorQuotient(a: bigint, b: bigint): bigint {
+export function floorQuotient(a: bigint, b: bigint): bigint {
   return a < 0n ? (a - b + 1n) / b : a / b;
 }

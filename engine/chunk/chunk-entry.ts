@@ -9,6 +9,9 @@ export interface ChunkExtent {
   arrivalMax: number;
 }
 
+/** Least and greatest arrival number. */
+export type ArrivalRange = Pick<ChunkExtent, "arrivalMin" | "arrivalMax">;
+
 /** A sealed chunk as the manifest of its partition lists it. */
 export interface ChunkEntry extends ChunkExtent {
   /** Number of the chunk, unique within its partition. */

@@ -318,10 +318,8 @@ export class Journal {
   }
 
   #writeSegmentList(): Promise<void> {
-    return this.#segmentList.write({
-      segments: this.#segments.map(({ name }) => name),
-      keys: this.keys.files,
-    });
+    const segments = this.#segments.map(({ name }) => name);
+    return this.#segmentList.write({ segments, keys: this.keys.files });
   }
 
   /** Turns the remains of a failed write into zeros again. Where that fails too, the next write opens a new segment. */

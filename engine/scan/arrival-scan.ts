@@ -99,8 +99,9 @@ interface ChunkSelectionScan {
   scanned: ScanStatistics;
 }
 
-function readChunk({ task, ref, view, reading, scanned }: ChunkSelectionScan): void {
-  const { filter, first, rest, rowsAtATime } = reading;
+function readChunk(scan: ChunkSelectionScan): void {
+  const { task, view, reading, scanned } = scan;
+  const { filter, rowsAtATime } = reading;
   const { from: leastNs } = clampToDay(reading.fromNs, endOfTimeNs, view.day);
   if (view.header.timeNsMax < leastNs || matchFromStatistics(filter, view) === "none") {
     countSkippedChunk(scanned, view.header);
@@ -114,10 +115,10 @@ function readChunk({ task, ref, view, reading, scanned }: ChunkSelectionScan): v
     checkControl(task.control);
     const to = Math.min(rowTo, from + rowsAtATime);
     const selection = selectRows(view.heap, from, Math.max(from, rowFrom), to);
-    if (!keepArrived(selection, view, { from, to }, task.after, first)) continue;
+    if (!keepArrived(selection, from, to, scan)) continue;
     compiled({ from, rows: to - from, selection });
     for (let row = from; row < to; row++) {
-      if (hasBit(selection, row - from)) offer(row, ref, view, { first, rest });
+      if (hasBit(selection, row - from)) offer(row, scan);
     }
     scanned.rows += to - from;
     checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
@@ -126,13 +127,10 @@ function readChunk({ task, ref, view, reading, scanned }: ChunkSelectionScan): v
 }
 
 /** Clears the bits of rows that arrived outside the range of the task; false where no bit is left. */
-function keepArrived(
-  selection: Uint8Array,
-  { arrival, heap }: ChunkView,
-  { from, to }: { from: number; to: number },
-  after: number,
-  first: FirstArrived,
-): boolean {
+function keepArrived(selection: Uint8Array, from: number, to: number, scan: ChunkSelectionScan): boolean {
+  const { arrival, heap } = scan.view;
+  const { after } = scan.task;
+  const { first } = scan.reading;
   for (let row = from; row < to; row++) {
     const number = arrival[row]!;
     if (number <= after || !first.admits(number)) clearBit(selection, row - from);
@@ -140,12 +138,8 @@ function keepArrived(
   return heap.kernels.anyBit(selection);
 }
 
-function offer(
-  row: number,
-  ref: ChunkRef,
-  view: ChunkView,
-  { first, rest }: Pick<SelectionScan, "first" | "rest">,
-): void {
+function offer(row: number, { ref, view, reading }: ChunkSelectionScan): void {
+  const { first, rest } = reading;
   const arrival = view.arrival[row]!;
   if (!first.admits(arrival)) return;
   let attributes: Map<string, string> | undefined;

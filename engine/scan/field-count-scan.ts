@@ -18,6 +18,7 @@ import {
   type ChunkAnswerSource,
   type ChunkScan,
   eachChunk,
+  fromColumns,
   type OpenChunk,
   type ScanAnswer,
   type SelectionTask,
@@ -63,7 +64,10 @@ interface Counted {
 /** Counts the fields of all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function countFields(task: FieldCountTask, access: ChunkAccess): Promise<FieldCountAnswer> {
   const count = createFieldCount(task, access);
-  await answerFrom([eachChunk(count, [fromHeader(count), fromColumns(count)])], task);
+  await answerFrom(
+    [eachChunk(count, [fromHeader(count), fromColumns((chunk) => countChunk(count, chunk))])],
+    task,
+  );
   return finishFieldCount(count);
 }
 
@@ -110,13 +114,6 @@ function fromHeader(count: FieldCount): ChunkAnswerSource {
     for (const { role, key, present } of header.columns)
       if (role === "attribute") addKey(count, key, present);
     countSkippedChunk(count.scanned, header);
-    return true;
-  };
-}
-
-function fromColumns(count: FieldCount): ChunkAnswerSource {
-  return async (chunk) => {
-    await countChunk(count, chunk);
     return true;
   };
 }

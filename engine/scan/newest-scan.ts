@@ -19,6 +19,7 @@ import {
   type ChunkAnswerSource,
   type ChunkScan,
   eachChunk,
+  fromColumns,
   type OpenChunk,
   type ScanAnswer,
   type SelectionTask,
@@ -44,7 +45,7 @@ export interface SearchAnswer extends ScanAnswer {
 /** Finds the newest matching rows of all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
 export async function scanNewest(task: SearchTask, access: ChunkAccess): Promise<SearchAnswer> {
   const search = createSearch(task, access);
-  await answerFrom([eachChunk(search, [fromColumns(search)])], task);
+  await answerFrom([eachChunk(search, [fromColumns((chunk) => searchChunk(search, chunk))])], task);
   return finishSearch(search);
 }
 
@@ -105,13 +106,6 @@ function createSearch(task: SearchTask, access: ChunkAccess): NewestSearch {
 function finishSearch({ task, newest, open, scanned, damaged }: NewestSearch): SearchAnswer {
   const isFull = (bytes: number) => checkRowBytes(task, bytes);
   return { rows: gatherRows(newest.finish(), open, damaged, isFull), scanned, damaged };
-}
-
-function fromColumns(search: NewestSearch): ChunkAnswerSource {
-  return async (chunk) => {
-    await searchChunk(search, chunk);
-    return true;
-  };
 }
 
 async function searchChunk(state: NewestSearch, { ref, view, residual }: OpenChunk): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
-import { toDamagedChunk } from "../chunk/chunk-ref.ts";
+import { extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { type Column, columnBytes } from "../column/column.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { sliceSamplesMax } from "../limits.ts";
@@ -31,8 +31,6 @@ const seriesPerCheck = 64;
 /** A chunk that has series of the query. */
 interface SelectedChunk extends ChunkSeries {
   ref: ChunkRef;
-  arrivalMin: number;
-  arrivalMax: number;
   timeNsMin: number;
   timeNsMax: number;
   /** Samples of these series. */
@@ -146,11 +144,7 @@ async function selectChunks(aggregation: SampleAggregation): Promise<SelectedChu
 }
 
 function sortByArrival(chunks: readonly ChunkRef[]): ChunkRef[] {
-  return chunks.toSorted((a, b) => a.day - b.day || compareArrivals(arrivalsOf(a), arrivalsOf(b)));
-}
-
-function arrivalsOf(ref: ChunkRef): { arrivalMin: number; arrivalMax: number } {
-  return ref.kind === "sealed" ? ref.entry : ref;
+  return chunks.toSorted((a, b) => a.day - b.day || compareArrivals(extentOf(a), extentOf(b)));
 }
 
 function selectSeries(
@@ -162,7 +156,6 @@ function selectSeries(
   const { header } = chunk.view;
   const selected: SelectedChunk = {
     ref,
-    ...arrivalsOf(ref),
     timeNsMin: header.timeNsMin,
     timeNsMax: header.timeNsMax,
     samples: 0,
@@ -171,9 +164,8 @@ function selectSeries(
   };
   const stageGroup = makeGroupLookup(aggregation, chunk);
   const distinct = task.aggregate.op === "distinct" ? labelColumn(chunk, task.aggregate.label) : undefined;
-  const { name, share, control } = task;
   let nextOrdinal = 0;
-  visitSeries(chunk, { name, filter, share, control }, (index) => {
+  visitSeries(chunk, task, filter, (index) => {
     const ordinal = nextOrdinal++;
     const number = series.findOrAdd(chunk.fingerprints[index * 2]!, chunk.fingerprints[index * 2 + 1]!);
     if (number === aggregation.groupOf.length) {
@@ -244,10 +236,10 @@ function makeLabelStager(
 ): (index: number, ordinal: number) => void {
   if (matchFromStatistics(filter, chunk.view) !== "all")
     return (index) => groups.stageText(formatLabels(chunk.labels(index)));
-  const { name, share, control } = task;
+  const { name, share } = task;
   const { offsets, bytes } = chunk.view.texts(`labels ${share.worker}/${share.workers} ${name}`, () => {
     const texts: string[] = [];
-    visitSeries(chunk, { name, filter, share, control }, (index) => {
+    visitSeries(chunk, task, filter, (index) => {
       texts.push(formatLabels(chunk.labels(index)));
     });
     return toTextVector(texts);

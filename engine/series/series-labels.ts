@@ -11,20 +11,17 @@ import { clampToDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
-import type { ChunkAccess, ScanAnswer, SelectionTask } from "../summary/answer-source.ts";
+import type { ChunkAccess, ScanAnswer } from "../summary/answer-source.ts";
 import type { TextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { sliceByTime } from "./overlap.ts";
-import { mayHaveSeries, type SeriesShare, toLabelFilter, visitSeries } from "./series-selection.ts";
+import { mayHaveSeries, type SeriesTask, toLabelFilter, visitSeries } from "./series-selection.ts";
 
 /** Asks a thread to count the series of its share that have samples in a range. */
-export interface SeriesCountTask extends SelectionTask {
+export interface SeriesCountTask extends SeriesTask {
   kind: "series";
-  /** The metric's name; undefined: every metric. */
-  name: string | undefined;
   /** What to count by: metric (name, type, unit), label key, or the values of one label. */
   by: "metric" | "key" | { label: string };
-  share: SeriesShare;
 }
 
 /** The answer to a `SeriesCountTask`. */
@@ -93,8 +90,7 @@ function countChunk(counting: SeriesCounting, ref: ChunkRef, open: OpenChunkView
     const range = clampToDay(task.fromNs, task.toNs, ref.day);
     const isInRange = view.header.timeNsMin >= range.from && view.header.timeNsMax < range.to;
     const countTexts = makeTextCounter(counting, chunk);
-    const { name, share, control } = task;
-    visitSeries(chunk, { name, filter, share, control }, (index) => {
+    visitSeries(chunk, task, filter, (index) => {
       if (!isInRange && !hasSamples(chunk, index, range)) return;
       const known = seen.count;
       const number = seen.findOrAdd(chunk.fingerprints[index * 2]!, chunk.fingerprints[index * 2 + 1]!);
@@ -104,7 +100,7 @@ function countChunk(counting: SeriesCounting, ref: ChunkRef, open: OpenChunkView
     scanned.rows += chunk.series;
     scanned.bytes += view.readBytes;
     const memoryBytes = view.decodedBytes + seen.byteLength + texts.byteLength;
-    checkCaps(control, { memoryBytes, scannedRows: scanned.rows });
+    checkCaps(task.control, { memoryBytes, scannedRows: scanned.rows });
   } finally {
     view.close();
   }

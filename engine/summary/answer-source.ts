@@ -104,3 +104,11 @@ function undecidedFilters({ task, filter, isNeeded }: ChunkScan, view: ChunkView
   if (timeNsMax < range.from || timeNsMin >= range.to || isNeeded?.(view) === false) return undefined;
   return findResidualFilters(filter, view);
 }
+
+/** Answers for every chunk, by reading its columns. */
+export function fromColumns(read: (chunk: OpenChunk) => Promise<void>): ChunkAnswerSource {
+  return async (chunk) => {
+    await read(chunk);
+    return true;
+  };
+}
