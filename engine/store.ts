@@ -117,10 +117,8 @@ export class Store {
     const threads = options.threads ?? availableParallelism();
     const { thread: columnCacheBytes, caller } = divideCache(options.columnCacheBytes, threads);
     this.#queryThread = new ScanExecutor({ bytesMax: caller, keepsRecent: true });
-    this.#scanThreads = Array.from(
-      { length: threads },
-      () => new WorkerThread<ScanThreadTask>({ concurrent: true, columnCacheBytes }),
-    );
+    const startThread = () => new WorkerThread<ScanThreadTask>({ concurrent: true, columnCacheBytes });
+    this.#scanThreads = Array.from({ length: threads }, startThread);
   }
 
   static async open(options: StoreOptions, unlock: () => Promise<void>): Promise<Store> {

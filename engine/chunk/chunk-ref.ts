@@ -41,13 +41,8 @@ export type OpenChunkView = (ref: ChunkRef) => ChunkView;
 /** Turns Failure "damage" of a sealed chunk into a report. Throws every other error again. */
 export function toDamagedChunk(ref: ChunkRef, error: unknown): DamagedChunk {
   if (ref.kind !== "sealed" || !(error instanceof Failure) || error.kind !== "damage") throw error;
-  return {
-    signal: ref.signal,
-    day: ref.day,
-    chunk: ref.entry.id,
-    where: `${ref.dir} chunk ${ref.entry.id}`,
-    problem: error.message,
-  };
+  const { signal, day, dir, entry } = ref;
+  return { signal, day, chunk: entry.id, where: `${dir} chunk ${entry.id}`, problem: error.message };
 }
 
 /** How far the rows of a chunk reach. */

@@ -119,12 +119,8 @@ function salvageHeaders(file: string): SalvagedHeader[] {
     if (opened?.kind !== FrameKind.chunkHeader) continue;
     const header = parseHeader(opened.payload);
     const bytes = header.columns.reduce((sum, { storedBytes = 0 }) => sum + storedBytes, frame.byteLength);
-    headers.push({
-      id: Buffer.from(opened.key).readUInt32BE(0),
-      checksum: readFrameChecksum(frame),
-      bytes,
-      header,
-    });
+    const id = Buffer.from(opened.key).readUInt32BE(0);
+    headers.push({ id, checksum: readFrameChecksum(frame), bytes, header });
   }
   return headers;
 }

@@ -16,9 +16,7 @@ export interface PatternOptions {
 /** Compiles a pattern. Throws Failure "input" where it is not RE2. */
 export function compilePattern(pattern: string, options: PatternOptions): TextPattern {
   const compiled = compile(pattern);
-  return options.whole
-    ? { test: (text) => compiled.testExact(text) }
-    : { test: (text) => compiled.test(text) };
+  return { test: options.whole ? (text) => compiled.testExact(text) : (text) => compiled.test(text) };
 }
 
 /**

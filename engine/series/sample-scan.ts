@@ -86,10 +86,8 @@ export async function aggregateSamples(task: SampleTask, access: ChunkAccess): P
   return { ...finishGroups(aggregation), texts: texts.finish(), kinds, scanned, damaged };
 }
 
-function finishGroups({
-  groups,
-  points,
-}: SampleAggregation): Pick<SampleAnswer, "groups" | "labels" | "points"> {
+function finishGroups(aggregation: SampleAggregation): Pick<SampleAnswer, "groups" | "labels" | "points"> {
+  const { groups, points } = aggregation;
   if (points instanceof SingleSeriesPoints) {
     const part = points.finish();
     const { count, labels } = dropEmptyGroups(groups, part);

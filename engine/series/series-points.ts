@@ -159,10 +159,8 @@ export class SeriesPoints {
     for (let i = 0; i < valuePoints.length; i++)
       values[next[numberOf[valuePoints[i]!]!]!++] = this.#bufferedValues[i]!;
     const segment = { points: Uint32Array.from(points), offsets, values };
-    this.#quantiles!.merge(
-      { kind: "exact", computed: [], segments: [segment] },
-      identityMapping(this.#points.count),
-    );
+    const part: QuantilesPart = { kind: "exact", computed: [], segments: [segment] };
+    this.#quantiles!.merge(part, identityMapping(this.#points.count));
     this.#bufferedCount = 0;
   }
 

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
 import type { DamageReport } from "../model/damage-report.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import {
   copyNames,
   encodeValues,
@@ -164,15 +165,11 @@ class MirroredState implements StoredState {
   }
 
   list(table: string): readonly StateEntry[] {
-    let list = this.#lists.get(table);
-    if (list === undefined) {
-      const records = [...(this.#tables.get(table)?.values() ?? [])].filter(
-        ({ status }) => status === "value",
-      );
-      list = records.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ id, value }) => [id, value]);
-      this.#lists.set(table, list);
-    }
-    return list;
+    return getOrMake(this.#lists, table, () => {
+      const records = [...(this.#tables.get(table)?.values() ?? [])];
+      const present = records.filter(({ status }) => status === "value");
+      return present.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ id, value }) => [id, value]);
+    });
   }
 
   count(table: string): number {
@@ -208,12 +205,7 @@ class MirroredState implements StoredState {
   }
 
   #openTable({ table }: { table: string }): Map<string, StoredRecord> {
-    let records = this.#tables.get(table);
-    if (records === undefined) {
-      records = new Map();
-      this.#tables.set(table, records);
-    }
-    return records;
+    return getOrMake(this.#tables, table, () => new Map());
   }
 
   async #commitWaiting(): Promise<void> {

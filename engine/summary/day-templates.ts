@@ -18,6 +18,7 @@ import {
 import { postingBytes, postingListBytes, TemplateTable } from "../template/template-table.ts";
 import { groupOf } from "../template/variable-columns.ts";
 import type { GroupFilters } from "../template/variable-needle.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import { toByteSource } from "../vector/text-table.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
@@ -140,11 +141,7 @@ export class DayTemplates {
   rowsOf(filter: MessageTextFilter, chunk: string, tokens: GroupFilters["tokens"]): number | undefined {
     const known = this.#chunks.get(chunk);
     if (known === undefined) return undefined;
-    let counts = this.#counts.get(filter);
-    if (counts === undefined) {
-      counts = this.#countsFor(filter);
-      this.#counts.set(filter, counts);
-    }
+    const counts = getOrMake(this.#counts, filter, () => this.#countsFor(filter));
     for (const count of counts) {
       const found = count();
       if (found !== undefined && isExact(found, known, tokens)) return found.rows[known.number];

@@ -49,12 +49,11 @@ export function findCandidateTemplates(
     if (found === undefined) return undefined;
     matching = found;
   }
-  const conditions = [needle.inVariable];
   occurrences.push({
-    conditions,
+    conditions: [needle.inVariable],
     findPlaces: () => (needle.isWithinToken ? undefined : findSingleVariablePlaces(table, needle.inVariable)),
   });
-  return { matching: matching, occurrences };
+  return { matching, occurrences };
 }
 
 function findShapePlaces(table: TemplateTable, shape: NeedleShape): OccurrencePlaces[] | undefined {

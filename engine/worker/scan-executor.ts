@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-scan.ts";
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
-import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
+import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
 import { queryThreadTemplatesShare } from "../limits.ts";
 import { checkControl, type YieldThread } from "../plan/query-control.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
@@ -15,7 +15,13 @@ import {
   type FieldCountAnswer,
   type FieldCountTask,
 } from "../scan/field-count-scan.ts";
-import { pruneSearch, type SearchAnswer, type SearchTask, scanNewest } from "../scan/newest-scan.ts";
+import {
+  type PrunedSearch,
+  pruneSearch,
+  type SearchAnswer,
+  type SearchTask,
+  scanNewest,
+} from "../scan/newest-scan.ts";
 import { aggregateSamples } from "../series/sample-scan.ts";
 import type { SampleTask } from "../series/sample-task.ts";
 import {
@@ -53,12 +59,8 @@ interface ForgetTask {
 export type ScanThreadTask = ScanTask | ForgetTask;
 
 /** What the query thread answers without columns. */
-export interface MetadataAnswer {
+export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
   answer: AggregateAnswer | SearchAnswer | FieldCountAnswer;
-  /** Chunks that must be read. */
-  residual: readonly ChunkRef[];
-  /** Of a search: rows of the first residual chunk that pass the filters; 0 where that is not known. */
-  rowsInFirst: number;
   /** Chunks whose templates would answer a filter of the query if they were listed. */
   unlisted: ReadonlySet<SealedChunkRef>;
 }
