@@ -26,7 +26,6 @@ import { Catalog } from "./partition/catalog.ts";
 import { DamageLog } from "./partition/damage-log.ts";
 import { countStored, type StoreStats } from "./partition/store-stats.ts";
 import type { AggregateQuery, AggregateResult } from "./plan/aggregation.ts";
-import type { QueryControl } from "./plan/query-control.ts";
 import type {
   ArrivalQuery,
   FieldCounts,
@@ -55,7 +54,12 @@ import {
 } from "./scatter/metric-query.ts";
 import { queryNewestRows } from "./scatter/newest-rows-query.ts";
 import { RunningQueries } from "./scatter/running-queries.ts";
-import { type QueryLimits, type ScatterContext, startControl } from "./scatter/scatter-gather.ts";
+import {
+  type QueryContext,
+  type QueryLimits,
+  type ScatterContext,
+  startControl,
+} from "./scatter/scatter-gather.ts";
 import type { StoredState } from "./state/state.ts";
 import {
   type AppendOptions,
@@ -113,10 +117,8 @@ export class Store {
     const threads = options.threads ?? availableParallelism();
     const { thread: columnCacheBytes, caller } = divideCache(options.columnCacheBytes, threads);
     this.#queryThread = new ScanExecutor({ bytesMax: caller, keepsRecent: true });
-    this.#scanThreads = Array.from(
-      { length: threads },
-      () => new WorkerThread<ScanThreadTask>({ concurrent: true, columnCacheBytes }),
-    );
+    const startThread = () => new WorkerThread<ScanThreadTask>({ concurrent: true, columnCacheBytes });
+    this.#scanThreads = Array.from({ length: threads }, startThread);
   }
 
   static async open(options: StoreOptions, lock: FolderLock): Promise<Store> {
@@ -150,17 +152,17 @@ export class Store {
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   search(query: RowQuery, limits: QueryLimits = {}): Promise<SearchResult> {
-    return this.#ask(limits, (context, control) => queryNewestRows(context, query, control));
+    return this.#ask(limits, (context) => queryNewestRows(context, query));
   }
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregate(query: AggregateQuery, limits: QueryLimits = {}): Promise<AggregateResult> {
-    return this.#ask(limits, (context, control) => queryAggregate(context, query, control));
+    return this.#ask(limits, (context) => queryAggregate(context, query));
   }
 
   /** Rows in the order of their arrival, of several selections. Throws Failure "input", "deadline", "cancelled", "limit". */
   arrived(query: ArrivalQuery, limits: QueryLimits = {}): Promise<Arrived[]> {
-    return this.#ask(limits, (context, control) => queryArrivals(context, query, control));
+    return this.#ask(limits, (context) => queryArrivals(context, query));
   }
 
   /** Arrival number of the newest row of any signal that is on disk and found by searches. */
@@ -184,7 +186,7 @@ export class Store {
 
   /** Counts the matching rows that have each field. Throws Failure "input", "deadline", "cancelled", "limit". */
   countFields(query: FieldsQuery, limits: QueryLimits = {}): Promise<FieldCounts> {
-    return this.#ask(limits, (context, control) => queryFieldCounts(context, query, control));
+    return this.#ask(limits, (context) => queryFieldCounts(context, query));
   }
 
   /**
@@ -197,7 +199,7 @@ export class Store {
     let finish!: () => void;
     void this.#running.track(new Promise<void>((resolve) => (finish = resolve)));
     try {
-      yield* readChunks(this.#scatterContext(), query, control);
+      yield* readChunks({ ...this.#scatterContext(), control }, query);
     } finally {
       end();
       finish();
@@ -216,17 +218,17 @@ export class Store {
 
   /** Throws Failure "input", "deadline", "cancelled", "limit". */
   aggregateSamples(query: SampleQuery, limits: QueryLimits = {}): Promise<SampleAggregateResult> {
-    return this.#ask(limits, (context, control) => querySamples(context, query, control));
+    return this.#ask(limits, (context) => querySamples(context, query));
   }
 
   /** Metrics that have samples in a range. A name is listed more than once where its series differ in type or unit. */
   metricNames(fromNs: bigint, toNs: bigint, limits: QueryLimits = {}): Promise<MetricName[]> {
-    return this.#ask(limits, (context, control) => queryMetricNames(context, { fromNs, toNs }, control));
+    return this.#ask(limits, (context) => queryMetricNames(context, { fromNs, toNs }));
   }
 
   /** Keys of labels, or the values of one label, with the number of series that have them. Throws as `aggregateSamples`. */
   seriesLabels(query: SeriesLabelsQuery, limits: QueryLimits = {}): Promise<SeriesCount[]> {
-    return this.#ask(limits, (context, control) => querySeriesLabels(context, query, control));
+    return this.#ask(limits, (context) => querySeriesLabels(context, query));
   }
 
   /** Tables in shared memory that count active series; whoever encodes samples, on any thread, wraps them in `new ActiveSeries(tables)`. */
@@ -358,13 +360,10 @@ export class Store {
     return this.#maintenance.unsealedBytes > unsealedBytesStop;
   }
 
-  #ask<T>(
-    limits: QueryLimits,
-    run: (context: ScatterContext, control: QueryControl) => Promise<T>,
-  ): Promise<T> {
+  #ask<T>(limits: QueryLimits, run: (context: QueryContext) => Promise<T>): Promise<T> {
     this.#assertOpen();
     const { control, end } = startControl(limits);
-    return this.#running.track(run(this.#scatterContext(), control).finally(end));
+    return this.#running.track(run({ ...this.#scatterContext(), control }).finally(end));
   }
 
   #scatterContext(): ScatterContext {

@@ -1,6 +1,6 @@
 /** Aggregates over the matching rows of some chunks, on one thread. */
 
-import type { ChunkRef, OpenChunkView } from "../chunk/chunk-ref.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { selectMatchingRows } from "../filter/matching-rows.ts";
 import { fieldTextOf, type RowSteps, readRowState } from "../filter/row-steps.ts";
@@ -8,8 +8,14 @@ import { selectRows } from "../filter/selection.ts";
 import { densePointsMax } from "../limits.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
-import { checkCaps, checkControl, type YieldThread } from "../plan/query-control.ts";
-import { answerFrom, type ChunkAnswerSource, eachChunk, type OpenChunk } from "../summary/answer-source.ts";
+import { checkCaps, checkControl } from "../plan/query-control.ts";
+import {
+  answerFrom,
+  type ChunkAccess,
+  eachChunk,
+  fromColumns,
+  type OpenChunk,
+} from "../summary/answer-source.ts";
 import type { DaySummaries } from "../summary/day-summaries.ts";
 import { toLabel } from "../summary/header-counts.ts";
 import { type CountTexts, unknownTexts } from "../summary/template-counts.ts";
@@ -28,44 +34,42 @@ import { isSharedBucket } from "./shared-buckets.ts";
 /** Rows taken one by one between two checks of the deadline. */
 const checkEvery = 1024;
 
-/** [from, to) */
-interface RowRange {
-  from: number;
-  to: number;
+/** The matching rows of a chunk, by bucket. */
+interface BucketedRows {
+  view: ChunkView;
+  rows: SelectedRows;
+  runs: BucketRuns;
 }
 
 /** Aggregates all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function aggregateChunks(
-  task: AggregateTask,
-  open: OpenChunkView,
-  yieldThread: YieldThread,
-): Promise<AggregateAnswer> {
-  const state = createAggregationState(task, open, yieldThread);
-  await answerFrom([eachChunk(state, [fromHeader(state, unknownTexts), fromColumns(state)])], task.chunks);
+export async function aggregateChunks(task: AggregateTask, access: ChunkAccess): Promise<AggregateAnswer> {
+  const state = createAggregationState(task, access);
+  await answerFrom(
+    [
+      eachChunk(state, [
+        fromHeader(state, unknownTexts),
+        fromColumns((chunk) => aggregateChunk(state, chunk)),
+      ]),
+    ],
+    task,
+  );
   return finishAggregation(state);
 }
 
 /** Aggregates what needs no column; `residual` are the chunks that must be read. Throws as `aggregateChunks`. */
 export async function aggregateFromMetadata(
   task: AggregateTask,
-  open: OpenChunkView,
-  yieldThread: YieldThread,
+  access: ChunkAccess,
   { summaries, countTexts }: { summaries: DaySummaries; countTexts: CountTexts },
 ): Promise<{ answer: AggregateAnswer; residual: readonly ChunkRef[] }> {
-  const state = createAggregationState(task, open, yieldThread);
+  const state = createAggregationState(task, access);
   const sources = [fromDaySummaries(state, summaries), eachChunk(state, [fromHeader(state, countTexts)])];
-  const residual = await answerFrom(sources, task.chunks);
+  const residual = await answerFrom(sources, task);
   return { answer: finishAggregation(state), residual };
 }
 
-function fromColumns(state: AggregationState): ChunkAnswerSource {
-  return async (chunk) => {
-    await aggregateChunk(state, chunk);
-    return true;
-  };
-}
-
-async function aggregateChunk(state: AggregationState, { view, residual }: OpenChunk): Promise<void> {
+async function aggregateChunk(state: AggregationState, chunk: OpenChunk): Promise<void> {
+  const { view } = chunk;
   const { task, scanned } = state;
   const { timeNsMin, timeNsMax } = view.header;
   const range = clampToDay(task.fromNs, task.toNs, view.day);
@@ -73,55 +77,44 @@ async function aggregateChunk(state: AggregationState, { view, residual }: OpenC
   const isWhole = timeNsMin >= range.from && timeNsMax < range.to;
   const from = isWhole ? 0 : lowerBound(view.timeNs, range.from);
   const to = isWhole ? view.rows : lowerBound(view.timeNs, range.to);
-  if (from < to) await aggregateRows(state, view, residual, { from, to });
+  if (from < to) {
+    const rows = await selectedRows(state, chunk, from, to);
+    if (rows.selection === null || view.heap.kernels.anyBit(rows.selection)) {
+      await aggregateRows(state, { view, rows, runs: runsOf(state.grid, view, from, to) });
+    }
+  }
   scanned.rows += to - from;
   scanned.bytes += view.readBytes;
   checkMemory(state, view);
 }
 
-async function aggregateRows(
-  state: AggregationState,
-  view: ChunkView,
-  residual: readonly Filter[],
-  { from, to }: RowRange,
-): Promise<void> {
-  const { task, grid, extraction } = state;
-  const rows = await selectedRows(state, view, residual, { from, to });
-  if (rows.selection !== null && !view.heap.kernels.anyBit(rows.selection)) return;
-  const runs = runsOf(grid, view, from, to);
+async function aggregateRows(state: AggregationState, chunk: BucketedRows): Promise<void> {
+  const { task, extraction } = state;
   if (extraction !== undefined) {
-    await extractRows(state, view, rows, runs, extraction);
+    await extractRows(state, chunk, extraction);
     return;
   }
-  const codes = computeGroupCodes(view, task.groupBy);
-  const cells = codes.cardinality * runs.buckets.length;
-  if (cells > densePointsMax) await sparseRows(state, view, rows, runs, codes);
-  else await denseRows(state, view, rows, runs, codes);
+  const codes = computeGroupCodes(chunk.view, task.groupBy);
+  const cells = codes.cardinality * chunk.runs.buckets.length;
+  if (cells > densePointsMax) await sparseRows(state, chunk, codes);
+  else await denseRows(state, chunk, codes);
 }
 
 /** The rows of [from, to) that pass the residual filters. A selection begins at a multiple of eight rows, at or before `from`. */
 async function selectedRows(
   { task, yieldThread }: AggregationState,
-  view: ChunkView,
-  residual: readonly Filter[],
-  { from, to }: RowRange,
+  { view, residual }: OpenChunk,
+  from: number,
+  to: number,
 ): Promise<SelectedRows> {
   const first = from & ~7;
   if (residual.length === 0) {
     return { from: first, to, selection: first === from ? null : selectRows(view.heap, first, from, to) };
   }
   const checkpoint = () => checkControl(task.control);
-  return {
-    from: first,
-    to,
-    selection: await selectMatchingRows(
-      { kind: "and", of: [...residual] },
-      view,
-      { from, to },
-      checkpoint,
-      yieldThread,
-    ),
-  };
+  const filter: Filter = { kind: "and", of: [...residual] };
+  const selection = await selectMatchingRows(filter, view, { from, to }, checkpoint, yieldThread);
+  return { from: first, to, selection };
 }
 
 /** The time column is not read where the header says that one bucket holds all rows. */
@@ -136,11 +129,11 @@ function runsOf(grid: BucketGrid, view: ChunkView, from: number, to: number): Bu
 /** Aggregates every cell (a group in a run of one bucket) at once, by kernels. */
 async function denseRows(
   state: AggregationState,
-  view: ChunkView,
-  rows: SelectedRows,
-  runs: BucketRuns,
-  { codes, cardinality, stage }: GroupCodes,
+  chunk: BucketedRows,
+  groupCodes: GroupCodes,
 ): Promise<void> {
+  const { view, rows, runs } = chunk;
+  const { codes, cardinality, stage } = groupCodes;
   const { groups, points } = state;
   const groupOf = new Int32Array(cardinality).fill(-1);
   const cells = assignCells(view.heap, rows, { runs, codes, cardinality }, (run, code) => {
@@ -150,21 +143,21 @@ async function denseRows(
     }
     return points.findOrAdd(groupOf[code]!, runs.buckets[run]!);
   });
-  await addCells(state, cells, columnFields(state, view, rows));
+  await addCells(state, cells, columnFields(state, chunk));
 }
 
 /** Aggregates row by row, where there are too many cells for a counter each. */
 async function sparseRows(
   state: AggregationState,
-  view: ChunkView,
-  rows: SelectedRows,
-  runs: BucketRuns,
-  { codes, cardinality, stage }: GroupCodes,
+  chunk: BucketedRows,
+  groupCodes: GroupCodes,
 ): Promise<void> {
+  const { view, rows } = chunk;
+  const { codes, cardinality, stage } = groupCodes;
   const { groups, points } = state;
   const groupOf = new Int32Array(cardinality).fill(-1);
   const cells = new CellsByRow(view.heap, rows.to - rows.from);
-  await eachSelected(state, view, rows, runs, (row, bucket) => {
+  await eachSelected(state, chunk, (row, bucket) => {
     const code = codes === null ? 0 : codes[row]!;
     if (groupOf[code]! < 0) {
       stage(code, groups);
@@ -172,21 +165,16 @@ async function sparseRows(
     }
     cells.add(row - rows.from, points.findOrAdd(groupOf[code]!, bucket));
   });
-  await addCells(state, cells.finish(), columnFields(state, view, rows));
+  await addCells(state, cells.finish(), columnFields(state, chunk));
 }
 
 /** Takes rows one by one through the steps, since extracted attributes differ from row to row. */
-async function extractRows(
-  state: AggregationState,
-  view: ChunkView,
-  rows: SelectedRows,
-  runs: BucketRuns,
-  passes: RowSteps,
-): Promise<void> {
+async function extractRows(state: AggregationState, chunk: BucketedRows, passes: RowSteps): Promise<void> {
+  const { view, rows } = chunk;
   const { task, groups, points } = state;
   const cells = new CellsByRow(view.heap, rows.to - rows.from);
   const fields = new ExtractedFields(view, rows, task.aggregates);
-  await eachSelected(state, view, rows, runs, (row, bucket) => {
+  await eachSelected(state, chunk, (row, bucket) => {
     const state = readRowState(view, row);
     if (!passes(state)) return;
     for (const field of task.groupBy) groups.stageText(toLabel(field, fieldTextOf(state, field)));
@@ -196,32 +184,23 @@ async function extractRows(
   await addCells(state, cells.finish(), fields);
 }
 
-function addCells(
-  { task, states, points }: AggregationState,
-  cells: CellRows,
-  fields: RowFields,
-): Promise<void> {
+function addCells(state: AggregationState, cells: CellRows, fields: RowFields): Promise<void> {
+  const { task, states, points } = state;
   const isWhole = (place: number) => !isSharedBucket(task.shared, points.bucketOf(place));
   return states.add(cells, fields, points.count, isWhole);
 }
 
-function columnFields(
-  { task, yieldThread }: AggregationState,
-  view: ChunkView,
-  rows: SelectedRows,
-): RowFields {
-  const turn = async () => {
+function columnFields({ task, yieldThread }: AggregationState, { view, rows }: BucketedRows): RowFields {
+  const yieldTurn = async () => {
     checkControl(task.control);
     await yieldThread();
   };
-  return new ColumnFields(view, rows, turn);
+  return new ColumnFields({ view, rows, yieldTurn });
 }
 
 async function eachSelected(
   state: AggregationState,
-  view: ChunkView,
-  { from, selection }: SelectedRows,
-  { bounds, buckets }: BucketRuns,
+  { view, rows: { from, selection }, runs: { bounds, buckets } }: BucketedRows,
   visit: (row: number, bucket: number) => void,
 ): Promise<void> {
   for (let run = 0; run < buckets.length; run++) {

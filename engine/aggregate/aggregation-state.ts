@@ -1,9 +1,6 @@
-/** What one thread gathers for an aggregation. */
-import type { OpenChunkView } from "../chunk/chunk-ref.ts";
 import { compileRowSteps, type RowSteps, splitSteps } from "../filter/row-steps.ts";
-import type { YieldThread } from "../plan/query-control.ts";
 import { emptyScanStatistics } from "../plan/scan-statistics.ts";
-import type { ChunkScan } from "../summary/answer-source.ts";
+import type { ChunkAccess, ChunkScan } from "../summary/answer-source.ts";
 import type { AggregateAnswer, AggregateTask } from "./aggregate-task.ts";
 import { BucketGrid } from "./bucket-runs.ts";
 import { GroupTable, groupCapsOf } from "./group-table.ts";
@@ -20,19 +17,15 @@ export interface AggregationState extends ChunkScan {
   states: PointStates;
 }
 
-export function createAggregationState(
-  task: AggregateTask,
-  open: OpenChunkView,
-  yieldThread: YieldThread,
-): AggregationState {
-  const { fromNs, toNs, control } = task;
+export function createAggregationState(task: AggregateTask, access: ChunkAccess): AggregationState {
   const { filters, rest } = splitSteps(task.steps);
   return {
-    ...{ task, fromNs, toNs, control, open, yieldThread },
-    grid: new BucketGrid(fromNs, task.bucketNs),
+    ...access,
+    task,
+    grid: new BucketGrid(task.fromNs, task.bucketNs),
     filter: { kind: "and", of: filters },
     extraction: rest.length === 0 ? undefined : compileRowSteps(rest),
-    groups: new GroupTable(task.groupBy.length, groupCapsOf(control, task.isRanked)),
+    groups: new GroupTable(task.groupBy.length, groupCapsOf(task.control, task.isRanked)),
     points: new PointTable(),
     states: new PointStates(task.aggregates),
     scanned: emptyScanStatistics(),

@@ -57,12 +57,8 @@ interface DayGrid {
 }
 
 /** Finds runs by reading every row's time, where there are fewer rows than buckets. */
-function findRunsByRow(
-  times: Float64Array,
-  from: number,
-  to: number,
-  { first, start, width }: DayGrid,
-): BucketRuns {
+function findRunsByRow(times: Float64Array, from: number, to: number, grid: DayGrid): BucketRuns {
+  const { first, start, width } = grid;
   const bounds: number[] = [];
   const buckets: number[] = [];
   for (let row = from; row < to; row++) {
@@ -75,6 +71,6 @@ function findRunsByRow(
 }
 
 /** Divides and rounds down; BigInt's division rounds towards zero, and a range may begin before 1970. */
-function floorQuotient(a: bigint, b: bigint): bigint {
+export function floorQuotient(a: bigint, b: bigint): bigint {
   return a < 0n ? (a - b + 1n) / b : a / b;
 }

@@ -83,11 +83,8 @@ function countCells({ kernels, scratch }: ColumnHeap, rows: SelectedRows, shape:
   return counts;
 }
 
-function computeCells(
-  rows: SelectedRows,
-  { runs, codes, cardinality }: CellShape,
-  { kernels, scratch }: ColumnHeap,
-): Codes {
+function computeCells(rows: SelectedRows, shape: CellShape, { kernels, scratch }: ColumnHeap): Codes {
+  const { runs, codes, cardinality } = shape;
   const codesOfRows = codesOf(rows, codes, scratch);
   if (runs.buckets.length === 1) return codesOfRows;
   const cells = scratch.uint32(codesOfRows.length);

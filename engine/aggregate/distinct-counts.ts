@@ -70,11 +70,8 @@ export class DistinctCounts {
   }
 
   /** Merges another state; `pointOf` maps its points to points here. */
-  merge(
-    { sets, estimatedPoints, registers }: DistinctCountsPart,
-    pointOf: Uint32Array,
-    pointCount: number,
-  ): void {
+  merge(part: DistinctCountsPart, pointOf: Uint32Array, pointCount: number): void {
+    const { sets, estimatedPoints, registers } = part;
     this.#sets.reserve(pointCount);
     const add = (point: number, low: number, high: number) => this.#add(point, low, high);
     this.#sets.merge(sets, pointOf, (point) => this.#registers.has(point), add);

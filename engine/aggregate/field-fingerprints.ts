@@ -1,6 +1,5 @@
 /** Hashes the texts of a field in a chunk's rows, for distinct counts. */
 
-import type { ChunkView } from "../chunk/chunk-view.ts";
 import { columnBytes, type DictionaryColumn, hasValue, isValid } from "../column/column.ts";
 import { timeMs } from "../model/day.ts";
 import type { Field } from "../plan/filter.ts";
@@ -12,29 +11,21 @@ import {
   toHashSource,
 } from "../vector/fingerprint.ts";
 import { decodeText, textAt } from "../vector/text.ts";
-import type { SelectedRows } from "./cell-assignment.ts";
 import type { RowFingerprints } from "./distinct-counts.ts";
-import type { YieldTurn } from "./field-numbers.ts";
+import type { FieldRead } from "./field-numbers.ts";
+
+type HashRow = (into: Fingerprints, i: number) => void;
 
 /** Rows hashed one by one before other queries may run. */
 const rowsPerTurn = 1024;
 
-/**
- * The hashes of a field in the rows [from, to); undefined where no row has the field. `list` holds the selected rows,
- * relative to `from`; null selects all.
- */
-export async function hashField(
-  view: ChunkView,
-  field: Field,
-  { from, to }: SelectedRows,
-  list: Uint32Array | null,
-  yieldTurn: YieldTurn,
-): Promise<RowFingerprints | undefined> {
+/** The hashes of a field in the rows [from, to); undefined where no row has the field. */
+export async function hashField(read: FieldRead, field: Field): Promise<RowFingerprints | undefined> {
+  const { view } = read;
+  const { from, to } = read.rows;
   if (field.kind === "time") {
     const { timeNs, day } = view;
-    return hashRows(to - from, list, yieldTurn, (into, i) =>
-      fingerprintNumber(into, i, timeMs(day, timeNs[from + i]!)),
-    );
+    return hashRows(read, (into, i) => fingerprintNumber(into, i, timeMs(day, timeNs[from + i]!)));
   }
   const column = view.column(field);
   switch (column.kind) {
@@ -54,21 +45,21 @@ export async function hashField(
     }
     case "number": {
       const { values, valid } = column;
-      return hashRows(to - from, list, yieldTurn, (into, i) => {
+      return hashRows(read, (into, i) => {
         if (isValid(valid, from + i)) fingerprintNumber(into, i, values[from + i]!);
       });
     }
     case "hex": {
       const { valid, width } = column;
       const source = toHashSource(column.bytes);
-      return hashRows(to - from, list, yieldTurn, (into, i) => {
+      return hashRows(read, (into, i) => {
         const at = (from + i) * width;
         if (isValid(valid, from + i)) fingerprintHex(into, i, source, at, at + width);
       });
     }
     default: {
       const isLevel = field.kind === "level";
-      return hashRows(to - from, list, yieldTurn, (into, i) => {
+      return hashRows(read, (into, i) => {
         if (!hasValue(column, from + i)) return;
         const bytes = columnBytes(column, from + i);
         if (isLevel) hashString(into, i, decodeText(bytes, 0, bytes.byteLength).toLowerCase());
@@ -88,14 +79,9 @@ export function hashString(into: Fingerprints, i: number, text: string): void {
   fingerprintText(into, i, toHashSource(bytes), 0, bytes.byteLength);
 }
 
-async function hashRows(
-  rows: number,
-  list: Uint32Array | null,
-  yieldTurn: YieldTurn,
-  hash: (into: Fingerprints, i: number) => void,
-): Promise<RowFingerprints> {
-  const into = allocateFingerprints(rows);
-  const length = list?.length ?? rows;
+async function hashRows({ rows, list, yieldTurn }: FieldRead, hash: HashRow): Promise<RowFingerprints> {
+  const into = allocateFingerprints(rows.to - rows.from);
+  const length = list?.length ?? rows.to - rows.from;
   for (let from = 0; from < length; from += rowsPerTurn) {
     await yieldTurn();
     const to = Math.min(from + rowsPerTurn, length);

@@ -24,7 +24,7 @@ export interface FieldNumbers {
 }
 
 /** Lets other queries run; throws Failure "cancelled" or "deadline" where this query must end. */
-export type YieldTurn = () => Promise<void>;
+type YieldTurn = () => Promise<void>;
 
 /** Rows read one by one before other queries may run. */
 const rowsPerTurn = 1024;
@@ -37,18 +37,19 @@ export function compileNumberParser({ path }: Value): NumberParser {
   return (text) => parseNumberAt(text, path);
 }
 
-/**
- * The numbers of the rows [from, to); undefined where no row has one. `list` holds the selected rows, relative to
- * `from`; null selects all.
- */
-export async function readNumbers(
-  view: ChunkView,
-  value: Value,
-  rows: SelectedRows,
-  list: Uint32Array | null,
-  yieldTurn: YieldTurn,
-): Promise<FieldNumbers | undefined> {
+/** The rows whose field is read. */
+export interface FieldRead {
+  view: ChunkView;
+  rows: SelectedRows;
+  /** The selected rows, relative to `rows.from`; null selects all. */
+  list: Uint32Array | null;
+  yieldTurn: YieldTurn;
+}
+
+/** The numbers of the rows [from, to); undefined where no row has one. */
+export async function readNumbers(read: FieldRead, value: Value): Promise<FieldNumbers | undefined> {
   const { field } = value;
+  const { view, rows } = read;
   const { from, to } = rows;
   const parse = compileNumberParser(value);
   if (field.kind === "time") {
@@ -65,23 +66,16 @@ export async function readNumbers(
     case "constant": {
       const number = parse(field.kind === "level" ? column.value.toLowerCase() : column.value);
       if (Number.isNaN(number)) return undefined;
-      return {
-        values: view.heap.scratch.float64(to - from).fill(number),
-        valid: validityOf(column.valid, rows),
-      };
+      const values = view.heap.scratch.float64(to - from).fill(number);
+      return { values, valid: validityOf(column.valid, rows) };
     }
     case "dictionary":
-      return lookUpNumbers(
-        view.heap,
-        column,
-        rows,
-        await parseDictionary(column, value, rows, list, yieldTurn),
-      );
+      return lookUpNumbers(column, rows, await parseDictionary(column, value, read), view.heap);
     case "number":
       if (value.path !== undefined && value.path.length > 0) return undefined;
       return { values: column.values.subarray(from, to), valid: validityOf(column.valid, rows) };
     default:
-      return parseRows(view.heap, column, rows, list, value, yieldTurn);
+      return parseRows(column, value, read);
   }
 }
 
@@ -93,9 +87,7 @@ function validityOf(valid: Bitmap | null, { from, to }: SelectedRows): Bitmap | 
 async function parseDictionary(
   column: DictionaryColumn,
   value: Value,
-  { from, to }: SelectedRows,
-  list: Uint32Array | null,
-  yieldTurn: YieldTurn,
+  { rows, list, yieldTurn }: FieldRead,
 ): Promise<Float64Array> {
   if (value.path === undefined) {
     const parse = compileNumberParser(value);
@@ -103,7 +95,7 @@ async function parseDictionary(
     return column.numbers;
   }
   // JSON documents are long, so only those that a selected row has are parsed.
-  const codes = column.codes.subarray(from, to);
+  const codes = column.codes.subarray(rows.from, rows.to);
   const isUsed = new Uint8Array(column.valueCount + 1);
   const length = list?.length ?? codes.length;
   for (let k = 0; k < length; k++) isUsed[codes[list === null ? k : list[k]!]!] = 1;
@@ -116,10 +108,10 @@ async function parseDictionary(
 }
 
 function lookUpNumbers(
-  { kernels, scratch }: ColumnHeap,
   column: DictionaryColumn,
   { from, to }: SelectedRows,
   table: Float64Array,
+  { kernels, scratch }: ColumnHeap,
 ): FieldNumbers | undefined {
   const isNumber = Uint8Array.from(table, (number) => (Number.isNaN(number) ? 0 : 1));
   if (!isNumber.includes(1)) return undefined;
@@ -134,13 +126,13 @@ function lookUpNumbers(
 
 /** Parses the texts of the selected rows. */
 async function parseRows(
-  { scratch }: ColumnHeap,
   column: Column,
-  { from, to }: SelectedRows,
-  list: Uint32Array | null,
   { path }: Value,
-  yieldTurn: YieldTurn,
+  read: FieldRead,
 ): Promise<FieldNumbers | undefined> {
+  const { rows, list, yieldTurn } = read;
+  const { from, to } = rows;
+  const { scratch } = read.view.heap;
   const values = scratch.float64(to - from);
   const valid = scratch.uint8((values.length + 7) >> 3);
   const length = list?.length ?? values.length;

@@ -28,14 +28,8 @@ const sparseCardinalityMax = 1 << 14;
 
 /** The group codes of a chunk's rows by the fields of `groupBy`. */
 export function computeGroupCodes(view: ChunkView, groupBy: readonly Field[]): GroupCodes {
-  return groupBy.reduce<GroupCodes>(
-    (before, field) => combineCodes(before, codesOf(view, field), view.heap),
-    {
-      codes: null,
-      cardinality: 1,
-      stage: () => [],
-    },
-  );
+  const none: GroupCodes = { codes: null, cardinality: 1, stage: () => undefined };
+  return groupBy.reduce((before, field) => combineCodes(before, codesOf(view, field), view.heap), none);
 }
 
 function codesOf(view: ChunkView, field: Field): GroupCodes {

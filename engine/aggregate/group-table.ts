@@ -2,7 +2,7 @@
 import { Failure } from "../failure.ts";
 import { groupsMax, rankedGroupsMax, rankedLabelBytesMax, resultBytesMax } from "../limits.ts";
 import type { QueryControl } from "../plan/query-control.ts";
-import { TextBuilder, type TextVector } from "../vector/text.ts";
+import { growArray, TextBuilder, type TextVector } from "../vector/text.ts";
 
 /**
  * A hash table from lists of texts, one a field, to group numbers. It works on UTF-8 bytes, so texts from dictionaries
@@ -155,8 +155,7 @@ export class GroupTable {
   }
 
   #grow(): void {
-    const hashes = new Int32Array(this.#count * 2);
-    hashes.set(this.#hashes);
+    const hashes = growArray(this.#hashes, this.#count * 2);
     this.#hashes = hashes;
     this.#slots = new Int32Array(hashes.length * 2);
     const mask = this.#slots.length - 1;

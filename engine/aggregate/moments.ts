@@ -74,11 +74,8 @@ export class Moments {
   }
 
   /** Merges another state; `pointOf` maps its points to points here. */
-  merge(
-    { counts, sums, squares, least, greatest }: MomentsPart,
-    pointOf: Uint32Array,
-    pointCount: number,
-  ): void {
+  merge(part: MomentsPart, pointOf: Uint32Array, pointCount: number): void {
+    const { counts, sums, squares, least, greatest } = part;
     for (const each of this.#all()) each.reserve(pointCount);
     const own = this.#counts.values;
     for (let i = 0; i < pointOf.length; i++) {

@@ -114,9 +114,8 @@ export class PointStates {
    * for.
    */
   addBounds(value: Value, point: number, bounds: NumberBounds): void {
-    this.#numbers
-      .find((each) => fieldReadKey(each.value) === fieldReadKey(value))!
-      .moments!.addBounds(bounds, point);
+    const states = this.#numbers.find((each) => fieldReadKey(each.value) === fieldReadKey(value))!;
+    states.moments!.addBounds(bounds, point);
   }
 
   /** Merges another state; `pointOf` maps its points to points here. */

@@ -1,6 +1,7 @@
 /** The points of an aggregation by group and bucket: a hash table with open addressing over growing vectors. */
 import { Failure } from "../failure.ts";
 import { pointsMax } from "../limits.ts";
+import { growArray } from "../vector/text.ts";
 
 /** Numbers the pairs of group and bucket in the order in which they are added. */
 export class PointTable {
@@ -48,8 +49,8 @@ export class PointTable {
   #grow(): void {
     checkPoints(this.#count + 1);
     const length = Math.min(this.#groups.length * 2, pointsMax);
-    this.#groups = copyInto(this.#groups, new Uint32Array(length));
-    this.#buckets = copyInto(this.#buckets, new Float64Array(length));
+    this.#groups = growArray(this.#groups, length);
+    this.#buckets = growArray(this.#buckets, length);
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(length * 2)));
     const mask = this.#slots.length - 1;
     for (let point = 0; point < this.#count; point++) {
@@ -70,9 +71,4 @@ export function checkPoints(count: number): void {
 function hashOf(group: number, bucket: number): number {
   const mixed = Math.imul(group + 1, 0x9e3779b1) ^ Math.imul(bucket | 0, 0x85ebca6b);
   return mixed ^ (mixed >>> 15);
-}
-
-function copyInto<Vector extends Uint32Array | Float64Array>(old: Vector, larger: Vector): Vector {
-  larger.set(old);
-  return larger;
 }

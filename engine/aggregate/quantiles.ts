@@ -113,12 +113,8 @@ export class Quantiles {
   }
 
   /** Computes the quantiles of complete points now, while their numbers are in the processor's cache. */
-  #computeComplete(
-    { points, offsets, values }: Segment,
-    isComplete: Uint8Array,
-    count: number,
-    kernels: Kernels,
-  ): void {
+  #computeComplete(segment: Segment, isComplete: Uint8Array, count: number, kernels: Kernels): void {
+    const { points, offsets, values } = segment;
     const computed = { points: new Uint32Array(count), values: this.#qs.map(() => new Float64Array(count)) };
     let at = 0;
     for (let i = 0; i < points.length; i++) {
@@ -205,10 +201,8 @@ function eachPoint(
 }
 
 /** The selected numbers ordered by cell, on the heap. */
-function orderByCell(
-  { heap, cellOf, values, selection, usedCells, counts }: NumberRows,
-  offsets: Uint32Array,
-): Float64Array {
+function orderByCell(rows: NumberRows, offsets: Uint32Array): Float64Array {
+  const { heap, cellOf, values, selection, usedCells, counts } = rows;
   const { kernels, scratch } = heap;
   const ordered = scratch.float64(offsets[usedCells.length]!);
   if (selection === null && usedCells.length === 1) ordered.set(values);

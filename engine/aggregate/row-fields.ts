@@ -13,35 +13,31 @@ import { allocateFingerprints, hashField, hashString } from "./field-fingerprint
 import {
   compileNumberParser,
   type FieldNumbers,
+  type FieldRead,
   type NumberParser,
   readNumbers,
-  type YieldTurn,
 } from "./field-numbers.ts";
 import { collectReadFields, fieldReadKey, type RowFields } from "./point-states.ts";
 import type { DayTimes } from "./row-counts.ts";
 
 /** Fields of rows, read from a chunk's columns. */
 export class ColumnFields implements RowFields {
-  readonly #view: ChunkView;
-  readonly #rows: SelectedRows;
-  readonly #yieldTurn: YieldTurn;
+  readonly #read: Omit<FieldRead, "list">;
 
-  constructor(view: ChunkView, rows: SelectedRows, yieldTurn: YieldTurn) {
-    this.#view = view;
-    this.#rows = rows;
-    this.#yieldTurn = yieldTurn;
+  constructor(read: Omit<FieldRead, "list">) {
+    this.#read = read;
   }
 
   times(): DayTimes {
-    return dayTimes(this.#view, this.#rows);
+    return dayTimes(this.#read);
   }
 
   numbers(value: Value, list: Uint32Array | null): Promise<FieldNumbers | undefined> {
-    return readNumbers(this.#view, value, this.#rows, list, this.#yieldTurn);
+    return readNumbers({ ...this.#read, list }, value);
   }
 
   fingerprints(field: Field, list: Uint32Array | null): Promise<RowFingerprints | undefined> {
-    return hashField(this.#view, field, this.#rows, list, this.#yieldTurn);
+    return hashField({ ...this.#read, list }, field);
   }
 }
 
@@ -89,7 +85,7 @@ export class ExtractedFields implements RowFields {
   }
 
   times(): DayTimes {
-    return dayTimes(this.#view, this.#rows);
+    return dayTimes({ view: this.#view, rows: this.#rows });
   }
 
   async numbers(value: Value): Promise<FieldNumbers | undefined> {
@@ -102,6 +98,6 @@ export class ExtractedFields implements RowFields {
   }
 }
 
-function dayTimes({ day, timeNs }: ChunkView, { from, to }: SelectedRows): DayTimes {
-  return { day, timeNs: timeNs.subarray(from, to) };
+function dayTimes({ view, rows }: Pick<FieldRead, "view" | "rows">): DayTimes {
+  return { day: view.day, timeNs: view.timeNs.subarray(rows.from, rows.to) };
 }

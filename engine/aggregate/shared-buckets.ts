@@ -1,5 +1,5 @@
 /** Buckets that may have rows of several chunks. A point in any other bucket is complete once its chunk was read. */
-import type { ChunkRef } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, extentOf } from "../chunk/chunk-ref.ts";
 import type { BucketGrid } from "./bucket-runs.ts";
 
 /** First and last bucket of each range of shared buckets, ascending. */
@@ -9,7 +9,7 @@ export type SharedBuckets = Float64Array;
 export function findSharedBuckets(chunks: readonly ChunkRef[], grid: BucketGrid): SharedBuckets {
   const ranges = chunks
     .map((ref) => {
-      const { timeNsMin, timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
+      const { timeNsMin, timeNsMax } = extentOf(ref);
       return { from: grid.bucketOf(ref.day, timeNsMin), to: grid.bucketOf(ref.day, timeNsMax) };
     })
     .sort((a, b) => a.from - b.from);

@@ -128,13 +128,10 @@ class BackupFolder {
       const { size } = await stat(join(this.#dir, path));
       files.push({ path, bytes: size, sha256: await hashFile(join(this.#dir, path)) });
     }
+    const losses = report.damage.map(({ where, problem }) => `${where}: ${problem}`);
     const marker: BackupMarker = {
       ...{ name: "svc-backup", version: 1, takenAtMs, bytes: this.#bytes },
-      ...{
-        rows: report.rows,
-        files,
-        losses: report.damage.map(({ where, problem }) => `${where}: ${problem}`),
-      },
+      ...{ rows: report.rows, files, losses },
     };
     await writeCheckedFile(join(this.#dir, backupMarker), marker);
     return marker;

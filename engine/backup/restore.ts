@@ -50,10 +50,8 @@ export async function restoreBackup(
     const unknown = damage.filter(({ where, problem }) => !marker.losses.includes(`${where}: ${problem}`));
     if (unknown.length > 0) throw new RestoreDamage(unknown);
     const { takenAtMs, bytes, losses } = marker;
-    await writeCheckedFile(join(staging, restoredFile), {
-      takenAtMs,
-      restoredAtMs: options.nowMs,
-    } satisfies RestoredFrom);
+    const mark: RestoredFrom = { takenAtMs, restoredAtMs: options.nowMs };
+    await writeCheckedFile(join(staging, restoredFile), mark);
     return { takenAtMs, rows, bytes, losses };
   });
 }

@@ -127,11 +127,8 @@ export class ExclusionFilter {
 }
 
 /** The code of the field's current text; a new text gets unknown results. */
-function addText(
-  { cachedMatches, tests, from, to }: FieldTexts,
-  values: TextTable,
-  source: ByteSource,
-): number {
+function addText(texts: FieldTexts, values: TextTable, source: ByteSource): number {
+  const { cachedMatches, tests, from, to } = texts;
   const { size } = values;
   const code = values.intern(source, from, to);
   if (values.size > size) for (let i = 0; i < tests.length; i++) cachedMatches.push(CachedMatch.unknown);

@@ -15,6 +15,8 @@ import { SeriesTable } from "../metrics/series-table.ts";
 import { dayOf, timeInDay } from "../model/day.ts";
 import type { RefusedRow } from "../model/row.ts";
 import type { Sample } from "../model/sample.ts";
+import { getOrMake } from "../vector/map-entry.ts";
+import { growArray } from "../vector/text.ts";
 import { type ByteSource, TextTable, toByteSource } from "../vector/text-table.ts";
 import { hash64Words } from "../vector/xxhash.ts";
 import { AdmissionCounts, type AdmissionPolicy, TimeAdmission } from "./admission-policy.ts";
@@ -89,11 +91,7 @@ export class SampleBatchBuilder {
   /** Notes that the bytes at [from, to) name a series, for `findAlias`. */
   addAlias(from: number, to: number, series: number): void {
     const alias = this.#aliases.intern(this.#source, from, to);
-    if (alias === this.#seriesOfAlias.length) {
-      const larger = new Int32Array(alias * 2);
-      larger.set(this.#seriesOfAlias);
-      this.#seriesOfAlias = larger;
-    }
+    if (alias === this.#seriesOfAlias.length) this.#seriesOfAlias = growArray(this.#seriesOfAlias, alias * 2);
     this.#seriesOfAlias[alias] = series;
   }
 
@@ -236,11 +234,7 @@ export class SampleBatchBuilder {
   /** The samples of a day, added where there are none yet. */
   #samplesOfDay(day: number): SampleColumns {
     if (this.#newest?.day === day) return this.#newest.samples;
-    let samples = this.#days.get(day);
-    if (samples === undefined) {
-      samples = new SampleColumns();
-      this.#days.set(day, samples);
-    }
+    const samples = getOrMake(this.#days, day, () => new SampleColumns());
     this.#newest = { day, samples };
     return samples;
   }

@@ -75,12 +75,8 @@ export class SeriesAdmission {
   }
 
   /** Index of the first exclusion that matches the series, or -1. `order` lists the labels that count. */
-  findExclusion(
-    series: SeriesRanges,
-    source: ByteSource,
-    order: readonly number[],
-    { identity, length }: Identity,
-  ): number {
+  findExclusion(series: SeriesRanges, source: ByteSource, order: readonly number[], own: Identity): number {
+    const { identity, length } = own;
     const exclusions = this.#exclusions;
     if (exclusions === undefined) return -1;
     const known = this.#excluded.find(identity, 0, length);

@@ -86,9 +86,8 @@ class NumberBuilder {
   /** Makes room for more numbers. */
   reserve(count: number): void {
     if (this.length + count <= this.#numbers.length) return;
-    const larger = new Float64Array(Math.max(this.length + count, this.#numbers.length * 2));
-    larger.set(this.#numbers);
-    this.#numbers = larger;
+    const capacity = Math.max(this.length + count, this.#numbers.length * 2);
+    this.#numbers = growArray(this.#numbers, capacity);
   }
 }
 

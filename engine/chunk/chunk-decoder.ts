@@ -1,6 +1,6 @@
 /** Decodes chunks back into rows of a chunk builder: `decode(encode(rows)) = rows`. */
 
-import { type Column, columnText, isValid } from "../column/column.ts";
+import { type Column, type ColumnOf, columnText, isValid } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
 import { Failure } from "../failure.ts";
 import { plainColumns } from "../kernels/heap.ts";
@@ -85,11 +85,8 @@ function appendAttribute(attribute: AttributeBuilder, column: Column, base: numb
   }
 }
 
-function appendConstant(
-  attribute: AttributeBuilder,
-  { rows, value, valid }: Extract<Column, { kind: "constant" }>,
-  base: number,
-): void {
+function appendConstant(attribute: AttributeBuilder, column: ColumnOf<"constant">, base: number): void {
+  const { rows, value, valid } = column;
   const source = toByteSource(Buffer.from(value, "utf8"));
   const code = attribute.values.intern(source, 0, source.bytes.length);
   attribute.reserve(rows);
@@ -97,11 +94,8 @@ function appendConstant(
 }
 
 /** Numbers become the texts that `columnText` prints. */
-function appendNumbers(
-  attribute: AttributeBuilder,
-  { rows, values, valid }: Extract<Column, { kind: "number" }>,
-  base: number,
-): void {
+function appendNumbers(attribute: AttributeBuilder, column: ColumnOf<"number">, base: number): void {
+  const { rows, values, valid } = column;
   const texts = new TextBuilder();
   for (let row = 0; row < rows; row++) {
     if (isValid(valid, row)) texts.pushNumber(values[row]!);
@@ -144,7 +138,7 @@ function appendTexts(
   }
 }
 
-function toHexText({ rows, width, bytes }: Extract<Column, { kind: "hex" }>): TextVector {
+function toHexText({ rows, width, bytes }: ColumnOf<"hex">): TextVector {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
   const offsets = new Uint32Array(rows + 1);
   for (let row = 0; row <= rows; row++) offsets[row] = row * width * 2;

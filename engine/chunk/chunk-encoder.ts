@@ -73,19 +73,14 @@ function sortRows(builder: ChunkBuilder): SortedRows {
   const byRows = [...builder.attributes].sort(([, a], [, b]) => b.count - a.count);
   const columns = byRows.slice(0, attributeColumnsMax);
   const overflow = byRows.slice(attributeColumnsMax);
+  const toDense = (attribute: AttributeBuilder) => toDenseAttribute(attribute, builder.rows, positions);
   return {
     timeNs: reorderNumbers(timeNs, order),
     arrival: reorderNumbers(arrival, order),
     message: reorderText(builder.message.finish(), order),
-    level: toDenseAttribute(builder.level, builder.rows, positions),
-    attributes: columns.map(([key, attribute]) => [
-      key,
-      toDenseAttribute(attribute, builder.rows, positions),
-    ]),
-    overflow:
-      overflow.length === 0
-        ? undefined
-        : toDenseAttribute(toOverflowAttribute(overflow), builder.rows, positions),
+    level: toDense(builder.level),
+    attributes: columns.map(([key, attribute]) => [key, toDense(attribute)]),
+    overflow: overflow.length === 0 ? undefined : toDense(toOverflowAttribute(overflow)),
   };
 }
 
@@ -222,14 +217,8 @@ function makeChunkHeader(sorted: SortedRows, from: number, to: number): ChunkHea
     if (arrival < arrivalMin) arrivalMin = arrival;
     if (arrival > arrivalMax) arrivalMax = arrival;
   }
-  return {
-    rows: to - from,
-    timeNsMin: sorted.timeNs[from]!,
-    timeNsMax: sorted.timeNs[to - 1]!,
-    arrivalMin,
-    arrivalMax,
-    columns: [],
-  };
+  const [timeNsMin, timeNsMax] = [sorted.timeNs[from]!, sorted.timeNs[to - 1]!];
+  return { rows: to - from, timeNsMin, timeNsMax, arrivalMin, arrivalMax, columns: [] };
 }
 
 /** A column header that still lacks encoding and sizes; `AppendColumn` sets them. */

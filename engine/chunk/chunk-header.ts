@@ -6,6 +6,7 @@ import type { AttributeVector, EncodingName } from "../column/encoding.ts";
 import { Failure } from "../failure.ts";
 import { align8 } from "../files/column-payload.ts";
 import { textAt, textCount } from "../vector/text.ts";
+import type { ChunkExtent } from "./chunk-entry.ts";
 
 /**
  * What a column holds. The names are part of the format.
@@ -58,16 +59,9 @@ export interface ColumnHeader {
 }
 
 /** Describes a chunk; stored as JSON. */
-export interface ChunkHeader {
-  /** Rows; samples in a chunk of metrics. */
-  rows: number;
+export interface ChunkHeader extends ChunkExtent {
   /** Number of series; chunks of metrics only. */
   series?: number;
-  /** Nanoseconds since the start of the partition's day. */
-  timeNsMin: number;
-  timeNsMax: number;
-  arrivalMin: number;
-  arrivalMax: number;
   columns: ColumnHeader[];
 }
 
@@ -160,10 +154,8 @@ export interface SerializedPart {
 export function serializePart(chunk: EncodedChunk): SerializedPart {
   const values = [...chunk.payloads, ...chunk.filters.filter((filter) => filter !== undefined)];
   const json = Buffer.from(JSON.stringify(chunk.header), "utf8");
-  const byteLength = values.reduce(
-    (sum, value) => sum + align8(value.byteLength),
-    8 + align8(json.byteLength),
-  );
+  const headBytes = 8 + align8(json.byteLength);
+  const byteLength = values.reduce((sum, value) => sum + align8(value.byteLength), headBytes);
   return { chunk, json, byteLength };
 }
 

@@ -2,7 +2,7 @@
 import { Failure } from "../failure.ts";
 import type { DamageReport } from "../model/damage-report.ts";
 import type { Signal } from "../model/signal.ts";
-import type { ChunkEntry } from "./chunk-entry.ts";
+import type { ChunkEntry, ChunkExtent } from "./chunk-entry.ts";
 import type { ChunkView } from "./chunk-view.ts";
 
 /**
@@ -11,17 +11,7 @@ import type { ChunkView } from "./chunk-view.ts";
  */
 export type ChunkRef = { signal: Signal; day: number } & (
   | { kind: "sealed"; dir: string; entry: ChunkEntry }
-  | {
-      kind: "part";
-      id: number;
-      rows: number;
-      bytes: Uint8Array;
-      timeNsMin: number;
-      timeNsMax: number;
-      arrivalBase: number;
-      arrivalMin: number;
-      arrivalMax: number;
-    }
+  | ({ kind: "part"; id: number } & PartBytes & ChunkExtent)
 );
 
 /** A sealed chunk that could not be read, and why. */
@@ -31,7 +21,7 @@ export interface DamagedChunk extends DamageReport {
   chunk: number;
 }
 
-/** A serialized part as a maintenance task carries it. */
+/** A serialized part as a task carries it. */
 export interface PartBytes {
   bytes: Uint8Array;
   /** Added to the numbers of the arrival column. */
@@ -51,19 +41,13 @@ export type OpenChunkView = (ref: ChunkRef) => ChunkView;
 /** Turns Failure "damage" of a sealed chunk into a report. Throws every other error again. */
 export function toDamagedChunk(ref: ChunkRef, error: unknown): DamagedChunk {
   if (ref.kind !== "sealed" || !(error instanceof Failure) || error.kind !== "damage") throw error;
-  return {
-    signal: ref.signal,
-    day: ref.day,
-    chunk: ref.entry.id,
-    where: `${ref.dir} chunk ${ref.entry.id}`,
-    problem: error.message,
-  };
+  const { signal, day, dir, entry } = ref;
+  return { signal, day, chunk: entry.id, where: `${dir} chunk ${entry.id}`, problem: error.message };
 }
 
-/** Least and greatest arrival number of a chunk's rows. */
-export function arrivalRange(ref: ChunkRef): { min: number; max: number } {
-  const { arrivalMin, arrivalMax } = ref.kind === "sealed" ? ref.entry : ref;
-  return { min: arrivalMin, max: arrivalMax };
+/** How far the rows of a chunk reach. */
+export function extentOf(ref: ChunkRef): ChunkExtent {
+  return ref.kind === "sealed" ? ref.entry : ref;
 }
 
 /** Rows of a chunk, and its bytes as stored (sealed) or in memory (part). */

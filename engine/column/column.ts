@@ -43,7 +43,9 @@ export type Column =
   | { kind: "message"; rows: number; messages: MessageColumn };
 
 /** A column of messages as templates and variables. */
-export type TemplateColumn = Extract<Column, { kind: "message" }>;
+export type ColumnOf<Kind extends Column["kind"]> = Extract<Column, { kind: Kind }>;
+
+export type TemplateColumn = ColumnOf<"message">;
 
 /** The text of one row, or undefined where the row lacks the field. */
 export function columnText(column: Column, row: number): string | undefined {

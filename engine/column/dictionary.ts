@@ -42,14 +42,10 @@ export function toDictionary(column: Column, heap: Heap): Column {
       const keyOf = (row: number) => buffer.toString("latin1", offsets[row]!, offsets[row + 1]!);
       return buildDictionary(column.rows, column.valid, keyOf, fromLatin1, heap);
     }
-    case "message":
-      return buildDictionary(
-        column.rows,
-        null,
-        (row) => toLatin1(column.messages.messageAt(row)),
-        fromLatin1,
-        heap,
-      );
+    case "message": {
+      const keyOf = (row: number) => toBuffer(column.messages.messageAt(row)).toString("latin1");
+      return buildDictionary(column.rows, null, keyOf, fromLatin1, heap);
+    }
   }
 }
 
@@ -57,10 +53,6 @@ export function toDictionary(column: Column, heap: Heap): Column {
  * The bytes as a string with a character for each byte, as a key for comparisons: decoding UTF-8 of every row would
  * take longer.
  */
-function toLatin1(bytes: Uint8Array): string {
-  return toBuffer(bytes).toString("latin1");
-}
-
 /** The text of such a key. */
 function fromLatin1(key: string): string {
   return Buffer.from(key, "latin1").toString("utf8");
@@ -93,13 +85,8 @@ function buildDictionary<Key>(
   if (valid !== null)
     for (let row = 0; row < rows; row++) if (!hasBit(valid, row)) wideCodes[row] = valueCount;
   const values = toTextVector(Array.from(codeOf.keys(), textOf));
-  return {
-    kind: "dictionary",
-    rows,
-    values,
-    valueCount,
-    codes: narrowCodes(wideCodes, valueCount + 1, heap),
-  };
+  const codes = narrowCodes(wideCodes, valueCount + 1, heap);
+  return { kind: "dictionary", rows, values, valueCount, codes };
 }
 
 /** The same codes, all below `cardinality`, in as few bytes as that allows, on a heap. */

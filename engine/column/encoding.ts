@@ -216,12 +216,8 @@ export function decodeColumn(stored: Uint8Array, heap: Heap = plainHeap): Column
       return { kind: "hex", rows, width: payload.width, bytes: heap.place(bufferAt(payload, first)), valid };
     case Encoding.text: {
       const offsets = uint32Of(heap.place(bufferAt(payload, first)));
-      return {
-        kind: "text",
-        rows,
-        text: { offsets, bytes: heap.place(bufferAt(payload, first + 1)) },
-        valid,
-      };
+      const bytes = heap.place(bufferAt(payload, first + 1));
+      return { kind: "text", rows, text: { offsets, bytes }, valid };
     }
     default:
       throw new Failure("damage", `column: unknown encoding ${payload.encoding}`);
@@ -258,13 +254,7 @@ function encodeDictionary({ values, codes }: AttributeVector): EncodedColumn {
   const stored = toStoredCodes(codes, textCount(values));
   const width = stored.BYTES_PER_ELEMENT;
   const buffers = [bytesOf(values.offsets), values.bytes, splitByteStreams(bytesOf(stored), width)];
-  return makeColumn("dictionary", {
-    encoding: Encoding.dictionary,
-    width,
-    hasValidity: false,
-    rows: codes.length,
-    buffers,
-  });
+  return makeColumn("dictionary", makePayload(Encoding.dictionary, width, codes.length, [], buffers));
 }
 
 function decodeDictionary(payload: Payload, heap: Heap): Column {
@@ -340,10 +330,8 @@ function encodeNumber({ values, codes }: AttributeVector): EncodedColumn | undef
     }
   }
   for (let row = 0; row < codes.length; row++) rows[row] = codes[row]! < 0 ? 0 : numbers[codes[row]!]!;
-  return makeColumn(
-    "float",
-    makePayload(Encoding.float, 8, codes.length, validity, [...validity, bytesOf(rows)]),
-  );
+  const buffers = [...validity, bytesOf(rows)];
+  return makeColumn("float", makePayload(Encoding.float, 8, codes.length, validity, buffers));
 }
 
 /** The values as numbers; undefined where one is not what JavaScript prints for its number. */

@@ -27,10 +27,8 @@ export async function checkFormat(dir: string, options: { create: boolean }): Pr
   const path = join(dir, "format");
   const found = await readCheckedFile<FormatFile>(path);
   if (found === "damaged") {
-    throw new Failure(
-      "folder",
-      `${path} is damaged: it should say {"name":"svc","format":${formatVersion}} and its checksum`,
-    );
+    const problem = `${path} is damaged: it should say {"name":"svc","format":${formatVersion}} and its checksum`;
+    throw new Failure("folder", problem);
   }
   if (found === undefined) {
     if (!options.create)
@@ -40,9 +38,7 @@ export async function checkFormat(dir: string, options: { create: boolean }): Pr
     return;
   }
   if (found.name !== "svc" || found.format !== formatVersion) {
-    throw new Failure(
-      "folder",
-      `${dir} has data of format ${found.format}; this build reads format ${formatVersion}: use the svc that wrote it, or another folder`,
-    );
+    const problem = `${dir} has data of format ${found.format}; this build reads format ${formatVersion}: use the svc that wrote it, or another folder`;
+    throw new Failure("folder", problem);
   }
 }

@@ -46,10 +46,8 @@ export async function checkFreeSpace(dir: string, bytes: number): Promise<void> 
   const free = bavail * bsize;
   if (free >= bytes + spareBytes) return;
   const [needed, left] = [gigabytes(bytes + spareBytes), gigabytes(free)];
-  throw new Failure(
-    "disk-full",
-    `the disk of ${dirname(dir)} has ${left} GB free and ${needed} GB are needed`,
-  );
+  const problem = `the disk of ${dirname(dir)} has ${left} GB free and ${needed} GB are needed`;
+  throw new Failure("disk-full", problem);
 }
 
 /** Sorted relative paths of all regular files below a folder, without those of its lock. */

@@ -6,6 +6,7 @@ import type { Filter } from "../plan/filter.ts";
 import { findNgrams, mayContainNgrams, NgramLength } from "../template/ngram-filter.ts";
 import { findLongTokens, type LongToken } from "../template/token-filter.ts";
 import { variableGroups } from "../template/variable-columns.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import { hashText, mayContain } from "../vector/membership-filter.ts";
 import { planPattern } from "./pattern-search.ts";
 import { compareNumbers, compileValueTest, type LeafFilter } from "./predicate.ts";
@@ -25,12 +26,7 @@ export function matchFromStatistics(filter: Filter, view: ChunkView): MatchResul
     case "and":
       return matchConjunction(filter.of, view);
     case "or":
-      return negated[
-        matchConjunction(
-          filter.of.map((of) => ({ kind: "not", of })),
-          view,
-        )
-      ];
+      return negated[matchConjunction(filter.of.map(negate), view)];
     default:
       return matchLeaf(filter, view);
   }
@@ -59,6 +55,10 @@ const negated = { all: "none", none: "all", some: "some" } as const satisfies Re
   MatchResult,
   MatchResult
 >;
+
+function negate(of: Filter): Filter {
+  return { kind: "not", of };
+}
 
 function matchConjunction(filters: readonly Filter[], view: ChunkView): MatchResult {
   let result: MatchResult = "all";
@@ -114,12 +114,10 @@ interface ChunkNeedle {
 const needleCache = new WeakMap<Filter, ChunkNeedle>();
 
 function needleOf(filter: Filter & { kind: "contains" }): ChunkNeedle {
-  const known = needleCache.get(filter);
-  if (known !== undefined) return known;
-  const text = Buffer.from(filter.text, "utf8");
-  const needle = { ngrams: findNgrams(text, NgramLength.messages), tokens: findLongTokens(text) };
-  needleCache.set(filter, needle);
-  return needle;
+  return getOrMake(needleCache, filter, () => {
+    const text = Buffer.from(filter.text, "utf8");
+    return { ngrams: findNgrams(text, NgramLength.messages), tokens: findLongTokens(text) };
+  });
 }
 
 /** Whether the text has a letter n-gram that no message of the chunk has. */

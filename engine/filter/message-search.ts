@@ -10,6 +10,7 @@ import {
   type TextNeedle,
 } from "../template/text-search.ts";
 import { foldCase, isAscii } from "../vector/case-folding.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 
 /**
  * What a filter searches for: a needle; "every" or "none" where the result is known without a search; "undecided" where
@@ -22,12 +23,9 @@ const searchCache = new WeakMap<Filter, TextSearch>();
 
 /** What a filter searches for in messages; "undecided" where it is not a text search. */
 export function toTextNeedle(filter: Filter): TextSearch {
-  let known = searchCache.get(filter);
-  if (known === undefined) {
-    known = filter.kind === "contains" ? planTextSearch(filter.text, filter.ignoreCase) : "undecided";
-    searchCache.set(filter, known);
-  }
-  return known;
+  return getOrMake(searchCache, filter, () => {
+    return filter.kind === "contains" ? planTextSearch(filter.text, filter.ignoreCase) : "undecided";
+  });
 }
 
 function planTextSearch(text: string, ignoreCase: boolean): TextSearch {

@@ -42,7 +42,7 @@ export function planPattern(filter: PatternFilter): PatternPlan {
   const plan: PatternPlan = {
     necessary: parts.map((part) => toFilter(part, filter.field)),
     sufficient: toFilter(sufficient, filter.field),
-    isExact: isExact,
+    isExact,
   };
   plans.set(filter, plan);
   return plan;

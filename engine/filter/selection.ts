@@ -1,7 +1,7 @@
 /** Compiles a filter to a block filter of one chunk. */
 
 import type { ChunkView } from "../chunk/chunk-view.ts";
-import { type Column, type DictionaryColumn, dictionaryTexts } from "../column/column.ts";
+import { type Column, type ColumnOf, type DictionaryColumn, dictionaryTexts } from "../column/column.ts";
 import type { ColumnHeap } from "../kernels/heap.ts";
 import { timeMs } from "../model/day.ts";
 import type { CompareOp, Filter } from "../plan/filter.ts";
@@ -61,20 +61,18 @@ function compile(filter: Filter, scope: FilterScope): BlockFilter {
     case "never":
       return passNone;
     case "and":
-      return matchAll(
-        filter.of.map((part) => compile(part, scope)),
-        scope.view.heap,
-      );
+      return matchAll(compileAll(filter.of, scope), scope.view.heap);
     case "or":
-      return matchAny(
-        filter.of.map((part) => compile(part, scope)),
-        scope.view.heap,
-      );
+      return matchAny(compileAll(filter.of, scope), scope.view.heap);
     case "not":
       return matchNot(compile(filter.of, scope), scope.view.heap);
     default:
       return compileLeaf(filter, scope);
   }
+}
+
+function compileAll(filters: readonly Filter[], scope: FilterScope): BlockFilter[] {
+  return filters.map((filter) => compile(filter, scope));
 }
 
 function compileLeaf(filter: LeafFilter, scope: FilterScope): BlockFilter {
@@ -83,10 +81,9 @@ function compileLeaf(filter: LeafFilter, scope: FilterScope): BlockFilter {
   if (field.kind === "time") return compileTimeFilter(filter, view);
   if (field.kind === "message" && filter.kind === "matches") {
     const column = view.column(field);
-    const byText = (part: Filter) => compile(part, scope);
     return compilePatternFilter(filter, column, {
       ...scope,
-      compile: byText,
+      compile: (part) => compile(part, scope),
       byValue: () => compileValues(filter, column, scope),
     });
   }
@@ -132,10 +129,11 @@ function compileDictionaryFilter(column: DictionaryColumn, test: ValueTest, heap
 }
 
 function compileCodeFilter(
-  { codes }: DictionaryColumn,
+  column: DictionaryColumn,
   code: number | undefined,
   heap: ColumnHeap,
 ): BlockFilter {
+  const { codes } = column;
   if (code === undefined) return passNone;
   return keepFoundRows(heap, (from, rows, found) => {
     heap.kernels.equalCodes(codes.subarray(from, from + rows), code, found);
@@ -158,23 +156,20 @@ function codeOf({ values, valueCount }: DictionaryColumn, value: string): number
   return undefined;
 }
 
-function compileConstantFilter(
-  { value, valid }: Extract<Column, { kind: "constant" }>,
-  test: ValueTest,
-  { kernels }: ColumnHeap,
-): BlockFilter {
+function compileConstantFilter(column: ColumnOf<"constant">, test: ValueTest, heap: ColumnHeap): BlockFilter {
+  const { value, valid } = column;
   const present = test(value);
   const absent = test(undefined);
   if (valid === null || present === absent) return present ? passAll : passNone;
   return ({ from, selection }) => {
     const bits = valid.subarray(from >> 3, (from >> 3) + selection.length);
-    if (present) kernels.and(selection, bits);
-    else kernels.andNot(selection, bits);
+    if (present) heap.kernels.and(selection, bits);
+    else heap.kernels.andNot(selection, bits);
   };
 }
 
 function compileNumberFilter(
-  { values, valid }: Extract<Column, { kind: "number" }>,
+  { values, valid }: ColumnOf<"number">,
   op: CompareOp,
   number: number,
   heap: ColumnHeap,
@@ -193,11 +188,8 @@ function compileNumberFilter(
 }
 
 /** Compares ids as bytes: formatting them as text costs a hundred times as much. */
-function compileIdFilter(
-  { bytes, width, valid }: Extract<Column, { kind: "hex" }>,
-  value: string,
-  heap: ColumnHeap,
-): BlockFilter {
+function compileIdFilter(column: ColumnOf<"hex">, value: string, heap: ColumnHeap): BlockFilter {
+  const { bytes, width, valid } = column;
   if (value.length !== width * 2 || !/^[0-9a-f]+$/.test(value)) return passNone;
   const id = Buffer.from(value, "hex");
   return keepFoundRows(heap, (from, rows, found) => {

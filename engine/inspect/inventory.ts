@@ -13,6 +13,7 @@ import { dayName, listDays } from "../model/day.ts";
 import { type Signal, signals } from "../model/signal.ts";
 import { openChunk } from "../partition/chunk-store.ts";
 import { readManifest } from "../partition/manifest.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 
 /** One column, added up over all chunks that have it. */
 export interface ColumnInventory {
@@ -113,13 +114,10 @@ function readColumnHeaders(dir: string, entry: ChunkEntry): ColumnHeader[] | str
 }
 
 function addColumn(columns: Map<string, ColumnInventory>, header: ColumnHeader): void {
-  const name = `${header.role} ${header.key}`;
-  let column = columns.get(name);
-  if (column === undefined) {
-    const { role, key } = header;
-    column = { role, key, encodings: {}, rows: 0, encodedBytes: 0, storedBytes: 0 };
-    columns.set(name, column);
-  }
+  const { role, key } = header;
+  const column = getOrMake(columns, `${role} ${key}`, (): ColumnInventory => {
+    return { role, key, encodings: {}, rows: 0, encodedBytes: 0, storedBytes: 0 };
+  });
   column.encodings[header.encoding] = (column.encodings[header.encoding] ?? 0) + 1;
   column.rows += header.present;
   column.encodedBytes += header.payloadBytes + header.filterBytes;

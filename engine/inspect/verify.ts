@@ -139,12 +139,8 @@ function verifyState(verification: Verification, dir: string): void {
       // A running server has removed it since the keys were read.
       if (value === undefined) continue;
       verification.advance(value.byteLength);
-      if (!isIntactFrame(value))
-        addDamage(
-          verification,
-          dir,
-          `the value of ${JSON.stringify(Buffer.from(key).toString())} is damaged`,
-        );
+      if (isIntactFrame(value)) continue;
+      addDamage(verification, dir, `the value of ${JSON.stringify(Buffer.from(key).toString())} is damaged`);
     }
     void environment.close();
   } catch (error) {

@@ -108,11 +108,8 @@ function readSegment(dir: string, name: string, order: RecordOrder, onRecord: On
   const { written, bytes } = readWithoutTail(join(dir, name));
   const isListed = scan.listed?.has(name) ?? true;
   if (isListed && bytes < journalSegmentBytes) {
-    addDamage(
-      scan,
-      name,
-      `the file is ${bytes} bytes, it was at least ${journalSegmentBytes}: it was cut short`,
-    );
+    const problem = `the file is ${bytes} bytes, it was at least ${journalSegmentBytes}: it was cut short`;
+    addDamage(scan, name, problem);
   }
   const { records, problems, seqNext, arrivalNext } = scanSegment(written, bytes);
   for (const problem of problems) addDamage(scan, name, problem);

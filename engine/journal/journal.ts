@@ -10,7 +10,6 @@ import { diskFullMessage, Failure, isDiskFull, unlessFull } from "../failure.ts"
 import { align8 } from "../files/column-payload.ts";
 import { makeFolder, syncFolder } from "../files/folder.ts";
 import { journalQueueBytesMax, journalSegmentBytes } from "../limits.ts";
-import type { Signal } from "../model/signal.ts";
 import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { scanJournal } from "./journal-reader.ts";
 import {
@@ -24,14 +23,7 @@ import { SegmentList } from "./segment-list.ts";
 import { removeShutdownRecord, writeShutdownRecord } from "./shutdown-record.ts";
 
 /** The batch of one append. */
-interface JournalBatch {
-  signal: Signal;
-  frame: Uint8Array;
-  rows: number;
-  /** Hexadecimal SHA-256 of the idempotency key. */
-  keyHash: string | undefined;
-  keyUntilMs: number;
-}
+type JournalBatch = Pick<JournalRecord, "signal" | "frame" | "rows" | "keyHash" | "keyUntilMs">;
 
 /** A batch that is not on disk yet. */
 interface PendingBatch extends JournalBatch {
@@ -348,10 +340,8 @@ export class Journal {
   }
 
   #writeSegmentList(): Promise<void> {
-    return this.#segmentList.write({
-      segments: this.#segments.map(({ name }) => name),
-      keys: this.keys.files,
-    });
+    const segments = this.#segments.map(({ name }) => name);
+    return this.#segmentList.write({ segments, keys: this.keys.files });
   }
 
   /** Turns the remains of a failed write into zeros again. Where that fails too, the next write opens a new segment. */

@@ -135,11 +135,8 @@ export class DataFile {
   }
 
   #parseMeta(slot: number): Meta {
-    return readMeta(
-      this.#metaPages.subarray(slot * this.pageBytes).subarray(0, metaBytes),
-      slot,
-      this.pageBytes,
-    );
+    const page = this.#metaPages.subarray(slot * this.pageBytes).subarray(0, metaBytes);
+    return readMeta(page, slot, this.pageBytes);
   }
 
   #isUnchanged(meta: Meta): boolean {
@@ -232,10 +229,8 @@ function openForReading(file: string): number {
 function chooseNewest(first: Meta, second: Meta): Meta {
   const isNew = first.transactionId === 0 && second.transactionId === 0;
   if (!isNew && Math.abs(first.transactionId - second.transactionId) !== 1) {
-    throw makeDamage(
-      "pages 0 and 1",
-      `snapshots ${first.transactionId} and ${second.transactionId} do not follow each other`,
-    );
+    const problem = `snapshots ${first.transactionId} and ${second.transactionId} do not follow each other`;
+    throw makeDamage("pages 0 and 1", problem);
   }
   return first.transactionId >= second.transactionId ? first : second;
 }

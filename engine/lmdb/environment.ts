@@ -184,11 +184,8 @@ class WriteEnvironment extends ReadEnvironment {
     super(dir);
     try {
       auditFolder(dir);
-      this.#reservation = new CommitReservation(
-        this.file.file,
-        this.file.readNewestMeta(),
-        this.file.pageBytes,
-      );
+      const meta = this.file.readNewestMeta();
+      this.#reservation = new CommitReservation(this.file.file, meta, this.file.pageBytes);
     } catch (error) {
       this.file.close();
       throw error;

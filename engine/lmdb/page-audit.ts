@@ -309,10 +309,8 @@ class TreeWalk {
       const batch = level.slice(from, from + batchPages);
       const readable = batch.filter((child) => this.#attempt(() => this.#markUsed(child.page, 1)));
       const bytes = new Map<number, Buffer>();
-      for (const run of groupNeighbours(
-        readable.map((child) => child.page).sort((a, b) => a - b),
-        pageBytes,
-      )) {
+      const pages = readable.map((child) => child.page).sort((a, b) => a - b);
+      for (const run of groupNeighbours(pages, pageBytes)) {
         const block = this.#file.read({ offset: run.first * pageBytes, length: run.pages * pageBytes });
         for (let i = 0; i < run.pages; i++) {
           bytes.set(run.first + i, block.subarray(i * pageBytes, (i + 1) * pageBytes));

@@ -223,10 +223,7 @@ export class MaintenanceScheduler {
 
   #isSealDue({ signal, parts }: Partition): boolean {
     const rows = parts.reduce((sum, part) => sum + part.rows, 0);
-    const oldestMs = parts.reduce(
-      (least, part) => Math.min(least, part.appendedMs),
-      Number.POSITIVE_INFINITY,
-    );
+    const oldestMs = findOldestAppend(parts);
     return (
       rows >= fullChunkRows(signal) ||
       this.#options.now() - oldestMs > unsealedAgeMsMax ||
@@ -276,10 +273,7 @@ export class MaintenanceScheduler {
     if (small === undefined || this.#isSealNear(partition)) return;
     const parts = small.map(({ bytes, arrivalBase }) => ({ bytes, arrivalBase }));
     const compacted = await worker.run<Uint8Array[]>({ kind: "compact-parts", signal, parts });
-    const appendedMs = small.reduce(
-      (least, part) => Math.min(least, part.appendedMs),
-      Number.POSITIVE_INFINITY,
-    );
+    const appendedMs = findOldestAppend(small);
     const larger: MemtablePart[] = compacted.map((bytes) =>
       catalog.createPart(partition.day, bytes, 0, appendedMs),
     );
@@ -303,12 +297,8 @@ export class MaintenanceScheduler {
   /** Removes chunks that no query reads any more. */
   async #collectGarbage(partition: Partition, chunks: number[]): Promise<void> {
     const { dir, day } = partition;
-    await this.#runRepairing<Manifest>(partition, async () => ({
-      kind: "collect-garbage",
-      dir,
-      day,
-      chunks,
-    }));
+    const task = async () => ({ kind: "collect-garbage", dir, day, chunks }) as const;
+    await this.#runRepairing<Manifest>(partition, task);
   }
 
   async #applyRetention(): Promise<void> {
@@ -342,6 +332,10 @@ export class MaintenanceScheduler {
     await this.#collectGarbage(partition, ids);
     log("info", `retention removed the ${ids.length} oldest chunks of ${partition.dir}`);
   }
+}
+
+function findOldestAppend(parts: readonly MemtablePart[]): number {
+  return parts.reduce((least, { appendedMs }) => Math.min(least, appendedMs), Number.POSITIVE_INFINITY);
 }
 
 /**

@@ -6,25 +6,25 @@ import type { Signal } from "../model/signal.ts";
 import type { PackedChunk } from "../partition/chunk-store.ts";
 import type { Manifest } from "../partition/manifest.ts";
 
-/** Compacts parts of one day into a larger one. Answer: the serialized parts, `Uint8Array[]`. */
-export interface CompactPartsTask {
-  kind: "compact-parts";
+/**
+ * `compact-parts`: compacts parts of one day into a larger one. Answer: the serialized parts, `Uint8Array[]`.
+ * `encode-parts`: encodes parts of one day as chunks. Answer: `PackedChunk[]`.
+ */
+export interface PartsTask {
+  kind: "compact-parts" | "encode-parts";
   signal: Signal;
   parts: PartBytes[];
 }
 
-/** Encodes parts of one day as chunks. Answer: `PackedChunk[]`. */
-export interface EncodePartsTask {
-  kind: "encode-parts";
-  signal: Signal;
-  parts: PartBytes[];
+/** A task in the folder of one partition. */
+interface PartitionTask {
+  dir: string;
+  day: number;
 }
 
 /** Writes chunks to a partition. Answer: its new `Manifest`. */
-export interface SealTask {
+export interface SealTask extends PartitionTask {
   kind: "seal";
-  dir: string;
-  day: number;
   chunks: PackedChunk[];
   /** Every row of the day up to this arrival number is in the chunks or in the partition already. */
   arrivalSealed: number;
@@ -34,11 +34,9 @@ export interface SealTask {
  * Rewrites some chunks of a partition as fewer, larger ones. Answer: `MergeAnswer`. The old values stay until a
  * `CollectGarbageTask` removes them.
  */
-export interface MergeTask {
+export interface MergeTask extends PartitionTask {
   kind: "merge";
   signal: Signal;
-  dir: string;
-  day: number;
   chunks: ChunkEntry[];
 }
 
@@ -51,10 +49,8 @@ export interface MergeAnswer {
 }
 
 /** Removes chunks from the manifest, then their values. Answer: the new `Manifest`. */
-export interface CollectGarbageTask {
+export interface CollectGarbageTask extends PartitionTask {
   kind: "collect-garbage";
-  dir: string;
-  day: number;
   chunks: number[];
 }
 
@@ -62,10 +58,8 @@ export interface CollectGarbageTask {
  * `inspect`: checks a partition at start, and repairs it where it is damaged. `repair`: repairs a partition that other
  * work found damaged. Answer: `InspectAnswer`.
  */
-export interface InspectTask {
+export interface InspectTask extends PartitionTask {
   kind: "inspect" | "repair";
-  dir: string;
-  day: number;
 }
 
 /** Removes a partition's folder. No answer. */
@@ -80,11 +74,4 @@ export interface InspectAnswer {
   damage: DamageReport[];
 }
 
-export type MaintenanceTask =
-  | CompactPartsTask
-  | EncodePartsTask
-  | SealTask
-  | MergeTask
-  | CollectGarbageTask
-  | InspectTask
-  | DropTask;
+export type MaintenanceTask = PartsTask | SealTask | MergeTask | CollectGarbageTask | InspectTask | DropTask;

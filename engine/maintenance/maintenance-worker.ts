@@ -19,7 +19,7 @@ import { Failure, unlessFull } from "../failure.ts";
 import { makeFolder, syncFolder } from "../files/folder.ts";
 import { type LmdbEnvironment, openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
-import type { DamageReport } from "../model/damage-report.ts";
+import type { DamageReport, ReportProblem } from "../model/damage-report.ts";
 import { chunkKeys, headerKey, openChunk, type PackedChunk, sealChunk } from "../partition/chunk-store.ts";
 import {
   addAttributeKeys,
@@ -32,12 +32,11 @@ import { addLosses, repairPartition } from "../partition/repair.ts";
 import { compact, compactAndPack } from "./compact-parts.ts";
 import type {
   CollectGarbageTask,
-  CompactPartsTask,
-  EncodePartsTask,
   InspectAnswer,
   InspectTask,
   MergeAnswer,
   MergeTask,
+  PartsTask,
   SealTask,
 } from "./maintenance-task.ts";
 
@@ -45,12 +44,12 @@ import type {
  * Compacts parts into one, serialized in shared memory, with absolute arrival numbers; into more where the rows exceed
  * a chunk's size caps.
  */
-export function compactParts(task: CompactPartsTask): Uint8Array[] {
+export function compactParts(task: PartsTask): Uint8Array[] {
   return compact(task.signal, openParts(task.parts), { sealed: false }).map(toSharedPart);
 }
 
 /** Encodes parts of one day as chunks that only lack their numbers. Pure: several threads may do it at a time. */
-export function encodeParts(task: EncodePartsTask): PackedChunk[] {
+export function encodeParts(task: PartsTask): PackedChunk[] {
   return compactAndPack(task.signal, openParts(task.parts));
 }
 
@@ -123,10 +122,9 @@ export async function collectGarbage(task: CollectGarbageTask): Promise<Manifest
   const environment = openEnvironment(task.dir, { readOnly: true });
   const keys = environment.keys().map((key) => Buffer.from(key));
   await environment.close();
-  await removeKeys(
-    task.dir,
-    keys.filter((key) => garbage.has(key.readUInt32BE(0))).map((key) => key.toString("hex")),
-  );
+  const garbageKeys = keys.filter((key) => garbage.has(key.readUInt32BE(0)));
+  const hexKeys = garbageKeys.map((key) => key.toString("hex"));
+  await removeKeys(task.dir, hexKeys);
   return next;
 }
 
@@ -162,10 +160,7 @@ export async function inspectPartition(task: InspectTask): Promise<InspectAnswer
 }
 
 /** Handles a folder without a data file: reports every chunk that its manifest names as lost. */
-async function recoverWithoutDataFile(
-  task: InspectTask,
-  report: (problem: string) => void,
-): Promise<Manifest> {
+async function recoverWithoutDataFile(task: InspectTask, report: ReportProblem): Promise<Manifest> {
   const losses: string[] = [];
   let manifest = emptyManifest(task.day);
   try {
@@ -216,34 +211,31 @@ function findOrphanKeys(environment: LmdbEnvironment, dir: string, manifest: Man
   return [...present];
 }
 
-async function removeKeys(dir: string, keys: readonly string[]): Promise<void> {
+async function writePartition(dir: string, change: Parameters<LmdbEnvironment["write"]>[0]): Promise<void> {
   const environment = openEnvironment(dir, { readOnly: false });
   try {
-    await environment.write((transaction) => {
-      for (const key of keys) transaction.remove(Buffer.from(key, "hex"));
-    });
+    await environment.write(change);
   } finally {
     await environment.close();
   }
 }
 
+async function removeKeys(dir: string, keys: readonly string[]): Promise<void> {
+  await writePartition(dir, (transaction) => {
+    for (const key of keys) transaction.remove(Buffer.from(key, "hex"));
+  });
+}
+
 /** Writes chunks in one transaction, then returns the manifest that names them; the caller writes that. */
 async function addChunks(dir: string, manifest: Manifest, packed: readonly PackedChunk[]): Promise<Manifest> {
   const sealed = packed.map((chunk, i) => sealChunk(chunk, manifest.chunkNext + i));
-  const environment = openEnvironment(dir, { readOnly: false });
-  try {
-    await environment.write((transaction) => {
-      for (const { values } of sealed) for (const { key, frame } of values) transaction.put(key, frame);
-    });
-  } finally {
-    await environment.close();
-  }
+  await writePartition(dir, (transaction) => {
+    for (const { values } of sealed) for (const { key, frame } of values) transaction.put(key, frame);
+  });
   const chunks: ChunkEntry[] = [...manifest.chunks, ...sealed.map(({ entry }) => entry)];
+  const headers = packed.map(({ header }) => header);
   return {
-    ...addAttributeKeys(
-      manifest,
-      packed.map(({ header }) => header),
-    ),
+    ...addAttributeKeys(manifest, headers),
     version: manifest.version + 1,
     chunkNext: manifest.chunkNext + packed.length,
     chunks: chunks.sort((a, b) => a.timeNsMin - b.timeNsMin || a.id - b.id),

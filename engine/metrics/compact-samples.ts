@@ -1,5 +1,6 @@
 /** Rewrites chunks of metrics as fewer, larger ones. */
 import type { EncodeOptions } from "../chunk/chunk-encoder.ts";
+import type { ArrivalRange } from "../chunk/chunk-entry.ts";
 import type { ChunkSource, EncodedChunk } from "../chunk/chunk-header.ts";
 import { compareArrivals, decodeSampleChunks } from "./sample-chunk-decoder.ts";
 import { encodeSampleChunks } from "./sample-chunk-encoder.ts";
@@ -13,6 +14,6 @@ export function compactSamples(sources: readonly ChunkSource[], options: EncodeO
   return encodeSampleChunks(decodeSampleChunks(byArrival), options);
 }
 
-function arrivalsOf({ header, arrivalBase }: ChunkSource): { arrivalMin: number; arrivalMax: number } {
+function arrivalsOf({ header, arrivalBase }: ChunkSource): ArrivalRange {
   return { arrivalMin: header.arrivalMin + arrivalBase, arrivalMax: header.arrivalMax + arrivalBase };
 }

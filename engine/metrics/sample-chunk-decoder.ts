@@ -1,4 +1,6 @@
 /** Decodes chunks of metrics back into samples. */
+
+import type { ArrivalRange } from "../chunk/chunk-entry.ts";
 import type { ChunkSource } from "../chunk/chunk-header.ts";
 import { ChunkColumns, ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnBytes, hasValue } from "../column/column.ts";
@@ -14,10 +16,7 @@ import { SeriesView } from "./series-view.ts";
  * Orders chunks of metrics by arrival (negative: `a` first). Of samples of one series at the same time, the one in the
  * later chunk is kept.
  */
-export function compareArrivals(
-  a: { arrivalMin: number; arrivalMax: number },
-  b: { arrivalMin: number; arrivalMax: number },
-): number {
+export function compareArrivals(a: ArrivalRange, b: ArrivalRange): number {
   return a.arrivalMax - b.arrivalMax || a.arrivalMin - b.arrivalMin;
 }
 

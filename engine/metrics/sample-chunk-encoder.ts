@@ -7,11 +7,12 @@
 import { AttributeBuilder, toDenseAttribute } from "../chunk/chunk-builder.ts";
 import {
   addAttribute,
+  type EncodeOptions,
   makeColumnAppender,
   makeColumnHeader,
   toOverflowAttribute,
 } from "../chunk/chunk-encoder.ts";
-import type { EncodedChunk } from "../chunk/chunk-header.ts";
+import type { ColumnRole, EncodedChunk } from "../chunk/chunk-header.ts";
 import { encodeBytes, encodeDelta, encodeSamples } from "../column/encoding.ts";
 import { bytesOf } from "../files/column-payload.ts";
 import { attributeColumnsMax, chunkSamplesMax, valueBlockSamples } from "../limits.ts";
@@ -31,10 +32,7 @@ export interface SampleChunkBuilder {
 }
 
 /** Sealed chunks have their series in the order of their identities; parts have them in order of first arrival. */
-export function encodeSampleChunks(
-  builder: SampleChunkBuilder,
-  options: { sealed: boolean },
-): EncodedChunk[] {
+export function encodeSampleChunks(builder: SampleChunkBuilder, options: EncodeOptions): EncodedChunk[] {
   const { table, samples } = builder;
   if (samples.length === 0) return [];
   const order = findSeriesWithSamples(table, samples);
@@ -89,7 +87,7 @@ function splitSamples(sorted: SortedSamples): SortedSamples[] {
 function encodeChunk(
   builder: SampleChunkBuilder,
   sorted: SortedSamples,
-  options: { sealed: boolean },
+  options: EncodeOptions,
 ): EncodedChunk {
   const { series, offsets, timeNs, values } = sorted;
   const { arrivalMin, arrivalMax } = builder;
@@ -107,13 +105,9 @@ function encodeChunk(
   };
   const add = makeColumnAppender(chunk);
   const shared = shareTimes(sorted);
-  add(
-    makeColumnHeader("time", "", rows),
-    encodeDelta(shared.timeNs, findCommonStep(shared.timeNs)),
-    undefined,
-  );
-  add(makeColumnHeader("clock", "", series.length), encodeOffsets(shared.starts), undefined);
-  add(makeColumnHeader("samples", "", series.length), encodeOffsets(Float64Array.from(offsets)), undefined);
+  add(makeColumnHeader("time", "", rows), encodeSteps(shared.timeNs), undefined);
+  add(makeColumnHeader("clock", "", series.length), encodeSteps(shared.starts), undefined);
+  add(makeColumnHeader("samples", "", series.length), encodeSteps(Float64Array.from(offsets)), undefined);
   const names = addSeriesColumns(chunk, builder.table, series, options);
   for (const [from, to] of planValueBlocks(offsets, names)) {
     const block = values.subarray(offsets[from], offsets[to]);
@@ -166,7 +160,7 @@ function shareTimes({ offsets, timeNs }: SortedSamples): { timeNs: Float64Array;
   return { timeNs: shared.subarray(0, length), starts };
 }
 
-function encodeOffsets(values: Float64Array): ReturnType<typeof encodeDelta> {
+function encodeSteps(values: Float64Array): ReturnType<typeof encodeDelta> {
   return encodeDelta(values, findCommonStep(values));
 }
 
@@ -193,7 +187,7 @@ function addSeriesColumns(
   chunk: EncodedChunk,
   table: SeriesTable,
   series: Uint32Array,
-  options: { sealed: boolean },
+  options: EncodeOptions,
 ): Uint32Array {
   const add = makeColumnAppender(chunk);
   const { offsets, bytes } = table.identities.texts();
@@ -217,11 +211,8 @@ function addSeriesColumns(
   }
   add(makeColumnHeader("fingerprint", "", series.length), encodeBytes(bytesOf(fingerprints), 8), undefined);
   const rows = series.length;
-  const addColumn = (
-    role: "name" | "type" | "unit" | "attribute" | "rest",
-    key: string,
-    builder: AttributeBuilder,
-  ) => addAttribute(add, makeColumnHeader(role, key, 0), toDenseAttribute(builder, rows, undefined), options);
+  const addColumn = (role: ColumnRole, key: string, builder: AttributeBuilder) =>
+    addAttribute(add, makeColumnHeader(role, key, 0), toDenseAttribute(builder, rows, undefined), options);
   addColumn("name", "", name);
   addColumn("type", "", collectTypes(table, series));
   addColumn("unit", "", collectUnits(table, series));

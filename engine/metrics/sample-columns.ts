@@ -33,8 +33,8 @@ export class SampleColumns {
     if (length <= this.series.length) return;
     const capacity = Math.max(length, this.series.length * 2);
     this.series = growArray(this.series, capacity);
-    this.timeNs = growNumbers(this.timeNs, capacity);
-    this.values = growNumbers(this.values, capacity);
+    this.timeNs = growArray(this.timeNs, capacity);
+    this.values = growArray(this.values, capacity);
   }
 }
 
@@ -106,10 +106,4 @@ function removeDuplicates(
     sorted.offsets[position + 1] = at;
   }
   return { ...sorted, timeNs: sorted.timeNs.subarray(0, at), values: sorted.values.subarray(0, at) };
-}
-
-function growNumbers(array: Float64Array, length: number): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(length);
-  larger.set(array);
-  return larger;
 }

@@ -44,9 +44,7 @@ export class SeriesTable {
   }
 
   #grow(): void {
-    const larger = new Uint8Array(this.#types.length * 2);
-    larger.set(this.#types);
-    this.#types = larger;
-    this.#unitOf = growArray(this.#unitOf, larger.length);
+    this.#types = growArray(this.#types, this.#types.length * 2);
+    this.#unitOf = growArray(this.#unitOf, this.#types.length);
   }
 }

@@ -5,3 +5,6 @@ export interface DamageReport {
   /** What is wrong, in words. */
   problem: string;
 }
+
+/** Takes note of what is wrong with a partition, in words. */
+export type ReportProblem = (problem: string) => void;

@@ -3,27 +3,23 @@
  */
 import { join } from "node:path";
 import { copyToSharedMemory, isInSharedMemory, openBatch } from "../batch/batch.ts";
-import type { ChunkEntry } from "../chunk/chunk-entry.ts";
+import type { ChunkEntry, ChunkExtent } from "../chunk/chunk-entry.ts";
 import { type ListedKeys, listAttributeKeys, openPart } from "../chunk/chunk-header.ts";
 import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { JournalRecord } from "../journal/journal-record.ts";
 import { dayName } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { Signal } from "../model/signal.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import { OldestArrivals } from "./arrival-times.ts";
 import { emptyManifest, type Manifest } from "./manifest.ts";
 
 /**
  * Rows of one batch and day (or of several compacted ones) in columnar form in memory; the journal holds the same rows.
  */
-export interface MemtablePart {
+export interface MemtablePart extends ChunkExtent {
   id: number;
   day: number;
-  rows: number;
-  timeNsMin: number;
-  timeNsMax: number;
-  arrivalMin: number;
-  arrivalMax: number;
   /** Added to the numbers of the arrival column to give arrival numbers. */
   arrivalBase: number;
   /** The serialized part, in shared memory. */
@@ -68,12 +64,9 @@ export class Catalog {
    */
   partition(signal: Signal, day: number): Partition {
     const name = partitionPath(signal, day);
-    let partition = this.#partitions.get(name);
-    if (partition === undefined) {
-      partition = { signal, day, dir: join(this.#dir, name), manifest: emptyManifest(day), parts: [] };
-      this.#partitions.set(name, partition);
-    }
-    return partition;
+    return getOrMake(this.#partitions, name, () => {
+      return { signal, day, dir: join(this.#dir, name), manifest: emptyManifest(day), parts: [] };
+    });
   }
 
   remove({ signal, day }: Partition): void {

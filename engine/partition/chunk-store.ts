@@ -5,6 +5,7 @@
  */
 
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
+import { makeChunkEntry } from "../chunk/chunk-entry.ts";
 import { type ChunkHeader, type ChunkSource, type EncodedChunk, parseHeader } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import {
@@ -90,19 +91,8 @@ export function sealChunk(chunk: PackedChunk, id: number): SealedChunk {
     zstdLevel: headerZstdLevel,
   });
   values.push({ key, frame });
-  const { rows, timeNsMin, timeNsMax, arrivalMin, arrivalMax } = header;
   const bytes = values.reduce((sum, value) => sum + value.frame.byteLength, 0);
-  const entry = {
-    id,
-    rows,
-    timeNsMin,
-    timeNsMax,
-    arrivalMin,
-    arrivalMax,
-    bytes,
-    checksum: readFrameChecksum(frame),
-  };
-  return { entry, values };
+  return { entry: makeChunkEntry({ id, bytes, checksum: readFrameChecksum(frame) }, header), values };
 }
 
 /**
@@ -135,12 +125,8 @@ export function openChunk(
     filter: (i) => {
       const column = header.columns[i]!;
       if (column.filterBytes === 0) return undefined;
-      return read(
-        chunkKey(entry.id, i, ColumnPart.filter),
-        FrameKind.column,
-        column.filterChecksum,
-        "a membership filter",
-      );
+      const key = chunkKey(entry.id, i, ColumnPart.filter);
+      return read(key, FrameKind.column, column.filterChecksum, "a membership filter");
     },
   };
 }

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { link, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ChunkEntry } from "../chunk/chunk-entry.ts";
+import { makeChunkEntry } from "../chunk/chunk-entry.ts";
 import { type ChunkHeader, parseHeader } from "../chunk/chunk-header.ts";
 import { Failure } from "../failure.ts";
 import { syncFolder } from "../files/folder.ts";
@@ -13,6 +14,7 @@ import { decodeFrame, FrameKind, isIntactFrame, readFrameChecksum } from "../fil
 import { openEnvironment } from "../lmdb/environment.ts";
 import { auditPageTree } from "../lmdb/page-audit.ts";
 import { rebuildEnvironment, salvageFrames } from "../lmdb/salvage.ts";
+import type { ReportProblem } from "../model/damage-report.ts";
 import { chunkKeys, headerKey } from "./chunk-store.ts";
 import { addAttributeKeys, emptyManifest, type Manifest, readManifest, writeManifest } from "./manifest.ts";
 
@@ -20,20 +22,16 @@ import { addAttributeKeys, emptyManifest, type Manifest, readManifest, writeMani
  * Rebuilds a partition and returns its new manifest. What is lost is reported and noted in the manifest; the damaged
  * file is kept beside the new one as `data.mdb.damaged`.
  */
-export async function repairPartition(
-  dir: string,
-  day: number,
-  report: (problem: string) => void,
-): Promise<Manifest> {
+export async function repairPartition(dir: string, day: number, report: ReportProblem): Promise<Manifest> {
   const losses: string[] = [];
-  const reportLoss = (problem: string) => {
+  const reportLoss: ReportProblem = (problem) => {
     losses.push(problem);
     report(problem);
   };
   const known = await readKnownManifest(dir, day, reportLoss);
   const salvaged = salvageHeaders(join(dir, "data.mdb"));
   const headers = known.isIntact ? salvaged : selectReachable(dir, salvaged);
-  const found = selectChunksToSave(known.manifest, headers, known.isIntact, reportLoss);
+  const found = selectChunksToSave(known, headers, reportLoss);
   const rebuilt = `${dir}.rebuilt`;
   await rm(rebuilt, { recursive: true, force: true });
   const wanted = new Map<string, number>();
@@ -63,6 +61,13 @@ export async function repairPartition(
   return manifest;
 }
 
+/** The manifest that a repair begins with. */
+interface KnownManifest {
+  manifest: Manifest;
+  /** False where it was made anew, since no copy could be read. */
+  isIntact: boolean;
+}
+
 /** The manifest with further losses noted. */
 export function addLosses(manifest: Manifest, losses: readonly string[]): Manifest {
   return losses.length === 0 ? manifest : { ...manifest, losses: [...(manifest.losses ?? []), ...losses] };
@@ -85,8 +90,8 @@ async function replaceDataFile(dir: string, rebuilt: string): Promise<void> {
 async function readKnownManifest(
   dir: string,
   day: number,
-  reportLoss: (problem: string) => void,
-): Promise<{ manifest: Manifest; isIntact: boolean }> {
+  reportLoss: ReportProblem,
+): Promise<KnownManifest> {
   try {
     const { manifest } = await readManifest(dir);
     if (manifest !== undefined) return { manifest, isIntact: true };
@@ -114,12 +119,8 @@ function salvageHeaders(file: string): SalvagedHeader[] {
     if (opened?.kind !== FrameKind.chunkHeader) continue;
     const header = parseHeader(opened.payload);
     const bytes = header.columns.reduce((sum, { storedBytes = 0 }) => sum + storedBytes, frame.byteLength);
-    headers.push({
-      id: Buffer.from(opened.key).readUInt32BE(0),
-      checksum: readFrameChecksum(frame),
-      bytes,
-      header,
-    });
+    const id = Buffer.from(opened.key).readUInt32BE(0);
+    headers.push({ id, checksum: readFrameChecksum(frame), bytes, header });
   }
   return headers;
 }
@@ -143,15 +144,17 @@ function selectReachable(dir: string, headers: SalvagedHeader[]): SalvagedHeader
 
 /** The chunks to rebuild: those of an intact manifest whose header was salvaged, else every salvaged chunk. */
 function selectChunksToSave(
-  manifest: Manifest,
+  { manifest, isIntact }: KnownManifest,
   headers: readonly SalvagedHeader[],
-  isIntact: boolean,
-  reportLoss: (problem: string) => void,
+  reportLoss: ReportProblem,
 ): { entry: ChunkEntry; header: ChunkHeader }[] {
   if (!isIntact) {
     // LMDB copies pages on write, so a small header may lie in the file more than once.
     const byId = new Map(headers.map((salvaged) => [salvaged.id, salvaged]));
-    return [...byId.values()].map((salvaged) => ({ entry: toChunkEntry(salvaged), header: salvaged.header }));
+    return [...byId.values()].map((salvaged) => ({
+      entry: makeChunkEntry(salvaged, salvaged.header),
+      header: salvaged.header,
+    }));
   }
   return manifest.chunks.flatMap((entry) => {
     const salvaged = headers.find(({ id, checksum }) => id === entry.id && checksum === entry.checksum);
@@ -159,9 +162,4 @@ function selectChunksToSave(
       reportLoss(`chunk ${entry.id} (${entry.rows} rows) has lost its header and was set aside`);
     return salvaged === undefined ? [] : [{ entry, header: salvaged.header }];
   });
-}
-
-function toChunkEntry({ id, checksum, bytes, header }: SalvagedHeader): ChunkEntry {
-  const { rows, timeNsMin, timeNsMax, arrivalMin, arrivalMax } = header;
-  return { id, rows, timeNsMin, timeNsMax, arrivalMin, arrivalMax, bytes, checksum };
 }

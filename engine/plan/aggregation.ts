@@ -1,8 +1,8 @@
 /** Aggregation queries over rows and their results, as plain data. */
 
-import type { RowSignal } from "../model/signal.ts";
 import type { TextVector } from "../vector/text.ts";
-import type { Field, Step } from "./filter.ts";
+import type { Field } from "./filter.ts";
+import type { ScanQuery } from "./row-query.ts";
 import type { ScanStatistics } from "./scan-statistics.ts";
 
 /**
@@ -32,13 +32,7 @@ export type Aggregation =
   | { op: "distinct"; of: Field };
 
 /** Aggregates of the rows that pass `steps`, by group and time bucket. */
-export interface AggregateQuery {
-  signal: RowSignal;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  steps: Step[];
+export interface AggregateQuery extends ScanQuery {
   /** Each different combination of these fields' texts is a group; without fields all rows are one group. */
   groupBy: Field[];
   /**
@@ -51,11 +45,8 @@ export interface AggregateQuery {
   isRanked?: boolean;
 }
 
-/**
- * The result of an aggregation. A point is a group in a bucket that has rows of the group; points have no defined
- * order.
- */
-export interface AggregateResult {
+/** What an aggregation found. A point is a group in a bucket that has rows of the group; points have no defined order. */
+export interface AggregatedPoints {
   /** Number of groups. */
   groups: number;
   /**
@@ -64,6 +55,10 @@ export interface AggregateResult {
    */
   labels: TextVector;
   points: Points;
+}
+
+/** The result of an aggregation. */
+export interface AggregateResult extends AggregatedPoints {
   scanned: ScanStatistics;
 }
 

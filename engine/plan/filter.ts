@@ -49,3 +49,12 @@ export type Extractor =
 
 /** A row goes through a list of steps in order; an `extract` step adds attributes that later steps see. */
 export type Step = { kind: "filter"; filter: Filter } | { kind: "extract"; extractor: Extractor };
+
+/** What passes `steps` in a time range. */
+export interface RangeSelection {
+  /** Nanoseconds since the epoch, inclusive. */
+  fromNs: bigint;
+  /** Exclusive. */
+  toNs: bigint;
+  steps: Step[];
+}

@@ -12,10 +12,8 @@ export function checkControl(control: QueryControl): void {
 /** Throws Failure "limit" where a scan uses more than the query may. */
 export function checkCaps(control: QueryControl, used: { memoryBytes: number; scannedRows: number }): void {
   if (used.memoryBytes > control.memoryBytesMax) {
-    throw new Failure(
-      "limit",
-      `the query needs more than ${control.memoryBytesMax} bytes of memory on one thread`,
-    );
+    const problem = `the query needs more than ${control.memoryBytesMax} bytes of memory on one thread`;
+    throw new Failure("limit", problem);
   }
   if (used.scannedRows > control.scannedRowsMax) {
     throw new Failure("limit", `the query would scan more than ${control.scannedRowsMax} rows`);

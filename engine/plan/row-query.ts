@@ -1,7 +1,7 @@
 /** Queries that return rows or count their fields, and their results, as plain data. */
 import type { FoundRow, RowPosition } from "../model/row.ts";
 import type { RowSignal } from "../model/signal.ts";
-import type { Step } from "./filter.ts";
+import type { RangeSelection, Step } from "./filter.ts";
 import type { ScanStatistics } from "./scan-statistics.ts";
 
 /** One selection of an arrival query: the first rows to arrive that pass `steps`. */
@@ -14,13 +14,7 @@ export interface ArrivalSelection {
 }
 
 /** The newest rows of a time range that pass `steps`. */
-export interface RowQuery {
-  signal: RowSignal;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  steps: Step[];
+export interface RowQuery extends ScanQuery {
   /** Rows to return at most; 1 or more. */
   limit: number;
   /** Only rows after this position, the last one of the previous page. */
@@ -37,13 +31,8 @@ export interface SearchResult {
 }
 
 /** All rows of a time range that pass `steps`. */
-export interface ScanQuery {
+export interface ScanQuery extends RangeSelection {
   signal: RowSignal;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  steps: Step[];
 }
 
 /** Rows by the order of their arrival. */
@@ -57,14 +46,7 @@ export interface ArrivalQuery {
 }
 
 /** Asks which fields the rows of a time range that pass `steps` have. */
-export interface FieldsQuery {
-  signal: RowSignal;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  steps: Step[];
-}
+export type FieldsQuery = ScanQuery;
 
 /** The number of matching rows, and of those that have a field. */
 export interface FieldCounts {

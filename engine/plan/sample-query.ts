@@ -1,22 +1,19 @@
 /** Queries over the samples and series of metrics, and their results, as plain data. */
 import type { MetricType } from "../model/sample.ts";
 import type { AggregateResult } from "./aggregation.ts";
-import type { Field, Step } from "./filter.ts";
+import type { Field, RangeSelection } from "./filter.ts";
 
-/** One aggregate of a metric's samples, by group of series and time bucket. */
-export interface SampleQuery {
+/**
+ * One aggregate of a metric's samples, by group of series and time bucket. `steps` are filters over labels, whose field
+ * kind is `attribute`.
+ */
+export interface SampleQuery extends RangeSelection {
   /** The metric's name. */
   name: string;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
   /**
    * Width of a bucket, at least a millisecond; buckets are aligned to the epoch. Absent: the whole range is one bucket.
    */
   bucketNs?: bigint;
-  /** Filters over labels, whose field kind is `attribute`. */
-  steps: Step[];
   /** Labels that groups are formed by; with `without`, all labels except those. */
   groupBy: Field[] | { without: string[] };
   /**
@@ -70,16 +67,10 @@ export interface MetricName {
   series: number;
 }
 
-/** Asks for the label keys of series, or for the values of one label. */
-export interface SeriesLabelsQuery {
+/** Asks for the label keys of series, or for the values of one label. `steps` are filters over labels. */
+export interface SeriesLabelsQuery extends RangeSelection {
   /** The metric's name; undefined: every metric. */
   name?: string;
-  /** Nanoseconds since the epoch, inclusive. */
-  fromNs: bigint;
-  /** Exclusive. */
-  toNs: bigint;
-  /** Filters over labels. */
-  steps: Step[];
   /** The label whose values are asked for; undefined: the label keys. */
   key?: string;
   /** Results to return at most, 1 or more; those with the most series come first. */

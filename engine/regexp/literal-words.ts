@@ -26,12 +26,7 @@ export function enumerateWords(tree: Tree, countMax: number): WordSet | undefine
     case "concat":
       return combineAll(tree.of, countMax, emptyWordSet, concatenateWords);
     case "alternate":
-      return combineAll(
-        tree.of,
-        countMax,
-        { words: [], isUnconditional: true, rareVariants: [] },
-        uniteWords,
-      );
+      return combineAll(tree.of, countMax, { ...emptyWordSet, words: [] }, uniteWords);
     case "optional": {
       const inner = enumerateWords(tree.of, countMax);
       return inner && uniteWords(inner, emptyWordSet, countMax);

@@ -1,6 +1,8 @@
 /**
  * A pattern as a nondeterministic automaton: Thompson's construction, built from the pattern's end to its beginning.
  */
+
+import { getOrMake } from "../vector/map-entry.ts";
 import type { Assertion, Tree } from "./syntax-tree.ts";
 
 /** What leaves a state; `to` and `or` are numbers of states. */
@@ -86,11 +88,7 @@ class NfaBuilder {
 
   #classNumber(ranges: readonly number[]): number {
     const key = ranges.join();
-    const known = this.#classNumbers.get(key);
-    if (known !== undefined) return known;
-    const number = this.#classNumbers.size;
-    this.#classNumbers.set(key, number);
     this.classes.set(key, ranges);
-    return number;
+    return getOrMake(this.#classNumbers, key, () => this.#classNumbers.size);
   }
 }

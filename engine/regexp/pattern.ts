@@ -16,9 +16,7 @@ export interface PatternOptions {
 /** Compiles a pattern. Throws Failure "input" where it is not RE2. */
 export function compilePattern(pattern: string, options: PatternOptions): TextPattern {
   const compiled = compile(pattern);
-  return options.whole
-    ? { test: (text) => compiled.testExact(text) }
-    : { test: (text) => compiled.test(text) };
+  return { test: options.whole ? (text) => compiled.testExact(text) : (text) => compiled.test(text) };
 }
 
 /**
@@ -101,9 +99,7 @@ function rejectInvalid<T>(pattern: string, read: () => T): T {
     return read();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Failure(
-      "input",
-      `the regular expression ${JSON.stringify(pattern)} is not RE2 syntax: ${reason}`,
-    );
+    const problem = `the regular expression ${JSON.stringify(pattern)} is not RE2 syntax: ${reason}`;
+    throw new Failure("input", problem);
   }
 }

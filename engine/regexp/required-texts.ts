@@ -219,14 +219,7 @@ function hasCaseVariants(symbol: number): boolean {
 
 function requirementOfWord(word: Word): { necessary: Requirement; isExact: boolean } {
   if (word.length === 0) return { necessary: always, isExact: true };
-  if (!hasMixedCaseRules(word))
-    return {
-      necessary: toTextRequirement(
-        textOfWord(word),
-        word.some((symbol) => symbol < 0),
-      ),
-      isExact: true,
-    };
+  if (!hasMixedCaseRules(word)) return { necessary: toWordRequirement(word), isExact: true };
   if (word.every((symbol) => symbol < 0x80))
     return { necessary: toTextRequirement(textOfWord(word), true), isExact: false };
   const pieces = [true, false].flatMap((ignoreCase) => searchablePieces(word, ignoreCase));
@@ -244,18 +237,16 @@ function searchablePieces(word: Word, ignoreCase: boolean): Requirement[] {
     if (separates(symbol)) pieces.push([]);
     else pieces.at(-1)!.push(symbol);
   }
-  return pieces
-    .filter((piece) => piece.length > 0)
-    .map((piece) =>
-      toTextRequirement(
-        textOfWord(piece),
-        piece.some((symbol) => symbol < 0),
-      ),
-    );
+  return pieces.filter((piece) => piece.length > 0).map(toWordRequirement);
 }
 
 function textOfWord(word: Word): string {
   return String.fromCodePoint(...word.map(Math.abs));
+}
+
+function toWordRequirement(word: Word): Requirement {
+  const ignoreCase = word.some((symbol) => symbol < 0);
+  return toTextRequirement(textOfWord(word), ignoreCase);
 }
 
 /** Text search that ignores case expects its needle in lower case. */

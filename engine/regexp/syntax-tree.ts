@@ -79,10 +79,7 @@ class TreeReader {
   #literal({ runes, foldsCase }: SyntaxNode): Tree {
     this.#nodes += runes.length;
     const of = runes.map(
-      (rune): Tree => ({
-        kind: "class",
-        ranges: foldsCase ? caseVariantsOf(rune) : [rune, rune],
-      }),
+      (rune): Tree => ({ kind: "class", ranges: foldsCase ? caseVariantsOf(rune) : [rune, rune] }),
     );
     return of.length === 1 ? of[0]! : { kind: "concat", of };
   }

@@ -1,7 +1,7 @@
 /** Finds matching rows in the order of their arrival, on one thread, for several selections (the readers of a live tail) at once. */
 
 import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
-import { arrivalRange, toDamagedChunk } from "../chunk/chunk-ref.ts";
+import { extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
@@ -9,26 +9,22 @@ import { compileFilter, isVectorised, selectRows } from "../filter/selection.ts"
 import { arrivedBytesMax, arrivedBytesMin, blockRows } from "../limits.ts";
 import { clampToDay, endOfTimeNs } from "../model/day-range.ts";
 import type { Filter } from "../plan/filter.ts";
-import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
-import type { ArrivalSelection } from "../plan/row-query.ts";
+import { checkCaps, checkControl } from "../plan/query-control.ts";
+import type { ArrivalQuery, ArrivalSelection } from "../plan/row-query.ts";
 import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import type { ChunkAccess, ChunkTask, ScanAnswer } from "../summary/answer-source.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { clearBit, hasBit } from "../vector/bitmap.ts";
 import { FirstArrived } from "./first-arrived.ts";
 import type { FoundRows } from "./found-rows.ts";
 import { gatherRows } from "./found-rows.ts";
 
-/** Asks for the rows that arrived in a range, for several selections; each chunk is opened once for all of them. */
-export interface ArrivedTask {
+/**
+ * Asks for the rows that arrived in a range, for several selections; each chunk is opened once for all of them. The
+ * chunks are ordered by their least arrival number.
+ */
+export interface ArrivedTask extends ChunkTask, Omit<ArrivalQuery, "signal"> {
   kind: "arrived";
-  /** Ordered by their least arrival number. */
-  chunks: ChunkRef[];
-  /** Arrival number, exclusive. */
-  after: number;
-  /** Arrival number, inclusive. */
-  through: number;
-  selections: readonly ArrivalSelection[];
-  control: QueryControl;
 }
 
 /** What one thread found for one selection. */
@@ -40,11 +36,9 @@ export interface ArrivedRowsPart {
   through: number;
 }
 
-export interface ArrivedAnswer {
+export interface ArrivedAnswer extends ScanAnswer {
   /** One entry for each selection. */
   found: ArrivedRowsPart[];
-  scanned: ScanStatistics;
-  damaged: DamagedChunk[];
 }
 
 /** One selection during the scan: its compiled filters, and what was found so far. */
@@ -58,18 +52,15 @@ interface SelectionScan {
 }
 
 /** Scans the chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function scanArrivals(
-  task: ArrivedTask,
-  open: OpenChunkView,
-  pause: YieldThread,
-): Promise<ArrivedAnswer> {
+export async function scanArrivals(task: ArrivedTask, access: ChunkAccess): Promise<ArrivedAnswer> {
+  const { open, yieldThread } = access;
   const scanned: ScanStatistics = emptyScanStatistics();
   const damaged: DamagedChunk[] = [];
   const readings = task.selections.map((selection) => readingOf(task, selection));
   for (const ref of task.chunks) {
     for (const reading of readings) {
-      if (!reading.first.admits(arrivalRange(ref).min)) continue;
-      await pause();
+      if (!reading.first.admits(extentOf(ref).arrivalMin)) continue;
+      await yieldThread();
       checkControl(task.control);
       let view: ChunkView | undefined;
       try {
@@ -108,8 +99,9 @@ interface ChunkSelectionScan {
   scanned: ScanStatistics;
 }
 
-function readChunk({ task, ref, view, reading, scanned }: ChunkSelectionScan): void {
-  const { filter, first, rest, rowsAtATime } = reading;
+function readChunk(scan: ChunkSelectionScan): void {
+  const { task, view, reading, scanned } = scan;
+  const { filter, rowsAtATime } = reading;
   const { from: leastNs } = clampToDay(reading.fromNs, endOfTimeNs, view.day);
   if (view.header.timeNsMax < leastNs || matchFromStatistics(filter, view) === "none") {
     countSkippedChunk(scanned, view.header);
@@ -123,10 +115,10 @@ function readChunk({ task, ref, view, reading, scanned }: ChunkSelectionScan): v
     checkControl(task.control);
     const to = Math.min(rowTo, from + rowsAtATime);
     const selection = selectRows(view.heap, from, Math.max(from, rowFrom), to);
-    if (!keepArrived(selection, view, { from, to }, task.after, first)) continue;
+    if (!keepArrived(selection, from, to, scan)) continue;
     compiled({ from, rows: to - from, selection });
     for (let row = from; row < to; row++) {
-      if (hasBit(selection, row - from)) offer(row, ref, view, { first, rest });
+      if (hasBit(selection, row - from)) offer(row, scan);
     }
     scanned.rows += to - from;
     checkCaps(task.control, { memoryBytes: view.decodedBytes, scannedRows: scanned.rows });
@@ -135,13 +127,10 @@ function readChunk({ task, ref, view, reading, scanned }: ChunkSelectionScan): v
 }
 
 /** Clears the bits of rows that arrived outside the range of the task; false where no bit is left. */
-function keepArrived(
-  selection: Uint8Array,
-  { arrival, heap }: ChunkView,
-  { from, to }: { from: number; to: number },
-  after: number,
-  first: FirstArrived,
-): boolean {
+function keepArrived(selection: Uint8Array, from: number, to: number, scan: ChunkSelectionScan): boolean {
+  const { arrival, heap } = scan.view;
+  const { after } = scan.task;
+  const { first } = scan.reading;
   for (let row = from; row < to; row++) {
     const number = arrival[row]!;
     if (number <= after || !first.admits(number)) clearBit(selection, row - from);
@@ -149,12 +138,8 @@ function keepArrived(
   return heap.kernels.anyBit(selection);
 }
 
-function offer(
-  row: number,
-  ref: ChunkRef,
-  view: ChunkView,
-  { first, rest }: Pick<SelectionScan, "first" | "rest">,
-): void {
+function offer(row: number, { ref, view, reading }: ChunkSelectionScan): void {
+  const { first, rest } = reading;
   const arrival = view.arrival[row]!;
   if (!first.admits(arrival)) return;
   let attributes: Map<string, string> | undefined;

@@ -1,25 +1,23 @@
 /** Reads the matching rows of one chunk into buffers of Arrow's layout. */
 
-import type { ChunkRef, OpenChunkView } from "../chunk/chunk-ref.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { compileRowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { compileFilter, selectRows } from "../filter/selection.ts";
 import { dayStartNs } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
-import type { Step } from "../plan/filter.ts";
+import type { Filter, RangeSelection } from "../plan/filter.ts";
 import { checkCaps, checkControl, type QueryControl } from "../plan/query-control.ts";
+import type { ChunkAccess } from "../summary/answer-source.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
 
 /** Asks for the matching rows of one chunk, in order of time. */
-export interface ReadTask {
+export interface ReadTask extends RangeSelection {
   kind: "read";
   chunk: ChunkRef;
-  fromNs: bigint;
-  toNs: bigint;
-  steps: Step[];
   control: QueryControl;
 }
 
@@ -35,7 +33,7 @@ export interface ReadAnswer {
   values: TextVector;
 }
 
-export function readChunk(task: ReadTask, open: OpenChunkView): ReadAnswer {
+export function readChunk(task: ReadTask, { open }: ChunkAccess): ReadAnswer {
   const view = open(task.chunk);
   try {
     return readView(task, view);
@@ -79,12 +77,8 @@ function readView(task: ReadTask, view: ChunkView): ReadAnswer {
   };
 }
 
-function matchingRows(
-  task: ReadTask,
-  view: ChunkView,
-  filters: ReturnType<typeof splitSteps>["filters"],
-): number[] {
-  const filter = { kind: "and", of: filters } as const;
+function matchingRows(task: ReadTask, view: ChunkView, filters: Filter[]): number[] {
+  const filter: Filter = { kind: "and", of: filters };
   if (matchFromStatistics(filter, view) === "none") return [];
   const range = clampToDay(task.fromNs, task.toNs, view.day);
   const from = lowerBound(view.timeNs, range.from);

@@ -208,10 +208,8 @@ export class ColumnCache {
       if (block !== undefined) return block;
       const oldest = this.#findEvictable();
       if (oldest === undefined) {
-        throw new Failure(
-          "limit",
-          `the query needs more columns at once than the ${this.#arena.bytesMax} bytes of a scan thread's column cache hold`,
-        );
+        const problem = `the query needs more columns at once than the ${this.#arena.bytesMax} bytes of a scan thread's column cache hold`;
+        throw new Failure("limit", problem);
       }
       this.release(oldest);
     }

@@ -1,38 +1,37 @@
 /** Counts how many rows have each field, on one thread: from chunk headers where they list it, else from the columns. */
 
 import { findColumn } from "../chunk/chunk-header.ts";
-import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
+import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { type Column, columnText, hasValue } from "../column/column.ts";
 import { parseOverflow } from "../column/overflow-attributes.ts";
 import { selectMatchingRows } from "../filter/matching-rows.ts";
 import { compileRowSteps, type RowSteps, readRowState, splitSteps } from "../filter/row-steps.ts";
 import { blockRows, countedKeysMax } from "../limits.ts";
-import { clampToDay } from "../model/day-range.ts";
-import type { Filter, Step } from "../plan/filter.ts";
-import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
-import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import { clampToDay, type DayRange } from "../model/day-range.ts";
+import type { Filter } from "../plan/filter.ts";
+import { checkCaps, checkControl } from "../plan/query-control.ts";
+import { countSkippedChunk, emptyScanStatistics } from "../plan/scan-statistics.ts";
 import {
   answerFrom,
+  type ChunkAccess,
   type ChunkAnswerSource,
   type ChunkScan,
   eachChunk,
+  fromColumns,
   type OpenChunk,
+  type ScanAnswer,
+  type SelectionTask,
 } from "../summary/answer-source.ts";
 import { lowerBound } from "../vector/binary-search.ts";
 import { hasBit } from "../vector/bitmap.ts";
 
 /** Asks how many of the matching rows of some chunks have each field. */
-export interface FieldCountTask {
+export interface FieldCountTask extends SelectionTask {
   kind: "fields";
-  chunks: ChunkRef[];
-  fromNs: bigint;
-  toNs: bigint;
-  steps: Step[];
-  control: QueryControl;
 }
 
-export interface FieldCountAnswer {
+export interface FieldCountAnswer extends ScanAnswer {
   rows: number;
   /** Rows with a level that is not empty. */
   levels: number;
@@ -42,8 +41,6 @@ export interface FieldCountAnswer {
   counts: number[];
   /** False where there were more keys than are counted. */
   isWhole: boolean;
-  scanned: ScanStatistics;
-  damaged: DamagedChunk[];
 }
 
 /** A count on one thread. */
@@ -58,40 +55,38 @@ interface FieldCount extends ChunkScan {
 
 /** Matching rows of a chunk: bit i of `selection` stands for row `from` + i. */
 interface Counted {
+  view: ChunkView;
   from: number;
   selection: Uint8Array;
   rows: number;
 }
 
 /** Counts the fields of all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function countFields(
-  task: FieldCountTask,
-  open: OpenChunkView,
-  yieldThread: YieldThread,
-): Promise<FieldCountAnswer> {
-  const count = createFieldCount(task, open, yieldThread);
-  await answerFrom([eachChunk(count, [fromHeader(count), fromColumns(count)])], task.chunks);
+export async function countFields(task: FieldCountTask, access: ChunkAccess): Promise<FieldCountAnswer> {
+  const count = createFieldCount(task, access);
+  await answerFrom(
+    [eachChunk(count, [fromHeader(count), fromColumns((chunk) => countChunk(count, chunk))])],
+    task,
+  );
   return finishFieldCount(count);
 }
 
 /** Counts the fields of chunks whose headers list them; `residual` are the chunks that must be read. Throws as `countFields`. */
 export async function countFieldsFromHeaders(
   task: FieldCountTask,
-  open: OpenChunkView,
-  yieldThread: YieldThread,
+  access: ChunkAccess,
 ): Promise<{ answer: FieldCountAnswer; residual: readonly ChunkRef[] }> {
-  const count = createFieldCount(task, open, yieldThread);
-  const residual = await answerFrom([eachChunk(count, [fromHeader(count)])], task.chunks);
+  const count = createFieldCount(task, access);
+  const residual = await answerFrom([eachChunk(count, [fromHeader(count)])], task);
   return { answer: finishFieldCount(count), residual };
 }
 
-function createFieldCount(task: FieldCountTask, open: OpenChunkView, yieldThread: YieldThread): FieldCount {
-  const { fromNs, toNs, control } = task;
+function createFieldCount(task: FieldCountTask, access: ChunkAccess): FieldCount {
   const { filters, rest } = splitSteps(task.steps);
   const scanned = emptyScanStatistics();
   const damaged: DamagedChunk[] = [];
   return {
-    ...{ task, fromNs, toNs, control, open, yieldThread, scanned, damaged },
+    ...{ ...access, task, scanned, damaged },
     filter: { kind: "and", of: filters },
     extraction: rest.length === 0 ? undefined : compileRowSteps(rest),
     keys: new Map(),
@@ -123,27 +118,21 @@ function fromHeader(count: FieldCount): ChunkAnswerSource {
   };
 }
 
-function fromColumns(count: FieldCount): ChunkAnswerSource {
-  return async (chunk) => {
-    await countChunk(count, chunk);
-    return true;
-  };
-}
-
 function countOf(values: readonly [string, number][], text: string): number {
   return values.find(([value]) => value === text)?.[1] ?? 0;
 }
 
-async function countChunk(count: FieldCount, { view, residual }: OpenChunk): Promise<void> {
+async function countChunk(count: FieldCount, chunk: OpenChunk): Promise<void> {
+  const { view } = chunk;
   const { task, extraction, scanned } = count;
   scanned.chunks++;
   const range = clampToDay(task.fromNs, task.toNs, view.day);
   const from = lowerBound(view.timeNs, range.from);
   const to = lowerBound(view.timeNs, range.to);
   if (from < to) {
-    const counted = await selectedRows(count, view, residual, { from, to });
-    if (extraction !== undefined) await countExtracted(count, view, counted, extraction);
-    else if (counted.rows > 0) await countColumns(count, view, counted);
+    const counted = await selectedRows(count, chunk, { from, to });
+    if (extraction !== undefined) await countExtracted(count, counted, extraction);
+    else if (counted.rows > 0) await countColumns(count, counted);
   }
   scanned.rows += to - from;
   scanned.bytes += view.readBytes;
@@ -152,23 +141,17 @@ async function countChunk(count: FieldCount, { view, residual }: OpenChunk): Pro
 
 async function selectedRows(
   { task, yieldThread }: FieldCount,
-  view: ChunkView,
-  residual: readonly Filter[],
-  range: { from: number; to: number },
+  { view, residual }: OpenChunk,
+  range: DayRange,
 ): Promise<Counted> {
   const checkpoint = () => checkControl(task.control);
   const filter: Filter = { kind: "and", of: [...residual] };
   const selection = await selectMatchingRows(filter, view, range, checkpoint, yieldThread);
-  return { from: range.from & ~7, selection, rows: view.heap.kernels.countBits(selection) };
+  return { view, from: range.from & ~7, selection, rows: view.heap.kernels.countBits(selection) };
 }
 
 /** Takes rows one by one through the steps, since extracted attributes differ from row to row. */
-async function countExtracted(
-  count: FieldCount,
-  view: ChunkView,
-  counted: Counted,
-  passes: RowSteps,
-): Promise<void> {
+async function countExtracted(count: FieldCount, counted: Counted, passes: RowSteps): Promise<void> {
   const { task, yieldThread, answer } = count;
   let taken = 0;
   for (const row of rowsOf(counted)) {
@@ -176,7 +159,7 @@ async function countExtracted(
       checkControl(task.control);
       await yieldThread();
     }
-    const state = readRowState(view, row);
+    const state = readRowState(counted.view, row);
     if (!passes(state)) continue;
     answer.rows++;
     if (state.level !== "") answer.levels++;
@@ -184,7 +167,8 @@ async function countExtracted(
   }
 }
 
-async function countColumns(count: FieldCount, view: ChunkView, counted: Counted): Promise<void> {
+async function countColumns(count: FieldCount, counted: Counted): Promise<void> {
+  const { view } = counted;
   const { task, yieldThread, answer } = count;
   answer.rows += counted.rows;
   for (const { role, key, present } of view.header.columns) {

@@ -12,6 +12,9 @@ export interface CandidateRow {
   attributes: Map<string, string> | undefined;
 }
 
+/** What the order of rows depends on. */
+type RowOrder = Pick<CandidateRow, "day" | "timeNs" | "arrival">;
+
 export class NewestRows {
   readonly #limit: number;
   #rows: CandidateRow[] = [];
@@ -46,9 +49,6 @@ export class NewestRows {
 }
 
 /** Orders rows newest first, equal times in the order of arrival. */
-export function compareNewestFirst(
-  a: { day: number; timeNs: number; arrival: number },
-  b: { day: number; timeNs: number; arrival: number },
-): number {
+export function compareNewestFirst(a: RowOrder, b: RowOrder): number {
   return b.day - a.day || b.timeNs - a.timeNs || a.arrival - b.arrival;
 }

@@ -1,6 +1,6 @@
 /** Finds the newest matching rows of some chunks, on one thread. */
 
-import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { BlockFilter } from "../filter/block-filter.ts";
@@ -11,14 +11,18 @@ import { timeInDay } from "../model/day.ts";
 import { clampToDay } from "../model/day-range.ts";
 import type { RowPosition } from "../model/row.ts";
 import type { Filter, Step } from "../plan/filter.ts";
-import { checkCaps, checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
-import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import { checkCaps, checkControl } from "../plan/query-control.ts";
+import { countSkippedChunk, emptyScanStatistics } from "../plan/scan-statistics.ts";
 import {
   answerFrom,
+  type ChunkAccess,
   type ChunkAnswerSource,
   type ChunkScan,
   eachChunk,
+  fromColumns,
   type OpenChunk,
+  type ScanAnswer,
+  type SelectionTask,
 } from "../summary/answer-source.ts";
 import { type CountTextRows, countFromHeader } from "../summary/header-counts.ts";
 import type { CountTexts } from "../summary/template-counts.ts";
@@ -27,33 +31,21 @@ import { hasBit } from "../vector/bitmap.ts";
 import { type FoundRows, gatherRows } from "./found-rows.ts";
 import { NewestRows } from "./newest-rows.ts";
 
-/** Asks for the newest matching rows of some chunks. */
-export interface SearchTask {
+/** Asks for the newest matching rows of some chunks, which are ordered newest first. */
+export interface SearchTask extends SelectionTask {
   kind: "search";
-  /** Newest first. */
-  chunks: ChunkRef[];
-  fromNs: bigint;
-  toNs: bigint;
   after: RowPosition | undefined;
-  steps: Step[];
   limit: number;
-  control: QueryControl;
 }
 
-export interface SearchAnswer {
+export interface SearchAnswer extends ScanAnswer {
   rows: FoundRows;
-  scanned: ScanStatistics;
-  damaged: DamagedChunk[];
 }
 
 /** Finds the newest matching rows of all chunks of a task. Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function scanNewest(
-  task: SearchTask,
-  open: OpenChunkView,
-  yieldThread: YieldThread,
-): Promise<SearchAnswer> {
-  const search = createSearch(task, open, yieldThread);
-  await answerFrom([eachChunk(search, [fromColumns(search)])], task.chunks);
+export async function scanNewest(task: SearchTask, access: ChunkAccess): Promise<SearchAnswer> {
+  const search = createSearch(task, access);
+  await answerFrom([eachChunk(search, [fromColumns((chunk) => searchChunk(search, chunk))])], task);
   return finishSearch(search);
 }
 
@@ -70,11 +62,10 @@ export interface PrunedSearch {
 /** Leaves out chunks without matching rows; `countTexts` counts the rows that hold a text. Throws as `scanNewest`. */
 export async function pruneSearch(
   task: SearchTask,
-  open: OpenChunkView,
-  yieldThread: YieldThread,
+  access: ChunkAccess,
   countTexts: CountTexts,
 ): Promise<PrunedSearch> {
-  const search = createSearch(task, open, yieldThread);
+  const search = createSearch(task, access);
   let rowsInFirst: number | undefined;
   const fromTemplates: ChunkAnswerSource = ({ ref, view, residual }) => {
     const textRows = countTexts(residual, ref, view);
@@ -85,7 +76,7 @@ export async function pruneSearch(
     rowsInFirst ??= search.extraction.length === 0 ? passingRows(residual, view, textRows) : 0;
     return false;
   };
-  const residual = await answerFrom([eachChunk(search, [fromTemplates])], task.chunks);
+  const residual = await answerFrom([eachChunk(search, [fromTemplates])], task);
   return { answer: finishSearch(search), residual, rowsInFirst: rowsInFirst ?? 0 };
 }
 
@@ -97,12 +88,13 @@ interface NewestSearch extends ChunkScan {
   extraction: readonly Step[];
 }
 
-function createSearch(task: SearchTask, open: OpenChunkView, yieldThread: YieldThread): NewestSearch {
-  const { fromNs, toNs, control } = task;
+function createSearch(task: SearchTask, access: ChunkAccess): NewestSearch {
   const { filters, rest } = splitSteps(task.steps);
   const newest = new NewestRows(task.limit);
   return {
-    ...{ task, fromNs, toNs, control, open, yieldThread, newest },
+    ...access,
+    task,
+    newest,
     filter: { kind: "and", of: filters },
     extraction: rest,
     isNeeded: ({ day, header }) => newest.admits(day, header.timeNsMax),
@@ -116,17 +108,8 @@ function finishSearch({ task, newest, open, scanned, damaged }: NewestSearch): S
   return { rows: gatherRows(newest.finish(), open, damaged, isFull), scanned, damaged };
 }
 
-function fromColumns(search: NewestSearch): ChunkAnswerSource {
-  return async (chunk) => {
-    await searchChunk(search, chunk);
-    return true;
-  };
-}
-
-async function searchChunk(
-  { task, newest, extraction, scanned, yieldThread }: NewestSearch,
-  { ref, view, residual }: OpenChunk,
-): Promise<void> {
+async function searchChunk(state: NewestSearch, { ref, view, residual }: OpenChunk): Promise<void> {
+  const { task, newest, extraction, scanned, yieldThread } = state;
   const { day } = view;
   const range = clampToDay(task.fromNs, task.toNs, day);
   scanned.chunks++;
@@ -215,8 +198,6 @@ function behind(task: SearchTask, view: ChunkView): (row: number) => boolean {
 function checkRowBytes(task: SearchTask, bytes: number): false {
   const bytesMax = Math.min(resultBytesMax, task.control.memoryBytesMax);
   if (bytes <= bytesMax) return false;
-  throw new Failure(
-    "limit",
-    `the rows found are larger than ${bytesMax} bytes together; ask for fewer rows at a time`,
-  );
+  const problem = `the rows found are larger than ${bytesMax} bytes together; ask for fewer rows at a time`;
+  throw new Failure("limit", problem);
 }

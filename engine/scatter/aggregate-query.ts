@@ -7,11 +7,11 @@ import { PointStates } from "../aggregate/point-states.ts";
 import { PointTable } from "../aggregate/point-table.ts";
 import { findSharedBuckets } from "../aggregate/shared-buckets.ts";
 import { Failure } from "../failure.ts";
-import type { AggregateQuery, AggregateResult } from "../plan/aggregation.ts";
+import type { AggregatedPoints, AggregateQuery, AggregateResult } from "../plan/aggregation.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import { checkCaps } from "../plan/query-control.ts";
 import type { TextVector } from "../vector/text.ts";
-import { type ScatterContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
+import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
 
 /** Groups merged before other work of the thread may run: a few milliseconds. */
 const groupsATurn = 16_384;
@@ -19,20 +19,15 @@ const groupsATurn = 16_384;
 const bucketNsMin = 1_000_000n;
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function queryAggregate(
-  context: ScatterContext,
-  query: AggregateQuery,
-  control: QueryControl,
-): Promise<AggregateResult> {
+export async function queryAggregate(context: QueryContext, query: AggregateQuery): Promise<AggregateResult> {
+  const { control } = context;
   const { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked = false } = query;
-  if (bucketNs !== undefined && bucketNs < bucketNsMin) {
-    throw new Failure("input", `bucketNs must be at least ${bucketNsMin}, got ${bucketNs}`);
-  }
+  checkBucketWidth(bucketNs);
   for (const aggregate of aggregates) {
     if (aggregate.op !== "quantile" || (aggregate.q >= 0 && aggregate.q <= 1)) continue;
     throw new Failure("input", `q of a quantile must lie between 0 and 1, got ${aggregate.q}`);
   }
-  const answers = await scatterGather<AggregateAnswer>(context, query, control, (chunks) => {
+  const answers = await scatterGather<AggregateAnswer>(context, query, (chunks) => {
     const shared = findSharedBuckets(chunks, new BucketGrid(fromNs, bucketNs));
     const asked = { fromNs, toNs, steps, groupBy, bucketNs, aggregates, isRanked };
     return { kind: "aggregate", chunks, ...asked, shared, control };
@@ -41,12 +36,18 @@ export async function queryAggregate(
   return { ...(await mergeAnswers(query, answers, control)), scanned };
 }
 
+/** Throws Failure "input" for buckets that are too narrow. */
+export function checkBucketWidth(bucketNs: bigint | undefined): void {
+  if (bucketNs === undefined || bucketNs >= bucketNsMin) return;
+  throw new Failure("input", `bucketNs must be at least ${bucketNsMin}, got ${bucketNs}`);
+}
+
 /** Merges the threads' answers. Each thread numbers the groups by itself, so groups are found again by their labels. */
 async function mergeAnswers(
   { groupBy, aggregates, isRanked }: AggregateQuery,
   answers: readonly AggregateAnswer[],
   control: QueryControl,
-): Promise<Pick<AggregateResult, "groups" | "labels" | "points">> {
+): Promise<AggregatedPoints> {
   const groups = new GroupTable(groupBy.length, groupCapsOf(control, isRanked));
   const table = new PointTable();
   const states = new PointStates(aggregates);
@@ -69,7 +70,8 @@ async function mergeAnswers(
   return { groups: groups.count, labels: groups.finish(), points };
 }
 
-function findGroup(groups: GroupTable, { offsets, bytes }: TextVector, from: number, fields: number): number {
+export function findGroup(groups: GroupTable, texts: TextVector, from: number, fields: number): number {
+  const { offsets, bytes } = texts;
   for (let label = from; label < from + fields; label++) {
     groups.stage(bytes, offsets[label]!, offsets[label + 1]!);
   }

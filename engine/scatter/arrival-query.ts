@@ -1,12 +1,11 @@
 /** Finds rows in the order of their arrival over all scan threads. */
 
-import { arrivalRange } from "../chunk/chunk-ref.ts";
+import { extentOf } from "../chunk/chunk-ref.ts";
 import { endOfTimeNs } from "../model/day-range.ts";
-import type { QueryControl } from "../plan/query-control.ts";
 import type { ArrivalQuery } from "../plan/row-query.ts";
 import type { ArrivedAnswer, ArrivedRowsPart } from "../scan/arrival-scan.ts";
 import { RowList } from "./row-list.ts";
-import { askScanThreads, retryWithoutDamaged, type ScatterContext } from "./scatter-gather.ts";
+import { askScanThreads, type QueryContext, retryWithoutDamaged } from "./scatter-gather.ts";
 
 /** What was found for one selection. */
 export interface Arrived {
@@ -19,21 +18,19 @@ export interface Arrived {
 }
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function queryArrivals(
-  context: ScatterContext,
-  { signal, after, through, selections }: ArrivalQuery,
-  control: QueryControl,
-): Promise<Arrived[]> {
+export async function queryArrivals(context: QueryContext, query: ArrivalQuery): Promise<Arrived[]> {
+  const { control } = context;
+  const { signal, after, through, selections } = query;
   const fromNs = selections.reduce((least, { fromNs }) => (fromNs < least ? fromNs : least), endOfTimeNs);
   const range = { signal, fromNs, toNs: endOfTimeNs };
   const answers = await retryWithoutDamaged<ArrivedAnswer>(context, range, (inRange) => {
     const chunks = inRange.filter((ref) => {
-      const { min, max } = arrivalRange(ref);
-      return max > after && min <= through;
+      const { arrivalMin, arrivalMax } = extentOf(ref);
+      return arrivalMax > after && arrivalMin <= through;
     });
-    chunks.sort((a, b) => arrivalRange(a).min - arrivalRange(b).min);
+    chunks.sort((a, b) => extentOf(a).arrivalMin - extentOf(b).arrivalMin);
     const task = { kind: "arrived", chunks, after, through, selections, control } as const;
-    return askScanThreads(context.threads, task, control);
+    return askScanThreads(context.threads, task);
   });
   return selections.map(({ rowsMax }, i) => {
     const parts = answers.map(({ found }) => found[i]!);

@@ -32,19 +32,12 @@ export function recordBatch(answer: ReadAnswer): RecordBatch {
     utf8(answer.message),
     makeData({ type: attributesType, length, nullCount: 0, valueOffsets: answer.pairOffsets, child: pairs }),
   ];
-  return new RecordBatch(
-    schema,
-    makeData({ type: new Struct(schema.fields), length, nullCount: 0, children }),
-  );
+  const data = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children });
+  return new RecordBatch(schema, data);
 }
 
 function utf8(text: TextVector) {
   const valueOffsets = new Int32Array(text.offsets.buffer, text.offsets.byteOffset, text.offsets.length);
-  return makeData({
-    type: new Utf8(),
-    length: text.offsets.length - 1,
-    nullCount: 0,
-    valueOffsets,
-    data: text.bytes,
-  });
+  const length = text.offsets.length - 1;
+  return makeData({ type: new Utf8(), length, nullCount: 0, valueOffsets, data: text.bytes });
 }

@@ -1,18 +1,14 @@
 /** Counts the rows that have each field over all scan threads. */
 
-import type { QueryControl } from "../plan/query-control.ts";
 import type { FieldCounts, FieldsQuery } from "../plan/row-query.ts";
 import type { FieldCountAnswer } from "../scan/field-count-scan.ts";
-import { type ScatterContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
+import { type QueryContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function queryFieldCounts(
-  context: ScatterContext,
-  query: FieldsQuery,
-  control: QueryControl,
-): Promise<FieldCounts> {
+export async function queryFieldCounts(context: QueryContext, query: FieldsQuery): Promise<FieldCounts> {
+  const { control } = context;
   const { fromNs, toNs, steps } = query;
-  const answers = await scatterGather<FieldCountAnswer>(context, query, control, (chunks) => {
+  const answers = await scatterGather<FieldCountAnswer>(context, query, (chunks) => {
     return { kind: "fields", chunks, fromNs, toNs, steps, control };
   });
   const attributes = new Map<string, number>();

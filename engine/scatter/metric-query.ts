@@ -8,8 +8,8 @@ import { pointsMax } from "../limits.ts";
 import type { ActiveSeriesTables } from "../metrics/active-series.ts";
 import { dayStartNs } from "../model/day.ts";
 import type { MetricType } from "../model/sample.ts";
-import type { Points } from "../plan/aggregation.ts";
-import type { QueryControl } from "../plan/query-control.ts";
+import type { AggregatedPoints, Points } from "../plan/aggregation.ts";
+import type { RangeSelection } from "../plan/filter.ts";
 import {
   increaseAgeNsMax,
   type MetricName,
@@ -27,26 +27,26 @@ import { checkLabel, toLabelFilter } from "../series/series-selection.ts";
 import type { SingleSeriesPart } from "../series/single-series-points.ts";
 import type { TextVector } from "../vector/text.ts";
 import { TextBuilder, textAt, textCount } from "../vector/text.ts";
+import { checkBucketWidth, findGroup } from "./aggregate-query.ts";
 import {
   isSmall,
+  type QueryContext,
   retryWithoutDamaged,
   runTasks,
   type ScatterContext,
   sumScanStatistics,
 } from "./scatter-gather.ts";
 
-const bucketNsMin = 1_000_000n;
-
 /** Throws Failure "input". */
 export async function querySamples(
-  context: ScatterContext,
+  context: QueryContext,
   query: SampleQuery,
-  control: QueryControl,
 ): Promise<SampleAggregateResult> {
   checkQuery(query);
+  const { control } = context;
   const { fromNs, toNs, groupBy, aggregate } = query;
   const range = { fromNs: fromNs - BigInt(increaseAgeNsMax), toNs };
-  const answers = await askEachShare<SampleAnswer>(context, range, control, (chunks, share) => {
+  const answers = await askEachShare<SampleAnswer>(context, range, (chunks, share) => {
     return { ...query, kind: "samples", chunks, share, control };
   });
   const kinds = {
@@ -62,13 +62,11 @@ export async function querySamples(
   return { ...answered, kinds, scanned: sumScanStatistics(answers) };
 }
 
-type Answered = Pick<SampleAggregateResult, "groups" | "labels" | "points">;
-
 /** Concatenates answers in which each series is a group of its own, and so of one thread alone. */
 function concatSingleSeries(
   answers: readonly (Pick<SampleAnswer, "groups" | "labels"> & { part: SingleSeriesPart })[],
   caps: GroupCaps,
-): Answered {
+): AggregatedPoints {
   const labels = new TextBuilder();
   const count = answers.reduce((sum, { part }) => sum + part.groups.length, 0);
   checkPoints(count);
@@ -92,7 +90,7 @@ function mergeSeriesPoints(
   { groupBy, aggregate }: Pick<SampleQuery, "groupBy" | "aggregate">,
   answers: readonly SampleAnswer[],
   caps: GroupCaps,
-): Answered {
+): AggregatedPoints {
   const fields = Array.isArray(groupBy) ? groupBy.length : 1;
   const groups = new GroupTable(fields, caps);
   let groupsOfAnswers = 0;
@@ -141,19 +139,15 @@ function mergePoints(aggregate: SampleAggregate, parts: readonly PointsPart[], c
     table.merge(points, groupOf, numberLists(texts, own, 1, new Uint8Array(textCount(own)).fill(1)));
   }
   const gathered = table.finish();
-  return {
-    groups: gathered.groups,
-    buckets: gathered.buckets,
-    values: [computePointValues(aggregate, gathered)],
-  };
+  const { groups, buckets } = gathered;
+  return { groups, buckets, values: [computePointValues(aggregate, gathered)] };
 }
 
 export async function queryMetricNames(
-  context: ScatterContext,
+  context: QueryContext,
   range: { fromNs: bigint; toNs: bigint },
-  control: QueryControl,
 ): Promise<MetricName[]> {
-  const counts = await countBy(context, { ...range, name: undefined, steps: [], by: "metric" }, control);
+  const counts = await countBy(context, { ...range, name: undefined, steps: [], by: "metric" });
   return counts
     .map(({ text, series }) => {
       const [name, type, unit] = JSON.parse(text) as [string, MetricType, string];
@@ -164,24 +158,23 @@ export async function queryMetricNames(
 
 /** Throws Failure "input". */
 export async function querySeriesLabels(
-  context: ScatterContext,
+  context: QueryContext,
   query: SeriesLabelsQuery,
-  control: QueryControl,
 ): Promise<SeriesCount[]> {
   const { name, fromNs, toNs, steps, key, limit } = query;
   toLabelFilter(steps);
   const by = key === undefined ? "key" : { label: key };
-  const counts = await countBy(context, { name, fromNs, toNs, steps, by }, control);
+  const counts = await countBy(context, { name, fromNs, toNs, steps, by });
   return counts.slice(0, limit);
 }
 
 /** Counts series over all threads, sorted by the number of series, greatest first. */
 async function countBy(
-  context: ScatterContext,
-  query: Pick<SeriesCountTask, "name" | "fromNs" | "toNs" | "steps" | "by">,
-  control: QueryControl,
+  context: QueryContext,
+  query: RangeSelection & Pick<SeriesCountTask, "name" | "by">,
 ): Promise<SeriesCount[]> {
-  const answers = await askEachShare<SeriesCountAnswer>(context, query, control, (chunks, share) => {
+  const { control } = context;
+  const answers = await askEachShare<SeriesCountAnswer>(context, query, (chunks, share) => {
     return { ...query, kind: "series", chunks, share, control };
   });
   const counts = new Map<string, number>();
@@ -197,9 +190,7 @@ async function countBy(
 }
 
 function checkQuery({ bucketNs, groupBy, steps, aggregate }: SampleQuery): void {
-  if (bucketNs !== undefined && bucketNs < bucketNsMin) {
-    throw new Failure("input", `bucketNs must be at least ${bucketNsMin}, got ${bucketNs}`);
-  }
+  checkBucketWidth(bucketNs);
   if (Array.isArray(groupBy)) groupBy.forEach(checkLabel);
   if (aggregate.op === "quantile" && !(aggregate.q >= 0 && aggregate.q <= 1)) {
     throw new Failure("input", `a quantile lies between 0 and 1, got ${aggregate.q}`);
@@ -211,7 +202,6 @@ function checkQuery({ bucketNs, groupBy, steps, aggregate }: SampleQuery): void 
 function askEachShare<Answer extends SampleAnswer | SeriesCountAnswer>(
   context: ScatterContext,
   range: { fromNs: bigint; toNs: bigint },
-  control: QueryControl,
   taskOf: (chunks: ChunkRef[], share: SeriesShare) => SampleTask | SeriesCountTask,
 ): Promise<Answer[]> {
   const { threads, queryThread } = context;
@@ -220,7 +210,7 @@ function askEachShare<Answer extends SampleAnswer | SeriesCountAnswer>(
       return [(await queryThread.run(taskOf(chunks, { worker: 0, workers: 1 }))) as Answer];
     const workers = threads.length;
     const tasks = threads.map((thread, worker) => ({ thread, task: taskOf(chunks, { worker, workers }) }));
-    return runTasks<Answer>(tasks, control);
+    return runTasks<Answer>(tasks);
   });
 }
 
@@ -234,24 +224,18 @@ function groupsWithPoints(groups: Uint32Array, count: number): Uint8Array {
 /** Numbers one thread's label lists in the table of the answer, by their texts. Lists with `isWanted` 0 are not added. */
 function numberLists(
   table: GroupTable,
-  { offsets, bytes }: TextVector,
+  lists: TextVector,
   fields: number,
   isWanted: Uint8Array,
 ): Uint32Array {
   return Uint32Array.from(isWanted, (wanted, list) => {
-    if (wanted === 0) return 0;
-    for (let text = list * fields; text < (list + 1) * fields; text++) {
-      table.stage(bytes, offsets[text]!, offsets[text + 1]!);
-    }
-    return table.findOrAddStaged();
+    return wanted === 0 ? 0 : findGroup(table, lists, list * fields, fields);
   });
 }
 
 /** Marks the stored series that have samples of today or yesterday as active. */
-export async function countStoredSeries(
-  { catalog, threads }: ScatterContext,
-  tables: ActiveSeriesTables,
-): Promise<void> {
+export async function countStoredSeries(context: ScatterContext, tables: ActiveSeriesTables): Promise<void> {
+  const { catalog, threads } = context;
   const [fromNs, toNs] = [dayStartNs(tables.yesterday.day), dayStartNs(tables.today.day + 1)];
   for (const chunk of catalog.findChunks("metrics", fromNs, toNs)) {
     await threads[0]!.run<void>({ kind: "census", chunk, tables });

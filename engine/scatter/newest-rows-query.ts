@@ -1,22 +1,24 @@
 /** Finds the newest rows over all scan threads. */
 
-import { type ChunkRef, chunkSize } from "../chunk/chunk-ref.ts";
+import { type ChunkRef, chunkSize, extentOf } from "../chunk/chunk-ref.ts";
 import { clampToDay } from "../model/day-range.ts";
-import type { QueryControl } from "../plan/query-control.ts";
 import type { RowQuery, SearchResult } from "../plan/row-query.ts";
 import { countUnreadChunk } from "../plan/scan-statistics.ts";
 import { decodeFoundRow } from "../scan/found-rows.ts";
 import { compareNewestFirst } from "../scan/newest-rows.ts";
 import type { SearchAnswer, SearchTask } from "../scan/newest-scan.ts";
 import type { MetadataAnswer } from "../worker/scan-executor.ts";
-import { askScanThreads, type ScatterContext, scatterGather, sumScanStatistics } from "./scatter-gather.ts";
+import {
+  askScanThreads,
+  type QueryContext,
+  type ScatterContext,
+  scatterGather,
+  sumScanStatistics,
+} from "./scatter-gather.ts";
 
 /** Throws Failure "input", "deadline", "cancelled", "limit". */
-export async function queryNewestRows(
-  context: ScatterContext,
-  query: RowQuery,
-  control: QueryControl,
-): Promise<SearchResult> {
+export async function queryNewestRows(context: QueryContext, query: RowQuery): Promise<SearchResult> {
+  const { control } = context;
   const { signal, fromNs, after, steps } = query;
   const toNs = after !== undefined && after.timeNs < query.toNs ? after.timeNs + 1n : query.toNs;
   // One row more than asked for tells whether there is a next page.
@@ -24,9 +26,8 @@ export async function queryNewestRows(
   const answers = await scatterGather<SearchAnswer>(
     context,
     { signal, fromNs, toNs },
-    control,
     (chunks) => ({ kind: "search", chunks, fromNs, toNs, after, steps, limit, control }),
-    (residual, metadata) => askNewest(context, residual as SearchTask, metadata),
+    (residual, metadata) => askNewest(context.threads, residual as SearchTask, metadata),
   );
   return mergeAnswers(answers, query.limit);
 }
@@ -36,15 +37,15 @@ const surplus = 2;
 
 /** Asks the thread of the newest chunk first where that chunk seems to hold all rows asked for: other chunks seldom have newer ones. */
 async function askNewest(
-  { threads }: ScatterContext,
+  threads: ScatterContext["threads"],
   task: SearchTask,
   metadata: MetadataAnswer | undefined,
 ): Promise<SearchAnswer[]> {
-  const { chunks, control } = task;
+  const { chunks } = task;
   const [newest] = chunks;
   if (newest === undefined || rowsExpected(newest, task, metadata) < task.limit * surplus)
-    return askScanThreads<SearchAnswer>(threads, task, control);
-  const first = await askScanThreads<SearchAnswer>(threads, { ...task, chunks: [newest] }, control);
+    return askScanThreads<SearchAnswer>(threads, task);
+  const first = await askScanThreads<SearchAnswer>(threads, { ...task, chunks: [newest] });
   const [{ rows, scanned, damaged }] = first as [SearchAnswer];
   if (damaged.length > 0) return first;
   const last = rows.timeNs.length - 1;
@@ -55,12 +56,12 @@ async function askNewest(
     return false;
   });
   if (others.length === 0) return first;
-  return [...first, ...(await askScanThreads<SearchAnswer>(threads, { ...task, chunks: others }, control))];
+  return [...first, ...(await askScanThreads<SearchAnswer>(threads, { ...task, chunks: others }))];
 }
 
 /** An estimate of the matching rows in the newest residual chunk; 0 where it is not known. */
 function rowsExpected(ref: ChunkRef, { fromNs, toNs, steps }: SearchTask, metadata?: MetadataAnswer): number {
-  const { rows, timeNsMin, timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
+  const { rows, timeNsMin, timeNsMax } = extentOf(ref);
   const passing = metadata?.rowsInFirst ?? (steps.length === 0 ? rows : 0);
   const range = clampToDay(fromNs, toNs, ref.day);
   const within = Math.min(timeNsMax + 1, range.to) - Math.max(timeNsMin, range.from);
@@ -69,19 +70,13 @@ function rowsExpected(ref: ChunkRef, { fromNs, toNs, steps }: SearchTask, metada
 
 /** Whether a chunk may have rows at or after a time. `timeNs`: since the start of the day. */
 function mayReach(ref: ChunkRef, day: number, timeNs: number): boolean {
-  const { timeNsMax } = ref.kind === "sealed" ? ref.entry : ref;
+  const { timeNsMax } = extentOf(ref);
   return ref.day > day || (ref.day === day && timeNsMax >= timeNs);
 }
 
 function mergeAnswers(answers: readonly SearchAnswer[], limit: number): SearchResult {
   const places = answers.flatMap(({ rows }) =>
-    Array.from(rows.day, (day, i) => ({
-      day,
-      timeNs: rows.timeNs[i]!,
-      arrival: rows.arrival[i]!,
-      rows,
-      i,
-    })),
+    Array.from(rows.day, (day, i) => ({ day, timeNs: rows.timeNs[i]!, arrival: rows.arrival[i]!, rows, i })),
   );
   places.sort(compareNewestFirst);
   const rows = places.slice(0, limit).map(({ rows, i }) => decodeFoundRow(rows, i));

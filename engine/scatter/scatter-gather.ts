@@ -12,10 +12,11 @@ import {
 } from "../limits.ts";
 import type { Signal } from "../model/signal.ts";
 import type { Catalog } from "../partition/catalog.ts";
-import type { Step } from "../plan/filter.ts";
+import type { RangeSelection, Step } from "../plan/filter.ts";
 import type { QueryControl } from "../plan/query-control.ts";
 import { addScanStatistics, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
 import type { ArrivedTask } from "../scan/arrival-scan.ts";
+import type { ScanAnswer } from "../summary/answer-source.ts";
 import type { ListedTemplates, TemplatesTask } from "../summary/template-listing.ts";
 import type { WorkerThread } from "../threads/worker-thread.ts";
 import type {
@@ -41,6 +42,9 @@ export interface QueryLimits {
 /** A thread that scans chunks and keeps their columns. */
 type ScanThread = WorkerThread<ScanThreadTask>;
 
+/** A task that is part of a query. */
+type QueryTask = Extract<ScanTask, { control: QueryControl }>;
+
 /** What a query needs of the store. */
 export interface ScatterContext {
   catalog: Catalog;
@@ -53,10 +57,14 @@ export interface ScatterContext {
   runInBackground: (work: Promise<void>) => void;
 }
 
-/** A query that is under way. */
-export interface RunningQuery {
+/** What one query needs: the store, and its own limits. */
+export interface QueryContext extends ScatterContext {
   /** Goes with every task of the query. */
   control: QueryControl;
+}
+
+/** A query that is under way. */
+export interface RunningQuery extends Pick<QueryContext, "control"> {
   /** To be called when the query has ended. */
   end: () => void;
 }
@@ -78,18 +86,8 @@ export function startControl(limits: QueryLimits): RunningQuery {
   };
 }
 
-/** What the answers of all threads have in common. */
-interface ThreadAnswer {
-  scanned: ScanStatistics;
-  /** Chunks that the thread could not read. */
-  damaged: DamagedChunk[];
-}
-
-/** Half-open, nanoseconds since the epoch. */
-interface SignalRange {
+interface SignalRange extends Pick<RangeSelection, "fromNs" | "toNs"> {
   signal: Signal;
-  fromNs: bigint;
-  toNs: bigint;
 }
 
 /** Asks the scan threads about the residual chunks; `metadata` is what the query thread found, where it was asked. */
@@ -99,12 +97,11 @@ export type AskResidual<Answer> = (residual: RowTask, metadata?: MetadataAnswer)
  * Answers a task over the chunks of a range: from the query thread alone where the rows are few and in memory, else from metadata, and
  * from the scan threads for what is left. `taskOf` makes the task for some chunks.
  */
-export async function scatterGather<Answer extends ThreadAnswer>(
+export async function scatterGather<Answer extends ScanAnswer>(
   context: ScatterContext,
   range: SignalRange,
-  control: QueryControl,
   taskOf: (chunks: ChunkRef[]) => RowTask,
-  askResidual: AskResidual<Answer> = (residual) => askScanThreads(context.threads, residual, control),
+  askResidual: AskResidual<Answer> = (residual) => askScanThreads(context.threads, residual),
 ): Promise<Answer[]> {
   return retryWithoutDamaged(context, range, async (chunks) => {
     const task = taskOf(chunks);
@@ -117,12 +114,12 @@ export async function scatterGather<Answer extends ThreadAnswer>(
     // A search may have read only the newest of the unlisted chunks, so their columns are not at hand.
     if (metadata.unlisted.size > 0 && task.kind === "aggregate")
       context.runInBackground(learnTemplates(context, [...metadata.unlisted]));
-    return [metadata.answer as ThreadAnswer as Answer, ...answers];
+    return [metadata.answer as ScanAnswer as Answer, ...answers];
   });
 }
 
 /** Asks about the chunks of a range until none of them turns out damaged: damaged chunks are quarantined before the next round. */
-export async function retryWithoutDamaged<Answer extends Pick<ThreadAnswer, "damaged">>(
+export async function retryWithoutDamaged<Answer extends Pick<ScanAnswer, "damaged">>(
   { catalog, quarantine }: ScatterContext,
   { signal, fromNs, toNs }: SignalRange,
   ask: (chunks: ChunkRef[]) => Promise<Answer[]>,
@@ -137,15 +134,13 @@ export async function retryWithoutDamaged<Answer extends Pick<ThreadAnswer, "dam
 }
 
 /** Lists templates on the scan threads, after the query: they have its columns in their caches. */
-function learnTemplates(
-  { catalog, queryThread, threads }: ScatterContext,
-  refs: readonly SealedChunkRef[],
-): Promise<void> {
+function learnTemplates(context: ScatterContext, refs: readonly SealedChunkRef[]): Promise<void> {
+  const { catalog, queryThread, threads } = context;
   return queryThread.learn(refs, {
     list: async (chunks) => {
       const { control } = startControl({});
       const task = { kind: "templates", chunks, control } as const;
-      return (await askScanThreads<ListedTemplates[]>(threads, task, control)).flat();
+      return (await askScanThreads<ListedTemplates[]>(threads, task)).flat();
     },
     chunksIn: (dir) => {
       const partition = catalog.partitions().find((each) => each.dir === dir);
@@ -158,27 +153,28 @@ function learnTemplates(
 export function askScanThreads<Answer>(
   threads: readonly ScanThread[],
   task: RowTask | ArrivedTask | TemplatesTask,
-  control: QueryControl,
 ): Promise<Answer[]> {
   const lists: ChunkRef[][] = threads.map(() => []);
   for (const ref of task.chunks) lists[threadOfChunk(ref, threads.length)]!.push(ref);
   const tasks = lists.flatMap((chunks, i) => {
     return chunks.length === 0 ? [] : [{ thread: threads[i]!, task: { ...task, chunks } }];
   });
-  return runTasks(tasks, control);
+  return runTasks(tasks);
+}
+
+interface ThreadTask {
+  thread: ScanThread;
+  task: QueryTask;
 }
 
 /** Runs tasks at the same time, each on its thread; where one fails, the others are cancelled. */
-export async function runTasks<Answer>(
-  tasks: readonly { thread: ScanThread; task: ScanTask }[],
-  control: QueryControl,
-): Promise<Answer[]> {
-  const answers = tasks.map(({ thread, task }) => runWithin<Answer>(thread, task, control));
+export async function runTasks<Answer>(tasks: readonly ThreadTask[]): Promise<Answer[]> {
+  const answers = tasks.map(({ thread, task }) => runWithin<Answer>(thread, task));
   try {
     return await Promise.all(answers);
   } catch (error) {
     // Nobody will read the other answers.
-    Atomics.store(control.cancel, 0, 1);
+    for (const { task } of tasks) Atomics.store(task.control.cancel, 0, 1);
     await Promise.allSettled(answers);
     throw error;
   }
@@ -210,14 +206,10 @@ export function threadOfChunk(ref: ChunkRef, shards: number): number {
 }
 
 /** Runs a task on a thread; where no answer comes in time after the deadline, the thread is ended and replaced. */
-export async function runWithin<T>(
-  thread: ScanThread,
-  task: ScanThreadTask,
-  control: QueryControl,
-): Promise<T> {
+export async function runWithin<T>(thread: ScanThread, task: QueryTask): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    const wait = control.deadlineAtMs - Date.now() + deadlineGraceMs;
+    const wait = task.control.deadlineAtMs - Date.now() + deadlineGraceMs;
     timer = setTimeout(() => {
       reject(new Failure("deadline", "the query did not stop at its deadline and was ended"));
       void thread.replace();
@@ -235,7 +227,7 @@ export async function runWithin<T>(
 }
 
 /** Adds up what all threads scanned. */
-export function sumScanStatistics(answers: readonly ThreadAnswer[]): ScanStatistics {
+export function sumScanStatistics(answers: readonly ScanAnswer[]): ScanStatistics {
   const scanned: ScanStatistics = emptyScanStatistics();
   for (const answer of answers) addScanStatistics(scanned, answer.scanned);
   return scanned;

@@ -1,3 +1,4 @@
+import { growArray } from "../vector/text.ts";
 /** Numbers series by their fingerprints, in the order in which they are added: a hash table with open addressing. */
 export class FingerprintTable {
   count = 0;
@@ -31,8 +32,7 @@ export class FingerprintTable {
   }
 
   #grow(): void {
-    const halves = new Uint32Array(this.#halves.length * 2);
-    halves.set(this.#halves);
+    const halves = growArray(this.#halves, this.#halves.length * 2);
     this.#halves = halves;
     this.#slots = new Int32Array(this.#slots.length * 2);
     const mask = this.#slots.length - 1;

@@ -2,6 +2,8 @@
  * Folds the samples of each series to a value a bucket. The samples of a series come in order of time, in any number of
  * runs.
  */
+
+import { floorQuotient } from "../aggregate/bucket-runs.ts";
 import { dayNs, dayStartNs } from "../model/day.ts";
 import { increaseAgeNsMax, type SampleAggregate } from "../plan/sample-query.ts";
 
@@ -53,11 +55,6 @@ export class DayBuckets {
   endOf(bucket: number): number {
     return (bucket - this.#firstBucket + 1) * this.#widthNs - this.#offsetNs;
   }
-}
-
-/** Divides and rounds down; BigInt's division rounds towards zero, and a range may begin before 1970. */
-function floorQuotient(a: bigint, b: bigint): bigint {
-  return a < 0n ? (a - b + 1n) / b : a / b;
 }
 
 /** Samples [from, to) of two vectors, in order of time. */

@@ -1,8 +1,8 @@
 /** Aggregates the samples of a share of the series, on one thread: all chunks that have samples of them, day by day. */
 
 import { GroupTable, groupCapsOf } from "../aggregate/group-table.ts";
-import type { ChunkRef, DamagedChunk, OpenChunkView } from "../chunk/chunk-ref.ts";
-import { toDamagedChunk } from "../chunk/chunk-ref.ts";
+import type { ChunkRef } from "../chunk/chunk-ref.ts";
+import { extentOf, toDamagedChunk } from "../chunk/chunk-ref.ts";
 import { type Column, columnBytes } from "../column/column.ts";
 import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { sliceSamplesMax } from "../limits.ts";
@@ -11,10 +11,10 @@ import { SeriesView } from "../metrics/series-view.ts";
 import { clampToDay, type DayRange } from "../model/day-range.ts";
 import { isCounterName } from "../model/sample.ts";
 import type { Field, Filter } from "../plan/filter.ts";
-import type { YieldThread } from "../plan/query-control.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { hasGroupPerSeries, increaseAgeNsMax, type SeriesKinds } from "../plan/sample-query.ts";
-import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import { countSkippedChunk, emptyScanStatistics } from "../plan/scan-statistics.ts";
+import type { ChunkAccess, ScanAnswer } from "../summary/answer-source.ts";
 import { gatherText, type TextVector, toTextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { chooseFold, DayBuckets, type FoldKind, SeriesFolds } from "./folds.ts";
@@ -31,8 +31,6 @@ const seriesPerCheck = 64;
 /** A chunk that has series of the query. */
 interface SelectedChunk extends ChunkSeries {
   ref: ChunkRef;
-  arrivalMin: number;
-  arrivalMax: number;
   timeNsMin: number;
   timeNsMax: number;
   /** Samples of these series. */
@@ -40,10 +38,8 @@ interface SelectedChunk extends ChunkSeries {
 }
 
 /** The state of one task. */
-interface SampleAggregation {
+interface SampleAggregation extends ScanAnswer, ChunkAccess {
   task: SampleTask;
-  open: OpenChunkView;
-  pause: YieldThread;
   filter: Filter;
   /** Numbers the series; the arrays below are by this number. */
   series: FingerprintTable;
@@ -56,25 +52,18 @@ interface SampleAggregation {
   texts: GroupTable;
   /** The series' text of that label; -1 for the empty one. */
   textOf: number[];
-  scanned: ScanStatistics;
-  damaged: DamagedChunk[];
 }
 
 /**
  * Runs one task. Damaged chunks are listed in the answer, whose points then must not be used. Throws Failure "limit",
  * "deadline" or "cancelled", and "input" for steps that are not filters over labels.
  */
-export async function aggregateSamples(
-  task: SampleTask,
-  open: OpenChunkView,
-  pause: YieldThread,
-): Promise<SampleAnswer> {
+export async function aggregateSamples(task: SampleTask, access: ChunkAccess): Promise<SampleAnswer> {
   const { groupBy, control, aggregate } = task;
   const caps = groupCapsOf(control);
   const aggregation: SampleAggregation = {
+    ...access,
     task,
-    open,
-    pause,
     filter: toLabelFilter(task.steps),
     series: new FingerprintTable(),
     groupOf: [],
@@ -97,10 +86,8 @@ export async function aggregateSamples(
   return { ...finishGroups(aggregation), texts: texts.finish(), kinds, scanned, damaged };
 }
 
-function finishGroups({
-  groups,
-  points,
-}: SampleAggregation): Pick<SampleAnswer, "groups" | "labels" | "points"> {
+function finishGroups(aggregation: SampleAggregation): Pick<SampleAnswer, "groups" | "labels" | "points"> {
+  const { groups, points } = aggregation;
   if (points instanceof SingleSeriesPoints) {
     const part = points.finish();
     const { count, labels } = dropEmptyGroups(groups, part);
@@ -130,10 +117,10 @@ function dropEmptyGroups(groups: GroupTable, part: SingleSeriesPart): { count: n
  * Selects the chunks that have series of the query, in order of arrival, so that the latest declaration of a type wins.
  */
 async function selectChunks(aggregation: SampleAggregation): Promise<SelectedChunk[]> {
-  const { task, pause, open, scanned, damaged } = aggregation;
+  const { task, yieldThread, open, scanned, damaged } = aggregation;
   const chunks: SelectedChunk[] = [];
   for (const ref of sortByArrival(task.chunks)) {
-    await pause();
+    await yieldThread();
     checkControl(task.control);
     try {
       const view = open(ref);
@@ -155,11 +142,7 @@ async function selectChunks(aggregation: SampleAggregation): Promise<SelectedChu
 }
 
 function sortByArrival(chunks: readonly ChunkRef[]): ChunkRef[] {
-  return chunks.toSorted((a, b) => a.day - b.day || compareArrivals(arrivalsOf(a), arrivalsOf(b)));
-}
-
-function arrivalsOf(ref: ChunkRef): { arrivalMin: number; arrivalMax: number } {
-  return ref.kind === "sealed" ? ref.entry : ref;
+  return chunks.toSorted((a, b) => a.day - b.day || compareArrivals(extentOf(a), extentOf(b)));
 }
 
 function selectSeries(
@@ -171,7 +154,6 @@ function selectSeries(
   const { header } = chunk.view;
   const selected: SelectedChunk = {
     ref,
-    ...arrivalsOf(ref),
     timeNsMin: header.timeNsMin,
     timeNsMax: header.timeNsMax,
     samples: 0,
@@ -180,9 +162,8 @@ function selectSeries(
   };
   const stageGroup = makeGroupLookup(aggregation, chunk);
   const distinct = task.aggregate.op === "distinct" ? labelColumn(chunk, task.aggregate.label) : undefined;
-  const { name, share, control } = task;
   let nextOrdinal = 0;
-  visitSeries(chunk, { name, filter, share, control }, (index) => {
+  visitSeries(chunk, task, filter, (index) => {
     const ordinal = nextOrdinal++;
     const number = series.findOrAdd(chunk.fingerprints[index * 2]!, chunk.fingerprints[index * 2 + 1]!);
     if (number === aggregation.groupOf.length) {
@@ -253,10 +234,10 @@ function makeLabelStager(
 ): (index: number, ordinal: number) => void {
   if (matchFromStatistics(filter, chunk.view) !== "all")
     return (index) => groups.stageText(formatLabels(chunk.labels(index)));
-  const { name, share, control } = task;
+  const { name, share } = task;
   const { offsets, bytes } = chunk.view.texts(`labels ${share.worker}/${share.workers} ${name}`, () => {
     const texts: string[] = [];
-    visitSeries(chunk, { name, filter, share, control }, (index) => {
+    visitSeries(chunk, task, filter, (index) => {
       texts.push(formatLabels(chunk.labels(index)));
     });
     return toTextVector(texts);
@@ -269,10 +250,8 @@ function formatLabels(labels: [key: string, value: string][]): string {
   return JSON.stringify(labels.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function makeFolds(
-  { task, groupOf, typeOf, textOf, points }: SampleAggregation,
-  kinds: SeriesKinds,
-): SeriesFolds {
+function makeFolds(aggregation: SampleAggregation, kinds: SeriesKinds): SeriesFolds {
+  const { task, groupOf, typeOf, textOf, points } = aggregation;
   const isDistinct = task.aggregate.op === "distinct";
   const foldKinds = typeOf.map((declared): FoldKind => {
     const type = resolveType(declared, task);
@@ -355,7 +334,7 @@ async function readSlice(
     for (; chunk < selected.length; chunk++)
       opened.push(new SeriesView(aggregation.open(selected[chunk]!.ref)));
     for (let number = 0; number < series.count; number++) {
-      if (number % seriesPerCheck === 0) await aggregation.pause();
+      if (number % seriesPerCheck === 0) await aggregation.yieldThread();
       if (number % seriesPerCheck === 0) checkControl(task.control);
       const runs = [];
       for (let i = offsets[number]!; i < offsets[number + 1]!; i++) {
@@ -383,10 +362,11 @@ async function readSlice(
 }
 
 function checkMemory(
-  { task, points, groups, scanned }: SampleAggregation,
+  aggregation: SampleAggregation,
   folds: SeriesFolds,
   opened: readonly SeriesView[],
 ): void {
+  const { task, points, groups, scanned } = aggregation;
   const columns = opened.reduce((sum, { view }) => sum + view.decodedBytes, 0);
   const memoryBytes = columns + points.byteLength + groups.byteLength + folds.byteLength;
   checkCaps(task.control, { memoryBytes, scannedRows: scanned.rows });

@@ -1,7 +1,5 @@
-import type { ChunkRef, DamagedChunk } from "../chunk/chunk-ref.ts";
-import type { QueryControl } from "../plan/query-control.ts";
 import type { SampleQuery, SeriesKinds } from "../plan/sample-query.ts";
-import type { ScanStatistics } from "../plan/scan-statistics.ts";
+import type { ScanAnswer, SelectionTask } from "../summary/answer-source.ts";
 import type { TextVector } from "../vector/text.ts";
 import type { SeriesPointsPart } from "./series-points.ts";
 import type { SeriesShare } from "./series-selection.ts";
@@ -9,17 +7,17 @@ import type { SingleSeriesPart } from "./single-series-points.ts";
 
 /** The task of aggregating samples on one scan thread, and its answer. */
 
-/** Asks a thread to aggregate the samples of its share of the series. */
-export interface SampleTask extends SampleQuery {
+/**
+ * Asks a thread to aggregate the samples of its share of the series. `chunks` are all that may have samples in the range,
+ * or before it within `increaseAgeNsMax`, which counters need.
+ */
+export interface SampleTask extends SampleQuery, SelectionTask {
   kind: "samples";
-  /** All chunks that may have samples in the range, or before it within `increaseAgeNsMax`, which counters need. */
-  chunks: ChunkRef[];
   share: SeriesShare;
-  control: QueryControl;
 }
 
 /** The numbers of groups and of counted texts hold within this answer only. */
-export interface SampleAnswer {
+export interface SampleAnswer extends ScanAnswer {
   groups: number;
   labels: TextVector;
   /**
@@ -29,6 +27,4 @@ export interface SampleAnswer {
   /** Texts of the label that `distinct` counts. */
   texts: TextVector;
   kinds: SeriesKinds;
-  scanned: ScanStatistics;
-  damaged: DamagedChunk[];
 }

@@ -8,38 +8,28 @@ import { Failure } from "../failure.ts";
 import { ActiveSeries, type ActiveSeriesTables } from "../metrics/active-series.ts";
 import { SeriesView } from "../metrics/series-view.ts";
 import { clampToDay } from "../model/day-range.ts";
-import type { Filter, Step } from "../plan/filter.ts";
-import type { QueryControl, YieldThread } from "../plan/query-control.ts";
+import type { Filter } from "../plan/filter.ts";
 import { checkCaps, checkControl } from "../plan/query-control.ts";
 import { countSkippedChunk, emptyScanStatistics, type ScanStatistics } from "../plan/scan-statistics.ts";
+import type { ChunkAccess, ScanAnswer } from "../summary/answer-source.ts";
 import type { TextVector } from "../vector/text.ts";
 import { FingerprintTable } from "./fingerprint-table.ts";
 import { sliceByTime } from "./overlap.ts";
-import { mayHaveSeries, type SeriesShare, toLabelFilter, visitSeries } from "./series-selection.ts";
+import { mayHaveSeries, type SeriesTask, toLabelFilter, visitSeries } from "./series-selection.ts";
 
 /** Asks a thread to count the series of its share that have samples in a range. */
-export interface SeriesCountTask {
+export interface SeriesCountTask extends SeriesTask {
   kind: "series";
-  chunks: ChunkRef[];
-  fromNs: bigint;
-  toNs: bigint;
-  /** The metric's name; undefined: every metric. */
-  name: string | undefined;
-  steps: Step[];
   /** What to count by: metric (name, type, unit), label key, or the values of one label. */
   by: "metric" | "key" | { label: string };
-  share: SeriesShare;
-  control: QueryControl;
 }
 
 /** The answer to a `SeriesCountTask`. */
-export interface SeriesCountAnswer {
+export interface SeriesCountAnswer extends ScanAnswer {
   /** The different keys or values; of metrics the JSON list of name, type and unit. */
   texts: TextVector;
   /** Number of series of each. */
   counts: Float64Array;
-  scanned: ScanStatistics;
-  damaged: DamagedChunk[];
 }
 
 /** Asks a thread to add the series of a chunk to the census of active series. */
@@ -62,11 +52,8 @@ interface SeriesCounting {
 /**
  * Runs one task. Throws Failure "limit", "deadline" or "cancelled", and "input" for steps that are not label filters.
  */
-export async function countSeries(
-  task: SeriesCountTask,
-  open: OpenChunkView,
-  pause: YieldThread,
-): Promise<SeriesCountAnswer> {
+export async function countSeries(task: SeriesCountTask, access: ChunkAccess): Promise<SeriesCountAnswer> {
+  const { open, yieldThread } = access;
   const { control } = task;
   const counting: SeriesCounting = {
     task,
@@ -78,7 +65,7 @@ export async function countSeries(
   };
   const damaged: DamagedChunk[] = [];
   for (const ref of task.chunks) {
-    await pause();
+    await yieldThread();
     checkControl(control);
     try {
       countChunk(counting, ref, open);
@@ -103,8 +90,7 @@ function countChunk(counting: SeriesCounting, ref: ChunkRef, open: OpenChunkView
     const range = clampToDay(task.fromNs, task.toNs, ref.day);
     const isInRange = view.header.timeNsMin >= range.from && view.header.timeNsMax < range.to;
     const countTexts = makeTextCounter(counting, chunk);
-    const { name, share, control } = task;
-    visitSeries(chunk, { name, filter, share, control }, (index) => {
+    visitSeries(chunk, task, filter, (index) => {
       if (!isInRange && !hasSamples(chunk, index, range)) return;
       const known = seen.count;
       const number = seen.findOrAdd(chunk.fingerprints[index * 2]!, chunk.fingerprints[index * 2 + 1]!);
@@ -114,7 +100,7 @@ function countChunk(counting: SeriesCounting, ref: ChunkRef, open: OpenChunkView
     scanned.rows += chunk.series;
     scanned.bytes += view.readBytes;
     const memoryBytes = view.decodedBytes + seen.byteLength + texts.byteLength;
-    checkCaps(control, { memoryBytes, scannedRows: scanned.rows });
+    checkCaps(task.control, { memoryBytes, scannedRows: scanned.rows });
   } finally {
     view.close();
   }
@@ -171,7 +157,7 @@ function makeKeyReader(chunk: SeriesView): (index: number) => string[] {
 }
 
 /** Adds the series of a chunk to the census. A damaged chunk is ignored here; a query will report it. */
-export function countActiveSeries({ chunk, tables }: CountActiveSeriesTask, open: OpenChunkView): void {
+export function countActiveSeries({ chunk, tables }: CountActiveSeriesTask, { open }: ChunkAccess): void {
   const census = new ActiveSeries(tables);
   try {
     const view = open(chunk);

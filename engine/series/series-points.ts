@@ -2,6 +2,7 @@
 import { PointTable } from "../aggregate/point-table.ts";
 import { Quantiles, type QuantilesPart } from "../aggregate/quantiles.ts";
 import type { SampleAggregate } from "../plan/sample-query.ts";
+import { growArray } from "../vector/text.ts";
 
 /** The states as they cross threads; index i of every vector but the last two is point i. */
 export interface SeriesPointsPart {
@@ -54,9 +55,9 @@ export class SeriesPoints {
   findOrAdd(group: number, bucket: number): number {
     const point = this.#points.findOrAdd(group, bucket);
     if (point < this.#counts.length) return point;
-    this.#counts = doubleLength(this.#counts);
-    this.#accumulators = doubleLength(this.#accumulators);
-    this.#squares = doubleLength(this.#squares);
+    this.#counts = growArray(this.#counts, this.#counts.length * 2);
+    this.#accumulators = growArray(this.#accumulators, this.#accumulators.length * 2);
+    this.#squares = growArray(this.#squares, this.#squares.length * 2);
     return point;
   }
 
@@ -158,10 +159,8 @@ export class SeriesPoints {
     for (let i = 0; i < valuePoints.length; i++)
       values[next[numberOf[valuePoints[i]!]!]!++] = this.#bufferedValues[i]!;
     const segment = { points: Uint32Array.from(points), offsets, values };
-    this.#quantiles!.merge(
-      { kind: "exact", computed: [], segments: [segment] },
-      identityMapping(this.#points.count),
-    );
+    const part: QuantilesPart = { kind: "exact", computed: [], segments: [segment] };
+    this.#quantiles!.merge(part, identityMapping(this.#points.count));
     this.#bufferedCount = 0;
   }
 
@@ -202,10 +201,4 @@ export function computePointValues(aggregate: SampleAggregate, part: SeriesPoint
     default:
       return accumulators;
   }
-}
-
-function doubleLength(array: Float64Array): Float64Array<ArrayBuffer> {
-  const twice = new Float64Array(array.length * 2);
-  twice.set(array);
-  return twice;
 }

@@ -7,8 +7,8 @@ import { matchFromStatistics } from "../filter/chunk-pruning.ts";
 import { compileFilter, selectRows } from "../filter/selection.ts";
 import { matchSeriesName, type SeriesView } from "../metrics/series-view.ts";
 import type { Field, Filter, Step } from "../plan/filter.ts";
-import type { QueryControl } from "../plan/query-control.ts";
 import { checkControl } from "../plan/query-control.ts";
+import type { SelectionTask } from "../summary/answer-source.ts";
 import { hasBit } from "../vector/bitmap.ts";
 import { hashText, mayContain } from "../vector/membership-filter.ts";
 
@@ -16,6 +16,13 @@ import { hashText, mayContain } from "../vector/membership-filter.ts";
 export interface SeriesShare {
   worker: number;
   workers: number;
+}
+
+/** Asks a thread about its share of the series that a selection names. */
+export interface SeriesTask extends SelectionTask {
+  /** The metric's name; undefined: every metric. */
+  name: string | undefined;
+  share: SeriesShare;
 }
 
 /** The filter of a query's steps. Throws Failure "input" where they are not filters over labels. */
@@ -56,12 +63,8 @@ function mayHaveName(view: ChunkView, name: string): boolean {
 /** Calls `onSeries` with the index of each series of a chunk that passes and falls to the thread. */
 export function visitSeries(
   chunk: SeriesView,
-  {
-    name,
-    filter,
-    share,
-    control,
-  }: { name: string | undefined; filter: Filter; share: SeriesShare; control: QueryControl },
+  { name, share, control }: SeriesTask,
+  filter: Filter,
   onSeries: (series: number) => void,
 ): void {
   const { view, series, fingerprints } = chunk;

@@ -1,6 +1,7 @@
 /** Points where every series is a group of its own: each value is a point, so no lookup is needed. */
 import { checkPoints } from "../aggregate/point-table.ts";
 import type { SampleAggregate } from "../plan/sample-query.ts";
+import { growArray } from "../vector/text.ts";
 
 /** The points as they cross threads. The points of a group are in order of time. */
 export interface SingleSeriesPart {
@@ -53,14 +54,8 @@ export class SingleSeriesPoints {
   #grow(): void {
     checkPoints(this.#groups.length + 1);
     const length = this.#groups.length * 2;
-    const groups = new Uint32Array(length);
-    const buckets = new Float64Array(length);
-    const values = new Float64Array(length);
-    groups.set(this.#groups);
-    buckets.set(this.#buckets);
-    values.set(this.#values);
-    this.#groups = groups;
-    this.#buckets = buckets;
-    this.#values = values;
+    this.#groups = growArray(this.#groups, length);
+    this.#buckets = growArray(this.#buckets, length);
+    this.#values = growArray(this.#values, length);
   }
 }

@@ -41,10 +41,14 @@ export interface StateCopy {
   problems: string[];
 }
 
-/** The state as both copies together give it. */
-export interface MergedState {
+/** The records of one commit. */
+interface CommittedRecords {
   records: Map<string, StoredRecord>;
   commit: number;
+}
+
+/** The state as both copies together give it. */
+export interface MergedState extends CommittedRecords {
   /** What may be lost or out of date, in sentences; empty where one copy was intact. */
   losses: string[];
 }
@@ -186,7 +190,7 @@ export function mergeCopies(copies: readonly StateCopy[]): MergedState {
       if ((records.get(name)?.commit ?? -1) < record.commit) records.set(name, record);
     }
   }
-  const losses = markLostRecords(copies, records, commit);
+  const losses = markLostRecords(copies, { records, commit });
   const expected = Math.max(...copies.map((copy) => copy.summary?.records ?? 0));
   const missing = expected - records.size;
   losses.push(
@@ -199,11 +203,7 @@ export function mergeCopies(copies: readonly StateCopy[]): MergedState {
  * Records as lost every name whose value is damaged, unless the page tree of another copy led to it: an older record,
  * found by salvage, must not replace the damaged one. Returns a sentence for each.
  */
-function markLostRecords(
-  copies: readonly StateCopy[],
-  records: Map<string, StoredRecord>,
-  commit: number,
-): string[] {
+function markLostRecords(copies: readonly StateCopy[], { records, commit }: CommittedRecords): string[] {
   const losses: string[] = [];
   for (const name of new Set(copies.flatMap((copy) => [...copy.damaged]))) {
     if (name === summaryName || copies.some((copy) => copy.found.has(name))) continue;
@@ -232,10 +232,7 @@ export async function replaceCopy(dir: string, copy: StateCopy, state: MergedSta
 }
 
 /** Keys and frames of a copy with these records: the records and its summary. */
-export function* encodeValues({
-  records,
-  commit,
-}: Pick<MergedState, "records" | "commit">): Iterable<[Uint8Array, Uint8Array]> {
+export function* encodeValues({ records, commit }: CommittedRecords): Iterable<[Uint8Array, Uint8Array]> {
   for (const record of records.values()) {
     const { key, frame } = encodeRecord(record);
     yield [key, frame];

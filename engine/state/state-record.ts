@@ -47,10 +47,8 @@ export function toRecordKey(table: string, id: string): Buffer {
   if (!id.isWellFormed()) throw new Failure("input", `the id ${JSON.stringify(id)} is not valid Unicode`);
   const key = Buffer.from(toRecordName(table, id));
   if (key.length <= keyBytesMax) return key;
-  throw new Failure(
-    "input",
-    `an id may have ${keyBytesMax - table.length - 1} bytes, not ${Buffer.byteLength(id)}`,
-  );
+  const problem = `an id may have ${keyBytesMax - table.length - 1} bytes, not ${Buffer.byteLength(id)}`;
+  throw new Failure("input", problem);
 }
 
 /** The record name in a stored key; undefined where the key cannot be a record's. */

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../failure.ts";
 import type { DamageReport } from "../model/damage-report.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import {
   copyNames,
   encodeValues,
@@ -108,23 +109,14 @@ export async function openState(
     for (const problem of copy.problems) damage.push({ where, problem });
     if (!copy.exists && !isNew) damage.push({ where, problem: "the copy is missing" });
     if (copy.isIntact && copy.commit === merged.commit && !dropped) continue;
-    await tryReplace(() => replaceCopy(dir, copy, merged), where, damage);
+    try {
+      await replaceCopy(dir, copy, merged);
+    } catch (error) {
+      if (!(error instanceof Failure) || error.kind !== "disk-full") throw error;
+      damage.push({ where, problem: `it could not be made anew: ${error.message}` });
+    }
   }
   return new MirroredState(dir, merged, damage, checkFolder);
-}
-
-/** On a full disk the damaged copy stays as it is, and the other one serves. */
-async function tryReplace(
-  replace: () => Promise<void>,
-  where: string,
-  damage: DamageReport[],
-): Promise<void> {
-  try {
-    await replace();
-  } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== "disk-full") throw error;
-    damage.push({ where, problem: `it could not be made anew: ${error.message}` });
-  }
 }
 
 /** Removes all deletions where there are too many. Returns whether it did. */
@@ -188,15 +180,11 @@ class MirroredState implements StoredState {
   }
 
   list(table: string): readonly StateEntry[] {
-    let list = this.#lists.get(table);
-    if (list === undefined) {
-      const records = [...(this.#tables.get(table)?.values() ?? [])].filter(
-        ({ status }) => status === "value",
-      );
-      list = records.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ id, value }) => [id, value]);
-      this.#lists.set(table, list);
-    }
-    return list;
+    return getOrMake(this.#lists, table, () => {
+      const records = [...(this.#tables.get(table)?.values() ?? [])];
+      const present = records.filter(({ status }) => status === "value");
+      return present.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ id, value }) => [id, value]);
+    });
   }
 
   count(table: string): number {
@@ -232,12 +220,7 @@ class MirroredState implements StoredState {
   }
 
   #openTable({ table }: { table: string }): Map<string, StoredRecord> {
-    let records = this.#tables.get(table);
-    if (records === undefined) {
-      records = new Map();
-      this.#tables.set(table, records);
-    }
-    return records;
+    return getOrMake(this.#tables, table, () => new Map());
   }
 
   async #commitWaiting(): Promise<void> {

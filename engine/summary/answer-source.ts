@@ -6,7 +6,7 @@ import { type ChunkRef, type DamagedChunk, type OpenChunkView, toDamagedChunk } 
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { findResidualFilters } from "../filter/chunk-pruning.ts";
 import { clampToDay } from "../model/day-range.ts";
-import type { Filter } from "../plan/filter.ts";
+import type { Filter, RangeSelection } from "../plan/filter.ts";
 import { checkControl, type QueryControl, type YieldThread } from "../plan/query-control.ts";
 import { countSkippedChunk, type ScanStatistics } from "../plan/scan-statistics.ts";
 
@@ -14,7 +14,10 @@ import { countSkippedChunk, type ScanStatistics } from "../plan/scan-statistics.
  * Adds what it knows of some chunks to the answer; returns the chunks that it leaves to the next source. Throws Failure "input",
  * "deadline", "cancelled", "limit".
  */
-export type AnswerSource = (chunks: readonly ChunkRef[]) => Promise<readonly ChunkRef[]>;
+export type AnswerSource = (chunks: Residual) => Promise<Residual>;
+
+/** The chunks that are left to the next source. */
+type Residual = readonly ChunkRef[];
 
 /** A chunk that may hold matching rows, opened for one query. */
 export interface OpenChunk {
@@ -27,30 +30,40 @@ export interface OpenChunk {
 /** Adds one chunk to the answer; false leaves it to the next source. */
 export type ChunkAnswerSource = (chunk: OpenChunk) => boolean | Promise<boolean>;
 
-/** What all sources of one query on one thread share. */
-export interface ChunkScan {
-  /** Nanoseconds since the epoch, half-open. */
-  fromNs: bigint;
-  toNs: bigint;
-  /** The filters before the first extraction. */
-  filter: Filter;
+/** The chunks that one thread looks into for a query, and the query's limits. */
+export interface ChunkTask {
+  chunks: ChunkRef[];
   control: QueryControl;
+}
+
+/** Asks one thread for what some chunks have of a selection. */
+export interface SelectionTask extends ChunkTask, RangeSelection {}
+
+/** What the answers of all threads have in common. */
+export interface ScanAnswer {
+  scanned: ScanStatistics;
+  /** Chunks that the thread could not read. */
+  damaged: DamagedChunk[];
+}
+
+/** What a scan needs of its thread. */
+export interface ChunkAccess {
   open: OpenChunkView;
   yieldThread: YieldThread;
-  /** Counts are added here. */
-  scanned: ScanStatistics;
-  /** Chunks that could not be read are added here. */
-  damaged: DamagedChunk[];
+}
+
+/** What all sources of one query on one thread share. Counts and damaged chunks are added to it. */
+export interface ChunkScan extends ScanAnswer, ChunkAccess {
+  task: SelectionTask;
+  /** The filters before the first extraction. */
+  filter: Filter;
   /** False for a chunk whose rows cannot change the answer any more; without it every chunk is needed. */
   isNeeded?: (view: ChunkView) => boolean;
 }
 
 /** Asks each source for what the sources before it left; returns the chunks that no source answered for. */
-export async function answerFrom(
-  sources: readonly AnswerSource[],
-  chunks: readonly ChunkRef[],
-): Promise<readonly ChunkRef[]> {
-  let residual = chunks;
+export async function answerFrom(sources: readonly AnswerSource[], { chunks }: ChunkTask): Promise<Residual> {
+  let residual: Residual = chunks;
   for (const source of sources) residual = await source(residual);
   return residual;
 }
@@ -61,11 +74,13 @@ export function eachChunk(scan: ChunkScan, sources: readonly ChunkAnswerSource[]
     const residual: ChunkRef[] = [];
     for (const ref of chunks) {
       await scan.yieldThread();
-      checkControl(scan.control);
+      checkControl(scan.task.control);
       let view: ChunkView | undefined;
       try {
         view = scan.open(ref);
-        if (!(await isAnswered(scan, ref, view, sources))) residual.push(ref);
+        const undecided = undecidedFilters(scan, view);
+        if (undecided === undefined) countSkippedChunk(scan.scanned, view.header);
+        else if (!(await isAnswered({ ref, view, residual: undecided }, sources))) residual.push(ref);
       } catch (error) {
         // The store quarantines the chunk and asks again, so what was counted of it is in no answer.
         scan.damaged.push(toDamagedChunk(ref, error));
@@ -77,29 +92,23 @@ export function eachChunk(scan: ChunkScan, sources: readonly ChunkAnswerSource[]
   };
 }
 
-async function isAnswered(
-  scan: ChunkScan,
-  ref: ChunkRef,
-  view: ChunkView,
-  sources: readonly ChunkAnswerSource[],
-): Promise<boolean> {
-  const residual = undecidedFilters(scan, view);
-  if (residual === undefined) {
-    countSkippedChunk(scan.scanned, view.header);
-    return true;
-  }
-  const chunk = { ref, view, residual };
+async function isAnswered(chunk: OpenChunk, sources: readonly ChunkAnswerSource[]): Promise<boolean> {
   for (const source of sources) if (await source(chunk)) return true;
   return false;
 }
 
 /** The filters that statistics leave undecided; undefined where no row of the chunk can be in the answer. */
-function undecidedFilters(
-  { fromNs, toNs, filter, isNeeded }: ChunkScan,
-  view: ChunkView,
-): Filter[] | undefined {
+function undecidedFilters({ task, filter, isNeeded }: ChunkScan, view: ChunkView): Filter[] | undefined {
   const { timeNsMin, timeNsMax } = view.header;
-  const range = clampToDay(fromNs, toNs, view.day);
+  const range = clampToDay(task.fromNs, task.toNs, view.day);
   if (timeNsMax < range.from || timeNsMin >= range.to || isNeeded?.(view) === false) return undefined;
   return findResidualFilters(filter, view);
+}
+
+/** Answers for every chunk, by reading its columns. */
+export function fromColumns(read: (chunk: OpenChunk) => Promise<void>): ChunkAnswerSource {
+  return async (chunk) => {
+    await read(chunk);
+    return true;
+  };
 }

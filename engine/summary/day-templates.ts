@@ -16,8 +16,9 @@ import {
   type VariableOccurrence,
 } from "../template/candidate-templates.ts";
 import { postingBytes, postingListBytes, TemplateTable } from "../template/template-table.ts";
-import type { TokenFilter } from "../template/token-filter.ts";
 import { groupOf } from "../template/variable-columns.ts";
+import type { GroupFilters } from "../template/variable-needle.ts";
+import { getOrMake } from "../vector/map-entry.ts";
 import { toByteSource } from "../vector/text-table.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
@@ -137,18 +138,10 @@ export class DayTemplates {
   }
 
   /** The rows of a chunk that pass; undefined where its templates do not decide it. `tokens`: the token filter of a group of the chunk's variables. */
-  rowsOf(
-    filter: MessageTextFilter,
-    chunk: string,
-    tokens: (group: number) => TokenFilter | undefined,
-  ): number | undefined {
+  rowsOf(filter: MessageTextFilter, chunk: string, tokens: GroupFilters["tokens"]): number | undefined {
     const known = this.#chunks.get(chunk);
     if (known === undefined) return undefined;
-    let counts = this.#counts.get(filter);
-    if (counts === undefined) {
-      counts = this.#countsFor(filter);
-      this.#counts.set(filter, counts);
-    }
+    const counts = getOrMake(this.#counts, filter, () => this.#countsFor(filter));
     for (const count of counts) {
       const found = count();
       if (found !== undefined && isExact(found, known, tokens)) return found.rows[known.number];
@@ -230,7 +223,7 @@ export class DayTemplates {
 function isExact(
   { isResidual, occurrences }: TextCount,
   { number, groups: present, ngrams }: KnownChunk,
-  tokens: (group: number) => TokenFilter | undefined,
+  tokens: GroupFilters["tokens"],
 ): boolean {
   if (isResidual[number] === 1) return false;
   const filters = { ngrams: (group: number) => ngrams[group], tokens };

@@ -1,20 +1,17 @@
 /** Lists the templates of sealed chunks with the rows of each, on the thread that has the chunks' columns in its cache. */
 
-import type { ChunkRef, OpenChunkView } from "../chunk/chunk-ref.ts";
 import { chunkIdentity } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
-import type { QueryControl, YieldThread } from "../plan/query-control.ts";
 import { checkControl } from "../plan/query-control.ts";
 import { NgramFilterBuilder } from "../template/ngram-filter.ts";
 import { ngramLengths } from "../template/variable-columns.ts";
 import { TextBuilder, type TextVector } from "../vector/text.ts";
+import type { ChunkAccess, ChunkTask } from "./answer-source.ts";
 
 /** Asks for the templates of sealed chunks. */
-export interface TemplatesTask {
+export interface TemplatesTask extends ChunkTask {
   kind: "templates";
-  chunks: ChunkRef[];
-  control: QueryControl;
 }
 
 /** The templates of a chunk's messages. */
@@ -31,14 +28,11 @@ export interface ListedTemplates {
 }
 
 /** Leaves out chunks that are damaged or whose messages are not stored as templates. Throws Failure "deadline", "cancelled", "limit". */
-export async function listTemplates(
-  task: TemplatesTask,
-  open: OpenChunkView,
-  pause: YieldThread,
-): Promise<ListedTemplates[]> {
+export async function listTemplates(task: TemplatesTask, access: ChunkAccess): Promise<ListedTemplates[]> {
+  const { open, yieldThread } = access;
   const listed: ListedTemplates[] = [];
   for (const ref of task.chunks) {
-    await pause();
+    await yieldThread();
     checkControl(task.control);
     if (ref.kind !== "sealed") continue;
     let view: ChunkView | undefined;

@@ -7,6 +7,7 @@ import { chunkIdentity, type SealedChunkRef } from "../chunk/chunk-ref.ts";
 import type { ChunkView } from "../chunk/chunk-view.ts";
 import { Failure } from "../failure.ts";
 import type { MessageTextFilter } from "../filter/message-search.ts";
+import type { YieldThread } from "../plan/query-control.ts";
 import { DayTemplates } from "./day-templates.ts";
 import type { ListedTemplates } from "./template-listing.ts";
 
@@ -59,7 +60,7 @@ export class TemplateSummaries {
   }
 
   /** Lists the templates of chunks, as far as there is room; joins a listing that is under way. */
-  learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: () => Promise<void>): Promise<void> {
+  learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
     this.#learning ??= this.#learn(refs, source, pause).finally(() => (this.#learning = undefined));
     return this.#learning;
   }
@@ -81,11 +82,7 @@ export class TemplateSummaries {
     return this.#days.get(dir)?.templates.has(chunkIdentity(entry)) === true;
   }
 
-  async #learn(
-    refs: readonly SealedChunkRef[],
-    source: TemplateSource,
-    pause: () => Promise<void>,
-  ): Promise<void> {
+  async #learn(refs: readonly SealedChunkRef[], source: TemplateSource, pause: YieldThread): Promise<void> {
     // Another listing may have added some of them since.
     const lacking = refs.filter((ref) => !this.#knows(ref));
     for (let from = 0; from < lacking.length && !this.#isEnding && this.#hasRoom(); from += chunksAtATime) {
@@ -111,7 +108,7 @@ export class TemplateSummaries {
     { dir, entry }: SealedChunkRef,
     listed: ListedTemplates | undefined,
     { chunksIn }: TemplateSource,
-    pause: () => Promise<void>,
+    pause: YieldThread,
   ): Promise<boolean> {
     const day = this.#days.get(dir) ?? { templates: new DayTemplates(), usedMs: performance.now() };
     this.#days.set(dir, day);

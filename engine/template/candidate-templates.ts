@@ -49,18 +49,15 @@ export function findCandidateTemplates(
     if (found === undefined) return undefined;
     matching = found;
   }
-  const conditions = [needle.inVariable];
   occurrences.push({
-    conditions,
+    conditions: [needle.inVariable],
     findPlaces: () => (needle.isWithinToken ? undefined : findSingleVariablePlaces(table, needle.inVariable)),
   });
-  return { matching: matching, occurrences };
+  return { matching, occurrences };
 }
 
-function findShapePlaces(
-  table: TemplateTable,
-  { needle, conditions }: NeedleShape,
-): OccurrencePlaces[] | undefined {
+function findShapePlaces(table: TemplateTable, shape: NeedleShape): OccurrencePlaces[] | undefined {
+  const { needle, conditions } = shape;
   const { bytes, ignoreCase } = needle;
   const byGroups = new Map<string, { groups: number[]; templates: number[] }>();
   const found = table.findContaining(bytes, ignoreCase);

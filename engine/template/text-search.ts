@@ -57,12 +57,8 @@ export function makeTextNeedle(bytes: Uint8Array, ignoreCase: boolean): TextNeed
       ...makeVariableNeedle(condition.text, ignoreCase),
     })),
   }));
-  return {
-    ignoreCase,
-    isWithinToken: isWithinToken(bytes),
-    inVariable: makeVariableNeedle(bytes, ignoreCase),
-    shapes,
-  };
+  const inVariable = makeVariableNeedle(bytes, ignoreCase);
+  return { ignoreCase, isWithinToken: isWithinToken(bytes), inVariable, shapes };
 }
 
 /**
@@ -251,9 +247,8 @@ class MessageSearch {
     rows: number,
     candidates: Uint8Array | undefined,
   ): Uint8Array {
-    const { text, firstTexts, codeStarts, codes } = this.#column.readGroup(
-      groupOf(this.#column.classes[slot]!),
-    );
+    const group = groupOf(this.#column.classes[slot]!);
+    const { text, firstTexts, codeStarts, codes } = this.#column.readGroup(group);
     const slotIndex = this.#column.indexInGroup[slot]!;
     const base = firstTexts[slotIndex]!;
     const result = new Uint8Array(rows);
@@ -310,13 +305,8 @@ class MessageSearch {
       if ((this.#needle.inVariable.classes & ~classes[slot]!) !== 0) continue;
       const group = groupOf(classes[slot]!);
       const variables = this.#column.readGroup(group);
-      const { firstTexts } = variables;
-      this.#markValues(
-        group,
-        variables,
-        firstTexts[indexInGroup[slot]!]!,
-        firstTexts[indexInGroup[slot]! + 1]!,
-      );
+      const index = indexInGroup[slot]!;
+      this.#markValues(group, variables, variables.firstTexts[index]!, variables.firstTexts[index + 1]!);
     }
   }
 

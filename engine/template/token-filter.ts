@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import type { Kernels } from "../kernels/contract.ts";
 import { buildMembershipFilter } from "../vector/membership-filter.ts";
+import { growArray } from "../vector/text.ts";
 
 /** Part of the format. */
 export const textsPerBlock = 16_384;
@@ -222,11 +223,7 @@ class PieceList {
     const slot = hash & (recentLength - 1);
     if (this.#recent[slot] === hash) return;
     this.#recent[slot] = hash;
-    if (this.#count === this.#hashes.length) {
-      const larger = new Uint32Array(this.#count * 2);
-      larger.set(this.#hashes);
-      this.#hashes = larger;
-    }
+    if (this.#count === this.#hashes.length) this.#hashes = growArray(this.#hashes, this.#count * 2);
     this.#hashes[this.#count++] = hash;
   }
 

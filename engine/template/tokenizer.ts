@@ -41,11 +41,8 @@ function tokenizeText(text: TextVector): TokenizedText {
   return tokenized;
 }
 
-function buildTemplate(
-  { bytes, offsets }: TextVector,
-  tokenized: Omit<TokenizedText, "firstRows">,
-  row: number,
-): Buffer {
+function buildTemplate(texts: TextVector, tokenized: Omit<TokenizedText, "firstRows">, row: number): Buffer {
+  const { bytes, offsets } = texts;
   const variables: number[] = [];
   for (let i = tokenized.firstVariables[row]!; i < tokenized.firstVariables[row + 1]!; i++) {
     variables.push(tokenized.variableStarts[i]!, tokenized.variableEnds[i]!);

@@ -60,6 +60,8 @@ export interface RepeatableAttribute {
   codes: Int32Array;
 }
 
+export type RepeatableAttributes = readonly RepeatableAttribute[];
+
 /** Writes the slots of one group, in order. */
 class GroupWriter {
   readonly ngrams: NgramFilterBuilder | undefined;
@@ -75,12 +77,7 @@ class GroupWriter {
     this.ngrams = width === undefined ? undefined : new NgramFilterBuilder(width);
   }
 
-  add(
-    values: SlotValues,
-    classes: number,
-    rows: Uint32Array,
-    attributes: readonly RepeatableAttribute[],
-  ): number {
+  add(values: SlotValues, classes: number, rows: Uint32Array, attributes: RepeatableAttributes): number {
     this.slots++;
     const repeated = values.count < repeatedMin ? undefined : findRepeatedAttribute(values, rows, attributes);
     if (repeated !== undefined) {
@@ -150,7 +147,7 @@ const repeatedMin = 32;
 function findRepeatedAttribute(
   values: SlotValues,
   rows: Uint32Array,
-  attributes: readonly RepeatableAttribute[],
+  attributes: RepeatableAttributes,
 ): RepeatableAttribute | undefined {
   return attributes.find((attribute) => {
     for (let i = 0; i < values.count; i++) if (!isValueOf(values, i, attribute, rows[i]!)) return false;
@@ -201,7 +198,7 @@ export class VariableWriter {
   add(
     values: SlotValues,
     rows: Uint32Array,
-    attributes: readonly RepeatableAttribute[],
+    attributes: RepeatableAttributes,
   ): { kind: number; classes: number } {
     const { bytes, starts, ends, count } = values;
     let classes = 0;
@@ -303,12 +300,8 @@ export function decodeVariables(
   )
     throw makeTruncatedFailure();
   const [values, textLength, codesLength] = uint32Of(sizes);
-  const source = new SlotSource({
-    data: data!,
-    lengths: lengths!,
-    longLengths: uint32Of(longLengths!),
-    text: text!,
-  });
+  const parts = { data: data!, lengths: lengths!, longLengths: uint32Of(longLengths!), text: text! };
+  const source = new SlotSource(parts);
   const target = new TextTarget(heap.uint32(values! + 1), heap.uint8(textLength!));
   const group = {
     text: target,
@@ -361,13 +354,11 @@ function decodeSlots(
       case SlotKind.text:
         source.copyTexts(count, target);
         break;
-      case SlotKind.attribute:
-        copyAttribute(
-          attributes.readAttribute(keys[source.readByte() | (source.readByte() << 8)] ?? ""),
-          rows[slot]!,
-          target,
-        );
+      case SlotKind.attribute: {
+        const key = keys[source.readByte() | (source.readByte() << 8)] ?? "";
+        copyAttribute(attributes.readAttribute(key), rows[slot]!, target);
         break;
+      }
       default:
         throw makeTruncatedFailure();
     }

@@ -52,9 +52,10 @@ export function mayContainNeedle(group: number, needle: VariableNeedle, filters:
 /** Returns whether some variable of a group may contain a text, by characters and n-grams alone. */
 export function mayContainNeedleNgrams(
   group: number,
-  { groupClasses: classes, ngrams }: VariableNeedle,
+  needle: VariableNeedle,
   filters: GroupFilters,
 ): boolean {
+  const { groupClasses: classes, ngrams } = needle;
   if ((classes & ~groupClasses[group]!) !== 0) return false;
   const needed = ngrams[group]!;
   const filter = needed.length > 0 ? filters.ngrams(group) : undefined;

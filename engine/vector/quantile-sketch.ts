@@ -96,11 +96,8 @@ export class QuantileSketch {
 }
 
 /** The quantile `q` (0 to 1) of each of `points` points; NaN for a point without values. */
-export function estimateQuantiles(
-  { keys, counts }: QuantileSketchState,
-  q: number,
-  points: number,
-): Float64Array {
+export function estimateQuantiles(sketch: QuantileSketchState, q: number, points: number): Float64Array {
+  const { keys, counts } = sketch;
   const values = new Float64Array(points).fill(Number.NaN);
   for (let from = 0, to = 0; from < keys.length; from = to) {
     const point = Math.floor(keys[from]! / binsPerPoint);

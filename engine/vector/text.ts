@@ -199,8 +199,10 @@ export function toPlainBytes(bytes: Uint8Array): Uint8Array {
 }
 
 /** A longer copy, with zeros behind the old elements. */
-export function growArray(array: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(length);
+export function growArray<A extends GrowableArray>(array: A, length: number): A {
+  const larger = new (array.constructor as new (length: number) => A)(length);
   larger.set(array);
   return larger;
 }
+
+type GrowableArray = (Uint8Array | Int32Array | Uint32Array | Float64Array) & { buffer: ArrayBuffer };

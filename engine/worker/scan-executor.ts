@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { aggregateChunks, aggregateFromMetadata } from "../aggregate/aggregate-scan.ts";
 import type { AggregateAnswer, AggregateTask } from "../aggregate/aggregate-task.ts";
-import type { ChunkRef, SealedChunkRef } from "../chunk/chunk-ref.ts";
+import type { SealedChunkRef } from "../chunk/chunk-ref.ts";
 import { queryThreadTemplatesShare } from "../limits.ts";
 import { checkControl, type YieldThread } from "../plan/query-control.ts";
 import { type ArrivedTask, scanArrivals } from "../scan/arrival-scan.ts";
@@ -15,7 +15,13 @@ import {
   type FieldCountAnswer,
   type FieldCountTask,
 } from "../scan/field-count-scan.ts";
-import { pruneSearch, type SearchAnswer, type SearchTask, scanNewest } from "../scan/newest-scan.ts";
+import {
+  type PrunedSearch,
+  pruneSearch,
+  type SearchAnswer,
+  type SearchTask,
+  scanNewest,
+} from "../scan/newest-scan.ts";
 import { aggregateSamples } from "../series/sample-scan.ts";
 import type { SampleTask } from "../series/sample-task.ts";
 import {
@@ -24,6 +30,7 @@ import {
   countSeries,
   type SeriesCountTask,
 } from "../series/series-labels.ts";
+import type { ChunkAccess } from "../summary/answer-source.ts";
 import { DaySummaries } from "../summary/day-summaries.ts";
 import { TemplateCounts } from "../summary/template-counts.ts";
 import { listTemplates, type TemplatesTask } from "../summary/template-listing.ts";
@@ -52,12 +59,8 @@ interface ForgetTask {
 export type ScanThreadTask = ScanTask | ForgetTask;
 
 /** What the query thread answers without columns. */
-export interface MetadataAnswer {
+export interface MetadataAnswer extends Omit<PrunedSearch, "answer"> {
   answer: AggregateAnswer | SearchAnswer | FieldCountAnswer;
-  /** Chunks that must be read. */
-  residual: readonly ChunkRef[];
-  /** Of a search: rows of the first residual chunk that pass the filters; 0 where that is not known. */
-  rowsInFirst: number;
   /** Chunks whose templates would answer a filter of the query if they were listed. */
   unlisted: ReadonlySet<SealedChunkRef>;
 }
@@ -78,45 +81,44 @@ export class ScanExecutor {
 
   /** Carries out a task, reading columns where it must. Throws Failure "input", "deadline", "cancelled", "limit". */
   async run(task: ScanTask): Promise<unknown> {
-    const open = this.readers.open.bind(this.readers);
+    const access = this.#access();
     switch (task.kind) {
       case "read":
         checkControl(task.control);
-        return readChunk(task, open);
+        return readChunk(task, access);
       case "arrived":
-        return scanArrivals(task, open, yieldWhenDue());
+        return scanArrivals(task, access);
       case "samples":
-        return aggregateSamples(task, open, yieldWhenDue());
+        return aggregateSamples(task, access);
       case "series":
-        return countSeries(task, open, yieldWhenDue());
+        return countSeries(task, access);
       case "census":
-        return countActiveSeries(task, open);
+        return countActiveSeries(task, access);
       case "templates":
-        return listTemplates(task, open, yieldWhenDue());
+        return listTemplates(task, access);
       case "search":
-        return scanNewest(task, open, yieldWhenDue());
+        return scanNewest(task, access);
       case "aggregate":
-        return aggregateChunks(task, open, yieldWhenDue());
+        return aggregateChunks(task, access);
       case "fields":
-        return countFields(task, open, yieldWhenDue());
+        return countFields(task, access);
     }
   }
 
   /** Answers what needs no column, from what this thread has in memory. Throws as `run`. */
   async answerFromMetadata(task: RowTask): Promise<MetadataAnswer> {
-    const open = this.readers.open.bind(this.readers);
-    const summaries = this.#summaries;
+    const access = this.#access();
     const { countTexts, unlisted } = new TemplateCounts(this.#templates);
     const unknown = { rowsInFirst: 0, unlisted };
     switch (task.kind) {
       case "search":
-        return { unlisted, ...(await pruneSearch(task, open, yieldWhenDue(), countTexts)) };
+        return { unlisted, ...(await pruneSearch(task, access, countTexts)) };
       case "aggregate": {
-        const sources = { summaries, countTexts };
-        return { ...unknown, ...(await aggregateFromMetadata(task, open, yieldWhenDue(), sources)) };
+        const sources = { summaries: this.#summaries, countTexts };
+        return { ...unknown, ...(await aggregateFromMetadata(task, access, sources)) };
       }
       case "fields":
-        return { ...unknown, ...(await countFieldsFromHeaders(task, open, yieldWhenDue())) };
+        return { ...unknown, ...(await countFieldsFromHeaders(task, access)) };
     }
   }
 
@@ -134,6 +136,10 @@ export class ScanExecutor {
   forget(dir: string): void {
     this.readers.forget(dir);
     this.#templates.forget(dir);
+  }
+
+  #access(): ChunkAccess {
+    return { open: (ref) => this.readers.open(ref), yieldThread: yieldWhenDue() };
   }
 }
 

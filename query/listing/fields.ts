@@ -57,7 +57,7 @@ export async function queryFields(
     fields: fields.slice(0, limit),
     count: counts.rows,
     isWhole: counts.isWhole && fields.length <= limit,
-    warnings: collectPlanWarnings(store, plan, range.fromNs, range.toNs),
+    warnings: collectPlanWarnings(store, plan, range),
   };
 }
 

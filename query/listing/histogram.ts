@@ -1,4 +1,5 @@
 import {
+  type AggregateQuery,
   type AggregateResult,
   type Field,
   type QueryLimits,
@@ -80,17 +81,17 @@ export async function queryHistogram(
   const range = toRangeNs(startMs, endMs);
   const groupField = groupFieldBySignal[signal];
   const groupBy = groupField === null ? [] : [groupField.field];
-  const aggregated = await store.aggregate(
-    {
-      signal,
-      ...range,
-      steps: dropUnreadExtraction(plan.steps, groupBy),
-      groupBy,
-      bucketNs: BigInt(buckets.seconds) * 1_000_000_000n,
-      aggregates: [{ op: "count" }],
-    },
-    limits,
-  );
+  const steps = dropUnreadExtraction(plan.steps, groupBy);
+  const bucketNs = BigInt(buckets.seconds) * 1_000_000_000n;
+  const counts: AggregateQuery = {
+    signal,
+    ...range,
+    steps,
+    groupBy,
+    bucketNs,
+    aggregates: [{ op: "count" }],
+  };
+  const aggregated = await store.aggregate(counts, limits);
   const series = toHistogramSeries(aggregated, groupBy.length, buckets);
   return {
     by: groupField?.by ?? null,
@@ -98,15 +99,12 @@ export async function queryHistogram(
     count: series.reduce((sum, { points }) => sum + points.reduce((rows, [, each]) => rows + each, 0), 0),
     bucketSeconds: buckets.seconds,
     partial: listPartialBuckets(buckets),
-    warnings: collectPlanWarnings(store, plan, range.fromNs, range.toNs),
+    warnings: collectPlanWarnings(store, plan, range),
   };
 }
 
-function toHistogramSeries(
-  { groups, labels, points }: AggregateResult,
-  fields: number,
-  buckets: TimeBuckets,
-): HistogramSeries[] {
+function toHistogramSeries(result: AggregateResult, fields: number, buckets: TimeBuckets): HistogramSeries[] {
+  const { groups, labels, points } = result;
   const series = Array.from({ length: groups }, (_, group): HistogramSeries => {
     return { kind: fields === 0 ? "" : textAt(labels, group), points: [] };
   });

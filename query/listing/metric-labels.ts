@@ -1,7 +1,7 @@
 import type { Field, QueryLimits, SeriesCount, Step, Store } from "../../engine/index.ts";
 import { parseExpression } from "../parse/parser.ts";
 import { createPlanContext, type PlanContext } from "../plan/context.ts";
-import { makePrefixFilter } from "../plan/regexp.ts";
+import { makePrefixSteps } from "../plan/regexp.ts";
 import { planSelector } from "../plan/selector.ts";
 import type { ExpectedName } from "../plan/series-plan.ts";
 import { simplifySteps } from "../plan/simplification.ts";
@@ -88,13 +88,9 @@ export async function queryLabelValues(
     return makeLabelList(store, metrics, expectedNames, query, remainingLimits());
   }
   const field: Field = { kind: "attribute", key: label };
-  const prefixSteps: Step[] =
-    query.prefix === "" ? [] : [{ kind: "filter", filter: makePrefixFilter(field, query.prefix) }];
-  const steps = [...selection.steps, ...prefixSteps];
-  const found = await store.seriesLabels(
-    { ...selection, ...range, steps, key: label, limit: query.limit + 1 },
-    remainingLimits(),
-  );
+  const steps = [...selection.steps, ...makePrefixSteps(field, query.prefix)];
+  const labelled = { ...selection, ...range, steps, key: label, limit: query.limit + 1 };
+  const found = await store.seriesLabels(labelled, remainingLimits());
   return makeLabelList(store, found, expectedNames, query, remainingLimits());
 }
 
@@ -156,7 +152,7 @@ interface MetricSelection {
  */
 function planSelection(text: string): MetricSelection & { expectedNames: ExpectedName[] } {
   const source = readSource(text);
-  const context = createPlanContext(source, new Map());
+  const context = createPlanContext(source);
   const [first] = tokenize(text);
   if (first === undefined) return { steps: [], expectedNames: [] };
   const tree = parseExpression(source);

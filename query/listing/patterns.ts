@@ -94,7 +94,7 @@ export async function queryPatterns(
     patterns: listed.flat(),
     count,
     distinct: counts.length,
-    warnings: collectPlanWarnings(store, plan, range.fromNs, range.toNs),
+    warnings: collectPlanWarnings(store, plan, range),
     scanned: aggregated.scanned,
   };
 }
@@ -138,15 +138,9 @@ function makeExampleReader(
 ): (pattern: PatternCount) => Promise<string | undefined> {
   return async ({ template, lastSeenMs }) => {
     const filter = { kind: "equals", field: { kind: "template" }, value: template } as const;
-    const { rows } = await store.search(
-      {
-        signal: "logs",
-        ...toRangeNs(lastSeenMs, lastSeenMs),
-        steps: simplifySteps([...steps, { kind: "filter", filter }]),
-        limit: 1,
-      },
-      limits,
-    );
+    const narrowed = simplifySteps([...steps, { kind: "filter", filter }]);
+    const range = toRangeNs(lastSeenMs, lastSeenMs);
+    const { rows } = await store.search({ signal: "logs", ...range, steps: narrowed, limit: 1 }, limits);
     return rows[0]?.message;
   };
 }

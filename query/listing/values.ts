@@ -10,7 +10,7 @@ import {
   textAt,
 } from "../../engine/index.ts";
 import { fieldOf } from "../plan/field.ts";
-import { makePrefixFilter } from "../plan/regexp.ts";
+import { makePrefixSteps } from "../plan/regexp.ts";
 import { planSearch } from "../plan/search-plan.ts";
 import { dropUnreadExtraction, simplifySteps } from "../plan/simplification.ts";
 import { deductElapsedTime } from "../time/deadline.ts";
@@ -79,31 +79,18 @@ export async function queryValues(
   const counted = await countNewest(rows, startMs, endMs, (aggregateQuery) =>
     store.aggregate(aggregateQuery, deductElapsedTime(startedAtMs, limits)),
   );
-  const { fromNs, toNs } = toRangeNs(startMs, endMs);
   const names = field.kind === "attribute" ? [...plan.names, field.key] : plan.names;
   // A field with values exists. A field without values may exist too if a prefix is given, as no value may begin with
   // it.
   const mayExist = counted.values.length > 0 || prefix !== "";
-  const warnings = warnOfUnknownNames(store, { signal, names: mayExist ? plan.names : names }, fromNs, toNs);
+  const checked = { signal, names: mayExist ? plan.names : names };
+  const warnings = warnOfUnknownNames(store, checked, toRangeNs(startMs, endMs));
   return {
     values: counted.values.slice(0, limit),
     isWhole: counted.fromMs === startMs && counted.values.length <= limit,
     ...(counted.fromMs === startMs ? {} : { countedFromMs: counted.fromMs }),
     warnings: [...new Set([...plan.warnings, ...warnings])],
   };
-}
-
-/**
- * Makes the filter that keeps the rows whose value begins with a prefix, as steps. Levels are compared in lower case.
- */
-function makePrefixSteps(field: Field, prefix: string): Step[] {
-  if (prefix === "") return [];
-  return [
-    {
-      kind: "filter",
-      filter: makePrefixFilter(field, field.kind === "level" ? prefix.toLowerCase() : prefix),
-    },
-  ];
 }
 
 /** The rows whose values of a field are counted. */
@@ -128,9 +115,14 @@ async function countNewest(
   const count = async (fromMs: number): Promise<ListedValue[] | undefined> => {
     const range = toRangeNs(fromMs, endMs);
     try {
-      return toListedValues(
-        await aggregate({ signal, ...range, steps, groupBy: [field], aggregates: [{ op: "count" }] }),
-      );
+      const counts = await aggregate({
+        signal,
+        ...range,
+        steps,
+        groupBy: [field],
+        aggregates: [{ op: "count" }],
+      });
+      return toListedValues(counts);
     } catch (error) {
       if (error instanceof Failure && error.kind === "limit") return undefined;
       throw error;

@@ -37,9 +37,6 @@ function checkSize(tokens: readonly IToken[], source: Source): void {
   }
   const tooMany = tokens[tokensMax];
   if (tooMany === undefined) return;
-  refuse(
-    source,
-    spanOfToken(tooMany),
-    `a structured query has at most ${tokensMax} names, texts, numbers and signs`,
-  );
+  const problem = `a structured query has at most ${tokensMax} names, texts, numbers and signs`;
+  refuse(source, spanOfToken(tooMany), problem);
 }

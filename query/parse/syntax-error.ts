@@ -36,10 +36,8 @@ function makeExpectationError(expected: string, context: SyntaxErrorContext): Qu
   const found = actual === undefined ? "the end of the query" : `\`${toShortPrintable(actual.image)}\``;
   const hint = findHint(context);
   const sentence = `expected ${expected}, found ${found}`;
-  return new QueryError(hint === undefined ? sentence : `${sentence}; ${hint}`, {
-    text: source.text,
-    span,
-  });
+  const problem = hint === undefined ? sentence : `${sentence}; ${hint}`;
+  return new QueryError(problem, { text: source.text, span });
 }
 
 /** The empty span after the last character that is not white space. */
@@ -101,10 +99,8 @@ function makeUnknownStageError(name: IToken, source: Source): QueryError | undef
 function makeUnclosedQuoteError(token: IToken, source: Source): QueryError {
   const quote = token.image.at(-1)!;
   const line = quote === "`" ? "" : " on its line; a line break in a text is \\n, or stands in back quotes";
-  return new QueryError(`this ${quote} has no closing ${quote}${line}`, {
-    text: source.text,
-    span: spanOfToken(token),
-  });
+  const problem = `this ${quote} has no closing ${quote}${line}`;
+  return new QueryError(problem, { text: source.text, span: spanOfToken(token) });
 }
 
 function makeUnknownFunctionError(name: IToken, source: Source): QueryError {
@@ -113,8 +109,6 @@ function makeUnknownFunctionError(name: IToken, source: Source): QueryError {
   const known =
     suggestion === undefined ? `there are ${functions.join(", ")}` : `did you mean \`${suggestion}\`?`;
   const hint = findFunctionHint(name.image) ?? known;
-  return new QueryError(`\`${toShortPrintable(name.image)}\` is not a function; ${hint}`, {
-    text: source.text,
-    span: spanOfToken(name),
-  });
+  const problem = `\`${toShortPrintable(name.image)}\` is not a function; ${hint}`;
+  return new QueryError(problem, { text: source.text, span: spanOfToken(name) });
 }

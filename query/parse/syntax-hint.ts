@@ -213,10 +213,8 @@ function hintAfterSeries(actual: IToken, context: SyntaxErrorContext): string | 
  * A hint for what stands where a series should begin: the second sign of an unknown operator, an argument in the wrong
  * place, or a text.
  */
-function hintForOperand(
-  actual: IToken,
-  { previous, beforePrevious, tokens }: SyntaxErrorContext,
-): string | undefined {
+function hintForOperand(actual: IToken, context: SyntaxErrorContext): string | undefined {
+  const { previous, beforePrevious, tokens } = context;
   const pair = `${previous?.image ?? ""}${actual.image}`;
   if (pair === "<>") return "not equal is written `!=`";
   if (pair === "**") return "powers are written `^`";

@@ -155,11 +155,8 @@ export class TreeVisitor {
   #readGrouping(cst: CstNode): Grouping | null {
     const [first, second] = childrenOf(cst, "grouping");
     if (second !== undefined) {
-      refuse(
-        this.#source,
-        spanOfToken(firstTokenOf(second)),
-        "a grouping stands before the brackets or behind them, not both",
-      );
+      const problem = "a grouping stands before the brackets or behind them, not both";
+      refuse(this.#source, spanOfToken(firstTokenOf(second)), problem);
     }
     return first === undefined ? null : this.grouping(first);
   }
@@ -175,18 +172,14 @@ export class TreeVisitor {
 
   rate(cst: CstNode): Rate {
     const token = tokensOf(cst, "Rate")[0]!;
-    return this.#recordSpan(
-      makeRate(token.image as Rate["op"], this.selector(childOf(cst, "selector"))),
-      token,
-    );
+    const selector = this.selector(childOf(cst, "selector"));
+    return this.#recordSpan(makeRate(token.image as Rate["op"], selector), token);
   }
 
   jsonPath(cst: CstNode): JsonPath {
     const path = this.#readString(tokensOf(cst, "String")[0]!);
-    return this.#recordSpan(
-      makeJsonPath(path, this.selector(childOf(cst, "selector"))),
-      tokensOf(cst, "JsonPath")[0]!,
-    );
+    const node = makeJsonPath(path, this.selector(childOf(cst, "selector")));
+    return this.#recordSpan(node, tokensOf(cst, "JsonPath")[0]!);
   }
 
   selector(cst: CstNode): TelemetrySelector {
@@ -231,10 +224,8 @@ export class TreeVisitor {
   matcher(cst: CstNode): Matcher {
     const label = childOf(cst, "label");
     const operator = firstTokenOf(childOf(cst, "comparison")).image as MatcherOperator;
-    return this.#recordSpan(
-      makeMatcher(this.label(label), operator, this.value(childOf(cst, "value"))),
-      firstTokenOf(label),
-    );
+    const node = makeMatcher(this.label(label), operator, this.value(childOf(cst, "value")));
+    return this.#recordSpan(node, firstTokenOf(label));
   }
 
   label(cst: CstNode): Label {
@@ -267,10 +258,8 @@ export class TreeVisitor {
 
   text(cst: CstNode): LineFilterText {
     const token = firstTokenOf(cst);
-    return this.#recordSpan(
-      makeLineFilterText(this.#readString(token), cst.children.CaselessString !== undefined),
-      token,
-    );
+    const ignoreCase = cst.children.CaselessString !== undefined;
+    return this.#recordSpan(makeLineFilterText(this.#readString(token), ignoreCase), token);
   }
 
   pipeStage(cst: CstNode): Stage {
@@ -284,17 +273,13 @@ export class TreeVisitor {
   }
 
   labelFilter(cst: CstNode): LabelCondition {
-    return joinConditions(
-      "or",
-      childrenOf(cst, "conjunction").map((each) => this.conjunction(each)),
-    );
+    const parts = childrenOf(cst, "conjunction").map((each) => this.conjunction(each));
+    return joinConditions("or", parts);
   }
 
   conjunction(cst: CstNode): LabelCondition {
-    return joinConditions(
-      "and",
-      childrenOf(cst, "condition").map((each) => this.condition(each)),
-    );
+    const parts = childrenOf(cst, "condition").map((each) => this.condition(each));
+    return joinConditions("and", parts);
   }
 
   condition(cst: CstNode): LabelCondition {

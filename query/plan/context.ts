@@ -26,10 +26,13 @@ export interface PlanContext {
   regexpLength: number;
 }
 
-export function createPlanContext(source: Source, variables: ReadonlyMap<string, string>): PlanContext {
+/** Values of the variables of a query, by name. */
+export type Variables = Readonly<Record<string, string>>;
+
+export function createPlanContext(source: Source, variables: Variables = {}): PlanContext {
   return {
     source,
-    variables,
+    variables: new Map(Object.entries(variables)),
     signal: "logs",
     names: new Set(),
 

@@ -1,4 +1,4 @@
-import type { Aggregation, CompareOp, Field, Filter, Step } from "../../engine/index.ts";
+import type { Aggregation, Field, Filter, Step } from "../../engine/index.ts";
 import type { SampleScan, Scan, ScanRead } from "./scan.ts";
 import type { Constant, Fold, KeptLabels, SeriesPlan } from "./series-plan.ts";
 
@@ -104,13 +104,6 @@ function printStep(step: Step): string {
   return `extract  ${extractor.kind}${pattern}`;
 }
 
-const negatedOps: Readonly<Record<CompareOp, string>> = {
-  ">": "not >",
-  ">=": "not >=",
-  "<": "not <",
-  "<=": "not <=",
-};
-
 function printFilter(filter: Filter, isNegated = false): string {
   const not = isNegated ? "not " : "";
   switch (filter.kind) {
@@ -131,7 +124,7 @@ function printFilter(filter: Filter, isNegated = false): string {
     case "present":
       return `${printField(filter.field)} is ${not}there`;
     case "compares":
-      return `${printField(filter.field)} ${isNegated ? negatedOps[filter.op] : filter.op} ${filter.number}`;
+      return `${printField(filter.field)} ${not}${filter.op} ${filter.number}`;
     case "contains": {
       const how = filter.ignoreCase ? " in any case" : "";
       return `${printField(filter.field)} ${isNegated ? "lacks" : "has"} ${JSON.stringify(filter.text)}${how}`;

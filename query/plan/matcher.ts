@@ -66,9 +66,6 @@ function planNumericComparison(field: Field, op: CompareOp, node: Matcher, conte
   const text = node.value.kind === "number" ? node.value.text : resolveString(node.value, context);
   const number = parseNumber(text);
   if (number !== undefined) return { kind: "compares", field, op, number };
-  return refuse(
-    context.source,
-    node.value,
-    `${op} compares with a number in decimal notation, not with ${JSON.stringify(text)}`,
-  );
+  const problem = `${op} compares with a number in decimal notation, not with ${JSON.stringify(text)}`;
+  return refuse(context.source, node.value, problem);
 }

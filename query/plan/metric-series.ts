@@ -57,11 +57,8 @@ function planSampleAggregate(tree: Aggregate, context: TimeseriesContext): Sampl
   const { op, field } = tree;
   if (op === "count_distinct") {
     if (field !== null) return { op: "distinct", label: resolveLabel(field, context) };
-    return refuse(
-      context.source,
-      tree,
-      "count_distinct takes a label first: count_distinct(k8s.pod.name, …)",
-    );
+    const problem = "count_distinct takes a label first: count_distinct(k8s.pod.name, …)";
+    return refuse(context.source, tree, problem);
   }
   checkNoField(tree, context);
   return planNumberFold(tree, "a metric", context);

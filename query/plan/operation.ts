@@ -29,11 +29,8 @@ export function planBinaryOperation(
     refuse(context.source, number, problem);
   }
   if (tree.matching !== null && number !== undefined) {
-    refuse(
-      context.source,
-      tree.matching,
-      `\`${tree.matching.kind}\` matches series with series, and one side is a number`,
-    );
+    const problem = `\`${tree.matching.kind}\` matches series with series, and one side is a number`;
+    refuse(context.source, tree.matching, problem);
   }
   const matching =
     tree.matching === null

@@ -1,5 +1,5 @@
 import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
-import type { Field, Filter } from "../../engine/index.ts";
+import type { Field, Filter, Step } from "../../engine/index.ts";
 import { regexpSizeMax, regexpWordsMax } from "../limits.ts";
 import type { TextSpan } from "../text/query-error.ts";
 import { refuseWithin } from "../text/source.ts";
@@ -37,9 +37,12 @@ export function makeRegexpFilter(field: Field, pattern: string, use: RegexpUse):
   return makeWordsFilter(field, pattern, use) ?? makeMatchFilter(field, pattern, use);
 }
 
-/** The filter for values that begin with a text. */
-export function makePrefixFilter(field: Field, prefix: string): Filter {
-  return { kind: "matches", field, pattern: `^${RE2JS.quote(prefix)}`, whole: false };
+/** The filter for values that begin with a text; none for the empty text. */
+export function makePrefixSteps(field: Field, prefix: string): Step[] {
+  if (prefix === "") return [];
+  const text = field.kind === "level" ? prefix.toLowerCase() : prefix;
+  const filter: Filter = { kind: "matches", field, pattern: `^${RE2JS.quote(text)}`, whole: false };
+  return [{ kind: "filter", filter }];
 }
 
 function makeMatchFilter(field: Field, pattern: string, use: RegexpUse): Filter {

@@ -33,7 +33,7 @@ export function planRowSeries(
   context: TimeseriesContext,
 ): SeriesPlan {
   if (of.kind === "selector")
-    return planRowScan(tree, of, () => planRowAggregation(tree, of, signal, context), context);
+    return planRowScan(tree, of, () => planRowAggregation(tree, of, context), context);
   if (of.op === "increase") {
     const problem = `increase is of counters, which metrics have; rows are counted with count(${signal}{…})`;
     return refuse(context.source, of, problem);
@@ -66,10 +66,8 @@ function planRowScan(
   for (const label of context.names) context.expectedNames.push({ signal, label });
   const groupBy = [...keptLabels, ...resolveScanLabels(extraLabels, context)];
   const fields = [...groupBy.map(({ field }) => field), ...fieldsOf(aggregation)];
-  return context.scans.addRowScan(
-    { signal, steps: dropUnreadExtraction(steps, fields), groupBy },
-    aggregation,
-  );
+  const read = dropUnreadExtraction(steps, fields);
+  return context.scans.addRowScan({ signal, steps: read, groupBy }, aggregation);
 }
 
 /** The field that an aggregation reads, or none. */
@@ -79,13 +77,9 @@ function fieldsOf(aggregation: Aggregation) {
 }
 
 /** Plans the aggregation of a scan over rows. Throws a QueryError where its arguments do not fit. */
-function planRowAggregation(
-  tree: Aggregate,
-  of: TelemetrySelector,
-  signal: RowSignal,
-  context: TimeseriesContext,
-): Aggregation {
+function planRowAggregation(tree: Aggregate, of: TelemetrySelector, context: TimeseriesContext): Aggregation {
   const { op, field } = tree;
+  const { signal } = context;
   switch (op) {
     case "count":
       refuseField(
@@ -99,11 +93,11 @@ function planRowAggregation(
     case "min":
     case "max":
     case "stddev":
-      return { op, of: resolveNumericField(tree, signal, context) };
+      return { op, of: resolveNumericField(tree, context) };
     case "quantile":
-      return { op, of: resolveNumericField(tree, signal, context), q: resolveQuantile(tree, context) };
+      return { op, of: resolveNumericField(tree, context), q: resolveQuantile(tree, context) };
     case "count_distinct":
-      if (field === null) return refuseMissingField(tree, "trace_id", signal, context);
+      if (field === null) return refuseMissingField(tree, "trace_id", context);
       return { op: "distinct", of: resolveField(resolveLabel(field, context), context) };
     case "trace_duration_quantile": {
       refuseField(tree, "; it is of the spans' duration", context);
@@ -121,17 +115,13 @@ function planRowAggregation(
   }
 }
 
-function resolveNumericField(tree: Aggregate, signal: RowSignal, context: TimeseriesContext): Value {
-  if (tree.field === null) return refuseMissingField(tree, durationLabel, signal, context);
+function resolveNumericField(tree: Aggregate, context: TimeseriesContext): Value {
+  if (tree.field === null) return refuseMissingField(tree, durationLabel, context);
   return { field: resolveField(resolveLabel(tree.field, context), context) };
 }
 
-function refuseMissingField(
-  tree: Aggregate,
-  field: string,
-  signal: RowSignal,
-  context: TimeseriesContext,
-): never {
+function refuseMissingField(tree: Aggregate, field: string, context: TimeseriesContext): never {
+  const { signal } = context;
   const parameter = tree.parameter?.kind === "number" ? `${tree.parameter.text}, ` : "";
   const example = `${tree.op}(${parameter}${field}, ${signal}{…})`;
   const counted = tree.op === "sum" ? `; rows are counted with count(${signal}{…})` : "";
@@ -163,11 +153,8 @@ export function planJsonPathSeries(tree: Aggregate, of: JsonPath, context: Times
     return refuse(context.source, of.of, problem);
   }
   if (tree.op === "count_distinct" || tree.op === "trace_duration_quantile") {
-    return refuse(
-      context.source,
-      tree,
-      `${tree.op} takes no json_path, which gives a number for each resource`,
-    );
+    const problem = `${tree.op} takes no json_path, which gives a number for each resource`;
+    return refuse(context.source, tree, problem);
   }
   const fold = planFold(tree, context);
   const keep = resolveGrouping(tree.grouping, context);

@@ -60,10 +60,8 @@ export class ScanList {
   /** Indexes of the scans, by the JSON of what they read. */
   readonly #indexes = new Map<string, number>();
 
-  addRowScan(
-    { signal, steps, groupBy }: Omit<RowScan, "kind" | "aggregates">,
-    aggregate: Aggregation,
-  ): ScanSeries {
+  addRowScan(rows: Omit<RowScan, "kind" | "aggregates">, aggregate: Aggregation): ScanSeries {
+    const { signal, steps, groupBy } = rows;
     const scan = this.#findOrAdd(["rows", signal, steps, groupBy], () => {
       return { kind: "rows", signal, steps, groupBy, aggregates: [] };
     });

@@ -5,7 +5,7 @@ import { readSource, refuse } from "../text/source.ts";
 import type { Aggregate } from "../tree/aggregate.ts";
 import type { Expression } from "../tree/expression.ts";
 import type { TelemetrySelector } from "../tree/selector.ts";
-import { createPlanContext, type PlanContext } from "./context.ts";
+import { createPlanContext, type PlanContext, type Variables } from "./context.ts";
 import { planSearchTerms } from "./search-terms.ts";
 import { planSelector } from "./selector.ts";
 import { simplifySteps } from "./simplification.ts";
@@ -13,7 +13,7 @@ import { simplifySteps } from "./simplification.ts";
 /** What the text of a query leaves open. */
 export interface PlanOptions {
   /** Values of the query's `$name`s, by name. */
-  variables?: Readonly<Record<string, string>>;
+  variables?: Variables;
 }
 
 /** The plan of a search for rows, as plain data. */
@@ -33,7 +33,7 @@ export interface SearchPlan {
 export function planLogs(text: string, options: PlanOptions = {}): SearchPlan {
   const source = readSource(text);
   const { tree, warnings } = parseLogsQuery(source);
-  const context = createPlanContext(source, new Map(Object.entries(options.variables ?? {})));
+  const context = createPlanContext(source, options.variables);
   const steps: Step[] =
     tree.kind === "terms"
       ? [{ kind: "filter", filter: planSearchTerms(tree, context) }]
@@ -48,15 +48,10 @@ export function planLogs(text: string, options: PlanOptions = {}): SearchPlan {
 export function planSearch(signal: RowSignal, text: string, options: PlanOptions = {}): SearchPlan {
   if (signal === "logs") return planLogs(text, options);
   const source = readSource(text);
-  const context = createPlanContext(source, new Map(Object.entries(options.variables ?? {})));
+  const context = createPlanContext(source, options.variables);
   const selected = selectorOfSearch(parseExpression(source, signal), signal, context);
   const steps = simplifySteps(planSelector(selected, context));
   return { signal, steps, names: [...context.names], warnings: [] };
-}
-
-/** Plans a search for spans. Throws a QueryError. */
-export function planSpans(text: string, options: PlanOptions = {}): SearchPlan {
-  return planSearch("traces", text, options);
 }
 
 /**

@@ -13,10 +13,8 @@ import { resolveVariable } from "./variables.ts";
 /** Plans a timeseries query. Throws a QueryError. */
 export function planTimeseries(text: string, options: PlanOptions = {}): TimeseriesPlan {
   const source = readSource(text);
-  const context: TimeseriesContext = Object.assign(
-    createPlanContext(source, new Map(Object.entries(options.variables ?? {}))),
-    { scans: new ScanList(), expectedNames: [] },
-  );
+  const planning = createPlanContext(source, options.variables);
+  const context: TimeseriesContext = { ...planning, scans: new ScanList(), expectedNames: [] };
   const tree = parseExpression(source);
   const series = planOperand(tree, context);
   if (series.kind === "number") return refuseMissingAggregation(tree, "count(logs{…})", context);

@@ -1,7 +1,7 @@
 import type { FoundRow, QueryLimits, SearchResult, Store } from "../../engine/index.ts";
 import type { Explanation } from "../plan/explanation.ts";
 import type { Scan } from "../plan/scan.ts";
-import { planLogs, planSpans, type SearchPlan } from "../plan/search-plan.ts";
+import { planLogs, planSearch, type SearchPlan } from "../plan/search-plan.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { collectPlanWarnings } from "../warning/unknown-names.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
@@ -65,7 +65,7 @@ export async function searchSpans(
   search: SearchQuery,
   limits?: QueryLimits,
 ): Promise<SpanSearchResult> {
-  const { rows, ...found } = await searchRows(store, search, planSpans(search.query), limits);
+  const { rows, ...found } = await searchRows(store, search, planSearch("traces", search.query), limits);
   return { spans: rows.map(toSpan), ...found };
 }
 
@@ -79,13 +79,11 @@ async function searchRows(
   const { signal, steps } = plan;
   const { fromNs, toNs } = toRangeNs(search.startMs, search.endMs);
   const after = search.cursor === undefined ? {} : { after: readCursor(search.cursor) };
-  const { rows, more, scanned } = await store.search(
-    { signal, fromNs, toNs, steps, limit: search.limit, ...after },
-    limits,
-  );
+  const query = { signal, fromNs, toNs, steps, limit: search.limit, ...after };
+  const { rows, more, scanned } = await store.search(query, limits);
   // Names that a row of the answer has exist, so only the others are looked up.
   const names = plan.names.filter((name) => !rows.some(({ attributes }) => Object.hasOwn(attributes, name)));
-  const warnings = collectPlanWarnings(store, { ...plan, names }, fromNs, toNs);
+  const warnings = collectPlanWarnings(store, { ...plan, names }, { fromNs, toNs });
   const last = rows.at(-1);
   const cursor = more && last !== undefined ? { cursor: writeCursor(last) } : {};
   const explained = {

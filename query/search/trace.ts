@@ -1,4 +1,4 @@
-import type { Filter, FoundRow, QueryLimits, Store } from "../../engine/index.ts";
+import type { Filter, FoundRow, QueryLimits, RowSignal, Store } from "../../engine/index.ts";
 import { deductElapsedTime } from "../time/deadline.ts";
 import { type TimeRange, toRangeNs } from "../time/range.ts";
 import { type Span, toSpan } from "./span.ts";
@@ -57,16 +57,9 @@ export async function queryTrace(
   const ids = listIdSpellings(traceId);
   const range = toRangeNs(startMs, endMs);
   const steps = [{ kind: "filter", filter: makeTraceFilter(ids) } as const];
-  const [spans, logs] = await Promise.all([
-    store.search(
-      { signal: "traces", ...range, steps, limit: traceSpansMax },
-      deductElapsedTime(startedAtMs, limits),
-    ),
-    store.search(
-      { signal: "logs", ...range, steps, limit: traceLogsMax },
-      deductElapsedTime(startedAtMs, limits),
-    ),
-  ]);
+  const search = (signal: RowSignal, limit: number) =>
+    store.search({ signal, ...range, steps, limit }, deductElapsedTime(startedAtMs, limits));
+  const [spans, logs] = await Promise.all([search("traces", traceSpansMax), search("logs", traceLogsMax)]);
   if (spans.rows.length === 0 && logs.rows.length === 0) return undefined;
   // The store returns rows of equal time in the order of arrival. The stable sort keeps this order.
   const trace = buildTrace(traceId.toLowerCase(), sortOldestFirst(spans.rows), sortOldestFirst(logs.rows));

@@ -66,7 +66,7 @@ export function fillWithSeries(
     if (fillers.length > 1) checkSingleSeries(op, "right", key, fillers);
     for (const series of group) {
       union.add(left, series, () => true);
-      for (const filler of fillers) addPoints(union.pointsOf(labelsOf(left, series)), right, filler);
+      for (const filler of fillers) union.add(right, filler, () => true, labelsOf(left, series));
     }
   }
   for (const [key, group] of rightGroups) {
@@ -74,11 +74,4 @@ export function fillWithSeries(
     for (const series of group) union.add(right, series, () => true);
   }
   return union.build();
-}
-
-function addPoints(points: Map<number, number>, set: SeriesSet, series: number): void {
-  for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
-    const bucket = set.buckets[point]!;
-    if (!points.has(bucket)) points.set(bucket, set.values[point]!);
-  }
 }

@@ -1,5 +1,6 @@
 import type { TopSeries } from "../plan/series-plan.ts";
-import { compareTexts, labelKeyOf, labelsOf, makeLabelKeyReader, type SeriesSet } from "./series-set.ts";
+import { keptLabelsOf } from "./matching.ts";
+import { compareTexts, labelKeyOf, makeLabelKeyReader, type SeriesSet } from "./series-set.ts";
 
 /**
  * Selects the `count` series with the greatest (`topk`) or the least (`bottomk`) sum of points, in each group of
@@ -22,9 +23,7 @@ export function selectTopSeries({ op, count, among }: Omit<TopSeries, "of">, set
   return {
     ...set,
     order: order.filter((series) => {
-      const key = JSON.stringify(
-        labelsOf(set, series).filter(([name]) => among.labels.includes(name) === (among.kind === "by")),
-      );
+      const key = JSON.stringify(keptLabelsOf(set, series, among));
       const rank = countByGroup.get(key) ?? 0;
       countByGroup.set(key, rank + 1);
       return rank < count;

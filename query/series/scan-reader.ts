@@ -46,12 +46,7 @@ export class ScanReader {
   /** Results of the scans that were started, by index of the scan. */
   readonly #results = new Map<number, Promise<AggregateResult>>();
 
-  constructor(
-    store: SeriesStore,
-    scans: readonly Scan[],
-    buckets: TimeBuckets,
-    limits: QueryLimits | undefined,
-  ) {
+  constructor(store: SeriesStore, scans: readonly Scan[], buckets: TimeBuckets, limits?: QueryLimits) {
     this.#store = store;
     this.#scans = scans;
     this.#buckets = buckets;
@@ -93,10 +88,8 @@ export class ScanReader {
       };
       const steps = simplifySteps([...scan.steps, { kind: "filter", filter }]);
       const narrowed = { ...scan, steps };
-      return selectTopSeries(
-        plan,
-        toLabelledSeries(narrowed, await this.#aggregate(of.scan, narrowed, "bucket"), of.aggregate),
-      );
+      const result = await this.#aggregate(of.scan, narrowed, "bucket");
+      return selectTopSeries(plan, toLabelledSeries(narrowed, result, of.aggregate));
     }
   }
 
@@ -115,19 +108,9 @@ export class ScanReader {
     const { signal, steps, groupBy, aggregates } = scan;
     const fields = groupBy.map(({ field }) => field);
     const { bucketNs, ...range } = this.#range();
-    return this.#measure(index, (limits) =>
-      this.#store.aggregate(
-        {
-          ...range,
-          ...(width === "bucket" ? { bucketNs } : { isRanked: true }),
-          signal,
-          steps,
-          groupBy: fields,
-          aggregates,
-        },
-        limits,
-      ),
-    );
+    const buckets = width === "bucket" ? { bucketNs } : { isRanked: true };
+    const query = { ...range, ...buckets, signal, steps, groupBy: fields, aggregates };
+    return this.#measure(index, (limits) => this.#store.aggregate(query, limits));
   }
 
   async #aggregateSamples(index: number, scan: SampleScan): Promise<AggregateResult> {

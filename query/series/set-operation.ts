@@ -46,8 +46,13 @@ function bucketsOf({ starts, buckets }: SeriesSet, group: readonly number[]): Se
 export class SeriesUnion {
   readonly #series = new Map<string, { labels: LabelPair[]; points: Map<number, number> }>();
 
-  add(set: SeriesSet, series: number, isKept: (bucket: number) => boolean): void {
-    const points = this.pointsOf(labelsOf(set, series));
+  add(
+    set: SeriesSet,
+    series: number,
+    isKept: (bucket: number) => boolean,
+    labels = labelsOf(set, series),
+  ): void {
+    const points = this.#pointsOf(labels);
     for (let point = set.starts[series]!; point < set.starts[series + 1]!; point++) {
       const bucket = set.buckets[point]!;
       if (isKept(bucket) && !points.has(bucket)) points.set(bucket, set.values[point]!);
@@ -55,7 +60,7 @@ export class SeriesUnion {
   }
 
   /** The points of the series with these labels, by index of the bucket. Adds the series if it is new. */
-  pointsOf(labels: LabelPair[]): Map<number, number> {
+  #pointsOf(labels: LabelPair[]): Map<number, number> {
     const key = JSON.stringify(labels.toSorted(([a], [b]) => (a < b ? -1 : 1)));
     let known = this.#series.get(key);
     if (known === undefined) {

@@ -90,7 +90,7 @@ async function warnOfNames(store: SeriesStore, plan: TimeseriesPlan, reader: Sca
   const rowWarnings = [...Map.groupBy(plan.names, ({ signal }) => signal)].flatMap(([signal, expected]) => {
     if (signal === "metrics") return [];
     const names = [...new Set(expected.flatMap(({ label }) => label ?? []))];
-    return warnOfUnknownNames(store, { signal, names }, range.fromNs, range.toNs);
+    return warnOfUnknownNames(store, { signal, names }, range);
   });
   const unknown = plan.names.filter(
     ({ metric }) => metric !== undefined && reader.unknownMetrics.has(metric),

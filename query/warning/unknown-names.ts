@@ -1,25 +1,21 @@
-import type { RowSignal, Store } from "../../engine/index.ts";
+import type { Store } from "../../engine/index.ts";
 import { columnsBySignal } from "../plan/field.ts";
 import type { SearchPlan } from "../plan/search-plan.ts";
 import { suggestName } from "../text/suggestion.ts";
+import type { TimeRangeNs } from "../time/range.ts";
+
+type KeyStore = Pick<Store, "attributeKeys">;
+type NamedFields = Pick<SearchPlan, "signal" | "names">;
 
 const endOfTimeNs = 2n ** 63n - 1n;
 
 /**
  * Makes a warning for each attribute that no stored row of a signal has. Suggests a similar name where there is one.
  */
-export function warnOfUnknownNames(
-  store: Pick<Store, "attributeKeys">,
-  { signal, names }: { signal: RowSignal; names: readonly string[] },
-  fromNs: bigint,
-  toNs: bigint,
-): string[] {
-  const [missing, known] = findUnknownNames(
-    (from, to) => store.attributeKeys(signal, from, to),
-    names,
-    fromNs,
-    toNs,
-  );
+export function warnOfUnknownNames(store: KeyStore, plan: NamedFields, range: TimeRangeNs): string[] {
+  const { signal, names } = plan;
+  const list: ListKeys = ({ fromNs, toNs }) => store.attributeKeys(signal, fromNs, toNs);
+  const [missing, known] = findUnknownNames(list, names, range);
   const candidates = [...known, ...Object.keys(columnsBySignal[signal])];
   const row = signal === "traces" ? "span" : "row";
   return missing.map(
@@ -27,7 +23,7 @@ export function warnOfUnknownNames(
   );
 }
 
-type ListKeys = (fromNs: bigint, toNs: bigint) => { keys: readonly string[]; isWhole: boolean };
+type ListKeys = (range: TimeRangeNs) => { keys: readonly string[]; isWhole: boolean };
 
 /**
  * Returns the names that no stored row has, and all names that rows have. Looks the range up first, as that is cheaper
@@ -37,24 +33,18 @@ type ListKeys = (fromNs: bigint, toNs: bigint) => { keys: readonly string[]; isW
 function findUnknownNames(
   list: ListKeys,
   names: readonly string[],
-  fromNs: bigint,
-  toNs: bigint,
+  range: TimeRangeNs,
 ): [string[], readonly string[]] {
   const missing = (known: readonly string[]) => {
     const set = new Set(known);
     return names.filter((name) => !set.has(name));
   };
-  if (names.length === 0 || missing(list(fromNs, toNs).keys).length === 0) return [[], []];
-  const { keys, isWhole } = list(0n, endOfTimeNs);
+  if (names.length === 0 || missing(list(range).keys).length === 0) return [[], []];
+  const { keys, isWhole } = list({ fromNs: 0n, toNs: endOfTimeNs });
   return isWhole ? [missing(keys), keys] : [[], []];
 }
 
 /** The warnings of a search: those of its plan, and one for each attribute that no stored row has. */
-export function collectPlanWarnings(
-  store: Pick<Store, "attributeKeys">,
-  { signal, names, warnings }: SearchPlan,
-  fromNs: bigint,
-  toNs: bigint,
-): string[] {
-  return [...warnings, ...warnOfUnknownNames(store, { signal, names }, fromNs, toNs)];
+export function collectPlanWarnings(store: KeyStore, plan: SearchPlan, range: TimeRangeNs): string[] {
+  return [...plan.warnings, ...warnOfUnknownNames(store, plan, range)];
 }

@@ -177,7 +177,7 @@ export class Tails {
     return new Tail({
       selection,
       after: lastArrival ?? (startMs === null ? store.arrivalMax : 0),
-      warnings: collectPlanWarnings(storeFor(request.caller), plan, 0n, endOfTimeNs),
+      warnings: collectPlanWarnings(storeFor(request.caller), plan, { fromNs: 0n, toNs: endOfTimeNs }),
       store,
       feed: this.#feeds[signal],
       queue: new TailQueue(this.#queueBudget, (rows) => this.#missed.add(rows)),
