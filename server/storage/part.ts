@@ -16,13 +16,13 @@ import type { Part } from "../api/part.ts";
 export interface StorageSettings {
   dataDir: string;
   /** Rows older than this are removed; undefined keeps them. */
-  retentionAgeMs?: number;
-  retentionBytes?: number;
+  retentionAgeMs?: number | undefined;
+  retentionBytes?: number | undefined;
   /** Bytes of the cache of decoded columns, over all scan threads; filters may take a sixteenth more. */
-  columnCacheBytes?: number;
+  columnCacheBytes?: number | undefined;
   /** Largest number of active series of metrics. */
   metricSeriesMax?: number;
-  scanThreads?: number;
+  scanThreads?: number | undefined;
   /** True: a data folder that was restored from a backup sends notifications from now on. */
   notifiesRestored?: boolean;
   log: (level: StoreEvent["level"], message: string) => void;
