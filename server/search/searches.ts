@@ -7,7 +7,7 @@ import type { SearchableStore } from "../access/searchable-store.ts";
 import { Reply } from "../api/route.ts";
 import type { Counter, Histogram, Metrics } from "../metrics/metrics.ts";
 import type { Caller } from "../model/caller.ts";
-import { Refusal } from "../throttle/refusal.ts";
+import { Refusal, tryLater } from "../throttle/refusal.ts";
 import { searchesInFlightMax } from "./limits.ts";
 
 export interface SearchOptions {
@@ -43,7 +43,7 @@ export class Searches {
 
   /** Aborts the searches that run, with 503, because the server stops. */
   end(): void {
-    this.#stopping.abort(new Refusal(503, "the server is stopping", { headers: { "Retry-After": "5" } }));
+    this.#stopping.abort(tryLater("the server is stopping", 5));
   }
 
   /** The members that all routes of searches share. */
@@ -65,9 +65,7 @@ export class Searches {
     search: (store: SearchableStore, limits: QueryLimits) => Promise<Reply>,
   ): Promise<Reply> {
     if (this.#inFlight >= searchesInFlightMax) {
-      throw new Refusal(429, `${searchesInFlightMax} searches are running; try again`, {
-        headers: { "Retry-After": "1" },
-      });
+      throw tryLater(`${searchesInFlightMax} searches are running; try again`, 1, 429);
     }
     this.#inFlight++;
     const onEnd = () => {

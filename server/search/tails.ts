@@ -162,7 +162,7 @@ export class Tails {
     if (own < tailsOfCallerMax && this.#tails.size < tailsMax) return;
     const whose =
       own < tailsOfCallerMax ? `${tailsMax} tails are` : `${tailsOfCallerMax} tails of this token are`;
-    throw new Refusal(429, `${whose} open; close one, or try again`, { headers: { "Retry-After": "5" } });
+    throw tryLater(`${whose} open; close one, or try again`, 5, 429);
   }
 
   #makeTail(request: ServerRequest, { startMs, lastArrival }: TailStart, plan: SearchPlan): Tail {
