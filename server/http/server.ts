@@ -86,18 +86,9 @@ export async function openHttp(options: HttpOptions): Promise<HttpServer> {
     }),
   };
   const { metrics } = options;
-  metrics.read(
-    "gauge",
-    "svc_http_requests_in_flight",
-    "HTTP requests being answered.",
-    () => state.inFlight.size,
-  );
-  metrics.read(
-    "gauge",
-    "svc_http_body_bytes_held",
-    "Bytes of request bodies held.",
-    () => state.budget.bytesHeld,
-  );
+  const { inFlight, budget } = state;
+  metrics.gauge("svc_http_requests_in_flight", "HTTP requests being answered.", () => inFlight.size);
+  metrics.gauge("svc_http_body_bytes_held", "Bytes of request bodies held.", () => budget.bytesHeld);
   const listener = await listen(options.address, (res, req) => {
     const head = readHead(res, req);
     const exchange = new Exchange(res, head, state.budget);

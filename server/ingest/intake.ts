@@ -108,14 +108,8 @@ export class Intake {
       now,
       onRefused: (kind) => this.#metrics.countLimited(kind),
     });
-    options.metrics.read(
-      "gauge",
-      "svc_ingest_waiting_bodies",
-      "Bodies that wait for a decoding thread.",
-      () => {
-        return this.#queue.length;
-      },
-    );
+    const waiting = () => this.#queue.length;
+    options.metrics.gauge("svc_ingest_waiting_bodies", "Bodies that wait for a decoding thread.", waiting);
   }
 
   /**

@@ -328,19 +328,14 @@ export class Outbox {
 
   #readMetrics(metrics: Metrics): void {
     const waiting = () => [...this.#queues.values()].flatMap((queue) => queue.waiting);
-    metrics.read("gauge", "svc_notifications", "Notifications that are kept, by status.", () => {
+    metrics.gauge("svc_notifications", "Notifications that are kept, by status.", () => {
       const counts = Map.groupBy(this.#all.values(), ({ status }) => status);
       return [...counts].map(([status, all]) => [{ status }, all.length]);
     });
-    metrics.read(
-      "gauge",
-      "svc_notifications_oldest_seconds",
-      "Age of the oldest notification that waits.",
-      () => {
-        const oldestMs = Math.min(...waiting().map(({ createdAtMs }) => createdAtMs));
-        return Number.isFinite(oldestMs) ? (this.#options.now() - oldestMs) / 1000 : 0;
-      },
-    );
+    metrics.gauge("svc_notifications_oldest_seconds", "Age of the oldest notification that waits.", () => {
+      const oldestMs = Math.min(...waiting().map(({ createdAtMs }) => createdAtMs));
+      return Number.isFinite(oldestMs) ? (this.#options.now() - oldestMs) / 1000 : 0;
+    });
   }
 }
 

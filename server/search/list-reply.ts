@@ -7,7 +7,7 @@ const pieceLength = 256 * 1024;
 
 /** Of `{"count":2,"logs":[…],"cursor":…}`, `before` is count, `name` logs and `after` cursor. Items are JSON texts. */
 export interface ListParts {
-  before: Readonly<Record<string, unknown>>;
+  before?: Readonly<Record<string, unknown>>;
   name: string;
   items: Iterable<string>;
   after: Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ export function listReply(parts: ListParts): Reply {
   return new Reply({ status: 200, headers: jsonHeaders, body });
 }
 
-function* formatPieces({ before, name, items, after }: ListParts): Generator<string, undefined> {
+function* formatPieces({ before = {}, name, items, after }: ListParts): Generator<string, undefined> {
   const head = formatMembers(before);
   let piece = `{${head}${head === "" ? "" : ","}${JSON.stringify(name)}:[`;
   let isFirst = true;

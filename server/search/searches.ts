@@ -14,9 +14,9 @@ export interface SearchOptions {
   /** Returns the store within the caller's authorization scope. */
   storeFor(caller: Caller): SearchableStore;
   metrics: Metrics;
-  /** A search that takes longer is ended with 503. */
+  /** A search, or one read of a tail, that takes longer is ended: a search with 503. */
   deadlineMs: number;
-  /** Memory that one search may hold. */
+  /** Memory that one search, or one read of a tail, may hold. */
   memoryBytes: number;
 }
 
@@ -38,7 +38,7 @@ export class Searches {
     this.#queries = metrics.counter("svc_queries_total", "Searches ended, by how they ended.");
     this.#seconds = metrics.histogram("svc_query_seconds", "Duration of searches.", secondsBounds);
     const inFlight = () => this.#inFlight;
-    metrics.read("gauge", "svc_queries_in_flight", "Searches running or being read.", inFlight);
+    metrics.gauge("svc_queries_in_flight", "Searches running or being read.", inFlight);
   }
 
   /** Aborts the searches that run, with 503, because the server stops. */
