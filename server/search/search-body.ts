@@ -1,7 +1,7 @@
 /** Schemas that the bodies and answers of searches share. A field that is null counts as left out. */
 
 import * as z from "zod";
-import type { searchLogs } from "../../query/index.ts";
+import type { LogSearchResult } from "../../query/index.ts";
 import { json } from "../api/define-route.ts";
 import { bucketSecondsMax } from "../model/limits.ts";
 import { expects, integerFrom, strictObject, timeMs } from "../model/schema.ts";
@@ -76,11 +76,7 @@ export function toRowsRequest({ query, startTime: startMs, endTime: endMs, limit
 
 /** What stands behind the rows in the answer. */
 export function membersAfterRows(
-  {
-    cursor,
-    warnings,
-    explained,
-  }: Pick<Awaited<ReturnType<typeof searchLogs>>, "cursor" | "warnings" | "explained">,
+  { cursor, warnings, explained }: Pick<LogSearchResult, "cursor" | "warnings" | "explained">,
   { explain }: RowsSearch,
 ) {
   return { cursor, ...warningsMember(warnings), ...(explain === true ? { explain: explained } : {}) };

@@ -42,14 +42,11 @@ async function write(intake: Intake, input: BatchInput): Promise<Reply> {
     encoding: "snappy",
     ...toIntakeBody(input),
   });
-  const first = errors[0];
-  if (first !== undefined) {
-    throw new Refusal(400, `${refused} samples were refused; sample ${first.line}: ${first.reason}`, {
-      headers: isVersion2 ? writtenHeaders(accepted + dropped) : {},
-    });
-  }
   const headers = isVersion2 ? writtenHeaders(accepted + dropped) : {};
-  return new Reply({ status: 204, headers, body: "" });
+  const first = errors[0];
+  if (first === undefined) return new Reply({ status: 204, headers, body: "" });
+  const problem = `${refused} samples were refused; sample ${first.line}: ${first.reason}`;
+  throw new Refusal(400, problem, { headers });
 }
 
 /**
