@@ -211,11 +211,10 @@ export class Evaluator {
 
   #joinGroup(evaluated: EvaluatedAlert, nowMs: number): void {
     const id = windowId(evaluated.alert);
-    let group = this.#groups.get(id);
-    if (group === undefined) {
-      group = new QueryGroup<EvaluatedAlert>(evaluated.alert, this.#records.window(id), nowMs);
-      this.#groups.set(id, group);
-    }
+    const group =
+      this.#groups.get(id) ??
+      new QueryGroup<EvaluatedAlert>(evaluated.alert, this.#records.window(id), nowMs);
+    this.#groups.set(id, group);
     group.dueMs = Math.min(group.dueMs, nowMs);
     if (evaluated.group === group) {
       evaluated.log.recordState(evaluated.state);

@@ -20,11 +20,10 @@ const compiledRules = makeSharedReader((rules: ExclusionRule[]) => {
   const compiled = new Map<string, readonly CompiledExclusion[]>();
   return (signal: RuleSignal, environment: string | null) => {
     const key = `${signal} ${JSON.stringify(environment)}`;
-    let exclusions = compiled.get(key);
-    if (exclusions === undefined) {
-      exclusions = settledExclusions(compileExclusions(rules, signal), makeStamps(environment));
-      compiled.set(key, exclusions);
-    }
+    const known = compiled.get(key);
+    if (known !== undefined) return known;
+    const exclusions = settledExclusions(compileExclusions(rules, signal), makeStamps(environment));
+    compiled.set(key, exclusions);
     return exclusions;
   };
 });

@@ -128,14 +128,8 @@ export class Outbox {
       await this.#hurry(known, nextAtMs);
       return true;
     }
-    const again: Notification = {
-      ...known,
-      status: "waiting",
-      tries: 0,
-      nextAtMs,
-      endedAtMs: null,
-      problem: null,
-    };
+    const fresh = { status: "waiting", tries: 0, nextAtMs, endedAtMs: null, problem: null } as const;
+    const again: Notification = { ...known, ...fresh };
     await this.#options.state.write([toChange(again)]);
     this.#ended.splice(this.#ended.indexOf(id), 1);
     this.#take(again);
@@ -169,11 +163,8 @@ export class Outbox {
       return;
     }
     const key = destinationKey(notification.action);
-    let queue = this.#queues.get(key);
-    if (queue === undefined) {
-      queue = new DeliveryQueue();
-      this.#queues.set(key, queue);
-    }
+    const queue = this.#queues.get(key) ?? new DeliveryQueue();
+    this.#queues.set(key, queue);
     queue.add(notification);
   }
 

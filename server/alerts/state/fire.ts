@@ -6,18 +6,10 @@ import { type AlertDefinition, queryOf } from "./alert-definition.ts";
 import type { OpenFire } from "./alert-state.ts";
 
 /** One fire as it is stored. It holds all that a message about it needs, since the alert may be deleted meanwhile. */
-export interface Fire {
-  id: string;
-  alertId: string;
-  alertName: string;
-  alertDescription: string;
-  rule: string;
-  query: string;
-  bucketSeconds: number;
+export interface Fire extends Omit<AlertEvent, "type" | "fireId" | "late" | "resolvedAtMs" | "reason"> {
   labels: Record<string, string>;
   /** End of the bucket that opened the fire. */
   firedAtMs: number;
-  breached: Datapoint;
   resolvedAtMs: number | null;
   reason: ResolveReason | null;
   /** Whether people were notified. `unseen`: no, since the fire opened and closed while evaluation was behind. */
